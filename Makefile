@@ -1,0 +1,44 @@
+# What people type. Each target makes its own environment in .venv and installs what it needs.
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/.ready
+
+.PHONY: help demo test lint format bench clean
+.DEFAULT_GOAL := help
+
+help:
+	@echo "make demo    cluster a simulated set and the digits beside K-means; writes figures"
+	@echo "make test    lint, types, import rules and the whole test suite"
+	@echo "make lint    ruff, mypy and the import rules alone"
+	@echo "make format  let ruff rewrite the code"
+	@echo "make bench   the measurements behind the claims in README and docs (slow)"
+	@echo "make clean   remove the environment and the caches"
+
+$(READY): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "subspaces needs Python 3.11 or later; say which with: make PYTHON=/path/to/python3"; exit 1; }
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+demo: $(READY)
+	$(BIN)/subspaces demo
+
+test: lint
+	$(BIN)/python -m pytest -n 2
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(READY)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(READY)
+	$(BIN)/python benchmarks/press.py
+
+clean:
+	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

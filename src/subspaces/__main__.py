@@ -1,0 +1,16 @@
+"""The command ``subspaces``; also ``python -m subspaces``."""
+
+import sys
+
+
+def main() -> None:
+    """Run the command line, or say in one line which extra is missing."""
+    try:
+        from subspaces.cli import app
+    except ImportError as error:
+        sys.exit(f"subspaces: {error}")
+    app()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,93 @@
+"""Checks at the door: what was wrong, where, and what would do, in one line."""
+
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils import check_array
+
+Array = NDArray[np.floating]
+
+# Outside these the squares of a matrix leave the normal float64 numbers.
+LARGEST, SMALLEST = 1e140, 1e-140
+
+
+def as_matrix(X: Any, name: str = "X", *, min_samples: int = 2) -> Array:
+    """Return ``X`` as a float64 matrix of finite values, or say which entry is in the way."""
+    if sparse.issparse(X):
+        raise TypeError(f"{name} is a sparse matrix; a dense array would do: {name}.toarray()")
+    if X is None or isinstance(X, str | bytes):
+        raise TypeError(f"{name}={X!r} is not a table; an array of shape (n, p) would do")
+    try:
+        matrix = check_array(
+            X, dtype=np.float64, ensure_all_finite=False, ensure_2d=False, allow_nd=True,
+            ensure_min_samples=0, ensure_min_features=0, input_name=name,
+        )  # fmt: skip
+    except (TypeError, ValueError) as error:
+        reason = str(error).splitlines()[0]
+        raise type(error)(f"{name} is not a table of real numbers: {reason}") from error
+    if matrix.ndim != 2:
+        raise ValueError(
+            f"{name} has {matrix.ndim} dimensions; 2 are needed, samples x variables "
+            f"(for one variable, {name}.reshape(-1, 1))"
+        )
+    _check_finite(matrix, name)
+    if matrix.shape[1] == 0:
+        raise ValueError(f"{name} has no variables (0 columns); at least 1 is needed")
+    if len(matrix) < min_samples:
+        raise ValueError(f"{name} has n_samples={len(matrix)}; at least {min_samples} are needed")
+    return matrix
+
+
+def _check_finite(matrix: Array, name: str) -> None:
+    finite = np.isfinite(matrix)
+    if finite.all():
+        return
+    where = np.argwhere(~finite)
+    row, column = (int(index) for index in where[0])
+    more = f" (and {len(where) - 1} more)" if len(where) > 1 else ""
+    raise ValueError(
+        f"{name} contains NaN or infinity: {matrix[row, column]} at row {row}, column {column}"
+        f"{more}; remove or impute it"
+    )
+
+
+def check_squares(matrix: Array, name: str = "X") -> None:
+    """Refuse magnitudes whose squares overflow or vanish, where squares are the answer."""
+    largest = float(np.abs(matrix).max(initial=0.0))
+    if largest and not SMALLEST <= largest <= LARGEST:
+        raise ValueError(
+            f"{name} has its largest value at {largest:.3g}, whose square leaves the range of "
+            f"float64; divide {name} by a constant to bring it within {SMALLEST:g} to {LARGEST:g}"
+        )
+
+
+def as_count(value: Any, name: str, *, low: int, high: int | None = None, why: str = "") -> int:
+    """Return ``value`` as an int in ``low..high``."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, Integral):
+        raise TypeError(f"{name}={value!r} is not an integer; one from {low} up would do")
+    count = int(value)
+    if count < low or (high is not None and count > high):
+        span = f"{low} or more" if high is None else f"{low} to {high}"
+        raise ValueError(f"{name}={count} is out of range{why}; {span} would do")
+    return count
+
+
+def as_choice(value: Any, name: str, choices: tuple[str, ...]) -> str:
+    """Return ``value`` if it is one of ``choices``."""
+    if not isinstance(value, str) or value not in choices:
+        raise ValueError(f"{name}={value!r} is unknown; one of {', '.join(choices)} would do")
+    return value
+
+
+def as_real(value: Any, name: str, *, low: float = 0.0) -> float:
+    """Return ``value`` as a finite float that is at least ``low``."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name}={value!r} is not a number; {low:g} or more would do") from None
+    if not np.isfinite(number) or number < low:
+        raise ValueError(f"{name}={value!r} is out of range; {low:g} or more would do")
+    return number

@@ -1,0 +1,136 @@
+"""Leave-one-out PCA: leverage, PRESS, and the predictive influence, in O(R) per sample.
+
+Everything here is computed from a sample's scores on the R axes of one PCA and its squared
+residual; no P-vector is formed unless it is the answer.
+
+=============  ================  ========  ==================================================
+symbol         name              shape     meaning
+=============  ================  ========  ==================================================
+d_r            scores            (n, R)    x v_r
+||x_perp||^2   squared_residual  (n,)      squared distance from the span of the axes
+s_r            spectrum          (R,)      sum over the members of d_r^2
+h_r            leverage          (n, R)    d_r^2 / s_r
+w_r            1 + pull          (n, R)    1 / (1 - h_r) for a member
+g_r            pull              (n, R)    w_r - 1 = d_r^2 / (s_r - [i is a member] d_r^2)
+a              1 + A             (n, 1)    sum_r w_r - (R - 1), so A = sum_r g_r
+S              overlap           (R, R)    V^T V for sparse, non-orthogonal loadings
+pi             influence         (n, P)    predictive influence [MM2014, eq. final_press]
+=============  ================  ========  ==================================================
+
+[MM2014] B. McWilliams and G. Montana, "Subspace clustering of high-dimensional data: a
+predictive approach", Data Mining and Knowledge Discovery 28 (2014) 736-772.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg
+
+from subspaces.core.secular import LEVERAGE_ONE
+from subspaces.core.subspace import Subspace
+
+Array = NDArray[np.floating]
+Mask = NDArray[np.bool_]
+
+
+def leverage(scores: Array, spectrum: Array) -> Array:
+    """``h_r = d_r^2 / s_r``; an axis without energy gives no leverage."""
+    return np.divide(scores**2, spectrum, out=np.zeros_like(scores), where=spectrum > 0)
+
+
+def pull(scores: Array, spectrum: Array, member: Mask | bool) -> Array:
+    """``g_r = d_r^2 / (s_r - [member] d_r^2)``: leverage over the sums without the sample.
+
+    For a member ``1 + g = 1/(1 - h)``; an outsider is treated as if it had just joined. Infinite
+    for a member that is the only one along an axis.
+    """
+    squared = scores**2
+    own = np.where(np.reshape(member, (-1, 1)), squared, 0.0)
+    others = np.where(own < LEVERAGE_ONE * spectrum, spectrum - own, 0.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = squared / others
+    return np.where(squared > 0.0, ratio, 0.0)
+
+
+def paper_errors(
+    scores: Array, squared_residual: Array, spectrum: Array, member: Mask | bool = True
+) -> Array:
+    """Squared leave-one-out errors in the paper's closed form [MM2014, eq. pca_press].
+
+    ``||e_-i||^2 = a^2 ||x_perp||^2 + sum_r (a - w_r)^2 d_r^2``. Infinite where a leverage is one.
+    """
+    g = pull(scores, spectrum, member)
+    return _weighted_energy(g, scores, squared_residual, power=2)
+
+
+def hat_errors(scores: Array, squared_residual: Array, spectrum: Array) -> Array:
+    """Squared leave-one-out errors of members, all R axes down-dated jointly.
+
+    ``||x_perp||^2 / (1 - sum_r h_r)^2``. Infinite where the leverages sum to one.
+    """
+    total = leverage(scores, spectrum).sum(axis=1)
+    alone = total >= LEVERAGE_ONE
+    return np.where(alone, np.inf, squared_residual / np.where(alone, 1.0, 1.0 - total) ** 2)
+
+
+def squared_influence(
+    scores: Array, squared_residual: Array, spectrum: Array, member: Mask | bool = True
+) -> Array:
+    """``||pi||^2`` for orthonormal axes [MM2014, eq. final_press].
+
+    ``a^4 ||x_perp||^2 + sum_r (a - w_r)^4 d_r^2``; members and outsiders by leave-one-out sums.
+    """
+    g = pull(scores, spectrum, member)
+    return _weighted_energy(g, scores, squared_residual, power=4)
+
+
+def squared_influence_oblique(
+    scores: Array,
+    squared_residual: Array,
+    spectrum: Array,
+    overlap: Array,
+    member: Mask | bool = True,
+) -> Array:
+    """``||pi||^2`` for loadings with unit columns that need not be orthogonal, ``S = V^T V``.
+
+    ``pi = a^2 x - V b`` with ``c_r = a d_r - sum_s w_s d_s S_rs`` and ``b_r = w_r (a d_r + c_r)``.
+    With ``x = x_perp + V S^+ d`` this is ``a^4 ||x_perp||^2 + u^T S u``, ``u = a^2 S^+ d - b``,
+    where nothing large cancels; ``squared_residual`` is the distance from the span of V.
+    """
+    w, a, alone = _weights(pull(scores, spectrum, member))
+    c = a * scores - (w * scores) @ overlap
+    u = a**2 * (scores @ linalg.pinvh(overlap)) - w * (a * scores + c)
+    energy = a[:, 0] ** 4 * squared_residual + np.einsum("ir,rs,is->i", u, overlap, u)
+    return np.where(alone, np.inf, energy)
+
+
+def gradient(rows: Array, subspace: Subspace) -> Array:
+    """Exact gradient of half the squared leave-one-out error of each member, axes and sums fixed.
+
+    ``pi + sum_r 2 w_r^2 (d_r / s_r) <e_-i, x - d_r v_r> v_r``: the paper's appendix drops the
+    second term (docs/errata.md). Infinite where a leverage is one: there is no gradient there.
+    """
+    centred = rows - subspace.centre
+    d = centred @ subspace.basis
+    perpendicular = centred - d @ subspace.basis.T
+    squared_perpendicular = np.einsum("ij,ij->i", perpendicular, perpendicular)[:, None]
+    w, a, alone = _weights(pull(d, subspace.spectrum, True))
+    in_plane = (a - w) * d**2
+    # <e_-i, x - d_r v_r> = a ||x_perp||^2 + sum_{s != r} (a - w_s) d_s^2
+    along = a * squared_perpendicular + in_plane.sum(axis=1, keepdims=True) - in_plane
+    weights = (a - w) ** 2 + 2.0 * w**2 * along / subspace.spectrum
+    vectors = a**2 * perpendicular + (weights * d) @ subspace.basis.T
+    return np.where(alone[:, None], np.inf, vectors)
+
+
+def _weighted_energy(g: Array, scores: Array, squared_residual: Array, power: int) -> Array:
+    """``a^power ||x_perp||^2 + sum_r (a - w_r)^power d_r^2``."""
+    w, a, alone = _weights(g)
+    energy = a[:, 0] ** power * squared_residual + np.sum((a - w) ** power * scores**2, axis=1)
+    return np.where(alone, np.inf, energy)
+
+
+def _weights(g: Array) -> tuple[Array, Array, Mask]:
+    """``w`` and ``a``, and which rows have no finite ones (theirs are set to 1)."""
+    alone: Mask = np.any(np.isinf(g), axis=1)
+    g = np.where(alone[:, None], 0.0, g)
+    return 1.0 + g, 1.0 + g.sum(axis=1, keepdims=True), alone

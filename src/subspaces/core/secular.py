@@ -1,0 +1,172 @@
+"""What is left of a PCA when one row is taken away, exactly, without another decomposition.
+
+The rows of the data, in their own principal axes, are ``y_i``; the scatter matrix there is
+``diag(lambda)``. Without row i it is ``diag(lambda) - y_i y_i^T``, a rank-one down-date. Its
+eigenvalues ``mu_1 >= ... >= mu_L`` interlace with the old ones and solve the secular equation
+
+    1 = sum_l y_l^2 / (lambda_l - mu),        lambda_{r+1} <= mu_r <= lambda_r,
+
+its eigenvectors are ``q_r ~ (diag(lambda) - mu_r)^-1 y``, with ``(q_r . y)^2 = e_r`` where
+``1 / e_r = sum_l y_l^2 / (lambda_l - mu_r)^2``. So the leave-one-out error of row i has the
+coordinates
+
+    epsilon_l = y_l (1 - sum_{r <= R} e_r / (lambda_l - mu_r)),
+
+a form in which the large terms cancel before they are squared, not after.
+
+==============  ===============  ========  ==============================================
+symbol          name             shape     meaning
+==============  ===============  ========  ==============================================
+y               coordinates      (n, L)    rows in their principal axes
+lambda          eigenvalues      (L,)      of the scatter matrix, positive, descending
+mu              eigenvalues      (n, R)    the R largest without row i
+e               energies         (n, R)    squared length of row i along each new axis
+epsilon^2       squared_error    (n,)      squared leave-one-out error of row i
+==============  ===============  ========  ==============================================
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.floating]
+
+EPS = float(np.finfo(np.float64).eps)
+# Coordinates below this share of the largest singular value stand for "exactly zero": the weight
+# of a pole must be positive for the interlacing to be strict, and 1e-60 moves nothing else.
+SMALLEST_WEIGHT = 1e-60
+# A row whose leverages sum to one is the only one in some direction; the sum is known to ~1e-14.
+LEVERAGE_ONE = 1.0 - 1e-10
+MAX_STEPS = 64
+BLOCK_ELEMENTS = 1 << 17
+
+
+@dataclass(frozen=True)
+class Downdate:
+    """The R leading axes without row i, as seen from row i, for every i."""
+
+    eigenvalues: Array
+    energies: Array
+    squared_error: Array
+
+
+def downdate(coordinates: Array, eigenvalues: Array, n_components: int) -> Downdate:
+    """Remove each row in turn and project it on the ``n_components`` axes of the others.
+
+    A row with leverage one takes its last axis with it: the eigenvalue left there is zero, and
+    it gets no credit for that axis.
+    """
+    n, rank = coordinates.shape
+    n_roots = min(n_components, rank)
+    result = Downdate(np.zeros((n, n_components)), np.zeros((n, n_components)), np.zeros(n))
+    if rank == 0:
+        return result
+    # Scaling by a power of two is exact, so nothing depends on the units of the data.
+    scale = 2.0 ** np.round(np.log2(np.sqrt(eigenvalues[0])))
+    poles = _separate(np.append(eigenvalues / scale**2, 0.0))
+    rows = np.column_stack([coordinates / scale, np.zeros(n)])
+    step = max(1, BLOCK_ELEMENTS // (rank + 1))
+    for start in range(0, n, step):
+        block = slice(start, start + step)
+        mu, energy, error = _downdate_block(rows[block], poles, n_roots)
+        result.eigenvalues[block, :n_roots] = mu * scale**2
+        result.energies[block, :n_roots] = energy * scale**2
+        result.squared_error[block] = error * scale**2
+    return result
+
+
+def _separate(poles: Array) -> Array:
+    """Move exact ties apart by a few units in the last place, so that each interval is open."""
+    separated = poles.copy()
+    for index in range(1, len(poles) - 1):
+        separated[index] = min(separated[index], separated[index - 1] * (1.0 - 4.0 * EPS))
+    return separated
+
+
+def _downdate_block(y: Array, poles: Array, n_roots: int) -> tuple[Array, Array, Array]:
+    """Roots, energies and squared errors of some rows; the last pole is the null space."""
+    n, rank = y.shape[0], len(poles) - 1
+    weights = np.maximum(y * y, SMALLEST_WEIGHT)
+    remainder = np.ones_like(y)
+    roots, energies = np.empty((n, n_roots)), np.empty((n, n_roots))
+    for r in range(n_roots):
+        origin, offset = _root_between(weights, poles, r)
+        distance = (poles - poles[origin][:, None]) - offset[:, None]
+        roots[:, r] = poles[origin] + offset
+        energies[:, r] = 1.0 / np.sum(weights / distance**2, axis=1)
+        if r == rank - 1:
+            alone = np.sum(y[:, :-1] ** 2 / poles[:-1], axis=1) > LEVERAGE_ONE
+            roots[alone, r], energies[alone, r] = 0.0, 0.0
+        remainder -= energies[:, r, None] / distance
+    return np.maximum(roots, 0.0), energies, np.sum((y * remainder) ** 2, axis=1)
+
+
+def _root_between(weights: Array, poles: Array, r: int) -> tuple[NDArray[np.intp], Array]:
+    """Solve the secular equation between poles r + 1 and r, for every row of weights.
+
+    Returns the nearer pole and the root's distance from it: the distance, not the root, is
+    what has full relative precision. Each step fits ``c + s/(p_r - t) + S/(p_{r+1} - t)`` to the
+    function's value and to the slopes of its two halves (the "middle way" of R.-C. Li, LAPACK
+    Working Note 89) and solves that for t; a bracket guards it.
+    """
+    gap = poles[r] - poles[r + 1]
+    terms = weights / (poles - (poles[r + 1] + 0.5 * gap))
+    at_middle = terms.sum(axis=1) - 1.0
+    lower_half = at_middle >= 0.0
+    origin = np.where(lower_half, r + 1, r)
+    low = np.where(lower_half, 0.0, -0.5 * gap)
+    high = np.where(lower_half, 0.5 * gap, 0.0)
+    t = _first_guess(at_middle - terms[:, r] - terms[:, r + 1], weights, r, gap, lower_half)
+    t = np.where((t > low) & (t < high), t, 0.5 * (low + high))
+    active = np.arange(len(weights))
+    for _ in range(MAX_STEPS):
+        now = t[active]
+        distance = (poles - poles[origin[active]][:, None]) - now[:, None]
+        value, step = _middle_way(weights[active], distance, r)
+        low[active] = np.where(value < 0.0, now, low[active])
+        high[active] = np.where(value < 0.0, high[active], now)
+        new = now + step
+        inside = (new > low[active]) & (new < high[active])
+        new = np.where(inside, new, 0.5 * (low[active] + high[active]))
+        t[active] = new
+        active = active[np.abs(new - now) > 2.0 * EPS * np.abs(new)]
+        if not len(active):
+            break
+    return origin, t
+
+
+def _first_guess(
+    rest: Array, weights: Array, r: int, gap: float, lower_half: NDArray[np.bool_]
+) -> Array:
+    """Solve with the two nearest poles exact and all others frozen at the middle."""
+    total = weights[:, r] + weights[:, r + 1]
+    linear = np.where(lower_half, rest * gap, -rest * gap) + total
+    constant = np.where(lower_half, gap * weights[:, r + 1], -gap * weights[:, r])
+    return _quadratic_root(rest, linear, constant)
+
+
+def _middle_way(weights: Array, distance: Array, r: int) -> tuple[Array, Array]:
+    """Value of the secular function and the step to the root of its two-pole model."""
+    terms = weights / distance
+    value = terms.sum(axis=1) - 1.0
+    slopes = terms / distance
+    slope_above = slopes[:, : r + 1].sum(axis=1)
+    slope_below = slopes[:, r + 1 :].sum(axis=1)
+    above, below = distance[:, r], distance[:, r + 1]
+    constant = above * below * value
+    linear = (above + below) * value - above * below * (slope_above + slope_below)
+    return value, _quadratic_root(
+        value - above * slope_above - below * slope_below, linear, constant
+    )
+
+
+def _quadratic_root(square: Array, linear: Array, constant: Array) -> Array:
+    """The root of ``square t^2 - linear t + constant`` that lies between the poles."""
+    discriminant = np.sqrt(np.maximum(linear**2 - 4.0 * square * constant, 0.0))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(
+            linear <= 0.0,
+            (linear - discriminant) / (2.0 * square),
+            2.0 * constant / (linear + discriminant),
+        )

@@ -1,0 +1,88 @@
+"""One flat: a centre, a basis and how much of its members' energy each axis carries.
+
+==========  ============  ==========  =====================================================
+symbol      name          shape       meaning
+==========  ============  ==========  =====================================================
+x_i         rows          (n, p)      samples
+mu          centre        (p,)        a point of the flat; zero for a linear subspace
+V           basis         (p, r)      axes: orthonormal columns, or sparse unit columns
+s           spectrum      (r,)        sum over the members of their squared scores
+d           scores        (n, r)      (x - mu) V
+U Lambda    coordinates   (n, l)      the members in all their principal axes
+lambda      eigenvalues   (l,)        of the members' scatter matrix, descending
+==========  ============  ==========  =====================================================
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg
+from sklearn.utils.extmath import svd_flip
+
+Array = NDArray[np.floating]
+
+
+@dataclass(frozen=True)
+class Subspace:
+    """A flat ``centre + span(basis)`` with the spectrum of the samples it was fitted to."""
+
+    centre: Array
+    basis: Array
+    spectrum: Array
+
+
+@dataclass(frozen=True)
+class PrincipalAxes:
+    """The singular value decomposition of some rows, cut at their numerical rank."""
+
+    coordinates: Array
+    eigenvalues: Array
+    basis: Array
+
+    @property
+    def rank(self) -> int:
+        """Number of directions that the rows span, up to rounding."""
+        return len(self.eigenvalues)
+
+
+def principal_axes(rows: Array) -> PrincipalAxes:
+    """Decompose ``rows = U Lambda V^T``; coordinates ``U Lambda``, eigenvalues ``Lambda^2``."""
+    if not rows.any():
+        n, p = rows.shape
+        return PrincipalAxes(np.zeros((n, 0)), np.zeros(0), np.zeros((p, 0)))
+    left, singular, right = linalg.svd(rows, full_matrices=False, lapack_driver="gesdd")
+    left, right = svd_flip(left, right)
+    tolerance = max(rows.shape) * np.finfo(rows.dtype).eps * singular[0]
+    rank = int(np.count_nonzero(singular > tolerance))
+    return PrincipalAxes(
+        left[:, :rank] * singular[:rank], singular[:rank] ** 2, np.ascontiguousarray(right[:rank].T)
+    )
+
+
+def fit_subspace(rows: Array, n_components: int, *, affine: bool = False) -> Subspace:
+    """Fit the flat of least squared residual; axes that the rows do not span are left out."""
+    centre = rows.mean(axis=0) if affine else np.zeros(rows.shape[1])
+    axes = principal_axes(rows - centre)
+    return Subspace(centre, axes.basis[:, :n_components], axes.eigenvalues[:n_components])
+
+
+def scores(rows: Array, subspace: Subspace) -> Array:
+    """Coordinates of the rows along the axes: ``d = (x - mu) V``."""
+    return (rows - subspace.centre) @ subspace.basis
+
+
+def project(rows: Array, subspace: Subspace) -> Array:
+    """Nearest points of the flat, in the space of the rows."""
+    return subspace.centre + scores(rows, subspace) @ linalg.pinv(subspace.basis)
+
+
+def squared_residual(rows: Array, subspace: Subspace) -> Array:
+    """``||x_perp||^2``, from the residual itself: ``||x||^2 - sum d^2`` would cancel."""
+    residual = rows - project(rows, subspace)
+    return np.einsum("ij,ij->i", residual, residual)
+
+
+def principal_angles(first: Subspace, second: Subspace) -> Array:
+    """Angles between the directions of two flats, in radians, the largest first."""
+    return linalg.subspace_angles(first.basis, second.basis)

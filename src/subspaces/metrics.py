@@ -1,0 +1,44 @@
+"""How well do two partitions, or two subspaces, agree?"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
+from sklearn.metrics import adjusted_rand_score, rand_score
+from sklearn.metrics.cluster import contingency_matrix
+
+from subspaces.core.subspace import Subspace, principal_angles
+
+__all__ = ["adjusted_rand_score", "matched_accuracy", "rand_score", "subspace_angles"]
+
+
+def matched_accuracy(labels_true: Any, labels_pred: Any) -> float:
+    """Share of samples labelled right under the best one-to-one matching of the clusters.
+
+    ``1 - matched_accuracy`` is the misclassification rate of the subspace clustering literature.
+
+    Examples
+    --------
+    >>> from subspaces.metrics import matched_accuracy
+    >>> matched_accuracy([0, 0, 1, 1, 1], [7, 7, 3, 3, 7])
+    0.8
+    """
+    table = contingency_matrix(labels_true, labels_pred)
+    return float(table[linear_sum_assignment(table, maximize=True)].sum() / table.sum())
+
+
+def subspace_angles(first: Subspace, second: Subspace) -> NDArray[np.floating]:
+    """Principal angles between the directions of two flats, in radians, the largest first.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from subspaces.core.subspace import Subspace
+    >>> from subspaces.metrics import subspace_angles
+    >>> line = Subspace(np.zeros(2), np.array([[1.0], [0.0]]), np.ones(1))
+    >>> diagonal = Subspace(np.zeros(2), np.array([[1.0], [1.0]]) / np.sqrt(2), np.ones(1))
+    >>> np.degrees(subspace_angles(line, diagonal)).round(6)
+    array([45.])
+    """
+    return principal_angles(first, second)

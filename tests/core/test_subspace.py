@@ -1,0 +1,54 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.decomposition import PCA
+
+from subspaces.core.subspace import (
+    Subspace,
+    fit_subspace,
+    principal_angles,
+    principal_axes,
+    project,
+    scores,
+    squared_residual,
+)
+from tests.plain import generic
+
+
+@pytest.mark.parametrize("shape", [(40, 6), (6, 40), (12, 12)])
+def test_principal_axes_rebuild_the_rows(shape):
+    X = generic(*shape, decay=0.9)
+    axes = principal_axes(X)
+    assert_allclose(axes.coordinates @ axes.basis.T, X, atol=1e-12)
+    assert_allclose(axes.coordinates.T @ axes.coordinates, np.diag(axes.eigenvalues), atol=1e-10)
+
+
+def test_rank_is_found():
+    X = generic(30, 3) @ np.random.default_rng(1).normal(size=(3, 10))
+    assert principal_axes(X).rank == 3
+    assert principal_axes(np.zeros((5, 4))).rank == 0
+
+
+def test_affine_fit_is_scikit_learns_pca():
+    X = generic(50, 7) + 5
+    flat, pca = fit_subspace(X, 3, affine=True), PCA(3).fit(X)
+    assert_allclose(flat.centre, pca.mean_)
+    assert_allclose(flat.spectrum, pca.explained_variance_ * 49, rtol=1e-10)
+    assert_allclose(np.abs(scores(X, flat)), np.abs(pca.transform(X)), atol=1e-10)
+
+
+def test_projection_is_the_nearest_point_also_for_oblique_bases():
+    random = np.random.default_rng(2)
+    basis = random.normal(size=(6, 2))
+    flat = Subspace(random.normal(size=6), basis / np.linalg.norm(basis, axis=0), np.ones(2))
+    X = random.normal(size=(5, 6))
+    residual = X - project(X, flat)
+    assert_allclose(residual @ flat.basis, 0, atol=1e-12)
+    assert_allclose(squared_residual(X, flat), np.sum(residual**2, axis=1))
+
+
+def test_principal_angles_of_a_known_pair():
+    turn = np.radians(30)
+    line = Subspace(np.zeros(3), np.array([[0.0], [np.cos(turn)], [np.sin(turn)]]), np.ones(1))
+    plane = Subspace(np.ones(3), np.eye(3)[:, :2], np.ones(2))
+    assert_allclose(principal_angles(line, plane), [turn])

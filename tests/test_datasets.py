@@ -1,0 +1,75 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from subspaces.core.subspace import squared_residual
+from subspaces.datasets import make_scenario, make_subspaces
+
+
+@pytest.mark.parametrize("name", list("abcde"))
+def test_noise_free_scenarios_lie_on_their_truth(name):
+    scenario = make_scenario(name, random_state=3)
+    for k, flat in enumerate(scenario.subspaces):
+        members = scenario.data[scenario.target == k]
+        assert len(members) == 100
+        assert_allclose(squared_residual(members, flat), 0, atol=1e-25)
+        assert_allclose(flat.basis.T @ flat.basis, np.eye(scenario.n_components[k]), atol=1e-13)
+        assert_allclose(np.sum((members @ flat.basis) ** 2, axis=0), flat.spectrum)
+        assert np.all(np.abs(members @ flat.basis) <= 1 + 1e-12)
+
+
+@pytest.mark.parametrize("name", list("abcde"))
+def test_sparse_scenarios_have_ten_variables_a_loading(name):
+    scenario = make_scenario(name, sparse=True, random_state=1)
+    assert scenario.data.shape[1] == 200
+    for flat in scenario.subspaces:
+        assert_array_equal(np.count_nonzero(flat.basis, axis=0), 10)
+        assert_allclose(np.linalg.norm(flat.basis, axis=0), 1)
+    noise = make_scenario(name, sparse=True, noise=0, random_state=1)
+    assert np.std(scenario.data - noise.data) == pytest.approx(0.5, rel=0.02)
+
+
+def test_offsets_move_the_flats_off_the_origin():
+    union = make_subspaces([20, 30], 6, [1, 2], offset=5.0, random_state=0)
+    for k, flat in enumerate(union.subspaces):
+        assert np.linalg.norm(flat.centre) > 1
+        assert_allclose(squared_residual(union.data[union.target == k], flat), 0, atol=1e-22)
+
+
+def test_ball_scores_fill_the_unit_ball():
+    union = make_subspaces(4000, 3, [3], scores="ball", random_state=0)
+    radius = np.linalg.norm(union.data, axis=1)
+    assert radius.max() <= 1 + 1e-12
+    assert np.mean(radius < 0.5) == pytest.approx(1 / 8, abs=0.02)
+
+
+def test_sizes_total_or_per_cluster_and_shuffling():
+    assert_array_equal(np.bincount(make_subspaces(10, 4, [1, 1, 2]).target), [4, 3, 3])
+    plain = make_subspaces([5, 9], 4, [1, 2], random_state=0)
+    mixed = make_subspaces([5, 9], 4, [1, 2], shuffle=True, random_state=0)
+    assert_array_equal(np.bincount(mixed.target), [5, 9])
+    assert not np.array_equal(plain.target, mixed.target)
+    assert_allclose(np.sort(mixed.data, axis=0), np.sort(plain.data, axis=0))
+
+
+def test_same_seed_same_data():
+    one, other = (make_scenario("e", noise=0.1, random_state=7).data for _ in range(2))
+    assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: make_scenario("f"), "name='f' is unknown; one of a, b, c, d, e"),
+        (lambda: make_scenario("d", n_features=2), "n_components.2.=3 is out of range for P = 2"),
+        (lambda: make_subspaces(10, 3, 2), "n_components=2 is not a list"),
+        (lambda: make_subspaces(1, 3, [1, 1]), "n_samples=1 is out of range for 2 clusters"),
+        (lambda: make_subspaces([3], 3, [1, 1]), "1 sizes for 2 clusters"),
+        (lambda: make_subspaces(10, 3, [1], noise=-1), "noise=-1 is out of range"),
+        (lambda: make_subspaces(10, 3, [1], scores="cubic"), "scores='cubic' is unknown"),
+        (lambda: make_subspaces(10, 3, [1], n_variables=4), "n_variables=4 is out of range"),
+    ],
+)
+def test_bad_parameters_get_one_line(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()

@@ -1,0 +1,229 @@
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+from scipy import sparse
+
+from subspaces.datasets import make_subspaces
+from subspaces.diagnostics import ols_press, pca_influence, pca_press
+from tests.plain import generic, refitted_errors
+
+
+@pytest.mark.parametrize("center", [False, True])
+@pytest.mark.parametrize(("n", "p"), [(10, 3), (10, 40), (10, 500), (60, 3), (60, 40), (400, 3)])
+def test_exact_press_equals_refitting(n, p, center):
+    X = generic(n, p, seed=n + p, decay=0.95)
+    for r in range(1, 6):
+        if r > min(n - 1 - center, p):
+            continue
+        fast = pca_press(X, r, center=center)
+        assert_allclose(fast.per_sample, refitted_errors(X, r, center), rtol=1e-10, atol=1e-20)
+        assert fast.press == pytest.approx(fast.per_sample.mean())
+
+
+def test_exact_press_equals_refitting_on_a_large_matrix():
+    X = generic(400, 500, decay=0.98)
+    rows = np.random.default_rng(0).choice(400, 8, replace=False)
+    fast = pca_press(X, 5, center=True).per_sample[rows]
+    plain = []
+    for i in rows:
+        others = np.delete(X, i, axis=0)
+        axes = np.linalg.svd(others - others.mean(axis=0), full_matrices=False)[2][:5]
+        difference = X[i] - others.mean(axis=0)
+        plain.append(np.sum((difference - axes.T @ (axes @ difference)) ** 2))
+    assert_allclose(fast, plain, rtol=1e-10)
+
+
+@given(st.integers(4, 30), st.integers(2, 20), st.integers(0, 999), st.booleans())
+def test_exact_press_with_duplicated_rows(n, p, seed, center):
+    X = np.repeat(generic(n, p, seed), 2, axis=0)
+    r = min(3, n - 1, p)
+    assert_allclose(
+        pca_press(X, r, center=center).per_sample,
+        refitted_errors(X, r, center),
+        rtol=1e-9,
+        atol=1e-12 * np.sum(X**2),
+    )
+
+
+def test_exact_press_with_a_mean_a_million_times_the_spread():
+    random = np.random.default_rng(0)
+    X = random.normal(size=(60, 8)) * [4, 3, 2, 1, 1, 1, 1, 1] + 1e6 * random.normal(size=8)
+    assert_allclose(pca_press(X, 3).per_sample, refitted_errors(X, 3), rtol=1e-7)
+    near = X - X.mean(axis=0)
+    assert_allclose(
+        pca_press(X, 3, center=True).per_sample, refitted_errors(near, 3, True), rtol=1e-8
+    )
+
+
+def test_exact_press_with_all_eigenvalues_tied():
+    X = np.vstack([np.eye(5), -np.eye(5)])
+    assert_allclose(pca_press(X, 2).per_sample, 1.0, rtol=1e-13)
+    assert_allclose(pca_press(X, 2, center=True).per_sample, (10 / 9) ** 2, rtol=1e-12)
+
+
+@pytest.mark.parametrize("method", ["exact", "hat", "paper"])
+def test_no_axis_leaves_the_distance_from_the_refitted_mean(method):
+    X = generic(15, 4)
+    plain = refitted_errors(X, 0, center=True)
+    assert_allclose(pca_press(X, 0, center=True, method=method).per_sample, plain, rtol=1e-12)
+
+
+def relative_gap(n, method, noise):
+    gaps = []
+    for seed in range(5):
+        X = make_subspaces(n, 20, [3], noise=noise, random_state=seed).data
+        gaps.append(abs(pca_press(X, 3, method=method).press / pca_press(X, 3).press - 1))
+    return np.mean(gaps)
+
+
+def test_hat_is_far_closer_than_paper_at_low_noise():
+    assert relative_gap(50, "hat", 0.01) < 1e-3 * relative_gap(50, "paper", 0.01)
+
+
+@pytest.mark.parametrize("method", ["hat", "paper"])
+def test_approximations_improve_with_n(method):
+    assert relative_gap(400, method, 0.05) < 0.25 * relative_gap(50, method, 0.05)
+
+
+@pytest.mark.parametrize("scale", [1e-120, 1e120])
+def test_units_do_not_matter(scale):
+    X = generic(20, 6)
+    for method in ("exact", "hat", "paper"):
+        one = pca_press(X, 2, center=True, method=method).per_sample
+        other = pca_press(scale * X, 2, center=True, method=method).per_sample
+        assert_allclose(other / scale / scale, one, rtol=1e-9)
+    one, other = pca_influence(X, 2), pca_influence(scale * X, 2)
+    assert_allclose(other.leverage, one.leverage, rtol=1e-9)
+    assert_allclose(other.influence / scale / scale, one.influence, rtol=1e-9)
+    assert_allclose(other.gradient / scale, one.gradient, rtol=1e-7)
+
+
+def test_rotation_and_row_order_do_not_matter():
+    X = generic(30, 6)
+    rotation = np.linalg.qr(np.random.default_rng(3).normal(size=(6, 6)))[0]
+    order = np.random.default_rng(4).permutation(30)
+    one, other = (
+        pca_influence(X, 2, center=True),
+        pca_influence(X[order] @ rotation, 2, center=True),
+    )
+    for name in ("leverage", "loo_error", "influence"):
+        assert_allclose(getattr(other, name), getattr(one, name)[order], rtol=1e-10)
+    assert_allclose(other.gradient, one.gradient[order] @ rotation, atol=1e-11)
+
+
+def test_a_mean_makes_the_origin_irrelevant():
+    X = generic(30, 6)
+    shifted = X + np.arange(6) * 100.0
+    for name in ("leverage", "loo_error", "influence"):
+        one = getattr(pca_influence(X, 2, center=True), name)
+        assert_allclose(getattr(pca_influence(shifted, 2, center=True), name), one, rtol=1e-8)
+
+
+def test_planted_samples_are_found():
+    X = make_subspaces(100, 12, [2], noise=0.05, offset=3.0, random_state=0).data
+    planted = [5, 50, 95]
+    X[planted] += np.random.default_rng(0).normal(scale=0.4, size=(3, 12))
+    found = pca_influence(X, 2, center=True)
+    assert set(np.argsort(-found.loo_error)[:3]) == set(planted)
+    assert set(np.argsort(-found.influence)[:3]) == set(planted)
+
+
+def test_leverages_sum_to_the_number_of_axes():
+    assert pca_influence(generic(30, 6), 4).leverage.sum() == pytest.approx(4)
+
+
+def test_data_without_energy_have_no_error():
+    for X in (np.zeros((5, 3)), np.ones((5, 3))):
+        result = pca_influence(X, 1)
+        assert_allclose(result.loo_error, 0, atol=1e-28)
+        assert_allclose(pca_press(X, 2, center=True).per_sample, 0, atol=1e-28)
+        assert np.isfinite(result.influence).all()
+        assert np.isfinite(result.gradient).all()
+
+
+def test_input_is_left_alone_and_frames_are_welcome():
+    X = generic(12, 4)
+    X.setflags(write=False)
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    assert pca_press(frame, 2).press == pca_press(X, 2).press
+
+
+def test_ols_press_equals_refitting():
+    random = np.random.default_rng(0)
+    X, y = np.column_stack([generic(40, 5), np.ones(40)]), random.normal(size=40) + 7
+    plain = []
+    for i in range(40):
+        rest = np.arange(40) != i
+        beta = np.linalg.lstsq(X[rest], y[rest], rcond=None)[0]
+        plain.append((y[i] - X[i] @ beta) ** 2)
+    assert_allclose(ols_press(X, y).per_sample, plain, rtol=1e-9)
+    assert ols_press(X, y).press == pytest.approx(np.mean(plain))
+
+
+GOOD = generic(8, 4)
+BAD = {
+    "nan": (np.where(np.eye(8, 4), np.nan, GOOD), ValueError, "row 0, column 0 .and 3 more"),
+    "infinity": (np.where(np.eye(8, 4), np.inf, GOOD), ValueError, "contains NaN or infinity"),
+    "one dimension": (GOOD[0], ValueError, "1 dimensions; 2 are needed"),
+    "three dimensions": (GOOD[None], ValueError, "3 dimensions; 2 are needed"),
+    "strings": ([["a", "b"], ["c", "d"]], ValueError, "not a table of real numbers.*'a'"),
+    "one string": ("data.csv", TypeError, "'data.csv' is not a table"),
+    "nothing": (None, TypeError, "X=None is not a table"),
+    "complex": (GOOD * 1j, ValueError, "not a table of real numbers"),
+    "sparse": (sparse.csr_array(GOOD), TypeError, "toarray"),
+    "one sample": (GOOD[:1], ValueError, "n_samples=1; at least 2"),
+    "no variables": (GOOD[:, :0], ValueError, "no variables"),
+    "too large": (GOOD * 1e200, ValueError, "divide X by a constant"),
+    "too small": (GOOD * 1e-200, ValueError, "divide X by a constant"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+@pytest.mark.parametrize("function", [pca_press, pca_influence])
+def test_bad_matrices_get_one_line(case, function):
+    X, kind, message = BAD[case]
+    with pytest.raises(kind, match=message) as caught:
+        function(X, 1)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("n_components", "center", "kind", "message"),
+    [
+        (
+            5,
+            False,
+            ValueError,
+            "n_components=5 is out of range for 8 samples x 4 variables.*0 to 4",
+        ),
+        (-1, False, ValueError, "n_components=-1"),
+        (1.5, False, TypeError, "n_components=1.5 is not an integer"),
+        (True, False, TypeError, "not an integer"),
+        ("2", False, TypeError, "n_components='2' is not an integer"),
+    ],
+)
+def test_bad_dimensions_get_one_line(n_components, center, kind, message):
+    with pytest.raises(kind, match=message):
+        pca_press(GOOD, n_components, center=center)
+
+
+def test_a_refitted_mean_costs_one_dimension():
+    X = generic(5, 9)
+    pca_press(X, 4)
+    with pytest.raises(ValueError, match="0 to 3 would do"):
+        pca_press(X, 4, center=True)
+
+
+def test_unknown_method():
+    with pytest.raises(ValueError, match="method='loo' is unknown; one of exact, hat, paper"):
+        pca_press(GOOD, 1, method="loo")
+
+
+def test_bad_regressions():
+    with pytest.raises(ValueError, match="y has 3 values for 8 rows of X"):
+        ols_press(GOOD, [1, 2, 3])
+    with pytest.raises(ValueError, match="row 0 of X has leverage 1"):
+        ols_press(GOOD[:4], np.ones(4))
