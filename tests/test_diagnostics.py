@@ -175,7 +175,7 @@ BAD = {
     "complex": (GOOD * 1j, ValueError, "not a table of real numbers"),
     "sparse": (sparse.csr_array(GOOD), TypeError, "toarray"),
     "one sample": (GOOD[:1], ValueError, "n_samples=1; at least 2"),
-    "no variables": (GOOD[:, :0], ValueError, "no variables"),
+    "no variables": (GOOD[:, :0], ValueError, "0 feature"),
     "too large": (GOOD * 1e200, ValueError, "divide X by a constant"),
     "too small": (GOOD * 1e-200, ValueError, "divide X by a constant"),
 }

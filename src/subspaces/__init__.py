@@ -2,8 +2,9 @@
 
 from importlib.metadata import version
 
-from subspaces import datasets, diagnostics, metrics
+from subspaces import datasets, diagnostics, metrics, plots
+from subspaces.estimators import PSC, KSubspaces
 
 __version__ = version("subspaces")
 
-__all__ = ["datasets", "diagnostics", "metrics"]
+__all__ = ["PSC", "KSubspaces", "datasets", "diagnostics", "metrics", "plots"]

@@ -31,13 +31,15 @@ def as_matrix(X: Any, name: str = "X", *, min_samples: int = 2) -> Array:
     if matrix.ndim != 2:
         raise ValueError(
             f"{name} has {matrix.ndim} dimensions; 2 are needed, samples x variables "
-            f"(for one variable, {name}.reshape(-1, 1))"
+            f"(Reshape your data: {name}.reshape(-1, 1) for one variable)"
         )
-    _check_finite(matrix, name)
     if matrix.shape[1] == 0:
-        raise ValueError(f"{name} has no variables (0 columns); at least 1 is needed")
+        raise ValueError(
+            f"{name} has 0 feature(s) (shape={matrix.shape}) while a minimum of 1 is required."
+        )
     if len(matrix) < min_samples:
         raise ValueError(f"{name} has n_samples={len(matrix)}; at least {min_samples} are needed")
+    _check_finite(matrix, name)
     return matrix
 
 

@@ -39,6 +39,8 @@ SMALLEST_WEIGHT = 1e-60
 # A row whose leverages sum to one is the only one in some direction; the sum is known to ~1e-14.
 LEVERAGE_ONE = 1.0 - 1e-10
 MAX_STEPS = 64
+# The steps shrink quadratically: after one of this relative size the root is exact to rounding.
+SETTLED = 1e-9
 BLOCK_ELEMENTS = 1 << 17
 
 
@@ -78,9 +80,11 @@ def downdate(coordinates: Array, eigenvalues: Array, n_components: int) -> Downd
 
 def _separate(poles: Array) -> Array:
     """Move exact ties apart by a few units in the last place, so that each interval is open."""
+    closest = 1.0 - 4.0 * EPS
     separated = poles.copy()
-    for index in range(1, len(poles) - 1):
-        separated[index] = min(separated[index], separated[index - 1] * (1.0 - 4.0 * EPS))
+    tied = np.flatnonzero(poles[1:-1] > closest * poles[:-2])
+    for index in range(tied[0] + 1, len(poles) - 1) if len(tied) else ():
+        separated[index] = min(separated[index], separated[index - 1] * closest)
     return separated
 
 
@@ -127,10 +131,10 @@ def _root_between(weights: Array, poles: Array, r: int) -> tuple[NDArray[np.intp
         low[active] = np.where(value < 0.0, now, low[active])
         high[active] = np.where(value < 0.0, high[active], now)
         new = now + step
-        inside = (new > low[active]) & (new < high[active])
+        inside = (new >= low[active]) & (new <= high[active]) & (new != 0.0)
         new = np.where(inside, new, 0.5 * (low[active] + high[active]))
         t[active] = new
-        active = active[np.abs(new - now) > 2.0 * EPS * np.abs(new)]
+        active = active[np.abs(new - now) > SETTLED * np.abs(new)]
         if not len(active):
             break
     return origin, t
@@ -148,9 +152,10 @@ def _first_guess(
 
 def _middle_way(weights: Array, distance: Array, r: int) -> tuple[Array, Array]:
     """Value of the secular function and the step to the root of its two-pole model."""
-    terms = weights / distance
+    inverse = 1.0 / distance
+    terms = weights * inverse
     value = terms.sum(axis=1) - 1.0
-    slopes = terms / distance
+    slopes = terms * inverse
     slope_above = slopes[:, : r + 1].sum(axis=1)
     slope_below = slopes[:, r + 1 :].sum(axis=1)
     above, below = distance[:, r], distance[:, r + 1]

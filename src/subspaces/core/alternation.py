@@ -1,0 +1,175 @@
+"""Fit, score, assign, until no label moves: the one loop of K-means, K-subspaces and PSC.
+
+Except for `residual` the objective need not fall at every sweep (docs/convergence.md). So the loop
+stops when no label moves, when a label vector returns, or at the cap, and gives the best partition
+it has seen, with the reason why it stopped. Best is the lowest objective; where a dimension equals
+the rank of the data, so that the objective does not identify the clusters, it is the classification
+likelihood of a mixture of probabilistic PCA.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from subspaces.core import partition
+from subspaces.core.criteria import Data, classification_likelihood, costs, own_costs
+from subspaces.core.result import Clustering
+from subspaces.core.rows import ClusterView, Rows
+
+Array = NDArray[np.floating]
+Labels = NDArray[np.intp]
+
+MAX_REPAIRS = 5
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What stays the same from start to start: rows, dimensions, criterion, linear or affine."""
+
+    rows: Rows
+    dimensions: tuple[int, ...]
+    criterion: str
+    affine: bool
+
+    @property
+    def n_clusters(self) -> int:
+        """Number of clusters."""
+        return len(self.dimensions)
+
+    @property
+    def identified(self) -> bool:
+        """Whether the criterion can tell the clusters apart.
+
+        A cluster as large as the space that holds all rows fits every row without error.
+        """
+        return max(self.dimensions) < len(self.rows.spectrum)
+
+    @property
+    def data(self) -> Data:
+        """Facts on all rows."""
+        spectrum = self.rows.spectrum
+        n, rank = len(self.rows.squared_norms), len(spectrum)
+        return Data(n, rank, float(spectrum.sum()) / (n * max(rank, 1)))
+
+
+def view_clusters(
+    problem: Problem, labels: Labels, known: Sequence[ClusterView] = ()
+) -> list[ClusterView]:
+    """The PCA of every cluster; those whose members did not change are taken over."""
+    views = []
+    for k, dimension in enumerate(problem.dimensions):
+        members = np.flatnonzero(labels == k)
+        if k < len(known) and np.array_equal(known[k].members, members):
+            views.append(known[k])
+        else:
+            views.append(problem.rows.view(members, dimension, problem.affine))
+    return views
+
+
+def alternate(
+    problem: Problem, labels: Labels, *, max_iter: int, random: np.random.Generator
+) -> Clustering:
+    """Sweep from a first partition."""
+    labels, repairs = _repair(problem, labels.copy(), 0, random)
+    best: tuple[float, float, Labels] | None = None
+    path: list[float] = []
+    seen: set[bytes] = set()
+    views: list[ClusterView] = []
+    reason = "max_iter"
+    for _ in range(max_iter):
+        seen.add(labels.tobytes())
+        views = view_clusters(problem, labels, views)
+        matrix = costs(problem.criterion, views, problem.data)
+        path.append(float(own_costs(matrix, labels).sum()))
+        merit = path[-1] if problem.identified else classification_likelihood(views, problem.data)
+        if not _degenerate(problem, views) and (best is None or merit < best[0]):
+            best = (merit, path[-1], labels)
+        new, repairs = _repair(problem, partition.assign(matrix, labels), repairs, random, views)
+        if np.array_equal(new, labels):
+            reason = "converged"
+            break
+        if partition.too_small(new, problem.dimensions):
+            reason = "infeasible"
+            break
+        if new.tobytes() in seen:
+            reason = "cycle"
+            break
+        labels = new
+    _, objective, labels = best if best is not None else (path[-1], path[-1], labels)
+    return Clustering(labels, objective, tuple(path), reason, repairs)
+
+
+def descend(problem: Problem, start: Clustering, *, max_iter: int) -> Clustering:
+    """Move one row at a time, only where that lowers the objective, until no move does.
+
+    The result is a local minimum: no single row can change its cluster to the objective's good.
+    """
+    labels, objective = start.labels.copy(), start.objective
+    path = list(start.path)
+    for _ in range(max_iter):
+        before = objective
+        views = view_clusters(problem, labels)
+        matrix = costs(problem.criterion, views, problem.data)
+        for i, k in _promising_moves(matrix, labels):
+            trial = labels.copy()
+            trial[i] = k
+            if partition.too_small(trial, problem.dimensions):
+                continue
+            value = objective_of(problem, trial, views)
+            if value < objective:
+                labels, objective = trial, value
+                views = view_clusters(problem, labels, views)
+        path.append(objective)
+        if objective == before:
+            return Clustering(labels, objective, tuple(path), "local minimum", start.repairs)
+    return Clustering(labels, objective, tuple(path), "max_iter", start.repairs)
+
+
+def objective_of(problem: Problem, labels: Labels, known: Sequence[ClusterView] = ()) -> float:
+    """Sum over the rows of their cost under the own cluster."""
+    views = view_clusters(problem, labels, known)
+    if _degenerate(problem, views):
+        return np.inf
+    return float(own_costs(costs(problem.criterion, views, problem.data), labels).sum())
+
+
+def _promising_moves(matrix: Array, labels: Labels) -> list[tuple[int, int]]:
+    """All moves of one row to another cluster, the cheapest change of its cost first."""
+    change = matrix - own_costs(matrix, labels)[:, None]
+    change[np.arange(len(labels)), labels] = np.inf
+    order = np.argsort(change, axis=None, kind="stable")[: change.size - len(labels)]
+    rows, clusters = np.unravel_index(order, change.shape)
+    return list(zip(rows.tolist(), clusters.tolist(), strict=True))
+
+
+def _degenerate(problem: Problem, views: Sequence[ClusterView]) -> list[int]:
+    """Clusters whose members do not span their axes, against what all rows span."""
+    whole, n = problem.rows.spectrum, len(problem.rows.squared_norms)
+    bad = []
+    for k, (view, r) in enumerate(zip(views, problem.dimensions, strict=True)):
+        if r and (
+            view.n_components < r
+            or view.eigenvalues[r - 1] < partition.DEGENERATE * whole[r - 1] * view.size / n
+        ):
+            bad.append(k)
+    return bad
+
+
+def _repair(
+    problem: Problem,
+    labels: Labels,
+    repairs: int,
+    random: np.random.Generator,
+    views: Sequence[ClusterView] = (),
+) -> tuple[Labels, int]:
+    """Refill clusters that are too small, or were degenerate, while repairs are left."""
+    broken = partition.too_small(labels, problem.dimensions)
+    broken += [k for k in _degenerate(problem, views) if k not in broken] if views else []
+    for k in broken:
+        if repairs == MAX_REPAIRS:
+            break
+        labels = partition.refill(problem.rows, labels, k, problem.dimensions, random)
+        repairs += 1
+    return labels, repairs

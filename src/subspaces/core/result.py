@@ -1,0 +1,27 @@
+"""What a run of the loop leaves behind."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class Clustering:
+    """A partition with the way it was reached.
+
+    labels (n,); objective, of this partition; path, the objective at every sweep; stop_reason,
+    "converged" (no label moved), "cycle" (a label vector returned), "max_iter", or "infeasible"
+    (a cluster could not be kept alive); repairs, how often a cluster was refilled.
+    """
+
+    labels: NDArray[np.intp]
+    objective: float
+    path: tuple[float, ...]
+    stop_reason: str
+    repairs: int
+
+    @property
+    def n_iter(self) -> int:
+        """Number of sweeps."""
+        return len(self.path)

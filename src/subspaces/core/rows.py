@@ -1,0 +1,204 @@
+"""How the loop reaches the data: a cluster's PCA as every row sees it.
+
+Two forms with the same answers. `DenseRows` holds the rows themselves. `GramRows` holds their inner
+products only, so that nothing depends on the number of variables once those are computed; with
+``U, lambda`` the eigenvectors of the members' block of G, the scores of all rows are
+``X V = G[:, C] U / sqrt(lambda)``.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg
+
+from subspaces.core.secular import Downdate, downdate
+
+Array = NDArray[np.floating]
+Indices = NDArray[np.intp]
+
+# ||x||^2 - sum d^2 keeps ten digits down to this share of ||x||^2; below, the residual itself is
+# formed where the rows are at hand.
+CANCELLATION = 1e-6
+
+
+@dataclass(frozen=True)
+class ClusterView:
+    """The PCA of some members, and where every row lies with respect to it.
+
+    members (m,), eigenvalues (l,) of the members' scatter; scores (n, R) and squared_residual (n,)
+    of all rows; coordinates (m, l) of the members along all their axes.
+    """
+
+    members: Indices
+    eigenvalues: Array
+    scores: Array
+    squared_residual: Array
+    coordinates: Array
+
+    @property
+    def size(self) -> int:
+        """Number of members."""
+        return len(self.members)
+
+    @property
+    def n_components(self) -> int:
+        """Number of axes in use: at most the rank of the members."""
+        return self.scores.shape[1]
+
+    @property
+    def spectrum(self) -> Array:
+        """Energy of the members along the axes in use."""
+        return self.eigenvalues[: self.n_components]
+
+    @cached_property
+    def leave_one_out(self) -> Downdate:
+        """The axes without each member, seen from that member."""
+        return downdate(self.coordinates, self.eigenvalues, self.n_components)
+
+
+class Rows(Protocol):
+    """What the starts and the loop ask of the data."""
+
+    @property
+    def squared_norms(self) -> Array:
+        """Squared length of each row."""
+
+    @property
+    def spectrum(self) -> Array:
+        """Eigenvalues of the scatter of all rows, cut at the numerical rank."""
+
+    def inner(self, indices: Indices) -> Array:
+        """Inner products of all rows with some: (n, m)."""
+
+    def view(self, members: Indices, n_components: int, affine: bool) -> ClusterView:
+        """PCA of the members."""
+
+    def subset(self, indices: Indices) -> "Rows":
+        """Some of the rows."""
+
+
+@dataclass(frozen=True)
+class DenseRows:
+    """Rows as a matrix (n, p)."""
+
+    matrix: Array
+
+    @cached_property
+    def squared_norms(self) -> Array:
+        """Squared length of each row."""
+        return np.einsum("ij,ij->i", self.matrix, self.matrix)
+
+    @cached_property
+    def spectrum(self) -> Array:
+        """Eigenvalues of the scatter of all rows, cut at the numerical rank."""
+        return _positive(*_eigh(_smaller_scatter(self.matrix)), len(self.matrix))[0]
+
+    def inner(self, indices: Indices) -> Array:
+        """Inner products of all rows with some: (n, m)."""
+        return self.matrix @ self.matrix[indices].T
+
+    def subset(self, indices: Indices) -> "DenseRows":
+        """Some of the rows."""
+        return DenseRows(self.matrix[indices])
+
+    def view(self, members: Indices, n_components: int, affine: bool) -> ClusterView:
+        """PCA of the members from the smaller of their two scatter matrices."""
+        centre = self.matrix[members].mean(axis=0) if affine else None
+        own = self.matrix[members] if centre is None else self.matrix[members] - centre
+        values, vectors = _positive(*_eigh(_smaller_scatter(own)), max(own.shape))
+        if len(own) < own.shape[1]:
+            coordinates = vectors * np.sqrt(values)
+            basis = own.T @ (vectors[:, :n_components] / np.sqrt(values[:n_components]))
+        else:
+            coordinates = own @ vectors
+            basis = vectors[:, :n_components]
+        scores, residual = self._project(centre, basis)
+        return ClusterView(members, values, scores, residual, coordinates)
+
+    def _project(self, centre: Array | None, basis: Array) -> tuple[Array, Array]:
+        scores, squared = self.matrix @ basis, self.squared_norms
+        if centre is not None:
+            scores = scores - centre @ basis
+            squared = squared - 2.0 * (self.matrix @ centre) + centre @ centre
+        residual = squared - np.einsum("ij,ij->i", scores, scores)
+        lost = np.flatnonzero(residual <= CANCELLATION * self.squared_norms)
+        if len(lost):
+            rest = self.matrix[lost] - scores[lost] @ basis.T
+            rest = rest if centre is None else rest - centre
+            residual[lost] = np.einsum("ij,ij->i", rest, rest)
+        return scores, residual
+
+
+@dataclass(frozen=True)
+class GramRows:
+    """Rows known by their inner products (n, n) alone."""
+
+    gram: Array
+
+    @cached_property
+    def squared_norms(self) -> Array:
+        """Squared length of each row."""
+        return np.diag(self.gram).copy()
+
+    @cached_property
+    def spectrum(self) -> Array:
+        """Eigenvalues of the scatter of all rows, cut at the numerical rank."""
+        return _positive(*_eigh(self.gram), len(self.gram))[0]
+
+    def inner(self, indices: Indices) -> Array:
+        """Inner products of all rows with some: (n, m)."""
+        return self.gram[:, indices]
+
+    def subset(self, indices: Indices) -> "GramRows":
+        """Some of the rows."""
+        return GramRows(self.gram[np.ix_(indices, indices)])
+
+    def view(self, members: Indices, n_components: int, affine: bool) -> ClusterView:
+        """PCA of the members from their block of the inner products."""
+        block, squared = self.gram[:, members], self.squared_norms
+        if affine:
+            # <x_i - m, x_j - m> from the means of the members' inner products
+            mean = block.mean(axis=1, keepdims=True)
+            total = float(mean[members].mean())
+            block = block - mean - mean[members].T + total
+            squared = squared - 2.0 * mean[:, 0] + total
+        values, vectors = _positive(*_eigh(block[members]), len(members))
+        scores = block @ (vectors[:, :n_components] / np.sqrt(values[:n_components]))
+        residual = np.maximum(squared - np.einsum("ij,ij->i", scores, scores), 0.0)
+        return ClusterView(members, values, scores, residual, vectors * np.sqrt(values))
+
+
+def choose_rows(matrix: Array, n_clusters: int) -> Rows:
+    """Inner products where there are few rows for the variables, the rows themselves otherwise.
+
+    Rows of low rank are rotated into as many coordinates as their rank: inner products stay.
+    """
+    n, p = matrix.shape
+    if n >= p * n_clusters:
+        return DenseRows(matrix)
+    gram = matrix @ matrix.T
+    values, vectors = _positive(*_eigh(gram), max(n, p))
+    if len(values) * n_clusters <= n:
+        return DenseRows(vectors * np.sqrt(values))
+    return GramRows(gram)
+
+
+def _smaller_scatter(matrix: Array) -> Array:
+    n, p = matrix.shape
+    return matrix @ matrix.T if n < p else matrix.T @ matrix
+
+
+def _eigh(matrix: Array) -> tuple[Array, Array]:
+    """Eigenvalues, largest first, with their vectors."""
+    values, vectors = linalg.eigh(matrix, check_finite=False, driver="evd")
+    return values[::-1], vectors[:, ::-1]
+
+
+def _positive(values: Array, vectors: Array, size: int) -> tuple[Array, Array]:
+    """Cut at the numerical rank of the scatter matrix."""
+    tolerance = size * np.finfo(values.dtype).eps * max(values[0], 0.0) if len(values) else 0.0
+    rank = int(np.count_nonzero(values > tolerance))
+    return values[:rank], vectors[:, :rank]

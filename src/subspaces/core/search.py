@@ -1,0 +1,65 @@
+"""Many starts, each swept to its end, and the choice among them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from joblib import Parallel, delayed
+from threadpoolctl import threadpool_limits
+
+from subspaces.core.alternation import Problem, alternate, view_clusters
+from subspaces.core.criteria import classification_likelihood, t_likelihood
+from subspaces.core.result import Clustering
+from subspaces.core.starts import Start
+
+
+@dataclass(frozen=True)
+class Run:
+    """One start and where it led; the lowest merit wins."""
+
+    start: str
+    clustering: Clustering
+    merit: float
+
+
+def search(
+    problem: Problem,
+    starts: Sequence[tuple[str, Start]],
+    seeds: Sequence[int],
+    *,
+    choice: str,
+    max_iter: int,
+    n_jobs: int | None = None,
+) -> list[Run]:
+    """Sweep from every start; each has its own generator, so the order of work does not matter."""
+    tasks = (
+        delayed(_run)(problem, name, start, seed, choice, max_iter)
+        for (name, start), seed in zip(starts, seeds, strict=True)
+    )
+    return list(Parallel(n_jobs=n_jobs)(tasks))
+
+
+def best_run(runs: Sequence[Run]) -> Run:
+    """The lowest merit among the runs that kept their clusters alive; the first of equals."""
+    alive = [run for run in runs if np.isfinite(run.merit)]
+    return min(alive or runs, key=lambda run: run.merit)
+
+
+def _run(problem: Problem, name: str, start: Start, seed: int, choice: str, max_iter: int) -> Run:
+    random = np.random.default_rng(seed)
+    with threadpool_limits(1, user_api="blas"):
+        clustering = alternate(problem, start(problem, random), max_iter=max_iter, random=random)
+        return Run(name, clustering, merit(problem, clustering, choice))
+
+
+def merit(problem: Problem, clustering: Clustering, choice: str) -> float:
+    """What finished starts are compared by; lower is better.
+
+    The own objective or the t-likelihood; the classification likelihood of a mixture of
+    probabilistic PCA where the criterion does not identify the clusters.
+    """
+    if problem.identified and choice == "objective":
+        return clustering.objective
+    views = view_clusters(problem, clustering.labels)
+    likelihood = t_likelihood if problem.identified else classification_likelihood
+    return likelihood(views, problem.data)

@@ -1,0 +1,6 @@
+"""The scikit-learn shell around the core."""
+
+from subspaces.estimators.k_subspaces import KSubspaces
+from subspaces.estimators.psc import PSC
+
+__all__ = ["PSC", "KSubspaces"]

@@ -1,0 +1,113 @@
+"""K-subspaces: the same loop with the plain residual as its score."""
+
+from typing import Any, Self
+
+from subspaces.estimators._shell import SubspaceClusterer
+
+
+class KSubspaces(SubspaceClusterer):
+    """K-subspaces clustering.
+
+    Alternates between fitting a PCA to each cluster and giving each sample to the cluster whose
+    flat is nearest. With ``affine=True`` and dimension 0 this is K-means.
+
+    Parameters
+    ----------
+    n_clusters : int, default 2
+        Number of clusters.
+    n_components : int or one int per cluster, default 1
+        Dimension of the flats.
+    affine : bool, default False
+        Whether a flat has a centre of its own; otherwise all pass through the origin.
+    init : {"portfolio", "random", "k-means++", "local"}, labels or callable, default "portfolio"
+        First partitions. A callable is called as ``init(X, n_clusters, random_state=...)`` and
+        returns labels.
+    n_init : int or "auto", default "auto"
+        Number of starts; "auto" is 10.
+    max_iter : int, default 50
+        Most sweeps of one start.
+    random_state : int, RandomState or None
+        Seed.
+    n_jobs : int, optional
+        Processes over which the starts are spread; the result does not depend on it.
+    verbose : int, default 0
+        Whether to print a line per start.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n,)
+        Cluster of each sample, equal to ``predict(X)``.
+    subspaces_ : list of Subspace
+        Per cluster: ``centre`` (p,), ``basis`` (p, r), ``spectrum`` (r,).
+    n_components_ : ndarray of shape (n_clusters,)
+        Dimensions.
+    objective_ : float
+        Sum of the squared residuals.
+    objective_path_ : ndarray
+        The objective at every sweep of the best start.
+    n_iter_ : int
+        Number of its sweeps.
+    stop_reason_ : str
+        Why it stopped: "converged", "cycle", "max_iter" or "infeasible".
+    starts_ : list of dict
+        What each start reached.
+
+    References
+    ----------
+    P. S. Bradley and O. L. Mangasarian, "k-plane clustering", J. Global Optim. 16 (2000) 23-32.
+
+    Examples
+    --------
+    >>> from subspaces import KSubspaces
+    >>> from subspaces.datasets import make_scenario
+    >>> planes = make_scenario("c", random_state=0)
+    >>> model = KSubspaces(2, n_components=2, random_state=0).fit(planes.data)
+    >>> bool((model.labels_ == model.predict(planes.data)).all())
+    True
+    """
+
+    def __init__(
+        self,
+        n_clusters: int = 2,
+        *,
+        n_components: Any = 1,
+        affine: bool = False,
+        init: Any = "portfolio",
+        n_init: Any = "auto",
+        max_iter: int = 50,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.n_components = n_components
+        self.affine = affine
+        self.init = init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Find the clusters.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+            Samples in rows.
+        y : ignored
+            For compatibility.
+
+        Returns
+        -------
+        KSubspaces
+            The fitted estimator.
+        """
+        X = self._validate(X)
+        problem = self._pose(X, "residual")
+        best, runs = self._search(X, problem, "objective")
+        self._warn_of_a_poor_end(best)
+        self._store(X, best.clustering.labels, problem, best, runs)
+        self.labels_ = self.predict(X)
+        return self
