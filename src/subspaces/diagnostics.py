@@ -145,7 +145,7 @@ def pca_influence(X: Any, n_components: int, *, center: bool = False) -> PCAInfl
     n_components = _check_components(n_components, X, center)
     centre = X.mean(axis=0) if center else np.zeros(X.shape[1])
     axes = principal_axes(X - centre)
-    scores, squared_residual, spectrum = _one_model(axes, n_components)
+    scores, squared_residual, spectrum = axes.split(n_components)
     return PCAInfluence(
         leverage=influence.leverage(scores, spectrum).sum(axis=1),
         loo_error=_errors(axes, n_components, "exact", refit=_refit_factor(len(X), center)),
@@ -210,17 +210,11 @@ def _refit_factor(n_samples: int, center: bool) -> float:
     return n_samples / (n_samples - 1) if center else 1.0
 
 
-def _one_model(axes: PrincipalAxes, n_components: int) -> tuple[Array, Array, Array]:
-    """Scores, squared residuals (a sum, not a difference) and spectrum of R axes."""
-    kept, rest = np.split(axes.coordinates, [min(n_components, axes.rank)], axis=1)
-    return kept, np.einsum("ij,ij->i", rest, rest), axes.eigenvalues[:n_components]
-
-
 def _errors(axes: PrincipalAxes, n_components: int, method: str, refit: float) -> Array:
     removed = PrincipalAxes(axes.coordinates * np.sqrt(refit), axes.eigenvalues, axes.basis)
     if method == "exact":
         errors = downdate(removed.coordinates, removed.eigenvalues, n_components).squared_error
     else:
         grade = influence.hat_errors if method == "hat" else influence.paper_errors
-        errors = grade(*_one_model(removed, n_components))
+        errors = grade(*removed.split(n_components))
     return errors * refit

@@ -45,6 +45,11 @@ class PrincipalAxes:
         """Number of directions that the rows span, up to rounding."""
         return len(self.eigenvalues)
 
+    def split(self, n_components: int) -> tuple[Array, Array, Array]:
+        """Scores on the first axes, squared residuals (a sum, not a difference), spectrum."""
+        kept, rest = np.split(self.coordinates, [min(n_components, self.rank)], axis=1)
+        return kept, np.einsum("ij,ij->i", rest, rest), self.eigenvalues[:n_components]
+
 
 def principal_axes(rows: Array) -> PrincipalAxes:
     """Decompose ``rows = U Lambda V^T``; coordinates ``U Lambda``, eigenvalues ``Lambda^2``."""
@@ -62,8 +67,17 @@ def principal_axes(rows: Array) -> PrincipalAxes:
 
 def fit_subspace(rows: Array, n_components: int, *, affine: bool = False) -> Subspace:
     """Fit the flat of least squared residual; axes that the rows do not span are left out."""
-    centre = rows.mean(axis=0) if affine else np.zeros(rows.shape[1])
-    axes = principal_axes(rows - centre)
+    centre = centre_of(rows, affine)
+    return leading(centre, principal_axes(rows - centre), n_components)
+
+
+def centre_of(rows: Array, affine: bool) -> Array:
+    """The mean of the rows, or the origin."""
+    return rows.mean(axis=0) if affine else np.zeros(rows.shape[1])
+
+
+def leading(centre: Array, axes: PrincipalAxes, n_components: int) -> Subspace:
+    """The flat of the first axes."""
     return Subspace(centre, axes.basis[:, :n_components], axes.eigenvalues[:n_components])
 
 

@@ -21,7 +21,16 @@ from subspaces.core import partition, starts
 from subspaces.core.alternation import Problem
 from subspaces.core.rows import choose_rows
 from subspaces.core.search import Run, best_run, search
-from subspaces.core.subspace import Subspace, fit_subspace, project, scores, squared_residual
+from subspaces.core.subspace import (
+    PrincipalAxes,
+    Subspace,
+    centre_of,
+    leading,
+    principal_axes,
+    project,
+    scores,
+    squared_residual,
+)
 
 Array = NDArray[np.floating]
 Labels = NDArray[np.intp]
@@ -274,18 +283,16 @@ class SubspaceClusterer(
                 stacklevel=3,
             )
 
-    def _store(
-        self, X: Array, labels: Labels, problem: Problem, best: Run, runs: list[Run]
-    ) -> None:
-        """Set the attributes that every subspace clusterer has."""
-        if len(set(problem.dimensions)) == 1:
-            labels = partition.canonical(labels)
-        result = best.clustering
-        self.labels_ = labels
-        self.subspaces_ = [
-            fit_subspace(X[labels == k], r, affine=problem.affine)
-            for k, r in enumerate(problem.dimensions)
-        ]
+    def _store(self, X: Array, problem: Problem, best: Run, runs: list[Run]) -> list[PrincipalAxes]:
+        """Set the attributes that every subspace clusterer has; returns each cluster's axes."""
+        result, equal = best.clustering, len(set(problem.dimensions)) == 1
+        self.labels_ = partition.canonical(result.labels) if equal else result.labels
+        self.subspaces_, all_axes = [], []
+        for k, dimension in enumerate(problem.dimensions):
+            members = X[self.labels_ == k]
+            centre = centre_of(members, problem.affine)
+            all_axes.append(principal_axes(members - centre))
+            self.subspaces_.append(leading(centre, all_axes[k], dimension))
         self.n_components_ = np.array([flat.basis.shape[1] for flat in self.subspaces_])
         self.objective_ = result.objective
         self.objective_path_ = np.array(result.path)
@@ -293,6 +300,7 @@ class SubspaceClusterer(
         self.stop_reason_ = result.stop_reason
         self.starts_ = _table(runs)
         self._n_features_out = problem.n_clusters
+        return all_axes
 
 
 def _table(runs: Sequence[Run]) -> list[dict[str, Any]]:

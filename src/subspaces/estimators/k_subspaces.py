@@ -108,6 +108,6 @@ class KSubspaces(SubspaceClusterer):
         problem = self._pose(X, "residual")
         best, runs = self._search(X, problem, "objective")
         self._warn_of_a_poor_end(best)
-        self._store(X, best.clustering.labels, problem, best, runs)
+        self._store(X, problem, best, runs)
         self.labels_ = self.predict(X)
         return self

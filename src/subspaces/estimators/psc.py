@@ -1,6 +1,6 @@
 """Predictive subspace clustering."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -11,7 +11,7 @@ from subspaces.core.alternation import Problem, alternate, descend, view_cluster
 from subspaces.core.criteria import gaussian_of_all, pooled_variance
 from subspaces.core.search import Run
 from subspaces.core.secular import downdate
-from subspaces.core.subspace import principal_axes, scores, squared_residual
+from subspaces.core.subspace import PrincipalAxes, scores, squared_residual
 from subspaces.estimators._shell import Array, SubspaceClusterer
 
 CRITERIA = ("auto", "influence", "loo", "hat", "residual", "likelihood")
@@ -157,8 +157,7 @@ class PSC(SubspaceClusterer):
         best, runs = self._search(X, problem, choice)
         self._warn_of_a_poor_end(best)
         best = self._refined(problem, best)
-        self._store(X, best.clustering.labels, problem, best, runs)
-        self._store_prediction(X, problem)
+        self._store_prediction(problem, self._store(X, problem, best, runs))
         return self
 
     def _with_criterion(self, problem: Problem) -> Problem:
@@ -181,15 +180,13 @@ class PSC(SubspaceClusterer):
             return Run(best.start, result, best.merit)
         return best
 
-    def _store_prediction(self, X: Array, problem: Problem) -> None:
+    def _store_prediction(self, problem: Problem, all_axes: Sequence[PrincipalAxes]) -> None:
         """What is left to know: influence, PRESS, and the constants of the likelihood."""
         self.criterion_ = problem.criterion
-        self.influence_, errors = np.empty(len(X)), np.empty(len(X))
-        for k, flat in enumerate(self.subspaces_):
-            members = np.flatnonzero(self.labels_ == k)
-            self.influence_[members], errors[members] = _left_out(
-                X[members] - flat.centre, problem.dimensions[k]
-            )
+        self.influence_, errors = np.empty(len(self.labels_)), np.empty(len(self.labels_))
+        for k, (axes, dimension) in enumerate(zip(all_axes, problem.dimensions, strict=True)):
+            members = self.labels_ == k
+            self.influence_[members], errors[members] = _left_out(axes, dimension)
         self.press_ = float(errors.mean())
         self._data = problem.data
         views = view_clusters(problem, self.labels_)
@@ -221,11 +218,8 @@ class PSC(SubspaceClusterer):
         return log_scale + 0.5 * distance
 
 
-def _left_out(centred: Array, n_components: int) -> tuple[Array, Array]:
+def _left_out(axes: PrincipalAxes, n_components: int) -> tuple[Array, Array]:
     """Squared influence and exact squared leave-one-out error of the members of one cluster."""
-    axes = principal_axes(centred)
-    kept, rest = np.split(axes.coordinates, [min(n_components, axes.rank)], axis=1)
-    squared_rest = np.einsum("ij,ij->i", rest, rest)
+    kept, rest, spectrum = axes.split(n_components)
     errors = downdate(axes.coordinates, axes.eigenvalues, n_components).squared_error
-    spectrum = axes.eigenvalues[:n_components]
-    return influence.squared_influence(kept, squared_rest, spectrum), errors
+    return influence.squared_influence(kept, rest, spectrum), errors

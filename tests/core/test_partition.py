@@ -1,0 +1,43 @@
+import numpy as np
+from numpy.testing import assert_array_equal
+
+from subspaces.core import partition
+from subspaces.core.rows import DenseRows
+from tests.plain import generic
+
+
+def test_canonical_order_is_that_of_first_appearance():
+    assert_array_equal(partition.canonical(np.array([2, 2, 0, 1, 0, 2])), [0, 0, 1, 2, 1, 0])
+
+
+def test_assign_takes_the_least_and_stays_on_ties():
+    costs = np.array([[1.0, 2.0], [2.0, 1.0], [3.0, 3.0], [3.0, 3.0]])
+    assert_array_equal(partition.assign(costs), [0, 1, 0, 0])
+    assert_array_equal(partition.assign(costs, np.array([1, 0, 1, 0])), [0, 1, 1, 0])
+
+
+def test_clusters_need_two_more_members_than_dimensions():
+    labels = np.array([0, 0, 0, 1, 1, 1, 1, 2])
+    assert partition.too_small(labels, (1, 3, 0)) == [1]
+    assert partition.too_small(labels, (1, 2, 0, 0)) == [3]
+
+
+def test_refill_takes_the_angular_neighbours_of_a_row():
+    far = generic(22, 3) + np.array([0, 9, 9])
+    X = np.vstack([np.outer(np.r_[-9:0, 1:10], [1.0, 0.2, 0.1]), far])
+    labels = np.zeros(40, dtype=np.intp)
+    labels[-2:] = 1
+    for seed in range(5):
+        found = partition.refill(DenseRows(X), labels, 1, (1, 1), np.random.default_rng(seed))
+        assert partition.too_small(found, (1, 1)) == []
+        members = X[found == 1] / np.linalg.norm(X[found == 1], axis=1)[:, None]
+        assert np.abs(members @ members[0]).min() > 0.9
+    assert np.count_nonzero(labels) == 2
+
+
+def test_refill_leaves_the_donors_feasible():
+    X = generic(12, 3)
+    labels = np.array([0] * 4 + [1] * 4 + [2] * 4)
+    labels[labels == 2] = 1
+    found = partition.refill(DenseRows(X), labels, 2, (2, 2, 2), np.random.default_rng(0))
+    assert partition.too_small(found, (2, 2, 2)) == []

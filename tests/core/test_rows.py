@@ -1,0 +1,71 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from subspaces.core.rows import DenseRows, GramRows, choose_rows
+from subspaces.core.subspace import fit_subspace, principal_axes, scores, squared_residual
+from tests.plain import generic
+
+MEMBERS = np.array([1, 4, 5, 7, 8, 11, 12, 13, 17, 19])
+SHAPES = [(20, 6), (20, 40)]
+FORMS = {"dense": DenseRows, "gram": lambda X: GramRows(X @ X.T)}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("affine", [False, True])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_view_is_the_pca_of_its_members(form, affine, shape):
+    X = generic(*shape, decay=0.9)
+    view = FORMS[form](X).view(MEMBERS, 3, affine)
+    flat = fit_subspace(X[MEMBERS], 3, affine=affine)
+    axes = principal_axes(X[MEMBERS] - flat.centre)
+    assert_allclose(np.abs(view.scores), np.abs(scores(X, flat)), atol=1e-10)
+    assert_allclose(view.squared_residual, squared_residual(X, flat), rtol=1e-8)
+    assert_allclose(view.eigenvalues, axes.eigenvalues, rtol=1e-8)
+    assert_allclose(view.spectrum, flat.spectrum)
+    assert_allclose(np.abs(view.coordinates), np.abs(axes.coordinates), atol=1e-8)
+    assert view.size == len(MEMBERS)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_inner_products_norms_and_subsets(form):
+    X = generic(12, 5)
+    rows = FORMS[form](X)
+    some = np.array([2, 7])
+    assert_allclose(rows.inner(some), X @ X[some].T)
+    assert_allclose(rows.squared_norms, np.sum(X**2, axis=1))
+    assert_allclose(rows.subset(some).squared_norms, np.sum(X[some] ** 2, axis=1))
+    assert_allclose(rows.spectrum, np.linalg.svd(X)[1] ** 2)
+
+
+def test_dense_residuals_do_not_cancel():
+    # Rows on a line, far out: their residual is known to rounding of the row, squared.
+    direction = np.array([3.0, -2.0, 1.0]) / np.sqrt(14)
+    X = np.vstack([1e5 * np.outer(np.arange(1, 9), direction), generic(3, 3)])
+    off = np.array([1.0, 2.0, 1.0]) / np.sqrt(6)
+    X[:8] += np.outer([1e-3, -1e-3] * 4, off)
+    view = DenseRows(X).view(np.arange(8), 1, False)
+    flat = fit_subspace(X[:8], 1)
+    assert_allclose(view.squared_residual, squared_residual(X, flat), rtol=1e-6)
+
+
+def test_a_view_uses_no_more_axes_than_its_members_span():
+    X = np.outer(np.arange(1.0, 9), [1.0, 2.0, 3.0])
+    view = DenseRows(X).view(np.arange(8), 2, False)
+    assert view.n_components == 1
+
+
+def test_the_form_follows_the_shape():
+    assert isinstance(choose_rows(generic(100, 5), 3), DenseRows)
+    assert isinstance(choose_rows(generic(30, 50, decay=0.99), 3), GramRows)
+    low_rank = generic(40, 4) @ np.random.default_rng(0).normal(size=(4, 300))
+    rotated = choose_rows(low_rank, 3)
+    assert isinstance(rotated, DenseRows)
+    assert rotated.matrix.shape == (40, 4)
+    assert_allclose(rotated.matrix @ rotated.matrix.T, low_rank @ low_rank.T, rtol=1e-9, atol=1e-9)
+
+
+def test_leave_one_out_is_computed_once():
+    view = DenseRows(generic(20, 6)).view(MEMBERS, 2, False)
+    assert view.leave_one_out is view.leave_one_out
+    assert_array_equal(view.members, MEMBERS)

@@ -1,0 +1,98 @@
+from itertools import permutations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from subspaces.core import starts
+from subspaces.core.alternation import Problem
+from subspaces.core.criteria import costs
+from subspaces.core.rows import DenseRows
+from subspaces.datasets import make_scenario, make_subspaces
+from subspaces.metrics import rand_score
+
+ALL = {
+    "random": starts.random_labels,
+    "local": starts.local_flats,
+    "k-means++": starts.spread_flats,
+    "sequential": starts.sequential(0.5),
+    "any order": starts.sequential(0.3, any_order=True),
+    "angular": starts.angular(10),
+    "swapped": starts.swapped,
+}
+
+
+def pose(union, affine=False):
+    X = union.data - union.data.mean(axis=0) if affine else union.data
+    return Problem(DenseRows(X), tuple(union.n_components.tolist()), "loo", affine)
+
+
+@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("affine", [False, True])
+def test_a_start_is_a_partition_and_repeats_with_its_seed(name, affine):
+    union = make_subspaces([20, 30, 40], 8, [1, 2, 3], noise=0.1, offset=1.0, random_state=0)
+    problem = pose(union, affine)
+    one, other = (ALL[name](problem, np.random.default_rng(5)) for _ in range(2))
+    assert_array_equal(one, other)
+    assert one.shape == (90,)
+    assert set(one) <= {0, 1, 2}
+
+
+@pytest.mark.parametrize("name", ["sequential", "angular", "swapped"])
+def test_structured_starts_find_separate_noise_free_planes(name):
+    found = []
+    for seed in range(5):
+        union = make_subspaces([60, 60, 60], 20, [2, 2, 2], random_state=seed)
+        labels = ALL[name](pose(union), np.random.default_rng(seed))
+        found.append(rand_score(union.target, labels))
+    assert np.median(found) > 0.99
+
+
+def test_sequential_gives_the_lowest_dimension_its_line():
+    scenario = make_scenario("d", random_state=1)
+    labels = ALL["sequential"](pose(scenario), np.random.default_rng(0))
+    assert rand_score(scenario.target, labels) == 1.0
+    assert_array_equal(labels[scenario.target == 0], 0)
+
+
+def test_dimensions_go_to_the_parts_at_least_cost():
+    union = make_subspaces([30, 40, 50], 12, [3, 1, 2], noise=0.05, random_state=2)
+    problem = pose(union)
+    shuffled = np.array([2, 0, 1])[union.target]
+    assert_array_equal(starts.match_dimensions(problem, shuffled), union.target)
+
+    def price(order):
+        relabelled = np.array(order)[shuffled]
+        total = 0.0
+        for k, r in enumerate(problem.dimensions):
+            members = np.flatnonzero(relabelled == k)
+            view = problem.rows.view(members, r, False)
+            total += costs("influence", [view], problem.data)[members, 0].sum()
+        return total
+
+    best = min(permutations(range(3)), key=price)
+    assert_array_equal(np.array(best)[shuffled], starts.match_dimensions(problem, shuffled))
+
+
+def test_the_portfolio_keeps_its_proportions():
+    names = [name for name, _ in starts.portfolio(20)]
+    assert [names.count(kind) for kind in ("sequential", "angular", "swapped")] == [10, 6, 4]
+    assert len({name for name, _ in starts.portfolio(3)}) == 3
+
+
+def test_landmarks_extend_to_all_rows(monkeypatch):
+    union = make_subspaces([200, 300], 10, [1, 2], noise=0.01, shuffle=True, random_state=0)
+    monkeypatch.setattr(starts, "LANDMARKS", 80)
+    sampled = starts.on_landmarks(starts.sequential(0.5))
+    labels = sampled(pose(union), np.random.default_rng(0))
+    assert labels.shape == (500,)
+    assert rand_score(union.target, labels) > 0.9
+
+
+def test_zero_rows_and_duplicates_do_no_harm():
+    union = make_subspaces([20, 20], 5, [1, 2], random_state=0)
+    union.data[:3] = 0.0
+    union.data[20:28] = union.data[30]
+    for start in ALL.values():
+        labels = start(pose(union), np.random.default_rng(1))
+        assert set(labels) <= {0, 1}

@@ -1,0 +1,251 @@
+"""What PSC and KSubspaces share: attributes, prediction, starts, bad input."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from subspaces import PSC, KSubspaces
+from subspaces.core.subspace import project, scores
+from subspaces.datasets import make_scenario, make_subspaces
+from subspaces.metrics import rand_score
+from tests.plain import generic, refitted_errors
+
+UNION = make_subspaces([30, 40], 8, [1, 2], noise=0.1, random_state=0)
+X = UNION.data
+BOTH = pytest.mark.parametrize("cls", [PSC, KSubspaces])
+
+
+@BOTH
+def test_attributes(cls):
+    model = cls(2, n_components=[1, 2], random_state=0).fit(X)
+    assert model.labels_.shape == (70,)
+    assert_array_equal(model.n_components_, [1, 2])
+    for k, flat in enumerate(model.subspaces_):
+        assert flat.centre.shape == (8,)
+        assert flat.basis.shape == (8, model.n_components_[k])
+        assert_allclose(flat.basis.T @ flat.basis, np.eye(model.n_components_[k]), atol=1e-12)
+        members = X[model.labels_ == k]
+        assert_allclose(np.sum((members @ flat.basis) ** 2, axis=0), flat.spectrum)
+    assert len(model.objective_path_) == model.n_iter_
+    assert model.stop_reason_ == "converged"
+    assert model.objective_ == pytest.approx(model.objective_path_[-1])
+    assert len(model.starts_) == 10
+    assert min(row["merit"] for row in model.starts_) in [row["merit"] for row in model.starts_]
+    assert rand_score(UNION.target, model.labels_) > 0.85
+
+
+def test_influence_and_press_are_those_of_the_members():
+    model = PSC(2, n_components=[1, 2], random_state=0).fit(X)
+    errors = np.empty(70)
+    for k, r in enumerate(model.n_components_):
+        errors[model.labels_ == k] = refitted_errors(X[model.labels_ == k], r)
+    assert model.press_ == pytest.approx(errors.mean())
+    by_influence = PSC(
+        2, n_components=[1, 2], criterion="influence", init=model.labels_, max_iter=1
+    )
+    with pytest.warns(match="max_iter"):
+        by_influence.fit(X)
+    if np.array_equal(by_influence.labels_, model.labels_):
+        assert by_influence.objective_ == pytest.approx(model.influence_.sum())
+    assert model.influence_.shape == (70,)
+
+
+@pytest.mark.parametrize("criterion", ["influence", "loo", "hat", "residual", "likelihood"])
+def test_predict_takes_the_least_score_of_transform(criterion):
+    model = PSC(2, n_components=2, criterion=criterion, random_state=0).fit(X[::2])
+    new = X[1::2]
+    assert model.transform(new).shape == (35, 2)
+    assert_array_equal(model.predict(new), model.transform(new).argmin(axis=1))
+
+
+def test_a_row_is_scored_alone():
+    model = PSC(2, n_components=[1, 2], random_state=0).fit(X)
+    assert_allclose(model.transform(X[3:4])[0], model.transform(X)[3], rtol=1e-12)
+
+
+@BOTH
+def test_project_and_reconstruct(cls):
+    model = cls(2, n_components=[1, 2], affine=True, random_state=0).fit(X)
+    labels, coordinates, nearest = model.predict(X), model.project(X), model.reconstruct(X)
+    assert [len(row) for row in coordinates] == model.n_components_[labels].tolist()
+    for i in (0, 33, 69):
+        flat = model.subspaces_[labels[i]]
+        assert_allclose(coordinates[i], scores(X[i : i + 1], flat)[0])
+        assert_allclose(nearest[i], project(X[i : i + 1], flat)[0])
+
+
+@pytest.mark.parametrize("affine", [False, True])
+@pytest.mark.parametrize("seed", range(5))
+def test_k_subspaces_predicts_its_own_labels(affine, seed):
+    union = make_subspaces([30, 40, 35], 6, [2, 1, 2], noise=0.3, random_state=seed)
+    model = KSubspaces(3, n_components=[2, 1, 2], affine=affine, n_init=3, random_state=seed)
+    assert_array_equal(model.fit(union.data).labels_, model.predict(union.data))
+
+
+@pytest.mark.parametrize("name", list("abcde"))
+def test_psc_predicts_nearly_all_of_its_labels(name):
+    moved = []
+    for seed in range(3):
+        scenario = make_scenario(name, noise=0.02, n_features=30, random_state=seed)
+        model = PSC(len(scenario.n_components), n_components=scenario.n_components, random_state=0)
+        model.fit(scenario.data)
+        moved.append(np.mean(model.predict(scenario.data) != model.labels_))
+    assert np.mean(moved) < 0.01
+
+
+def test_auto_is_loo_for_equal_and_likelihood_for_unequal_dimensions():
+    assert PSC(2, n_components=2, random_state=0).fit(X).criterion_ == "loo"
+    assert PSC(2, n_components=[1, 2], random_state=0).fit(X).criterion_ == "likelihood"
+    flat = generic(40, 2)
+    with pytest.warns(UserWarning, match="n_components=2 equals the rank of X"):
+        model = PSC(2, n_components=2, random_state=0).fit(flat)
+    assert model.criterion_ == "likelihood"
+
+
+@BOTH
+@pytest.mark.parametrize("init", ["portfolio", "random", "k-means++", "local"])
+def test_named_starts(cls, init):
+    model = cls(2, n_components=2, init=init, n_init=4, random_state=0).fit(X)
+    assert len(model.starts_) == 4
+    assert set(model.labels_) == {0, 1}
+    if init != "portfolio":
+        assert {row["start"] for row in model.starts_} == {init}
+
+
+@BOTH
+def test_given_labels_and_callables(cls):
+    model = cls(2, n_components=[1, 2], init=UNION.target).fit(X)
+    assert [row["start"] for row in model.starts_] == ["labels"]
+
+    def start(data, n_clusters, random_state):
+        assert data.shape == X.shape
+        return np.random.default_rng(random_state).integers(n_clusters, size=len(data))
+
+    model = cls(2, n_components=2, init=start, n_init=3, random_state=0).fit(X)
+    assert [row["start"] for row in model.starts_] == ["callable"] * 3
+
+
+@BOTH
+def test_same_seed_same_labels_whatever_the_number_of_jobs(cls):
+    one = cls(2, n_components=2, random_state=7).fit(X)
+    two = cls(2, n_components=2, random_state=7, n_jobs=2).fit(X)
+    assert_array_equal(one.labels_, two.labels_)
+    assert one.starts_ == two.starts_
+
+
+def test_the_caller_keeps_the_data():
+    frozen = X.copy()
+    frozen.setflags(write=False)
+    PSC(2, n_components=2, affine=True, random_state=0).fit(frozen).predict(frozen)
+    assert_array_equal(frozen, X)
+
+
+def test_frames_pipelines_and_set_output():
+    frame = pd.DataFrame(X, columns=[f"gene{j}" for j in range(8)])
+    model = PSC(2, n_components=2, random_state=0).set_output(transform="pandas").fit(frame)
+    assert_array_equal(model.feature_names_in_, frame.columns)
+    table = model.transform(frame)
+    assert list(table.columns) == ["psc0", "psc1"]
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.predict(frame.rename(columns={"gene0": "other"}))
+    pipeline = make_pipeline(StandardScaler(), clone(model))
+    assert pipeline.fit(frame).predict(frame).shape == (70,)
+
+
+def test_verbose_prints_a_line_per_start(capsys):
+    PSC(2, n_components=2, n_init=3, random_state=0, verbose=1).fit(X)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 3
+    assert sum("<- best" in line for line in lines) == 1
+
+
+def test_refinements():
+    union = make_scenario("b", noise=0.1, n_features=20, random_state=0)
+    plain = PSC(2, n_components=[1, 2], criterion="influence", random_state=0).fit(union.data)
+    mixture = clone(plain).set_params(refine="ppca").fit(union.data)
+    descent = clone(plain).set_params(refine="descent").fit(union.data)
+    truth = union.target
+    assert rand_score(truth, mixture.labels_) > rand_score(truth, plain.labels_)
+    assert descent.objective_ <= plain.objective_
+    assert descent.stop_reason_ == "local minimum"
+
+
+def test_running_out_of_sweeps_warns():
+    with pytest.warns(match="labels still moved after max_iter=1 sweeps"):
+        PSC(2, n_components=2, init="random", n_init=1, max_iter=1, random_state=0).fit(X)
+
+
+BAD = [
+    ({"n_clusters": 0}, ValueError, "n_clusters=0 is out of range"),
+    ({"n_clusters": 71}, ValueError, "n_clusters=71 is out of range for 70 samples"),
+    ({"n_clusters": 2.0}, TypeError, "n_clusters=2.0 is not an integer"),
+    ({"n_clusters": 20, "n_components": 3}, ValueError, "n_samples=70 is too few"),
+    ({"n_components": 9}, ValueError, "n_components=9 is out of range for 8 variables; 1 to 8"),
+    ({"n_components": 0}, ValueError, "n_components=0 is out of range"),
+    ({"n_components": [1, 2, 1]}, ValueError, "3 entries for n_clusters=2"),
+    ({"n_components": "2"}, TypeError, "n_components='2' is not an integer"),
+    ({"init": "best"}, ValueError, "init='best' is unknown; one of portfolio, random"),
+    ({"init": [0, 1]}, ValueError, r"init has shape \(2,\) for 70 samples"),
+    ({"init": np.full(70, 2)}, ValueError, "init has labels outside 0 to 1"),
+    ({"n_init": 0}, ValueError, "n_init=0 is out of range"),
+    ({"n_init": "many"}, TypeError, "n_init='many' is not an integer"),
+    ({"max_iter": 0}, ValueError, "max_iter=0 is out of range"),
+]
+
+
+@BOTH
+@pytest.mark.parametrize(("parameters", "kind", "message"), BAD)
+def test_bad_parameters_get_one_line(cls, parameters, kind, message):
+    with pytest.raises(kind, match=message) as caught:
+        cls(**{"n_clusters": 2, **parameters}).fit(X)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"criterion": "press"}, "criterion='press' is unknown; one of auto, influence"),
+        ({"refine": "em"}, "refine='em' is unknown; one of ppca, descent"),
+    ],
+)
+def test_unknown_choices(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        PSC(2, **parameters).fit(X)
+
+
+@BOTH
+def test_more_dimensions_than_the_rank(cls):
+    low_rank = generic(40, 2) @ np.random.default_rng(0).normal(size=(2, 9))
+    with pytest.raises(ValueError, match="n_components=3 is more than the rank of X, 2"):
+        cls(2, n_components=3).fit(low_rank)
+    with pytest.raises(ValueError, match="more than the rank of X, 0 after centring"):
+        cls(2, affine=True).fit(np.ones((10, 3)))
+
+
+@BOTH
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_bad_values_are_located(cls, value):
+    bad = X.copy()
+    bad[5, 3] = value
+    with pytest.raises(ValueError, match="row 5, column 3; remove or impute it"):
+        cls(2).fit(bad)
+    model = cls(2, random_state=0).fit(X)
+    with pytest.raises(ValueError, match="row 5, column 3"):
+        model.predict(bad)
+
+
+@BOTH
+def test_zero_rows_duplicates_and_constant_columns(cls):
+    awkward = X.copy()
+    awkward[:4] = 0.0
+    awkward[30:40] = awkward[50]
+    awkward[:, 6] = 0.0
+    for affine in (False, True):
+        model = cls(2, n_components=2, affine=affine, random_state=0).fit(awkward)
+        assert set(model.labels_) == {0, 1}
+        assert np.isfinite(model.objective_)
+        assert np.isfinite(model.transform(awkward)).all()

@@ -1,0 +1,66 @@
+"""Where the method becomes another one."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.cluster import KMeans
+from sklearn.decomposition import PCA
+
+from subspaces import PSC, KSubspaces
+from subspaces.datasets import make_scenario
+from subspaces.diagnostics import pca_influence, pca_press
+from subspaces.metrics import rand_score
+from tests.plain import generic
+
+
+@pytest.mark.parametrize("cls", [PSC, KSubspaces])
+def test_one_cluster_is_pca(cls):
+    X = generic(50, 6, decay=0.6) + 3.0
+    model = cls(1, n_components=2, affine=True).fit(X)
+    pca = PCA(2).fit(X)
+    assert_array_equal(model.labels_, 0)
+    assert_allclose(model.subspaces_[0].centre, pca.mean_)
+    assert_allclose(model.reconstruct(X), pca.inverse_transform(pca.transform(X)), atol=1e-10)
+
+
+def test_one_cluster_has_the_influence_and_press_of_one_pca():
+    X = generic(50, 6, decay=0.6)
+    model = PSC(1, n_components=2).fit(X)
+    assert_allclose(model.influence_, pca_influence(X, 2).influence)
+    assert model.press_ == pytest.approx(pca_press(X, 2).press)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_dimension_zero_is_k_means(seed):
+    random = np.random.default_rng(seed)
+    X = np.vstack(
+        [random.normal(size=(40, 3)) + centre for centre in random.normal(size=(4, 3)) * 2]
+    )
+    start = random.integers(4, size=160)
+    centres = np.array([X[start == k].mean(axis=0) for k in range(4)])
+    lloyd = KMeans(4, init=centres, n_init=1, tol=0, max_iter=300, algorithm="lloyd").fit(X)
+    for model in (
+        KSubspaces(4, n_components=0, affine=True, init=start, max_iter=300),
+        PSC(4, n_components=0, affine=True, criterion="residual", init=start, max_iter=300),
+    ):
+        model.fit(X)
+        assert rand_score(lloyd.labels_, model.labels_) == 1.0
+        assert_allclose(model.objective_, lloyd.inertia_)
+
+
+def test_residual_criterion_is_k_subspaces():
+    X = generic(80, 6)
+    one = PSC(3, n_components=2, criterion="residual", random_state=4).fit(X)
+    other = KSubspaces(3, n_components=2, random_state=4).fit(X)
+    assert_array_equal(one.labels_, other.labels_)
+    assert one.objective_ == other.objective_
+
+
+def test_all_criteria_agree_when_every_cluster_is_large_and_clean():
+    scenario = make_scenario("c", noise=0.01, n_features=10, random_state=0)
+    labels = [
+        PSC(2, n_components=2, criterion=criterion, random_state=0).fit(scenario.data).labels_
+        for criterion in ("influence", "loo", "hat", "residual", "likelihood")
+    ]
+    for other in labels[1:]:
+        assert rand_score(labels[0], other) > 0.97
