@@ -3,7 +3,15 @@ import os
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("MPLBACKEND", "Agg")
 
+import matplotlib.pyplot as plt
+import pytest
 from hypothesis import settings
 
 settings.register_profile("bounded", max_examples=30, deadline=None, derandomize=True)
 settings.load_profile("bounded")
+
+
+@pytest.fixture(autouse=True)
+def _close_figures():
+    yield
+    plt.close("all")

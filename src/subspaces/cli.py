@@ -1,12 +1,17 @@
 """The commands: thin, no mathematics."""
 
+import time
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
+from sklearn.cluster import KMeans
 from sklearn.datasets import load_digits
 
-from subspaces import datasets, diagnostics, plots
+from subspaces import plots
+from subspaces.datasets import make_subspaces
+from subspaces.estimators import PSC
+from subspaces.metrics import adjusted_rand_score, matched_accuracy
 
 try:
     import typer
@@ -16,85 +21,95 @@ except ImportError as error:
     raise ImportError("the command line needs: pip install 'subspaces[cli]'") from error
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, rich_markup_mode="rich")
-PLANTED = (11, 42, 77)
 
 
 @app.callback()
 def subspaces() -> None:
-    """Groups of samples that each live near their own low-dimensional subspace."""
+    """Find groups of samples that each live near their own low-dimensional subspace."""
 
 
 @app.command()
 def demo(
     out: Annotated[
-        Path, typer.Option(help="Folder for the figure; made if it is not there.")
+        Path, typer.Option(help="Folder for the figures; made if it is not there.")
     ] = Path("subspaces-demo"),
 ) -> None:
-    """Which samples drive a PCA? On simulated data with planted samples, and on real digits."""
+    """Cluster a line and two planes, then real digits, beside K-means."""
+    plots.require_matplotlib()
     console = Console()
-    simulated = planted_samples()
-    found = diagnostics.pca_influence(simulated, 2, center=True)
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise typer.BadParameter(f"{out} cannot be made a folder: {error.strerror}") from error
+
+    console.print("\n[bold]A line and two planes[/] that meet: 300 samples in 3 dimensions, noisy.")
+    union = make_subspaces([60, 120, 120], 3, [1, 2, 2], noise=0.02, random_state=55)
+    model = PSC(3, n_components=[1, 2, 2], random_state=0)
+    console.print(beside_k_means(model, union.data, union.target))
+    write_clusters(out / "clusters.png", union.data, union.target, model)
+
     digits = load_digits()
-    threes = digits.data[digits.target == 3]
-    real = diagnostics.pca_influence(threes, 5, center=True)
-    console.print(f"\n[bold]Simulated[/]: 100 samples near a plane, rows {PLANTED} moved off it.")
-    console.print(summary(found))
-    console.print(f"\n[bold]Digits[/]: the {len(threes)} images of a 3 in scikit-learn, 5 axes.")
-    console.print(summary(real))
-    path = write_figure(out, found, real, threes)
-    console.print(f"\nFigure: {path}")
+    console.print("\n[bold]Digits[/]: 1797 images of 64 pixels; ten clusters of 9 dimensions.")
+    model = PSC(10, n_components=9, random_state=0)
+    with console.status("clustering the digits"):
+        table = beside_k_means(model, digits.data, digits.target)
+    console.print(table)
+    write_digits(out / "digits.png", digits, model)
+    for name in ("clusters.png", "digits.png"):
+        console.print(f"Figure: {out / name}", soft_wrap=True)
 
 
-def planted_samples() -> np.ndarray:
-    """A noisy plane in 12 dimensions with three samples pushed away from it."""
-    data = datasets.make_subspaces(100, 12, [2], noise=0.05, offset=1.0, random_state=0).data
-    random = np.random.default_rng(1)
-    data[list(PLANTED)] += random.normal(scale=0.35, size=(len(PLANTED), 12))
-    return np.asarray(data)
-
-
-def summary(result: diagnostics.PCAInfluence, n_rows: int = 5) -> Table:
-    """The samples that the others predict worst."""
-    table = Table("row", "leave-one-out error", "times the median", "leverage", "influence")
-    median = np.median(result.loo_error)
-    for i in np.argsort(-result.loo_error, kind="stable")[:n_rows]:
-        table.add_row(
-            str(i),
-            f"{result.loo_error[i]:.4g}",
-            f"{result.loo_error[i] / median:.1f}",
-            f"{result.leverage[i]:.3f}",
-            f"{result.influence[i]:.4g}",
-        )
+def beside_k_means(model: PSC, X: Any, target: Any) -> Table:
+    """Fit both and tell how many samples each puts into the right cluster."""
+    table = Table("method", "in the right cluster", "adjusted Rand", "seconds")
+    lloyd = KMeans(model.n_clusters, n_init=10, random_state=0)
+    for name, estimator in (("K-means", lloyd), ("PSC", model)):
+        start = time.perf_counter()
+        labels = estimator.fit_predict(X)
+        seconds = time.perf_counter() - start
+        right = 100 * matched_accuracy(target, labels)
+        agreement = adjusted_rand_score(target, labels)
+        table.add_row(name, f"{right:.1f} %", f"{agreement:.3f}", f"{seconds:.2f}")
     return table
 
 
-def write_figure(
-    out: Path,
-    found: diagnostics.PCAInfluence,
-    real: diagnostics.PCAInfluence,
-    images: np.ndarray,
-) -> Path:
-    """Both scatters, and the digits at the two ends."""
-    plots.require_matplotlib()
+def write_clusters(path: Path, X: Any, target: Any, model: PSC) -> None:
+    """The truth, K-means and PSC with its fitted subspaces, side by side."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(10, 6.2), layout="constrained")
-    grid = figure.add_gridspec(2, 12, height_ratios=(3, 1))
-    plots.influence(found, n_named=3, ax=figure.add_subplot(grid[0, :6])).set_title(
-        "Simulated: a plane and three planted samples"
+    figure = Figure(figsize=(11, 4), layout="constrained")
+    lloyd = KMeans(model.n_clusters, n_init=10, random_state=0).fit(X)
+    panels: tuple[tuple[str, Any, Any], ...] = (
+        ("Truth", target, ()),
+        ("K-means", lloyd.labels_, ()),
+        ("PSC and the subspaces it found", model.labels_, model.subspaces_),
     )
-    plots.influence(real, n_named=6, ax=figure.add_subplot(grid[0, 6:])).set_title(
-        "Digits: images of a 3"
-    )
-    order = np.argsort(-real.loo_error, kind="stable")
-    chosen = np.concatenate([order[:6], order[-6:][::-1]])
-    for place, i in enumerate(chosen):
-        ax = figure.add_subplot(grid[1, place])
-        ax.imshow(images[i].reshape(8, 8), cmap="gray_r")
-        ax.set(xticks=[], yticks=[], title=str(i))
-        if place in (0, 6):
-            ax.set_ylabel("worst" if place == 0 else "best")
-    out.mkdir(parents=True, exist_ok=True)
-    path = out / "influence.png"
+    for place, (title, labels, flats) in enumerate(panels, start=1):
+        ax = figure.add_subplot(1, 3, place, projection="3d")
+        plots.clusters_3d(X, labels, flats, title=title, ax=ax).view_init(20, -42)
     figure.savefig(path, dpi=150)
-    return path
+
+
+def write_digits(path: Path, digits: Any, model: PSC) -> None:
+    """What each cluster's subspace looks like, and which digits it holds."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9, 5.2), layout="constrained")
+    grid = figure.subplots(5, 10)
+    plots.basis_images(model.subspaces_, (8, 8), axes=grid[1:])
+    for k in range(10):
+        members = digits.target[model.labels_ == k]
+        counts = np.bincount(members, minlength=10)
+        grid[0, k].imshow(digits.data[model.labels_ == k].mean(axis=0).reshape(8, 8), cmap="gray_r")
+        grid[0, k].set(xticks=[], yticks=[])
+        share = 100 * counts.max() / len(members)
+        grid[0, k].set_title(
+            f"{len(members)} samples\n{share:.0f} % are {counts.argmax()}", fontsize=8
+        )
+        grid[1, k].set_title("")
+    for row, name in enumerate(("mean", "axis 1", "axis 2", "axis 3", "axis 4")):
+        grid[row, 0].set_axis_on()
+        grid[row, 0].set(xticks=[], yticks=[], frame_on=row == 0)
+        grid[row, 0].set_ylabel(name, fontsize=9)
+    figure.suptitle("Digits: the clusters of PSC and the leading axes of their subspaces")
+    figure.savefig(path, dpi=150)

@@ -1,11 +1,17 @@
 """Figures from results: each takes and returns matplotlib Axes, and never shows."""
 
+from collections.abc import Sequence
 from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-__all__ = ["influence"]
+from subspaces.core.subspace import Subspace, scores
+
+__all__ = ["basis_images", "clusters_3d", "influence"]
+
+Array = NDArray[np.floating]
 
 # Okabe & Ito's colours: told apart with any colour vision, in print and on a projector.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#F0E442", "#000000")
@@ -47,8 +53,98 @@ def influence(result: Any, *, n_named: int = 5, names: Any = None, ax: Any = Non
     return ax
 
 
+def clusters_3d(
+    X: Any, labels: Any, subspaces: Sequence[Subspace] = (), *, title: str = "", ax: Any = None
+) -> Any:
+    """Samples in three dimensions, coloured by cluster, with the fitted lines and planes.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, 3)
+        Samples.
+    labels : array-like of shape (n,)
+        Cluster of each sample, from 0.
+    subspaces : sequence of Subspace, optional
+        One per cluster, as in ``model.subspaces_``; those of dimension 1 and 2 are drawn.
+    title : str, optional
+        Title of the panel.
+    ax : matplotlib 3-D Axes, optional
+        Where to draw; by default a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+    """
+    X, labels = np.asarray(X, dtype=float), np.asarray(labels)
+    if X.ndim != 2 or X.shape[1] != 3:
+        raise ValueError(f"X has shape {X.shape}; (n, 3) is needed to draw it in three dimensions")
+    ax = new_axes(subplot_kw={"projection": "3d"}) if ax is None else ax
+    for k in np.unique(labels):
+        members, colour = X[labels == k], COLOURS[k % len(COLOURS)]
+        if k < len(subspaces):
+            _draw_flat(ax, members, subspaces[k], colour)
+        ax.scatter(*members.T, s=10, color=colour, linewidths=0, depthshade=False, label=f"{k}")
+    ax.set_title(title)
+    middle, reach = (X.max(axis=0) + X.min(axis=0)) / 2, np.ptp(X, axis=0).max() / 2
+    for name, place in zip("xyz", middle, strict=True):
+        ax.set(**{f"{name}lim": (place - reach, place + reach), f"{name}ticklabels": []})
+        getattr(ax, f"{name}axis").set_pane_color("white")
+    ax.set_box_aspect((1, 1, 1), zoom=1.2)
+    return ax
+
+
+def _draw_flat(ax: Any, members: Array, flat: Subspace, colour: str) -> None:
+    """The part of a line or plane that its members reach."""
+    reach = np.abs(scores(members, flat)).max(axis=0) * 1.05
+    edges = reach[:, None] * flat.basis.T
+    if len(edges) == 1:
+        ax.plot(*np.transpose([flat.centre - edges[0], flat.centre + edges[0]]), color=colour)
+    if len(edges) == 2:
+        corners = np.array([[1, 1], [1, -1], [-1, 1], [-1, -1]]) @ edges + flat.centre
+        ax.plot_surface(
+            *corners.T.reshape(3, 2, 2), color=colour, alpha=0.2, linewidth=0, shade=False
+        )
+
+
+def basis_images(
+    subspaces: Sequence[Subspace], shape: tuple[int, int], *, n_axes: int = 4, axes: Any = None
+) -> Any:
+    """The leading axes of each cluster's subspace as images, one column per cluster.
+
+    Parameters
+    ----------
+    subspaces : sequence of Subspace
+        As in ``model.subspaces_``.
+    shape : (int, int)
+        Height and width of an image; their product is the number of variables.
+    n_axes : int, default 4
+        How many axes, the strongest first.
+    axes : ndarray of matplotlib Axes of shape (n_axes, n_clusters), optional
+        Where to draw; by default a new figure.
+
+    Returns
+    -------
+    ndarray of matplotlib Axes
+    """
+    if axes is None:
+        size = (len(subspaces), n_axes)
+        axes = new_axes(nrows=n_axes, ncols=len(subspaces), figsize=size, squeeze=False)
+    for k, flat in enumerate(subspaces):
+        for r in range(n_axes):
+            ax = axes[r, k]
+            ax.set(xticks=[], yticks=[])
+            ax.set_axis_off()
+            if r < flat.basis.shape[1]:
+                image = flat.basis[:, r].reshape(shape)
+                limit = np.abs(image).max()
+                sign = np.sign(image.sum()) or 1.0
+                ax.imshow(sign * image, cmap="PuOr_r", vmin=-limit, vmax=limit)
+        axes[0, k].set_title(str(k), fontsize=9)
+    return axes
+
+
 def new_axes(**options: Any) -> Any:
-    """One Axes on a fresh figure."""
+    """Axes on a fresh figure."""
     require_matplotlib()
     import matplotlib.pyplot as plt
 

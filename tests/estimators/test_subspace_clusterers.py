@@ -86,12 +86,17 @@ def test_k_subspaces_predicts_its_own_labels(affine, seed):
     assert_array_equal(model.fit(union.data).labels_, model.predict(union.data))
 
 
+@pytest.mark.filterwarnings("ignore:n_components=3 equals the rank")
+@pytest.mark.filterwarnings("ignore:a cluster kept emptying")
+@pytest.mark.parametrize("criterion", ["auto", "influence"])
 @pytest.mark.parametrize("name", list("abcde"))
-def test_psc_predicts_nearly_all_of_its_labels(name):
+@pytest.mark.parametrize(("noise", "n_features"), [(0.0, None), (0.02, 30)])
+def test_psc_predicts_nearly_all_of_its_labels(name, criterion, noise, n_features):
     moved = []
     for seed in range(3):
-        scenario = make_scenario(name, noise=0.02, n_features=30, random_state=seed)
-        model = PSC(len(scenario.n_components), n_components=scenario.n_components, random_state=0)
+        scenario = make_scenario(name, noise=noise, n_features=n_features, random_state=seed)
+        dimensions = scenario.n_components
+        model = PSC(len(dimensions), n_components=dimensions, criterion=criterion, random_state=0)
         model.fit(scenario.data)
         moved.append(np.mean(model.predict(scenario.data) != model.labels_))
     assert np.mean(moved) < 0.01
