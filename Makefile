@@ -39,6 +39,9 @@ format: $(READY)
 
 bench: $(READY)
 	$(BIN)/python benchmarks/press.py
+	$(BIN)/python benchmarks/small_clusters.py
+	$(BIN)/python benchmarks/wide.py
+	$(BIN)/python benchmarks/dense_scenarios.py
 
 clean:
 	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
