@@ -25,6 +25,8 @@ def test_sparse_scenarios_have_ten_variables_a_loading(name):
     for flat in scenario.subspaces:
         assert_array_equal(np.count_nonzero(flat.basis, axis=0), 10)
         assert_allclose(np.linalg.norm(flat.basis, axis=0), 1)
+    for flat, loadings in zip(scenario.subspaces, scenario.loadings, strict=True):
+        assert_allclose(flat.basis * np.linalg.norm(loadings, axis=0), loadings)
     noise = make_scenario(name, sparse=True, noise=0, random_state=1)
     assert np.std(scenario.data - noise.data) == pytest.approx(0.5, rel=0.02)
 

@@ -35,6 +35,7 @@ def make_subspaces(
     offset: float = 0.0,
     scores: str = "uniform",
     n_variables: int | None = None,
+    nonnegative: bool = False,
     shuffle: bool = False,
     random_state: Any = None,
 ) -> Bunch:
@@ -58,6 +59,8 @@ def make_subspaces(
     n_variables : int, optional
         Number of variables with a non-zero loading, drawn anew for each loading; the loadings
         are then N(0, 1) and not normalised. By default the basis is orthonormal on all variables.
+    nonnegative : bool, default False
+        Whether to take the absolute values of sparse loadings.
     shuffle : bool, default False
         Whether to mix the rows; otherwise they come cluster by cluster.
     random_state : int, RandomState or None
@@ -67,7 +70,8 @@ def make_subspaces(
     -------
     Bunch
         ``data`` (n, P), ``target`` (n,), ``n_components`` (K,), ``subspaces`` (K true values of
-        centre, basis with unit columns, and spectrum).
+        centre, basis with unit columns, and spectrum), ``loadings`` (K arrays (P, r): the basis
+        before it was scaled, so that a sample is centre + scores @ loadings.T + noise).
 
     Examples
     --------
@@ -87,18 +91,24 @@ def make_subspaces(
     if n_variables is not None:
         n_variables = as_count(n_variables, "n_variables", low=1, high=n_features)
     random = check_random_state(random_state)
-    blocks, flats = [], []
+    blocks, flats, all_loadings = [], [], []
     for size, dimension in zip(sizes, dimensions, strict=True):
         centre = offset * random.standard_normal(n_features)
         loadings = _draw_loadings(random, n_features, dimension, n_variables)
+        loadings = np.abs(loadings) if nonnegative and n_variables is not None else loadings
         positions = _draw_scores(random, size, dimension, scores)
+        all_loadings.append(loadings)
         blocks.append(centre + positions @ loadings.T)
         flats.append(_true_flat(centre, loadings, positions))
     data = np.vstack(blocks) + noise * random.standard_normal((sum(sizes), n_features))
     target = np.repeat(np.arange(len(sizes)), sizes)
     order = random.permutation(len(data)) if shuffle else np.arange(len(data))
     return Bunch(
-        data=data[order], target=target[order], n_components=np.array(dimensions), subspaces=flats
+        data=data[order],
+        target=target[order],
+        n_components=np.array(dimensions),
+        subspaces=flats,
+        loadings=all_loadings,
     )
 
 

@@ -3,9 +3,10 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from subspaces.core import alternation
-from subspaces.core.alternation import Problem, alternate, descend, objective_of, view_clusters
+from subspaces.core.alternation import alternate, descend, objective_of
 from subspaces.core.criteria import costs
 from subspaces.core.partition import assign
+from subspaces.core.problem import Problem, view_clusters
 from subspaces.core.rows import DenseRows, GramRows
 from subspaces.datasets import make_scenario, make_subspaces
 
@@ -110,6 +111,15 @@ def test_degenerate_partitions_are_never_the_best():
     swapped = 1 - scenario.target
     assert objective_of(problem, swapped) == np.inf
     assert objective_of(problem, scenario.target) < np.inf
+
+
+def test_a_run_never_returns_a_degenerate_partition():
+    # Cluster 0 is a plane; a start that gives it the line alone costs nothing, and is no plane.
+    scenario = make_scenario("b", random_state=1)
+    problem = Problem(DenseRows(scenario.data), (2, 1), "influence", False)
+    for seed in range(5):
+        result = run(problem, scenario.target, seed)
+        assert objective_of(problem, result.labels) < np.inf
 
 
 def test_descent_ends_where_no_single_move_helps():

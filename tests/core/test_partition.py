@@ -30,8 +30,8 @@ def test_refill_takes_the_angular_neighbours_of_a_row():
     for seed in range(5):
         found = partition.refill(DenseRows(X), labels, 1, (1, 1), np.random.default_rng(seed))
         assert partition.too_small(found, (1, 1)) == []
-        members = X[found == 1] / np.linalg.norm(X[found == 1], axis=1)[:, None]
-        assert np.abs(members @ members[0]).min() > 0.9
+        on_the_line = np.flatnonzero(found == 1) < 18
+        assert on_the_line.all() or not on_the_line.any()
     assert np.count_nonzero(labels) == 2
 
 

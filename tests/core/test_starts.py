@@ -2,11 +2,11 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 
 from subspaces.core import starts
-from subspaces.core.alternation import Problem
 from subspaces.core.criteria import costs
+from subspaces.core.problem import Problem
 from subspaces.core.rows import DenseRows
 from subspaces.datasets import make_scenario, make_subspaces
 from subspaces.metrics import rand_score
@@ -96,3 +96,54 @@ def test_zero_rows_and_duplicates_do_no_harm():
     for start in ALL.values():
         labels = start(pose(union), np.random.default_rng(1))
         assert set(labels) <= {0, 1}
+
+
+def test_spread_flats_start_where_the_first_do_not_reach():
+    # A line of 95 rows and one of 5: the second seed always lies on the other line.
+    union = make_subspaces([95, 5], 4, [1, 1], random_state=1)
+    for seed in range(5):
+        labels = starts.spread_flats(pose(union), np.random.default_rng(seed))
+        assert rand_score(union.target, labels) == 1.0
+
+
+def test_angular_affinity_falls_with_the_angle():
+    directions = np.radians([0.0, 10.0, 25.0, 90.0])
+    cosines = np.abs(np.cos(directions[:, None] - directions))
+    affinity = starts.angular_affinity(cosines, 1)
+    assert_allclose(affinity[0, 1], 2 * np.exp(-2 * np.radians(10)))
+    assert_allclose(affinity[2, 1], np.exp(-2 * np.radians(15)))
+    assert_allclose(affinity[3, 2], np.exp(-2 * np.radians(65)))
+    assert_array_equal(np.diag(affinity), 0)
+
+
+def test_affine_rows_are_compared_by_angle_with_a_coordinate_appended():
+    random = np.random.default_rng(0)
+    direction = np.array([1.0, 2.0, -1.0, 0.5])
+    line = np.outer(random.uniform(-1, 1, 60), direction)
+    line[30:] += [2.0, -1.0, 0.0, 1.0]
+    union = make_subspaces([30, 30], 4, [1, 1])
+    union.data = line
+    labels = starts.angular(5)(pose(union, affine=True), np.random.default_rng(0))
+    assert rand_score(np.repeat([0, 1], 30), labels) == 1.0
+
+
+def test_energetic_flats_draw_long_rows():
+    # Two short noise rows for each long one: the long ones are drawn, and tell the lines apart.
+    union = make_subspaces([40, 40], 6, [1, 1], random_state=2)
+    noise = 1e-3 * np.random.default_rng(0).normal(size=(160, 6))
+    union.data = np.vstack([union.data, noise])
+    found = []
+    for seed in range(10):
+        labels = starts.energetic_flats(pose(union), np.random.default_rng(seed))
+        found.append(rand_score(union.target, labels[:80]))
+    assert np.mean(np.array(found) > 0.95) > 0.3
+
+
+def test_screened_starts_see_the_variables_that_matter():
+    union = make_subspaces([60, 60], 300, [1, 1], noise=0.3, n_variables=5, random_state=3)
+    problem = pose(union)
+    kept = starts.screened_rows(problem)
+    assert kept.matrix.shape[1] < 60
+    screened = starts.on_screened_variables(starts.energetic_flats)
+    labels = screened(problem, np.random.default_rng(0))
+    assert labels.shape == (120,)

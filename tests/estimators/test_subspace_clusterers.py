@@ -12,7 +12,9 @@ from subspaces import PSC, KSubspaces
 from subspaces.core.subspace import project, scores
 from subspaces.datasets import make_scenario, make_subspaces
 from subspaces.metrics import rand_score
-from tests.plain import generic, refitted_errors
+from tests.plain import generic, influence_vector, leave_one_out_weights, refitted_errors
+
+pytestmark = pytest.mark.filterwarnings("ignore:cluster . has .* the influence repels")
 
 UNION = make_subspaces([30, 40], 8, [1, 2], noise=0.1, random_state=0)
 X = UNION.data
@@ -60,6 +62,15 @@ def test_predict_takes_the_least_score_of_transform(criterion):
     new = X[1::2]
     assert model.transform(new).shape == (35, 2)
     assert_array_equal(model.predict(new), model.transform(new).argmin(axis=1))
+
+
+def test_a_new_row_has_the_influence_it_would_have_after_joining():
+    model = PSC(2, n_components=[1, 2], criterion="influence", random_state=0).fit(X)
+    new = generic(1, 8, seed=5)[0]
+    for k, flat in enumerate(model.subspaces_):
+        weights = leave_one_out_weights(new, flat.basis, flat.spectrum, False)
+        plain = np.sum(influence_vector(new, flat.basis, weights) ** 2)
+        assert_allclose(model.transform(new[None])[0, k], plain, rtol=1e-9)
 
 
 def test_a_row_is_scored_alone():

@@ -8,6 +8,8 @@ from subspaces import PSC, KSubspaces
 from subspaces.core.partition import canonical
 from subspaces.datasets import make_subspaces
 
+pytestmark = pytest.mark.filterwarnings("ignore:cluster . has .* the influence repels")
+
 MODELS = {
     "PSC loo": lambda **options: PSC(3, n_components=2, **options),
     "PSC likelihood": lambda **options: PSC(3, n_components=2, criterion="likelihood", **options),

@@ -12,6 +12,8 @@ from subspaces.diagnostics import pca_influence, pca_press
 from subspaces.metrics import rand_score
 from tests.plain import generic
 
+pytestmark = pytest.mark.filterwarnings("ignore:cluster . has .* the influence repels")
+
 
 @pytest.mark.parametrize("cls", [PSC, KSubspaces])
 def test_one_cluster_is_pca(cls):

@@ -4,68 +4,25 @@ Except for `residual` the objective need not fall at every sweep (docs/convergen
 stops when no label moves, when a label vector returns, or at the cap, and gives the best partition
 it has seen, with the reason why it stopped. Best is the lowest objective; where a dimension equals
 the rank of the data, so that the objective does not identify the clusters, it is the classification
-likelihood of a mixture of probabilistic PCA.
+likelihood of a mixture of probabilistic PCA. With sparse loadings the objectives of different
+sweeps are not comparable, and the last partition is kept.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from subspaces.core import partition
-from subspaces.core.criteria import Data, classification_likelihood, costs, own_costs
+from subspaces.core.criteria import classification_likelihood, costs, own_costs
+from subspaces.core.problem import Problem, view_clusters
 from subspaces.core.result import Clustering
-from subspaces.core.rows import ClusterView, Rows
+from subspaces.core.rows import ClusterView
 
 Array = NDArray[np.floating]
 Labels = NDArray[np.intp]
 
 MAX_REPAIRS = 5
-
-
-@dataclass(frozen=True)
-class Problem:
-    """What stays the same from start to start: rows, dimensions, criterion, linear or affine."""
-
-    rows: Rows
-    dimensions: tuple[int, ...]
-    criterion: str
-    affine: bool
-
-    @property
-    def n_clusters(self) -> int:
-        """Number of clusters."""
-        return len(self.dimensions)
-
-    @property
-    def identified(self) -> bool:
-        """Whether the criterion can tell the clusters apart.
-
-        A cluster as large as the space that holds all rows fits every row without error.
-        """
-        return max(self.dimensions) < len(self.rows.spectrum)
-
-    @property
-    def data(self) -> Data:
-        """Facts on all rows."""
-        spectrum = self.rows.spectrum
-        n, rank = len(self.rows.squared_norms), len(spectrum)
-        return Data(n, rank, float(spectrum.sum()) / (n * max(rank, 1)))
-
-
-def view_clusters(
-    problem: Problem, labels: Labels, known: Sequence[ClusterView] = ()
-) -> list[ClusterView]:
-    """The PCA of every cluster; those whose members did not change are taken over."""
-    views = []
-    for k, dimension in enumerate(problem.dimensions):
-        members = np.flatnonzero(labels == k)
-        if k < len(known) and np.array_equal(known[k].members, members):
-            views.append(known[k])
-        else:
-            views.append(problem.rows.view(members, dimension, problem.affine))
-    return views
 
 
 def alternate(
@@ -83,8 +40,8 @@ def alternate(
         views = view_clusters(problem, labels, views)
         matrix = costs(problem.criterion, views, problem.data)
         path.append(float(own_costs(matrix, labels).sum()))
-        merit = path[-1] if problem.identified else classification_likelihood(views, problem.data)
-        if not _degenerate(problem, views) and (best is None or merit < best[0]):
+        merit = _merit(problem, views, path)
+        if not _degenerate(problem, views) and (best is None or merit <= best[0]):
             best = (merit, path[-1], labels)
         new, repairs = _repair(problem, partition.assign(matrix, labels), repairs, random, views)
         if np.array_equal(new, labels):
@@ -133,6 +90,16 @@ def objective_of(problem: Problem, labels: Labels, known: Sequence[ClusterView] 
     if _degenerate(problem, views):
         return np.inf
     return float(own_costs(costs(problem.criterion, views, problem.data), labels).sum())
+
+
+def _merit(problem: Problem, views: Sequence[ClusterView], path: Sequence[float]) -> float:
+    """What decides which partition of a run is kept; the lowest is, of equals the last."""
+    if problem.sparsity is not None:
+        # The union of the supports moves from sweep to sweep, and the objective with it.
+        return 0.0
+    if problem.identified:
+        return path[-1]
+    return classification_likelihood(views, problem.data)
 
 
 def _promising_moves(matrix: Array, labels: Labels) -> list[tuple[int, int]]:

@@ -11,11 +11,15 @@ residual        ||x_perp||^2                                the same
 hat             ||x_perp||^2 / (1 - sum h)^2                ||x_perp||^2
 loo             exact leave-one-out error epsilon^2         ||x_perp||^2
 likelihood      -log density of the others' Gaussian        -log density of all members'
+loo_projection  residual from loadings down-dated by it     ||x_perp||^2
 ==============  ==========================================  =================================
 
 The Gaussian of a cluster of n members has variance ``l_r = mu_r/(n - 1)`` along the axes left when
 the member is out (``lambda_r/n`` for outsiders) and one variance ``sigma^2`` shared by all clusters
 in the other D - R_k directions, D the rank of the data.
+
+With sparse loadings: `residual`; `loo_projection`; `union_influence`, the influence computed on the
+union of the supports of all clusters; `sparse_influence`, on all variables, as the paper has it.
 """
 
 from collections.abc import Callable, Sequence
@@ -24,8 +28,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from subspaces.core import influence
+from subspaces.core import influence, loo_projection
 from subspaces.core.rows import ClusterView
+from subspaces.core.sparse_basis import SparseView
 
 Array = NDArray[np.floating]
 Views = Sequence[ClusterView]
@@ -92,11 +97,43 @@ def _likelihood(views: Views, data: Data) -> Array:
     return np.column_stack(columns)
 
 
-def _classification(views: Views, data: Data) -> Array:
-    """In-sample -log density: the hard EM of a mixture of probabilistic PCA."""
-    variance = pooled_variance(views, data)
-    parts = [_gaussian_outside(view, data, variance) for view in views]
-    return np.column_stack([log_scale + 0.5 * distance for log_scale, distance in parts])
+def _loo_projection(view: ClusterView) -> Array:
+    cost, own = view.squared_residual.copy(), view.members
+    if isinstance(view, SparseView):
+        centred = view.matrix[own] - view.centre
+        cost[own] = loo_projection.sparse_errors(centred, view.basis, view.spectrum)
+    else:
+        squared_norm = cost[own] + np.sum(view.scores[own] ** 2, axis=1)
+        cost[own] = loo_projection.dense_errors(squared_norm, view.scores[own], view.spectrum)
+    return cost
+
+
+def _union_influence(views: Views, data: Data) -> Array:
+    support = np.flatnonzero(union_of_supports(views))
+    return np.column_stack([_oblique(view, support) for view in views])
+
+
+def _sparse_influence(views: Views, data: Data) -> Array:
+    return np.column_stack([_oblique(view, np.arange(len(view.centre))) for view in _sparse(views)])
+
+
+def _oblique(view: ClusterView, variables: NDArray[np.intp]) -> Array:
+    (view,) = _sparse([view])
+    member = np.zeros(len(view.scores), dtype=bool)
+    member[view.members] = True
+    residual = np.maximum(view.squared_norms_on(variables) - view.captured, 0.0)
+    return influence.squared_influence_oblique(
+        view.scores, residual, view.spectrum, view.overlap, member
+    )
+
+
+def union_of_supports(views: Views) -> NDArray[np.bool_]:
+    """Variables with a loading in any cluster, (p,)."""
+    return np.any([view.support for view in _sparse(views)], axis=0)
+
+
+def _sparse(views: Views) -> list[SparseView]:
+    return [view for view in views if isinstance(view, SparseView)]
 
 
 CRITERIA: dict[str, Callable[[Views, Data], Array]] = {
@@ -105,8 +142,29 @@ CRITERIA: dict[str, Callable[[Views, Data], Array]] = {
     "hat": _each(_hat),
     "loo": _each(_loo),
     "likelihood": _likelihood,
-    "ppca": _classification,
+    "loo_projection": _each(_loo_projection),
+    "union_influence": _union_influence,
+    "sparse_influence": _sparse_influence,
 }
+
+
+def captured_energy(views: Views) -> float:
+    """Energy of the members along their own sparse loadings, on all variables."""
+    return sum(float(view.captured[view.members].sum()) for view in _sparse(views))
+
+
+def attraction(view: ClusterView, variables: NDArray[np.intp] | None = None) -> float:
+    """``n_k rho``, with rho the share of the members' energy on the weakest axis in use.
+
+    Below 4 the influence of a member grows as it fits better, and the cluster repels its own
+    (docs/repulsion.md).
+    """
+    own = view.members
+    if variables is None:
+        energy = view.squared_residual[own].sum() + np.sum(view.scores[own] ** 2)
+    else:
+        energy = sum(sparse.squared_norms_on(variables)[own].sum() for sparse in _sparse([view]))
+    return float(view.size * view.spectrum.min() / energy) if energy > 0 else np.inf
 
 
 def pooled_variance(views: Views, data: Data) -> float:

@@ -70,6 +70,10 @@ class Rows(Protocol):
     def spectrum(self) -> Array:
         """Eigenvalues of the scatter of all rows, cut at the numerical rank."""
 
+    @property
+    def coordinates(self) -> Array:
+        """The rows in some orthonormal coordinates."""
+
     def inner(self, indices: Indices) -> Array:
         """Inner products of all rows with some: (n, m)."""
 
@@ -95,6 +99,11 @@ class DenseRows:
     def spectrum(self) -> Array:
         """Eigenvalues of the scatter of all rows, cut at the numerical rank."""
         return _positive(*_eigh(_smaller_scatter(self.matrix)), len(self.matrix))[0]
+
+    @property
+    def coordinates(self) -> Array:
+        """The rows as they are."""
+        return self.matrix
 
     def inner(self, indices: Indices) -> Array:
         """Inner products of all rows with some: (n, m)."""
@@ -147,6 +156,12 @@ class GramRows:
     def spectrum(self) -> Array:
         """Eigenvalues of the scatter of all rows, cut at the numerical rank."""
         return _positive(*_eigh(self.gram), len(self.gram))[0]
+
+    @property
+    def coordinates(self) -> Array:
+        """The rows in their principal axes."""
+        values, vectors = _positive(*_eigh(self.gram), len(self.gram))
+        return vectors * np.sqrt(values)
 
     def inner(self, indices: Indices) -> Array:
         """Inner products of all rows with some: (n, m)."""

@@ -5,10 +5,12 @@ from dataclasses import dataclass
 
 import numpy as np
 from joblib import Parallel, delayed
+from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from subspaces.core.alternation import Problem, alternate, view_clusters
-from subspaces.core.criteria import classification_likelihood, t_likelihood
+from subspaces.core.alternation import alternate
+from subspaces.core.criteria import captured_energy, classification_likelihood, t_likelihood
+from subspaces.core.problem import Problem, view_clusters
 from subspaces.core.result import Clustering
 from subspaces.core.starts import Start
 
@@ -18,6 +20,7 @@ class Run:
     """One start and where it led; the lowest merit wins."""
 
     start: str
+    first: NDArray[np.intp]
     clustering: Clustering
     merit: float
 
@@ -48,16 +51,20 @@ def best_run(runs: Sequence[Run]) -> Run:
 def _run(problem: Problem, name: str, start: Start, seed: int, choice: str, max_iter: int) -> Run:
     random = np.random.default_rng(seed)
     with threadpool_limits(1, user_api="blas"):
-        clustering = alternate(problem, start(problem, random), max_iter=max_iter, random=random)
-        return Run(name, clustering, merit(problem, clustering, choice))
+        first = start(problem, random)
+        clustering = alternate(problem, first, max_iter=max_iter, random=random)
+        return Run(name, first, clustering, merit(problem, clustering, choice))
 
 
 def merit(problem: Problem, clustering: Clustering, choice: str) -> float:
     """What finished starts are compared by; lower is better.
 
     The own objective or the t-likelihood; the classification likelihood of a mixture of
-    probabilistic PCA where the criterion does not identify the clusters.
+    probabilistic PCA where the criterion does not identify the clusters. With sparse loadings, the
+    energy that they capture, with its sign changed.
     """
+    if problem.sparsity is not None:
+        return -captured_energy(view_clusters(problem, clustering.labels))
     if problem.identified and choice == "objective":
         return clustering.objective
     views = view_clusters(problem, clustering.labels)

@@ -18,10 +18,11 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 from sklearn.cluster import spectral_clustering
 
-from subspaces.core.alternation import Problem
 from subspaces.core.criteria import Data, costs
 from subspaces.core.partition import assign, smallest_size
-from subspaces.core.rows import Rows
+from subspaces.core.problem import Problem
+from subspaces.core.rows import DenseRows, Rows
+from subspaces.core.screening import screen_variables
 
 Array = NDArray[np.floating]
 Labels = NDArray[np.intp]
@@ -29,6 +30,7 @@ Start = Callable[[Problem, np.random.Generator], Labels]
 
 CANDIDATES = 30
 REACH = 3.125
+SPARSE_NEIGHBOURS = 25
 # Rows beyond this are sampled: the starts look at so many, the loop at all of them.
 LANDMARKS = 2000
 
@@ -58,6 +60,18 @@ def spread_flats(problem: Problem, random: np.random.Generator) -> Labels:
         total = nearest.sum()
         weights = nearest / total if total > 0 else np.full(n, 1.0 / n)
     return _nearest(residuals)
+
+
+def energetic_flats(problem: Problem, random: np.random.Generator) -> Labels:
+    """As `local_flats`, but rows are drawn by their squared length, with 25 neighbours each.
+
+    Where most variables are noise a long row says more, and a few neighbours say too little.
+    """
+    squared = problem.rows.squared_norms
+    drawn = min(problem.n_clusters, int(np.count_nonzero(squared)))
+    seeds = random.choice(len(squared), drawn, replace=False, p=squared / squared.sum())
+    pairs = zip(seeds, problem.dimensions, strict=False)
+    return _nearest(_local_residual(problem, i, r, SPARSE_NEIGHBOURS) for i, r in pairs)
 
 
 def portfolio(n_starts: int) -> list[tuple[str, Start]]:
@@ -99,6 +113,24 @@ def on_landmarks(start: Start) -> Start:
     return sampled
 
 
+def screened_rows(problem: Problem) -> DenseRows:
+    """The rows on the variables that carry more than noise."""
+    matrix = problem.rows.coordinates
+    return DenseRows(matrix[:, screen_variables(matrix, fewest=2 * sum(problem.dimensions) + 2)])
+
+
+def on_screened_variables(start: Start) -> Start:
+    """Run a start on the variables that carry more than noise."""
+
+    def screened(problem: Problem, random: np.random.Generator) -> Labels:
+        small = Problem(
+            screened_rows(problem), problem.dimensions, problem.criterion, problem.affine
+        )
+        return on_landmarks(start)(small, random)
+
+    return screened
+
+
 def sequential(fraction: float, any_order: bool = False) -> Start:
     """One flat after the other, each through the densest part of what is left.
 
@@ -134,18 +166,23 @@ def angular(n_neighbours: int) -> Start:
     """Spectral clustering of ``exp(-2 arccos |cos|)`` on each row's angular neighbours."""
 
     def start(problem: Problem, random: np.random.Generator) -> Labels:
-        closeness = _cosines(problem.rows, problem.affine)
-        n = len(closeness)
-        np.fill_diagonal(closeness, -1.0)
-        keep = min(n_neighbours, n - 1)
-        neighbours = np.argpartition(-closeness, keep - 1, axis=1)[:, :keep]
-        affinity = np.zeros((n, n))
-        rows = np.arange(n)[:, None]
-        affinity[rows, neighbours] = np.exp(-2.0 * np.arccos(closeness[rows, neighbours]))
-        parts = _spectral(affinity + affinity.T, problem.n_clusters, random)
+        affinity = angular_affinity(_cosines(problem.rows, problem.affine), n_neighbours)
+        parts = _spectral(affinity, problem.n_clusters, random)
         return match_dimensions(problem, parts)
 
     return start
+
+
+def angular_affinity(cosines: Array, n_neighbours: int) -> Array:
+    """``exp(-2 arccos |cos|)`` on each row's nearest rows by angle, symmetrised by a sum."""
+    n = len(cosines)
+    others = np.where(np.eye(n, dtype=bool), -1.0, cosines)
+    keep = min(n_neighbours, n - 1)
+    neighbours = np.argpartition(-others, keep - 1, axis=1)[:, :keep]
+    affinity = np.zeros((n, n))
+    rows = np.arange(n)[:, None]
+    affinity[rows, neighbours] = np.exp(-2.0 * np.arccos(cosines[rows, neighbours]))
+    return affinity + affinity.T
 
 
 def swapped(problem: Problem, random: np.random.Generator) -> Labels:
@@ -221,9 +258,9 @@ def _candidates(
     return pool
 
 
-def _local_residual(problem: Problem, seed: int, dimension: int) -> Array:
+def _local_residual(problem: Problem, seed: int, dimension: int, fewest: int = 0) -> Array:
     n = len(problem.rows.squared_norms)
-    nearby = min(2 * (dimension + 1), n)
+    nearby = min(max(2 * (dimension + 1), fewest), n)
     distance = _distances(problem, seed, by_angle=not problem.affine)
     subset = np.argpartition(distance, nearby - 1)[:nearby]
     return problem.rows.view(subset, dimension, problem.affine).squared_residual

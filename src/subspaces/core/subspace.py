@@ -86,9 +86,14 @@ def scores(rows: Array, subspace: Subspace) -> Array:
     return (rows - subspace.centre) @ subspace.basis
 
 
+def coordinates(rows: Array, subspace: Subspace) -> Array:
+    """Coordinates of the nearest points of the flat in its basis; the scores if orthonormal."""
+    return (rows - subspace.centre) @ linalg.pinv(subspace.basis).T
+
+
 def project(rows: Array, subspace: Subspace) -> Array:
     """Nearest points of the flat, in the space of the rows."""
-    return subspace.centre + scores(rows, subspace) @ linalg.pinv(subspace.basis)
+    return subspace.centre + coordinates(rows, subspace) @ subspace.basis.T
 
 
 def squared_residual(rows: Array, subspace: Subspace) -> Array:

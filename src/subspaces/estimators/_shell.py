@@ -18,17 +18,18 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from subspaces._validation import as_count, as_matrix, check_squares
 from subspaces.core import partition, starts
-from subspaces.core.alternation import Problem
-from subspaces.core.rows import choose_rows
+from subspaces.core.problem import Problem
+from subspaces.core.rows import DenseRows, choose_rows
 from subspaces.core.search import Run, best_run, search
+from subspaces.core.sparse_basis import Sparsity
 from subspaces.core.subspace import (
     PrincipalAxes,
     Subspace,
     centre_of,
+    coordinates,
     leading,
     principal_axes,
     project,
-    scores,
     squared_residual,
 )
 
@@ -40,7 +41,7 @@ NAMED_STARTS: dict[str, starts.Start] = {
     "k-means++": starts.on_landmarks(starts.spread_flats),
     "local": starts.on_landmarks(starts.local_flats),
 }
-DEFAULT_STARTS = 10
+DEFAULT_STARTS, DEFAULT_SPARSE_STARTS = 10, 20
 
 
 class SubspaceClusterer(
@@ -103,7 +104,7 @@ class SubspaceClusterer(
         """
         X = self._validate_new(X)
         labels = partition.assign(self._scores(X))
-        own = [scores(X[labels == k], flat) for k, flat in enumerate(self.subspaces_)]
+        own = [coordinates(X[labels == k], flat) for k, flat in enumerate(self.subspaces_)]
         place = [iter(block) for block in own]
         return [next(place[k]) for k in labels]
 
@@ -164,19 +165,20 @@ class SubspaceClusterer(
         check_squares(matrix)
         return matrix
 
-    def _pose(self, X: Array, criterion: str) -> Problem:
+    def _pose(self, X: Array, criterion: str, sparsity: Sparsity | None = None) -> Problem:
         """Check the sizes against the data and hold what does not change from start to start."""
         as_count(self.n_clusters, "n_clusters", low=1, high=len(X), why=f" for {len(X)} samples")
         as_count(self.max_iter, "max_iter", low=1)
         dimensions = self._dimensions(X)
-        rows = choose_rows(X - X.mean(axis=0) if self.affine else X, self.n_clusters)
+        centred = X - X.mean(axis=0) if self.affine else X
+        rows = DenseRows(centred) if sparsity else choose_rows(centred, self.n_clusters)
         rank = len(rows.spectrum)
         if max(dimensions) > rank:
             raise ValueError(
                 f"n_components={max(dimensions)} is more than the rank of X, {rank}"
                 f"{' after centring' if self.affine else ''}; at most {rank} would do"
             )
-        problem = Problem(rows, dimensions, criterion, bool(self.affine))
+        problem = Problem(rows, dimensions, criterion, bool(self.affine), sparsity)
         if not problem.identified and self.n_clusters > 1:
             warnings.warn(
                 f"n_components={max(dimensions)} equals the rank of X: such a cluster fits every "
@@ -210,11 +212,15 @@ class SubspaceClusterer(
             )
         return dimensions
 
-    def _starts(self, X: Array) -> list[tuple[str, starts.Start]]:
-        given = self.n_init if self.n_init != "auto" else DEFAULT_STARTS
+    def _starts(self, X: Array, problem: Problem) -> list[tuple[str, starts.Start]]:
+        automatic = DEFAULT_STARTS if problem.sparsity is None else DEFAULT_SPARSE_STARTS
+        given = self.n_init if self.n_init != "auto" else automatic
         n_starts = as_count(given, "n_init", low=1)
         if isinstance(self.init, str):
             if self.init == "portfolio":
+                if problem.sparsity is not None:
+                    screened = starts.on_screened_variables(starts.energetic_flats)
+                    return [("screened", screened)] * n_starts
                 chosen = starts.portfolio(n_starts)
                 return [(name, starts.on_landmarks(start)) for name, start in chosen]
             if self.init in NAMED_STARTS:
@@ -246,7 +252,7 @@ class SubspaceClusterer(
         return given.astype(np.intp)
 
     def _search(self, X: Array, problem: Problem, choice: str) -> tuple[Run, list[Run]]:
-        chosen = self._starts(X)
+        chosen = self._starts(X, problem)
         random = check_random_state(self.random_state)
         seeds = random.randint(0, 2**31 - 1, size=len(chosen)).tolist()
         runs = search(
@@ -283,10 +289,20 @@ class SubspaceClusterer(
                 stacklevel=3,
             )
 
-    def _store(self, X: Array, problem: Problem, best: Run, runs: list[Run]) -> list[PrincipalAxes]:
-        """Set the attributes that every subspace clusterer has; returns each cluster's axes."""
-        result, equal = best.clustering, len(set(problem.dimensions)) == 1
-        self.labels_ = partition.canonical(result.labels) if equal else result.labels
+    def _store(self, problem: Problem, best: Run, runs: list[Run]) -> None:
+        """Set the labels and how they were reached."""
+        result = best.clustering
+        same = len({*zip(problem.dimensions, problem.allowed_variables, strict=True)}) == 1
+        self.labels_ = partition.canonical(result.labels) if same else result.labels
+        self.objective_ = result.objective
+        self.objective_path_ = np.array(result.path)
+        self.n_iter_ = result.n_iter
+        self.stop_reason_ = result.stop_reason
+        self.starts_ = _table(runs)
+        self._n_features_out = problem.n_clusters
+
+    def _store_dense(self, X: Array, problem: Problem) -> list[PrincipalAxes]:
+        """Set the subspaces; returns all axes of each cluster."""
         self.subspaces_, all_axes = [], []
         for k, dimension in enumerate(problem.dimensions):
             members = X[self.labels_ == k]
@@ -294,12 +310,6 @@ class SubspaceClusterer(
             all_axes.append(principal_axes(members - centre))
             self.subspaces_.append(leading(centre, all_axes[k], dimension))
         self.n_components_ = np.array([flat.basis.shape[1] for flat in self.subspaces_])
-        self.objective_ = result.objective
-        self.objective_path_ = np.array(result.path)
-        self.n_iter_ = result.n_iter
-        self.stop_reason_ = result.stop_reason
-        self.starts_ = _table(runs)
-        self._n_features_out = problem.n_clusters
         return all_axes
 
 

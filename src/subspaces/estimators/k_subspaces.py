@@ -108,6 +108,7 @@ class KSubspaces(SubspaceClusterer):
         problem = self._pose(X, "residual")
         best, runs = self._search(X, problem, "objective")
         self._warn_of_a_poor_end(best)
-        self._store(X, problem, best, runs)
+        self._store(problem, best, runs)
+        self._store_dense(X, problem)
         self.labels_ = self.predict(X)
         return self

@@ -1,21 +1,35 @@
 """Predictive subspace clustering."""
 
+import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+from threadpoolctl import threadpool_limits
 
-from subspaces._validation import as_choice
-from subspaces.core import influence
-from subspaces.core.alternation import Problem, alternate, descend, view_clusters
-from subspaces.core.criteria import gaussian_of_all, pooled_variance
+from subspaces._validation import as_choice, as_count
+from subspaces.core import influence, partition
+from subspaces.core.alternation import descend, objective_of
+from subspaces.core.criteria import attraction, costs, gaussian_of_all, own_costs, pooled_variance
+from subspaces.core.ppca_mixture import refine_labels
+from subspaces.core.problem import Problem, view_clusters
+from subspaces.core.rows import ClusterView
 from subspaces.core.search import Run
 from subspaces.core.secular import downdate
-from subspaces.core.subspace import PrincipalAxes, scores, squared_residual
-from subspaces.estimators._shell import Array, SubspaceClusterer
+from subspaces.core.sparse_basis import SparseView, Sparsity
+from subspaces.core.starts import screened_rows
+from subspaces.core.subspace import PrincipalAxes, Subspace, scores, squared_residual
+from subspaces.estimators._shell import Array, Labels, SubspaceClusterer
 
-CRITERIA = ("auto", "influence", "loo", "hat", "residual", "likelihood")
+MEASURES = ("union_influence", "loo_projection")
+CRITERIA = ("auto", "influence", "loo", "hat", "residual", "likelihood", "loo_projection")
+SPARSE_CRITERIA = ("auto", "residual", "loo_projection")
 REFINEMENTS = ("ppca", "descent")
+PENALTIES = ("l1", "nonnegative")
+REPULSIVE = 4.0
 
 
 class PSC(SubspaceClusterer):
@@ -32,23 +46,33 @@ class PSC(SubspaceClusterer):
     n_components : int or one int per cluster, default 1
         Dimension of the subspaces. With one per cluster, cluster k has dimension
         ``n_components[k]``.
+    n_variables : None, int or one int per cluster, default None
+        Number of variables with a non-zero loading, for each loading; the clusters choose theirs.
+        None: all variables, no selection.
     affine : bool, default False
         Whether a subspace has a centre of its own; otherwise all pass through the origin.
-    criterion : {"auto", "influence", "loo", "hat", "residual", "likelihood"}, default "auto"
+    criterion : str, default "auto"
         What a sample is scored by under a cluster. "loo": the exact leave-one-out error.
         "likelihood": the leave-one-out predictive density, with one noise variance for all
         clusters. "influence": the predictive influence of the paper. "hat": a cheap approximation
-        of "loo". "residual": no leaving out, K-subspaces. "auto" is "loo" for equal dimensions, and
-        "likelihood" for unequal ones or when a dimension equals the rank of the data.
+        of "loo". "loo_projection": the residual from loadings that the sample had no part in.
+        "residual": no leaving out, K-subspaces. "auto" is "loo" for equal dimensions, and
+        "likelihood" for unequal ones or when a dimension equals the rank of the data. With
+        ``n_variables``, "auto" is the influence on the union of the clusters' variables, and only
+        "residual" and "loo_projection" can be asked for instead.
+    penalty : {"l1", "nonnegative"}, default "l1"
+        Kind of sparse loadings: of either sign, or none below zero.
     init : {"portfolio", "random", "k-means++", "local"}, labels or callable, default "portfolio"
         First partitions. A callable is called as ``init(X, n_clusters, random_state=...)`` and
         returns labels.
     n_init : int or "auto", default "auto"
-        Number of starts; "auto" is 10. Labels are one start.
+        Number of starts; "auto" is 10, or 20 with ``n_variables``. Labels are one start.
     max_iter : int, default 50
         Most sweeps of one start.
     refine : {None, "ppca", "descent"}, default None
-        What is done with the best partition. "ppca": hard EM of a mixture of probabilistic PCA.
+        What is done with the best partition. "ppca": EM of a mixture of probabilistic PCA with
+        equal noise, from the five best starts (with ``n_variables``: on the variables that carry
+        more than noise).
         "descent": single samples are moved while that lowers the objective, so that the result is
         a local minimum.
     random_state : int, RandomState or None
@@ -66,10 +90,16 @@ class PSC(SubspaceClusterer):
         Per cluster: ``centre`` (p,), ``basis`` (p, r), ``spectrum`` (r,).
     n_components_ : ndarray of shape (n_clusters,)
         Dimensions.
+    variables_ : list of ndarray
+        Per cluster, the variables with a non-zero loading; `get_variables` gives their names.
+    support_ : ndarray
+        The variables of any cluster.
     influence_ : ndarray of shape (n,)
-        Squared predictive influence of each sample under its own cluster.
+        Squared predictive influence of each sample under its own cluster; with ``n_variables``, on
+        ``support_``.
     press_ : float
-        Mean over the samples of the squared leave-one-out error under the own cluster.
+        Mean over the samples of the squared leave-one-out error under the own cluster, on all
+        variables; exact, or by leave-one-out projection with ``n_variables``.
     noise_variance_ : float
         Variance per direction outside the subspaces, pooled over the clusters.
     criterion_ : str
@@ -106,6 +136,13 @@ class PSC(SubspaceClusterer):
     >>> model = PSC(2, n_components=[1, 2], random_state=0).fit(line_and_plane.data)
     >>> rand_score(line_and_plane.target, model.labels_)
     1.0
+
+    Each cluster with its own ten variables of two hundred:
+
+    >>> sparse = make_scenario("c", sparse=True, random_state=0)
+    >>> model = PSC(2, n_components=2, n_variables=10, random_state=0).fit(sparse.data)
+    >>> model.get_variables(0).shape
+    (20,)
     """
 
     def __init__(
@@ -113,8 +150,10 @@ class PSC(SubspaceClusterer):
         n_clusters: int = 2,
         *,
         n_components: Any = 1,
+        n_variables: Any = None,
         affine: bool = False,
         criterion: str = "auto",
+        penalty: str = "l1",
         init: Any = "portfolio",
         n_init: Any = "auto",
         max_iter: int = 50,
@@ -125,8 +164,10 @@ class PSC(SubspaceClusterer):
     ) -> None:
         self.n_clusters = n_clusters
         self.n_components = n_components
+        self.n_variables = n_variables
         self.affine = affine
         self.criterion = criterion
+        self.penalty = penalty
         self.init = init
         self.n_init = n_init
         self.max_iter = max_iter
@@ -151,78 +192,190 @@ class PSC(SubspaceClusterer):
             The fitted estimator.
         """
         X = self._validate(X)
-        as_choice(self.criterion, "criterion", CRITERIA)
-        if self.refine is not None:
-            as_choice(self.refine, "refine", REFINEMENTS)
-        problem = self._with_criterion(self._pose(X, "loo"))
+        self._check_choices()
+        problem = self._with_criterion(self._pose(X, "loo", self._sparsity(X)))
         choice = "t_likelihood" if self.criterion == "auto" else "objective"
         best, runs = self._search(X, problem, choice)
         self._warn_of_a_poor_end(best)
-        best = self._refined(problem, best)
-        self._store_prediction(problem, self._store(X, problem, best, runs))
-        return self
-
-    def _with_criterion(self, problem: Problem) -> Problem:
-        criterion = self.criterion
-        if criterion == "auto":
-            equal = len(set(problem.dimensions)) == 1 and problem.identified
-            criterion = "loo" if equal else "likelihood"
-        return Problem(problem.rows, problem.dimensions, criterion, problem.affine)
-
-    def _refined(self, problem: Problem, best: Run) -> Run:
-        if self.refine == "descent":
-            result = descend(problem, best.clustering, max_iter=self.max_iter)
-            return Run(best.start, result, best.merit)
-        if self.refine == "ppca":
-            mixture = Problem(problem.rows, problem.dimensions, "ppca", problem.affine)
-            random = np.random.default_rng(0)
-            result = alternate(
-                mixture, best.clustering.labels, max_iter=self.max_iter, random=random
-            )
-            return Run(best.start, result, best.merit)
-        return best
-
-    def _store_prediction(self, problem: Problem, all_axes: Sequence[PrincipalAxes]) -> None:
-        """What is left to know: influence, PRESS, and the constants of the likelihood."""
+        self._store(problem, self._refined(problem, best, runs), runs)
         self.criterion_ = problem.criterion
-        self.influence_, errors = np.empty(len(self.labels_)), np.empty(len(self.labels_))
-        for k, (axes, dimension) in enumerate(zip(all_axes, problem.dimensions, strict=True)):
-            members = self.labels_ == k
-            self.influence_[members], errors[members] = _left_out(axes, dimension)
-        self.press_ = float(errors.mean())
         self._data = problem.data
         views = view_clusters(problem, self.labels_)
         self.noise_variance_ = pooled_variance(views, problem.data)
+        if problem.sparsity is None:
+            self._store_left_out(problem, self._store_dense(X, problem))
+        else:
+            self._store_sparse(X, views)
+        self.variables_ = [np.flatnonzero(flat.basis.any(axis=1)) for flat in self.subspaces_]
+        self.support_ = np.unique(np.concatenate(self.variables_))
+        self._warn_of_repulsion(views)
+        return self
+
+    def get_variables(self, cluster: int) -> NDArray[Any]:
+        """Variables with a non-zero loading in a cluster, the strongest first.
+
+        Parameters
+        ----------
+        cluster : int
+            Number of the cluster.
+
+        Returns
+        -------
+        ndarray
+            Names where X had names, column numbers otherwise; sorted by the energy of the
+            cluster's members that the loadings put on them.
+        """
+        check_is_fitted(self)
+        cluster = as_count(cluster, "cluster", low=0, high=len(self.subspaces_) - 1)
+        flat, chosen = self.subspaces_[cluster], self.variables_[cluster]
+        strength = flat.basis[chosen] ** 2 @ flat.spectrum
+        ordered = chosen[np.argsort(-strength, kind="stable")]
+        names = getattr(self, "feature_names_in_", None)
+        return ordered if names is None else names[ordered]
+
+    def _check_choices(self) -> None:
+        as_choice(self.criterion, "criterion", CRITERIA)
+        as_choice(self.penalty, "penalty", PENALTIES)
+        if self.refine is not None:
+            as_choice(self.refine, "refine", REFINEMENTS)
+        if self.n_variables is not None and self.criterion not in SPARSE_CRITERIA:
+            raise ValueError(
+                f"criterion={self.criterion!r} is not defined for sparse loadings (n_variables="
+                f"{self.n_variables!r}); one of {', '.join(SPARSE_CRITERIA)} would do"
+            )
+
+    def _sparsity(self, X: Array) -> Sparsity | None:
+        """What n_variables asks for; None where it asks for all of them."""
+        if self.n_variables is None:
+            return None
+        self._check_names()
+        given, p = self.n_variables, X.shape[1]
+        given = [given] * self.n_clusters if np.ndim(given) == 0 else list(given)
+        if len(given) != self.n_clusters:
+            raise ValueError(
+                f"n_variables has {len(given)} entries for n_clusters={self.n_clusters}; "
+                "an int, or one per cluster, would do"
+            )
+        why = f" for {p} variables"
+        counts = tuple(as_count(m, "n_variables", low=1, high=p, why=why) for m in given)
+        if min(counts) == p and self.penalty == "l1":
+            return None
+        return Sparsity(counts, self.penalty)
+
+    def _check_names(self) -> None:
+        """Variables are reported by name, so a name must mean one of them."""
+        names, counts = np.unique(getattr(self, "feature_names_in_", []), return_counts=True)
+        if np.any(counts > 1):
+            twice = names[counts > 1][0]
+            columns = np.flatnonzero(self.feature_names_in_ == twice).tolist()
+            raise ValueError(
+                f"X has the column name {twice!r} more than once (columns {columns}); variables "
+                "are selected by name, so rename or drop all but one"
+            )
+
+    def _with_criterion(self, problem: Problem) -> Problem:
+        criterion = self.criterion
+        if criterion == "auto" and problem.sparsity is not None:
+            criterion = "union_influence"
+        elif criterion == "auto" and self.n_variables is not None:
+            criterion = "influence"
+        elif criterion == "auto":
+            equal = len(set(problem.dimensions)) == 1 and problem.identified
+            criterion = "loo" if equal else "likelihood"
+        return replace(problem, criterion=criterion)
+
+    def _refined(self, problem: Problem, best: Run, runs: Sequence[Run]) -> Run:
+        if self.refine == "descent":
+            result = descend(problem, best.clustering, max_iter=self.max_iter)
+            return replace(best, clustering=result)
+        if self.refine == "ppca":
+            labels = self._mixture_labels(problem, runs)
+            if not partition.too_small(labels, problem.dimensions):
+                objective = objective_of(problem, labels)
+                result = replace(best.clustering, labels=labels, objective=objective)
+                return replace(best, clustering=result)
+        return best
+
+    def _mixture_labels(self, problem: Problem, runs: Sequence[Run]) -> Labels:
+        """EM from the five best runs; on screened variables, where it is cheap, from all starts."""
+        ranked = sorted(runs, key=lambda run: run.merit)[:5]
+        first = [run.clustering.labels for run in ranked]
+        if problem.sparsity is None:
+            rows = problem.rows.coordinates
+        else:
+            rows = screened_rows(problem).matrix
+            first += [run.first for run in runs]
+        with threadpool_limits(1, user_api="blas"):
+            return refine_labels(rows, first, problem.dimensions, problem.affine)
+
+    def _store_left_out(self, problem: Problem, all_axes: Sequence[PrincipalAxes]) -> None:
+        """Influence and exact leave-one-out errors of the members."""
+        errors = np.empty(len(self.labels_))
+        self.influence_: Array = np.empty(len(self.labels_))
+        for k, (axes, dimension) in enumerate(zip(all_axes, problem.dimensions, strict=True)):
+            members = self.labels_ == k
+            left_out = downdate(axes.coordinates, axes.eigenvalues, dimension)
+            errors[members] = left_out.squared_error
+            self.influence_[members] = influence.squared_influence(*axes.split(dimension))
+        self.press_ = float(errors.mean())
+
+    def _store_sparse(self, X: Array, views: Sequence[ClusterView]) -> None:
+        """Subspaces, influence on the union of the supports, errors by leave-one-out projection."""
+        shift = X.mean(axis=0) if self.affine else np.zeros(X.shape[1])
+        sparse = [view for view in views if isinstance(view, SparseView)]
+        self.subspaces_ = [Subspace(v.centre + shift, v.basis, v.spectrum) for v in sparse]
+        self.n_components_ = np.array([view.n_components for view in sparse])
+        own = [own_costs(costs(name, views, self._data), self.labels_) for name in MEASURES]
+        self.influence_, self.press_ = own[0], float(own[1].mean())
+
+    def _warn_of_repulsion(self, views: Sequence[ClusterView]) -> None:
+        if self.criterion_ not in ("influence", "union_influence"):
+            return
+        variables = self.support_ if self.criterion_ == "union_influence" else None
+        pulls = [attraction(view, variables) for view in views]
+        if min(pulls) < REPULSIVE:
+            k = int(np.argmin(pulls))
+            warnings.warn(
+                f"cluster {k} has {views[k].size} samples, and its weakest axis catches so little "
+                f"of their energy (samples x share = {pulls[k]:.1f}, below 4) that the influence "
+                "repels samples that fit; criterion='loo_projection', fewer components or fewer "
+                "clusters would do",
+                UserWarning,
+                stacklevel=3,
+            )
 
     def _scores(self, X: Array) -> Array:
         identified = max(self.n_components_) < self._data.rank
         if self.criterion_ == "likelihood" or not identified:
             return self._each_score(X, self._likelihood_score)
-        if self.criterion_ == "influence":
+        if self.criterion_ in ("influence", "union_influence"):
             return self._each_score(X, self._influence_score)
         return super()._scores(X)
 
-    def _each_score(self, X: Array, score: Callable[[Array, Array, int], Array]) -> Array:
-        return np.column_stack(
-            [
-                score(scores(X, flat), squared_residual(X, flat), k)
-                for k, flat in enumerate(self.subspaces_)
-            ]
+    def _each_score(self, X: Array, score: Callable[[Array, int], Array]) -> Array:
+        return np.column_stack([score(X, k) for k in range(len(self.subspaces_))])
+
+    def _influence_score(self, X: Array, k: int) -> Array:
+        flat = self.subspaces_[k]
+        part = Subspace(flat.centre[self.support_], flat.basis[self.support_], flat.spectrum)
+        rows = X[:, self.support_]
+        return influence.squared_influence_oblique(
+            scores(rows, part),
+            squared_residual(rows, part),
+            part.spectrum,
+            part.basis.T @ part.basis,
+            False,
         )
 
-    def _influence_score(self, d: Array, residual: Array, k: int) -> Array:
-        return influence.squared_influence(d, residual, self.subspaces_[k].spectrum, False)
-
-    def _likelihood_score(self, d: Array, residual: Array, k: int) -> Array:
+    def _likelihood_score(self, X: Array, k: int) -> Array:
+        flat = self.subspaces_[k]
         size = int(np.count_nonzero(self.labels_ == k))
         log_scale, distance = gaussian_of_all(
-            d, residual, self.subspaces_[k].spectrum, size, self._data, self.noise_variance_
+            scores(X, flat),
+            squared_residual(X, flat),
+            flat.spectrum,
+            size,
+            self._data,
+            self.noise_variance_,
         )
         return log_scale + 0.5 * distance
-
-
-def _left_out(axes: PrincipalAxes, n_components: int) -> tuple[Array, Array]:
-    """Squared influence and exact squared leave-one-out error of the members of one cluster."""
-    kept, rest, spectrum = axes.split(n_components)
-    errors = downdate(axes.coordinates, axes.eigenvalues, n_components).squared_error
-    return influence.squared_influence(kept, rest, spectrum), errors

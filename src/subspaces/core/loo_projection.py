@@ -1,0 +1,63 @@
+"""Leave-one-out projection: the residual of a row from loadings that it had no part in.
+
+A loading is a weighted sum of the members' rows, ``s_r v_r = sum_i d_ir x_i``. Without row i, the
+scores held, it is ``B_r = s_r v_r - d_r x``, on the support of v_r. The row's cost is its squared
+distance from the span of those B_r,
+
+    ||x||^2 - m^T G^+ m,    m = B^T x,    G = B^T B,
+
+and an outsider's its squared distance from the span of V. If ``s_r < q_rr`` the row alone made that
+direction, and gets no credit for it. Unlike the influence this never repels (docs/repulsion.md).
+
+==========  ============  ============  ================================================
+symbol      name          shape         meaning
+==========  ============  ============  ================================================
+d           scores        (n, R)        x V
+s           spectrum      (R,)          sum over the members of d^2
+S           overlap       (R, R)        V^T V
+D_rs        cross         (n, R, R)     x v_r over the support of v_s
+q_rs        shared        (n, R, R)     ||x||^2 over the supports of both v_r and v_s
+==========  ============  ============  ================================================
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.floating]
+
+
+def projection_errors(
+    squared_norm: Array, scores: Array, spectrum: Array, overlap: Array, cross: Array, shared: Array
+) -> Array:
+    """Squared residuals of members from the span of the down-dated loadings."""
+    d, s = scores, spectrum
+    own = np.diagonal(shared, axis1=1, axis2=2)
+    credit = s > own
+    m = np.where(credit, d * (s - own), 0.0)
+    mixed = s[:, None] * d[:, None, :] * cross
+    gram = np.outer(s, s) * overlap - mixed - np.swapaxes(mixed, 1, 2)
+    gram = gram + d[:, :, None] * d[:, None, :] * shared
+    both = credit[:, :, None] & credit[:, None, :]
+    gram = np.where(both, gram, 0.0)
+    explained = np.einsum("ir,irs,is->i", m, np.linalg.pinv(gram, hermitian=True), m)
+    return np.maximum(squared_norm - explained, 0.0)
+
+
+def dense_errors(squared_norm: Array, scores: Array, spectrum: Array) -> Array:
+    """The same for orthonormal loadings on all variables."""
+    n, r = scores.shape
+    cross = np.broadcast_to(scores[:, :, None], (n, r, r))
+    shared = np.broadcast_to(squared_norm[:, None, None], (n, r, r))
+    return projection_errors(squared_norm, scores, spectrum, np.eye(r), cross, shared)
+
+
+def sparse_errors(rows: Array, basis: Array, spectrum: Array) -> Array:
+    """The same for sparse loadings; rows (n, p) are centred."""
+    support = (basis != 0.0).astype(rows.dtype)
+    r = basis.shape[1]
+    cross = np.stack([rows @ (basis * support[:, [t]]) for t in range(r)], axis=2)
+    squared = rows**2
+    shared = np.stack([squared @ (support * support[:, [t]]) for t in range(r)], axis=2)
+    return projection_errors(
+        squared.sum(axis=1), rows @ basis, spectrum, basis.T @ basis, cross, shared
+    )

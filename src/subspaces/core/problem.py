@@ -1,0 +1,74 @@
+"""What stays the same from start to start."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from subspaces.core.criteria import Data
+from subspaces.core.rows import ClusterView, Rows
+from subspaces.core.sparse_basis import Sparsity, sparse_view
+
+Labels = NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Rows, dimensions, criterion, linear or affine, dense or sparse."""
+
+    rows: Rows
+    dimensions: tuple[int, ...]
+    criterion: str
+    affine: bool
+    sparsity: Sparsity | None = None
+
+    @property
+    def n_clusters(self) -> int:
+        """Number of clusters."""
+        return len(self.dimensions)
+
+    @property
+    def allowed_variables(self) -> tuple[int | None, ...]:
+        """Number of variables per loading of each cluster; None for all."""
+        if self.sparsity is None:
+            return (None,) * self.n_clusters
+        return self.sparsity.n_variables
+
+    @property
+    def identified(self) -> bool:
+        """Whether the criterion can tell the clusters apart.
+
+        A cluster as large as the space that holds all rows fits every row without error.
+        """
+        return max(self.dimensions) < len(self.rows.spectrum)
+
+    @property
+    def data(self) -> Data:
+        """Facts on all rows."""
+        spectrum = self.rows.spectrum
+        n, rank = len(self.rows.squared_norms), len(spectrum)
+        return Data(n, rank, float(spectrum.sum()) / (n * max(rank, 1)))
+
+    def view(self, k: int, members: Labels, known: ClusterView | None = None) -> ClusterView:
+        """The PCA of the members of cluster k; sparse loadings start from the known ones."""
+        if self.sparsity is None:
+            return self.rows.view(members, self.dimensions[k], self.affine)
+        return sparse_view(
+            self.rows, members, self.dimensions[k], self.affine, self.sparsity, k, known
+        )
+
+
+def view_clusters(
+    problem: Problem, labels: Labels, known: Sequence[ClusterView] = ()
+) -> list[ClusterView]:
+    """The PCA of every cluster; those whose members did not change are taken over."""
+    views = []
+    for k in range(problem.n_clusters):
+        members = np.flatnonzero(labels == k)
+        before = known[k] if k < len(known) else None
+        if before is not None and np.array_equal(before.members, members):
+            views.append(before)
+        else:
+            views.append(problem.view(k, members, before))
+    return views

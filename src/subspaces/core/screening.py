@@ -1,0 +1,36 @@
+"""Which variables carry more than noise, before anything is known of the clusters."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.floating]
+Indices = NDArray[np.intp]
+
+CLIP = 3.0
+CUT = 2.5
+
+
+def screen_variables(matrix: Array, fewest: int) -> Indices:
+    """Variables whose mean square stands out from that of noise; at least the ``fewest`` largest.
+
+    The mean square of a variable that is noise of variance ``sigma^2`` has standard deviation
+    ``sigma^2 sqrt(2/n)``; kept are those above ``sigma^2 (1 + 2.5 sqrt(2/n))``, with ``sigma^2``
+    the clipped mean over the variables.
+    """
+    n, p = matrix.shape
+    energy = np.einsum("ij,ij->j", matrix, matrix) / n
+    limit = clipped_mean(energy) * (1.0 + CUT * np.sqrt(2.0 / n))
+    kept = max(int(np.count_nonzero(energy > limit)), min(fewest, p))
+    return np.sort(np.argsort(-energy, kind="stable")[:kept])
+
+
+def clipped_mean(values: Array) -> float:
+    """Mean of the values within three standard deviations of it, found by repetition."""
+    middle, spread = float(np.median(values)), float(values.std())
+    for _ in range(50):
+        inside = values[np.abs(values - middle) <= CLIP * spread]
+        new_middle, new_spread = float(inside.mean()), float(inside.std())
+        if (new_middle, new_spread) == (middle, spread):
+            break
+        middle, spread = new_middle, new_spread
+    return middle

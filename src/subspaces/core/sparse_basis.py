@@ -1,0 +1,183 @@
+"""Penalised loadings: each axis of a cluster on a few variables of its own.
+
+One loading after the other by regularised low-rank approximation [Shen & Huang 2008; MM2014, eq.
+it_penalty and it_penalty2]: with the members' rows X,
+
+    v <- soft(X^T u, gamma),    u <- X v / ||X v||,
+
+until v settles; then X <- X - u v^T, with v before it is scaled to length one. The threshold gamma
+is the (m + 1)-th largest of |X^T u|, so that m variables stay. Such loadings are not orthogonal.
+
+==========  ============  ==========  ==================================================
+symbol      name          shape       meaning
+==========  ============  ==========  ==================================================
+V           basis         (p, R)      unit loadings, at most m non-zero values each
+S           overlap       (R, R)      V^T V
+d           scores        (n, R)      (x - mu) V
+==========  ============  ==========  ==================================================
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg
+
+from subspaces.core.rows import ClusterView, DenseRows, Rows
+from subspaces.core.subspace import principal_axes
+
+Array = NDArray[np.floating]
+Indices = NDArray[np.intp]
+
+MAX_STEPS = 100
+SETTLED = 1e-5
+
+
+@dataclass(frozen=True)
+class Sparsity:
+    """Number of variables per loading, for each cluster, and the kind of penalty."""
+
+    n_variables: tuple[int, ...]
+    penalty: str
+
+
+@dataclass(frozen=True)
+class SparseView(ClusterView):
+    """A cluster seen through sparse loadings: basis (p, R), centre (p,), and the rows."""
+
+    basis: Array
+    centre: Array
+    matrix: Array
+
+    @cached_property
+    def overlap(self) -> Array:
+        """``S = V^T V``."""
+        return self.basis.T @ self.basis
+
+    @cached_property
+    def support(self) -> NDArray[np.bool_]:
+        """Which variables have a loading, (p,)."""
+        return np.any(self.basis != 0.0, axis=1)
+
+    def squared_norms_on(self, variables: Indices) -> Array:
+        """``||x - mu||^2`` over some variables."""
+        part = self.matrix[:, variables] - self.centre[variables]
+        return np.einsum("ij,ij->i", part, part)
+
+    @cached_property
+    def captured(self) -> Array:
+        """Squared length of each row's projection on the span of the loadings, (n,)."""
+        return captured_energy(self.scores, self.overlap)
+
+
+def captured_energy(scores: Array, overlap: Array) -> Array:
+    """``d^T S^+ d``: what least squares on the loadings explains of a row."""
+    return np.maximum(np.einsum("ir,rs,is->i", scores, linalg.pinvh(overlap), scores), 0.0)
+
+
+def sparse_view(
+    rows: Rows,
+    members: Indices,
+    n_components: int,
+    affine: bool,
+    sparsity: Sparsity,
+    cluster: int,
+    known: ClusterView | None = None,
+) -> SparseView:
+    """Fit sparse loadings to the members, from those already known if there are any."""
+    if not isinstance(rows, DenseRows):
+        raise TypeError("sparse loadings need the rows themselves, not their inner products")
+    own = rows.matrix[members]
+    centre = own.mean(axis=0) if affine else np.zeros(own.shape[1])
+    start = known.basis if isinstance(known, SparseView) else None
+    basis = sparse_loadings(
+        own - centre, n_components, sparsity.n_variables[cluster], sparsity.penalty, start
+    )
+    scores = rows.matrix @ basis - centre @ basis
+    squared = rows.squared_norms - 2.0 * (rows.matrix @ centre) + centre @ centre
+    residual = np.maximum(squared - captured_energy(scores, basis.T @ basis), 0.0)
+    spectrum = np.sum(scores[members] ** 2, axis=0)
+    return SparseView(
+        members, spectrum, scores, residual, scores[members], basis, centre, rows.matrix
+    )
+
+
+def sparse_loadings(
+    rows: Array, n_components: int, n_variables: int, penalty: str, start: Array | None = None
+) -> Array:
+    """Loadings (p, R) of unit length; a column is zero where nothing is left to explain."""
+    if n_variables >= rows.shape[1] and penalty == "l1":
+        return _padded(principal_axes(rows).basis, n_components)
+    rest = rows
+    basis = np.zeros((rows.shape[1], n_components))
+    for r in range(n_components):
+        left = rest @ start[:, r] if start is not None else _leading_left(rest)
+        left, loading = _one_loading(rest, left, n_variables, penalty)
+        rest = rest - np.outer(left, loading)
+        length = np.linalg.norm(loading)
+        basis[:, r] = loading / length if length > 0 else loading
+    return basis
+
+
+def _padded(basis: Array, n_components: int) -> Array:
+    missing = max(n_components - basis.shape[1], 0)
+    return np.pad(basis[:, :n_components], ((0, 0), (0, missing)))
+
+
+def _one_loading(rows: Array, left: Array, n_variables: int, penalty: str) -> tuple[Array, Array]:
+    shrink = _soft_nonnegative if penalty == "nonnegative" else _soft
+    left = _unit(left) if left.any() else _unit(_leading_left(rows))
+    if penalty == "nonnegative":
+        left = _better_sign(rows, left, n_variables)
+    loading = shrink(rows.T @ left, n_variables)
+    for _ in range(MAX_STEPS):
+        left = _unit(rows @ loading)
+        new = shrink(rows.T @ left, n_variables)
+        moved = np.abs(new - loading).max()
+        loading = new
+        if moved <= SETTLED * np.abs(new).max():
+            break
+    return left, loading
+
+
+def _soft(values: Array, n_variables: int) -> Array:
+    """Soft threshold that leaves the largest magnitudes."""
+    magnitude = np.abs(values)
+    return np.sign(values) * np.maximum(magnitude - _threshold(magnitude, n_variables), 0.0)
+
+
+def _soft_nonnegative(values: Array, n_variables: int) -> Array:
+    """Soft threshold that leaves the largest positive values."""
+    return np.maximum(values - max(_threshold(values, n_variables), 0.0), 0.0)
+
+
+def _threshold(values: Array, n_variables: int) -> float:
+    """The (m + 1)-th largest value; 0 if there are no more than m."""
+    place = len(values) - n_variables - 1
+    return float(np.partition(values, place)[place]) if place >= 0 else 0.0
+
+
+def _better_sign(rows: Array, left: Array, n_variables: int) -> Array:
+    """Of u and -u the one whose positive part explains more."""
+    values = rows.T @ left
+    energies = [np.sum(_soft_nonnegative(sign * values, n_variables) ** 2) for sign in (1.0, -1.0)]
+    return left if energies[0] >= energies[1] else -left
+
+
+def _leading_left(rows: Array) -> Array:
+    """First left singular vector, from the smaller scatter matrix."""
+    n, p = rows.shape
+    if n <= p:
+        return _leading_eigenvector(rows @ rows.T)
+    return rows @ _leading_eigenvector(rows.T @ rows)
+
+
+def _leading_eigenvector(matrix: Array) -> Array:
+    last = len(matrix) - 1
+    return linalg.eigh(matrix, subset_by_index=[last, last], check_finite=False)[1][:, 0]
+
+
+def _unit(vector: Array) -> Array:
+    length = np.linalg.norm(vector)
+    return vector / length if length > 0 else vector
