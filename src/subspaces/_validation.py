@@ -20,6 +20,7 @@ def as_matrix(X: Any, name: str = "X", *, min_samples: int = 2) -> Array:
         raise TypeError(f"{name} is a sparse matrix; a dense array would do: {name}.toarray()")
     if X is None or isinstance(X, str | bytes):
         raise TypeError(f"{name}={X!r} is not a table; an array of shape (n, p) would do")
+    _check_names(X, name)
     try:
         matrix = check_array(
             X, dtype=np.float64, ensure_all_finite=False, ensure_2d=False, allow_nd=True,
@@ -41,6 +42,19 @@ def as_matrix(X: Any, name: str = "X", *, min_samples: int = 2) -> Array:
         raise ValueError(f"{name} has n_samples={len(matrix)}; at least {min_samples} are needed")
     _check_finite(matrix, name)
     return matrix
+
+
+def _check_names(X: Any, name: str) -> None:
+    """A column name must mean one column: variables are reported by name."""
+    columns = list(getattr(X, "columns", ()))
+    if len(set(columns)) == len(columns):
+        return
+    twice = next(column for column in columns if columns.count(column) > 1)
+    where = [place for place, column in enumerate(columns) if column == twice]
+    raise ValueError(
+        f"{name} has the column name {twice!r} more than once (columns {where}); "
+        "rename or drop all but one"
+    )
 
 
 def _check_finite(matrix: Array, name: str) -> None:

@@ -30,7 +30,10 @@ def projection_errors(
     squared_norm: Array, scores: Array, spectrum: Array, overlap: Array, cross: Array, shared: Array
 ) -> Array:
     """Squared residuals of members from the span of the down-dated loadings."""
-    d, s = scores, spectrum
+    # In units of the largest s, so that its square neither overflows nor vanishes.
+    unit = max(float(spectrum.max(initial=0.0)), np.finfo(float).tiny)
+    d, s = scores / np.sqrt(unit), spectrum / unit
+    cross, shared = cross / np.sqrt(unit), shared / unit
     own = np.diagonal(shared, axis1=1, axis2=2)
     credit = s > own
     m = np.where(credit, d * (s - own), 0.0)
@@ -40,7 +43,7 @@ def projection_errors(
     both = credit[:, :, None] & credit[:, None, :]
     gram = np.where(both, gram, 0.0)
     explained = np.einsum("ir,irs,is->i", m, np.linalg.pinv(gram, hermitian=True), m)
-    return np.maximum(squared_norm - explained, 0.0)
+    return np.maximum(squared_norm - unit * explained, 0.0)
 
 
 def dense_errors(squared_norm: Array, scores: Array, spectrum: Array) -> Array:

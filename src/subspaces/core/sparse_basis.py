@@ -32,6 +32,8 @@ Indices = NDArray[np.intp]
 
 MAX_STEPS = 100
 SETTLED = 1e-5
+# Against rows whose largest value is 1, a loading of this length is rounding.
+NOTHING_LEFT = 1e-12
 
 
 @dataclass(frozen=True)
@@ -109,14 +111,18 @@ def sparse_loadings(
     """Loadings (p, R) of unit length; a column is zero where nothing is left to explain."""
     if n_variables >= rows.shape[1] and penalty == "l1":
         return _padded(principal_axes(rows).basis, n_components)
-    rest = rows
     basis = np.zeros((rows.shape[1], n_components))
+    scale = float(np.abs(rows).max(initial=0.0))
+    if scale == 0.0:
+        return basis
+    rest = rows / scale
     for r in range(n_components):
         left = rest @ start[:, r] if start is not None else _leading_left(rest)
         left, loading = _one_loading(rest, left, n_variables, penalty)
         rest = rest - np.outer(left, loading)
         length = np.linalg.norm(loading)
-        basis[:, r] = loading / length if length > 0 else loading
+        if length > NOTHING_LEFT:
+            basis[:, r] = loading / length
     return basis
 
 

@@ -141,8 +141,8 @@ class PSC(SubspaceClusterer):
 
     >>> sparse = make_scenario("c", sparse=True, random_state=0)
     >>> model = PSC(2, n_components=2, n_variables=10, random_state=0).fit(sparse.data)
-    >>> model.get_variables(0).shape
-    (20,)
+    >>> len(model.get_variables(0)), len(model.get_variables(1))
+    (15, 18)
     """
 
     def __init__(
@@ -248,7 +248,6 @@ class PSC(SubspaceClusterer):
         """What n_variables asks for; None where it asks for all of them."""
         if self.n_variables is None:
             return None
-        self._check_names()
         given, p = self.n_variables, X.shape[1]
         given = [given] * self.n_clusters if np.ndim(given) == 0 else list(given)
         if len(given) != self.n_clusters:
@@ -261,17 +260,6 @@ class PSC(SubspaceClusterer):
         if min(counts) == p and self.penalty == "l1":
             return None
         return Sparsity(counts, self.penalty)
-
-    def _check_names(self) -> None:
-        """Variables are reported by name, so a name must mean one of them."""
-        names, counts = np.unique(getattr(self, "feature_names_in_", []), return_counts=True)
-        if np.any(counts > 1):
-            twice = names[counts > 1][0]
-            columns = np.flatnonzero(self.feature_names_in_ == twice).tolist()
-            raise ValueError(
-                f"X has the column name {twice!r} more than once (columns {columns}); variables "
-                "are selected by name, so rename or drop all but one"
-            )
 
     def _with_criterion(self, problem: Problem) -> Problem:
         criterion = self.criterion
