@@ -52,7 +52,7 @@ def draw(results):
         cost = squared_influence(np.sqrt(share)[:, None], 1 - share, np.array([pull * 1.0]))
         slope_axes.plot(share, cost, color=colour, label=f"$n_k\\rho = {pull}$")
     slope_axes.set(
-        xlabel="share of its length that a member has on the axis",
+        xlabel="share of its squared length that a member has on the axis",
         ylabel="its squared influence",
         title="Below 4, to fit better costs more (R = 1)",
         ylim=(0, 2),

@@ -222,7 +222,22 @@ def test_unknown_method():
         pca_press(GOOD, 1, method="loo")
 
 
+def test_center_is_a_bool():
+    with pytest.raises(TypeError, match="center='no' is not a bool"):
+        pca_press(GOOD, 1, center="no")
+
+
+def test_bad_values_in_a_frame_are_named():
+    frame = pd.DataFrame(GOOD, columns=list("abcd"))
+    frame.loc[3, "c"] = np.nan
+    with pytest.raises(ValueError, match=r"row 3, column 2 \('c'\)"):
+        pca_press(frame, 1)
+
+
 def test_bad_regressions():
+    for y in (None, 3, GOOD):
+        with pytest.raises(ValueError, match="one value for each row of X is needed"):
+            ols_press(GOOD, y)
     with pytest.raises(ValueError, match="y has 3 values for 8 rows of X"):
         ols_press(GOOD, [1, 2, 3])
     with pytest.raises(ValueError, match="row 0 of X has leverage 1"):

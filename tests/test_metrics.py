@@ -17,6 +17,12 @@ def test_matched_accuracy_ignores_names_and_counts_spare_clusters_as_errors():
     assert matched_accuracy([0, 0, 0, 1], [0, 0, 2, 1]) == 0.75
 
 
+@pytest.mark.parametrize("pair", [([0, 1], [0]), ([], []), (None, None)])
+def test_labels_must_pair_up(pair):
+    with pytest.raises(ValueError, match="one label for each sample in both"):
+        matched_accuracy(*pair)
+
+
 def test_rand_indices_are_scikit_learns():
     assert rand_score([0, 0, 1], [0, 1, 1]) == pytest.approx(1 / 3)
     assert adjusted_rand_score([0, 0, 1, 1], [1, 1, 0, 0]) == 1.0

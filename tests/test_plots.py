@@ -28,6 +28,9 @@ def test_clusters_in_three_dimensions():
     assert len(ax.collections) == 3
     with pytest.raises(ValueError, match=r"\(n, 3\) is needed"):
         plots.clusters_3d(generic(5, 4), np.zeros(5))
+    for labels in (np.zeros(4, int), np.zeros(5), np.full(5, -1), list("abcde")):
+        with pytest.raises(ValueError, match="integers from 0 up would do"):
+            plots.clusters_3d(generic(5, 3), labels)
 
 
 def test_basis_images():

@@ -32,7 +32,7 @@ def as_matrix(X: Any, name: str = "X", *, min_samples: int = 2) -> Array:
     if matrix.ndim != 2:
         raise ValueError(
             f"{name} has {matrix.ndim} dimensions; 2 are needed, samples x variables "
-            f"(Reshape your data: {name}.reshape(-1, 1) for one variable)"
+            "(Reshape your data: (-1, 1) for one variable, (1, -1) for one sample)"
         )
     if matrix.shape[1] == 0:
         raise ValueError(
@@ -40,7 +40,7 @@ def as_matrix(X: Any, name: str = "X", *, min_samples: int = 2) -> Array:
         )
     if len(matrix) < min_samples:
         raise ValueError(f"{name} has n_samples={len(matrix)}; at least {min_samples} are needed")
-    _check_finite(matrix, name)
+    _check_finite(matrix, name, list(getattr(X, "columns", ())))
     return matrix
 
 
@@ -57,7 +57,7 @@ def _check_names(X: Any, name: str) -> None:
     )
 
 
-def _check_finite(matrix: Array, name: str) -> None:
+def _check_finite(matrix: Array, name: str, columns: list[Any]) -> None:
     finite = np.isfinite(matrix)
     if finite.all():
         return
@@ -66,7 +66,7 @@ def _check_finite(matrix: Array, name: str) -> None:
     more = f" (and {len(where) - 1} more)" if len(where) > 1 else ""
     raise ValueError(
         f"{name} contains NaN or infinity: {matrix[row, column]} at row {row}, column {column}"
-        f"{more}; remove or impute it"
+        f"{f' ({columns[column]!r})' if columns else ''}{more}; remove or impute it"
     )
 
 
@@ -96,6 +96,13 @@ def as_choice(value: Any, name: str, choices: tuple[str, ...]) -> str:
     if not isinstance(value, str) or value not in choices:
         raise ValueError(f"{name}={value!r} is unknown; one of {', '.join(choices)} would do")
     return value
+
+
+def as_flag(value: Any, name: str) -> bool:
+    """Return ``value`` if it is a bool."""
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name}={value!r} is not a bool; True or False would do")
+    return bool(value)
 
 
 def as_real(value: Any, name: str, *, low: float = 0.0) -> float:

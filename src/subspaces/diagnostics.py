@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from subspaces._validation import as_choice, as_count, as_matrix, check_squares
+from subspaces._validation import as_choice, as_count, as_flag, as_matrix, check_squares
 from subspaces.core import influence
 from subspaces.core.secular import LEVERAGE_ONE, downdate
 from subspaces.core.subspace import PrincipalAxes, Subspace, principal_axes
@@ -18,7 +18,7 @@ Array = NDArray[np.floating]
 
 @dataclass(frozen=True)
 class Press:
-    """Predicted residual sum of squares.
+    """Predicted residual sum of squares, divided by the number of samples.
 
     Attributes
     ----------
@@ -177,7 +177,9 @@ def ols_press(X: Any, y: Any) -> Press:
     array([0.0533, 0.36  , 1.    ])
     """
     X = as_matrix(X)
-    response = as_matrix(np.reshape(y, (-1, 1)), "y")[:, 0]
+    if np.ndim(y) != 1:
+        raise ValueError(f"y has {np.ndim(y)} dimensions; one value for each row of X is needed")
+    response = as_matrix(np.reshape(y, (-1, 1)), "y", min_samples=0)[:, 0]
     check_squares(X)
     check_squares(response, "y")
     if len(response) != len(X):
@@ -199,7 +201,7 @@ def ols_press(X: Any, y: Any) -> Press:
 
 def _check_components(n_components: int, X: Array, center: bool) -> int:
     n, p = X.shape
-    limit = min(n - 1 - bool(center), p)
+    limit = min(n - 1 - as_flag(center, "center"), p)
     why = f" for {n} samples x {p} variables with one sample left out and center={bool(center)}"
     return as_count(n_components, "n_components", low=0, high=limit, why=why)
 

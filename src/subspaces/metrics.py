@@ -24,6 +24,12 @@ def matched_accuracy(labels_true: Any, labels_pred: Any) -> float:
     >>> matched_accuracy([0, 0, 1, 1, 1], [7, 7, 3, 3, 7])
     0.8
     """
+    shapes = np.shape(labels_true), np.shape(labels_pred)
+    if shapes[0] != shapes[1] or len(shapes[0]) != 1 or shapes[0][0] == 0:
+        raise ValueError(
+            f"labels_true and labels_pred have shapes {shapes[0]} and {shapes[1]}; one label for "
+            "each sample in both would do"
+        )
     table = contingency_matrix(labels_true, labels_pred)
     return float(table[linear_sum_assignment(table, maximize=True)].sum() / table.sum())
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial import ConvexHull
 
 from subspaces.core.subspace import Subspace, scores
 
@@ -78,12 +79,21 @@ def clusters_3d(
     X, labels = np.asarray(X, dtype=float), np.asarray(labels)
     if X.ndim != 2 or X.shape[1] != 3:
         raise ValueError(f"X has shape {X.shape}; (n, 3) is needed to draw it in three dimensions")
+    if labels.shape != X.shape[:1] or labels.dtype.kind not in "iu" or labels.min(initial=0) < 0:
+        raise ValueError(
+            f"labels of shape {labels.shape} and type {labels.dtype} do not name a cluster for "
+            f"each of {len(X)} samples; integers from 0 up would do"
+        )
     ax = new_axes(subplot_kw={"projection": "3d"}) if ax is None else ax
+    ax.computed_zorder = False
     for k in np.unique(labels):
         members, colour = X[labels == k], COLOURS[k % len(COLOURS)]
         if k < len(subspaces):
             _draw_flat(ax, members, subspaces[k], colour)
-        ax.scatter(*members.T, s=10, color=colour, linewidths=0, depthshade=False, label=f"{k}")
+        name = f"cluster {k}"
+        ax.scatter(
+            *members.T, s=10, color=colour, linewidths=0, depthshade=False, label=name, zorder=3
+        )
     ax.set_title(title)
     middle, reach = (X.max(axis=0) + X.min(axis=0)) / 2, np.ptp(X, axis=0).max() / 2
     for name, place in zip("xyz", middle, strict=True):
@@ -94,16 +104,17 @@ def clusters_3d(
 
 
 def _draw_flat(ax: Any, members: Array, flat: Subspace, colour: str) -> None:
-    """The part of a line or plane that its members reach."""
-    reach = np.abs(scores(members, flat)).max(axis=0) * 1.05
-    edges = reach[:, None] * flat.basis.T
-    if len(edges) == 1:
-        ax.plot(*np.transpose([flat.centre - edges[0], flat.centre + edges[0]]), color=colour)
-    if len(edges) == 2:
-        corners = np.array([[1, 1], [1, -1], [-1, 1], [-1, -1]]) @ edges + flat.centre
-        ax.plot_surface(
-            *corners.T.reshape(3, 2, 2), color=colour, alpha=0.2, linewidth=0, shade=False
-        )
+    """The part of a line or plane that its members cover."""
+    from mpl_toolkits.mplot3d.art3d import Poly3DCollection
+
+    positions = scores(members, flat)
+    if positions.shape[1] == 1:
+        ends = np.array([positions.min(axis=0), positions.max(axis=0)])
+        ax.plot(*(ends @ flat.basis.T + flat.centre).T, color=colour, zorder=2)
+    if positions.shape[1] == 2:
+        outline = positions[ConvexHull(positions).vertices] @ flat.basis.T + flat.centre
+        patch = Poly3DCollection([outline], facecolor=colour, alpha=0.22, zorder=1)
+        ax.add_collection3d(patch)
 
 
 def basis_images(

@@ -35,6 +35,13 @@ def test_refill_takes_the_angular_neighbours_of_a_row():
     assert np.count_nonzero(labels) == 2
 
 
+def test_zero_rows_are_near_nothing():
+    X = generic(6, 3)
+    X[2] = 0.0
+    assert_array_equal(partition.angular_closeness(DenseRows(X), 2), 0)
+    assert partition.angular_closeness(DenseRows(X), 0)[2] == 0
+
+
 def test_refill_leaves_the_donors_feasible():
     X = generic(12, 3)
     labels = np.array([0] * 4 + [1] * 4 + [2] * 4)

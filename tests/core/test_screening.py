@@ -22,6 +22,14 @@ def test_at_least_the_fewest_are_kept():
     assert_array_equal(screen_variables(X[:, :5], fewest=12), np.arange(5))
 
 
+def test_units_do_not_matter():
+    X = np.random.default_rng(2).normal(size=(60, 40))
+    X[:, :3] *= 4
+    kept = screen_variables(X, fewest=1)
+    for scale in (1e-139, 1e139):
+        assert_array_equal(screen_variables(scale * X, fewest=1), kept)
+
+
 def test_clipped_mean_ignores_the_tail():
     values = np.concatenate([np.full(95, 2.0) + 0.01 * np.arange(95), np.full(5, 1e4)])
     assert abs(clipped_mean(values) - values[:95].mean()) < 1e-9

@@ -16,6 +16,16 @@ def test_loadings_have_as_many_variables_as_asked_and_unit_length():
         assert_allclose(np.linalg.norm(basis, axis=0), 1)
 
 
+def test_tied_variables_are_not_lost():
+    X = generic(40, 10, decay=0.9)
+    twins = np.hstack([X, X])
+    for n_variables in (1, 2, 3, 5):
+        basis = sparse_loadings(twins, 2, n_variables, "l1")
+        assert_array_equal(np.count_nonzero(basis, axis=0), n_variables)
+    equal = np.full((20, 4), 3.0)
+    assert np.count_nonzero(sparse_loadings(equal, 1, 3, "l1")) == 3
+
+
 def test_eq_it_penalty_is_a_fixed_point():
     # v = soft(X^T u, gamma) with u = X v / ||X v|| and gamma the seventh largest |X^T u|.
     X = generic(40, 20, decay=0.9)

@@ -24,7 +24,7 @@ X = UNION.data
 
 def fitted(**options):
     settings = {"n_components": [1, 2], "n_variables": 6, "n_init": 5, "random_state": 0}
-    return PSC(2, **{**settings, **options}).fit(X)
+    return PSC(**{"n_clusters": 2, **settings, **options}).fit(X)
 
 
 @pytest.mark.filterwarnings("ignore:n_components=. equals the rank")
@@ -189,6 +189,11 @@ def test_same_seed_same_labels_whatever_the_number_of_jobs():
         ({"criterion": "influence"}, ValueError, "not defined for sparse loadings"),
         ({"criterion": "likelihood"}, ValueError, "not defined for sparse loadings"),
         ({"criterion": "hat"}, ValueError, "not defined for sparse loadings"),
+        ({"refine": "descent"}, ValueError, "refine='ppca' or None would do"),
+        ({"n_clusters": 0}, ValueError, "n_clusters=0 is out of range"),
+        ({"n_clusters": 10**9}, ValueError, "n_clusters=1000000000 is out of range"),
+        ({"n_clusters": "2"}, TypeError, "n_clusters='2' is not an integer"),
+        ({"n_components": 0, "affine": True}, ValueError, "n_components=0 is out of range"),
     ],
 )
 def test_bad_parameters_get_one_line(options, kind, message):

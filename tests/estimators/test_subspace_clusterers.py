@@ -1,10 +1,13 @@
 """What PSC and KSubspaces share: attributes, prediction, starts, bad input."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -206,7 +209,10 @@ BAD = [
     ({"n_components": "2"}, TypeError, "n_components='2' is not an integer"),
     ({"init": "best"}, ValueError, "init='best' is unknown; one of portfolio, random"),
     ({"init": [0, 1]}, ValueError, r"init has shape \(2,\) for 70 samples"),
-    ({"init": np.full(70, 2)}, ValueError, "init has labels outside 0 to 1"),
+    ({"init": np.full(70, 2)}, ValueError, "init has the label .*2.*; 0 to 1 would do"),
+    ({"init": None}, ValueError, "init=None is unknown; one of portfolio"),
+    ({"affine": "no"}, TypeError, "affine='no' is not a bool"),
+    ({"n_clusters": None}, TypeError, "n_clusters=None is not an integer"),
     ({"n_init": 0}, ValueError, "n_init=0 is out of range"),
     ({"n_init": "many"}, TypeError, "n_init='many' is not an integer"),
     ({"max_iter": 0}, ValueError, "max_iter=0 is out of range"),
@@ -238,8 +244,11 @@ def test_more_dimensions_than_the_rank(cls):
     low_rank = generic(40, 2) @ np.random.default_rng(0).normal(size=(2, 9))
     with pytest.raises(ValueError, match="n_components=3 is more than the rank of X, 2"):
         cls(2, n_components=3).fit(low_rank)
-    with pytest.raises(ValueError, match="more than the rank of X, 0 after centring"):
-        cls(2, affine=True).fit(np.ones((10, 3)))
+    for n_components in (0, 1):
+        with pytest.raises(ValueError, match="nothing to cluster: all rows are equal"):
+            cls(2, n_components=n_components, affine=True).fit(np.ones((10, 3)))
+    with pytest.raises(ValueError, match="nothing to cluster: all values are zero"):
+        cls(2).fit(np.zeros((10, 3)))
 
 
 @BOTH
@@ -265,3 +274,51 @@ def test_zero_rows_duplicates_and_constant_columns(cls):
         assert set(model.labels_) == {0, 1}
         assert np.isfinite(model.objective_)
         assert np.isfinite(model.transform(awkward)).all()
+
+
+@pytest.mark.parametrize("criterion", ["influence", "loo", "hat", "residual", "likelihood"])
+def test_points_and_lines_together(criterion):
+    for dimensions in (0, [0, 1]):
+        model = PSC(2, n_components=dimensions, affine=True, criterion=criterion, random_state=0)
+        model.fit(X)
+        assert np.mean(model.predict(X) != model.labels_) < 0.1
+
+
+@BOTH
+def test_as_many_clusters_as_samples(cls):
+    few = generic(10, 3)
+    model = cls(10, n_components=0, affine=True, n_init=3, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(few)
+    assert np.isfinite(model.objective_)
+
+
+def test_a_frame_is_fitted_without_a_warning():
+    KSubspaces(2, random_state=0).fit(pd.DataFrame(X, columns=list("abcdefgh")))
+
+
+def test_an_emptied_cluster_is_said():
+    with pytest.warns(match="clusters are empty"), pytest.warns(match="equals the rank"):
+        KSubspaces(2, random_state=0).fit(X[:, :1])
+
+
+def test_columns_of_very_unlike_scale():
+    wild = generic(60, 4) * np.array([1e9, 1, 1, 1])
+    with pytest.raises(ValueError, match="columns of like scale"):
+        PSC(2, n_components=2).fit(wild)
+
+
+def test_rows_too_far_from_the_training_data():
+    model = PSC(2, n_components=2, criterion="influence", random_state=0).fit(X)
+    assert np.isfinite(model.transform(1e20 * X)).all()
+    with pytest.raises(ValueError, match="too far apart to score"):
+        model.transform(1e60 * X)
+
+
+def test_a_column_that_was_zero_in_training_counts_at_predict():
+    padded = np.column_stack([X, np.zeros(70)])
+    model = PSC(2, n_components=[1, 2], criterion="influence", random_state=0).fit(padded)
+    moved = padded.copy()
+    moved[:, -1] = 3.0
+    assert np.all(model.transform(moved) > model.transform(padded))

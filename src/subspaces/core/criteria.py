@@ -63,9 +63,9 @@ def _each(column: Callable[[ClusterView], Array]) -> Callable[[Views, Data], Arr
 
 
 def _influence(view: ClusterView) -> Array:
-    member = np.zeros(len(view.squared_residual), dtype=bool)
-    member[view.members] = True
-    return influence.squared_influence(view.scores, view.squared_residual, view.spectrum, member)
+    return influence.squared_influence(
+        view.scores, view.squared_residual, view.spectrum, view.is_member
+    )
 
 
 def _residual(view: ClusterView) -> Array:
@@ -119,11 +119,9 @@ def _sparse_influence(views: Views, data: Data) -> Array:
 
 def _oblique(view: ClusterView, variables: NDArray[np.intp]) -> Array:
     (view,) = _sparse([view])
-    member = np.zeros(len(view.scores), dtype=bool)
-    member[view.members] = True
     residual = np.maximum(view.squared_norms_on(variables) - view.captured, 0.0)
     return influence.squared_influence_oblique(
-        view.scores, residual, view.spectrum, view.overlap, member
+        view.scores, residual, view.spectrum, view.overlap, view.is_member
     )
 
 
@@ -133,7 +131,10 @@ def union_of_supports(views: Views) -> NDArray[np.bool_]:
 
 
 def _sparse(views: Views) -> list[SparseView]:
-    return [view for view in views if isinstance(view, SparseView)]
+    sparse = [view for view in views if isinstance(view, SparseView)]
+    if len(sparse) != len(views):
+        raise TypeError("this criterion needs sparse loadings")
+    return sparse
 
 
 CRITERIA: dict[str, Callable[[Views, Data], Array]] = {
@@ -148,7 +149,7 @@ CRITERIA: dict[str, Callable[[Views, Data], Array]] = {
 }
 
 
-def captured_energy(views: Views) -> float:
+def energy_on_loadings(views: Views) -> float:
     """Energy of the members along their own sparse loadings, on all variables."""
     return sum(float(view.captured[view.members].sum()) for view in _sparse(views))
 
@@ -160,6 +161,8 @@ def attraction(view: ClusterView, variables: NDArray[np.intp] | None = None) -> 
     (docs/repulsion.md).
     """
     own = view.members
+    if view.n_components == 0:
+        return np.inf
     if variables is None:
         energy = view.squared_residual[own].sum() + np.sum(view.scores[own] ** 2)
     else:

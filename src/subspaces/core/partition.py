@@ -74,7 +74,8 @@ def angular_closeness(rows: Rows, index: int) -> Array:
     """``|cos|`` of the angle between one row and every row; 0 where a row is zero."""
     norms = np.sqrt(rows.squared_norms)
     products = np.abs(rows.inner(np.array([index]))[:, 0])
-    return np.divide(products, norms * norms[index], out=np.zeros_like(norms), where=norms > 0)
+    scale = norms * norms[index]
+    return np.divide(products, scale, out=np.zeros_like(scale), where=scale > 0)
 
 
 def _other_cluster(labels: Labels, cluster: int, n_clusters: int) -> int:

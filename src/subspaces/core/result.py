@@ -11,8 +11,9 @@ class Clustering:
     """A partition with the way it was reached.
 
     labels (n,); objective, of this partition; path, the objective at every sweep; stop_reason,
-    "converged" (no label moved), "cycle" (a label vector returned), "max_iter", or "infeasible"
-    (a cluster could not be kept alive); repairs, how often a cluster was refilled.
+    "converged" (no label moved), "cycle" (a label vector returned), "max_iter", "infeasible" (a
+    cluster could not be kept alive) or "local minimum" (after a descent); repairs, how often a
+    cluster was refilled.
     """
 
     labels: NDArray[np.intp]

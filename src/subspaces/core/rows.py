@@ -54,6 +54,13 @@ class ClusterView:
         return self.eigenvalues[: self.n_components]
 
     @cached_property
+    def is_member(self) -> NDArray[np.bool_]:
+        """Which rows are members, (n,)."""
+        mask = np.zeros(len(self.squared_residual), dtype=bool)
+        mask[self.members] = True
+        return mask
+
+    @cached_property
     def leave_one_out(self) -> Downdate:
         """The axes without each member, seen from that member."""
         return downdate(self.coordinates, self.eigenvalues, self.n_components)

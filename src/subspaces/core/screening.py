@@ -18,6 +18,7 @@ def screen_variables(matrix: Array, fewest: int) -> Indices:
     the clipped mean over the variables.
     """
     n, p = matrix.shape
+    matrix = matrix / max(float(np.abs(matrix).max(initial=0.0)), np.finfo(float).tiny)
     energy = np.einsum("ij,ij->j", matrix, matrix) / n
     limit = clipped_mean(energy) * (1.0 + CUT * np.sqrt(2.0 / n))
     kept = max(int(np.count_nonzero(energy > limit)), min(fewest, p))

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from subspaces.core.alternation import alternate
-from subspaces.core.criteria import captured_energy, classification_likelihood, t_likelihood
+from subspaces.core.criteria import classification_likelihood, energy_on_loadings, t_likelihood
 from subspaces.core.problem import Problem, view_clusters
 from subspaces.core.result import Clustering
 from subspaces.core.starts import Start
@@ -64,7 +64,7 @@ def merit(problem: Problem, clustering: Clustering, choice: str) -> float:
     energy that they capture, with its sign changed.
     """
     if problem.sparsity is not None:
-        return -captured_energy(view_clusters(problem, clustering.labels))
+        return -energy_on_loadings(view_clusters(problem, clustering.labels))
     if problem.identified and choice == "objective":
         return clustering.objective
     views = view_clusters(problem, clustering.labels)

@@ -34,6 +34,7 @@ MAX_STEPS = 100
 SETTLED = 1e-5
 # Against rows whose largest value is 1, a loading of this length is rounding.
 NOTHING_LEFT = 1e-12
+TIED = 1e-9
 
 
 @dataclass(frozen=True)
@@ -149,19 +150,29 @@ def _one_loading(rows: Array, left: Array, n_variables: int, penalty: str) -> tu
 
 def _soft(values: Array, n_variables: int) -> Array:
     """Soft threshold that leaves the largest magnitudes."""
-    magnitude = np.abs(values)
-    return np.sign(values) * np.maximum(magnitude - _threshold(magnitude, n_variables), 0.0)
+    return np.sign(values) * _shrink(np.abs(values), n_variables)
 
 
 def _soft_nonnegative(values: Array, n_variables: int) -> Array:
     """Soft threshold that leaves the largest positive values."""
-    return np.maximum(values - max(_threshold(values, n_variables), 0.0), 0.0)
+    return _shrink(np.maximum(values, 0.0), n_variables)
 
 
-def _threshold(values: Array, n_variables: int) -> float:
-    """The (m + 1)-th largest value; 0 if there are no more than m."""
-    place = len(values) - n_variables - 1
-    return float(np.partition(values, place)[place]) if place >= 0 else 0.0
+def _shrink(magnitudes: Array, n_variables: int) -> Array:
+    """Take away the (m + 1)-th largest, so that the m largest stay.
+
+    Where those tie, the first columns of the tie stay and the next smaller value is taken away.
+    """
+    if n_variables >= len(magnitudes):
+        return magnitudes
+    order = np.argsort(-magnitudes, kind="stable")
+    chosen = order[:n_variables]
+    smallest = magnitudes[chosen[-1]]
+    below = magnitudes[order[n_variables:]]
+    below = below[below < smallest * (1.0 - TIED)]
+    shrunk = np.zeros_like(magnitudes)
+    shrunk[chosen] = magnitudes[chosen] - below.max(initial=0.0)
+    return shrunk
 
 
 def _better_sign(rows: Array, left: Array, n_variables: int) -> Array:

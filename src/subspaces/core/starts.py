@@ -292,6 +292,8 @@ def _cosines(rows: Rows, affine: bool) -> Array:
 
 
 def _spectral(affinity: Array, n_clusters: int, random: np.random.Generator) -> Labels:
+    if n_clusters >= len(affinity) - 1:
+        return np.arange(len(affinity)) % n_clusters
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Graph is not fully connected")
         parts = spectral_clustering(

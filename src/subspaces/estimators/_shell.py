@@ -16,7 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from subspaces._validation import as_count, as_matrix, check_squares
+from subspaces._validation import as_count, as_flag, as_matrix, check_squares
 from subspaces.core import partition, starts
 from subspaces.core.problem import Problem
 from subspaces.core.rows import DenseRows, choose_rows
@@ -41,6 +41,8 @@ NAMED_STARTS: dict[str, starts.Start] = {
     "k-means++": starts.on_landmarks(starts.spread_flats),
     "local": starts.on_landmarks(starts.local_flats),
 }
+# The influence has the eighth power of a score: beyond this it would overflow.
+FURTHEST = 1e25
 DEFAULT_STARTS, DEFAULT_SPARSE_STARTS = 10, 20
 
 
@@ -157,33 +159,46 @@ class SubspaceClusterer(
         matrix = as_matrix(X, min_samples=1)
         validate_data(self, X, reset=False, skip_check_array=True)
         check_squares(matrix)
+        largest = float(np.abs(matrix).max())
+        if largest > FURTHEST * self._scale:
+            raise ValueError(
+                f"X has values up to {largest:.3g}, the data of fit up to {self._scale:.3g}: too "
+                "far apart to score; data of like scale would do"
+            )
         return matrix
 
     def _validate(self, X: Any) -> Array:
         matrix = as_matrix(X)
         validate_data(self, X, skip_check_array=True)
         check_squares(matrix)
+        self._scale = float(np.abs(matrix).max())
         return matrix
 
     def _pose(self, X: Array, criterion: str, sparsity: Sparsity | None = None) -> Problem:
         """Check the sizes against the data and hold what does not change from start to start."""
-        as_count(self.n_clusters, "n_clusters", low=1, high=len(X), why=f" for {len(X)} samples")
         as_count(self.max_iter, "max_iter", low=1)
+        as_flag(self.affine, "affine")
         dimensions = self._dimensions(X)
         centred = X - X.mean(axis=0) if self.affine else X
         rows = DenseRows(centred) if sparsity else choose_rows(centred, self.n_clusters)
         rank = len(rows.spectrum)
+        if rank == 0:
+            kind = "all rows are equal" if self.affine else "all values are zero"
+            raise ValueError(
+                f"X has nothing to cluster: {kind}, its rank is 0; other data would do"
+            )
         if max(dimensions) > rank:
             raise ValueError(
                 f"n_components={max(dimensions)} is more than the rank of X, {rank}"
-                f"{' after centring' if self.affine else ''}; at most {rank} would do"
+                f"{' after centring' if self.affine else ''}; at most {rank} would do, or columns "
+                "of like scale (a direction below 1e-7 of the largest does not count)"
             )
         problem = Problem(rows, dimensions, criterion, bool(self.affine), sparsity)
         if not problem.identified and self.n_clusters > 1:
             warnings.warn(
                 f"n_components={max(dimensions)} equals the rank of X: such a cluster fits every "
-                "sample without error, so a Gaussian likelihood decides among the partitions; "
-                "a smaller dimension would let the criterion decide",
+                "sample without error, so a Gaussian likelihood decides among the partitions "
+                "visited; a smaller dimension would let the score decide",
                 UserWarning,
                 stacklevel=3,
             )
@@ -191,18 +206,8 @@ class SubspaceClusterer(
 
     def _dimensions(self, X: Array) -> tuple[int, ...]:
         n, p = X.shape
-        given = self.n_components
-        if np.ndim(given) == 0:
-            given = [given] * self.n_clusters
-        if len(given) != self.n_clusters:
-            raise ValueError(
-                f"n_components has {len(given)} entries for n_clusters={self.n_clusters}; "
-                "an int, or one per cluster, would do"
-            )
         low = 0 if self.affine else 1
-        dimensions = tuple(
-            as_count(r, "n_components", low=low, high=p, why=f" for {p} variables") for r in given
-        )
+        dimensions = self._per_cluster("n_components", n, low=low, high=p)
         needed = sum(partition.smallest_size(r) for r in dimensions)
         if n < needed:
             raise ValueError(
@@ -211,6 +216,19 @@ class SubspaceClusterer(
                 f"{needed} in all; fewer clusters or dimensions would do"
             )
         return dimensions
+
+    def _per_cluster(self, name: str, n: int, *, low: int, high: int) -> tuple[int, ...]:
+        """A parameter that is one number, or one per cluster."""
+        n_clusters = as_count(self.n_clusters, "n_clusters", low=1, high=n, why=f" for {n} samples")
+        given = getattr(self, name)
+        given = [given] * n_clusters if np.ndim(given) == 0 else list(given)
+        if len(given) != n_clusters:
+            raise ValueError(
+                f"{name} has {len(given)} entries for n_clusters={n_clusters}; "
+                "an int, or one per cluster, would do"
+            )
+        why = f" for {high} variables"
+        return tuple(as_count(value, name, low=low, high=high, why=why) for value in given)
 
     def _starts(self, X: Array, problem: Problem) -> list[tuple[str, starts.Start]]:
         automatic = DEFAULT_STARTS if problem.sparsity is None else DEFAULT_SPARSE_STARTS
@@ -243,12 +261,20 @@ class SubspaceClusterer(
 
     def _given_labels(self, labels: Any, n_samples: int) -> Labels:
         given = np.asarray(labels)
+        if given.ndim == 0:
+            names = ", ".join(["portfolio", *NAMED_STARTS])
+            raise ValueError(
+                f"init={labels!r} is unknown; one of {names}, labels or a function would do"
+            )
         if given.shape != (n_samples,):
             raise ValueError(
                 f"init has shape {given.shape} for {n_samples} samples; one label each would do"
             )
-        if not np.isin(given, np.arange(self.n_clusters)).all():
-            raise ValueError(f"init has labels outside 0 to {self.n_clusters - 1}; those would do")
+        outside = given[~np.isin(given, np.arange(self.n_clusters))]
+        if len(outside):
+            raise ValueError(
+                f"init has the label {outside[0]!r}; 0 to {self.n_clusters - 1} would do"
+            )
         return given.astype(np.intp)
 
     def _search(self, X: Array, problem: Problem, choice: str) -> tuple[Run, list[Run]]:
@@ -276,8 +302,8 @@ class SubspaceClusterer(
         reason = run.clustering.stop_reason
         if reason == "max_iter":
             warnings.warn(
-                f"labels still moved after max_iter={self.max_iter} sweeps; the best partition "
-                "seen is returned; a larger max_iter would do",
+                f"labels still moved after max_iter={self.max_iter} sweeps; a larger max_iter "
+                "would do",
                 ConvergenceWarning,
                 stacklevel=3,
             )

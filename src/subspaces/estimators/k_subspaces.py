@@ -1,7 +1,12 @@
 """K-subspaces: the same loop with the plain residual as its score."""
 
+import warnings
 from typing import Any, Self
 
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from subspaces.core import partition
 from subspaces.estimators._shell import SubspaceClusterer
 
 
@@ -110,5 +115,13 @@ class KSubspaces(SubspaceClusterer):
         self._warn_of_a_poor_end(best)
         self._store(problem, best, runs)
         self._store_dense(X, problem)
-        self.labels_ = self.predict(X)
+        self.labels_ = partition.assign(self._scores(X))
+        empty = self.n_clusters - len(np.unique(self.labels_))
+        if empty:
+            warnings.warn(
+                f"{empty} of n_clusters={self.n_clusters} clusters are empty: another flat is as "
+                "near to all of their samples; fewer clusters or a smaller dimension would do",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
         return self

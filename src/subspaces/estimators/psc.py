@@ -48,7 +48,8 @@ class PSC(SubspaceClusterer):
         ``n_components[k]``.
     n_variables : None, int or one int per cluster, default None
         Number of variables with a non-zero loading, for each loading; the clusters choose theirs.
-        None: all variables, no selection.
+        None: all variables, no selection. As many as X has: no selection either, with the paper's
+        influence as the default criterion.
     affine : bool, default False
         Whether a subspace has a centre of its own; otherwise all pass through the origin.
     criterion : str, default "auto"
@@ -103,11 +104,12 @@ class PSC(SubspaceClusterer):
     noise_variance_ : float
         Variance per direction outside the subspaces, pooled over the clusters.
     criterion_ : str
-        The criterion in use.
+        The criterion in use; "union_influence" is the default with ``n_variables``.
     objective_ : float
         Sum over the samples of their score under the own cluster.
     objective_path_ : ndarray
-        The objective at every sweep of the best start. It may rise (docs/convergence.md).
+        The objective at every sweep of the best start, before any refinement by "ppca". It may
+        rise (docs/convergence.md).
     n_iter_ : int
         Number of its sweeps.
     stop_reason_ : str
@@ -238,6 +240,11 @@ class PSC(SubspaceClusterer):
         as_choice(self.penalty, "penalty", PENALTIES)
         if self.refine is not None:
             as_choice(self.refine, "refine", REFINEMENTS)
+        if self.n_variables is not None and self.refine == "descent":
+            raise ValueError(
+                "refine='descent' needs an objective that stays the same from sweep to sweep; with "
+                "n_variables it does not; refine='ppca' or None would do"
+            )
         if self.n_variables is not None and self.criterion not in SPARSE_CRITERIA:
             raise ValueError(
                 f"criterion={self.criterion!r} is not defined for sparse loadings (n_variables="
@@ -248,15 +255,9 @@ class PSC(SubspaceClusterer):
         """What n_variables asks for; None where it asks for all of them."""
         if self.n_variables is None:
             return None
-        given, p = self.n_variables, X.shape[1]
-        given = [given] * self.n_clusters if np.ndim(given) == 0 else list(given)
-        if len(given) != self.n_clusters:
-            raise ValueError(
-                f"n_variables has {len(given)} entries for n_clusters={self.n_clusters}; "
-                "an int, or one per cluster, would do"
-            )
-        why = f" for {p} variables"
-        counts = tuple(as_count(m, "n_variables", low=1, high=p, why=why) for m in given)
+        n, p = X.shape
+        counts = self._per_cluster("n_variables", n, low=1, high=p)
+        self._per_cluster("n_components", n, low=1, high=p)
         if min(counts) == p and self.penalty == "l1":
             return None
         return Sparsity(counts, self.penalty)
@@ -345,8 +346,9 @@ class PSC(SubspaceClusterer):
 
     def _influence_score(self, X: Array, k: int) -> Array:
         flat = self.subspaces_[k]
-        part = Subspace(flat.centre[self.support_], flat.basis[self.support_], flat.spectrum)
-        rows = X[:, self.support_]
+        kept = self.support_ if self.criterion_ == "union_influence" else slice(None)
+        part = Subspace(flat.centre[kept], flat.basis[kept], flat.spectrum)
+        rows = X[:, kept]
         return influence.squared_influence_oblique(
             scores(rows, part),
             squared_residual(rows, part),
