@@ -31,7 +31,7 @@ Array = NDArray[np.floating]
 Indices = NDArray[np.intp]
 
 MAX_STEPS = 100
-SETTLED = 1e-5
+SETTLED = 1e-4
 # Against rows whose largest value is 1, a loading of this length is rounding.
 NOTHING_LEFT = 1e-12
 TIED = 1e-9
@@ -163,13 +163,15 @@ def _shrink(magnitudes: Array, n_variables: int) -> Array:
 
     Where those tie, the first columns of the tie stay and the next smaller value is taken away.
     """
-    if n_variables >= len(magnitudes):
+    place = len(magnitudes) - n_variables
+    if place <= 0:
         return magnitudes
-    order = np.argsort(-magnitudes, kind="stable")
-    chosen = order[:n_variables]
-    smallest = magnitudes[chosen[-1]]
-    below = magnitudes[order[n_variables:]]
-    below = below[below < smallest * (1.0 - TIED)]
+    ordered = np.partition(magnitudes, (place - 1, place))
+    gamma, smallest = ordered[place - 1], ordered[place]
+    if gamma < smallest * (1.0 - TIED):
+        return np.maximum(magnitudes - gamma, 0.0)
+    chosen = np.argsort(-magnitudes, kind="stable")[:n_variables]
+    below = magnitudes[magnitudes < smallest * (1.0 - TIED)]
     shrunk = np.zeros_like(magnitudes)
     shrunk[chosen] = magnitudes[chosen] - below.max(initial=0.0)
     return shrunk
