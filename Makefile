@@ -44,6 +44,7 @@ bench: $(READY)
 	$(BIN)/python benchmarks/repulsion.py
 	$(BIN)/python benchmarks/sparse_scenarios.py
 	$(BIN)/python benchmarks/dense_scenarios.py
+	$(BIN)/python benchmarks/selection.py
 
 clean:
 	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -2,9 +2,9 @@
 
 from importlib.metadata import version
 
-from subspaces import datasets, diagnostics, metrics, plots
+from subspaces import datasets, diagnostics, metrics, plots, selection
 from subspaces.estimators import PSC, KSubspaces
 
 __version__ = version("subspaces")
 
-__all__ = ["PSC", "KSubspaces", "datasets", "diagnostics", "metrics", "plots"]
+__all__ = ["PSC", "KSubspaces", "datasets", "diagnostics", "metrics", "plots", "selection"]

@@ -1,17 +1,29 @@
 """Which samples drive this PCA, and how well does it predict what it has not seen?"""
 
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.utils import check_random_state
 
 from subspaces._validation import as_choice, as_count, as_flag, as_matrix, check_squares
 from subspaces.core import influence
 from subspaces.core.secular import LEVERAGE_ONE, downdate
 from subspaces.core.subspace import PrincipalAxes, Subspace, principal_axes
+from subspaces.metrics import adjusted_rand_score, matched_labels
 
-__all__ = ["PCAInfluence", "Press", "ols_press", "pca_influence", "pca_press"]
+__all__ = [
+    "PCAInfluence",
+    "Press",
+    "Stability",
+    "ols_press",
+    "pca_influence",
+    "pca_press",
+    "stability",
+]
 
 Array = NDArray[np.floating]
 
@@ -52,6 +64,25 @@ class PCAInfluence:
     loo_error: Array
     influence: Array
     gradient: Array
+
+
+@dataclass(frozen=True)
+class Stability:
+    """How far a clustering survives resampling.
+
+    Attributes
+    ----------
+    stability : float
+        Mean adjusted Rand index between the labels that models of two halves give all samples.
+    per_resample : ndarray of shape (n_resamples,)
+        Each split's adjusted Rand index.
+    per_sample : ndarray of shape (n,)
+        Share of the splits in which the halves agree on the sample, clusters matched.
+    """
+
+    stability: float
+    per_resample: Array
+    per_sample: Array
 
 
 def pca_press(X: Any, n_components: int, *, center: bool = False, method: str = "exact") -> Press:
@@ -152,6 +183,56 @@ def pca_influence(X: Any, n_components: int, *, center: bool = False) -> PCAInfl
         influence=influence.squared_influence(scores, squared_residual, spectrum),
         gradient=influence.gradient(X, Subspace(centre, axes.basis[:, :n_components], spectrum)),
     )
+
+
+def stability(
+    estimator: Any, X: Any, *, n_resamples: int = 10, random_state: Any = None
+) -> Stability:
+    """Would the same clusters be found in other samples?
+
+    The samples are split at random into two halves; a model fitted to each half predicts all
+    samples, and the two sets of labels are compared. Nothing that the halves share can make them
+    agree but structure.
+
+    Parameters
+    ----------
+    estimator : clusterer with ``predict``
+        Fitted anew; the one given is not changed.
+    X : array-like of shape (n, p)
+        Samples in rows.
+    n_resamples : int, default 10
+        Number of splits.
+    random_state : int, RandomState or None
+        Seed.
+
+    Returns
+    -------
+    Stability
+        ``.stability``, the mean adjusted Rand index: 1 is perfect, 0 chance; ``.per_resample``;
+        ``.per_sample``, how often the two halves agree on a sample.
+
+    Examples
+    --------
+    >>> from subspaces import PSC
+    >>> from subspaces.datasets import make_scenario
+    >>> from subspaces.diagnostics import stability
+    >>> planes = make_scenario("c", noise=0.02, n_features=20, random_state=0)
+    >>> model = PSC(2, n_components=2, n_init=3, random_state=0)
+    >>> bool(stability(model, planes.data, n_resamples=3, random_state=0).stability > 0.9)
+    True
+    """
+    matrix = as_matrix(X, min_samples=4)
+    n_resamples = as_count(n_resamples, "n_resamples", low=1)
+    random = check_random_state(random_state)
+    agreement, same = np.empty(n_resamples), np.zeros(len(matrix))
+    for split in range(n_resamples):
+        halves = np.array_split(random.permutation(len(matrix)), 2)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            one, other = (clone(estimator).fit(matrix[half]).predict(matrix) for half in halves)
+        agreement[split] = adjusted_rand_score(one, other)
+        same += matched_labels(one, other) == one
+    return Stability(float(agreement.mean()), agreement, same / n_resamples)
 
 
 def ols_press(X: Any, y: Any) -> Press:

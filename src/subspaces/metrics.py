@@ -10,7 +10,13 @@ from sklearn.metrics.cluster import contingency_matrix
 
 from subspaces.core.subspace import Subspace, principal_angles
 
-__all__ = ["adjusted_rand_score", "matched_accuracy", "rand_score", "subspace_angles"]
+__all__ = [
+    "adjusted_rand_score",
+    "matched_accuracy",
+    "matched_labels",
+    "rand_score",
+    "subspace_angles",
+]
 
 
 def matched_accuracy(labels_true: Any, labels_pred: Any) -> float:
@@ -32,6 +38,19 @@ def matched_accuracy(labels_true: Any, labels_pred: Any) -> float:
         )
     table = contingency_matrix(labels_true, labels_pred)
     return float(table[linear_sum_assignment(table, maximize=True)].sum() / table.sum())
+
+
+def matched_labels(labels_true: Any, labels_pred: Any) -> NDArray[np.intp]:
+    """Rename the predicted clusters after the true ones that they match best, one to one.
+
+    Both are integers from 0 up. A predicted cluster without a partner gets a new number.
+    """
+    true, found = np.asarray(labels_true), np.asarray(labels_pred)
+    size = int(max(true.max(), found.max())) + 1
+    table = np.zeros((size, size), dtype=int)
+    np.add.at(table, (found, true), 1)
+    owner = linear_sum_assignment(table, maximize=True)[1]
+    return np.asarray(owner[found], dtype=np.intp)
 
 
 def subspace_angles(first: Subspace, second: Subspace) -> NDArray[np.floating]:

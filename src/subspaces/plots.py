@@ -10,7 +10,7 @@ from scipy.spatial import ConvexHull
 
 from subspaces.core.subspace import Subspace, scores
 
-__all__ = ["basis_images", "clusters_3d", "influence"]
+__all__ = ["basis_images", "clusters_3d", "influence", "selection"]
 
 Array = NDArray[np.floating]
 
@@ -152,6 +152,56 @@ def basis_images(
                 ax.imshow(sign * image, cmap="PuOr_r", vmin=-limit, vmax=limit)
         axes[0, k].set_title(str(k), fontsize=9)
     return axes
+
+
+def selection(result: Any, *, ax: Any = None) -> Any:
+    """The criterion of a selection against its candidates, the choice marked.
+
+    Parameters
+    ----------
+    result : Selection
+        From `subspaces.selection`.
+    ax : matplotlib Axes, optional
+        Where to draw; by default a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+    """
+    ax = new_axes() if ax is None else ax
+    columns = result.columns
+    if "cluster" in columns:
+        value = (
+            "n_variables"
+            if "n_variables" in columns
+            else next(name for name in ("press", "eigenvalue") if name in columns)
+        )
+        return _one_line_per_cluster(columns, value, ax)
+    parameter = next(iter(columns))
+    x, y = columns[parameter], columns[result.criterion]
+    ax.plot(x, y, marker="o", color=COLOURS[0])
+    ax.plot(result.best_, y[x == result.best_], "o", ms=11, mfc="none", color=COLOURS[4])
+    ax.set(xlabel=parameter, ylabel=result.criterion, title=f"chosen: {result.best_}")
+    if parameter == "n_clusters":
+        ax.set_xticks(x)
+    return ax
+
+
+def _one_line_per_cluster(columns: dict[str, Any], value: str, ax: Any) -> Any:
+    if value == "n_variables":
+        ax.bar(columns["cluster"], columns[value], color=COLOURS[0])
+        ax.set(xlabel="cluster", ylabel="variables selected", xticks=columns["cluster"])
+        return ax
+    for k in np.unique(columns["cluster"]):
+        own = columns["cluster"] == k
+        colour = COLOURS[k % len(COLOURS)]
+        x, y = columns["n_components"][own], columns[value][own]
+        picked = columns["chosen"][own]
+        ax.plot(x, y, marker=".", color=colour, label=f"cluster {k}")
+        ax.plot(x[picked], y[picked], "o", ms=11, mfc="none", color=colour)
+    ax.set(xlabel="n_components", ylabel=value, xticks=np.unique(columns["n_components"]))
+    ax.legend(frameon=False)
+    return ax
 
 
 def new_axes(**options: Any) -> Any:

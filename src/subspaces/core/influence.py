@@ -62,6 +62,20 @@ def paper_errors(
     return _weighted_energy(g, scores, squared_residual, power=2)
 
 
+def paper_errors_oblique(
+    scores: Array, squared_residual: Array, spectrum: Array, overlap: Array
+) -> Array:
+    """The same for members under unit loadings that need not be orthogonal, ``S = V^T V``.
+
+    ``e_-i = a x - V W d = a x_perp + V u`` with ``u = a S^+ d - W d``, so
+    ``||e_-i||^2 = a^2 ||x_perp||^2 + u^T S u``.
+    """
+    w, a, alone = _weights(pull(scores, spectrum, True))
+    u = a * (scores @ linalg.pinvh(overlap)) - w * scores
+    energy = a[:, 0] ** 2 * squared_residual + np.einsum("ir,rs,is->i", u, overlap, u)
+    return np.where(alone, np.inf, energy)
+
+
 def hat_errors(scores: Array, squared_residual: Array, spectrum: Array) -> Array:
     """Squared leave-one-out errors of members, all R axes down-dated jointly.
 

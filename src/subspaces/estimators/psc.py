@@ -22,6 +22,7 @@ from subspaces.core.secular import downdate
 from subspaces.core.sparse_basis import SparseView, Sparsity
 from subspaces.core.starts import screened_rows
 from subspaces.core.subspace import PrincipalAxes, Subspace, scores, squared_residual
+from subspaces.estimators import _choosing
 from subspaces.estimators._shell import Array, Labels, SubspaceClusterer
 
 MEASURES = ("union_influence", "loo_projection")
@@ -41,15 +42,16 @@ class PSC(SubspaceClusterer):
 
     Parameters
     ----------
-    n_clusters : int, default 2
-        Number of clusters.
-    n_components : int or one int per cluster, default 1
+    n_clusters : int or "auto", default 2
+        Number of clusters. "auto": the best of 1 to ``max_clusters``, by PRESS for sparse loadings
+        of given dimension and by the leave-one-out likelihood otherwise.
+    n_components : int, one int per cluster or "auto", default 1
         Dimension of the subspaces. With one per cluster, cluster k has dimension
-        ``n_components[k]``.
-    n_variables : None, int or one int per cluster, default None
+        ``n_components[k]``. "auto": chosen for each cluster, up to ``max_components``.
+    n_variables : None, int, one int per cluster or "auto", default None
         Number of variables with a non-zero loading, for each loading; the clusters choose theirs.
         None: all variables, no selection. As many as X has: no selection either, with the paper's
-        influence as the default criterion.
+        influence as the default criterion. "auto": one number for all, by the permutation gap.
     affine : bool, default False
         Whether a subspace has a centre of its own; otherwise all pass through the origin.
     criterion : str, default "auto"
@@ -76,6 +78,10 @@ class PSC(SubspaceClusterer):
         more than noise).
         "descent": single samples are moved while that lowers the objective, so that the result is
         a local minimum.
+    max_clusters : int, default 8
+        Most clusters that "auto" tries.
+    max_components : int, default 5
+        Largest dimension that "auto" tries.
     random_state : int, RandomState or None
         Seed.
     n_jobs : int, optional
@@ -89,8 +95,15 @@ class PSC(SubspaceClusterer):
         Cluster of each sample.
     subspaces_ : list of Subspace
         Per cluster: ``centre`` (p,), ``basis`` (p, r), ``spectrum`` (r,).
+    n_clusters_ : int
+        Number of clusters.
     n_components_ : ndarray of shape (n_clusters,)
         Dimensions.
+    n_variables_ : None, int or list of int
+        Number of variables per loading.
+    selection_ : dict of lists
+        Where something was "auto": each number of clusters tried, its dimensions, and the value of
+        the criterion that decided.
     variables_ : list of ndarray
         Per cluster, the variables with a non-zero loading; `get_variables` gives their names.
     support_ : ndarray
@@ -160,6 +173,8 @@ class PSC(SubspaceClusterer):
         n_init: Any = "auto",
         max_iter: int = 50,
         refine: str | None = None,
+        max_clusters: int = 8,
+        max_components: int = 5,
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -174,6 +189,8 @@ class PSC(SubspaceClusterer):
         self.n_init = n_init
         self.max_iter = max_iter
         self.refine = refine
+        self.max_clusters = max_clusters
+        self.max_components = max_components
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -193,8 +210,12 @@ class PSC(SubspaceClusterer):
         PSC
             The fitted estimator.
         """
-        X = self._validate(X)
+        given, X = X, self._validate(X)
         self._check_choices()
+        if self._leaves_something_open():
+            return self._fit_automatic(given, X)
+        self.n_clusters_ = self.n_clusters
+        self.n_variables_ = self.n_variables
         problem = self._with_criterion(self._pose(X, "loo", self._sparsity(X)))
         choice = "t_likelihood" if self.criterion == "auto" else "objective"
         best, runs = self._search(X, problem, choice)
@@ -211,6 +232,19 @@ class PSC(SubspaceClusterer):
         self.variables_ = [np.flatnonzero(flat.basis.any(axis=1)) for flat in self.subspaces_]
         self.support_ = np.unique(np.concatenate(self.variables_))
         self._warn_of_repulsion(views)
+        return self
+
+    def _leaves_something_open(self) -> bool:
+        open_ones = [self.n_clusters, self.n_components, self.n_variables]
+        return any(isinstance(value, str) and value == "auto" for value in open_ones)
+
+    def _fit_automatic(self, given: Any, X: Array) -> Self:
+        """Choose what is open, and become the model that was chosen."""
+        as_count(self.max_clusters, "max_clusters", low=1)
+        as_count(self.max_components, "max_components", low=1)
+        best, self.selection_ = _choosing.fit_automatic(self, given, X)
+        fitted = {name: value for name, value in vars(best).items() if _is_fitted_name(name)}
+        self.__dict__.update(fitted)
         return self
 
     def get_variables(self, cluster: int) -> NDArray[Any]:
@@ -369,3 +403,12 @@ class PSC(SubspaceClusterer):
             self.noise_variance_,
         )
         return log_scale + 0.5 * distance
+
+
+def _is_fitted_name(name: str) -> bool:
+    """Attributes that fit sets: with a trailing underscore, or private ones of ours."""
+    return (name.endswith("_") and not name.startswith("_")) or name in (
+        "_data",
+        "_scale",
+        "_n_features_out",
+    )

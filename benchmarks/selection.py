@@ -1,0 +1,147 @@
+"""Choosing the number of clusters, the dimensions and the number of variables.
+
+    python benchmarks/selection.py [--sets 50]
+
+Writes benchmarks/results/selection.md. Sparse scenarios as in sparse_scenarios.py; K from 1 to 6.
+"""
+
+import argparse
+import warnings
+
+import numpy as np
+from harness import markdown, mean_and_error, run_cells, save
+
+from subspaces import PSC
+from subspaces.core import choice
+from subspaces.datasets import make_scenario
+from subspaces.diagnostics import stability
+from subspaces.selection import COLUMNS, select_n_clusters, select_n_variables
+
+COMMON = {"a": 1, "b": 2, "c": 2, "d": 2, "e": 3}
+TRUE = {"a": 2, "b": 2, "c": 2, "d": 3, "e": 4}
+PAPER = {
+    "SOD, R given": (0.86, 0.66, 0.90, 0.45, 0.35),
+    "PRESS, R given": (0.89, 1.0, 0.96, 0.62, 0.70),
+    "PRESS, R_k chosen too": (0.73, 0.84, 0.91, 0.60, 0.51),
+}
+CANDIDATES = range(1, 7)
+
+
+def number_of_clusters(name, seed):
+    """The choice of every criterion, one common R given; and with the R_k chosen too."""
+    warnings.simplefilter("ignore")
+    X = make_scenario(name, sparse=True, random_state=seed).data
+    estimator = PSC(n_components=COMMON[name], n_variables=10, n_init=8, random_state=seed)
+    found = select_n_clusters(estimator, X, CANDIDATES)
+    chosen = {}
+    for column in COLUMNS:
+        values = found.columns[column]
+        values = np.where(np.isfinite(values), -values if column == "sod" else values, np.inf)
+        chosen[column] = CANDIDATES[int(np.argmin(values))]
+    joint = PSC(
+        "auto", n_components="auto", n_variables=10, n_init=5, max_clusters=6, random_state=seed
+    ).fit(X)
+    return chosen, joint.n_clusters_
+
+
+def dimensions_at_the_truth(name, seed):
+    """Share of the clusters whose dimension is found, by sparse PRESS, noise edge, permutation."""
+    scenario = make_scenario(name, sparse=True, random_state=seed)
+    random = np.random.default_rng(seed)
+    right = []
+    for k, r in enumerate(scenario.n_components):
+        rows = scenario.data[scenario.target == k]
+        right.append(
+            [
+                int(np.argmin(choice.dimension_by_press(rows, 7, 10, "l1"))) + 1 == r,
+                choice.dimension_by_noise_edge(rows, 7) == r,
+                choice.dimension_by_permutation(rows, 7, random) == r,
+            ]
+        )
+    return np.mean(right, axis=0)
+
+
+def number_of_variables(seed):
+    """The number of variables per loading that each criterion takes in scenario c (true: 10)."""
+    warnings.simplefilter("ignore")
+    X = make_scenario("c", sparse=True, random_state=seed).data
+    estimator = PSC(2, n_components=2, n_variables=20, n_init=8, random_state=seed)
+    return [
+        select_n_variables(estimator, X, criterion=criterion).best_
+        for criterion in ("gap", "ftest", "stability")
+    ]
+
+
+def pure_noise(seed):
+    """K chosen in noise, dense and sparse, and the stability of three clusters forced on it."""
+    warnings.simplefilter("ignore")
+    X = np.random.default_rng(seed).normal(size=(200, 200))
+    chosen = [
+        select_n_clusters(PSC(n_init=4, random_state=seed, **options), X, CANDIDATES).best_
+        for options in ({}, {"n_variables": 10})
+    ]
+    forced = PSC(3, n_init=4, random_state=seed)
+    steady = stability(forced, X, n_resamples=3, random_state=seed).stability if seed < 10 else None
+    return chosen, steady
+
+
+def noise_free(name, seed):
+    """Whether K and all dimensions are found with everything left open."""
+    scenario = make_scenario(name, random_state=seed)
+    model = PSC("auto", n_components="auto", random_state=seed).fit(scenario.data)
+    return sorted(model.n_components_) == sorted(scenario.n_components)
+
+
+def share(hits):
+    return f"{np.mean(hits):.2f}"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--sets", type=int, default=50)
+    sets = range(parser.parse_args().sets)
+    exact = run_cells(noise_free, [(name, seed) for name in "abc" for seed in sets])
+    noise = run_cells(pure_noise, [(seed,) for seed in sets])
+    counts = np.array(list(run_cells(number_of_variables, [(seed,) for seed in sets]).values()))
+    grid = [(name, seed) for name in COMMON for seed in sets]
+    right = run_cells(dimensions_at_the_truth, grid)
+    results = run_cells(number_of_clusters, grid)
+
+    rows = [[f"paper: {row}", *[f"{v:.2f}" for v in values]] for row, values in PAPER.items()]
+    for column in COLUMNS:
+        hits = [share([results[n, s][0][column] == TRUE[n] for s in sets]) for n in COMMON]
+        rows.append([f"{column}, R given", *hits])
+    joint = [share([results[n, s][1] == TRUE[n] for s in sets]) for n in COMMON]
+    rows.append(["likelihood, R_k chosen too (auto)", *joint])
+    dimension_rows = [
+        [row, *[share([right[n, s][i] for s in sets]) for n in COMMON]]
+        for i, row in enumerate(("sparse PRESS", "noise edge", "permutation"))
+    ]
+    variable_rows = [
+        [row, np.median(counts[:, i]), share((counts[:, i] >= 8) & (counts[:, i] <= 15))]
+        for i, row in enumerate(("gap", "ftest", "stability"))
+    ]
+    drawn = [noise[(seed,)] for seed in sets]
+    forced = [steady for _, steady in drawn if steady is not None]
+    save(
+        "selection",
+        f"# Choosing K, R_k and the number of variables, {len(sets)} data sets a cell\n\n"
+        "`python benchmarks/selection.py`.\n\nShare with the right K, from 1 to 6, sparse "
+        "scenarios, ten variables; R given: 1 in a, 2 in\nb, c, d, 3 in e:\n\n"
+        + markdown(["", *COMMON], rows)
+        + "\n\nShare of the clusters with the right dimension at the true partition:\n\n"
+        + markdown(["", *COMMON], dimension_rows)
+        + "\n\nVariables per loading at the fitted partition, scenario c (true: 10):\n\n"
+        + markdown(["", "median", "share in 8 to 15"], variable_rows)
+        + "\n\nPure noise, 200 x 200, share with K = 1: dense "
+        + f"{share([d[0][0] == 1 for d in drawn])}, ten variables "
+        + f"{share([d[0][1] == 1 for d in drawn])}; stability of three forced clusters "
+        + f"{mean_and_error(forced)}.\n\n"
+        + "Noise-free, K and dimensions left open, share right: "
+        + ", ".join(f"{n} {share([exact[n, s] for s in sets])}" for n in "abc")
+        + ".",
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,220 @@
+"""Criteria for the number of clusters, of dimensions and of variables, as functions.
+
+The PRESS used here is the paper's closed form [MM2014, eq. pca_press]: a sample keeps the score
+that it had when it was in, so a further axis or cluster has to pay for its leverage, once for the
+noise of every variable. The exact leave-one-out error makes no such charge: it prefers more. docs/
+choosing.md says which criterion does what, with the evidence.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg, stats
+
+from subspaces.core.criteria import costs, own_costs
+from subspaces.core.influence import paper_errors_oblique
+from subspaces.core.ppca_mixture import fit_mixture
+from subspaces.core.problem import Problem, view_clusters
+from subspaces.core.rows import choose_rows
+from subspaces.core.sparse_basis import captured_energy, sparse_loadings
+from subspaces.core.subspace import principal_axes
+
+Array = NDArray[np.floating]
+Labels = NDArray[np.intp]
+
+PERMUTATIONS = 4
+FLAT = 0.005
+TRACY_WIDOM_99 = 2.0234
+
+
+def closed_form_errors(rows: Array, basis: Array) -> Array:
+    """Squared leave-one-out errors of centred members under their loadings, on all variables."""
+    scores, overlap = rows @ basis, basis.T @ basis
+    outside = np.einsum("ij,ij->i", rows, rows) - captured_energy(scores, overlap)
+    spectrum = np.sum(scores**2, axis=0)
+    return paper_errors_oblique(scores, np.maximum(outside, 0.0), spectrum, overlap)
+
+
+def press_of_points(errors: Array, labels: Labels) -> float:
+    """Mean over the samples."""
+    return float(errors.mean())
+
+
+def press_of_clusters(errors: Array, labels: Labels) -> float:
+    """Mean over the clusters of their means: a small cluster counts as much as a large one."""
+    return float(np.mean([errors[labels == k].mean() for k in np.unique(labels)]))
+
+
+def press_sum(errors: Array, labels: Labels) -> float:
+    """Sum over the clusters of their means: grows with K, and so always takes the smallest."""
+    return press_of_clusters(errors, labels) * len(np.unique(labels))
+
+
+def second_differences(values: Sequence[float]) -> Array:
+    """``SOD_K = log W_{K-1} + log W_{K+1} - 2 log W_K``; nan at both ends."""
+    logs = np.log(np.maximum(values, np.finfo(float).tiny))
+    inner = logs[:-2] + logs[2:] - 2.0 * logs[1:-1]
+    return np.concatenate([[np.nan], inner, [np.nan]])[: len(logs)]
+
+
+def left_out_likelihood(
+    matrix: Array, labels: Labels, dimensions: Sequence[int], affine: bool
+) -> float:
+    """-log density of every sample under the Gaussian of the others in its cluster, summed.
+
+    Unlike an error it charges for room: a cluster of more dimensions, or a single one in place of
+    two, spreads its density over positions where no sample is.
+    """
+    centred = matrix - matrix.mean(axis=0) if affine else matrix
+    rows = choose_rows(centred, len(dimensions))
+    problem = Problem(rows, tuple(dimensions), "likelihood", affine)
+    views = view_clusters(problem, labels)
+    return float(own_costs(costs("likelihood", views, problem.data), labels).sum())
+
+
+def mixture_bic(matrix: Array, labels: Labels, dimensions: Sequence[int], affine: bool) -> float:
+    """BIC of a mixture of probabilistic PCA with shared noise, EM started from the labels."""
+    n, p = matrix.shape
+    fitted = fit_mixture(matrix, np.eye(len(dimensions))[labels], dimensions, affine, 100)
+    axes = sum(p * r - r * (r - 1) // 2 for r in dimensions)
+    free = axes + len(dimensions) - 1 + 1 + (p * len(dimensions) if affine else 0)
+    return float(-2.0 * fitted.log_likelihood + free * np.log(n))
+
+
+def dimension_by_press(rows: Array, max_components: int, n_variables: int, penalty: str) -> Array:
+    """PRESS of 1, 2, ... sparse loadings on centred members; the least is the choice."""
+    basis = sparse_loadings(rows, max_components, n_variables, penalty)
+    found = int(np.count_nonzero(basis.any(axis=0)))
+    values = [closed_form_errors(rows, basis[:, :r]).mean() for r in range(1, found + 1)]
+    return np.array(values + [np.inf] * (max_components - found))
+
+
+def dimension_by_noise_edge(rows: Array, max_components: int) -> int:
+    """Eigenvalues above what noise alone reaches once in a hundred; the rank if there is none.
+
+    The largest eigenvalue of n x p noise of variance sigma^2 is Tracy-Widom distributed (Johnstone
+    2001); sigma^2 is what the axes left out carry, found by repetition (Kritchman & Nadler 2008).
+    """
+    axes = principal_axes(rows)
+    n, p = rows.shape
+    directions = min(n, p)
+    if axes.rank < directions and axes.rank <= max_components:
+        return max(axes.rank, 1)
+    r = 0
+    for _ in range(max_components + 1):
+        free = (n - r) * (p - r)
+        noise = axes.eigenvalues[r:].sum() / max(free, 1)
+        edge = noise * _largest_of_noise(n - r, p - r)
+        above = int(np.count_nonzero(axes.eigenvalues[:max_components] > edge))
+        if above <= r:
+            break
+        r = above
+    return max(r, 1)
+
+
+def _largest_of_noise(n: int, p: int) -> float:
+    """The 99 % quantile of the largest eigenvalue of the scatter of n x p unit noise."""
+    root = np.sqrt(max(n - 1, 1)) + np.sqrt(max(p, 1))
+    width = root * (1.0 / np.sqrt(max(n - 1, 1)) + 1.0 / np.sqrt(max(p, 1))) ** (1.0 / 3.0)
+    return float(root**2 + TRACY_WIDOM_99 * width)
+
+
+def dimension_by_permutation(rows: Array, max_components: int, random: np.random.Generator) -> int:
+    """Parallel analysis: eigenvalues above those of the rows with every column permuted."""
+    observed = principal_axes(rows).eigenvalues[:max_components]
+    shuffled = np.zeros(max_components)
+    for _ in range(PERMUTATIONS + 1):
+        values = principal_axes(random.permuted(rows, axis=0)).eigenvalues[:max_components]
+        shuffled[: len(values)] += values / (PERMUTATIONS + 1)
+    above = observed > shuffled[: len(observed)]
+    return max(int(np.argmin(np.append(above, False))), 1)
+
+
+def permutation_gap(
+    members: Sequence[Array],
+    dimensions: Sequence[int],
+    candidates: Sequence[int],
+    penalty: str,
+    random: np.random.Generator,
+) -> Array:
+    """Log captured energy, less its mean over copies with permuted columns, for each candidate."""
+    copies = [[random.permuted(rows, axis=0) for rows in members] for _ in range(PERMUTATIONS)]
+    observed = _log_energies(members, dimensions, candidates, penalty)
+    return observed - np.mean(
+        [_log_energies(copy, dimensions, candidates, penalty) for copy in copies], axis=0
+    )
+
+
+def smallest_of_the_best(gaps: Array) -> int:
+    """Place of the first gap within half a per cent of the largest: past it the curve is flat."""
+    top = float(gaps.max())
+    return int(np.argmax(gaps >= top - FLAT * abs(top)))
+
+
+def _log_energies(
+    members: Sequence[Array], dimensions: Sequence[int], candidates: Sequence[int], penalty: str
+) -> Array:
+    totals = []
+    for m in candidates:
+        total = 0.0
+        for rows, r in zip(members, dimensions, strict=True):
+            basis = sparse_loadings(rows, r, m, penalty)
+            total += float(captured_energy(rows @ basis, basis.T @ basis).sum())
+        totals.append(total)
+    return np.log(np.maximum(totals, np.finfo(float).tiny))
+
+
+def cross_fitted_p_values(rows: Array, n_components: int, random: np.random.Generator) -> Array:
+    """Does a variable follow the cluster's axes? F-tests of each variable, (p,).
+
+    The loadings come from one half of the members; in the other half each variable is regressed on
+    the scores from which it has been taken out itself. The smaller of the two halves' p-values
+    counts, doubled.
+    """
+    order = random.permutation(len(rows))
+    halves = rows[order[::2]], rows[order[1::2]]
+    both = [
+        _p_values(test, principal_axes(fit).basis[:, :n_components])
+        for fit, test in (halves, halves[::-1])
+    ]
+    return np.minimum(2.0 * np.minimum(*both), 1.0)
+
+
+def _p_values(rows: Array, basis: Array) -> Array:
+    n, r = len(rows), basis.shape[1]
+    freedom = n - r
+    scores = rows @ basis
+    values = np.ones(rows.shape[1])
+    for j, column in enumerate(rows.T):
+        total = float(column @ column)
+        if freedom < 1 or total == 0.0:
+            continue
+        without = scores - np.outer(column, basis[j])
+        axes = linalg.qr(without, mode="economic")[0]
+        explained = float(np.sum((axes.T @ column) ** 2))
+        ratio = (explained / r) / max((total - explained) / freedom, np.finfo(float).tiny)
+        values[j] = stats.f.sf(ratio, r, freedom)
+    return values
+
+
+def discoveries(p_values: Array, rate: float) -> NDArray[np.bool_]:
+    """Benjamini & Hochberg: variables with a false discovery rate of at most ``rate``."""
+    return stats.false_discovery_control(p_values) <= rate
+
+
+def selection_frequency(
+    rows: Array,
+    n_components: int,
+    n_variables: int,
+    penalty: str,
+    n_halves: int,
+    random: np.random.Generator,
+) -> Array:
+    """How often each variable has a loading in a random half of the members, (p,)."""
+    counts = np.zeros(rows.shape[1])
+    for _ in range(n_halves):
+        half = random.choice(len(rows), len(rows) // 2, replace=False)
+        basis = sparse_loadings(rows[half], n_components, n_variables, penalty)
+        counts += basis.any(axis=1)
+    return counts / n_halves

@@ -1,0 +1,270 @@
+"""What the user leaves to us: the number of clusters, their dimensions, their variables."""
+
+import warnings
+from collections.abc import Iterable, Sequence
+from itertools import combinations_with_replacement
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from subspaces.core import choice
+from subspaces.core.screening import screen_variables
+from subspaces.core.subspace import principal_axes, squared_residual
+
+Array = NDArray[np.floating]
+
+MAX_ROUNDS = 4
+EXACT = 1e-18
+
+
+def members_of(model: Any, X: Array) -> list[Array]:
+    """The centred members of each cluster."""
+    return [X[model.labels_ == k] - flat.centre for k, flat in enumerate(model.subspaces_)]
+
+
+def closed_form_errors(model: Any, X: Array) -> Array:
+    """The paper's squared leave-one-out error of each sample under its own cluster."""
+    errors = np.empty(len(X))
+    for k, rows in enumerate(members_of(model, X)):
+        errors[model.labels_ == k] = choice.closed_form_errors(rows, model.subspaces_[k].basis)
+    return errors
+
+
+def mean_residuals(model: Any, X: Array) -> float:
+    """``W_K``: the mean over the clusters of their mean squared residual."""
+    flats = enumerate(model.subspaces_)
+    return float(np.mean([squared_residual(X[model.labels_ == k], f).mean() for k, f in flats]))
+
+
+def quietly_fitted(estimator: Any, X: Any, **parameters: Any) -> Any:
+    """A fitted copy; what it warns of is not news while candidates are being compared."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return clone(estimator).set_params(**parameters).fit(X)
+
+
+def variables_per_cluster(model: Any) -> Sequence[int | None]:
+    """Number of variables per loading in force, for each cluster."""
+    given: Any = getattr(model, "n_variables", None)
+    return [given] * len(model.subspaces_) if np.ndim(given) == 0 else list(given)
+
+
+def dimension_table(model: Any, X: Array, max_components: int) -> list[Array]:
+    """PRESS of 1, 2, ... loadings in each cluster of a sparse model."""
+    tables: list[Array] = []
+    for rows, m in zip(members_of(model, X), variables_per_cluster(model), strict=True):
+        most = max(min(max_components, len(rows) - 2, X.shape[1]), 1)
+        values = choice.dimension_by_press(rows, most, m or X.shape[1], model.penalty)
+        tables.append(np.append(values, [np.inf] * (max_components - most)))
+    return tables
+
+
+def eigenvalue_table(model: Any, X: Array, max_components: int) -> list[Array]:
+    """The largest eigenvalues of each cluster's scatter, per member."""
+    tables: list[Array] = []
+    for rows in members_of(model, X):
+        values = principal_axes(rows).eigenvalues[:max_components] / len(rows)
+        tables.append(np.append(values, np.zeros(max_components - len(values))))
+    return tables
+
+
+def best_dimensions(
+    model: Any, X: Array, max_components: int, method: str, random: np.random.Generator
+) -> list[int]:
+    """Dimension of each cluster at the partition of a fitted model."""
+    if method == "press":
+        return [int(np.argmin(t)) + 1 for t in dimension_table(model, X, max_components)]
+    found = []
+    for rows in members_of(model, X):
+        most = max(min(max_components, len(rows) - 2, X.shape[1]), 1)
+        if method == "parallel":
+            found.append(choice.dimension_by_permutation(rows, most, random))
+        else:
+            found.append(choice.dimension_by_noise_edge(rows, most))
+    return found
+
+
+def fit_dimensions(estimator: Any, X: Any, matrix: Array, max_components: int, method: str) -> Any:
+    """Fit and choose the dimensions in turn until they stay."""
+    random = np.random.default_rng(0)
+    model = quietly_fitted(estimator, X, n_components=min(2, max_components))
+    seen: set[tuple[int, ...]] = set()
+    for _ in range(MAX_ROUNDS):
+        dimensions = best_dimensions(model, matrix, max_components, method, random)
+        if dimensions == model.n_components_.tolist() or tuple(dimensions) in seen:
+            break
+        seen.add(tuple(dimensions))
+        starts = [estimator.init, model.labels_]
+        fits = [quietly_fitted(estimator, X, n_components=dimensions, init=s) for s in starts]
+        model = min(fits, key=lambda fit: press(fit, matrix))
+    return model
+
+
+def press(model: Any, matrix: Array) -> float:
+    """PRESS of the paper, averaged over the clusters' means: what K is chosen by."""
+    return choice.press_of_clusters(closed_form_errors(model, matrix), model.labels_)
+
+
+def likelihood(model: Any, matrix: Array) -> float:
+    """-log leave-one-out density of the samples under their clusters."""
+    dimensions = model.n_components_.tolist()
+    return choice.left_out_likelihood(matrix, model.labels_, dimensions, bool(model.affine))
+
+
+def default_criterion(estimator: Any) -> str:
+    """What the number of clusters is chosen by.
+
+    Given the dimension, PRESS with sparse loadings. Without sparse loadings, or where the
+    dimensions are chosen too, PRESS does not charge enough, and the likelihood decides.
+    """
+    sparse = getattr(estimator, "n_variables", None) is not None
+    return "press" if sparse and not _is_auto(estimator.n_components) else "likelihood"
+
+
+CRITERIA = {"press": press, "likelihood": likelihood}
+
+
+def variable_candidates(n_features: int) -> list[int]:
+    """Every number up to 20, then about seven a decade, up to all variables."""
+    small = range(1, min(20, n_features) + 1)
+    steps = int(7 * np.log10(max(n_features / 20, 1))) + 2
+    large = np.unique(np.geomspace(20, max(n_features, 20), steps).round()).astype(int)
+    return [*small, *[int(m) for m in large if 20 < m <= n_features]]
+
+
+def first_guess_of_variables(matrix: Array, n_clusters: int) -> int:
+    """As many variables as stand out from noise, shared among the clusters."""
+    centred = matrix - matrix.mean(axis=0)
+    return max(len(screen_variables(centred, fewest=2)) // max(n_clusters, 1), 2)
+
+
+def gap_table(model: Any, matrix: Array, candidates: Sequence[int]) -> Array:
+    """Permutation gap of each candidate at the partition of a fitted model."""
+    random = np.random.default_rng(0)
+    dimensions = model.n_components_.tolist()
+    members = members_of(model, matrix)
+    return choice.permutation_gap(members, dimensions, candidates, model.penalty, random)
+
+
+def best_by_gap(model: Any, matrix: Array, candidates: Sequence[int]) -> int:
+    """The smallest number whose gap is among the best."""
+    return candidates[choice.smallest_of_the_best(gap_table(model, matrix, candidates))]
+
+
+def fit_variables(estimator: Any, X: Any, matrix: Array) -> Any:
+    """Fit and choose the number of variables in turn until it stays."""
+    candidates = variable_candidates(matrix.shape[1])
+    m = min(first_guess_of_variables(matrix, estimator.n_clusters), matrix.shape[1])
+    for _ in range(MAX_ROUNDS):
+        model = quietly_fitted(estimator, X, n_variables=m)
+        chosen = best_by_gap(model, matrix, candidates)
+        if chosen == m:
+            break
+        m = chosen
+    return model
+
+
+def is_exact(model: Any, matrix: Array) -> bool:
+    """Whether every sample lies on the flat of its cluster, up to rounding."""
+    worst = max(
+        float(squared_residual(matrix[model.labels_ == k], flat).max(initial=0.0))
+        for k, flat in enumerate(model.subspaces_)
+    )
+    return worst <= EXACT * float(np.sum(matrix**2))
+
+
+def exact_union(
+    estimator: Any, X: Any, matrix: Array, candidates: Iterable[int], max_components: int
+) -> Any | None:
+    """The simplest union of flats that holds every sample, if there is one.
+
+    One cluster as large as the rank always fits; so among the exact fits the smallest largest
+    dimension wins, below the rank, and then the fewest clusters.
+    """
+    centred = matrix - matrix.mean(axis=0) if estimator.affine else matrix
+    rank = principal_axes(centred).rank
+    if not _has_exact_flats(centred, min(max_components, rank - 1), estimator.affine):
+        return None
+    for largest in range(1, min(max_components, rank - 1) + 1):
+        for n_clusters in candidates:
+            for rest in combinations_with_replacement(range(1, largest + 1), n_clusters - 1):
+                dimensions = [*rest, largest]
+                if sum(r + 2 for r in dimensions) > len(matrix):
+                    continue
+                model = quietly_fitted(estimator, X, n_clusters=n_clusters, n_components=dimensions)
+                if is_exact(model, matrix):
+                    return model
+    return None
+
+
+def _has_exact_flats(matrix: Array, max_components: int, affine: bool) -> bool:
+    """Whether some rows lie on a common flat without error: a cheap look before the search."""
+    norms = np.linalg.norm(matrix, axis=1)
+    rows = matrix if affine else matrix[norms > 0] / norms[norms > 0, None]
+    random = np.random.default_rng(0)
+    for seed in random.choice(len(rows), min(20, len(rows)), replace=False):
+        if affine:
+            order = np.argsort(np.sum((rows - rows[seed]) ** 2, axis=1), kind="stable")
+        else:
+            order = np.argsort(-np.abs(rows @ rows[seed]), kind="stable")
+        for r in range(1, max_components + 1):
+            near = rows[order[: r + 3 + affine]]
+            if principal_axes(near - near.mean(axis=0) if affine else near).rank <= r:
+                return True
+    return False
+
+
+def fit_automatic(estimator: Any, X: Any, matrix: Array) -> tuple[Any, dict[str, list[Any]]]:
+    """Fit a `PSC` some of whose parameters are "auto"; the model and the table of candidates."""
+    most = min(estimator.max_clusters, max(len(matrix) // 4, 1))
+    auto_clusters = _is_auto(estimator.n_clusters)
+    candidates = range(1, most + 1) if auto_clusters else [estimator.n_clusters]
+    criterion = default_criterion(estimator)
+    table: dict[str, list[Any]] = {"n_clusters": [], criterion: [], "n_components": []}
+    if _is_auto(estimator.n_components) and estimator.n_variables is None:
+        exact = exact_union(estimator, X, matrix, candidates, estimator.max_components)
+        if exact is not None:
+            _record(table, exact, criterion, CRITERIA[criterion](exact, matrix))
+            return exact, table
+    best, lowest = None, np.inf
+    for n_clusters in candidates:
+        model = _fit_one(clone(estimator).set_params(n_clusters=n_clusters), X, matrix)
+        value = CRITERIA[criterion](model, matrix)
+        _record(table, model, criterion, value)
+        if best is None or value < lowest:
+            best, lowest = model, value
+    return best, table
+
+
+def _fit_one(estimator: Any, X: Any, matrix: Array) -> Any:
+    """One number of clusters: dimensions and variables where they are left to us."""
+    most, n_clusters = estimator.max_components, estimator.n_clusters
+    auto_dimensions = _is_auto(estimator.n_components)
+    if not _is_auto(estimator.n_variables):
+        if not auto_dimensions:
+            return quietly_fitted(estimator, X)
+        method = "noise" if estimator.n_variables is None else "press"
+        return fit_dimensions(estimator, X, matrix, most, method)
+    if not auto_dimensions:
+        return fit_variables(estimator, X, matrix)
+    guess = min(first_guess_of_variables(matrix, n_clusters), matrix.shape[1])
+    for _ in range(MAX_ROUNDS):
+        sparse = clone(estimator).set_params(n_variables=guess)
+        model = fit_dimensions(sparse, X, matrix, most, "press")
+        chosen = best_by_gap(model, matrix, variable_candidates(matrix.shape[1]))
+        if chosen == guess:
+            break
+        guess = chosen
+    return model
+
+
+def _record(table: dict[str, list[Any]], model: Any, criterion: str, value: float) -> None:
+    table["n_clusters"].append(len(model.subspaces_))
+    table[criterion].append(value)
+    table["n_components"].append(model.n_components_.tolist())
+
+
+def _is_auto(value: Any) -> bool:
+    return isinstance(value, str) and value == "auto"

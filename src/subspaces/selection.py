@@ -1,0 +1,318 @@
+"""How many clusters, dimensions, variables: a table, a choice, and the model that goes with it."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from subspaces import plots
+from subspaces._validation import as_choice, as_count, as_matrix
+from subspaces.core import choice
+from subspaces.estimators import _choosing
+
+__all__ = ["Selection", "select_n_clusters", "select_n_components", "select_n_variables"]
+
+Array = NDArray[np.floating]
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What was tried, what was chosen, and by how much.
+
+    Attributes
+    ----------
+    best_ : int or list of int
+        The choice.
+    best_estimator_ : estimator
+        The model fitted with it.
+    margin_ : float
+        How far the runner-up is behind, as a share of the spread of the criterion over the
+        candidates: near 0 is a coin toss.
+    columns : dict of ndarray
+        One entry per candidate.
+    criterion : str
+        The column that decided.
+    """
+
+    best_: Any
+    best_estimator_: Any
+    margin_: float
+    columns: dict[str, Array]
+    criterion: str
+
+    @property
+    def table(self) -> Any:
+        """The columns as a pandas DataFrame, or as they are where pandas is missing."""
+        if find_spec("pandas") is None:
+            return self.columns
+        import pandas as pd
+
+        return pd.DataFrame(self.columns)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the criterion against the candidates; returns the Axes."""
+        return plots.selection(self, ax=ax)
+
+
+def select_n_clusters(
+    estimator: Any, X: Any, candidates: Iterable[int] = range(1, 9), *, criterion: str = "auto"
+) -> Selection:
+    """Choose the number of clusters.
+
+    Parameters
+    ----------
+    estimator : PSC or KSubspaces
+        What is fitted for each candidate; an int (or "auto") as ``n_components``.
+    X : array-like of shape (n, p)
+        Samples in rows.
+    candidates : iterable of int, default 1 to 8
+        Numbers to try, ascending. 1 is a possible answer.
+    criterion : str, default "auto"
+        "press": the paper's PRESS, averaged over the clusters' means. "press_points": averaged over
+        the samples. "press_sum": the sum of the clusters' means, the paper's text taken literally;
+        it grows with the number of clusters and fails. "likelihood": leave-one-out likelihood.
+        "sod": second-order difference of the log residual; cannot give the first or last
+        candidate. "bic": of a mixture of probabilistic PCA. "auto": "press" for sparse loadings of
+        given dimension, "likelihood" otherwise.
+
+    Returns
+    -------
+    Selection
+        ``.best_``, ``.best_estimator_``, ``.margin_``, ``.table``, ``.plot()``.
+
+    Examples
+    --------
+    >>> from subspaces import PSC
+    >>> from subspaces.datasets import make_scenario
+    >>> from subspaces.selection import select_n_clusters
+    >>> planes = make_scenario("c", noise=0.05, n_features=20, random_state=0)
+    >>> found = select_n_clusters(PSC(n_components=2, random_state=0), planes.data, range(1, 5))
+    >>> found.best_
+    2
+    """
+    matrix = as_matrix(X)
+    numbers = _check_candidates(candidates, "candidates", len(matrix))
+    criterion = as_choice(criterion, "criterion", ("auto", *COLUMNS))
+    if criterion == "auto":
+        criterion = _choosing.default_criterion(estimator)
+    _check_clusterer(estimator)
+    models = [_choosing.quietly_fitted(estimator, X, n_clusters=k) for k in numbers]
+    columns = {"n_clusters": np.array(numbers)}
+    for name in COLUMNS:
+        columns[name] = _column(name, models, matrix)
+    place, margin = _best(columns[criterion], largest=criterion == "sod")
+    return Selection(numbers[place], models[place], margin, columns, criterion)
+
+
+def select_n_components(
+    estimator: Any, X: Any, max_components: int = 5, *, criterion: str = "auto"
+) -> Selection:
+    """Choose the dimension of each cluster, the number of clusters given.
+
+    Parameters
+    ----------
+    estimator : PSC
+        Fitted and fitted again while its dimensions are chosen.
+    X : array-like of shape (n, p)
+        Samples in rows.
+    max_components : int, default 5
+        Largest dimension to try.
+    criterion : {"auto", "press", "noise", "parallel"}, default "auto"
+        "press": PRESS of sparse loadings (needs ``n_variables``). "noise": eigenvalues above what
+        noise reaches. "parallel": eigenvalues above those of permuted columns. "auto": "press" with
+        ``n_variables``, "noise" without.
+
+    Returns
+    -------
+    Selection
+        ``.best_``, a list with one dimension per cluster; the table has one row per cluster and
+        dimension.
+    """
+    matrix = as_matrix(X)
+    _check_clusterer(estimator)
+    max_components = as_count(max_components, "max_components", low=1, high=matrix.shape[1])
+    criterion = as_choice(criterion, "criterion", ("auto", "press", "noise", "parallel"))
+    sparse = getattr(estimator, "n_variables", None) is not None
+    if criterion == "auto":
+        criterion = "press" if sparse else "noise"
+    if criterion == "press" and not sparse:
+        raise ValueError(
+            "criterion='press' needs n_variables: with loadings on all variables it takes the "
+            "largest dimension; 'noise' or 'parallel' would do"
+        )
+    model = _choosing.fit_dimensions(estimator, X, matrix, max_components, criterion)
+    columns = _dimension_columns(model, matrix, max_components, criterion)
+    margin = _dimension_margin(columns, criterion)
+    return Selection(model.n_components_.tolist(), model, margin, columns, criterion)
+
+
+def select_n_variables(
+    estimator: Any,
+    X: Any,
+    candidates: Iterable[int] | None = None,
+    *,
+    criterion: str = "gap",
+    rate: float = 0.1,
+) -> Selection:
+    """Choose the number of variables per loading, at the partition that the estimator finds.
+
+    Parameters
+    ----------
+    estimator : PSC
+        With ``n_variables`` as a first guess.
+    X : array-like of shape (n, p)
+        Samples in rows.
+    candidates : iterable of int, optional
+        Numbers to try, ascending; by default 1 to 20, then about seven a decade.
+    criterion : {"gap", "ftest", "stability"}, default "gap"
+        "gap": log captured energy, less that of permuted columns; the smallest number within half a
+        per cent of the largest gap. "ftest": variables that follow
+        the axes found in the other half of the members, at a false discovery rate. "stability":
+        variables chosen in at least half of random halves.
+    rate : float, default 0.1
+        False discovery rate of "ftest".
+
+    Returns
+    -------
+    Selection
+        ``.best_``, the number of variables per loading. For "ftest" and "stability" the table has
+        one row per cluster, and ``best_`` is the median over the clusters.
+    """
+    matrix = as_matrix(X)
+    _check_clusterer(estimator, sparse=True)
+    criterion = as_choice(criterion, "criterion", ("gap", "ftest", "stability"))
+    most = matrix.shape[1]
+    numbers = _choosing.variable_candidates(most) if candidates is None else candidates
+    tried = _check_candidates(numbers, "candidates", most)
+    model = _choosing.quietly_fitted(estimator, X)
+    if criterion == "gap":
+        columns = {"n_variables": np.array(tried), "gap": _choosing.gap_table(model, matrix, tried)}
+        best = tried[choice.smallest_of_the_best(columns["gap"])]
+        margin = _best(columns["gap"], largest=True)[1]
+    else:
+        columns = _counted_variables(model, matrix, criterion, rate)
+        per_loading = np.maximum(columns["n_variables"] / columns["n_components"], 1)
+        best, margin = round(float(np.median(per_loading))), float("nan")
+    final = _choosing.quietly_fitted(estimator, X, n_variables=best)
+    return Selection(best, final, margin, columns, criterion)
+
+
+def _bic(model: Any, matrix: Array) -> float:
+    dimensions = model.n_components_.tolist()
+    return choice.mixture_bic(matrix, model.labels_, dimensions, bool(model.affine))
+
+
+COLUMNS = {
+    "press": _choosing.press,
+    "press_points": lambda model, X: float(_choosing.closed_form_errors(model, X).mean()),
+    "press_sum": lambda model, X: _choosing.press(model, X) * len(np.unique(model.labels_)),
+    "likelihood": _choosing.likelihood,
+    "sod": None,
+    "bic": _bic,
+}
+
+
+def _column(name: str, models: list[Any], matrix: Array) -> Array:
+    function = COLUMNS[name]
+    if function is None:
+        return choice.second_differences([_choosing.mean_residuals(m, matrix) for m in models])
+    return np.array([function(model, matrix) for model in models])
+
+
+def _best(values: Array, *, largest: bool) -> tuple[int, float]:
+    """Place of the best value and the runner-up's distance, as a share of the spread."""
+    signed = np.where(np.isfinite(values), -values if largest else values, np.inf)
+    if not np.isfinite(signed).any():
+        raise ValueError(
+            "the criterion is not defined for these candidates; three or more would do"
+        )
+    order = np.argsort(signed, kind="stable")
+    finite = signed[np.isfinite(signed)]
+    spread = float(np.ptp(finite))
+    if len(finite) < 2 or spread == 0.0:
+        return int(order[0]), 0.0 if len(finite) > 1 else 1.0
+    return int(order[0]), float((signed[order[1]] - signed[order[0]]) / spread)
+
+
+def _dimension_columns(
+    model: Any, matrix: Array, max_components: int, criterion: str
+) -> dict[str, Array]:
+    clusters, dimensions, values = [], [], []
+    table = (
+        _choosing.dimension_table(model, matrix, max_components)
+        if criterion == "press"
+        else _choosing.eigenvalue_table(model, matrix, max_components)
+    )
+    for k, row in enumerate(table):
+        for r, value in enumerate(row, start=1):
+            clusters.append(k)
+            dimensions.append(r)
+            values.append(value)
+    chosen = [r == model.n_components_[k] for k, r in zip(clusters, dimensions, strict=True)]
+    name = "press" if criterion == "press" else "eigenvalue"
+    return {
+        "cluster": np.array(clusters),
+        "n_components": np.array(dimensions),
+        name: np.array(values),
+        "chosen": np.array(chosen),
+    }
+
+
+def _dimension_margin(columns: dict[str, Array], criterion: str) -> float:
+    """The smallest margin over the clusters; not defined for eigenvalues."""
+    if criterion != "press":
+        return float("nan")
+    clusters = np.unique(columns["cluster"])
+    return min(_best(columns["press"][columns["cluster"] == k], largest=False)[1] for k in clusters)
+
+
+def _counted_variables(model: Any, matrix: Array, criterion: str, rate: float) -> dict[str, Array]:
+    random = np.random.default_rng(0)
+    counts = []
+    per_cluster = _choosing.variables_per_cluster(model)
+    for k, rows in enumerate(_choosing.members_of(model, matrix)):
+        r = int(model.n_components_[k])
+        if criterion == "ftest":
+            p_values = choice.cross_fitted_p_values(rows, r, random)
+            chosen = choice.discoveries(p_values, rate)
+        else:
+            often = choice.selection_frequency(
+                rows, r, per_cluster[k] or matrix.shape[1], model.penalty, 20, random
+            )
+            chosen = often >= 0.5
+        counts.append(int(np.count_nonzero(chosen)))
+    return {
+        "cluster": np.arange(len(counts)),
+        "n_components": model.n_components_,
+        "n_variables": np.array(counts),
+    }
+
+
+def _check_candidates(candidates: Iterable[int], name: str, most: int) -> list[int]:
+    numbers = [as_count(value, name, low=1, high=most) for value in candidates]
+    if not numbers:
+        raise ValueError(f"{name} is empty; at least one number would do")
+    if sorted(set(numbers)) != numbers:
+        raise ValueError(f"{name}={numbers} is not ascending; each number once, sorted, would do")
+    return numbers
+
+
+def _check_clusterer(estimator: Any, *, sparse: bool = False) -> None:
+    """The selection needs labels_ and subspaces_ after fit, and knows them by their parameters."""
+    needed = ["n_clusters", "n_components", "affine", *(["n_variables"] if sparse else [])]
+    missing = [name for name in needed if name not in estimator.get_params()]
+    if missing:
+        raise TypeError(
+            f"{type(estimator).__name__} has no {', '.join(missing)}; a clusterer with a subspace "
+            f"per cluster, such as PSC{'' if sparse else ' or KSubspaces'}, would do"
+        )
+    if sparse and estimator.n_variables is None:
+        raise ValueError("n_variables=None selects nothing; a first guess, such as 10, would do")
+    if np.ndim(estimator.n_components) and not sparse:
+        raise ValueError(
+            f"n_components={estimator.n_components!r} is a list, which fits one number of clusters "
+            "only; an int or 'auto' would do"
+        )

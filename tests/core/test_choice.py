@@ -1,0 +1,111 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import stats
+
+from subspaces.core import choice
+from subspaces.core.sparse_basis import sparse_loadings
+from subspaces.datasets import make_subspaces
+from tests.plain import downdated_error, generic, leave_one_out_weights
+
+
+def test_closed_form_errors_on_sparse_loadings():
+    X = generic(20, 12, decay=0.9)
+    basis = sparse_loadings(X, 3, 5, "l1")
+    spectrum = np.sum((X @ basis) ** 2, axis=0)
+    plain = [
+        np.sum(downdated_error(x, basis, leave_one_out_weights(x, basis, spectrum, True)) ** 2)
+        for x in X
+    ]
+    assert_allclose(choice.closed_form_errors(X, basis), plain, rtol=1e-9)
+
+
+def test_three_ways_to_average():
+    errors, labels = np.array([1.0, 3.0, 10.0]), np.array([0, 0, 1])
+    assert choice.press_of_points(errors, labels) == pytest.approx(14 / 3)
+    assert choice.press_of_clusters(errors, labels) == pytest.approx(6)
+    assert choice.press_sum(errors, labels) == pytest.approx(12)
+
+
+def test_second_differences():
+    values = np.exp([5.0, 3.0, 2.5, 2.4])
+    assert_allclose(choice.second_differences(values), [np.nan, 1.5, 0.4, np.nan])
+
+
+def test_left_out_likelihood_of_one_cluster():
+    X = generic(15, 4, decay=0.8)
+    total = 0.0
+    s = np.linalg.svd(X, compute_uv=False)
+    noise = np.sum(s[1:] ** 2) / (15 * 3)
+    for i in range(15):
+        rest = np.delete(X, i, axis=0)
+        axis = np.linalg.svd(rest, full_matrices=False)[2][0]
+        along = max(np.mean((rest @ axis) ** 2), noise)
+        cov = noise * (np.eye(4) - np.outer(axis, axis)) + along * np.outer(axis, axis)
+        total -= stats.multivariate_normal(cov=cov).logpdf(X[i]) + np.log(14 / 15)
+    total -= 15 * 2 * np.log(2 * np.pi)
+    found = choice.left_out_likelihood(X, np.zeros(15, dtype=int), [1], False)
+    assert_allclose(found, total, rtol=1e-9)
+
+
+def test_bic_counts_its_parameters():
+    X = generic(40, 5, decay=0.7)
+    labels = np.zeros(40, dtype=int)
+    one, two = (choice.mixture_bic(X, labels, [r], False) for r in (1, 2))
+    # a second axis has p - 1 more parameters
+    likelihoods = [
+        choice.fit_mixture(X, np.ones((40, 1)), [r], False, 100).log_likelihood for r in (1, 2)
+    ]
+    gain = 2 * (likelihoods[1] - likelihoods[0])
+    assert_allclose(two - one, (5 - 1) * np.log(40) - gain, rtol=1e-9)
+
+
+@pytest.mark.parametrize("dimension", [1, 2, 4])
+def test_dimensions_of_a_noisy_flat(dimension):
+    random = np.random.default_rng(0)
+    for seed in range(3):
+        rows = make_subspaces(
+            80, 200, [dimension], noise=0.5, scores="normal", n_variables=10, random_state=seed
+        ).data
+        assert np.argmin(choice.dimension_by_press(rows, 6, 10, "l1")) + 1 == dimension
+        assert choice.dimension_by_noise_edge(rows, 6) == dimension
+        dense = make_subspaces(80, 60, [dimension], noise=0.05, random_state=seed).data
+        assert choice.dimension_by_noise_edge(dense, 6) == dimension
+        assert choice.dimension_by_permutation(dense, 6, random) == dimension
+
+
+def test_noise_has_one_dimension_and_noise_free_data_their_rank():
+    random = np.random.default_rng(1)
+    assert choice.dimension_by_noise_edge(random.normal(size=(100, 50)), 5) == 1
+    assert choice.dimension_by_noise_edge(make_subspaces(30, 9, [3], random_state=0).data, 5) == 3
+
+
+def test_the_gap_is_flat_past_the_true_number():
+    random = np.random.default_rng(2)
+    rows = make_subspaces(
+        100, 80, [1], noise=0.3, scores="normal", n_variables=8, random_state=5
+    ).data
+    candidates = [*range(2, 20), 30, 80]
+    gaps = choice.permutation_gap([rows], [1], candidates, "l1", random)
+    assert 6 <= candidates[choice.smallest_of_the_best(gaps)] <= 10
+
+
+def test_p_values_are_uniform_for_noise_and_small_for_signal():
+    random = np.random.default_rng(3)
+    noise = random.normal(size=(80, 200))
+    assert stats.kstest(choice._p_values(noise, np.eye(200)[:, :2]), "uniform").pvalue > 0.001
+    union = make_subspaces(80, 200, [1], noise=0.2, scores="normal", n_variables=10, random_state=0)
+    found = choice.discoveries(choice.cross_fitted_p_values(union.data, 1, random), 0.1)
+    truth = union.loadings[0].any(axis=1)
+    strong = np.abs(union.loadings[0][:, 0]) > 0.3
+    assert np.all(found[strong])
+    assert np.mean(~truth[found]) < 0.3
+    assert_array_equal(choice.discoveries(np.ones(5), 0.1), False)
+
+
+def test_strong_variables_are_chosen_in_every_half():
+    union = make_subspaces(80, 100, [1], noise=0.2, scores="normal", n_variables=6, random_state=1)
+    often = choice.selection_frequency(union.data, 1, 6, "l1", 10, np.random.default_rng(0))
+    strong = np.abs(union.loadings[0][:, 0]) > 0.5
+    assert np.all(often[strong] == 1.0)
+    assert often[~union.loadings[0].any(axis=1)].max() < 0.9

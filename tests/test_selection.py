@@ -1,0 +1,154 @@
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_array_equal
+from sklearn.cluster import KMeans
+
+from subspaces import PSC, KSubspaces
+from subspaces.datasets import make_scenario, make_subspaces
+from subspaces.diagnostics import stability
+from subspaces.selection import select_n_clusters, select_n_components, select_n_variables
+from tests.plain import generic
+
+SPARSE = make_scenario("c", sparse=True, random_state=0).data
+DENSE = make_subspaces([60, 70, 80], 30, [1, 2, 2], noise=0.05, random_state=0)
+
+
+def sparse_psc(**options):
+    settings = {"n_components": 2, "n_variables": 10, "n_init": 4, "random_state": 0}
+    return PSC(**{**settings, **options})
+
+
+def test_press_finds_two_sparse_planes():
+    found = select_n_clusters(sparse_psc(), SPARSE, range(1, 5))
+    assert found.criterion == "press"
+    assert found.best_ == 2
+    assert found.best_estimator_.n_clusters == 2
+    assert 0 < found.margin_ <= 1
+    assert isinstance(found.table, pd.DataFrame)
+    assert list(found.table["n_clusters"]) == [1, 2, 3, 4]
+    assert np.argmin(found.columns["press_sum"]) == 0
+    assert np.isnan(found.columns["sod"][[0, -1]]).all()
+
+
+@pytest.mark.parametrize("criterion", ["likelihood", "bic"])
+@pytest.mark.parametrize("cls", [PSC, KSubspaces])
+def test_dense_unions(cls, criterion):
+    union = make_subspaces([60, 60], 20, [2, 2], noise=0.1, random_state=1)
+    estimator = cls(n_components=2, n_init=3, random_state=0)
+    found = select_n_clusters(estimator, union.data, range(1, 5), criterion=criterion)
+    assert found.best_ == 2
+
+
+def test_one_cluster_is_a_possible_answer():
+    noise = np.random.default_rng(0).normal(size=(100, 100))
+    assert select_n_clusters(PSC(n_init=2, random_state=0), noise, range(1, 4)).best_ == 1
+    assert select_n_clusters(sparse_psc(n_components=1), noise, range(1, 4)).best_ == 1
+
+
+def test_forced_clusters_in_noise_are_unstable_and_true_ones_are_not():
+    noise = np.random.default_rng(0).normal(size=(120, 60))
+    model = PSC(3, n_init=2, random_state=0)
+    low = stability(model, noise, n_resamples=3, random_state=0)
+    assert low.stability < 0.2
+    assert low.per_sample.shape == (120,)
+    high = stability(
+        PSC(3, n_components=[1, 2, 2], n_init=3, random_state=0), DENSE.data, n_resamples=3,
+        random_state=0,
+    )  # fmt: skip
+    assert high.stability > 0.9
+    assert high.per_sample.mean() > 0.9
+
+
+def test_dimensions_of_each_cluster():
+    found = select_n_components(PSC(3, n_init=4, random_state=0), DENSE.data, 4)
+    assert found.criterion == "noise"
+    assert sorted(found.best_) == [1, 2, 2]
+    assert len(found.table) == 12
+    sparse = make_scenario("b", sparse=True, random_state=1).data
+    found = select_n_components(sparse_psc(n_clusters=2), sparse, 4)
+    assert found.criterion == "press"
+    assert sorted(found.best_) == [1, 2]
+    assert found.margin_ > 0
+
+
+@pytest.mark.parametrize("criterion", ["gap", "ftest", "stability"])
+def test_number_of_variables(criterion):
+    found = select_n_variables(
+        sparse_psc(n_clusters=2, n_variables=15), SPARSE, criterion=criterion
+    )
+    assert 6 <= found.best_ <= 17
+    assert found.best_estimator_.n_variables == found.best_
+
+
+def test_everything_left_open():
+    scenario = make_scenario("b", sparse=True, random_state=2)
+    model = PSC(
+        "auto", n_components="auto", n_variables="auto", n_init=3, max_clusters=3, random_state=0
+    ).fit(scenario.data)
+    assert model.n_clusters_ == 2
+    assert sorted(model.n_components_) == [1, 2]
+    assert 5 <= model.n_variables_ <= 20
+    assert model.selection_["n_clusters"] == [1, 2, 3]
+    assert model.predict(scenario.data).shape == (200,)
+    assert model.transform(scenario.data).shape == (200, 2)
+
+
+@pytest.mark.parametrize("name", list("abc"))
+def test_noise_free_unions_are_found_exactly(name):
+    scenario = make_scenario(name, random_state=4)
+    model = PSC("auto", n_components="auto", random_state=0).fit(scenario.data)
+    assert sorted(model.n_components_) == sorted(scenario.n_components)
+
+
+def test_one_at_a_time():
+    model = PSC("auto", n_components=2, n_init=3, max_clusters=3, random_state=0).fit(DENSE.data)
+    assert model.n_clusters_ == len(model.subspaces_)
+    model = PSC(2, n_components=2, n_variables="auto", n_init=3, random_state=0).fit(SPARSE)
+    assert 6 <= model.n_variables_ <= 17
+
+
+def test_plots():
+    clusters = select_n_clusters(PSC(n_init=1, random_state=0), DENSE.data, range(1, 4))
+    assert clusters.plot().get_xlabel() == "n_clusters"
+    dimensions = select_n_components(PSC(3, n_init=1, random_state=0), DENSE.data, 3)
+    assert len(dimensions.plot().get_legend().get_texts()) == 3
+    variables = select_n_variables(sparse_psc(n_clusters=2), SPARSE, criterion="ftest")
+    assert variables.plot().get_ylabel() == "variables selected"
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "message"),
+    [
+        (lambda: select_n_clusters(PSC(), DENSE.data, []), ValueError, "candidates is empty"),
+        (lambda: select_n_clusters(PSC(), DENSE.data, [3, 2]), ValueError, "is not ascending"),
+        (lambda: select_n_clusters(PSC(), DENSE.data, [999]), ValueError, "candidates=999 is out"),
+        (lambda: select_n_clusters(KMeans(), DENSE.data), TypeError, "KMeans has no n_components"),
+        (lambda: select_n_clusters(PSC(n_components=[1, 2]), DENSE.data), ValueError, "is a list"),
+        (
+            lambda: select_n_clusters(PSC(), DENSE.data, criterion="gap"),
+            ValueError,
+            "criterion='gap'",
+        ),
+        (lambda: select_n_components(PSC(), DENSE.data, 31), ValueError, "max_components=31"),
+        (
+            lambda: select_n_components(PSC(), DENSE.data, criterion="press"),
+            ValueError,
+            "criterion='press' needs n_variables",
+        ),
+        (lambda: select_n_variables(PSC(), DENSE.data), ValueError, "a first guess, such as 10"),
+        (lambda: select_n_variables(KSubspaces(), DENSE.data), TypeError, "has no n_variables"),
+        (lambda: stability(PSC(), DENSE.data, n_resamples=0), ValueError, "n_resamples=0 is out"),
+        (lambda: PSC("many").fit(DENSE.data), TypeError, "n_clusters='many' is not an integer"),
+    ],
+)
+def test_bad_calls_get_one_line(call, kind, message):
+    with pytest.raises(kind, match=message) as caught:
+        call()
+    assert "\n" not in str(caught.value)
+
+
+def test_few_samples_are_no_excuse_for_a_crash():
+    few = generic(9, 4)
+    model = PSC("auto", n_components="auto", n_init=2, random_state=0).fit(few)
+    assert_array_equal(np.unique(model.labels_), np.arange(model.n_clusters_))
