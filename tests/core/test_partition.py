@@ -35,6 +35,17 @@ def test_refill_takes_the_angular_neighbours_of_a_row():
     assert np.count_nonzero(labels) == 2
 
 
+def test_refill_takes_neighbours_and_not_the_others():
+    angles = np.radians(np.linspace(0, 89, 60))
+    X = np.column_stack([np.cos(angles), np.sin(angles)]) * 3.0
+    labels = np.zeros(60, dtype=np.intp)
+    for seed in range(8):
+        found = partition.refill(DenseRows(X), labels, 1, (1, 1), np.random.default_rng(seed))
+        taken = np.flatnonzero(found == 1)
+        assert len(taken) == 9
+        assert np.ptp(taken) == 8
+
+
 def test_zero_rows_are_near_nothing():
     X = generic(6, 3)
     X[2] = 0.0

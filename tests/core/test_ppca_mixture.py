@@ -31,6 +31,21 @@ def test_one_component_is_scikit_learns_noise_model():
     assert_allclose(fitted.log_likelihood, plain + constant, rtol=1e-9)
 
 
+def test_two_components_of_unequal_weight():
+    X = generic(90, 4, decay=0.8)
+    labels = np.repeat([0, 1], [20, 70])
+    found = fit_mixture(X, np.eye(2)[labels], (1, 1), False, 1).log_likelihood
+    axes = [np.linalg.svd(X[labels == k], full_matrices=False) for k in (0, 1)]
+    noise = sum(np.sum(s[1:] ** 2) for _, s, _ in axes) / (90 * 3)
+    densities = []
+    for (_, s, vt), size in zip(axes, (20, 70), strict=True):
+        along = s[0] ** 2 / size - noise
+        covariance = noise * np.eye(4) + along * np.outer(vt[0], vt[0])
+        densities.append(size / 90 * multivariate_normal(cov=covariance).pdf(X))
+    plain = np.sum(np.log(np.sum(densities, axis=0))) + 0.5 * 90 * 4 * np.log(2 * np.pi)
+    assert_allclose(found, plain, rtol=1e-9)
+
+
 def test_refinement_improves_unequal_dimensions():
     scenario = make_scenario("b", noise=0.1, n_features=20, random_state=0)
     start = scenario.target.copy()

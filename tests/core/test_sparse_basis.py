@@ -80,9 +80,11 @@ def test_nonnegative_loadings():
     truth = np.zeros(30)
     truth[[1, 4, 9]] = 1.0, 2.0, 0.7
     X = np.outer(random.normal(size=50), truth) + 0.05 * random.normal(size=(50, 30))
-    found = sparse_loadings(X, 2, 3, "nonnegative")
-    assert np.all(found >= 0)
-    assert_array_equal(np.flatnonzero(found[:, 0]), [1, 4, 9])
+    for signed in (X, -X, X[::-1]):
+        for start in (None, np.outer(truth, [1.0, 1.0]), np.outer(-truth, [1.0, 1.0])):
+            found = sparse_loadings(signed, 2, 3, "nonnegative", start)
+            assert np.all(found >= 0)
+            assert_array_equal(np.flatnonzero(found[:, 0]), [1, 4, 9])
     mixed = generic(40, 12)
     assert np.all(sparse_loadings(mixed, 2, 12, "nonnegative") >= 0)
 
