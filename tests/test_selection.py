@@ -6,7 +6,7 @@ from sklearn.cluster import KMeans
 
 from subspaces import PSC, KSubspaces
 from subspaces.datasets import make_scenario, make_subspaces
-from subspaces.diagnostics import stability
+from subspaces.diagnostics import ambiguity, stability
 from subspaces.selection import select_n_clusters, select_n_components, select_n_variables
 from tests.plain import generic
 
@@ -70,6 +70,30 @@ def test_dimensions_of_each_cluster():
     assert found.criterion == "press"
     assert sorted(found.best_) == [1, 2]
     assert found.margin_ > 0
+
+
+def test_exact_press_takes_the_largest_dimension():
+    found = select_n_components(PSC(3, n_init=2, random_state=0), DENSE.data, 4, criterion="exact")
+    assert found.best_ == [4, 4, 4]
+
+
+def test_samples_between_clusters():
+    clear = PSC(3, n_components=[1, 2, 2], n_init=3, random_state=0).fit(DENSE.data)
+    noise = np.random.default_rng(0).normal(size=(100, 20))
+    unclear = PSC(3, n_init=3, random_state=0).fit(noise)
+    assert np.mean(ambiguity(clear, DENSE.data) > 0.8) < 0.05
+    assert np.mean(ambiguity(unclear, noise) > 0.8) > 0.3
+    for model, X in ((clear, DENSE.data), (unclear, noise)):
+        assert np.all((ambiguity(model, X) >= 0) & (ambiguity(model, X) <= 1))
+    with pytest.raises(ValueError, match="two or more are needed"):
+        ambiguity(PSC(1).fit(noise), noise)
+
+
+def test_margin_between_starts():
+    clean = make_subspaces([50, 50], 20, [2, 2], noise=0.01, random_state=0).data
+    assert PSC(2, n_components=2, n_init=3, random_state=0).fit(clean).start_margin_ == np.inf
+    noise = np.random.default_rng(0).normal(size=(60, 20))
+    assert 0 <= PSC(3, n_init=5, random_state=0).fit(noise).start_margin_ < 0.2
 
 
 @pytest.mark.parametrize("criterion", ["gap", "ftest", "stability"])

@@ -19,6 +19,7 @@ __all__ = [
     "PCAInfluence",
     "Press",
     "Stability",
+    "ambiguity",
     "ols_press",
     "pca_influence",
     "pca_press",
@@ -233,6 +234,42 @@ def stability(
         agreement[split] = adjusted_rand_score(one, other)
         same += matched_labels(one, other) == one
     return Stability(float(agreement.mean()), agreement, same / n_resamples)
+
+
+def ambiguity(model: Any, X: Any) -> Array:
+    """How nearly each sample sits between two clusters: 0 clearly in one, 1 exactly between.
+
+    The best score under a cluster over the second best; for a likelihood, the ratio of the two
+    densities. ``(ambiguity(model, X) > 0.8).mean()`` is the share of samples between clusters.
+
+    Parameters
+    ----------
+    model : fitted PSC or KSubspaces
+        With at least two clusters.
+    X : array-like of shape (n, p)
+        Samples in rows.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+
+    Examples
+    --------
+    >>> from subspaces import PSC
+    >>> from subspaces.datasets import make_scenario
+    >>> from subspaces.diagnostics import ambiguity
+    >>> planes = make_scenario("c", noise=0.02, n_features=20, random_state=0)
+    >>> model = PSC(2, n_components=2, random_state=0).fit(planes.data)
+    >>> bool((ambiguity(model, planes.data) > 0.8).mean() < 0.05)
+    True
+    """
+    scores = np.asarray(model.transform(X))
+    if scores.shape[1] < 2:
+        raise ValueError("model has n_clusters=1; two or more are needed to sit between")
+    best, second = np.partition(scores, 1, axis=1)[:, :2].T
+    if getattr(model, "scores_are_likelihoods_", False):
+        return np.exp(best - second)
+    return np.divide(best, second, out=np.ones_like(best), where=second > 0)
 
 
 def ols_press(X: Any, y: Any) -> Press:

@@ -120,9 +120,10 @@ def select_n_components(
         Samples in rows.
     max_components : int, default 5
         Largest dimension to try.
-    criterion : {"auto", "press", "noise", "parallel"}, default "auto"
+    criterion : {"auto", "press", "noise", "parallel", "exact"}, default "auto"
         "press": PRESS of sparse loadings (needs ``n_variables``). "noise": eigenvalues above what
-        noise reaches. "parallel": eigenvalues above those of permuted columns. "auto": "press" with
+        noise reaches. "parallel": eigenvalues above those of permuted columns. "exact": exact
+        PRESS, which falls with every axis and so takes the largest dimension. "auto": "press" with
         ``n_variables``, "noise" without.
 
     Returns
@@ -134,7 +135,7 @@ def select_n_components(
     matrix = as_matrix(X)
     _check_clusterer(estimator)
     max_components = as_count(max_components, "max_components", low=1, high=matrix.shape[1])
-    criterion = as_choice(criterion, "criterion", ("auto", "press", "noise", "parallel"))
+    criterion = as_choice(criterion, "criterion", DIMENSION_CRITERIA)
     sparse = getattr(estimator, "n_variables", None) is not None
     if criterion == "auto":
         criterion = "press" if sparse else "noise"
@@ -205,6 +206,7 @@ def _bic(model: Any, matrix: Array) -> float:
     return choice.mixture_bic(matrix, model.labels_, dimensions, bool(model.affine))
 
 
+DIMENSION_CRITERIA = ("auto", "press", "noise", "parallel", "exact")
 COLUMNS = {
     "press": _choosing.press,
     "press_points": lambda model, X: float(_choosing.closed_form_errors(model, X).mean()),

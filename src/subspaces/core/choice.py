@@ -17,6 +17,7 @@ from subspaces.core.influence import paper_errors_oblique
 from subspaces.core.ppca_mixture import fit_mixture
 from subspaces.core.problem import Problem, view_clusters
 from subspaces.core.rows import choose_rows
+from subspaces.core.secular import downdate
 from subspaces.core.sparse_basis import captured_energy, sparse_loadings
 from subspaces.core.subspace import principal_axes
 
@@ -88,6 +89,16 @@ def dimension_by_press(rows: Array, max_components: int, n_variables: int, penal
     found = int(np.count_nonzero(basis.any(axis=0)))
     values = [closed_form_errors(rows, basis[:, :r]).mean() for r in range(1, found + 1)]
     return np.array(values + [np.inf] * (max_components - found))
+
+
+def dimension_by_exact_press(rows: Array, max_components: int) -> Array:
+    """Exact PRESS of 1, 2, ... axes of centred members. It falls with every axis."""
+    axes = principal_axes(rows)
+    removed = [
+        downdate(axes.coordinates, axes.eigenvalues, r).squared_error.mean()
+        for r in range(1, max_components + 1)
+    ]
+    return np.array(removed)
 
 
 def dimension_by_noise_edge(rows: Array, max_components: int) -> int:

@@ -10,6 +10,7 @@ from threadpoolctl import threadpool_limits
 
 from subspaces.core.alternation import alternate
 from subspaces.core.criteria import classification_likelihood, energy_on_loadings, t_likelihood
+from subspaces.core.partition import canonical
 from subspaces.core.problem import Problem, view_clusters
 from subspaces.core.result import Clustering
 from subspaces.core.starts import Start
@@ -46,6 +47,19 @@ def best_run(runs: Sequence[Run]) -> Run:
     """The lowest merit among the runs that kept their clusters alive; the first of equals."""
     alive = [run for run in runs if np.isfinite(run.merit)]
     return min(alive or runs, key=lambda run: run.merit)
+
+
+def start_margin(runs: Sequence[Run]) -> float:
+    """How far the best start is ahead of the best that ended elsewhere, relative to its merit.
+
+    Infinite where all starts ended in the same partition.
+    """
+    best = best_run(runs)
+    there = canonical(best.clustering.labels)
+    others = [r.merit for r in runs if not np.array_equal(canonical(r.clustering.labels), there)]
+    if not others:
+        return np.inf
+    return float((min(others) - best.merit) / max(abs(best.merit), np.finfo(float).tiny))
 
 
 def _run(problem: Problem, name: str, start: Start, seed: int, choice: str, max_iter: int) -> Run:

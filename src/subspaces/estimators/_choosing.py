@@ -81,6 +81,8 @@ def best_dimensions(
         most = max(min(max_components, len(rows) - 2, X.shape[1]), 1)
         if method == "parallel":
             found.append(choice.dimension_by_permutation(rows, most, random))
+        elif method == "exact":
+            found.append(int(np.argmin(choice.dimension_by_exact_press(rows, most))) + 1)
         else:
             found.append(choice.dimension_by_noise_edge(rows, most))
     return found

@@ -20,7 +20,7 @@ from subspaces._validation import as_count, as_flag, as_matrix, check_squares
 from subspaces.core import partition, starts
 from subspaces.core.problem import Problem
 from subspaces.core.rows import DenseRows, choose_rows
-from subspaces.core.search import Run, best_run, search
+from subspaces.core.search import Run, best_run, search, start_margin
 from subspaces.core.sparse_basis import Sparsity
 from subspaces.core.subspace import (
     PrincipalAxes,
@@ -325,6 +325,7 @@ class SubspaceClusterer(
         self.n_iter_ = result.n_iter
         self.stop_reason_ = result.stop_reason
         self.starts_ = _table(runs)
+        self.start_margin_ = start_margin(runs)
         self._n_features_out = problem.n_clusters
 
     def _store_dense(self, X: Array, problem: Problem) -> list[PrincipalAxes]:

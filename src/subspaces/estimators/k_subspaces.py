@@ -56,6 +56,9 @@ class KSubspaces(SubspaceClusterer):
         Why it stopped: "converged", "cycle", "max_iter" or "infeasible".
     starts_ : list of dict
         What each start reached.
+    start_margin_ : float
+        How far the best start is ahead of the best that ended in another partition, relative to
+        what they are compared by; infinite if all ended in the same.
 
     References
     ----------

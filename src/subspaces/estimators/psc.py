@@ -129,6 +129,9 @@ class PSC(SubspaceClusterer):
         Why it stopped: "converged", "cycle", "max_iter", "infeasible" or "local minimum".
     starts_ : list of dict
         What each start reached.
+    start_margin_ : float
+        How far the best start is ahead of the best that ended in another partition, relative to
+        what they are compared by; infinite if all ended in the same.
 
     Notes
     -----
@@ -212,6 +215,7 @@ class PSC(SubspaceClusterer):
         """
         given, X = X, self._validate(X)
         self._check_choices()
+        self.__dict__.pop("selection_", None)
         if self._leaves_something_open():
             return self._fit_automatic(given, X)
         self.n_clusters_ = self.n_clusters
@@ -368,12 +372,17 @@ class PSC(SubspaceClusterer):
             )
 
     def _scores(self, X: Array) -> Array:
-        identified = max(self.n_components_) < self._data.rank
-        if self.criterion_ == "likelihood" or not identified:
+        if self.scores_are_likelihoods_:
             return self._each_score(X, self._likelihood_score)
         if self.criterion_ in ("influence", "union_influence"):
             return self._each_score(X, self._influence_score)
         return super()._scores(X)
+
+    @property
+    def scores_are_likelihoods_(self) -> bool:
+        """Whether `transform` gives -log densities rather than squared errors."""
+        identified = max(self.n_components_) < self._data.rank
+        return self.criterion_ == "likelihood" or not identified
 
     def _each_score(self, X: Array, score: Callable[[Array, int], Array]) -> Array:
         return np.column_stack([score(X, k) for k in range(len(self.subspaces_))])
