@@ -18,6 +18,18 @@ Array = NDArray[np.floating]
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#F0E442", "#000000")
 
 
+CRITERION_NAMES = {
+    "press": "PRESS",
+    "press_points": "PRESS, mean over samples",
+    "press_sum": "PRESS, summed over clusters",
+    "likelihood": "-log leave-one-out likelihood",
+    "sod": "second-order difference",
+    "bic": "BIC",
+    "gap": "permutation gap",
+    "eigenvalue": "eigenvalue per sample",
+}
+
+
 def influence(result: Any, *, n_named: int = 5, names: Any = None, ax: Any = None) -> Any:
     """Leverage against leave-one-out error of every sample, the largest errors named.
 
@@ -181,9 +193,12 @@ def selection(result: Any, *, ax: Any = None) -> Any:
     x, y = columns[parameter], columns[result.criterion]
     ax.plot(x, y, marker="o", color=COLOURS[0])
     ax.plot(result.best_, y[x == result.best_], "o", ms=11, mfc="none", color=COLOURS[4])
-    ax.set(xlabel=parameter, ylabel=result.criterion, title=f"chosen: {result.best_}")
+    name = CRITERION_NAMES.get(result.criterion, result.criterion)
+    ax.set(xlabel=parameter, ylabel=name, title=f"chosen: {result.best_}")
     if parameter == "n_clusters":
         ax.set_xticks(x)
+    else:
+        ax.set_xscale("log")
     return ax
 
 
@@ -199,7 +214,9 @@ def _one_line_per_cluster(columns: dict[str, Any], value: str, ax: Any) -> Any:
         picked = columns["chosen"][own]
         ax.plot(x, y, marker=".", color=colour, label=f"cluster {k}")
         ax.plot(x[picked], y[picked], "o", ms=11, mfc="none", color=colour)
-    ax.set(xlabel="n_components", ylabel=value, xticks=np.unique(columns["n_components"]))
+    name = CRITERION_NAMES.get(value, value)
+    ax.set(xlabel="n_components", ylabel=name, xticks=np.unique(columns["n_components"]))
+    ax.set_title("chosen: circles")
     ax.legend(frameon=False)
     return ax
 
