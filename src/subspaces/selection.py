@@ -1,6 +1,6 @@
 """How many clusters, dimensions, variables: a table, a choice, and the model that goes with it."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
@@ -206,11 +206,15 @@ def _bic(model: Any, matrix: Array) -> float:
     return choice.mixture_bic(matrix, model.labels_, dimensions, bool(model.affine))
 
 
+def _averaged(average: Callable[[Array, Any], float]) -> Callable[[Any, Array], float]:
+    return lambda model, X: average(_choosing.closed_form_errors(model, X), model.labels_)
+
+
 DIMENSION_CRITERIA = ("auto", "press", "noise", "parallel", "exact")
 COLUMNS = {
     "press": _choosing.press,
-    "press_points": lambda model, X: float(_choosing.closed_form_errors(model, X).mean()),
-    "press_sum": lambda model, X: _choosing.press(model, X) * len(np.unique(model.labels_)),
+    "press_points": _averaged(choice.press_of_points),
+    "press_sum": _averaged(choice.press_sum),
     "likelihood": _choosing.likelihood,
     "sod": None,
     "bic": _bic,
