@@ -7,10 +7,10 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from subspaces.core import partition
-from subspaces.estimators._shell import SubspaceClusterer
+from subspaces.estimators._alternating import AlternatingClusterer
 
 
-class KSubspaces(SubspaceClusterer):
+class KSubspaces(AlternatingClusterer):
     """K-subspaces clustering.
 
     Alternates between fitting a PCA to each cluster and giving each sample to the cluster whose
@@ -117,7 +117,7 @@ class KSubspaces(SubspaceClusterer):
         best, runs = self._search(X, problem, "objective")
         self._warn_of_a_poor_end(best)
         self._store(problem, best, runs)
-        self._store_dense(X, problem)
+        self._store_flats(X, problem.dimensions, problem.affine)
         self.labels_ = partition.assign(self._scores(X))
         empty = self.n_clusters - len(np.unique(self.labels_))
         if empty:

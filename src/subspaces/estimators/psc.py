@@ -23,7 +23,8 @@ from subspaces.core.sparse_basis import SparseView, Sparsity
 from subspaces.core.starts import screened_rows
 from subspaces.core.subspace import PrincipalAxes, Subspace, scores, squared_residual
 from subspaces.estimators import _choosing
-from subspaces.estimators._shell import Array, Labels, SubspaceClusterer
+from subspaces.estimators._alternating import AlternatingClusterer
+from subspaces.estimators._shell import Array, Labels
 
 MEASURES = ("union_influence", "loo_projection")
 CRITERIA = ("auto", "influence", "loo", "hat", "residual", "likelihood", "loo_projection")
@@ -33,7 +34,7 @@ PENALTIES = ("l1", "nonnegative")
 REPULSIVE = 4.0
 
 
-class PSC(SubspaceClusterer):
+class PSC(AlternatingClusterer):
     """Predictive subspace clustering.
 
     Finds groups of samples that each lie near their own low-dimensional subspace. A sample goes to
@@ -230,7 +231,7 @@ class PSC(SubspaceClusterer):
         views = view_clusters(problem, self.labels_)
         self.noise_variance_ = pooled_variance(views, problem.data)
         if problem.sparsity is None:
-            self._store_left_out(problem, self._store_dense(X, problem))
+            self._store_left_out(problem, self._store_flats(X, problem.dimensions, problem.affine))
         else:
             self._store_sparse(X, views)
         self.variables_ = [np.flatnonzero(flat.basis.any(axis=1)) for flat in self.subspaces_]
@@ -419,5 +420,4 @@ def _is_fitted_name(name: str) -> bool:
     return (name.endswith("_") and not name.startswith("_")) or name in (
         "_data",
         "_scale",
-        "_n_features_out",
     )

@@ -1,0 +1,58 @@
+"""Spectral clustering of a graph, dense or sparse: the last step of several methods.
+
+The K leading eigenvectors of ``D^-1/2 A D^-1/2``, rows scaled to unit length, K-means on those
+[Ng, Jordan & Weiss 2002].
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg, sparse
+from scipy.sparse.linalg import eigsh
+from sklearn.cluster import KMeans
+
+Array = NDArray[np.floating]
+Labels = NDArray[np.intp]
+# A dense array or a scipy sparse one, (n, n), symmetric, no entry below 0.
+Affinity = Any
+
+# Up to this many vertices all of a dense matrix is handed to LAPACK.
+DIRECT = 1000
+KMEANS_STARTS = 10
+
+
+def spectral_labels(affinity: Affinity, n_clusters: int, random: np.random.Generator) -> Labels:
+    """Cut a graph, given by its symmetric non-negative affinities (n, n), into clusters."""
+    n = affinity.shape[0]
+    if n_clusters >= n:
+        return np.arange(n)
+    return rows_to_labels(embedding(affinity, n_clusters, random), n_clusters, random)
+
+
+def rows_to_labels(vectors: Array, n_clusters: int, random: np.random.Generator) -> Labels:
+    """K-means on the rows of an embedding, scaled to unit length; a zero row stays zero."""
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    unit = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
+    seed = int(random.integers(2**31))
+    distinct = len(np.unique(unit.round(12), axis=0))
+    found = KMeans(min(n_clusters, distinct), n_init=KMEANS_STARTS, random_state=seed).fit(unit)
+    return found.labels_.astype(np.intp)
+
+
+def embedding(affinity: Affinity, n_vectors: int, random: np.random.Generator) -> Array:
+    """Leading eigenvectors of the normalised affinity, (n, n_vectors)."""
+    n = affinity.shape[0]
+    degrees = np.asarray(affinity.sum(axis=1)).ravel()
+    scale = 1.0 / np.sqrt(np.where(degrees > 0, degrees, 1.0))
+    if n <= DIRECT:
+        dense = affinity.toarray() if sparse.issparse(affinity) else affinity
+        normalised = dense * scale * scale[:, None]
+        last = [n - n_vectors, n - 1]
+        return linalg.eigh(normalised, subset_by_index=last, check_finite=False)[1]
+    if sparse.issparse(affinity):
+        diagonal = sparse.diags_array(scale)
+        normalised = diagonal @ affinity @ diagonal
+    else:
+        normalised = affinity * scale * scale[:, None]
+    return eigsh(normalised, k=n_vectors, which="LA", v0=random.normal(size=n))[1]

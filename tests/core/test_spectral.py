@@ -1,0 +1,49 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+
+from subspaces.core import spectral
+from subspaces.core.partition import canonical
+
+
+def noisy_blocks(sizes, noise, seed=0):
+    random = np.random.default_rng(seed)
+    truth = np.repeat(np.arange(len(sizes)), sizes)
+    weights = random.uniform(0.5, 1.0, (len(truth), len(truth)))
+    weights *= np.where(truth[:, None] == truth, 1.0, noise)
+    order = random.permutation(len(truth))
+    return (weights + weights.T)[np.ix_(order, order)], truth[order]
+
+
+@pytest.mark.parametrize("direct", [0, 1000])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("noise", [0.0, 0.1])
+def test_blocks_are_found(direct, form, noise, monkeypatch):
+    monkeypatch.setattr(spectral, "DIRECT", direct)
+    affinity, truth = noisy_blocks([30, 12, 20], noise)
+    labels = spectral.spectral_labels(form(affinity), 3, np.random.default_rng(1))
+    assert_array_equal(canonical(labels), canonical(truth))
+
+
+def test_vectors_solve_the_generalised_problem():
+    affinity, _ = noisy_blocks([10, 15], 0.3)
+    vectors = spectral.embedding(affinity, 2, np.random.default_rng(0))
+    degrees = affinity.sum(axis=1)
+    cut = vectors / np.sqrt(degrees)[:, None]
+    ratio = (affinity @ cut) / (degrees[:, None] * cut)
+    assert_allclose(ratio, np.broadcast_to(ratio[0], ratio.shape), rtol=1e-8)
+    assert_allclose(ratio[0, -1], 1.0)
+
+
+def test_a_vertex_without_edges_does_no_harm():
+    affinity, truth = noisy_blocks([10, 15], 0.0)
+    affinity[3] = affinity[:, 3] = 0.0
+    labels = spectral.spectral_labels(affinity, 2, np.random.default_rng(0))
+    rest = np.arange(25) != 3
+    assert_array_equal(canonical(labels[rest]), canonical(truth[rest]))
+
+
+def test_as_many_clusters_as_vertices():
+    labels = spectral.spectral_labels(np.ones((4, 4)), 4, np.random.default_rng(0))
+    assert_array_equal(np.sort(labels), np.arange(4))
