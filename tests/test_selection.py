@@ -12,6 +12,7 @@ from tests.plain import generic
 
 SPARSE = make_scenario("c", sparse=True, random_state=0).data
 DENSE = make_subspaces([60, 70, 80], 30, [1, 2, 2], noise=0.05, random_state=0)
+APART = make_subspaces([60, 70, 80], 30, [1, 2, 2], noise=0.05, offset=1.0, random_state=0)
 
 
 def sparse_psc(**options):
@@ -19,9 +20,10 @@ def sparse_psc(**options):
     return PSC(**{**settings, **options})
 
 
-def test_press_finds_two_sparse_planes():
-    found = select_n_clusters(sparse_psc(), SPARSE, range(1, 5))
-    assert found.criterion == "press"
+@pytest.mark.parametrize("criterion", ["press", "auto"])
+def test_two_sparse_planes_are_found(criterion):
+    found = select_n_clusters(sparse_psc(n_init=3), SPARSE, range(1, 5), criterion=criterion)
+    assert found.criterion == {"press": "press", "auto": "free"}[criterion]
     assert found.best_ == 2
     assert found.best_estimator_.n_clusters == 2
     assert 0 < found.margin_ <= 1
@@ -70,6 +72,29 @@ def test_dimensions_of_each_cluster():
     assert found.criterion == "press"
     assert sorted(found.best_) == [1, 2]
     assert found.margin_ > 0
+
+
+def test_a_common_dimension_does_not_mislead_where_dimensions_are_learned():
+    spread = make_scenario("d", sparse=True, random_state=3).data
+    found = select_n_clusters(sparse_psc(n_init=5, random_state=3), spread, [3, 4])
+    assert found.best_ == 3
+    assert np.argmin(found.columns["press"]) == 1
+    assert found.best_estimator_.n_components_.tolist() == [2, 2, 2]
+    automatic = PSC("auto", n_components=2, n_variables=10, n_init=3, max_clusters=2).fit(SPARSE)
+    assert automatic.n_components_.tolist() == [2, 2]
+
+
+@pytest.mark.parametrize(
+    ("estimator", "X", "dimensions"),
+    [
+        (PSC(3, n_init=4, random_state=0), DENSE.data, [1, 2, 2]),
+        (PSC(3, n_init=4, affine=True, random_state=0), APART.data, [1, 2, 2]),
+        (sparse_psc(n_clusters=2), make_scenario("b", sparse=True, random_state=1).data, [1, 2]),
+    ],
+)
+def test_dimensions_chosen_at_every_sweep(estimator, X, dimensions):
+    found = select_n_components(estimator, X, 4, criterion="joint")
+    assert sorted(found.best_) == dimensions
 
 
 def test_exact_press_takes_the_largest_dimension():
@@ -148,6 +173,11 @@ def test_plots():
         (lambda: select_n_clusters(PSC(), DENSE.data, [3, 2]), ValueError, "is not ascending"),
         (lambda: select_n_clusters(PSC(), DENSE.data, [999]), ValueError, "candidates=999 is out"),
         (lambda: select_n_clusters(KMeans(), DENSE.data), TypeError, "KMeans has no n_components"),
+        (
+            lambda: select_n_clusters(KSubspaces(), DENSE.data, criterion="free"),
+            ValueError,
+            "criterion='free' learns the dimensions, which KSubspaces does not",
+        ),
         (lambda: select_n_clusters(PSC(n_components=[1, 2]), DENSE.data), ValueError, "is a list"),
         (
             lambda: select_n_clusters(PSC(), DENSE.data, criterion="gap"),

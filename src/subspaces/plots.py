@@ -23,6 +23,7 @@ CRITERION_NAMES = {
     "press_points": "PRESS, mean over samples",
     "press_sum": "PRESS, summed over clusters",
     "likelihood": "-log leave-one-out likelihood",
+    "free": "-log leave-one-out likelihood, dimensions free",
     "sod": "second-order difference",
     "bic": "BIC",
     "gap": "permutation gap",

@@ -75,8 +75,10 @@ def select_n_clusters(
         the samples. "press_sum": the sum of the clusters' means, the paper's text taken literally;
         it grows with the number of clusters and fails. "likelihood": leave-one-out likelihood.
         "sod": second-order difference of the log residual; cannot give the first or last
-        candidate. "bic": of a mixture of probabilistic PCA. "auto": "press" for sparse loadings of
-        given dimension, "likelihood" otherwise.
+        candidate. "bic": of a mixture of probabilistic PCA. "free": leave-one-out likelihood with
+        the dimension given or with learned ones, whichever is likelier, for one dimension may not
+        suit all clusters; the model returned has the dimension given. "auto": "free" for sparse
+        loadings of given dimension, "likelihood" otherwise.
 
     Returns
     -------
@@ -95,14 +97,16 @@ def select_n_clusters(
     """
     matrix = as_matrix(X)
     numbers = _check_candidates(candidates, "candidates", len(matrix))
-    criterion = as_choice(criterion, "criterion", ("auto", *COLUMNS))
+    criterion = as_choice(criterion, "criterion", ("auto", *COLUMNS, "free"))
+    _check_clusterer(estimator)
     if criterion == "auto":
         criterion = _choosing.default_criterion(estimator)
-    _check_clusterer(estimator)
     models = [_choosing.quietly_fitted(estimator, X, n_clusters=k) for k in numbers]
     columns = {"n_clusters": np.array(numbers)}
     for name in COLUMNS:
         columns[name] = _column(name, models, matrix)
+    if criterion == "free":
+        columns["free"] = _free_column(estimator, X, matrix, numbers)
     place, margin = _best(columns[criterion], largest=criterion == "sod")
     return Selection(numbers[place], models[place], margin, columns, criterion)
 
@@ -120,11 +124,13 @@ def select_n_components(
         Samples in rows.
     max_components : int, default 5
         Largest dimension to try.
-    criterion : {"auto", "press", "noise", "parallel", "exact"}, default "auto"
+    criterion : {"auto", "press", "noise", "parallel", "exact", "joint"}, default "auto"
         "press": PRESS of sparse loadings (needs ``n_variables``). "noise": eigenvalues above what
         noise reaches. "parallel": eigenvalues above those of permuted columns. "exact": exact
-        PRESS, which falls with every axis and so takes the largest dimension. "auto": "press" with
-        ``n_variables``, "noise" without.
+        PRESS, which falls with every axis and so takes the largest dimension. "joint": as "press"
+        or "noise", but chosen anew at every sweep of the clustering, which is the paper's scheme;
+        the others alternate between whole fits and the choice, as good and faster. "auto": "press"
+        with ``n_variables``, "noise" without.
 
     Returns
     -------
@@ -144,7 +150,11 @@ def select_n_components(
             "criterion='press' needs n_variables: with loadings on all variables it takes the "
             "largest dimension; 'noise' or 'parallel' would do"
         )
-    model = _choosing.fit_dimensions(estimator, X, matrix, max_components, criterion)
+    if criterion == "joint":
+        model = _choosing.fit_jointly(estimator, X, matrix, max_components)
+        criterion = "press" if sparse else "noise"
+    else:
+        model = _choosing.fit_dimensions(estimator, X, matrix, max_components, criterion)
     columns = _dimension_columns(model, matrix, max_components, criterion)
     margin = _dimension_margin(columns, criterion)
     return Selection(model.n_components_.tolist(), model, margin, columns, criterion)
@@ -210,7 +220,7 @@ def _averaged(average: Callable[[Array, Any], float]) -> Callable[[Any, Array], 
     return lambda model, X: average(_choosing.closed_form_errors(model, X), model.labels_)
 
 
-DIMENSION_CRITERIA = ("auto", "press", "noise", "parallel", "exact")
+DIMENSION_CRITERIA = ("auto", "press", "noise", "parallel", "exact", "joint")
 COLUMNS = {
     "press": _choosing.press,
     "press_points": _averaged(choice.press_of_points),
@@ -226,6 +236,16 @@ def _column(name: str, models: list[Any], matrix: Array) -> Array:
     if function is None:
         return choice.second_differences([_choosing.mean_residuals(m, matrix) for m in models])
     return np.array([function(model, matrix) for model in models])
+
+
+def _free_column(estimator: Any, X: Any, matrix: Array, numbers: list[int]) -> Array:
+    if "max_components" not in estimator.get_params():
+        raise ValueError(
+            f"criterion='free' learns the dimensions, which {type(estimator).__name__} does not; "
+            "PSC, or criterion='likelihood', would do"
+        )
+    fits = (_choosing.fit_free(estimator, X, matrix, k) for k in numbers)
+    return np.array([_choosing.likelihood(fit, matrix) for fit in fits])
 
 
 def _best(values: Array, *, largest: bool) -> tuple[int, float]:

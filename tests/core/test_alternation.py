@@ -100,7 +100,6 @@ def test_an_empty_cluster_is_refilled():
     union = noisy_union()
     problem = Problem(DenseRows(union.data), (1, 2, 2), "loo", False)
     result = run(problem, np.zeros(120, dtype=np.intp))
-    assert result.repairs > 0
     assert np.bincount(result.labels, minlength=3).min() >= 4
 
 

@@ -29,6 +29,7 @@ def fitted(**options):
 
 @pytest.mark.filterwarnings("ignore:n_components=. equals the rank")
 @pytest.mark.filterwarnings("ignore:a cluster kept emptying")
+@pytest.mark.filterwarnings("ignore:in .* starts a cluster became too small")
 @pytest.mark.filterwarnings("ignore:labels still moved")
 @parametrize_with_checks([PSC(n_variables=1, affine=True)])
 def test_scikit_learns_own_checks(estimator, check):

@@ -317,3 +317,9 @@ def test_a_column_that_was_zero_in_training_counts_at_predict():
     moved = padded.copy()
     moved[:, -1] = 3.0
     assert np.all(model.transform(moved) > model.transform(padded))
+
+
+def test_refilled_clusters_are_said():
+    noise = np.random.default_rng(0).normal(size=(60, 20))
+    with pytest.warns(UserWarning, match="of 10 starts a cluster became too small"):
+        PSC(9, n_components=2, random_state=0).fit(noise)

@@ -29,7 +29,8 @@ def alternate(
     problem: Problem, labels: Labels, *, max_iter: int, random: np.random.Generator
 ) -> Clustering:
     """Sweep from a first partition."""
-    labels, repairs = _repair(problem, labels.copy(), 0, random)
+    labels, repairs = repair(problem, labels.copy(), 0, random)
+    refilled = repairs
     best: tuple[float, float, Labels] | None = None
     path: list[float] = []
     seen: set[bytes] = set()
@@ -43,7 +44,7 @@ def alternate(
         merit = _merit(problem, views, path)
         if not _degenerate(problem, views) and (best is None or merit <= best[0]):
             best = (merit, path[-1], labels)
-        new, repairs = _repair(problem, partition.assign(matrix, labels), repairs, random, views)
+        new, repairs = repair(problem, partition.assign(matrix, labels), repairs, random, views)
         if np.array_equal(new, labels):
             reason = "converged"
             break
@@ -55,7 +56,7 @@ def alternate(
             break
         labels = new
     _, objective, labels = best if best is not None else (path[-1], path[-1], labels)
-    return Clustering(labels, objective, tuple(path), reason, repairs)
+    return Clustering(labels, objective, tuple(path), reason, repairs - refilled)
 
 
 def descend(problem: Problem, start: Clustering, *, max_iter: int) -> Clustering:
@@ -124,7 +125,7 @@ def _degenerate(problem: Problem, views: Sequence[ClusterView]) -> list[int]:
     return bad
 
 
-def _repair(
+def repair(
     problem: Problem,
     labels: Labels,
     repairs: int,

@@ -13,7 +13,7 @@ class Clustering:
     labels (n,); objective, of this partition; path, the objective at every sweep; stop_reason,
     "converged" (no label moved), "cycle" (a label vector returned), "max_iter", "infeasible" (a
     cluster could not be kept alive) or "local minimum" (after a descent); repairs, how often a
-    cluster was refilled.
+    cluster was refilled on the way, the first partition not counted.
     """
 
     labels: NDArray[np.intp]

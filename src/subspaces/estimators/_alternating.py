@@ -112,10 +112,15 @@ class AlternatingClusterer(SubspaceClusterer):
             )
         return given.astype(np.intp)
 
-    def _search(self, X: Array, problem: Problem, choice: str) -> tuple[Run, list[Run]]:
+    def _seeded_starts(
+        self, X: Array, problem: Problem
+    ) -> tuple[list[tuple[str, starts.Start]], list[int]]:
         chosen = self._starts(X, problem)
         random = check_random_state(self.random_state)
-        seeds = random.randint(0, 2**31 - 1, size=len(chosen)).tolist()
+        return chosen, random.randint(0, 2**31 - 1, size=len(chosen)).tolist()
+
+    def _search(self, X: Array, problem: Problem, choice: str) -> tuple[Run, list[Run]]:
+        chosen, seeds = self._seeded_starts(X, problem)
         runs = search(
             problem, chosen, seeds, choice=choice, max_iter=self.max_iter, n_jobs=self.n_jobs
         )
@@ -133,7 +138,7 @@ class AlternatingClusterer(SubspaceClusterer):
             f"sweeps, objective {result.objective:.6g}, merit {run.merit:.6g}{mark}"
         )
 
-    def _warn_of_a_poor_end(self, run: Run) -> None:
+    def _warn_of_a_poor_end(self, problem: Problem, run: Run, runs: Sequence[Run]) -> None:
         reason = run.clustering.stop_reason
         if reason == "max_iter":
             warnings.warn(
@@ -147,6 +152,17 @@ class AlternatingClusterer(SubspaceClusterer):
                 f"a cluster kept emptying: the data may not hold n_clusters={self.n_clusters} "
                 "clusters of these dimensions; fewer clusters or dimensions would do",
                 ConvergenceWarning,
+                stacklevel=3,
+            )
+        # With unequal dimensions a refill may only sort out which cluster has which.
+        equal = len(set(problem.dimensions)) == 1 and problem.identified
+        refilled = sum(other.clustering.repairs > 0 for other in runs)
+        if equal and 2 * refilled > len(runs) and reason != "infeasible":
+            warnings.warn(
+                f"in {refilled} of {len(runs)} starts a cluster became too small for its dimension "
+                f"and was refilled: n_clusters={self.n_clusters} may be more than the data hold; "
+                "fewer clusters or dimensions would do, and diagnostics.stability tells",
+                UserWarning,
                 stacklevel=3,
             )
 

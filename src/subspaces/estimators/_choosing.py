@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from subspaces.core import choice
+from subspaces.core.joint import alternate_jointly
 from subspaces.core.screening import screen_variables
-from subspaces.core.subspace import principal_axes, squared_residual
+from subspaces.core.subspace import centre_of, principal_axes, squared_residual
 
 Array = NDArray[np.floating]
 
@@ -74,18 +75,29 @@ def best_dimensions(
     model: Any, X: Array, max_components: int, method: str, random: np.random.Generator
 ) -> list[int]:
     """Dimension of each cluster at the partition of a fitted model."""
+    pairs = zip(members_of(model, X), variables_per_cluster(model), strict=True)
+    penalty = getattr(model, "penalty", "l1")
+    return [_dimension_of(rows, max_components, method, m, penalty, random) for rows, m in pairs]
+
+
+def _dimension_of(
+    rows: Array,
+    max_components: int,
+    method: str,
+    n_variables: int | None,
+    penalty: str,
+    random: np.random.Generator,
+) -> int:
+    """Dimension of one cluster, from its centred members."""
+    n, p = rows.shape
+    most = max(min(max_components, n - 2, p), 1)
     if method == "press":
-        return [int(np.argmin(t)) + 1 for t in dimension_table(model, X, max_components)]
-    found = []
-    for rows in members_of(model, X):
-        most = max(min(max_components, len(rows) - 2, X.shape[1]), 1)
-        if method == "parallel":
-            found.append(choice.dimension_by_permutation(rows, most, random))
-        elif method == "exact":
-            found.append(int(np.argmin(choice.dimension_by_exact_press(rows, most))) + 1)
-        else:
-            found.append(choice.dimension_by_noise_edge(rows, most))
-    return found
+        return int(np.argmin(choice.dimension_by_press(rows, most, n_variables or p, penalty))) + 1
+    if method == "parallel":
+        return choice.dimension_by_permutation(rows, most, random)
+    if method == "exact":
+        return int(np.argmin(choice.dimension_by_exact_press(rows, most))) + 1
+    return choice.dimension_by_noise_edge(rows, most)
 
 
 def fit_dimensions(estimator: Any, X: Any, matrix: Array, max_components: int, method: str) -> Any:
@@ -104,6 +116,33 @@ def fit_dimensions(estimator: Any, X: Any, matrix: Array, max_components: int, m
     return model
 
 
+def fit_jointly(estimator: Any, X: Any, matrix: Array, max_components: int) -> Any:
+    """The paper's joint scheme: from every start, dimensions chosen anew at each sweep.
+
+    By PRESS with sparse loadings, by the noise edge without: there PRESS takes the largest. Each
+    run is swept to its end with its last dimensions held; the least PRESS wins.
+    """
+    draft = clone(estimator).set_params(n_components=min(2, max_components))
+    problem = draft._problem(matrix)
+    starts, seeds = draft._seeded_starts(matrix, problem)
+    method = "noise" if problem.sparsity is None else "press"
+    variables = problem.allowed_variables[0]
+
+    def dimension_of(members: NDArray[np.intp]) -> int:
+        rows = matrix[members] - centre_of(matrix[members], estimator.affine)
+        return _dimension_of(rows, max_components, method, variables, draft.penalty, random)
+
+    fits = []
+    for (_, start), seed in zip(starts, seeds, strict=True):
+        random = np.random.default_rng(seed)
+        posed, found = alternate_jointly(
+            problem, start(problem, random), dimension_of, max_iter=draft.max_iter, random=random
+        )
+        dimensions = list(posed.dimensions)
+        fits.append(quietly_fitted(estimator, X, n_components=dimensions, init=found.labels))
+    return min(fits, key=lambda fit: press(fit, matrix))
+
+
 def press(model: Any, matrix: Array) -> float:
     """PRESS of the paper, averaged over the clusters' means: what K is chosen by."""
     return choice.press_of_clusters(closed_form_errors(model, matrix), model.labels_)
@@ -118,14 +157,20 @@ def likelihood(model: Any, matrix: Array) -> float:
 def default_criterion(estimator: Any) -> str:
     """What the number of clusters is chosen by.
 
-    Given the dimension, PRESS with sparse loadings. Without sparse loadings, or where the
-    dimensions are chosen too, PRESS does not charge enough, and the likelihood decides.
+    The leave-one-out likelihood; with sparse loadings of given dimension, that of a fit whose
+    dimensions are learned, since one dimension for all clusters may fit none of them.
     """
     sparse = getattr(estimator, "n_variables", None) is not None
-    return "press" if sparse and not _is_auto(estimator.n_components) else "likelihood"
+    return "free" if sparse and not is_auto(estimator.n_components) else "likelihood"
 
 
-CRITERIA = {"press": press, "likelihood": likelihood}
+def fit_free(estimator: Any, X: Any, matrix: Array, n_clusters: int) -> Any:
+    """One number of clusters with the dimension given or with learned ones: the likelier."""
+    given = clone(estimator).set_params(n_clusters=n_clusters)
+    most = max(estimator.max_components, int(np.max(estimator.n_components)))
+    learned = clone(given).set_params(n_components="auto", max_components=most)
+    fits = [_fit_one(posed, X, matrix) for posed in (given, learned)]
+    return min(fits, key=lambda fit: likelihood(fit, matrix))
 
 
 def variable_candidates(n_features: int) -> list[int]:
@@ -221,30 +266,34 @@ def _has_exact_flats(matrix: Array, max_components: int, affine: bool) -> bool:
 def fit_automatic(estimator: Any, X: Any, matrix: Array) -> tuple[Any, dict[str, list[Any]]]:
     """Fit a `PSC` some of whose parameters are "auto"; the model and the table of candidates."""
     most = min(estimator.max_clusters, max(len(matrix) // 4, 1))
-    auto_clusters = _is_auto(estimator.n_clusters)
-    candidates = range(1, most + 1) if auto_clusters else [estimator.n_clusters]
-    criterion = default_criterion(estimator)
-    table: dict[str, list[Any]] = {"n_clusters": [], criterion: [], "n_components": []}
-    if _is_auto(estimator.n_components) and estimator.n_variables is None:
+    candidates = range(1, most + 1) if is_auto(estimator.n_clusters) else [estimator.n_clusters]
+    table: dict[str, list[Any]] = {"n_clusters": [], "likelihood": [], "n_components": []}
+    if is_auto(estimator.n_components) and estimator.n_variables is None:
         exact = exact_union(estimator, X, matrix, candidates, estimator.max_components)
         if exact is not None:
-            _record(table, exact, criterion, CRITERIA[criterion](exact, matrix))
+            _record(table, exact, likelihood(exact, matrix))
             return exact, table
-    best, lowest = None, np.inf
+    free = len(candidates) > 1 and default_criterion(estimator) == "free"
+    best: Any = None
+    lowest = np.inf
     for n_clusters in candidates:
-        model = _fit_one(clone(estimator).set_params(n_clusters=n_clusters), X, matrix)
-        value = CRITERIA[criterion](model, matrix)
-        _record(table, model, criterion, value)
+        posed = clone(estimator).set_params(n_clusters=n_clusters)
+        model = fit_free(posed, X, matrix, n_clusters) if free else _fit_one(posed, X, matrix)
+        value = likelihood(model, matrix)
+        _record(table, model, value)
         if best is None or value < lowest:
             best, lowest = model, value
+    if free:
+        n_clusters = len(best.subspaces_)
+        best = _fit_one(clone(estimator).set_params(n_clusters=n_clusters), X, matrix)
     return best, table
 
 
 def _fit_one(estimator: Any, X: Any, matrix: Array) -> Any:
     """One number of clusters: dimensions and variables where they are left to us."""
     most, n_clusters = estimator.max_components, estimator.n_clusters
-    auto_dimensions = _is_auto(estimator.n_components)
-    if not _is_auto(estimator.n_variables):
+    auto_dimensions = is_auto(estimator.n_components)
+    if not is_auto(estimator.n_variables):
         if not auto_dimensions:
             return quietly_fitted(estimator, X)
         method = "noise" if estimator.n_variables is None else "press"
@@ -262,11 +311,12 @@ def _fit_one(estimator: Any, X: Any, matrix: Array) -> Any:
     return model
 
 
-def _record(table: dict[str, list[Any]], model: Any, criterion: str, value: float) -> None:
+def _record(table: dict[str, list[Any]], model: Any, value: float) -> None:
     table["n_clusters"].append(len(model.subspaces_))
-    table[criterion].append(value)
+    table["likelihood"].append(value)
     table["n_components"].append(model.n_components_.tolist())
 
 
-def _is_auto(value: Any) -> bool:
+def is_auto(value: Any) -> bool:
+    """Whether a parameter is left to us."""
     return isinstance(value, str) and value == "auto"

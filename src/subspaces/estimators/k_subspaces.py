@@ -115,7 +115,7 @@ class KSubspaces(AlternatingClusterer):
         X = self._validate(X)
         problem = self._pose(X, "residual")
         best, runs = self._search(X, problem, "objective")
-        self._warn_of_a_poor_end(best)
+        self._warn_of_a_poor_end(problem, best, runs)
         self._store(problem, best, runs)
         self._store_flats(X, problem.dimensions, problem.affine)
         self.labels_ = partition.assign(self._scores(X))

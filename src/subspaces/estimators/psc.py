@@ -221,10 +221,10 @@ class PSC(AlternatingClusterer):
             return self._fit_automatic(given, X)
         self.n_clusters_ = self.n_clusters
         self.n_variables_ = self.n_variables
-        problem = self._with_criterion(self._pose(X, "loo", self._sparsity(X)))
+        problem = self._problem(X)
         choice = "t_likelihood" if self.criterion == "auto" else "objective"
         best, runs = self._search(X, problem, choice)
-        self._warn_of_a_poor_end(best)
+        self._warn_of_a_poor_end(problem, best, runs)
         self._store(problem, self._refined(problem, best, runs), runs)
         self.criterion_ = problem.criterion
         self._data = problem.data
@@ -300,6 +300,9 @@ class PSC(AlternatingClusterer):
         if min(counts) == p and self.penalty == "l1":
             return None
         return Sparsity(counts, self.penalty)
+
+    def _problem(self, X: Array) -> Problem:
+        return self._with_criterion(self._pose(X, "loo", self._sparsity(X)))
 
     def _with_criterion(self, problem: Problem) -> Problem:
         criterion = self.criterion
