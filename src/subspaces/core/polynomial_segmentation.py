@@ -1,8 +1,8 @@
 """From vanishing polynomials to labels: for hyperplanes, and by votes for unequal dimensions.
 
 Hyperplanes: one polynomial vanishes, and its gradient at a row is the normal of the row's
-hyperplane. The affinity, the ``cos^2`` between two normals b and c, is ``<b b^T, c c^T>``: the graph
-is cut from a factor (n, D(D+1)/2), without an n x n matrix [VMS2005].
+hyperplane. The affinity of two rows, the ``cos^2`` between their normals b and c, is
+``<b b^T, c c^T>``: the graph is cut from a factor (n, D(D+1)/2), without an n x n matrix [VMS2005].
 
 Votes: at each row the leading directions of all gradients are a candidate for the normals of the
 row's subspace. Rows vote for the candidates near their own; the winner takes its voters, and the
@@ -77,11 +77,11 @@ def vote_labels(
     A cluster as large as the space has no polynomial: it gets the rows that lie further than half
     the tolerance from all other subspaces.
     """
-    rows, sizes = unit_rows(rows), np.asarray(dimensions)
-    smaller = np.flatnonzero(sizes < rows.shape[1])
-    directions, lengths = normal_directions(rows, sizes[smaller])
-    elected = elect(directions, lengths, sizes[smaller], tolerance, random)
-    sines = np.full((len(rows), len(sizes)), np.sin(tolerance / 2))
+    rows = unit_rows(rows)
+    smaller = [k for k, r in enumerate(dimensions) if r < rows.shape[1]]
+    sizes = [dimensions[k] for k in smaller]
+    elected = elect(*normal_directions(rows, sizes), sizes, tolerance, random)
+    sines = np.full((len(rows), len(dimensions)), np.sin(tolerance / 2))
     for k, normals in zip(smaller, elected, strict=True):
         sines[:, k] = np.linalg.norm(rows @ normals, axis=1)
     return np.argmin(sines, axis=1)

@@ -54,8 +54,8 @@ class GPCA(SubspaceClusterer):
     tolerance : float, default 0.4
         Angle in radians between normals beyond which samples do not vote for each other.
     polish : bool, default True
-        Whether sweeps of K-subspaces follow the voting. There are none where a flat has the
-        dimension of the data: its residuals are zero.
+        Whether sweeps of K-subspaces follow. There are none where a flat has the dimension of the
+        data: its residuals are zero. Without the polish the labels are those of the papers.
     max_iter : int, default 50
         Most sweeps.
     random_state : int, RandomState or None
@@ -86,9 +86,9 @@ class GPCA(SubspaceClusterer):
     are refused, and so are fewer samples than determine them. The samples are embedded in blocks,
     so that memory grows with the number of samples only as X does.
 
-    `predict` takes the nearest flat. ``labels_`` come from the normals, or from the last of
-    ``max_iter`` sweeps, and may differ from it; they differ most where a flat has the dimension of
-    the data, as every sample is then predicted to be in that one.
+    `predict` takes the nearest flat, and ``labels_`` agree with it after a polish that has
+    converged. Without one they come from the gradients and may differ; they differ most where a
+    flat has the dimension of the data, as every sample is then predicted to be in that one.
 
     References
     ----------
@@ -275,7 +275,7 @@ class GPCA(SubspaceClusterer):
         self, problem: Problem, labels: Labels, random: np.random.Generator
     ) -> tuple[Labels, int]:
         """The polish: labels after sweeps of K-subspaces, and how many there were."""
-        if self.method_ != "voting" or not self.polish or not problem.identified:
+        if self.n_clusters == 1 or not self.polish or not problem.identified:
             return labels, 0
         result = alternate(problem, labels, max_iter=self.max_iter, random=random)
         if result.stop_reason == "max_iter":
