@@ -21,6 +21,13 @@ from subspaces.estimators._shell import Array, Labels, SubspaceClusterer
 METHODS = ("auto", "codimension_one", "voting")
 # A square matrix of this size is decomposed in half a minute.
 MOST_MONOMIALS = 2000
+POOR_ENDS = {
+    "max_iter": "labels still moved after max_iter={max_iter} sweeps; a larger max_iter would do",
+    "infeasible": (
+        "a cluster kept emptying: the data may not hold n_clusters={n_clusters} clusters of these "
+        "dimensions; fewer clusters or dimensions would do"
+    ),
+}
 
 
 class GPCA(SubspaceClusterer):
@@ -153,7 +160,7 @@ class GPCA(SubspaceClusterer):
         seed = check_random_state(self.random_state).randint(2**31 - 1)
         random = np.random.default_rng(seed)
         self.n_projected_, self.method_ = self._plan(problem)
-        labels = self._segment(problem, random)
+        labels = self._fill_up(problem, self._segment(problem, random), random)
         labels, sweeps = self._sweep(problem, labels, random)
         same = len({*problem.dimensions}) == 1
         self.labels_ = partition.canonical(labels) if same else labels
@@ -246,22 +253,20 @@ class GPCA(SubspaceClusterer):
             )
 
     def _segment(self, problem: Problem, random: np.random.Generator) -> Labels:
-        """Labels from the polynomials; a cluster too small to be fitted is filled up."""
+        """Labels from the polynomials."""
         rows = problem.rows.coordinates
         if self.n_clusters == 1:
             return np.zeros(len(rows), dtype=np.intp)
-        rows = principal_axes(homogeneous(rows) if problem.affine else rows).coordinates
-        rows, lifted = (
-            rows[:, : self.n_projected_],
-            [r + problem.affine for r in problem.dimensions],
-        )
+        axes = principal_axes(homogeneous(rows) if problem.affine else rows)
+        projected = axes.coordinates[:, : self.n_projected_]
         if self.method_ == "codimension_one":
-            labels = hyperplane_labels(rows, self.n_clusters, random)
-        else:
-            labels = vote_labels(rows, lifted, self.tolerance, random)
+            return hyperplane_labels(projected, self.n_clusters, random)
+        lifted = [r + problem.affine for r in problem.dimensions]
+        return vote_labels(projected, lifted, self.tolerance, random)
+
+    def _fill_up(self, problem: Problem, labels: Labels, random: np.random.Generator) -> Labels:
+        """Refill clusters that are too small to be fitted."""
         broken = partition.too_small(labels, problem.dimensions)
-        for k in broken:
-            labels = partition.refill(problem.rows, labels, k, problem.dimensions, random)
         if broken:
             warnings.warn(
                 f"{len(broken)} of n_clusters={self.n_clusters} clusters came out too small for "
@@ -269,6 +274,8 @@ class GPCA(SubspaceClusterer):
                 ConvergenceWarning,
                 stacklevel=3,
             )
+        for k in broken:
+            labels = partition.refill(problem.rows, labels, k, problem.dimensions, random)
         return labels
 
     def _sweep(
@@ -278,11 +285,7 @@ class GPCA(SubspaceClusterer):
         if self.n_clusters == 1 or not self.polish or not problem.identified:
             return labels, 0
         result = alternate(problem, labels, max_iter=self.max_iter, random=random)
-        if result.stop_reason == "max_iter":
-            warnings.warn(
-                f"labels still moved after max_iter={self.max_iter} sweeps; a larger max_iter "
-                "would do",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
+        if result.stop_reason in POOR_ENDS:
+            message = POOR_ENDS[result.stop_reason].format(**self.get_params())
+            warnings.warn(message, ConvergenceWarning, stacklevel=3)
         return result.labels, result.n_iter
