@@ -110,10 +110,11 @@ def test_directions_at_a_row_span_its_normals():
 
 
 def test_blocks_do_not_matter(monkeypatch):
-    parts = union([1, 2], 3)
-    whole = normal_directions(parts.data, [1, 2])[1]
-    monkeypatch.setattr(vanishing_polynomials, "BLOCK", 50)
-    assert_allclose(normal_directions(parts.data, [1, 2])[1], whole, atol=1e-7)
+    rows = make_subspaces([100, 100], 3, [1, 2], noise=0.02, random_state=0).data
+    whole = normal_directions(rows, [1, 2])[1], vote_labels(rows, [1, 2], TOLERANCE, source())
+    monkeypatch.setattr(vanishing_polynomials, "BLOCK", 1000)
+    assert_allclose(normal_directions(rows, [1, 2])[1], whole[0], atol=1e-7)
+    assert_array_equal(vote_labels(rows, [1, 2], TOLERANCE, source()), whole[1])
 
 
 def test_few_candidates_are_enough(monkeypatch):

@@ -135,16 +135,26 @@ def _votes_for_winner(
     tolerance: float,
     random: np.random.Generator,
 ) -> Array:
-    """The vote of each row for the candidate with most: 1 if they coincide, 0 at the tolerance.
-
-    The squared sine of the angle between two spaces is the sum over their principal angles.
-    """
+    """The vote of each row for the candidate that has most."""
     running = np.flatnonzero(weights)
     if len(running) > CANDIDATES:
         running = random.choice(running, CANDIDATES, replace=False)
-    squared_sines = codimension - spaces @ spaces[running].T
-    votes = np.clip(1.0 - squared_sines / np.sin(tolerance) ** 2, 0.0, 1.0)
-    return votes[:, np.argmax(weights @ votes)]
+    width = len(running)
+    totals = sum(
+        weight @ _votes(part, spaces[running], codimension, tolerance)
+        for part, weight in zip(blocks(spaces, width), blocks(weights, width), strict=True)
+    )
+    winner = spaces[running[[np.argmax(totals)]]]
+    return _votes(spaces, winner, codimension, tolerance)[:, 0]
+
+
+def _votes(spaces: Array, candidates: Array, codimension: int, tolerance: float) -> Array:
+    """The vote of each space for each candidate: 1 if they coincide, 0 from the tolerance on.
+
+    The squared sine of the angle between two spaces is the sum over their principal angles.
+    """
+    squared_sines = codimension - spaces @ candidates.T
+    return np.clip(1.0 - squared_sines / np.sin(tolerance) ** 2, 0.0, 1.0)
 
 
 def _at_each_row(

@@ -19,7 +19,7 @@ from subspaces.core.vanishing_polynomials import n_monomials, n_vanishing
 from subspaces.estimators._shell import Array, Labels, SubspaceClusterer
 
 METHODS = ("auto", "codimension_one", "voting")
-# A square matrix of this size is decomposed in half a minute.
+# A square matrix of this size takes some ten seconds to decompose.
 MOST_MONOMIALS = 2000
 POOR_ENDS = {
     "max_iter": "labels still moved after max_iter={max_iter} sweeps; a larger max_iter would do",
