@@ -63,13 +63,26 @@ def test_hyperplanes_in_a_larger_space(dimension, n_clusters):
 
 
 def test_flats_and_dimensions_go_together():
-    model = fitted(NOISY)
+    X = NOISY.data[np.argsort(-NOISY.target)]
+    model = fitted(NOISY, X)
+    assert model.labels_[0] == 1
     assert_array_equal(model.n_components_, [1, 2])
     for k, flat in enumerate(model.subspaces_):
         assert subspace_angles(flat, NOISY.subspaces[k])[0] < 0.1
-    own = [squared_residual(NOISY.data, flat) for flat in model.subspaces_]
+    own = [squared_residual(X, flat) for flat in model.subspaces_]
     plain = sum(own[k][i] for i, k in enumerate(model.labels_))
     assert model.objective_ == pytest.approx(plain)
+
+
+@pytest.mark.parametrize("name", ["vote_labels", "hyperplane_labels"])
+def test_the_leading_principal_axes_are_used(name, monkeypatch):
+    seen, find = [], getattr(gpca, name)
+    monkeypatch.setattr(gpca, name, lambda rows, *rest: seen.append(rows) or find(rows, *rest))
+    model = fitted(NOISY, n_components=[1, 2] if name == "vote_labels" else 2)
+    left, singular, _ = np.linalg.svd(NOISY.data, full_matrices=False)
+    expected = np.abs(left * singular)[:, : model.n_projected_]
+    assert model.n_projected_ == 3
+    assert_allclose(np.abs(seen[0]), expected, atol=1e-10)
 
 
 def test_affine_flats():
@@ -134,9 +147,9 @@ def test_units(parts, method, affine, scale):
 
 
 def test_origin_of_affine_flats():
-    shift = 1e5 * np.random.default_rng(3).normal(size=3)
-    data = (AFFINE.data, AFFINE.data + shift)
-    one, other = (fitted(AFFINE, X, affine=True, polish=False) for X in data)
+    X = AFFINE.data + 0.02 * np.random.default_rng(2).normal(size=AFFINE.data.shape)
+    shift = 1e3 * np.random.default_rng(3).normal(size=3)
+    one, other = (fitted(AFFINE, data, affine=True, polish=False) for data in (X, X + shift))
     assert_array_equal(one.labels_, other.labels_)
 
 
