@@ -2,7 +2,7 @@
 
 A product of K linear forms, one normal to each of K subspaces, is zero on all of them. So the
 homogeneous polynomials of degree K that vanish on the rows are the null space of their Veronese
-embedding, and at a row of one subspace their gradients span its normals [VMS2005, theorem 5].
+embedding, and at a row of one subspace their gradients span its normals [VMS2005].
 
 The monomials carry the roots of the multinomial coefficients,
 
@@ -52,7 +52,7 @@ def n_monomials(degree: int, dimension: int) -> int:
 def n_vanishing(dimensions: Sequence[int], dimension: int) -> int:
     """How many independent polynomials of degree K vanish on K subspaces in general position.
 
-    The Hilbert function of the product ideal [MYDF2008, section 2.3]: over the sets S of clusters
+    The Hilbert function of the product ideal [MYDF2008]: over the sets S of clusters
     whose codimensions sum to ``c_S < D``, ``sum_S (-1)^|S| C(K + D - 1 - c_S, D - 1 - c_S)``.
     """
     codimensions = [dimension - r for r in dimensions]

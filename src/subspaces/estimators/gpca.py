@@ -90,8 +90,12 @@ class GPCA(SubspaceClusterer):
     Notes
     -----
     The polynomials have ``C(n_clusters + n_projected - 1, n_clusters)`` monomials. More than 2000
-    are refused, and so are fewer samples than determine them. The samples are embedded in blocks,
-    so that memory grows with the number of samples only as X does.
+    are refused, and so are fewer samples than determine them. The samples are embedded in blocks:
+    what is held for each is ``n_projected`` squared numbers, neither its monomials nor a row of an
+    n x n matrix.
+
+    On a flat of the dimension of the data no polynomial vanishes. At most one such cluster is
+    accepted; it gets the samples further than half the ``tolerance`` from all other flats.
 
     `predict` takes the nearest flat, and ``labels_`` agree with it after a polish that has
     converged. Without one they come from the gradients and may differ; they differ most where a
