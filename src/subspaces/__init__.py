@@ -3,8 +3,8 @@
 from importlib.metadata import version
 
 from subspaces import datasets, diagnostics, metrics, plots, selection
-from subspaces.estimators import PSC, KSubspaces
+from subspaces.estimators import GPCA, PSC, KSubspaces
 
 __version__ = version("subspaces")
 
-__all__ = ["PSC", "KSubspaces", "datasets", "diagnostics", "metrics", "plots", "selection"]
+__all__ = ["GPCA", "PSC", "KSubspaces", "datasets", "diagnostics", "metrics", "plots", "selection"]

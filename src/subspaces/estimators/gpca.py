@@ -1,0 +1,295 @@
+"""Generalised PCA: clusters from the polynomials that vanish on all of them."""
+
+import warnings
+from typing import Any, Self
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+
+from subspaces._validation import as_choice, as_count, as_flag, as_real
+from subspaces.core import partition
+from subspaces.core.alternation import alternate
+from subspaces.core.criteria import own_costs
+from subspaces.core.polynomial_segmentation import homogeneous, hyperplane_labels, vote_labels
+from subspaces.core.problem import Problem
+from subspaces.core.rows import choose_rows
+from subspaces.core.subspace import principal_axes
+from subspaces.core.vanishing_polynomials import n_monomials, n_vanishing
+from subspaces.estimators._shell import Array, Labels, SubspaceClusterer
+
+METHODS = ("auto", "codimension_one", "voting")
+# A square matrix of this size takes some ten seconds to decompose.
+MOST_MONOMIALS = 2000
+POOR_ENDS = {
+    "max_iter": "labels still moved after max_iter={max_iter} sweeps; a larger max_iter would do",
+    "infeasible": (
+        "a cluster kept emptying: the data may not hold n_clusters={n_clusters} clusters of these "
+        "dimensions; fewer clusters or dimensions would do"
+    ),
+}
+
+
+class GPCA(SubspaceClusterer):
+    """Generalised principal component analysis.
+
+    Fits all polynomials of degree ``n_clusters`` that vanish on the samples. At a sample their
+    gradients are the normals of its subspace, and samples with the same normals form a cluster.
+    Without noise this is exact, and there is no start to choose. Noise, many clusters and high
+    dimensions are its weak points.
+
+    Parameters
+    ----------
+    n_clusters : int, default 2
+        Number of clusters.
+    n_components : int or one int per cluster, default 1
+        Dimension of the flats.
+    affine : bool, default False
+        Whether a flat has a centre of its own; otherwise all pass through the origin. A constant
+        is then appended to the centred samples, which makes each flat a subspace of one dimension
+        more.
+    method : {"auto", "codimension_one", "voting"}, default "auto"
+        "codimension_one": flats that are all hyperplanes of the projected space; spectral
+        clustering by the squared cosine between the gradients. "voting": flats of any dimensions;
+        samples vote for bases spanned by the gradients. "auto" is "codimension_one" where it
+        applies.
+    n_projected : int or "auto", default "auto"
+        Number of principal axes (not centred) on which the samples are projected first, the
+        constant of ``affine`` included; never more than the rank. At least the largest dimension
+        of a flat plus one, which is what "auto" takes for flats of equal dimension. For others it
+        adds two where the samples are enough for that and the flats together span as much.
+    tolerance : float, default 0.4
+        Angle in radians between normals beyond which samples do not vote for each other.
+    polish : bool, default True
+        Whether sweeps of K-subspaces follow. There are none where a flat has the dimension of the
+        data: its residuals are zero. Without the polish the labels are those of the papers.
+    max_iter : int, default 50
+        Most sweeps.
+    random_state : int, RandomState or None
+        Seed of the K-means in spectral clustering, and of the candidates drawn where there are more
+        than 500.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n,)
+        Cluster of each sample.
+    subspaces_ : list of Subspace
+        Per cluster: ``centre`` (p,), ``basis`` (p, r), ``spectrum`` (r,), a PCA of its samples in
+        the space of X.
+    n_components_ : ndarray of shape (n_clusters,)
+        Dimensions.
+    method_ : str
+        The method used.
+    n_projected_ : int
+        Dimension in which the polynomials were fitted.
+    objective_ : float
+        Sum of the squared residuals of the samples from the flats of their clusters.
+    n_iter_ : int
+        One for the polynomials, and the number of sweeps after them.
+
+    Notes
+    -----
+    The polynomials have ``C(n_clusters + n_projected - 1, n_clusters)`` monomials. More than 2000
+    are refused, and so are fewer samples than determine them. The samples are embedded in blocks:
+    what is held for each is ``n_projected`` squared numbers, neither its monomials nor a row of an
+    n x n matrix.
+
+    On a flat of the dimension of the data no polynomial vanishes. At most one such cluster is
+    accepted; it gets the samples further than half the ``tolerance`` from all other flats.
+
+    `predict` takes the nearest flat, and ``labels_`` agree with it after a polish that has
+    converged. Without one they come from the gradients and may differ; they differ most where a
+    flat has the dimension of the data, as every sample is then predicted to be in that one.
+
+    References
+    ----------
+    R. Vidal, Y. Ma and S. Sastry, "Generalized principal component analysis (GPCA)", IEEE Trans.
+    Pattern Anal. Mach. Intell. 27 (2005) 1945-1959.
+
+    Y. Ma, A. Y. Yang, H. Derksen and R. Fossum, "Estimation of subspace arrangements with
+    applications in modeling and segmenting mixed data", SIAM Review 50 (2008) 413-458.
+
+    Examples
+    --------
+    >>> from subspaces import GPCA
+    >>> from subspaces.datasets import make_scenario
+    >>> from subspaces.metrics import rand_score
+    >>> planes = make_scenario("c", random_state=0)
+    >>> model = GPCA(2, n_components=2, random_state=0).fit(planes.data)
+    >>> rand_score(planes.target, model.labels_)
+    1.0
+    """
+
+    def __init__(
+        self,
+        n_clusters: int = 2,
+        *,
+        n_components: Any = 1,
+        affine: bool = False,
+        method: str = "auto",
+        n_projected: Any = "auto",
+        tolerance: float = 0.4,
+        polish: bool = True,
+        max_iter: int = 50,
+        random_state: Any = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.n_components = n_components
+        self.affine = affine
+        self.method = method
+        self.n_projected = n_projected
+        self.tolerance = tolerance
+        self.polish = polish
+        self.max_iter = max_iter
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Find the clusters.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+            Samples in rows.
+        y : ignored
+            For compatibility.
+
+        Returns
+        -------
+        GPCA
+            The fitted estimator.
+        """
+        X = self._validate(X)
+        self._check_options()
+        problem = self._pose(X)
+        seed = check_random_state(self.random_state).randint(2**31 - 1)
+        random = np.random.default_rng(seed)
+        self.n_projected_, self.method_ = self._plan(problem)
+        labels = self._fill_up(problem, self._segment(problem, random), random)
+        labels, sweeps = self._sweep(problem, labels, random)
+        same = len({*problem.dimensions}) == 1
+        self.labels_ = partition.canonical(labels) if same else labels
+        self.n_iter_ = 1 + sweeps
+        self._store_flats(X, problem.dimensions, problem.affine)
+        self.objective_ = float(own_costs(self._scores(X), self.labels_).sum())
+        return self
+
+    def _check_options(self) -> None:
+        as_flag(self.affine, "affine")
+        as_flag(self.polish, "polish")
+        as_count(self.max_iter, "max_iter", low=1)
+        as_choice(self.method, "method", METHODS)
+        if not 0.0 < as_real(self.tolerance, "tolerance") <= np.pi / 2:
+            raise ValueError(
+                f"tolerance={self.tolerance!r} is out of range; an angle above 0 and up to pi/2 "
+                "would do"
+            )
+
+    def _pose(self, X: Array) -> Problem:
+        """Check the dimensions against the rank of the data."""
+        dimensions = self._dimensions(X, low=0 if self.affine else 1)
+        rows = choose_rows(X - X.mean(axis=0) if self.affine else X, self.n_clusters)
+        problem = Problem(rows, dimensions, "residual", bool(self.affine))
+        rank, largest = len(rows.spectrum), max(dimensions)
+        filling = sum(r == rank for r in dimensions)
+        if largest > rank:
+            raise ValueError(
+                f"n_components={largest} is more than the rank of X, {rank}"
+                f"{' after centring' if self.affine else ''}; at most {rank} would do"
+            )
+        if filling > 1:
+            raise ValueError(
+                f"n_components={rank} equals the rank of X (n_features={X.shape[1]}) in {filling} "
+                "clusters: no polynomial vanishes on them; a smaller dimension would do"
+            )
+        if filling and self.n_clusters > 1:
+            warnings.warn(
+                f"n_components={rank} equals the rank of X: no polynomial vanishes on such a "
+                "cluster, it gets the samples far from all other flats; a smaller dimension "
+                "would let the polynomials decide",
+                UserWarning,
+                stacklevel=3,
+            )
+        return problem
+
+    def _plan(self, problem: Problem) -> tuple[int, str]:
+        """The dimension of the projection, and the method."""
+        lifted = [r + problem.affine for r in problem.dimensions]
+        space, equal = len(problem.rows.spectrum) + problem.affine, len({*lifted}) == 1
+        least = min(max(lifted) + 1, space)
+        projected = self._projected(lifted, least, space, len(problem.rows.squared_norms))
+        hyperplanes = equal and projected == lifted[0] + 1
+        if self.method == "codimension_one" and not hyperplanes:
+            raise ValueError(
+                f"method='codimension_one' is for flats of equal dimension and n_projected={least}"
+                f"; here they are {list(problem.dimensions)} and {projected}; method='voting' "
+                "would do"
+            )
+        automatic = "codimension_one" if hyperplanes else "voting"
+        return projected, automatic if self.method == "auto" else self.method
+
+    def _projected(self, lifted: list[int], least: int, space: int, n_samples: int) -> int:
+        if isinstance(self.n_projected, str) and self.n_projected == "auto":
+            more = min(least + 1, sum(lifted), space)
+            enough = n_monomials(len(lifted), more) <= min(n_samples, MOST_MONOMIALS)
+            projected = more if enough and len({*lifted}) > 1 else least
+        else:
+            why = f" for flats of dimension {max(lifted) - self.affine}"
+            projected = min(as_count(self.n_projected, "n_projected", low=least, why=why), space)
+        if len(lifted) > 1:
+            self._check_size([r for r in lifted if r < projected], projected, least, n_samples)
+        return projected
+
+    def _check_size(self, dimensions: list[int], projected: int, least: int, n: int) -> None:
+        """Refuse polynomials that are too large, or that the samples do not determine."""
+        size = n_monomials(len(dimensions), projected)
+        needed = size - n_vanishing(dimensions, projected)
+        where = f"n_clusters={self.n_clusters} in n_projected={projected} dimensions"
+        smaller = f"a smaller n_projected ({least} or more), or " if projected > least else ""
+        if size > MOST_MONOMIALS:
+            raise ValueError(
+                f"{where} takes polynomials of {size} monomials, more than {MOST_MONOMIALS}; "
+                f"{smaller}another method such as KSubspaces would do"
+            )
+        if n < needed:
+            raise ValueError(
+                f"n_samples={n} is too few for {where}: {needed} determine the polynomials; "
+                f"{smaller}another method such as KSubspaces would do"
+            )
+
+    def _segment(self, problem: Problem, random: np.random.Generator) -> Labels:
+        """Labels from the polynomials."""
+        rows = problem.rows.coordinates
+        if self.n_clusters == 1:
+            return np.zeros(len(rows), dtype=np.intp)
+        axes = principal_axes(homogeneous(rows) if problem.affine else rows)
+        projected = axes.coordinates[:, : self.n_projected_]
+        if self.method_ == "codimension_one":
+            return hyperplane_labels(projected, self.n_clusters, random)
+        lifted = [r + problem.affine for r in problem.dimensions]
+        return vote_labels(projected, lifted, self.tolerance, random)
+
+    def _fill_up(self, problem: Problem, labels: Labels, random: np.random.Generator) -> Labels:
+        """Refill clusters that are too small to be fitted."""
+        broken = partition.too_small(labels, problem.dimensions)
+        if broken:
+            warnings.warn(
+                f"{len(broken)} of n_clusters={self.n_clusters} clusters came out too small for "
+                "their dimension and were filled up; fewer clusters or dimensions would do",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        for k in broken:
+            labels = partition.refill(problem.rows, labels, k, problem.dimensions, random)
+        return labels
+
+    def _sweep(
+        self, problem: Problem, labels: Labels, random: np.random.Generator
+    ) -> tuple[Labels, int]:
+        """The polish: labels after sweeps of K-subspaces, and how many there were."""
+        if self.n_clusters == 1 or not self.polish or not problem.identified:
+            return labels, 0
+        result = alternate(problem, labels, max_iter=self.max_iter, random=random)
+        if result.stop_reason in POOR_ENDS:
+            message = POOR_ENDS[result.stop_reason].format(**self.get_params())
+            warnings.warn(message, ConvergenceWarning, stacklevel=3)
+        return result.labels, result.n_iter

@@ -1,0 +1,305 @@
+import warnings
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.exceptions import ConvergenceWarning
+
+from subspaces import GPCA
+from subspaces.core.partition import canonical
+from subspaces.core.subspace import squared_residual
+from subspaces.datasets import make_scenario, make_subspaces
+from subspaces.estimators import gpca
+from subspaces.metrics import matched_accuracy, rand_score, subspace_angles
+from tests.plain import generic
+
+NOISY = make_subspaces([60, 60], 6, [1, 2], noise=0.02, shuffle=True, random_state=0)
+PLANES = make_subspaces([60, 60, 60], 3, [2, 2, 2], noise=0.01, shuffle=True, random_state=1)
+AFFINE = make_subspaces([80, 80], 3, [1, 2], offset=1.0, shuffle=True, random_state=2)
+BOTH = pytest.mark.parametrize(
+    ("parts", "method"), [(NOISY, "voting"), (PLANES, "codimension_one")]
+)
+
+
+def fitted(parts, X=None, **options):
+    dimensions = parts.n_components
+    options = {"n_components": dimensions, "random_state": 0, **options}
+    return GPCA(len(dimensions), **options).fit(parts.data if X is None else X)
+
+
+def mean_rand(name, seeds, **options):
+    scenarios = [make_scenario(name, random_state=seed) for seed in seeds]
+    return np.mean([rand_score(s.target, fitted(s, **options).labels_) for s in scenarios])
+
+
+@pytest.mark.parametrize("polish", [False, True])
+@pytest.mark.parametrize("name", list("abce"))
+def test_noise_free_scenarios_are_exact(name, polish):
+    assert mean_rand(name, range(4), polish=polish) == 1.0
+
+
+@pytest.mark.filterwarnings("ignore:n_components=3 equals the rank")
+@pytest.mark.filterwarnings("ignore:. of n_clusters=3 clusters came out too small")
+def test_a_cluster_as_large_as_the_space_is_found_in_part():
+    assert mean_rand("d", range(20)) > 0.75
+
+
+def test_the_same_cluster_is_found_in_a_larger_space():
+    parts = make_scenario("d", n_features=10, random_state=0)
+    assert rand_score(parts.target, fitted(parts).labels_) == 1.0
+
+
+@pytest.mark.parametrize(("dimension", "n_clusters"), [(3, 3), (4, 2), (5, 3)])
+def test_hyperplanes_in_a_larger_space(dimension, n_clusters):
+    dimensions = [dimension - 1] * n_clusters
+    parts = make_subspaces([100] * n_clusters, dimension, dimensions, random_state=1)
+    lift = np.linalg.qr(np.random.default_rng(0).normal(size=(9, dimension)))[0]
+    model = fitted(parts, parts.data @ lift.T)
+    assert model.method_ == "codimension_one"
+    assert model.n_projected_ == dimension
+    assert_array_equal(model.labels_, canonical(parts.target))
+    for flat, truth in zip(model.subspaces_, parts.subspaces, strict=True):
+        assert_allclose(flat.basis @ (flat.basis.T @ lift @ truth.basis), lift @ truth.basis)
+
+
+def test_flats_and_dimensions_go_together():
+    X = NOISY.data[np.argsort(-NOISY.target)]
+    model = fitted(NOISY, X)
+    assert model.labels_[0] == 1
+    assert_array_equal(model.n_components_, [1, 2])
+    for k, flat in enumerate(model.subspaces_):
+        assert subspace_angles(flat, NOISY.subspaces[k])[0] < 0.1
+    own = [squared_residual(X, flat) for flat in model.subspaces_]
+    plain = sum(own[k][i] for i, k in enumerate(model.labels_))
+    assert model.objective_ == pytest.approx(plain)
+
+
+@pytest.mark.parametrize("name", ["vote_labels", "hyperplane_labels"])
+def test_the_leading_principal_axes_are_used(name, monkeypatch):
+    seen, find = [], getattr(gpca, name)
+    monkeypatch.setattr(gpca, name, lambda rows, *rest: seen.append(rows) or find(rows, *rest))
+    model = fitted(NOISY, n_components=[1, 2] if name == "vote_labels" else 2)
+    left, singular, _ = np.linalg.svd(NOISY.data, full_matrices=False)
+    expected = np.abs(left * singular)[:, : model.n_projected_]
+    assert model.n_projected_ == 3
+    assert_allclose(np.abs(seen[0]), expected, atol=1e-10)
+
+
+def test_affine_flats():
+    model = fitted(AFFINE, affine=True)
+    assert matched_accuracy(AFFINE.target, model.labels_) == 1.0
+    assert matched_accuracy(AFFINE.target, fitted(AFFINE, polish=False, affine=True).labels_) == 1.0
+    assert matched_accuracy(AFFINE.target, fitted(AFFINE).labels_) < 1.0
+    for flat, truth in zip(model.subspaces_, AFFINE.subspaces, strict=True):
+        assert subspace_angles(flat, truth)[0] < 1e-6
+        assert squared_residual(truth.centre[None], flat)[0] < 1e-12
+
+
+def test_affine_hyperplanes():
+    parts = make_subspaces([60, 60], 2, [1, 1], offset=1.0, random_state=4)
+    model = fitted(parts, affine=True, polish=False)
+    assert (model.method_, model.n_projected_) == ("codimension_one", 3)
+    assert_array_equal(model.labels_, parts.target)
+
+
+@BOTH
+def test_the_method_and_the_polish(parts, method):
+    model, plain = fitted(parts), fitted(parts, polish=False)
+    assert model.method_ == plain.method_ == method
+    assert model.n_iter_ > plain.n_iter_ == 1
+    assert_array_equal(model.labels_, model.predict(parts.data))
+    assert model.objective_ <= plain.objective_
+
+
+@BOTH
+def test_the_polish_mends_noisy_labels(parts, method):
+    model, plain = fitted(parts), fitted(parts, polish=False)
+    found, before = (matched_accuracy(parts.target, m.labels_) for m in (model, plain))
+    assert found > 0.85
+    assert found >= before
+
+
+@BOTH
+def test_rotation(parts, method):
+    p = parts.data.shape[1]
+    rotation = np.linalg.qr(np.random.default_rng(1).normal(size=(p, p)))[0]
+    one, other = (fitted(parts, X, polish=False) for X in (parts.data, parts.data @ rotation))
+    assert_array_equal(one.labels_, other.labels_)
+
+
+@BOTH
+def test_row_order(parts, method):
+    order = np.random.default_rng(2).permutation(len(parts.data))
+    one, other = (fitted(parts, X, polish=False) for X in (parts.data, parts.data[order]))
+    assert_array_equal(canonical(one.labels_[order]), canonical(other.labels_))
+
+
+@BOTH
+@pytest.mark.parametrize("affine", [False, True])
+@pytest.mark.parametrize("scale", [1e-120, 1e120])
+def test_units(parts, method, affine, scale):
+    X = parts.data[:, :3] + 0.1
+    one, other = (
+        fitted(parts, s * X, affine=affine, n_components=1, method=method) for s in (1.0, scale)
+    )
+    assert_array_equal(one.labels_, other.labels_)
+    assert_array_equal(one.predict(X), other.predict(scale * X))
+
+
+def test_origin_of_affine_flats():
+    X = AFFINE.data + 0.02 * np.random.default_rng(2).normal(size=AFFINE.data.shape)
+    shift = 1e3 * np.random.default_rng(3).normal(size=3)
+    one, other = (fitted(AFFINE, data, affine=True, polish=False) for data in (X, X + shift))
+    assert_array_equal(one.labels_, other.labels_)
+
+
+@BOTH
+def test_the_same_seed_gives_the_same_labels(parts, method):
+    one, other = fitted(parts, random_state=5), fitted(parts, random_state=5)
+    assert_array_equal(one.labels_, other.labels_)
+
+
+def test_the_data_are_left_alone():
+    X = NOISY.data.copy()
+    fitted(NOISY, X)
+    fitted(NOISY, X, affine=True)
+    assert_array_equal(X, NOISY.data)
+
+
+def test_wide_data():
+    parts = make_subspaces([40, 40], 500, [1, 2], noise=0.01, random_state=0)
+    assert matched_accuracy(parts.target, fitted(parts).labels_) > 0.9
+
+
+def test_zero_and_repeated_rows_and_constant_columns():
+    X = np.vstack([PLANES.data, PLANES.data[:20], np.zeros((3, 3))])
+    X = np.column_stack([X, np.zeros(len(X))])
+    model = fitted(PLANES, X)
+    assert matched_accuracy(PLANES.target, model.labels_[:180]) > 0.85
+
+
+@pytest.mark.parametrize("n_components", [2, 3])
+def test_one_cluster_is_a_pca(n_components):
+    X = generic(30, 3)
+    model = GPCA(1, n_components=n_components).fit(X)
+    assert_array_equal(model.labels_, 0)
+    right = np.linalg.svd(X)[2][:n_components]
+    assert_allclose(model.subspaces_[0].basis @ model.subspaces_[0].basis.T, right.T @ right)
+
+
+@pytest.mark.parametrize(
+    ("dimensions", "p", "n", "projected"),
+    [
+        ([1, 1], 9, 50, 2),  # hyperplanes: one more than the dimension
+        ([5, 4, 1, 1], 20, 400, 7),  # others: two more
+        ([1, 2], 9, 50, 3),  # but not more than they span together
+        ([1, 3], 4, 50, 4),
+        ([1, 2, 3], 9, 34, 4),  # nor more monomials than samples
+    ],
+)
+def test_the_dimension_of_the_projection(dimensions, p, n, projected):
+    parts = make_subspaces(n, p, dimensions, noise=0.01, random_state=0)
+    assert fitted(parts).n_projected_ == projected
+
+
+def test_a_given_projection_is_used_up_to_the_rank():
+    parts = make_subspaces([50, 50], 9, [1, 1], noise=0.01, random_state=0)
+    model = fitted(parts, n_projected=4)
+    assert (model.n_projected_, model.method_) == (4, "voting")
+    clean = make_subspaces([50, 50], 9, [1, 2], random_state=0)
+    assert fitted(clean, n_projected=8).n_projected_ == 3
+
+
+def test_a_cluster_that_fills_the_space_is_announced():
+    parts = make_scenario("d", random_state=0)
+    with pytest.warns(UserWarning, match="n_components=3 equals the rank of X: no polynomial"):
+        model = fitted(parts)
+    assert model.n_iter_ == 1
+
+
+def test_too_few_sweeps_are_announced():
+    parts = make_subspaces([100, 100], 3, [1, 2], noise=0.05, random_state=1)
+    with pytest.warns(ConvergenceWarning, match="labels still moved after max_iter=1 sweeps"):
+        fitted(parts, max_iter=1)
+
+
+def test_clusters_that_are_not_there_are_filled_up():
+    random = np.random.default_rng(0)
+    X = random.normal(size=(40, 1)) * [1.0, 2.0, 2.0]
+    X[0] += [0.5, 0.0, 0.0]
+    with pytest.warns(ConvergenceWarning, match="came out too small for their dimension"):
+        model = GPCA(3, n_components=1, polish=False, random_state=0).fit(X)
+    assert (np.bincount(model.labels_, minlength=3) >= 3).all()
+    with pytest.warns(ConvergenceWarning) as caught:
+        GPCA(3, n_components=1, random_state=0).fit(X)
+    assert any("a cluster kept emptying: the data may" in str(w.message) for w in caught)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"method": "svd"}, "method='svd' is unknown; one of auto, codimension_one, voting"),
+        ({"method": "codimension_one"}, "method='codimension_one' is for flats of equal dimension"),
+        ({"tolerance": 0.0}, r"tolerance=0.0 is out of range; an angle above 0 and up to pi/2"),
+        ({"tolerance": 2.0}, r"tolerance=2.0 is out of range; an angle above 0 and up to pi/2"),
+        ({"n_projected": 2}, "n_projected=2 is out of range for flats of dimension 2; 3 or more"),
+        ({"n_components": 7}, "n_components=7 is out of range for 6 variables; 1 to 6 would do"),
+        ({"n_components": 6}, r"n_components=6 equals the rank of X .* in 2 clusters: no polynom"),
+        ({"max_iter": 0}, "max_iter=0 is out of range; 1 or more would do"),
+    ],
+)
+def test_bad_options(options, message):
+    with pytest.raises(ValueError, match=message):
+        fitted(NOISY, **options)
+
+
+@pytest.mark.parametrize(
+    "options", [{"n_projected": "many"}, {"n_projected": 2.5}, {"polish": 1}, {"affine": "yes"}]
+)
+def test_options_of_the_wrong_type(options):
+    with pytest.raises(TypeError, match=next(iter(options))):
+        fitted(NOISY, **options)
+
+
+def test_more_dimensions_than_the_rank():
+    X = generic(30, 2) @ np.array([[1.0, 0.0, 1.0], [0.0, 1.0, 1.0]])
+    with pytest.raises(ValueError, match="n_components=3 is more than the rank of X, 2; at most 2"):
+        GPCA(2, n_components=3).fit(X)
+
+
+@pytest.mark.parametrize("affine", [False, True])
+def test_nothing_to_cluster(affine):
+    with pytest.raises(ValueError, match="more than the rank of X, 0"):
+        GPCA(2, affine=affine).fit(np.ones((20, 3)) * affine)
+
+
+def test_too_many_monomials():
+    X = generic(600, 12, decay=1.0)
+    with pytest.raises(
+        ValueError, match=r"n_clusters=6 .* 12376 monomials, more than 2000; a smal"
+    ):
+        GPCA(6, n_components=3, n_projected=12).fit(X)
+    with pytest.raises(
+        ValueError, match=r"n_clusters=6 .* 8008 monomials, more than 2000; another"
+    ):
+        GPCA(6, n_components=10).fit(X)
+
+
+def test_too_few_samples():
+    X = generic(60, 12, decay=1.0)
+    with pytest.raises(
+        ValueError, match=r"n_samples=60 is too few .* n_projected=6 .*: 125 determ"
+    ):
+        GPCA(4, n_components=5).fit(X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        GPCA(3, n_components=4).fit(X)
+
+
+def test_the_limit_on_monomials_guards_the_automatic_projection(monkeypatch):
+    parts = make_subspaces([80, 80], 9, [1, 4], noise=0.01, random_state=0)
+    assert fitted(parts).n_projected_ == 5
+    parts = make_subspaces([80, 80, 80], 9, [2, 1, 4], noise=0.01, random_state=0)
+    assert fitted(parts).n_projected_ == 6
+    monkeypatch.setattr(gpca, "MOST_MONOMIALS", 40)
+    assert fitted(parts).n_projected_ == 5
