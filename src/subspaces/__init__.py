@@ -3,8 +3,18 @@
 from importlib.metadata import version
 
 from subspaces import datasets, diagnostics, metrics, plots, selection
-from subspaces.estimators import PSC, KSubspaces
+from subspaces.estimators import PSC, SCC, SLBF, KSubspaces
 
 __version__ = version("subspaces")
 
-__all__ = ["PSC", "KSubspaces", "datasets", "diagnostics", "metrics", "plots", "selection"]
+__all__ = [
+    "PSC",
+    "SCC",
+    "SLBF",
+    "KSubspaces",
+    "datasets",
+    "diagnostics",
+    "metrics",
+    "plots",
+    "selection",
+]

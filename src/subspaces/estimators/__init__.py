@@ -2,5 +2,7 @@
 
 from subspaces.estimators.k_subspaces import KSubspaces
 from subspaces.estimators.psc import PSC
+from subspaces.estimators.scc import SCC
+from subspaces.estimators.slbf import SLBF
 
-__all__ = ["PSC", "KSubspaces"]
+__all__ = ["PSC", "SCC", "SLBF", "KSubspaces"]
