@@ -10,7 +10,15 @@ pytestmark = [
 
 
 @parametrize_with_checks(
-    [PSC(), KSubspaces(), PSC(affine=True), SCC(), SCC(linear=True), SLBF(), SLBF(spectral=False)]
+    [
+        PSC(),
+        KSubspaces(),
+        PSC(affine=True),
+        SCC(),
+        SCC(linear=True),
+        SLBF(),
+        SLBF(spectral=False, affine=False),
+    ]
 )
 def test_scikit_learns_own_checks(estimator, check):
     check(estimator)

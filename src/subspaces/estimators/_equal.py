@@ -48,7 +48,7 @@ class EqualDimensionClusterer(SubspaceClusterer):
         if dimension >= rank:
             warnings.warn(
                 f"n_components={dimension} equals the rank of X, {rank}, or exceeds it: one flat "
-                f"would hold every sample, so {most} is used; {most} or less would do",
+                f"would hold every sample, so {most} is used; less than the rank would do",
                 UserWarning,
                 stacklevel=3,
             )
