@@ -133,7 +133,7 @@ def squared_beta(rows: Array, radius: Array, dimension: int, affine: bool) -> Ar
 
 
 def distances_from(points: Array, flats: LocalFlats) -> Array:
-    """``dist(x_i, L_j)``, (n, m)."""
+    """``dist(x_i, L_j)``, (n, m); 0 within rounding."""
     n, p = points.shape
     lengths = np.einsum("ij,ij->i", points, points)
     result = np.empty((n, len(flats.centres)))
@@ -141,9 +141,11 @@ def distances_from(points: Array, flats: LocalFlats) -> Array:
         centres, bases = flats.centres[part], flats.bases[part]
         inner = np.einsum("mp,mpd->md", centres, bases)
         scores = points @ np.moveaxis(bases, 1, 0).reshape(p, -1) - inner.ravel()
-        squared = lengths[:, None] + np.sum(centres**2, axis=1) - 2.0 * points @ centres.T
-        squared -= np.sum(scores.reshape(n, len(centres), -1) ** 2, axis=2)
-        result[:, part] = np.sqrt(np.maximum(squared, 0.0))
+        scores = scores.reshape(n, len(centres), -1)
+        total = lengths[:, None] + np.einsum("mp,mp->m", centres, centres)
+        squared = total - 2.0 * points @ centres.T
+        squared -= np.einsum("nmd,nmd->nm", scores, scores)
+        result[:, part] = np.sqrt(np.where(squared > ROUNDING * total, squared, 0.0))
     return result
 
 
