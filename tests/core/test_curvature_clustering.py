@@ -50,6 +50,21 @@ def test_columns_are_drawn_within_the_clusters(linear):
         assert_allclose(columns[~drawn[:, j], j], plain[~drawn[:, j]], rtol=1e-8)
 
 
+def test_the_cut_of_least_error_is_kept(monkeypatch):
+    random = np.random.default_rng(0)
+    points = np.repeat([[0.0, 0.0, 5.0], [0.0, 3.0, 0.0]], 20, axis=0)
+    points[:20, 0] = points[20:, 2] = random.uniform(-1, 1, 20)
+    truth = np.repeat([0, 1], 20)
+    cuts = [np.arange(40) % 2, truth, np.arange(40) // 10 % 2]
+    given = iter(cuts)
+    monkeypatch.setattr(module, "rows_to_labels", lambda *_: next(given))
+    monkeypatch.setattr(module, "scales", lambda *_: np.array([0.1, 1.0, 10.0]))
+    start = np.zeros(40, dtype=int)
+    labels, error = module._round(points, start, Flats(2, 1, False), 10, random)
+    assert_array_equal(labels, truth)
+    assert error < 1e-12
+
+
 def scripted(monkeypatch, errors):
     """Rounds that reach the given errors and label everything with their number."""
     rounds = iter(enumerate(errors))

@@ -1,6 +1,7 @@
 import numpy as np
 from numpy.testing import assert_allclose, assert_array_equal
 
+from subspaces.core import local_flat_clustering as module
 from subspaces.core.local_flat_clustering import (
     choose_greedily,
     graph_clustering,
@@ -36,12 +37,33 @@ def test_affinity_is_its_formula():
     assert_allclose(found, found.T)
 
 
-def test_two_lines_apart():
-    random = np.random.default_rng(0)
-    positions = random.uniform(-1, 1, 60)
+def test_no_noise_at_all():
+    points = np.repeat([[1.0, 2.0], [4.0, -2.0]], 20, axis=0)
+    labels = graph_clustering(points, 2, 0, True, np.random.default_rng(0))
+    assert_array_equal(canonical(labels), np.repeat([0, 1], 20))
+
+
+def test_the_cut_of_least_error_is_kept(monkeypatch):
+    points = two_lines()
+    truth = np.repeat([0, 1], 30)
+    cuts = iter(
+        [np.arange(60) % 2, np.arange(60) // 40, truth, np.arange(60) // 20 % 2, np.zeros(60, int)]
+    )
+    monkeypatch.setattr(module, "spectral_labels", lambda *given: next(cuts))
+    labels = graph_clustering(points, 2, 1, True, np.random.default_rng(0))
+    assert_array_equal(labels, truth)
+
+
+def two_lines():
+    positions = np.random.default_rng(0).uniform(-1, 1, 60)
     points = np.outer(positions, [1.0, 2.0, 0.5])
     points[30:] = np.outer(positions[30:], [-1.0, 1.0, 0.5])
     points[:30] += 2.0
+    return points
+
+
+def test_two_lines_apart():
+    points = two_lines()
     truth = np.repeat([0, 1], 30)
     for labels in (
         greedy_clustering(points, 2, 1, True, 20, np.random.default_rng(1)),

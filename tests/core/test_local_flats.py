@@ -125,6 +125,12 @@ def test_distances_are_residuals(affine):
         assert_allclose(found[:, j], np.linalg.norm(residual, axis=1), atol=1e-7)
 
 
+def test_no_distance_from_the_own_flat_without_noise():
+    plane = np.random.default_rng(0).normal(size=(30, 2)) @ generic(2, 5) + generic(1, 5)
+    flats = fit_local_flats(plane, np.array([4, 9]), 2, True)
+    assert np.all(distances_from(plane, flats) == 0.0)
+
+
 def test_neighbours_that_coincide():
     points = np.repeat(generic(5, 3), 8, axis=0)
     flats = fit_local_flats(points, np.arange(40), 1, True)

@@ -50,7 +50,7 @@ def test_triangles_off_the_axes():
 def test_laws():
     points, vertices = generic(20, 6), bases(8, 3, 6)
     expected = squared_polar_curvature(points, vertices)
-    shift, rotation = np.full(6, 1e3), turned(6)
+    shift, rotation = np.full(6, 1e6), turned(6)
     moved = squared_polar_curvature(points @ rotation + shift, vertices @ rotation + shift)
     assert_allclose(moved, expected, rtol=1e-5)
     assert_allclose(squared_polar_curvature(3 * points, 3 * vertices), 9 * expected, rtol=1e-9)

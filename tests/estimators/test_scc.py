@@ -62,8 +62,9 @@ def test_order_of_the_rows_and_more_variables_than_samples():
 
 
 def test_objective_is_the_mean_squared_distance_from_the_own_flat():
-    X = planes(noise=0.05).data
-    model = SCC(2, n_components=2, random_state=0).fit(X)
+    X = make_subspaces(150, 8, [2, 2, 2], noise=0.1, random_state=0).data
+    model = SCC(3, n_components=2, n_columns=30, random_state=0).fit(X)
+    assert np.argmin(model.objective_path_) > 0
     own = model.transform(X)[np.arange(len(X)), model.labels_]
     assert_allclose(model.objective_, own.mean())
     assert model.objective_ == model.objective_path_.min()
