@@ -7,7 +7,7 @@ from tests.plain import generic
 
 
 def by_definition(simplex):
-    """diam^2 sum_i psin_i^2, the polar sines from determinants [Chen & Lerman 2009, section 2]."""
+    """diam^2 sum_i psin_i^2, the polar sines from determinants [Chen & Lerman 2009]."""
     total = 0.0
     for i in range(len(simplex)):
         edges = np.delete(simplex, i, axis=0) - simplex[i]

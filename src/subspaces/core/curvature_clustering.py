@@ -6,7 +6,7 @@ the origin as one more vertex where the flats are linear. Points with like rows 
 the leading left singular vectors of the (N x columns) matrix, rows scaled by the root of their
 degree. sigma is tried at several ranks of the curvatures, and the clusters with the least mean
 squared distance from their flats are kept. Columns are then drawn within the clusters
-[Chen & Lerman 2009, algorithm 2].
+[Chen & Lerman 2009].
 """
 
 from dataclasses import dataclass

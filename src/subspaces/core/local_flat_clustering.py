@@ -5,7 +5,7 @@ distances to the nearest. SLBF fits a flat around every point and cuts the graph
 
     ``exp(-s^2 / 2 sigma_i^2) + exp(-s^2 / 2 sigma_j^2)``, ``s^2 = dist(x_i, L_j) dist(x_j, L_i)``
 
-[Zhang, Szlam, Wang & Lerman 2012, algorithms 2 and 3]. sigma is a multiple of the root mean squared
+[Zhang, Szlam, Wang & Lerman 2012]. sigma is a multiple of the root mean squared
 distance of the own neighbourhood from its flat; several multiples are tried and the clusters with
 the least mean squared distance from their flats are kept.
 """

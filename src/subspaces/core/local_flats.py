@@ -5,7 +5,7 @@ A neighbourhood of a point grows while Jones' number
     ``beta_2^2 = min over d-flats L of mean dist^2(y, L) / radius^2``
 
 falls, and is taken at its first local minimum: smaller, the noise is large against the radius;
-larger, a second flat comes in [Zhang, Szlam, Wang & Lerman 2012, algorithm 1]. The sizes tried grow
+larger, a second flat comes in [Zhang, Szlam, Wang & Lerman 2012]. The sizes tried grow
 by a factor, not by a constant, so that their number is logarithmic in that of the points.
 
 =============  =============  ==========  ========================================================

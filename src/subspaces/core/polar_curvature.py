@@ -1,7 +1,7 @@
 """Squared polar curvature of the simplices of d + 2 points: how far they are from a d-flat.
 
 ``c^2(z_1, ..., z_d+2) = diam^2 sum_i psin_i^2``, where the polar sine at a vertex is
-``psin_i = (d + 1)! volume / prod_j |z_j - z_i|`` [Chen & Lerman 2009, section 2]. It is zero where
+``psin_i = (d + 1)! volume / prod_j |z_j - z_i|`` [Chen & Lerman 2009]. It is zero where
 the points share a d-flat and has the dimension of a squared length.
 
 Here d + 1 vertices, the base, are given and the last is every point in turn. The volume then is
