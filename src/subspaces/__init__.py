@@ -3,8 +3,25 @@
 from importlib.metadata import version
 
 from subspaces import datasets, diagnostics, metrics, plots, selection
-from subspaces.estimators import GPCA, PSC, KSubspaces
+from subspaces.estimators import (
+    GPCA,
+    PSC,
+    SCC,
+    SLBF,
+    KSubspaces,
+)
 
 __version__ = version("subspaces")
 
-__all__ = ["GPCA", "PSC", "KSubspaces", "datasets", "diagnostics", "metrics", "plots", "selection"]
+__all__ = [
+    "GPCA",
+    "PSC",
+    "SCC",
+    "SLBF",
+    "KSubspaces",
+    "datasets",
+    "diagnostics",
+    "metrics",
+    "plots",
+    "selection",
+]

@@ -1,7 +1,7 @@
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from subspaces import GPCA, PSC, KSubspaces
+from subspaces import (GPCA, PSC, SCC, SLBF, KSubspaces)
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:n_components=. equals the rank"),
@@ -9,6 +9,17 @@ pytestmark = [
 ]
 
 
-@parametrize_with_checks([PSC(), KSubspaces(), PSC(affine=True), GPCA()])
+@parametrize_with_checks(
+    [
+        PSC(),
+        PSC(affine=True),
+        KSubspaces(),
+        GPCA(),
+        SCC(),
+        SCC(linear=True),
+        SLBF(),
+        SLBF(spectral=False, affine=False),
+    ]
+)
 def test_scikit_learns_own_checks(estimator, check):
     check(estimator)

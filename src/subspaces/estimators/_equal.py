@@ -1,0 +1,68 @@
+"""What the estimators with one dimension for all clusters share."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+
+from subspaces.core import partition
+from subspaces.core.subspace import centre_of, principal_axes
+from subspaces.estimators._shell import Array, Labels, SubspaceClusterer
+
+
+class EqualDimensionClusterer(SubspaceClusterer):
+    """Base of the estimators whose flats all have the same dimension; not for use on its own."""
+
+    random_state: Any
+
+    def _generator(self) -> np.random.Generator:
+        random = check_random_state(self.random_state)
+        return np.random.default_rng(int(random.randint(0, 2**31 - 1)))
+
+    def _common_dimension(self, X: Array) -> int:
+        dimensions = self._dimensions(X)
+        if len(set(dimensions)) > 1:
+            raise ValueError(
+                f"n_components={list(dimensions)} differ, and {type(self).__name__} has one "
+                f"dimension for all clusters; n_components={max(dimensions)}, the largest, would do"
+            )
+        return dimensions[0]
+
+    def _points(self, X: Array, affine: bool) -> Array:
+        """The samples in their principal axes: the same distances in as few numbers as it takes."""
+        points = principal_axes(X - centre_of(X, affine)).coordinates
+        if points.shape[1] == 0:
+            kind = "all rows are equal" if affine else "all values are zero"
+            raise ValueError(
+                f"X has nothing to cluster: {kind}, its rank is 0; other data would do"
+            )
+        return points
+
+    def _identified(self, dimension: int, rank: int, affine: bool) -> int:
+        """The dimension to cluster with: a flat that holds every sample tells none apart."""
+        if self.n_clusters == 1:
+            return min(dimension, rank)
+        most = max(rank - 1, 0 if affine else 1)
+        if dimension >= rank:
+            warnings.warn(
+                f"n_components={dimension} equals the rank of X, {rank}, or exceeds it: one flat "
+                f"would hold every sample, so {most} is used; less than the rank would do",
+                UserWarning,
+                stacklevel=3,
+            )
+        return min(dimension, most)
+
+    def _store(self, X: Array, labels: Labels, dimension: int, affine: bool) -> None:
+        """Labels and flats; fewer of them than asked for where the data give no more."""
+        self.labels_ = partition.canonical(labels)
+        found = int(self.labels_.max()) + 1
+        if found < self.n_clusters:
+            warnings.warn(
+                f"only {found} of n_clusters={self.n_clusters} clusters have samples; fewer "
+                "clusters or a smaller dimension would do",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        self._store_flats(X, [dimension] * found, affine)

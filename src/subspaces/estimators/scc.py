@@ -1,0 +1,134 @@
+"""Spectral curvature clustering."""
+
+import warnings
+from typing import Any, Self
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from subspaces._validation import as_count, as_flag
+from subspaces.core.curvature_clustering import Flats, curvature_clustering
+from subspaces.estimators._equal import EqualDimensionClusterer
+
+COLUMNS_A_CLUSTER = 100
+
+
+class SCC(EqualDimensionClusterer):
+    """Spectral curvature clustering.
+
+    Draws sets of n_components + 1 samples and measures, by the polar curvature, how far each other
+    sample is from a flat with them. Samples with like curvatures are in a cluster. The sets are
+    then drawn again within the clusters found, while the distances from the flats fall.
+
+    Parameters
+    ----------
+    n_clusters : int, default 2
+        Number of clusters.
+    n_components : int, default 1
+        Dimension of the flats, the same for all. One per cluster is taken if all are equal. Where
+        the clusters differ, the largest of their dimensions would do. A dimension that fills the
+        rank of the data is lowered by one, with a warning.
+    linear : bool, default False
+        Whether the flats pass through the origin (LSCC); otherwise each has a centre of its own.
+    n_columns : int or "auto", default "auto"
+        Number of sets drawn in a round; "auto" is 100 a cluster. Memory is that of a few matrices
+        of shape (n, n_columns); no (n, n) matrix is formed.
+    max_iter : int, default 50
+        Most rounds.
+    random_state : int, RandomState or None
+        Seed.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n,)
+        Cluster of each sample.
+    subspaces_ : list of Subspace
+        Per cluster: ``centre`` (p,), ``basis`` (p, r), ``spectrum`` (r,).
+    n_components_ : ndarray of shape (n_clusters,)
+        Dimensions.
+    objective_ : float
+        Mean squared distance of the samples from the flats of their clusters.
+    objective_path_ : ndarray
+        The same for every round; the least is kept.
+    n_iter_ : int
+        Number of rounds.
+
+    Notes
+    -----
+    `predict` gives each row to the nearest of the flats fitted to the clusters. On the training
+    data it may differ from ``labels_``, which the spectral step decides, for samples about as near
+    to another flat: mostly where flats cross.
+
+    References
+    ----------
+    G. Chen and G. Lerman, "Spectral curvature clustering (SCC)", International Journal of Computer
+    Vision 81 (2009) 317-330.
+
+    Examples
+    --------
+    >>> from subspaces import SCC
+    >>> from subspaces.datasets import make_subspaces
+    >>> from subspaces.metrics import rand_score
+    >>> planes = make_subspaces([80, 120], 5, [2, 2], noise=0.01, offset=1, random_state=0)
+    >>> model = SCC(2, n_components=2, random_state=0).fit(planes.data)
+    >>> rand_score(planes.target, model.labels_) > 0.98
+    True
+    """
+
+    def __init__(
+        self,
+        n_clusters: int = 2,
+        *,
+        n_components: Any = 1,
+        linear: bool = False,
+        n_columns: Any = "auto",
+        max_iter: int = 50,
+        random_state: Any = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.n_components = n_components
+        self.linear = linear
+        self.n_columns = n_columns
+        self.max_iter = max_iter
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Find the clusters.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+            Samples in rows.
+        y : ignored
+            For compatibility.
+
+        Returns
+        -------
+        SCC
+            The fitted estimator.
+        """
+        X = self._validate(X)
+        affine = not as_flag(self.linear, "linear")
+        max_iter = as_count(self.max_iter, "max_iter", low=1)
+        dimension = self._common_dimension(X)
+        n_columns = self._n_columns()
+        points = self._points(X, affine)
+        dimension = self._identified(dimension, points.shape[1], affine)
+        flats = Flats(int(self.n_clusters), dimension, not affine)
+        found = curvature_clustering(points, flats, n_columns, max_iter, self._generator())
+        if not found.settled:
+            warnings.warn(
+                f"the error was still falling after max_iter={max_iter} rounds; more would do",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        self.objective_path_ = found.errors
+        self.objective_ = float(np.min(found.errors))
+        self.n_iter_ = len(found.errors)
+        self._store(X, found.labels, dimension, affine)
+        return self
+
+    def _n_columns(self) -> int:
+        if isinstance(self.n_columns, str) and self.n_columns == "auto":
+            return COLUMNS_A_CLUSTER * int(self.n_clusters)
+        return as_count(self.n_columns, "n_columns", low=int(self.n_clusters))

@@ -1,0 +1,135 @@
+"""Spectral local best-fit flats, and local best-fit flats without the spectral step."""
+
+from typing import Any, Self
+
+from subspaces._validation import as_count, as_flag
+from subspaces.core.local_flat_clustering import graph_clustering, greedy_clustering
+from subspaces.estimators._equal import EqualDimensionClusterer
+from subspaces.estimators._shell import Array, Labels
+
+CANDIDATES_A_CLUSTER = 70
+MOST_SAMPLES = 5000
+
+
+class SLBF(EqualDimensionClusterer):
+    """Spectral local best-fit flats (SLBF), or local best-fit flats (LBF).
+
+    Fits a flat around single samples. The neighbourhood of each grows while the distances from its
+    flat fall against its radius, so that it is as large as stays near one flat. SLBF does so for
+    every sample and cuts a graph whose weights say how near two samples are to each other's flats.
+    LBF does so for some samples and chooses one flat a cluster among these.
+
+    Parameters
+    ----------
+    n_clusters : int, default 2
+        Number of clusters.
+    n_components : int, default 1
+        Dimension of the flats, the same for all. One per cluster is taken if all are equal. Where
+        the clusters differ, the largest of their dimensions would do. A dimension that fills the
+        rank of the data is lowered by one, with a warning.
+    affine : bool, default True
+        Whether a flat has a centre of its own; otherwise all pass through the origin.
+    spectral : bool, default True
+        Whether to cut the graph (SLBF), in memory that grows with the square of the number of
+        samples: at most 5000 are taken. Otherwise flats are chosen greedily (LBF), in time and
+        memory that grow with the number of samples.
+    n_candidates : int or "auto", default "auto"
+        Number of samples around which LBF fits a flat; "auto" is 70 a cluster. SLBF takes all.
+    random_state : int, RandomState or None
+        Seed.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n,)
+        Cluster of each sample.
+    subspaces_ : list of Subspace
+        Per cluster: ``centre`` (p,), ``basis`` (p, r), ``spectrum`` (r,); fitted to its samples.
+    n_components_ : ndarray of shape (n_clusters,)
+        Dimensions.
+
+    Notes
+    -----
+    `predict` gives each row to the nearest of the flats fitted to the clusters. On the training
+    data it may differ from ``labels_``, which come from the graph or from the local flats, for
+    samples about as near to another flat: mostly where flats cross.
+
+    The paper lets a neighbourhood grow by a constant number of samples; here it grows by a tenth,
+    up to 1000. The local scales of the graph are multiples (1/4 to 4) of the root mean squared
+    distance of a neighbourhood from its flat; the multiple whose clusters lie nearest to their
+    flats is kept.
+
+    References
+    ----------
+    T. Zhang, A. Szlam, Y. Wang and G. Lerman, "Hybrid linear modeling via local best-fit flats",
+    International Journal of Computer Vision 100 (2012) 217-240.
+
+    Examples
+    --------
+    >>> from subspaces import SLBF
+    >>> from subspaces.datasets import make_subspaces
+    >>> from subspaces.metrics import rand_score
+    >>> planes = make_subspaces([80, 120], 5, [2, 2], noise=0.01, offset=1, random_state=0)
+    >>> model = SLBF(2, n_components=2, random_state=0).fit(planes.data)
+    >>> rand_score(planes.target, model.labels_) > 0.98
+    True
+    """
+
+    def __init__(
+        self,
+        n_clusters: int = 2,
+        *,
+        n_components: Any = 1,
+        affine: bool = True,
+        spectral: bool = True,
+        n_candidates: Any = "auto",
+        random_state: Any = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.n_components = n_components
+        self.affine = affine
+        self.spectral = spectral
+        self.n_candidates = n_candidates
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Find the clusters.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+            Samples in rows.
+        y : ignored
+            For compatibility.
+
+        Returns
+        -------
+        SLBF
+            The fitted estimator.
+        """
+        X = self._validate(X)
+        affine = as_flag(self.affine, "affine")
+        dimension = self._common_dimension(X)
+        self._check_size(len(X))
+        n_candidates = self._n_candidates()
+        points = self._points(X, affine)
+        dimension = self._identified(dimension, points.shape[1], affine)
+        self._store(X, self._cluster(points, dimension, affine, n_candidates), dimension, affine)
+        return self
+
+    def _cluster(self, points: Array, dimension: int, affine: bool, n_candidates: int) -> Labels:
+        k, random = int(self.n_clusters), self._generator()
+        if self.spectral:
+            return graph_clustering(points, k, dimension, affine, random)
+        return greedy_clustering(points, k, dimension, affine, n_candidates, random)
+
+    def _check_size(self, n: int) -> None:
+        if as_flag(self.spectral, "spectral") and n > MOST_SAMPLES:
+            raise ValueError(
+                f"n_samples={n} is too many for spectral=True, whose memory grows with their "
+                f"square; up to {MOST_SAMPLES}, or spectral=False, would do"
+            )
+
+    def _n_candidates(self) -> int:
+        if isinstance(self.n_candidates, str) and self.n_candidates == "auto":
+            return CANDIDATES_A_CLUSTER * int(self.n_clusters)
+        return as_count(self.n_candidates, "n_candidates", low=int(self.n_clusters))

@@ -1,0 +1,145 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.exceptions import ConvergenceWarning
+
+from subspaces import SCC
+from subspaces.core.subspace import fit_subspace, principal_angles
+from subspaces.datasets import make_scenario, make_subspaces
+from subspaces.metrics import rand_score
+
+
+def planes(seed=0, **options):
+    return make_subspaces([60, 90], 5, [2, 2], offset=1, random_state=seed, **options)
+
+
+@pytest.mark.filterwarnings("ignore:n_components=3 equals the rank")
+@pytest.mark.parametrize("linear", [False, True])
+@pytest.mark.parametrize(
+    ("name", "reached"), [("a", 0.95), ("b", 0.95), ("c", 0.95), ("d", 0.75), ("e", 0.9)]
+)
+def test_the_scenarios_of_the_paper(name, reached, linear):
+    """With the largest dimension for all clusters."""
+    for seed in range(3):
+        scenario = make_scenario(name, random_state=seed)
+        model = SCC(
+            len(scenario.n_components),
+            n_components=int(max(scenario.n_components)),
+            linear=linear,
+            random_state=seed,
+        ).fit(scenario.data)
+        assert rand_score(scenario.target, model.labels_) >= reached
+
+
+@pytest.mark.parametrize("linear", [False, True])
+def test_noise(linear):
+    union = make_subspaces(
+        200, 20, [3, 3], noise=0.03, offset=0.0 if linear else 1.0, random_state=1
+    )
+    model = SCC(2, n_components=3, linear=linear, random_state=0).fit(union.data)
+    assert rand_score(union.target, model.labels_) > 0.97
+    assert np.mean(model.predict(union.data) == model.labels_) > 0.97
+    for flat in model.subspaces_:
+        angles = [principal_angles(flat, truth).max() for truth in union.subspaces]
+        assert min(angles) < 0.1
+        assert flat.centre.any() != linear
+
+
+def test_rotation_translation_and_scale():
+    X = planes(noise=0.05).data
+    rotation = np.linalg.qr(np.random.default_rng(1).normal(size=(5, 5)))[0]
+    model = SCC(2, n_components=2, random_state=0).fit(X)
+    moved = SCC(2, n_components=2, random_state=0).fit(50.0 * X @ rotation + 1e3)
+    assert_array_equal(moved.labels_, model.labels_)
+    assert_allclose(moved.objective_, 2500.0 * model.objective_, rtol=1e-6)
+
+
+def test_order_of_the_rows_and_more_variables_than_samples():
+    union = make_subspaces([40, 40], 300, [2, 2], noise=0.005, offset=0.1, random_state=0)
+    order = np.random.default_rng(0).permutation(80)
+    labels = SCC(2, n_components=2, random_state=0).fit(union.data[order]).labels_
+    assert rand_score(union.target[order], labels) == 1.0
+
+
+def test_objective_is_the_mean_squared_distance_from_the_own_flat():
+    X = make_subspaces(150, 8, [2, 2, 2], noise=0.1, random_state=0).data
+    model = SCC(3, n_components=2, n_columns=30, random_state=0).fit(X)
+    assert np.argmin(model.objective_path_) > 0
+    own = model.transform(X)[np.arange(len(X)), model.labels_]
+    assert_allclose(model.objective_, own.mean())
+    assert model.objective_ == model.objective_path_.min()
+    assert model.n_iter_ == len(model.objective_path_)
+
+
+def test_the_seed_decides_and_the_data_stay():
+    X = planes(noise=0.2).data
+    kept = X.copy()
+    first = SCC(2, n_components=[2, 2], random_state=3).fit(X)
+    again = SCC(2, n_components=2, random_state=3).fit(X)
+    assert_array_equal(first.labels_, again.labels_)
+    assert first.labels_[0] == 0
+    assert_array_equal(X, kept)
+
+
+@pytest.mark.parametrize("linear", [False, True])
+def test_one_cluster_is_pca(linear):
+    X = planes(noise=0.2).data
+    model = SCC(1, n_components=2, linear=linear, random_state=0).fit(X)
+    flat = fit_subspace(X, 2, affine=not linear)
+    assert not model.labels_.any()
+    assert_allclose(model.subspaces_[0].centre, flat.centre)
+    assert principal_angles(model.subspaces_[0], flat).max() < 1e-7
+
+
+def test_a_dimension_that_fills_the_space_is_lowered():
+    X = planes(noise=0.05).data[:, :3]
+    with pytest.warns(UserWarning, match="n_components=3 equals the rank of X, 3"):
+        model = SCC(2, n_components=3, random_state=0).fit(X)
+    assert_array_equal(model.n_components_, [2, 2])
+    assert_array_equal(model.labels_, SCC(2, n_components=2, random_state=0).fit(X).labels_)
+
+
+def test_samples_that_coincide_and_zeros():
+    lines = np.array([[1.0, 2.0, 3.0], [-2.0, 1.0, 0.5]])
+    X = np.vstack([np.outer([-1.0, 0.0, 0.5, 0.5, 1.0, 2.0], line) for line in lines])
+    truth = np.repeat([0, 1], 6)
+    apart = np.linalg.norm(X, axis=1) > 0
+    labels = SCC(2, linear=True, random_state=0).fit(np.repeat(X, 3, axis=0)).labels_[::3]
+    assert rand_score(truth[apart], labels[apart]) == 1.0
+
+
+@pytest.mark.filterwarnings("ignore:n_components=1 equals the rank")
+def test_two_points_many_times():
+    X = np.repeat([[1.0, 2.0, 3.0], [-2.0, 1.0, 0.5]], 20, axis=0)
+    model = SCC(2, random_state=0).fit(X)
+    assert_array_equal(model.labels_, np.repeat([0, 1], 20))
+    assert_array_equal(model.n_components_, [0, 0])
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"n_components": [1, 2]}, ValueError, r"n_components=\[1, 2\] differ.*n_components=2"),
+        ({"n_components": 0}, ValueError, "n_components=0 is out of range"),
+        ({"linear": 1}, TypeError, "linear=1 is not a bool"),
+        ({"n_columns": 1}, ValueError, "n_columns=1 is out of range"),
+        ({"n_columns": "many"}, TypeError, "n_columns='many' is not an integer"),
+        ({"max_iter": 0}, ValueError, "max_iter=0 is out of range"),
+        ({"n_clusters": 80}, ValueError, "n_samples=150 is too few"),
+    ],
+)
+def test_what_is_refused(options, error, message):
+    with pytest.raises(error, match=message):
+        SCC(**options).fit(planes().data)
+
+
+@pytest.mark.parametrize(("linear", "kind"), [(False, "rows are equal"), (True, "values are zero")])
+def test_nothing_to_cluster(linear, kind):
+    with pytest.raises(ValueError, match=kind):
+        SCC(2, linear=linear).fit(np.full((20, 3), 0.0 if linear else 7.0))
+
+
+def test_too_few_rounds():
+    X = make_subspaces(200, 20, [3, 3, 3], noise=0.1, random_state=0).data
+    with pytest.warns(ConvergenceWarning, match="max_iter=1 rounds"):
+        SCC(3, n_components=3, max_iter=1, n_columns=30, random_state=0).fit(X)

@@ -1,0 +1,138 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.exceptions import ConvergenceWarning
+
+from subspaces import SLBF
+from subspaces.core.subspace import fit_subspace, principal_angles
+from subspaces.datasets import make_scenario, make_subspaces
+from subspaces.metrics import rand_score
+
+BOTH = pytest.mark.parametrize("spectral", [True, False])
+
+
+def planes(seed=0, **options):
+    return make_subspaces([60, 90], 5, [2, 2], offset=1, random_state=seed, **options)
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("name", "reached"), [("a", (0.95, 0.95)), ("b", (0.9, 0.9)), ("c", (0.95, 0.95))]
+)
+def test_scenarios(name, reached, spectral):
+    """With the largest dimension for all clusters."""
+    for seed in range(3):
+        scenario = make_scenario(name, random_state=seed)
+        model = SLBF(
+            2, n_components=int(max(scenario.n_components)), spectral=spectral, random_state=seed
+        ).fit(scenario.data)
+        assert rand_score(scenario.target, model.labels_) >= reached[not spectral]
+
+
+@BOTH
+@pytest.mark.parametrize("affine", [True, False])
+def test_noise(affine, spectral):
+    union = make_subspaces(240, 8, [2, 2], noise=0.02, offset=float(affine), random_state=1)
+    model = SLBF(2, n_components=2, affine=affine, spectral=spectral, random_state=0)
+    model.fit(union.data)
+    assert rand_score(union.target, model.labels_) > 0.95
+    assert np.mean(model.predict(union.data) == model.labels_) > 0.95
+    for flat in model.subspaces_:
+        angles = [principal_angles(flat, truth).max() for truth in union.subspaces]
+        assert min(angles) < 0.1
+        assert flat.centre.any() == affine
+
+
+@BOTH
+def test_rotation_translation_and_scale(spectral):
+    X = planes(noise=0.05).data
+    rotation = np.linalg.qr(np.random.default_rng(1).normal(size=(5, 5)))[0]
+    model = SLBF(2, n_components=2, spectral=spectral, random_state=0).fit(X)
+    moved = SLBF(2, n_components=2, spectral=spectral, random_state=0)
+    assert_array_equal(moved.fit(50.0 * X @ rotation + 1e3).labels_, model.labels_)
+
+
+@BOTH
+def test_order_of_the_rows(spectral):
+    union = planes(noise=0.02)
+    order = np.random.default_rng(0).permutation(150)
+    model = SLBF(2, n_components=2, spectral=spectral, n_candidates=150, random_state=0)
+    first = model.fit(union.data).labels_
+    assert rand_score(model.fit(union.data[order]).labels_, first[order]) > 0.99
+
+
+@BOTH
+def test_more_variables_than_samples(spectral):
+    union = make_subspaces([40, 40], 300, [2, 2], noise=0.005, offset=0.1, random_state=0)
+    labels = SLBF(2, n_components=2, spectral=spectral, random_state=0).fit(union.data).labels_
+    assert rand_score(union.target, labels) == 1.0
+
+
+@BOTH
+def test_the_seed_decides_and_the_data_stay(spectral):
+    X = planes(noise=0.2).data
+    kept = X.copy()
+    first = SLBF(2, n_components=[2, 2], spectral=spectral, random_state=3).fit(X)
+    again = SLBF(2, n_components=2, spectral=spectral, random_state=3).fit(X)
+    assert_array_equal(first.labels_, again.labels_)
+    assert first.labels_[0] == 0
+    assert_array_equal(X, kept)
+
+
+@BOTH
+@pytest.mark.parametrize("affine", [True, False])
+def test_one_cluster_is_pca(spectral, affine):
+    X = planes(noise=0.2).data
+    model = SLBF(1, n_components=2, spectral=spectral, affine=affine, random_state=0).fit(X)
+    flat = fit_subspace(X, 2, affine=affine)
+    assert not model.labels_.any()
+    assert_allclose(model.subspaces_[0].centre, flat.centre)
+    assert principal_angles(model.subspaces_[0], flat).max() < 1e-7
+
+
+@BOTH
+def test_a_dimension_that_fills_the_space_is_lowered(spectral):
+    X = planes(noise=0.05).data[:, :3]
+    with pytest.warns(UserWarning, match="n_components=3 equals the rank of X, 3"):
+        model = SLBF(2, n_components=3, spectral=spectral, random_state=0).fit(X)
+    assert_array_equal(model.n_components_, [2, 2])
+
+
+@BOTH
+def test_samples_that_coincide(spectral):
+    lines = np.array([[1.0, 2.0, 3.0], [-2.0, 1.0, 0.5]])
+    X = np.vstack([np.outer(np.linspace(1, 2, 8), line) for line in lines])
+    model = SLBF(2, spectral=spectral, random_state=0).fit(np.repeat(X, 4, axis=0))
+    assert_array_equal(model.labels_, np.repeat([0, 1], 32))
+
+
+@pytest.mark.filterwarnings("ignore:n_components=1 equals the rank")
+def test_fewer_clusters_than_asked_for():
+    X = np.repeat([[1.0, 2.0, 3.0], [-2.0, 1.0, 0.5]], 20, axis=0)
+    with pytest.warns(ConvergenceWarning, match="only 2 of n_clusters=3 clusters have samples"):
+        model = SLBF(3, spectral=False, random_state=0).fit(X)
+    assert len(model.subspaces_) == 2
+    assert_array_equal(model.predict(X), model.labels_)
+
+
+def test_the_number_of_samples_of_the_graph_is_bounded():
+    X = np.random.default_rng(0).normal(size=(5001, 2))
+    with pytest.raises(ValueError, match=r"n_samples=5001 is too many.*spectral=False"):
+        SLBF(2).fit(X)
+    assert len(SLBF(2, spectral=False, n_candidates=2, random_state=0).fit(X).labels_) == 5001
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"n_components": [1, 2]}, ValueError, r"n_components=\[1, 2\] differ.*n_components=2"),
+        ({"n_components": 6}, ValueError, "n_components=6 is out of range"),
+        ({"affine": 1}, TypeError, "affine=1 is not a bool"),
+        ({"spectral": "yes"}, TypeError, "spectral='yes' is not a bool"),
+        ({"n_candidates": 1}, ValueError, "n_candidates=1 is out of range"),
+        ({"n_candidates": "all"}, TypeError, "n_candidates='all' is not an integer"),
+    ],
+)
+def test_what_is_refused(options, error, message):
+    with pytest.raises(error, match=message):
+        SLBF(**options).fit(planes().data)
