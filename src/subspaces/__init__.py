@@ -3,8 +3,17 @@
 from importlib.metadata import version
 
 from subspaces import datasets, diagnostics, metrics, plots, selection
-from subspaces.estimators import PSC, KSubspaces
+from subspaces.estimators import PSC, KSubspaces, SparseKMeans
 
 __version__ = version("subspaces")
 
-__all__ = ["PSC", "KSubspaces", "datasets", "diagnostics", "metrics", "plots", "selection"]
+__all__ = [
+    "PSC",
+    "KSubspaces",
+    "SparseKMeans",
+    "datasets",
+    "diagnostics",
+    "metrics",
+    "plots",
+    "selection",
+]
