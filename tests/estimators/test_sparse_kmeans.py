@@ -39,7 +39,7 @@ def test_the_separating_variables_are_found():
         data, target = three_groups(n=60, shift=2.0, seed=seed)
         model = SparseKMeans(3, n_variables=4, random_state=seed).fit(data)
         assert_array_equal(model.variables_, INFORMATIVE)
-        assert adjusted_rand_score(target, model.labels_) > 0.9
+        assert adjusted_rand_score(target, model.labels_) > 0.8
         assert model.bound_ == pytest.approx(model.weights_.sum())
 
 
