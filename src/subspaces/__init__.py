@@ -3,12 +3,13 @@
 from importlib.metadata import version
 
 from subspaces import datasets, diagnostics, metrics, plots, selection
-from subspaces.estimators import PSC, KSubspaces, SparseKMeans
+from subspaces.estimators import PSC, EnsembleKSubspaces, KSubspaces, SparseKMeans
 
 __version__ = version("subspaces")
 
 __all__ = [
     "PSC",
+    "EnsembleKSubspaces",
     "KSubspaces",
     "SparseKMeans",
     "datasets",

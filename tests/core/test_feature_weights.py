@@ -198,6 +198,8 @@ def test_the_rounds_are_capped():
     end = alternate_weights(X, start, lambda a: bounded_weights(a, 2.0), 1, 0.0)
     assert end.stop_reason == "max_iter"
     assert len(end.path) == 2
+    assert end.path[-1] == pytest.approx(end.weights @ between_squares(X, end.labels))
+    assert end.path[-1] > end.path[0]
 
 
 def test_the_gap_is_that_of_the_plain_loop():

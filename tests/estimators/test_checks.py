@@ -1,7 +1,7 @@
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from subspaces import PSC, KSubspaces, SparseKMeans
+from subspaces import PSC, EnsembleKSubspaces, KSubspaces, SparseKMeans
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:n_components=. equals the rank"),
@@ -9,6 +9,8 @@ pytestmark = [
 ]
 
 
-@parametrize_with_checks([PSC(), KSubspaces(), PSC(affine=True), SparseKMeans(bound=1.0)])
+@parametrize_with_checks(
+    [PSC(), KSubspaces(), PSC(affine=True), EnsembleKSubspaces(n_runs=10), SparseKMeans(bound=1.0)]
+)
 def test_scikit_learns_own_checks(estimator, check):
     check(estimator)
