@@ -58,6 +58,14 @@ def test_attributes():
     assert rand_score(model.labels_, model.predict(X)) > 0.9
 
 
+def test_the_objective_is_that_of_the_own_clusters():
+    noisy = make_subspaces([30, 40], 4, [1, 2], noise=0.3, random_state=0).data
+    model = EnsembleKSubspaces(2, n_components=[1, 2], n_runs=5, random_state=0).fit(noisy)
+    scores = model.transform(noisy)
+    assert model.objective_ == pytest.approx(sum(scores[i, k] for i, k in enumerate(model.labels_)))
+    assert model.objective_ > 1.01 * scores.min(axis=1).sum()
+
+
 @pytest.mark.parametrize("dimensions", [[1, 2], [2, 1]])
 def test_the_clusters_get_the_dimensions_that_fit(dimensions):
     model = EnsembleKSubspaces(2, n_components=dimensions, n_runs=30, random_state=0).fit(X)
