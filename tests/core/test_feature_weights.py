@@ -203,7 +203,7 @@ def test_the_rounds_are_capped():
 
 
 def test_the_gap_is_that_of_the_plain_loop():
-    """Gap(s) = log O(s) - mean_b log O_b(s), every column permuted on its own."""
+    """Gap(s) = log O(s) - mean_b log O_b(s), columns permuted; O(s) the best up to s."""
     X, _ = three_groups(n=24, p=6, informative=2)
     table = gap_table(X, 3, max_iter=50, tol=1e-4, random=np.random.default_rng(5))
     random = np.random.default_rng(5)
@@ -222,18 +222,20 @@ def test_the_gap_is_that_of_the_plain_loop():
                 for start in starts
             ]
             logs[-1].append(np.log(max(end.path[-1] for end in ends)))
+        logs[-1] = [max(logs[-1][: place + 1]) for place in range(len(logs[-1]))]
     observed, *permuted = logs
     assert_allclose(table.gaps, np.array(observed) - np.mean(permuted, axis=0), atol=1e-7)
-    assert_allclose(table.deviations, np.std(permuted, axis=0, ddof=1), atol=1e-7)
+    errors = np.std(permuted, axis=0, ddof=1) / np.sqrt(PERMUTATIONS)
+    assert_allclose(table.standard_errors, errors, atol=1e-7)
     assert_allclose(np.log(table.objectives), observed, atol=1e-7)
     assert table.counts[0] <= table.counts[-1] == 6
 
 
 def test_the_smallest_bound_near_the_largest_gap():
     bounds, gaps = np.array([1.0, 2.0, 3.0, 4.0]), np.array([0.1, 0.82, 0.9, 0.5])
-    for deviation, chosen in [(0.1, 2.0), (0.05, 3.0), (2.0, 1.0)]:
-        deviations = np.array([9.0, 9.0, deviation, 9.0])
-        assert GapTable(bounds, gaps, gaps, deviations, bounds).chosen == chosen
+    for error, chosen in [(0.1, 2.0), (0.05, 3.0), (2.0, 1.0)]:
+        errors = np.array([9.0, 9.0, error, 9.0])
+        assert GapTable(bounds, gaps, gaps, errors, bounds).chosen == chosen
 
 
 @pytest.mark.parametrize("p", [1, 2, 50])

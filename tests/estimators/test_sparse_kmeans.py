@@ -93,7 +93,7 @@ def test_the_gap_chooses_where_nothing_is_given():
     model = SparseKMeans(3, random_state=0).fit(X)
     table = model.selection_
     best = int(np.argmax(table["gaps"]))
-    limit = table["gaps"][best] - table["deviations"][best]
+    limit = table["gaps"][best] - table["standard_errors"][best]
     assert model.bound_ == table["bounds"][table["gaps"] >= limit].min()
     assert set(INFORMATIVE) <= set(model.variables_)
     assert adjusted_rand_score(TARGET, model.labels_) > 0.9

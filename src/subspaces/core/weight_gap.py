@@ -2,10 +2,13 @@
 
 ``Gap(s) = log O(s) - mean_b log O_b(s)``, with O(s) the objective reached under ``||w||_1 <= s``
 and O_b(s) the same on data whose columns were permuted, each on its own [Witten & Tibshirani 2010,
-section 3.2]. Taken is the smallest s whose gap is within one standard deviation of log O_b of the
-largest: the curve is flat at its top, and the place of the maximum a matter of chance.
+section 3.2]. Taken is the smallest s whose gap is within one standard error of the largest: the
+curve is flat at its top, and the place of the maximum a matter of chance.
 
-All bounds share the first partitions of a data set, since these do not depend on s.
+What is reached under a small bound is feasible under a larger one, so O(s) is the best of all
+bounds up to s; otherwise poor local optima of the permuted copies, which large bounds have most of,
+would pass for a gap. All bounds share the first partitions of a data set, since these do not depend
+on s.
 """
 
 from collections.abc import Sequence
@@ -31,19 +34,19 @@ BOUNDS, SMALLEST_BOUND = 10, 1.2
 
 @dataclass(frozen=True)
 class GapTable:
-    """Per bound: the objective, the gap, the standard deviation, the weights above zero."""
+    """Per bound: the objective, the gap, its standard error, the weights above zero."""
 
     bounds: Array
     objectives: Array
     gaps: Array
-    deviations: Array
+    standard_errors: Array
     counts: NDArray[np.intp]
 
     @property
     def chosen(self) -> float:
-        """The smallest bound whose gap is within one standard deviation of the largest."""
+        """The smallest bound whose gap is within one standard error of the largest."""
         best = int(np.argmax(self.gaps))
-        enough = self.gaps >= self.gaps[best] - self.deviations[best]
+        enough = self.gaps >= self.gaps[best] - self.standard_errors[best]
         return float(self.bounds[np.argmax(enough)])
 
 
@@ -68,12 +71,16 @@ def gap_table(
 
     observed = ends(X)
     copies = [ends(random.permuted(X, axis=0)) for _ in range(PERMUTATIONS)]
-    objectives = np.array([end.path[-1] for end in observed])
-    permuted = np.log([[end.path[-1] for end in copy] for copy in copies])
+    objectives = _reached(observed)
+    permuted = np.log([_reached(copy) for copy in copies])
     return GapTable(
         bounds,
         objectives,
         np.log(objectives) - permuted.mean(axis=0),
-        permuted.std(axis=0, ddof=1),
+        permuted.std(axis=0, ddof=1) / np.sqrt(PERMUTATIONS),
         np.array([np.count_nonzero(end.weights) for end in observed]),
     )
+
+
+def _reached(ends: Sequence[WeightedClustering]) -> Array:
+    return np.maximum.accumulate([end.path[-1] for end in ends])

@@ -77,15 +77,14 @@ class SparseKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         Why it stopped: "converged" or "max_iter".
     selection_ : dict of ndarrays
         Where the gap statistic chose the bound: the ``bounds`` tried, their ``objectives``,
-        ``gaps``, ``deviations`` (standard deviations over the permuted copies) and ``counts`` (of
-        weights above zero).
+        ``gaps``, their ``standard_errors`` and ``counts`` (of weights above zero).
 
     Notes
     -----
     The gap of a bound is the logarithm of its objective, less the mean of the same over five copies
     of the data with each column permuted, two starts each. The smallest bound whose gap is within
-    one standard deviation of the largest is taken. It tends to keep more variables than are needed,
-    since many small weights cost little.
+    one standard error of the largest is taken. It tends to keep more variables than are needed,
+    since many small weights cost little: where their number matters, give it.
 
     Each start begins with plain K-means. ``bound=sqrt(p)`` does not end there: the weights are then
     ``a / ||a||_2``, equal only if all variables separate the clusters alike. Only in that case are
