@@ -3,7 +3,7 @@
 ``A_ij`` is the share of B partitions in which rows i and j are together: ``A = (1/B) Z Z^T`` with Z
 the indicators of all clusters of all partitions side by side, (n, clusters), sparse. Of each row
 and of each column the q largest entries are kept, and the two averaged [Lipor, Hong, Tan & Balzano
-2021, algorithm 1]. A being symmetric, that is ``(R + R^T) / 2`` with R the rows so cut.
+2021]. A being symmetric, that is ``(R + R^T) / 2`` with R the rows so cut.
 
 A is formed some rows at a time, so that beside R no more than `BLOCK` entries exist at once: above
 2048 rows never the whole of it. Ties go to the rows of lowest number. So the rows of a cluster that

@@ -1,7 +1,7 @@
 """Sparse K-means: a weight for each variable, found along with the clusters.
 
 Maximises ``sum_j w_j a_j`` over partitions and weights with ``||w||_2 <= 1``, ``||w||_1 <= s`` and
-``w >= 0`` [Witten & Tibshirani 2010, eq. 10]. ``a_j = sum_k n_k (m_kj - m_j)^2`` is the between-
+``w >= 0`` [Witten & Tibshirani 2010]. ``a_j = sum_k n_k (m_kj - m_j)^2`` is the between-
 cluster sum of squares of variable j (half of theirs, which counts each pair twice; the weights are
 the same). For given weights this is K-means on columns scaled by ``sqrt(w_j)``; for given clusters
 ``w = (a - D)_+ / ||(a - D)_+||_2``, with the threshold D = 0 if that keeps ``||w||_1 <= s`` and

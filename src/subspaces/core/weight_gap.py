@@ -1,8 +1,8 @@
 """How sparse should the weights of sparse K-means be? The permutation gap decides.
 
 ``Gap(s) = log O(s) - mean_b log O_b(s)``, with O(s) the objective reached under ``||w||_1 <= s``
-and O_b(s) the same on data whose columns were permuted, each on its own [Witten & Tibshirani 2010,
-section 3.2]. Taken is the smallest s whose gap is within one standard error of the largest: the
+and O_b(s) the same on data whose columns were permuted, each on its own [Witten & Tibshirani 2010].
+Taken is the smallest s whose gap is within one standard error of the largest: the
 curve is flat at its top, and the place of the maximum a matter of chance.
 
 What is reached under a small bound is feasible under a larger one, so O(s) is the best of all
