@@ -8,7 +8,9 @@ from subspaces.estimators import (
     PSC,
     SCC,
     SLBF,
+    EnsembleKSubspaces,
     KSubspaces,
+    SparseKMeans,
 )
 
 __version__ = version("subspaces")
@@ -18,7 +20,9 @@ __all__ = [
     "PSC",
     "SCC",
     "SLBF",
+    "EnsembleKSubspaces",
     "KSubspaces",
+    "SparseKMeans",
     "datasets",
     "diagnostics",
     "metrics",

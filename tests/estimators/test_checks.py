@@ -1,7 +1,7 @@
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from subspaces import (GPCA, PSC, SCC, SLBF, KSubspaces)
+from subspaces import GPCA, PSC, SCC, SLBF, EnsembleKSubspaces, KSubspaces, SparseKMeans
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:n_components=. equals the rank"),
@@ -19,6 +19,8 @@ pytestmark = [
         SCC(linear=True),
         SLBF(),
         SLBF(spectral=False, affine=False),
+        EnsembleKSubspaces(),
+        SparseKMeans(),
     ]
 )
 def test_scikit_learns_own_checks(estimator, check):

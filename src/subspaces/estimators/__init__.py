@@ -1,15 +1,19 @@
 """The scikit-learn shell around the core."""
 
+from subspaces.estimators.ensemble import EnsembleKSubspaces
 from subspaces.estimators.gpca import GPCA
 from subspaces.estimators.k_subspaces import KSubspaces
 from subspaces.estimators.psc import PSC
 from subspaces.estimators.scc import SCC
 from subspaces.estimators.slbf import SLBF
+from subspaces.estimators.sparse_kmeans import SparseKMeans
 
 __all__ = [
     "GPCA",
     "PSC",
     "SCC",
     "SLBF",
+    "EnsembleKSubspaces",
     "KSubspaces",
+    "SparseKMeans",
 ]

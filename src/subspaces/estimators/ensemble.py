@@ -1,0 +1,221 @@
+"""Ensembles of K-subspaces."""
+
+import warnings
+from typing import Any, Self
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+
+from subspaces._validation import as_count, as_flag
+from subspaces.core import co_association, partition
+from subspaces.core.criteria import own_costs
+from subspaces.core.problem import Problem
+from subspaces.core.rows import choose_rows
+from subspaces.core.search import search
+from subspaces.estimators._shell import Array, Labels, SubspaceClusterer
+
+
+class EnsembleKSubspaces(SubspaceClusterer):
+    """Ensemble K-subspaces (EKSS).
+
+    Many short runs of K-subspaces from random flats vote on which samples belong together: the
+    share of runs in which two samples are in one cluster is their affinity. Spectral clustering of
+    the strongest affinities gives the clusters, and a PCA of each its flat.
+
+    Parameters
+    ----------
+    n_clusters : int, default 2
+        Number of clusters.
+    n_components : int or one int per cluster, default 1
+        Dimension of the flats. The clusters found are given to the dimensions so that they fit
+        best.
+    affine : bool, default False
+        Whether a flat has a centre of its own; otherwise all pass through the origin.
+    n_runs : int, default 100
+        Number of runs.
+    max_iter : int, default 3
+        Most sweeps of one run. Runs that are not taken to their end differ more.
+    n_candidates : int, optional
+        Number of clusters in each run; by default ``n_clusters``.
+    n_base_components : int or one int per candidate, optional
+        Dimension of the flats in the runs; by default ``n_components``, over and over if there are
+        more candidates than clusters. A dimension that fills the space of the data, in which every
+        sample would fit, is lowered by one.
+    q : int or "auto", default "auto"
+        Affinities kept per sample, the largest. "auto": half the mean size of a cluster, 3 to 200.
+    random_state : int, RandomState or None
+        Seed.
+    n_jobs : int, optional
+        Processes over which the runs are spread; the result does not depend on it.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n,)
+        Cluster of each sample, from the graph.
+    subspaces_ : list of Subspace
+        Per cluster: ``centre`` (p,), ``basis`` (p, r), ``spectrum`` (r,).
+    n_components_ : ndarray of shape (n_clusters,)
+        Dimensions.
+    affinity_ : sparse array of shape (n, n)
+        The graph, symmetric: the affinities kept.
+    q_ : int
+        Affinities kept per sample.
+    objective_ : float
+        Sum of the squared distances of the samples from the flats of their clusters.
+    n_iter_ : int
+        Sweeps of the longest run.
+
+    Notes
+    -----
+    ``labels_`` come from the votes, `predict` from the nearest flat. They may differ where flats
+    meet, and do where a dimension equals the rank of the data, since such a flat is nearest to all.
+
+    Of each sample ``q`` affinities are stored. They are computed for some rows at a time; the whole
+    n x n matrix is never held above 2048 samples. The time of this step grows with ``n_runs n^2``.
+
+    References
+    ----------
+    J. Lipor, D. Hong, Y. S. Tan and L. Balzano, "Subspace clustering using ensembles of
+    K-subspaces", Information and Inference 10 (2021) 73-107.
+
+    Examples
+    --------
+    >>> from subspaces import EnsembleKSubspaces
+    >>> from subspaces.datasets import make_scenario
+    >>> from subspaces.metrics import rand_score
+    >>> planes = make_scenario("c", random_state=0)
+    >>> model = EnsembleKSubspaces(2, n_components=2, random_state=0).fit(planes.data)
+    >>> rand_score(planes.target, model.labels_)
+    1.0
+    """
+
+    def __init__(
+        self,
+        n_clusters: int = 2,
+        *,
+        n_components: Any = 1,
+        affine: bool = False,
+        n_runs: int = 100,
+        max_iter: int = 3,
+        n_candidates: int | None = None,
+        n_base_components: Any = None,
+        q: Any = "auto",
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.n_components = n_components
+        self.affine = affine
+        self.n_runs = n_runs
+        self.max_iter = max_iter
+        self.n_candidates = n_candidates
+        self.n_base_components = n_base_components
+        self.q = q
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Find the clusters.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+            Samples in rows.
+        y : ignored
+            For compatibility.
+
+        Returns
+        -------
+        EnsembleKSubspaces
+            The fitted estimator.
+        """
+        X = self._validate(X)
+        problem = self._pose(X)
+        base = self._base(problem)
+        self.q_ = self._kept(len(X))
+        random = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
+        partitions = self._runs(base, random)
+        self.affinity_ = co_association.co_association(partitions, self.q_)
+        labels, missing = co_association.graph_labels(problem, self.affinity_, random)
+        self._warn_of_missing_clusters(missing)
+        equal = len(set(problem.dimensions)) == 1
+        self.labels_ = partition.canonical(labels) if equal else labels
+        self._store_flats(X, problem.dimensions, problem.affine)
+        self.objective_ = float(own_costs(self._scores(X), self.labels_).sum())
+        return self
+
+    def _runs(self, base: Problem, random: np.random.Generator) -> list[Labels]:
+        n_runs = as_count(self.n_runs, "n_runs", low=1)
+        max_iter = as_count(self.max_iter, "max_iter", low=1)
+        starts = [("random flats", co_association.random_flats)] * n_runs
+        seeds = random.integers(2**31, size=n_runs).tolist()
+        runs = search(
+            base, starts, seeds, choice="objective", max_iter=max_iter, n_jobs=self.n_jobs
+        )
+        self.n_iter_ = max(run.clustering.n_iter for run in runs)
+        return [run.clustering.labels for run in runs]
+
+    def _pose(self, X: Array) -> Problem:
+        affine = as_flag(self.affine, "affine")
+        dimensions = self._dimensions(X, low=0 if affine else 1)
+        rows = choose_rows(X - X.mean(axis=0) if affine else X, self.n_clusters)
+        rank, largest = len(rows.spectrum), max(dimensions)
+        if rank == 0:
+            kind = "all rows are equal" if affine else "all values are zero"
+            raise ValueError(
+                f"X has nothing to cluster: {kind}, its rank is 0; other data would do"
+            )
+        if largest > rank:
+            raise ValueError(
+                f"n_components={largest} is more than the rank of X, {rank}"
+                f"{' after centring' if affine else ''}; at most {rank} would do"
+            )
+        if largest == rank and self.n_clusters > 1:
+            warnings.warn(
+                f"n_components={largest} equals the rank of X: such a flat is nearest to every "
+                "sample, so predict is of no use; labels_ and a smaller dimension are",
+                UserWarning,
+                stacklevel=3,
+            )
+        return Problem(rows, dimensions, "residual", affine)
+
+    def _base(self, problem: Problem) -> Problem:
+        """What the runs solve: perhaps other clusters and dimensions, none that fills the space."""
+        n, rank = len(problem.rows.squared_norms), len(problem.rows.spectrum)
+        low = 0 if problem.affine else 1
+        given = problem.n_clusters if self.n_candidates is None else self.n_candidates
+        count = as_count(given, "n_candidates", low=1, high=n, why=f" for {n} samples")
+        wanted = problem.dimensions if self.n_base_components is None else self.n_base_components
+        wanted = np.atleast_1d(wanted).tolist()
+        if self.n_base_components is not None and len(wanted) not in (1, count):
+            raise ValueError(
+                f"n_base_components has {len(wanted)} entries for {count} clusters in each run; "
+                "an int, or one per cluster of a run, would do"
+            )
+        dimensions = tuple(
+            min(as_count(r, "n_base_components", low=low), max(rank - 1, low))
+            for r in np.resize(wanted, count).tolist()
+        )
+        needed = sum(partition.smallest_size(r) for r in dimensions)
+        if n < needed:
+            raise ValueError(
+                f"n_candidates={count} is too many for {n} samples: flats of these dimensions need "
+                f"{needed}; fewer would do"
+            )
+        return Problem(problem.rows, dimensions, "residual", problem.affine)
+
+    def _kept(self, n_samples: int) -> int:
+        if isinstance(self.q, str) and self.q == "auto":
+            return co_association.entries_to_keep(n_samples, self.n_clusters)
+        return as_count(self.q, "q", low=1, high=n_samples, why=f" for {n_samples} samples")
+
+    def _warn_of_missing_clusters(self, missing: int) -> None:
+        if missing:
+            warnings.warn(
+                f"the graph yields {missing} clusters less than n_clusters={self.n_clusters}; they "
+                "were filled with neighbours of random samples; fewer clusters or a larger n_runs "
+                "would do",
+                ConvergenceWarning,
+                stacklevel=3,
+            )

@@ -1,0 +1,313 @@
+"""Sparse K-means."""
+
+import warnings
+from dataclasses import asdict
+from functools import partial
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    ClusterMixin,
+    TransformerMixin,
+)
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from subspaces._validation import as_count, as_matrix, as_real, check_squares
+from subspaces.core import feature_weights, partition
+from subspaces.core.feature_weights import Rule, WeightedClustering
+from subspaces.core.weight_gap import gap_table
+
+Array = NDArray[np.floating]
+Labels = NDArray[np.intp]
+
+
+class SparseKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
+    """Sparse K-means: clusters that differ in few variables, and a weight for each variable.
+
+    Maximises the weighted between-cluster sum of squares, ``sum_j w_j a_j``, with ``||w||_2 <= 1``,
+    ``||w||_1 <= bound`` and ``w >= 0``. Variables should have like scales: a column of large
+    variance attracts weight whether it separates clusters or not.
+
+    Parameters
+    ----------
+    n_clusters : int, default 2
+        Number of clusters. With one nothing separates the variables, and all weights are equal.
+    bound : None, float or "gap", default None
+        Largest sum of the weights, from 1 (one variable) to ``sqrt(p)`` (no constraint). "gap", or
+        None where ``n_variables`` is None too: the best of ten by the permutation gap statistic.
+    n_variables : int, optional
+        Number of variables with a weight above zero, instead of ``bound``. A variable that does
+        not differ between the clusters at all gets none, even if fewer are left then.
+    n_init : int, default 10
+        Number of starts. Each is taken to its end, and the largest objective wins; the paper takes
+        only the best K-means start further.
+    max_iter : int, default 50
+        Most rounds of one start.
+    tol : float, default 1e-4
+        A start ends when the weights of a round differ from the last by less than this, in the sum
+        of the absolute differences over the sum of the weights.
+    random_state : int, RandomState or None
+        Seed.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n,)
+        Cluster of each sample, equal to ``predict(X)``.
+    weights_ : ndarray of shape (p,)
+        Weight of each variable.
+    variables_ : ndarray
+        The variables with a weight above zero; `get_variables` gives their names.
+    cluster_centers_ : ndarray of shape (n_clusters, p)
+        Means of the clusters, on all variables.
+    bound_ : float
+        The bound in use; with ``n_variables``, the sum of the weights found.
+    objective_ : float
+        Weighted between-cluster sum of squares.
+    objective_path_ : ndarray of shape (n_iter_ + 1,)
+        The objective after every round of the best start, and at its end. For a given bound it
+        never falls; with ``n_variables`` the bound moves from round to round, and it may.
+    n_iter_ : int
+        Number of rounds of the best start.
+    stop_reason_ : str
+        Why it stopped: "converged" or "max_iter".
+    selection_ : dict of ndarrays
+        Where the gap statistic chose the bound: the ``bounds`` tried, their ``objectives``,
+        ``gaps``, their ``standard_errors`` and ``counts`` (of weights above zero).
+
+    Notes
+    -----
+    The gap of a bound is the logarithm of its objective, less the mean of the same over five copies
+    of the data with each column permuted, two starts each. The smallest bound whose gap is within
+    one standard error of the largest is taken. It tends to keep more variables than are needed,
+    since many small weights cost little: where their number matters, give it.
+
+    Each start begins with plain K-means. ``bound=sqrt(p)`` does not end there: the weights are then
+    ``a / ||a||_2``, equal only if all variables separate the clusters alike. Only in that case are
+    labels a solution of K-means on X; in general it is K-means on columns scaled by ``sqrt(w)``.
+
+    References
+    ----------
+    D. M. Witten and R. Tibshirani, "A framework for feature selection in clustering", J. Amer.
+    Statist. Assoc. 105 (2010) 713-726.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from subspaces import SparseKMeans
+    >>> random = np.random.default_rng(0)
+    >>> X = random.normal(size=(60, 40))
+    >>> X[30:, [3, 17, 25]] += 4
+    >>> model = SparseKMeans(2, n_variables=3, random_state=0).fit(X)
+    >>> model.variables_
+    array([ 3, 17, 25])
+    >>> int(model.labels_[:30].max()), int(model.labels_[30:].min())
+    (0, 1)
+    """
+
+    def __init__(
+        self,
+        n_clusters: int = 2,
+        *,
+        bound: Any = None,
+        n_variables: int | None = None,
+        n_init: int = 10,
+        max_iter: int = 50,
+        tol: float = 1e-4,
+        random_state: Any = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.bound = bound
+        self.n_variables = n_variables
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Find the clusters and the weights.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+            Samples in rows.
+        y : ignored
+            For compatibility.
+
+        Returns
+        -------
+        SparseKMeans
+            The fitted estimator.
+        """
+        matrix = as_matrix(X)
+        validate_data(self, X, skip_check_array=True)
+        check_squares(matrix)
+        self._check_parameters(matrix)
+        centred = _centred(matrix)
+        random = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
+        rule = self._rule(centred, random)
+        starts = feature_weights.first_partitions(centred, self.n_clusters, self.n_init, random)
+        best = feature_weights.best_of_starts(centred, starts, rule, self.max_iter, self.tol)
+        self._store(matrix, best)
+        self._warn_of_a_poor_end()
+        return self
+
+    def fit_predict(self, X: Any, y: Any = None) -> Labels:
+        """Fit and return ``labels_``.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+            Samples in rows.
+        y : ignored
+            For compatibility.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            ``labels_``.
+        """
+        return self.fit(X, y).labels_
+
+    def predict(self, X: Any) -> Labels:
+        """Give each row to the cluster with the nearest centre, by the weighted distance.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+            New samples.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Cluster of each sample.
+        """
+        return partition.assign(self.transform(X))
+
+    def transform(self, X: Any) -> Array:
+        """Weighted squared distance of each sample from each centre, ``sum_j w_j (x_j - c_kj)^2``.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+            New samples.
+
+        Returns
+        -------
+        ndarray of shape (n, n_clusters)
+        """
+        check_is_fitted(self)
+        matrix = as_matrix(X, min_samples=1)
+        validate_data(self, X, reset=False, skip_check_array=True)
+        check_squares(matrix)
+        return self._distances(matrix)
+
+    def get_variables(self) -> NDArray[Any]:
+        """Variables with a weight above zero, the largest first.
+
+        Returns
+        -------
+        ndarray
+            Names where X had names, column numbers otherwise.
+        """
+        check_is_fitted(self)
+        ordered = self.variables_[np.argsort(-self.weights_[self.variables_], kind="stable")]
+        names = getattr(self, "feature_names_in_", None)
+        return ordered if names is None else names[ordered]
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.cluster_centers_)
+
+    def _check_parameters(self, X: Array) -> None:
+        n, p = X.shape
+        as_count(self.n_clusters, "n_clusters", low=1, high=n, why=f" for {n} samples")
+        as_count(self.n_init, "n_init", low=1)
+        as_count(self.max_iter, "max_iter", low=1)
+        as_real(self.tol, "tol")
+        if self.bound is not None and self.n_variables is not None:
+            raise ValueError(
+                f"bound={self.bound!r} and n_variables={self.n_variables!r} are two ways to say "
+                "the same; one of them would do"
+            )
+        if self.n_variables is not None:
+            why = f" for {p} variables"
+            as_count(self.n_variables, "n_variables", low=1, high=p, why=why)
+            if self.n_clusters == 1:
+                raise ValueError(
+                    f"n_variables={self.n_variables} cannot be chosen for n_clusters=1: one "
+                    "cluster separates no variables; 2 or more clusters would do"
+                )
+        if not np.ptp(X, axis=0).any():
+            raise ValueError("X has nothing to cluster: all rows are equal; other data would do")
+
+    def _rule(self, X: Array, random: np.random.Generator) -> Rule:
+        """How the weights follow from the between-cluster sums of squares."""
+        self.__dict__.pop("selection_", None)
+        if self.n_variables is not None:
+            return partial(feature_weights.counted_weights, n_variables=self.n_variables)
+        bound = self._gap_bound(X, random) if self._asks_for_the_gap() else self._given_bound(X)
+        self.bound_ = bound
+        return partial(feature_weights.bounded_weights, bound=bound)
+
+    def _asks_for_the_gap(self) -> bool:
+        return self.bound is None or (isinstance(self.bound, str) and self.bound == "gap")
+
+    def _gap_bound(self, X: Array, random: np.random.Generator) -> float:
+        if self.n_clusters == 1:
+            return float(np.sqrt(X.shape[1]))
+        table = gap_table(X, self.n_clusters, max_iter=self.max_iter, tol=self.tol, random=random)
+        self.selection_ = asdict(table)
+        return table.chosen
+
+    def _given_bound(self, X: Array) -> float:
+        bound, largest = as_real(self.bound, "bound", low=1.0), float(np.sqrt(X.shape[1]))
+        if bound > largest * (1.0 + 1e-12):
+            raise ValueError(
+                f"bound={self.bound!r} is out of range for {X.shape[1]} variables; 1 to "
+                f"sqrt(p) = {largest:.6g} would do"
+            )
+        return bound
+
+    def _store(self, X: Array, best: WeightedClustering) -> None:
+        labels = partition.canonical(best.labels)
+        self.weights_ = best.weights
+        self.variables_ = np.flatnonzero(best.weights)
+        if self.n_variables is not None:
+            self.bound_ = float(best.weights.sum())
+        self.cluster_centers_ = feature_weights.cluster_means(X, labels)[1]
+        self.labels_ = partition.assign(self._distances(X))
+        self.objective_ = best.path[-1]
+        self.objective_path_ = np.array(best.path)
+        self.n_iter_ = len(best.path) - 1
+        self.stop_reason_ = best.stop_reason
+
+    def _distances(self, X: Array) -> Array:
+        used, weights = self.variables_, self.weights_[self.variables_]
+        centres = self.cluster_centers_[:, used]
+        return np.column_stack([(X[:, used] - centre) ** 2 @ weights for centre in centres])
+
+    def _warn_of_a_poor_end(self) -> None:
+        if self.stop_reason_ == "max_iter":
+            warnings.warn(
+                f"weights still moved after max_iter={self.max_iter} rounds; a larger max_iter or "
+                "tol would do",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        if len(self.cluster_centers_) < self.n_clusters:
+            warnings.warn(
+                f"only {len(self.cluster_centers_)} clusters were found for n_clusters="
+                f"{self.n_clusters}: rows coincide; fewer clusters would do",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+
+def _centred(X: Array) -> Array:
+    """Less the mean of each column; a constant column is zero, and not a rounding error."""
+    return np.where(np.ptp(X, axis=0) > 0, X - X.mean(axis=0), 0.0)
