@@ -203,6 +203,35 @@ def selection(result: Any, *, ax: Any = None) -> Any:
     return ax
 
 
+def comparison(result: Any, *, ax: Any = None) -> Any:
+    """Adjusted Rand index between the partitions of several methods, as a heat map.
+
+    Parameters
+    ----------
+    result : Comparison
+        From `subspaces.compare`.
+    ax : matplotlib Axes, optional
+        Where to draw; by default a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+    """
+    names, values = list(result.labels), result.agreement
+    if not names:
+        raise ValueError("no method came to an end; there is nothing to draw")
+    ax = new_axes(figsize=(1.5 + 0.55 * len(names), 1.2 + 0.5 * len(names))) if ax is None else ax
+    ax.imshow(values, cmap="Blues", vmin=0, vmax=1)
+    for i, j in np.ndindex(values.shape):
+        colour = "white" if values[i, j] > 0.6 else "black"
+        ax.text(j, i, f"{values[i, j]:.2f}", ha="center", va="center", color=colour, fontsize=8)
+    places = np.arange(len(names))
+    ax.set_xticks(places, names, rotation=45, ha="right", rotation_mode="anchor")
+    ax.set_yticks(places, names)
+    ax.set_title("adjusted Rand index between methods")
+    return ax
+
+
 def _one_line_per_cluster(columns: dict[str, Any], value: str, ax: Any) -> Any:
     if value == "n_variables":
         ax.bar(columns["cluster"], columns[value], color=COLOURS[0])

@@ -6,6 +6,7 @@ from subspaces import GPCA, PSC, SCC, SLBF, EnsembleKSubspaces, KSubspaces, Spar
 pytestmark = [
     pytest.mark.filterwarnings("ignore:n_components=. equals the rank"),
     pytest.mark.filterwarnings("ignore:a cluster kept emptying"),
+    pytest.mark.filterwarnings("ignore:in .* starts a cluster became too small"),
 ]
 
 
