@@ -3,8 +3,8 @@
 from importlib.metadata import version
 
 from subspaces import datasets, diagnostics, metrics, plots, selection
-from subspaces.estimators import PSC, KSubspaces
+from subspaces.estimators import PSC, SSC, KSubspaces
 
 __version__ = version("subspaces")
 
-__all__ = ["PSC", "KSubspaces", "datasets", "diagnostics", "metrics", "plots", "selection"]
+__all__ = ["PSC", "SSC", "KSubspaces", "datasets", "diagnostics", "metrics", "plots", "selection"]

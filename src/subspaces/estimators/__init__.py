@@ -2,5 +2,6 @@
 
 from subspaces.estimators.k_subspaces import KSubspaces
 from subspaces.estimators.psc import PSC
+from subspaces.estimators.ssc import SSC
 
-__all__ = ["PSC", "KSubspaces"]
+__all__ = ["PSC", "SSC", "KSubspaces"]
