@@ -1,7 +1,7 @@
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from subspaces import PSC, KSubspaces
+from subspaces import PSC, SSC, KSubspaces
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:n_components=. equals the rank"),
@@ -9,6 +9,14 @@ pytestmark = [
 ]
 
 
-@parametrize_with_checks([PSC(), KSubspaces(), PSC(affine=True)])
+@parametrize_with_checks(
+    [
+        PSC(),
+        KSubspaces(),
+        PSC(affine=True),
+        SSC(),
+        SSC(solver="admm", affine=True),
+    ]
+)
 def test_scikit_learns_own_checks(estimator, check):
     check(estimator)

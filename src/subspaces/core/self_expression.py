@@ -1,9 +1,9 @@
 """Rows as combinations of other rows: what the self-expressive methods share.
 
-Each row is written as ``x_i = sum_j C_ij x_j`` with ``C_ii = 0`` and few or small coefficients. On a
-union of subspaces the others of its own subspace do that best, so ``|C| + |C|^T`` is a graph whose
-parts are the subspaces [Elhamifar & Vidal 2013]. Row i of C belongs to row i of the data; C is
-sparse, and nothing of size (n, n) is held dense: the work goes by blocks of rows.
+Each row is written as ``x_i = sum_j C_ij x_j`` with ``C_ii = 0`` and few or small coefficients. On
+a union of subspaces the others of its own subspace do that best, so ``|C| + |C|^T`` is a graph
+whose parts are the subspaces [Elhamifar & Vidal 2013]. Row i of C belongs to row i of the data; C
+is sparse, and nothing of size (n, n) is held dense: the work goes by blocks of rows.
 """
 
 from collections.abc import Iterator

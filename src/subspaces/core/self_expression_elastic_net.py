@@ -9,11 +9,13 @@ A solution on a support solves it on all rows if no other row is correlated with
 are checked for a whole block at once, and those that break the bound join the support.
 """
 
+import warnings
 from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import sparse
 from sklearn import config_context
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import enet_path
 
 from subspaces.core.self_expression import (
@@ -27,15 +29,16 @@ from subspaces.core.self_expression import (
 )
 
 FIRST_SUPPORT, GROWTH = 50, 50
-MOST_ROUNDS, MOST_SWEEPS = 100, 100_000
+MOST_ROUNDS = 100
 
 
 @dataclass(frozen=True)
 class Penalty:
-    """The share of the l1 norm, and how exact the solution is to be."""
+    """The share of the l1 norm, how exact the solution is to be, and when to give up on that."""
 
     l1_ratio: float
     tolerance: float
+    max_iter: int
 
 
 @dataclass(frozen=True)
@@ -58,28 +61,35 @@ def fidelities(rows: Array, alpha: float, l1_ratio: float = 1.0) -> Array:
 
 
 def elastic_net_coefficients(
-    rows: Array, fidelity: Array, l1_ratio: float = 1.0, tolerance: float = 1e-4
+    rows: Array,
+    fidelity: Array,
+    l1_ratio: float = 1.0,
+    *,
+    tolerance: float = 1e-4,
+    max_iter: int = 1000,
 ) -> Sparse:
     """Coefficients of each row; fidelity: (n,), see `fidelities`; l1_ratio 1 is the lasso.
 
     ``tolerance`` bounds the duality gap relative to ``||x_i||^2``; its root is the share by which
-    a row outside of the support may break its bound. A row of fidelity 0 gets no coefficients.
+    a row outside of the support may break its bound. ``max_iter`` bounds the sweeps on one support;
+    they are many only where the rows are nearly collinear. A row of fidelity 0 gets no coefficients.
     """
-    penalty = Penalty(l1_ratio, tolerance)
+    penalty = Penalty(l1_ratio, tolerance, max_iter)
     solved: list[Expansion] = []
-    with config_context(skip_parameter_validation=True):
+    with config_context(skip_parameter_validation=True), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
         for block in row_blocks(len(rows)):
             solved += _solve_block(rows, block[fidelity[block] > 0], fidelity, penalty)
     return _as_sparse(solved, len(rows))
 
 
-def _solve_block(
-    rows: Array, block: Indices, fidelity: Array, penalty: Penalty
-) -> list[Expansion]:
+def _solve_block(rows: Array, block: Indices, fidelity: Array, penalty: Penalty) -> list[Expansion]:
     """Solve, check all other rows, let those that break the bound in, until none does."""
     if not len(block):
         return []
-    first = largest(np.abs(products(rows, block)), min(FIRST_SUPPORT, len(rows) - 1))
+    closeness = np.abs(products(rows, block))
+    closeness[np.arange(len(block)), block] = -1.0
+    first = largest(closeness, min(FIRST_SUPPORT, len(rows) - 1))
     pending = [
         Expansion(own, float(fidelity[own]), support, np.zeros(len(support)))
         for own, support in zip(block, first, strict=True)
@@ -103,7 +113,7 @@ def _solve_row(rows: Array, expansion: Expansion, penalty: Penalty) -> Expansion
     values = enet_path(
         atoms.T, target, l1_ratio=penalty.l1_ratio, alphas=[weight], precompute=atoms @ atoms.T,
         Xy=atoms @ target, coef_init=expansion.values, check_input=False, tol=penalty.tolerance,
-        max_iter=MOST_SWEEPS,
+        max_iter=penalty.max_iter,
     )[1][:, 0]  # fmt: skip
     used = values != 0
     return replace(expansion, support=expansion.support[used], values=values[used])

@@ -1,6 +1,6 @@
 """Self-expression by ridge regression: least squares regression, in closed form [Lu et al. 2012].
 
-Each row is regressed on all others with the ridge ``t`` times the mean eigenvalue of ``X X^T``. With
+Each row is regressed on all others with a ridge relative to the mean eigenvalue of ``X X^T``. With
 ``X = U S V^T`` and the hat matrix ``H = U S^2 / (S^2 + ridge) U^T`` all leave-one-out regressions
 are ``C_ij = H_ij / (1 - H_ii)``.
 """

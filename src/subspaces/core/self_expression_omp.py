@@ -2,8 +2,8 @@
 
 Step by step each row takes the other row that is most correlated with its residual, and the
 residual is what is left after projecting on all rows taken. All rows of a block take their step
-together. The rows taken are orthogonalised as they come, ``A = R^T Q``, so that a residual costs one
-projection; the coefficients on A come from the triangles R at the end.
+together. The rows taken are orthogonalised as they come, ``A = R^T Q``, so that a residual costs
+one projection; the coefficients on A come from the triangles R at the end.
 """
 
 import numpy as np
@@ -39,7 +39,9 @@ def _pursue(rows: Array, block: Indices, steps: int, tolerance: float) -> Sparse
     active = np.arange(size)
     for step in range(steps):
         active = active[np.linalg.norm(residual[active], axis=1) > enough[active]]
-        chosen, found = _most_correlated(rows, residual[active], block[active], taken[active, :step])
+        chosen, found = _most_correlated(
+            rows, residual[active], block[active], taken[active, :step]
+        )
         active, chosen = active[found], chosen[found]
         if not len(active):
             break

@@ -1,16 +1,14 @@
 """Sparse subspace clustering: a graph of which samples express which, cut by its spectrum."""
 
-import warnings
 from typing import Any, Self
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from subspaces._validation import as_choice, as_count, as_flag, as_real
 from subspaces.core import partition
 from subspaces.core.problem import Problem
-from subspaces.core.rows import DenseRows, choose_rows
+from subspaces.core.rows import choose_rows
 from subspaces.core.self_expression import Sparse, affinity, lifted_rows, unit_rows
 from subspaces.core.self_expression_admm import admm_coefficients, admm_fidelity
 from subspaces.core.self_expression_elastic_net import elastic_net_coefficients, fidelities
@@ -42,14 +40,15 @@ class SSC(SubspaceClusterer):
     n_clusters : int, default 2
         Number of clusters.
     n_components : int or one int per cluster, default 1
-        Dimension of the flats. The graph does not depend on it, but for the number of neighbours
-        of "lsr". With unequal dimensions ``labels_ == k`` is the part that suits
+        Dimension of the flats. The graph does not depend on it, but for the default ``n_nonzero``
+        of "omp" and "lsr". With unequal dimensions ``labels_ == k`` is the part that suits
         ``n_components[k]``.
     solver : {"elastic_net", "lasso", "omp", "admm", "lsr"}, default "elastic_net"
         How samples express each other:
 
         - "elastic_net", "lasso": an l1 penalty, with and without a ridge; the optimum;
-        - "omp": greedily, by at most ``n_nonzero`` others; the fastest;
+        - "omp": greedily, by at most ``n_nonzero`` others; the fastest, and the least sure of a
+          connected graph: not for affine flats or for a few dimensions;
         - "admm": the lasso of one penalty for all samples, by at most 200 steps of ADMM; the one
           for affine flats with little noise, such as motion. A step costs n^2 min(n, p)
           operations: some hundreds of samples, or a few variables;
@@ -60,8 +59,9 @@ class SSC(SubspaceClusterer):
         and takes samples as they are; the others append a constant variable to the centred
         samples, which makes an affine flat linear.
     n_nonzero : int, optional
-        Number of others that express a sample, for "omp" (default 5) and "lsr" (default 10, or
-        twice the largest dimension if that is more).
+        Number of others that express a sample, for "omp" (default 5, or the largest dimension
+        where that is less, but at least 2: further ones express noise) and "lsr" (default 10, or
+        twice the largest dimension where that is more).
     alpha : float, optional
         Weight of the fit against the penalty, relative to the weight at which the first
         coefficient leaves zero. By default 5 for "elastic_net" and "lasso"; for "admm" 20, or 800
@@ -90,8 +90,9 @@ class SSC(SubspaceClusterer):
     Notes
     -----
     Samples are scaled to unit length for the graph, so that long ones do not rule it, except for
-    "admm" with ``affine=True`` and "lsr" with ``affine=True``, where length is position. Flats are
-    fitted to the samples as given. No solver holds a dense n x n array.
+    "admm" and "lsr" with ``affine=True``, where length is position. "admm" divides the coefficients
+    of each sample by the largest before they become a graph. Flats are fitted to the samples as
+    given. No solver holds a dense n x n array.
 
     References
     ----------
@@ -162,11 +163,12 @@ class SSC(SubspaceClusterer):
         dimensions = self._dimensions(X, low=0 if affine else 1)
         random = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
         share = self._share()
-        squared = self.solver == "lsr"
         self.affinity_matrix_ = affinity(
             self._coefficients(X, max(dimensions)),
-            share=share, scale=not squared, power=2.0 if squared else 1.0,
-        )  # fmt: skip
+            share=share,
+            scale=self.solver == "admm",
+            power=2.0 if self.solver == "lsr" else 1.0,
+        )
         if self.affinity_matrix_.nnz == 0:
             raise ValueError(
                 f"no sample of X is expressed by others with solver={self.solver!r}, "
@@ -174,7 +176,6 @@ class SSC(SubspaceClusterer):
                 "other data or a larger alpha would do"
             )
         parts = spectral_labels(self.affinity_matrix_, len(dimensions), random)
-        parts = self._fill(X, parts, dimensions, random)
         self.labels_ = self._order(X, parts, dimensions)
         self._store_flats(X, dimensions, affine)
         self.objective_ = sum(
@@ -187,7 +188,8 @@ class SSC(SubspaceClusterer):
         """Self-expression of the prepared rows by the solver asked for."""
         rows = self._prepare(X)
         if self.solver == "omp":
-            return omp_coefficients(rows, self._count(OMP_NONZERO))
+            spanned = largest_dimension + int(self.affine)
+            return omp_coefficients(rows, self._count(max(2, min(OMP_NONZERO, spanned))))
         if self.solver == "lsr":
             return lsr_coefficients(rows, self._count(max(LSR_FEWEST, 2 * largest_dimension)))
         if self.solver == "admm":
@@ -204,24 +206,6 @@ class SSC(SubspaceClusterer):
             return X
         lifted = lifted_rows(X)
         return lifted if self.solver == "lsr" else unit_rows(lifted)
-
-    def _fill(
-        self, X: Array, parts: Labels, dimensions: tuple[int, ...], random: np.random.Generator
-    ) -> Labels:
-        """Where the graph has fewer parts than clusters, cut some off at random, and say so."""
-        empty = np.flatnonzero(partition.sizes(parts, len(dimensions)) == 0)
-        if not len(empty):
-            return parts
-        warnings.warn(
-            f"the graph has {len(dimensions) - len(empty)} distinct parts for "
-            f"n_clusters={self.n_clusters}; the others are cut off at random; fewer clusters or "
-            "another solver would do",
-            ConvergenceWarning,
-            stacklevel=3,
-        )
-        for k in empty:
-            parts = partition.refill(DenseRows(X), parts, int(k), dimensions, random)
-        return parts
 
     def _order(self, X: Array, parts: Labels, dimensions: tuple[int, ...]) -> Labels:
         """Canonical numbers, or with unequal dimensions those of the dimensions that suit."""
