@@ -84,6 +84,7 @@ def test_elastic_net_is_scikit_learns_point_by_point(l1_ratio):
 
 def test_up_to_alpha_1_all_coefficients_are_zero():
     assert elastic_net_coefficients(ROWS, fidelities(ROWS, 0.999)).nnz == 0
+    assert elastic_net_coefficients(ROWS, fidelities(ROWS, 0.999, 0.6), 0.6).nnz == 0
     counts = np.diff(elastic_net_coefficients(ROWS, fidelities(ROWS, 1.01), tolerance=1e-10).indptr)
     assert counts.min() >= 1
 

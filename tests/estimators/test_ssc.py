@@ -29,6 +29,14 @@ def test_affine_flats_are_found(solver):
     assert max(np.linalg.norm(flat.centre) for flat in model.subspaces_) > 1
 
 
+@pytest.mark.parametrize("solver", ["elastic_net", "omp", "lsr"])
+def test_the_graph_of_affine_flats_does_not_depend_on_place_or_scale(solver):
+    union = make_subspaces(60, 6, [2, 2], noise=0.05, offset=1.0, random_state=0)
+    model = SSC(2, n_components=2, solver=solver, affine=True)
+    graphs = [model.fit(rows).affinity_matrix_ for rows in (union.data, 9 * union.data + 40)]
+    assert_allclose(graphs[0].toarray(), graphs[1].toarray(), atol=1e-6)
+
+
 def test_lines_on_one_ray_need_affine():
     random = np.random.default_rng(0)
     across = np.array([[0.6, -0.8, 0.0], [0.0, 0.6, 0.8]])

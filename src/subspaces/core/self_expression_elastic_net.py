@@ -71,8 +71,8 @@ def elastic_net_coefficients(
     """Coefficients of each row; fidelity: (n,), see `fidelities`; l1_ratio 1 is the lasso.
 
     ``tolerance`` bounds the duality gap relative to ``||x_i||^2``; its root is the share by which
-    a row outside of the support may break its bound. ``max_iter`` bounds the sweeps on one support;
-    they are many only where the rows are nearly collinear. A row of fidelity 0 gets no coefficients.
+    a row outside of the support may break its bound. ``max_iter`` bounds the sweeps on one
+    support, many only where the rows are nearly collinear. A row of fidelity 0 stays empty.
     """
     penalty = Penalty(l1_ratio, tolerance, max_iter)
     solved: list[Expansion] = []
