@@ -47,11 +47,11 @@ def motion(path):
         model = SSC(n_motions, n_components=3, solver="admm", affine=True, random_state=0)
         results[name] = (n_motions, *fit_and_judge(model, rows, truth))
     motions, errors, seconds = np.array(list(results.values())).T
-    rows = [
-        [label, int(chosen.sum()), f"{errors[chosen].mean():.2f}",
-         f"{np.median(errors[chosen]):.2f}", f"{seconds[chosen].mean():.2f}", f"{seconds[chosen].max():.2f}"]
-        for label, chosen in (("2", motions == 2), ("3", motions == 3), ("all", motions > 0))
-    ]  # fmt: skip
+    rows = []
+    for label, chosen in (("2", motions == 2), ("3", motions == 3), ("all", motions > 0)):
+        error, spent = errors[chosen], seconds[chosen]
+        figures = error.mean(), np.median(error), spent.mean(), spent.max()
+        rows.append([label, len(error), *(f"{figure:.2f}" for figure in figures)])
     return '## Motion, `solver="admm", affine=True`, SVD to 4K coordinates\n\n' + markdown(
         ["motions", "sequences", "mean error, %", "median, %", "mean s a fit", "longest, s"], rows
     )
