@@ -3,11 +3,13 @@
 from importlib.metadata import version
 
 from subspaces import datasets, diagnostics, metrics, plots, selection
+from subspaces.comparison import compare
 from subspaces.estimators import (
     GPCA,
     PSC,
     SCC,
     SLBF,
+    SSC,
     EnsembleKSubspaces,
     KSubspaces,
     SparseKMeans,
@@ -20,9 +22,11 @@ __all__ = [
     "PSC",
     "SCC",
     "SLBF",
+    "SSC",
     "EnsembleKSubspaces",
     "KSubspaces",
     "SparseKMeans",
+    "compare",
     "datasets",
     "diagnostics",
     "metrics",

@@ -47,3 +47,24 @@ def test_a_vertex_without_edges_does_no_harm():
 def test_as_many_clusters_as_vertices():
     labels = spectral.spectral_labels(np.ones((4, 4)), 4, np.random.default_rng(0))
     assert_array_equal(np.sort(labels), np.arange(4))
+
+
+@pytest.mark.parametrize("direct", [5, 1000])
+@pytest.mark.parametrize("seed", range(3))
+def test_every_piece_of_a_thin_graph_is_found(direct, seed, monkeypatch):
+    monkeypatch.setattr(spectral, "DIRECT", direct)
+    random = np.random.default_rng(seed)
+    truth = random.permutation(np.repeat(np.arange(10), 30))
+    weights = np.zeros((300, 300))
+    for k in range(10):
+        ring = np.flatnonzero(truth == k)
+        weights[ring, np.roll(ring, 1)] = random.uniform(0.5, 1.0, 30)
+    labels = spectral.spectral_labels(sparse.csr_array(weights + weights.T), 10, random)
+    assert_array_equal(canonical(labels), canonical(truth))
+
+
+def test_larger_pieces_come_before_smaller_ones():
+    affinity, truth = noisy_blocks([20, 2, 25, 2], 0.0)
+    labels = spectral.spectral_labels(sparse.csr_array(affinity), 2, np.random.default_rng(0))
+    large = np.isin(truth, [0, 2])
+    assert_array_equal(canonical(labels[large]), canonical(truth[large]))

@@ -1,7 +1,7 @@
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from subspaces import GPCA, PSC, SCC, SLBF, EnsembleKSubspaces, KSubspaces, SparseKMeans
+from subspaces import (GPCA, PSC, SCC, SLBF, SSC, EnsembleKSubspaces, KSubspaces, SparseKMeans)
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:n_components=. equals the rank"),
@@ -22,6 +22,8 @@ pytestmark = [
         SLBF(spectral=False, affine=False),
         EnsembleKSubspaces(),
         SparseKMeans(),
+        SSC(),
+        SSC(solver="admm", affine=True),
     ]
 )
 def test_scikit_learns_own_checks(estimator, check):

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, sparse
+from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import eigsh
 from sklearn.cluster import KMeans
 
@@ -41,18 +42,50 @@ def rows_to_labels(vectors: Array, n_clusters: int, random: np.random.Generator)
 
 
 def embedding(affinity: Affinity, n_vectors: int, random: np.random.Generator) -> Array:
-    """Leading eigenvectors of the normalised affinity, (n, n_vectors)."""
-    n = affinity.shape[0]
+    """Leading eigenvectors of the normalised affinity, (n, n_vectors).
+
+    A sparse graph in several pieces has the eigenvalue 1 once for each, which Lanczos' method may
+    miss, so each piece is taken on its own; of equal eigenvalues those of larger pieces come first.
+    """
     degrees = np.asarray(affinity.sum(axis=1)).ravel()
     scale = 1.0 / np.sqrt(np.where(degrees > 0, degrees, 1.0))
-    if n <= DIRECT:
-        dense = affinity.toarray() if sparse.issparse(affinity) else affinity
-        normalised = dense * scale * scale[:, None]
+    if not sparse.issparse(affinity):
+        return _leading(affinity * scale * scale[:, None], n_vectors, random)[1]
+    diagonal = sparse.diags_array(scale)
+    normalised = sparse.csr_array(diagonal @ affinity @ diagonal)
+    n_pieces, piece = connected_components(normalised, directed=False)
+    if n_pieces == 1:
+        return _leading(normalised, n_vectors, random)[1]
+    return _by_pieces(normalised, piece, n_vectors, random)
+
+
+def _by_pieces(
+    normalised: Affinity, piece: Labels, n_vectors: int, random: np.random.Generator
+) -> Array:
+    sizes = np.bincount(piece)
+    by_piece = np.split(np.argsort(piece, kind="stable"), np.cumsum(sizes)[:-1])
+    found = []
+    for members in by_piece:
+        block = normalised[members][:, members]
+        values, vectors = _leading(block, min(n_vectors, len(members)), random)
+        found += [
+            (round(float(value), 10), len(members), members, vector)
+            for value, vector in zip(values, vectors.T, strict=True)
+        ]
+    found.sort(key=lambda pair: pair[:2], reverse=True)
+    whole = np.zeros((len(piece), n_vectors))
+    for column, (_, _, members, vector) in enumerate(found[:n_vectors]):
+        whole[members, column] = vector
+    return whole
+
+
+def _leading(
+    normalised: Affinity, n_vectors: int, random: np.random.Generator
+) -> tuple[Array, Array]:
+    """The largest eigenvalues and their vectors."""
+    n = normalised.shape[0]
+    if n <= max(DIRECT, n_vectors):
+        dense = normalised.toarray() if sparse.issparse(normalised) else normalised
         last = [n - n_vectors, n - 1]
-        return linalg.eigh(normalised, subset_by_index=last, check_finite=False)[1]
-    if sparse.issparse(affinity):
-        diagonal = sparse.diags_array(scale)
-        normalised = diagonal @ affinity @ diagonal
-    else:
-        normalised = affinity * scale * scale[:, None]
-    return eigsh(normalised, k=n_vectors, which="LA", v0=random.normal(size=n))[1]
+        return linalg.eigh(dense, subset_by_index=last, check_finite=False)
+    return eigsh(normalised, k=n_vectors, which="LA", v0=random.normal(size=n))

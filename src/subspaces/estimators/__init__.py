@@ -7,12 +7,14 @@ from subspaces.estimators.psc import PSC
 from subspaces.estimators.scc import SCC
 from subspaces.estimators.slbf import SLBF
 from subspaces.estimators.sparse_kmeans import SparseKMeans
+from subspaces.estimators.ssc import SSC
 
 __all__ = [
     "GPCA",
     "PSC",
     "SCC",
     "SLBF",
+    "SSC",
     "EnsembleKSubspaces",
     "KSubspaces",
     "SparseKMeans",

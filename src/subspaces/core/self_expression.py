@@ -1,0 +1,103 @@
+"""Rows as combinations of other rows: what the self-expressive methods share.
+
+Each row is written as ``x_i = sum_j C_ij x_j`` with ``C_ii = 0`` and few or small coefficients. On
+a union of subspaces the others of its own subspace do that best, so ``|C| + |C|^T`` is a graph
+whose parts are the subspaces [Elhamifar & Vidal 2013]. Row i of C belongs to row i of the data; C
+is sparse, and nothing of size (n, n) is held dense: the work goes by blocks of rows.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+Array = NDArray[np.floating]
+Indices = NDArray[np.intp]
+# scipy's csr_array, (n, n)
+Sparse = Any
+
+# Numbers in one block of a dense (rows of the block, n) array.
+BLOCK = 2**20
+
+
+def row_blocks(n: int, numbers: int = BLOCK, fewest: int = 16) -> Iterator[Indices]:
+    """Consecutive rows, as many at a time as keep a block of an (n, n) array small."""
+    size = max(fewest, numbers // n)
+    return (np.arange(first, min(first + size, n)) for first in range(0, n, size))
+
+
+def unit_rows(rows: Array) -> Array:
+    """Rows of length 1; a zero row stays zero."""
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    return np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0)
+
+
+def lifted_rows(rows: Array) -> Array:
+    """``[(x - mean) / rms, 1]``: an affine flat of dimension d becomes a subspace of d + 1."""
+    centred = rows - rows.mean(axis=0)
+    rms = np.sqrt(np.mean(np.einsum("ij,ij->i", centred, centred)))
+    return np.column_stack([centred / (rms if rms > 0 else 1.0), np.ones(len(rows))])
+
+
+def products(rows: Array, block: Indices) -> Array:
+    """Inner products of a block of rows with all rows, 0 with themselves: (b, n)."""
+    inner = rows[block] @ rows.T
+    inner[np.arange(len(block)), block] = 0.0
+    return inner
+
+
+def largest_products(rows: Array) -> Array:
+    """``max_{j != i} |<x_i, x_j>|`` of each row."""
+    return np.concatenate(
+        [np.abs(products(rows, block)).max(axis=1) for block in row_blocks(len(rows))]
+    )
+
+
+def largest(values: Array, count: int) -> Indices:
+    """Columns of the ``count`` largest values of each row, in no order: (b, count)."""
+    count = min(count, values.shape[1])
+    return np.argpartition(values, values.shape[1] - count, axis=1)[:, values.shape[1] - count :]
+
+
+def from_entries(columns: Indices, values: Array, n: int) -> Sparse:
+    """A csr array from the columns and values of the entries of each row; zeros are dropped."""
+    starts = np.arange(len(columns) + 1) * columns.shape[1]
+    matrix = sparse.csr_array(
+        (values.ravel(), columns.ravel().astype(np.int32), starts), shape=(len(columns), n)
+    )
+    matrix.eliminate_zeros()
+    matrix.sort_indices()
+    return matrix
+
+
+def affinity(
+    coefficients: Sparse, *, share: float = 1.0, scale: bool = True, power: float = 1.0
+) -> Sparse:
+    """The graph ``|C| + |C|^T``, sparse.
+
+    First each row of C keeps its largest entries, as many as reach ``share`` of the sum of its
+    absolute values, is divided by the largest (``scale``), and raised to a power.
+    """
+    weights = sparse.csr_array(abs(coefficients))
+    if share < 1.0:
+        weights = _keep_share(weights, share)
+    if scale:
+        top = weights.max(axis=1).toarray().ravel()
+        weights.data /= np.repeat(top, np.diff(weights.indptr))
+    weights.data **= power
+    return sparse.csr_array(weights + weights.T)
+
+
+def _keep_share(weights: Sparse, share: float) -> Sparse:
+    """Of each row the largest entries: the fewest whose sum is ``share`` of the row's."""
+    counts = np.diff(weights.indptr)
+    owner = np.repeat(np.arange(len(counts)), counts)
+    order = np.lexsort((-weights.data, owner))
+    values = weights.data[order]
+    before = np.concatenate([[0.0], np.cumsum(values)])
+    first, last = before[weights.indptr[:-1]], before[weights.indptr[1:]]
+    kept = before[:-1] - first[owner] < share * (last - first)[owner]
+    entries = (values[kept], (owner[kept], weights.indices[order][kept]))
+    return sparse.csr_array(entries, shape=weights.shape)

@@ -1,0 +1,121 @@
+"""Self-expression by the lasso, linear or affine, with ADMM [Elhamifar & Vidal 2013].
+
+    min_C  ||C||_1 + g/2 ||X - C X||^2,   diag(C) = 0,   and C 1 = 1 if affine
+
+C is split into Z, which meets the data (and the affine constraint), and C, which is sparse. With
+``X = U S V^T``, the penalty r of the split, ``w = g S^2 / (g S^2 + r)`` and the scaled dual D:
+
+    T = C - D,   Z = T + (U_i - T U) w U^T,   C = soft(Z + D, 1/r),   D = D + Z - C
+
+so a step costs two products with the thin U and nothing of size (n, n) is inverted or held: the
+rows of C are independent and go by blocks. The affine constraint moves Z along
+``m = 1 - U w U^T 1``. A published run ends after 200 steps, converged or not, and so does this one.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from subspaces.core.self_expression import (
+    Array,
+    Indices,
+    Sparse,
+    largest_products,
+    row_blocks,
+)
+from subspaces.core.subspace import principal_axes
+
+# Few enough numbers that the arrays of one block stay in the processor's cache.
+CACHED = 2**15
+CHECK_EVERY = 10
+
+
+@dataclass(frozen=True)
+class Split:
+    """The thin maps of the Z step, from ``T`` and back: see `_split`."""
+
+    left: Array
+    right: Array
+    weights: Array
+    target: Array
+    affine: bool
+
+
+def admm_fidelity(rows: Array, alpha: float) -> float:
+    """``g = alpha / min_i max_{j != i} |<x_i, x_j>|``; rows orthogonal to all others left out."""
+    top = largest_products(rows)
+    top = top[top > 0]
+    return alpha / float(top.min()) if len(top) else alpha
+
+
+def admm_coefficients(
+    rows: Array,
+    fidelity: float,
+    *,
+    penalty: float,
+    affine: bool = False,
+    tolerance: float = 2e-4,
+    max_iter: int = 200,
+) -> Sparse:
+    """Coefficients C of each row.
+
+    A block of rows stops when the largest change of C, and of C from Z, is at most ``tolerance``.
+    """
+    split = _split(rows, fidelity, penalty, affine)
+    blocks = [
+        _iterate(split, block, 1.0 / penalty, tolerance, max_iter)
+        for block in row_blocks(len(rows), CACHED)
+    ]
+    return sparse.csr_array(sparse.vstack(blocks))
+
+
+def _split(rows: Array, fidelity: float, penalty: float, affine: bool) -> Split:
+    """``left`` = U, with a column of ones if affine; ``right`` = U^T, with m / sum(m) below it."""
+    axes = principal_axes(rows)
+    basis = axes.coordinates / np.sqrt(axes.eigenvalues)
+    weights = fidelity * axes.eigenvalues / (fidelity * axes.eigenvalues + penalty)
+    if not affine:
+        return Split(basis, np.ascontiguousarray(basis.T), weights, basis, False)
+    sums = basis.sum(axis=0)
+    move = 1.0 - basis @ (weights * sums)
+    ones = np.ones((len(rows), 1))
+    return Split(
+        np.hstack([basis, ones]), np.vstack([basis.T, move / move.sum()]), weights, basis, True
+    )
+
+
+def _meet(split: Split, start: Array, block: Indices) -> Array:
+    """What the Z step adds to T, in the coordinates of ``right``."""
+    seen = start @ split.left
+    rank = len(split.weights)
+    step = (split.target[block] - seen[:, :rank]) * split.weights
+    if not split.affine:
+        return step
+    excess = seen[:, rank] + step @ split.target.sum(axis=0) - 1.0
+    return np.column_stack([step, -excess])
+
+
+def _iterate(
+    split: Split, block: Indices, threshold: float, tolerance: float, max_iter: int
+) -> Sparse:
+    own = np.arange(len(block)), block
+    met, spare, dual, sparse_part, before = np.zeros((5, len(block), len(split.target)))
+    for step in range(1, max_iter + 1):
+        np.subtract(sparse_part, dual, out=met)
+        np.matmul(_meet(split, met, block), split.right, out=spare)
+        met += spare
+        dual += met
+        diagonal = dual[own]
+        # soft(v, t) = v - clip(v, -t, t), and the new dual is what was clipped off
+        np.clip(dual, -threshold, threshold, out=spare)
+        sparse_part, before = before, sparse_part
+        np.subtract(dual, spare, out=sparse_part)
+        sparse_part[own] = 0.0
+        spare[own] = diagonal
+        dual, spare = spare, dual
+        if step % CHECK_EVERY == 0:
+            gap = max(np.abs(met - sparse_part).max(), np.abs(before - sparse_part).max())
+            if gap <= tolerance:
+                break
+    return sparse.csr_array(sparse_part)

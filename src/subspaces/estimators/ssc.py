@@ -1,0 +1,242 @@
+"""Sparse subspace clustering: a graph of which samples express which, cut by its spectrum."""
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from subspaces._validation import as_choice, as_count, as_flag, as_real
+from subspaces.core import partition
+from subspaces.core.problem import Problem
+from subspaces.core.rows import choose_rows
+from subspaces.core.self_expression import Sparse, affinity, lifted_rows, unit_rows
+from subspaces.core.self_expression_admm import admm_coefficients, admm_fidelity
+from subspaces.core.self_expression_elastic_net import elastic_net_coefficients, fidelities
+from subspaces.core.self_expression_lsr import lsr_coefficients
+from subspaces.core.self_expression_omp import omp_coefficients
+from subspaces.core.spectral import spectral_labels
+from subspaces.core.starts import match_dimensions
+from subspaces.core.subspace import squared_residual
+from subspaces.estimators._shell import Array, Labels, SubspaceClusterer
+
+SOLVERS = ("elastic_net", "lasso", "omp", "admm", "lsr")
+# Published settings: five non-zeros for faces; alpha and share for motion and for faces.
+OMP_NONZERO, LSR_FEWEST = 5, 10
+ADMM_ALPHA, ADMM_AFFINE_ALPHA, AFFINE_SHARE = 20.0, 800.0, 0.7
+ELASTIC_NET_ALPHA = 5.0
+
+
+class SSC(SubspaceClusterer):
+    """Sparse subspace clustering.
+
+    Writes each sample as a combination of few others and cuts the graph of who expresses whom by
+    its spectrum: on a union of subspaces a sample is best expressed by its own subspace.
+    ``labels_`` comes from the graph; one flat per cluster is then fitted to it, and ``predict``
+    gives a sample to the nearest flat. So ``predict(X)`` may differ from ``labels_`` on some
+    samples.
+
+    Parameters
+    ----------
+    n_clusters : int, default 2
+        Number of clusters.
+    n_components : int or one int per cluster, default 1
+        Dimension of the flats. The graph does not depend on it, but for the default ``n_nonzero``
+        of "omp" and "lsr". With unequal dimensions ``labels_ == k`` is the part that suits
+        ``n_components[k]``.
+    solver : {"elastic_net", "lasso", "omp", "admm", "lsr"}, default "elastic_net"
+        How samples express each other:
+
+        - "elastic_net", "lasso": an l1 penalty, with and without a ridge; the optimum;
+        - "omp": greedily, by at most ``n_nonzero`` others; the fastest, and the least sure of a
+          connected graph: not for affine flats or for a few dimensions;
+        - "admm": the lasso of one penalty for all samples, by at most 200 steps of ADMM; the one
+          for affine flats with little noise, such as motion. A step costs n^2 min(n, p)
+          operations: some hundreds of samples, or a few variables;
+        - "lsr": a ridge on all others, of which the ``n_nonzero`` largest coefficients are kept,
+          squared.
+    affine : bool, default False
+        Whether the flats have centres of their own. "admm" then has coefficients that sum to 1,
+        and takes samples as they are; the others append a constant variable to the centred
+        samples, which makes an affine flat linear.
+    n_nonzero : int, optional
+        Number of others that express a sample, for "omp" (default 5, or the largest dimension
+        where that is less, but at least 2: further ones express noise) and "lsr" (default 10, or
+        twice the largest dimension where that is more).
+    alpha : float, optional
+        Weight of the fit against the penalty, relative to the weight at which the first
+        coefficient leaves zero. By default 5 for "elastic_net" and "lasso"; for "admm" 20, or 800
+        if affine, as published for faces and for motion.
+    l1_ratio : float, default 0.9
+        Share of the l1 norm in the penalty of "elastic_net", above 0 and at most 1.
+    share : float, optional
+        Of the coefficients of a sample the largest are kept, as many as make up this share of
+        the sum of their sizes. By default 0.7 for "admm" if affine, otherwise all.
+    random_state : int, RandomState or None
+        Seed.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n,)
+        Cluster of each sample in the graph.
+    affinity_matrix_ : scipy sparse array of shape (n, n)
+        The graph: symmetric, no entry below 0.
+    subspaces_ : list of Subspace
+        Per cluster: ``centre`` (p,), ``basis`` (p, r), ``spectrum`` (r,).
+    n_components_ : ndarray of shape (n_clusters,)
+        Dimensions; less than asked for where a cluster spans less.
+    objective_ : float
+        Sum of the squared distances of the samples from the flats of ``labels_``.
+
+    Notes
+    -----
+    Samples are scaled to unit length for the graph, so that long ones do not rule it, except for
+    "admm" and "lsr" with ``affine=True``, where length is position. "admm" divides the coefficients
+    of each sample by the largest before they become a graph. Flats are fitted to the samples as
+    given. No solver holds a dense n x n array.
+
+    References
+    ----------
+    E. Elhamifar and R. Vidal, "Sparse subspace clustering: algorithm, theory, and applications",
+    IEEE Trans. Pattern Anal. Mach. Intell. 35 (2013) 2765-2781.
+
+    C. You, D. P. Robinson and R. Vidal, "Scalable sparse subspace clustering by orthogonal
+    matching pursuit", CVPR (2016) 3918-3927.
+
+    C. You, C.-G. Li, D. P. Robinson and R. Vidal, "Oracle based active set algorithm for scalable
+    elastic net subspace clustering", CVPR (2016) 3928-3937.
+
+    C.-Y. Lu et al., "Robust and efficient subspace segmentation via least squares regression",
+    ECCV (2012) 347-360.
+
+    Examples
+    --------
+    >>> from subspaces import SSC
+    >>> from subspaces.datasets import make_subspaces
+    >>> from subspaces.metrics import matched_accuracy
+    >>> union = make_subspaces(120, 20, [2, 2, 2], noise=0.02, random_state=0)
+    >>> model = SSC(3, n_components=2, random_state=0).fit(union.data)
+    >>> matched_accuracy(union.target, model.labels_)
+    1.0
+    """
+
+    def __init__(
+        self,
+        n_clusters: int = 2,
+        *,
+        n_components: Any = 1,
+        solver: str = "elastic_net",
+        affine: bool = False,
+        n_nonzero: int | None = None,
+        alpha: float | None = None,
+        l1_ratio: float = 0.9,
+        share: float | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.n_components = n_components
+        self.solver = solver
+        self.affine = affine
+        self.n_nonzero = n_nonzero
+        self.alpha = alpha
+        self.l1_ratio = l1_ratio
+        self.share = share
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Find the clusters.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+            Samples in rows.
+        y : ignored
+            For compatibility.
+
+        Returns
+        -------
+        SSC
+            The fitted estimator.
+        """
+        X = self._validate(X)
+        as_choice(self.solver, "solver", SOLVERS)
+        affine = as_flag(self.affine, "affine")
+        dimensions = self._dimensions(X, low=0 if affine else 1)
+        random = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
+        share = self._share()
+        self.affinity_matrix_ = affinity(
+            self._coefficients(X, max(dimensions)),
+            share=share,
+            scale=self.solver == "admm",
+            power=2.0 if self.solver == "lsr" else 1.0,
+        )
+        if self.affinity_matrix_.nnz == 0:
+            raise ValueError(
+                f"no sample of X is expressed by others with solver={self.solver!r}, "
+                f"alpha={self.alpha!r}: all are zero or orthogonal, or alpha is at most 1; "
+                "other data or a larger alpha would do"
+            )
+        parts = spectral_labels(self.affinity_matrix_, len(dimensions), random)
+        self.labels_ = self._order(X, parts, dimensions)
+        self._store_flats(X, dimensions, affine)
+        self.objective_ = sum(
+            float(squared_residual(X[self.labels_ == k], flat).sum())
+            for k, flat in enumerate(self.subspaces_)
+        )
+        return self
+
+    def _coefficients(self, X: Array, largest_dimension: int) -> Sparse:
+        """Self-expression of the prepared rows by the solver asked for."""
+        rows = self._prepare(X)
+        if self.solver == "omp":
+            spanned = largest_dimension + int(self.affine)
+            return omp_coefficients(rows, self._count(max(2, min(OMP_NONZERO, spanned))))
+        if self.solver == "lsr":
+            return lsr_coefficients(rows, self._count(max(LSR_FEWEST, 2 * largest_dimension)))
+        if self.solver == "admm":
+            alpha = self._alpha(ADMM_AFFINE_ALPHA if self.affine else ADMM_ALPHA)
+            fidelity = admm_fidelity(rows, alpha)
+            return admm_coefficients(rows, fidelity, penalty=alpha, affine=self.affine)
+        alpha, ratio = self._alpha(ELASTIC_NET_ALPHA), self._l1_ratio()
+        return elastic_net_coefficients(rows, fidelities(rows, alpha, ratio), ratio)
+
+    def _prepare(self, X: Array) -> Array:
+        if not self.affine:
+            return unit_rows(X)
+        if self.solver == "admm":
+            return X
+        lifted = lifted_rows(X)
+        return lifted if self.solver == "lsr" else unit_rows(lifted)
+
+    def _order(self, X: Array, parts: Labels, dimensions: tuple[int, ...]) -> Labels:
+        """Canonical numbers, or with unequal dimensions those of the dimensions that suit."""
+        parts = partition.canonical(parts)
+        if len(set(dimensions)) == 1:
+            return parts
+        rows = choose_rows(X - X.mean(axis=0) if self.affine else X, len(dimensions))
+        return match_dimensions(Problem(rows, dimensions, "influence", bool(self.affine)), parts)
+
+    def _count(self, default: int) -> int:
+        return as_count(default if self.n_nonzero is None else self.n_nonzero, "n_nonzero", low=1)
+
+    def _alpha(self, default: float) -> float:
+        alpha = as_real(default if self.alpha is None else self.alpha, "alpha")
+        if alpha == 0:
+            raise ValueError(f"alpha={self.alpha!r} is out of range; more than 0 would do")
+        return alpha
+
+    def _l1_ratio(self) -> float:
+        if self.solver == "lasso":
+            return 1.0
+        return _as_share(self.l1_ratio, "l1_ratio")
+
+    def _share(self) -> float:
+        if self.share is not None:
+            return _as_share(self.share, "share")
+        return AFFINE_SHARE if self.affine and self.solver == "admm" else 1.0
+
+
+def _as_share(value: Any, name: str) -> float:
+    share = as_real(value, name)
+    if not 0 < share <= 1:
+        raise ValueError(f"{name}={value!r} is out of range; above 0 and at most 1 would do")
+    return share

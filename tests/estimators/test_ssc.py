@@ -1,0 +1,136 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+
+from subspaces import SSC
+from subspaces.core.partition import canonical
+from subspaces.core.subspace import fit_subspace, principal_angles, squared_residual
+from subspaces.datasets import make_subspaces
+from subspaces.metrics import matched_accuracy
+
+SOLVERS = ("elastic_net", "lasso", "omp", "admm", "lsr")
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_linear_subspaces_are_found(solver, seed):
+    union = make_subspaces(120, 15, [3, 3, 3], noise=0.02, shuffle=True, random_state=seed)
+    model = SSC(3, n_components=3, solver=solver, random_state=0).fit(union.data)
+    assert matched_accuracy(union.target, model.labels_) >= 0.98
+    assert_array_equal(model.labels_, canonical(model.labels_))
+
+
+@pytest.mark.parametrize("solver", ["elastic_net", "lasso", "admm", "lsr"])
+def test_affine_flats_are_found(solver):
+    union = make_subspaces(120, 12, [2, 2, 2], noise=0.01, offset=1.0, random_state=4)
+    model = SSC(3, n_components=2, solver=solver, affine=True, random_state=0).fit(union.data)
+    assert matched_accuracy(union.target, model.labels_) >= 0.98
+    assert max(np.linalg.norm(flat.centre) for flat in model.subspaces_) > 1
+
+
+@pytest.mark.parametrize("solver", ["elastic_net", "omp", "lsr"])
+def test_the_graph_of_affine_flats_does_not_depend_on_place_or_scale(solver):
+    union = make_subspaces(60, 6, [2, 2], noise=0.05, offset=1.0, random_state=0)
+    model = SSC(2, n_components=2, solver=solver, affine=True)
+    graphs = [model.fit(rows).affinity_matrix_ for rows in (union.data, 9 * union.data + 40)]
+    assert_allclose(graphs[0].toarray(), graphs[1].toarray(), atol=1e-6)
+
+
+def test_lines_on_one_ray_need_affine():
+    random = np.random.default_rng(0)
+    across = np.array([[0.6, -0.8, 0.0], [0.0, 0.6, 0.8]])
+    rows = np.vstack([[4.0, 3.0, 1.0] + random.normal(size=(30, 1)) * axis for axis in across])
+    rows[30:] *= 3
+    truth = np.repeat([0, 1], 30)
+    model = SSC(2, solver="admm", affine=True, random_state=0).fit(rows)
+    assert matched_accuracy(truth, model.labels_) == 1.0
+
+
+@pytest.mark.parametrize("solver", ["elastic_net", "lasso", "admm", "lsr"])
+def test_unequal_dimensions_go_to_the_parts_they_suit(solver):
+    union = make_subspaces([40, 60], 12, [4, 1], noise=0.01, shuffle=True, random_state=1)
+    for dimensions in ([1, 4], [4, 1]):
+        model = SSC(2, n_components=dimensions, solver=solver, random_state=0).fit(union.data)
+        own = [int(np.argmax(np.equal(dimensions, r))) for r in (4, 1)]
+        assert_array_equal(model.n_components_, dimensions)
+        assert np.mean(np.array(own)[union.target] == model.labels_) > 0.95
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_labels_do_not_depend_on_rotation_scale_or_order(solver):
+    union = make_subspaces(90, 10, [2, 2], noise=0.1, random_state=0)
+    random = np.random.default_rng(0)
+    order, rotation = random.permutation(90), np.linalg.qr(random.normal(size=(10, 10)))[0]
+    model = SSC(2, n_components=2, solver=solver, random_state=0)
+    plain = model.fit(union.data).labels_
+    moved = model.fit(7.0 * (union.data @ rotation)[order]).labels_
+    assert matched_accuracy(plain[order], moved) > 0.97
+
+
+def test_flats_are_those_of_the_labels():
+    union = make_subspaces(80, 9, [2, 2], noise=0.05, offset=1.0, random_state=2)
+    model = SSC(2, n_components=2, affine=True, solver="admm", random_state=0).fit(union.data)
+    total = 0.0
+    for k, flat in enumerate(model.subspaces_):
+        members = union.data[model.labels_ == k]
+        expected = fit_subspace(members, 2, affine=True)
+        assert_allclose(principal_angles(flat, expected), 0.0, atol=1e-6)
+        total += squared_residual(members, expected).sum()
+    assert_allclose(model.objective_, total)
+    assert_array_equal(model.predict(union.data), np.argmin(model.transform(union.data), axis=1))
+
+
+def test_the_graph_is_sparse_and_symmetric():
+    union = make_subspaces(100, 10, [2, 2], noise=0.1, random_state=0)
+    graph = SSC(2, solver="omp", n_nonzero=3, random_state=0).fit(union.data).affinity_matrix_
+    assert sparse.issparse(graph)
+    assert graph.shape == (100, 100)
+    assert graph.nnz <= 2 * 3 * 100
+    assert abs(graph - graph.T).max() == 0
+    assert graph.data.min() > 0
+
+
+def test_length_does_not_count_where_flats_are_linear():
+    union = make_subspaces(60, 8, [2, 2], noise=0.05, random_state=0)
+    factors = np.exp(np.random.default_rng(0).normal(size=(60, 1)))
+    graphs = [SSC(2).fit(rows).affinity_matrix_ for rows in (union.data, union.data * factors)]
+    assert_allclose(graphs[0].toarray(), graphs[1].toarray(), atol=1e-8)
+
+
+def test_same_seed_same_labels_and_input_kept():
+    union = make_subspaces(80, 6, [2, 2], noise=0.5, random_state=0)
+    before = union.data.copy()
+    first, second = (SSC(2, random_state=3).fit_predict(union.data) for _ in range(2))
+    assert_array_equal(first, second)
+    assert_array_equal(union.data, before)
+
+
+def test_one_cluster():
+    union = make_subspaces(30, 6, [2], random_state=0)
+    assert_array_equal(SSC(1, n_components=2).fit(union.data).labels_, 0)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"solver": "lars"}, "solver='lars' is unknown"),
+        ({"alpha": 0.0}, "alpha=0.0 is out of range"),
+        ({"l1_ratio": 0.0}, "l1_ratio=0.0 is out of range"),
+        ({"l1_ratio": 1.5}, "l1_ratio=1.5 is out of range"),
+        ({"share": 2.0}, "share=2.0 is out of range"),
+        ({"solver": "omp", "n_nonzero": 0}, "n_nonzero=0 is out of range"),
+        ({"alpha": 0.5}, "a larger alpha would do"),
+        ({"n_components": [1, 2, 3]}, "n_components has 3 entries"),
+    ],
+)
+def test_bad_parameters_are_named(parameters, message):
+    union = make_subspaces(40, 5, [1, 1], noise=0.1, random_state=0)
+    with pytest.raises(ValueError, match=message):
+        SSC(**parameters).fit(union.data)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_nothing_but_zeros_is_refused(solver):
+    with pytest.raises(ValueError, match="all are zero or orthogonal"):
+        SSC(2, solver=solver).fit(np.zeros((20, 3)))
