@@ -1,9 +1,12 @@
 import sys
 
+import numpy as np
+import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
 from subspaces import __main__, cli
+from subspaces.datasets import make_subspaces
 
 
 @pytest.fixture
@@ -40,3 +43,64 @@ def test_a_missing_extra_is_named_in_one_line(monkeypatch):
     monkeypatch.delitem(sys.modules, "subspaces.cli", raising=False)
     with pytest.raises(SystemExit, match=r"pip install 'subspaces\[cli\]'"):
         __main__.main()
+
+
+@pytest.fixture
+def union_file(tmp_path):
+    union = make_subspaces([20, 20], 5, [1, 1], noise=0.02, random_state=0)
+    frame = pd.DataFrame(union.data, columns=[f"gene {j}" for j in range(5)])
+    frame.insert(0, "name", [f"sample {i}" for i in range(40)])
+    frame["type"] = np.array(["low", "high"])[union.target]
+    path = tmp_path / "data.csv"
+    frame.to_csv(path, index=False)
+    return path
+
+
+def run(*arguments):
+    result = CliRunner().invoke(cli.app, [str(a) for a in arguments], env={"COLUMNS": "200"})
+    return result.exit_code, " ".join(result.output.split())
+
+
+def test_compare_prints_one_row_per_method(union_file):
+    code, output = run(
+        "compare", union_file, "--clusters", 2, "--labels", "type", "--methods", "KMeans, PSC"
+    )
+    assert code == 0, output
+    assert output.index("PSC") < output.index("KMeans")
+    assert "1.000" in output
+
+
+def test_compare_names_a_method_that_fails(union_file):
+    code, output = run(
+        "compare", union_file, "--clusters", 2, "--labels", "type", "--methods", "PSC,GPCA",
+        "--dims", "5",
+    )  # fmt: skip
+    assert code == 0
+    assert "failed" in output
+    assert "GPCA: ValueError" in output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--clusters", 2, "--labels", "typ"], "has no column 'typ'; it has gene 0"),
+        (["--clusters", 2], "line 2, column 'type': 'low' is not a number"),
+        (["--clusters", 2, "--labels", "type", "--dims", "two"], "--dims 'two'"),
+        (["--clusters", 2, "--labels", "type", "--methods", "PCS"], "'PCS', which is unknown"),
+        (["--clusters", 99, "--labels", "type"], "n_clusters=99 is out of range for 40 samples"),
+    ],
+)
+def test_compare_says_what_is_wrong(union_file, arguments, message):
+    code, output = run("compare", union_file, *arguments)
+    assert code == 2
+    assert message in output.replace("│ ", "").replace(" │", "")
+
+
+@pytest.mark.parametrize(("content", "message"), [(None, "No such file"), ("", "cannot be read")])
+def test_compare_needs_a_file_that_can_be_read(tmp_path, content, message):
+    path = tmp_path / "x.csv"
+    if content is not None:
+        path.write_text(content)
+    code, output = run("compare", path, "--clusters", 2)
+    assert code == 2
+    assert message in output

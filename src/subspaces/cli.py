@@ -9,11 +9,14 @@ from sklearn.cluster import KMeans
 from sklearn.datasets import load_digits
 
 from subspaces import plots
+from subspaces.comparison import METHODS, Comparison
+from subspaces.comparison import compare as compare_methods
 from subspaces.datasets import make_subspaces
 from subspaces.estimators import PSC
 from subspaces.metrics import adjusted_rand_score, matched_accuracy
 
 try:
+    import pandas as pd
     import typer
     from rich.console import Console
     from rich.table import Table
@@ -57,6 +60,119 @@ def demo(
     write_digits(out / "digits.png", digits, model)
     for name in ("clusters.png", "digits.png"):
         console.print(f"Figure: {out / name}", soft_wrap=True)
+
+
+@app.command()
+def compare(
+    data: Annotated[Path, typer.Argument(help="CSV file: samples in rows, a header of names.")],
+    clusters: Annotated[int, typer.Option(help="Number of clusters.", min=1)],
+    dims: Annotated[
+        str, typer.Option(help="Dimension of the clusters: 2, or one each: 1,2,2.")
+    ] = "1",
+    labels: Annotated[
+        str | None, typer.Option(help="Column with known classes; not used as a variable.")
+    ] = None,
+    methods: Annotated[
+        str | None, typer.Option(help=f"Some of: {', '.join(METHODS)}; by default all.")
+    ] = None,
+    affine: Annotated[bool, typer.Option(help="Let clusters have centres of their own.")] = False,
+    seed: Annotated[int, typer.Option(help="Seed of every method.")] = 0,
+) -> None:
+    """Every method on this data, one table.
+
+    Without known classes the table shows how far each method agrees with the others.
+
+    Example: subspaces compare data.csv --clusters 3 --dims 1,2,2 --labels type
+    """
+    console = Console()
+    table, known = read_table(data, labels)
+    names = None if methods is None else [name.strip() for name in methods.split(",")]
+    try:
+        with console.status("reading") as status:
+            found = compare_methods(
+                table,
+                clusters,
+                parse_dimensions(dims),
+                methods=names,
+                labels=known,
+                affine=affine,
+                random_state=seed,
+                progress=lambda name: status.update(f"{name} is clustering"),
+            )
+    except (TypeError, ValueError) as error:
+        raise typer.BadParameter(str(error)) from error
+    console.print(comparison_table(found))
+    for name, message in zip(found.columns["method"], found.columns["error"], strict=True):
+        if message:
+            console.print(f"{name}: {message}", style="red", markup=False, soft_wrap=True)
+    if not found.labels:
+        raise typer.Exit(1)
+
+
+def read_table(path: Path, labels: str | None) -> tuple[Any, Any]:
+    """The numbers of a CSV file and the column of known classes; a first column of names is kept.
+
+    One line says what is wrong, where.
+    """
+    try:
+        frame = pd.read_csv(path)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error).splitlines()[0]
+        raise typer.BadParameter(f"{path} cannot be read: {reason}") from error
+    named = not pd.api.types.is_numeric_dtype(frame.iloc[:, 0])
+    if frame.shape[1] > 1 and named and frame.columns[0] != labels:
+        frame = frame.set_index(frame.columns[0])
+    known = None
+    if labels is not None:
+        if labels not in frame.columns:
+            columns = ", ".join(map(str, frame.columns[:5]))
+            raise typer.BadParameter(f"{path} has no column {labels!r}; it has {columns}, ...")
+        known = frame.pop(labels)
+    for column in frame.columns:
+        numbers = pd.to_numeric(frame[column], errors="coerce")
+        bad = numbers.isna()
+        if bad.any():
+            row = int(np.flatnonzero(bad)[0])
+            value = frame[column].iloc[row]
+            raise typer.BadParameter(
+                f"{path}, line {row + 2}, column {column!r}: {value!r} is not a number; a number, "
+                "or --labels for a column of classes, would do"
+            )
+        frame[column] = numbers
+    return frame, known
+
+
+def parse_dimensions(text: str) -> int | list[int]:
+    """``2`` or ``1,2,2``."""
+    try:
+        numbers = [int(part) for part in text.split(",")]
+    except ValueError as error:
+        raise typer.BadParameter(f"--dims {text!r}: 2, or one each as 1,2,2, would do") from error
+    return numbers[0] if len(numbers) == 1 else numbers
+
+
+def comparison_table(found: Comparison) -> Table:
+    """One row per method, the best agreement first."""
+    columns = found.columns
+    measures = [name for name in ("ari", "rand", "accuracy", "agreement") if name in columns]
+    table = Table("method", *[MEASURES[name] for name in measures], "objective", "seconds")
+    order = np.argsort(-np.nan_to_num(columns[measures[0]], nan=-2.0), kind="stable")
+    for i in order:
+        values = [f"{columns[name][i]:.3f}" for name in measures]
+        if columns["error"][i]:
+            values, objective = ["failed", *[""] * (len(measures) - 1)], ""
+        else:
+            objective = f"{columns['objective'][i]:.4g}"
+        table.add_row(columns["method"][i], *values, objective, f"{columns['seconds'][i]:.2f}")
+    return table
+
+
+MEASURES = {
+    "ari": "adjusted Rand",
+    "rand": "Rand",
+    "accuracy": "in the right cluster",
+    "agreement": "agreement with the others",
+}
 
 
 def beside_k_means(model: PSC, X: Any, target: Any) -> Table:

@@ -84,9 +84,9 @@ class Comparison:
     ----------
     columns : dict of lists
         One entry per method: ``method``; ``ari``, ``rand`` and ``accuracy`` against the given
-        labels, or ``agreement``, the mean adjusted Rand index with the other methods; ``objective``,
-        each method's own, so not comparable; ``seconds``; ``warnings``, their number; ``error``,
-        empty where the method came to an end.
+        labels, or ``agreement``, the mean adjusted Rand index with the other methods;
+        ``objective``, each method's own, so not comparable; ``seconds``; ``warnings``, their
+        number; ``error``, empty where the method came to an end.
     labels : dict of ndarray
         The partition each method found.
     models : dict of estimators
@@ -179,12 +179,15 @@ def compare(
             progress(name)
         model, seconds, said, error = _timed_fit(estimator, X)
         messages[name] = said
-        rows.append([name, getattr(model, "objective_", _inertia(model)), seconds, len(said), error])
+        rows.append(
+            [name, getattr(model, "objective_", _inertia(model)), seconds, len(said), error]
+        )
         if not error:
             found[name], models[name] = model.labels_, model
-    columns = dict(zip(("method", "objective", "seconds", "warnings", "error"), map(list, zip(*rows, strict=True)), strict=True))
-    judged = _against(truth, found, columns["method"])
-    return Comparison({"method": columns.pop("method"), **judged, **columns}, found, models, messages)
+    names, *others = map(list, zip(*rows, strict=True))
+    kept = dict(zip(("objective", "seconds", "warnings", "error"), others, strict=True))
+    columns = {"method": names, **_against(truth, found, names), **kept}
+    return Comparison(columns, found, models, messages)
 
 
 def _timed_fit(estimator: Any, X: Any) -> tuple[Any, float, list[str], str]:
@@ -195,8 +198,8 @@ def _timed_fit(estimator: Any, X: Any) -> tuple[Any, float, list[str], str]:
         warnings.simplefilter("always")
         try:
             model.fit(X)
-        except Exception as failure:  # noqa: BLE001
-            error = f"{type(failure).__name__}: {str(failure).splitlines()[0] if str(failure) else ''}"
+        except Exception as failure:
+            error = f"{type(failure).__name__}: {failure}".splitlines()[0]
     said = list(dict.fromkeys(str(warning.message) for warning in caught))
     return model, time.perf_counter() - start, said, error
 

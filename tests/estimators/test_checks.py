@@ -1,7 +1,7 @@
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from subspaces import (GPCA, PSC, SCC, SLBF, SSC, EnsembleKSubspaces, KSubspaces, SparseKMeans)
+from subspaces import GPCA, PSC, SCC, SLBF, SSC, EnsembleKSubspaces, KSubspaces, SparseKMeans
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:n_components=. equals the rank"),

@@ -1,0 +1,129 @@
+"""Every method on the paper's scenarios, noise-free and sparse, beside the paper's numbers.
+
+    python benchmarks/rivals.py [--sets 50]
+
+Writes benchmarks/results/rivals.md. Data sets are kept one by one in build/rivals/, so that an
+interrupted run goes on where it stopped.
+"""
+
+import argparse
+import json
+import warnings
+
+import numpy as np
+from harness import ROOT, markdown, mean_and_error, run_cells, save
+
+from subspaces import PSC, SSC, SparseKMeans, compare
+from subspaces.comparison import METHODS, Setting
+from subspaces.datasets import make_scenario
+
+KEPT = ROOT / "build" / "rivals"
+# The paper's Rand and adjusted Rand index, scenarios a to e.
+PAPER = {
+    False: {
+        "PSC": ((0.980, 0.999, 1.000, 0.942, 0.943), (0.960, 0.999, 1.000, 0.877, 0.943)),
+        "GPCA": ((0.846, 0.786, 0.921, 0.791, 0.837), (0.693, 0.572, 0.843, 0.545, 0.576)),
+        "KMeans": ((0.503, 0.525, 0.595, 0.635, 0.702), (0.007, 0.055, 0.190, 0.198, 0.213)),
+        "KSubspaces": ((0.702, 0.804, 0.829, 0.766, 0.877), (0.401, 0.609, 0.659, 0.484, 0.687)),
+        "SCC": ((0.999, 1.000, 1.000, 0.754, 0.893), (0.998, 1.000, 1.000, 0.454, 0.719)),
+        "MCtFA": ((0.812, 0.984, 0.883, 0.942, 0.974), (0.625, 0.966, 0.767, 0.879, 0.936)),
+    },
+    True: {
+        "PSC": ((0.643, 0.708, 0.533, 0.680, 0.712), (0.287, 0.415, 0.034, 0.339, 0.196)),
+        "PSC, 10 variables": (
+            (0.776, 0.887, 0.941, 0.781, 0.812),
+            (0.551, 0.774, 0.883, 0.509, 0.509),
+        ),
+        "GPCA": ((0.500, 0.500, 0.524, 0.634, 0.711), (0.096, 0.099, 0.132, 0.174, 0.232)),
+        "KSubspaces": ((0.499, 0.499, 0.498, 0.560, 0.632), (0.002, 0.003, 0.004, 0.006, 0.015)),
+        "SCC": ((0.607, 0.729, 0.832, 0.612, 0.733), (0.213, 0.457, 0.663, 0.134, 0.290)),
+        "MCtFA": ((0.596, 0.650, 0.673, 0.574, 0.663), (0.194, 0.303, 0.347, 0.159, 0.284)),
+        "SparseKMeans, 10 variables": (
+            (0.575, 0.667, 0.787, 0.590, 0.637),
+            (0.151, 0.335, 0.575, 0.080, 0.076),
+        ),
+    },
+}
+
+
+def methods_for(scenario, sparse, seed):
+    """All methods of `compare`; where loadings are sparse, those that use it are told so."""
+    setting = Setting(len(scenario.n_components), list(scenario.n_components), False, seed)
+    chosen = {name: build(setting) for name, build in METHODS.items()}
+    chosen["SSC omp"] = SSC(solver="omp", **setting.own)
+    if sparse:
+        chosen["PSC, 10 variables"] = PSC(n_variables=10, **setting.own)
+        chosen["PSC, 10 variables, refined"] = PSC(n_variables=10, refine="ppca", **setting.own)
+        chosen["SparseKMeans, 10 variables"] = SparseKMeans(n_variables=10, **setting.bare)
+    return chosen
+
+
+def one_set(name, sparse, seed):
+    """Rand, adjusted Rand and seconds of every method on one data set."""
+    warnings.simplefilter("ignore")
+    path = KEPT / f"{name}-{'sparse' if sparse else 'dense'}-{seed}.json"
+    if path.exists():
+        return json.loads(path.read_text())
+    scenario = make_scenario(name, sparse=sparse, random_state=seed)
+    methods = methods_for(scenario, sparse, seed)
+    columns = compare(scenario.data, 2, methods=methods, labels=scenario.target).columns
+    kept = {key: columns[key] for key in ("method", "rand", "ari", "seconds", "error")}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(kept))
+    return kept
+
+
+def rows_of(results, sparse, sets, measure):
+    """One row per method, the paper's below where it has one."""
+    rows = []
+    for place, method in enumerate(results["a", sparse, 0]["method"]):
+        cells = []
+        for name in "abcde":
+            values = [results[name, sparse, seed][measure][place] for seed in range(sets)]
+            values = [value for value in values if value == value]
+            cells.append(mean_and_error(values) if len(values) > 1 else "failed")
+        rows.append([method, *cells])
+        if method in PAPER[sparse]:
+            paper = PAPER[sparse][method][measure == "ari"]
+            rows.append([f"- paper, {method}", *[f"{value:.3f}" for value in paper]])
+    return rows
+
+
+def seconds_of(results, sparse, sets):
+    rows = []
+    for place, method in enumerate(results["a", sparse, 0]["method"]):
+        cells = [
+            np.mean([results[name, sparse, seed]["seconds"][place] for seed in range(sets)])
+            for name in "abcde"
+        ]
+        rows.append([method, *[f"{value:.2f}" for value in cells]])
+    return rows
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--sets", type=int, default=50)
+    sets = parser.parse_args().sets
+    cells = [(n, sparse, s) for sparse in (False, True) for n in "abcde" for s in range(sets)]
+    results = run_cells(one_set, cells)
+    header = ["", *"abcde"]
+    parts = []
+    for sparse, title in ((False, "Noise-free"), (True, "Sparse loadings, noise sd 0.5, P 200")):
+        for measure, named in (("rand", "Rand index"), ("ari", "adjusted Rand index")):
+            table = markdown(header, rows_of(results, sparse, sets, measure))
+            parts.append(f"## {title}: {named}\n\n{table}")
+        parts.append(
+            f"## {title}: seconds\n\n{markdown(header, seconds_of(results, sparse, sets))}"
+        )
+    save(
+        "rivals",
+        f"# Every method on the paper's scenarios, {sets} data sets a cell\n\n"
+        "`python benchmarks/rivals.py`. Mean and its standard error. All methods know K and the\n"
+        "dimensions; SCC, SLBF, MCFA and MCtFA, which have one for all clusters, get the largest.\n"
+        "All but the K-means methods and the mixtures look for subspaces through the origin.\n\n"
+        + "\n\n".join(parts),
+    )
+
+
+if __name__ == "__main__":
+    main()

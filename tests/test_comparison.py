@@ -1,0 +1,93 @@
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.cluster import KMeans
+from sklearn.metrics import adjusted_rand_score
+
+from subspaces import KSubspaces, compare
+from subspaces.comparison import METHODS
+from subspaces.datasets import make_subspaces
+
+UNION = make_subspaces([30, 40], 8, [2, 1], noise=0.02, random_state=0)
+
+
+class Failing(KMeans):
+    def fit(self, X, y=None):
+        raise RuntimeError("out of luck\nand more")
+
+
+def test_every_method_on_one_data_set():
+    asked = []
+    found = compare(UNION.data, 2, [2, 1], labels=UNION.target, progress=asked.append)
+    assert asked == list(METHODS) == found.columns["method"]
+    assert found.columns["error"] == [""] * len(METHODS)
+    assert isinstance(found.table, pd.DataFrame)
+    for name in METHODS:
+        expected = adjusted_rand_score(UNION.target, found.labels[name])
+        assert_allclose(found.table.loc[name, "ari"], expected)
+        assert_array_equal(found.models[name].labels_, found.labels[name])
+        assert np.isfinite(found.table.loc[name, "objective"])
+    assert found.table.loc["PSC", "accuracy"] > 0.9
+    assert (found.table["seconds"] > 0).all()
+
+
+def test_without_labels_methods_are_compared_with_each_other():
+    found = compare(UNION.data, 2, [2, 1], methods=["PSC", "KSubspaces", "KMeans"])
+    assert "ari" not in found.columns
+    matrix = found.agreement
+    assert_allclose(np.diag(matrix), 1.0)
+    assert_allclose(found.columns["agreement"][0], matrix[0, 1:].mean())
+    assert_array_equal(
+        found.labels["KMeans"], KMeans(2, n_init=10, random_state=0).fit(UNION.data).labels_
+    )
+
+
+def test_a_failing_method_is_a_row():
+    methods = {"mine": KSubspaces(2, n_components=2, random_state=0), "bad": Failing()}
+    found = compare(UNION.data, methods=methods, labels=["a"] * 30 + ["b"] * 40)
+    assert found.columns["error"] == ["", "RuntimeError: out of luck"]
+    assert np.isnan(found.columns["ari"][1])
+    assert list(found.models) == ["mine"]
+    assert not hasattr(methods["mine"], "labels_")
+
+
+def test_warnings_are_kept():
+    found = compare(UNION.data[:, :2], 2, 2, methods=["PSC"])
+    assert found.columns["warnings"] == [1]
+    assert "equals the rank" in found.messages["PSC"][0]
+
+
+def test_affine_flats():
+    apart = make_subspaces([40, 40], 6, [1, 1], noise=0.02, offset=2.0, random_state=1)
+    names = ["PSC", "KSubspaces", "EnsembleKSubspaces", "SSC", "SCC", "SLBF", "GPCA", "MPPCA"]
+    found = compare(apart.data, 2, 1, methods=names, labels=apart.target, affine=True)
+    assert np.nanmin(found.columns["ari"]) > 0.9, found.columns
+
+
+def test_plot():
+    found = compare(UNION.data, 2, 1, methods=["PSC", "KMeans"])
+    ax = found.plot()
+    assert [text.get_text() for text in ax.get_yticklabels()] == ["PSC", "KMeans"]
+    assert found.plot(plt.figure().gca()) is plt.gca()
+    with pytest.raises(ValueError, match="no method came to an end"):
+        compare(UNION.data, methods={"bad": Failing()}).plot()
+
+
+@pytest.mark.parametrize(
+    ("options", "kind", "message"),
+    [
+        ({"methods": ["KMaens"]}, ValueError, "'KMaens', which is unknown; one of PSC"),
+        ({"methods": []}, ValueError, "methods is empty"),
+        ({"methods": "PSC"}, TypeError, "is one string"),
+        ({"labels": [0, 1]}, ValueError, r"labels has shape \(2,\) for 70 samples"),
+        ({"n_clusters": 71}, ValueError, "n_clusters=71 is out of range for 70 samples"),
+        ({"n_components": [1, 2, 3]}, ValueError, "3 entries for n_clusters=2"),
+        ({"n_components": 9}, ValueError, "n_components=9 is out of range for 8 variables"),
+        ({"affine": "yes"}, TypeError, "affine='yes' is not a bool"),
+    ],
+)
+def test_bad_input(options, kind, message):
+    with pytest.raises(kind, match=message):
+        compare(UNION.data, **{"n_clusters": 2, "n_components": 1, **options})
