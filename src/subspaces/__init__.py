@@ -3,8 +3,19 @@
 from importlib.metadata import version
 
 from subspaces import datasets, diagnostics, metrics, plots, selection
-from subspaces.estimators import PSC, KSubspaces
+from subspaces.estimators import MCFA, MPPCA, PSC, KSubspaces, MCtFA
 
 __version__ = version("subspaces")
 
-__all__ = ["PSC", "KSubspaces", "datasets", "diagnostics", "metrics", "plots", "selection"]
+__all__ = [
+    "MCFA",
+    "MPPCA",
+    "PSC",
+    "KSubspaces",
+    "MCtFA",
+    "datasets",
+    "diagnostics",
+    "metrics",
+    "plots",
+    "selection",
+]

@@ -1,7 +1,7 @@
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from subspaces import PSC, KSubspaces
+from subspaces import MCFA, MPPCA, PSC, KSubspaces, MCtFA
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:n_components=. equals the rank"),
@@ -9,6 +9,8 @@ pytestmark = [
 ]
 
 
-@parametrize_with_checks([PSC(), KSubspaces(), PSC(affine=True)])
+@parametrize_with_checks(
+    [PSC(), KSubspaces(), PSC(affine=True), MPPCA(), MPPCA(noise="shared"), MCFA(), MCtFA()]
+)
 def test_scikit_learns_own_checks(estimator, check):
     check(estimator)
