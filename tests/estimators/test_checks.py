@@ -6,6 +6,7 @@ from subspaces import MCFA, MPPCA, PSC, KSubspaces, MCtFA
 pytestmark = [
     pytest.mark.filterwarnings("ignore:n_components=. equals the rank"),
     pytest.mark.filterwarnings("ignore:a cluster kept emptying"),
+    pytest.mark.filterwarnings("ignore:. of n_clusters=. clusters are the likeliest of no sample"),
 ]
 
 

@@ -4,16 +4,16 @@
 
 with loadings A and diagonal noise D common to all components; nu = inf is the Gaussian mixture
 [Baek, McLachlan & Flack 2010; Baek & McLachlan 2011]. A is free up to a change of coordinates of
-the factors; here it is kept so that ``A^T D^-1 A = I``. Woodbury's identity and the determinant lemma
-then leave nothing but the q factor coordinates ``u = A^T D^-1 y`` and the energy off them:
+the factors; here it is kept so that ``A^T D^-1 A = I``. Woodbury's identity and the determinant
+lemma then leave nothing but the q factor coordinates ``u = A^T D^-1 y`` and the energy off them:
 
     (y - A xi)^T Sigma^-1 (y - A xi) = |D^-1/2 (y - A u)|^2 + (u - xi)^T (I + Omega)^-1 (u - xi)
     log |Sigma| = sum log D + log |I + Omega|
 
-A step has two cycles, each of which raises the likelihood. First pi, xi, Omega and nu for given A and
-D, in closed form: xi and S are the weighted mean and scatter of u, and the likeliest Omega is
-``S - I`` with its negative eigenvalues set to 0. Then A and D, with the factors as missing data. No
-entry of D is below 1e-10 of its variable's mean square.
+A step has two cycles, each of which raises the likelihood [AECM, Meng & van Dyk 1997]. First pi,
+xi, Omega and nu for given A and D: xi and S are the weighted mean and scatter of u, and the
+likeliest Omega is ``S - I`` with its negative eigenvalues set to 0. Then A and D, with the factors
+as missing data. No entry of D is below 1e-10 of its variable's mean square.
 
 ==========  ===========  ==========  ===============================================
 symbol      name         shape       meaning

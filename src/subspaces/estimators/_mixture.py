@@ -141,10 +141,15 @@ class MixtureClusterer(SubspaceClusterer):
                 "max_iter or tol would do"
             )
         empty = self.n_clusters - len(np.unique(self.labels_))
-        if self.stop_reason_ == "infeasible" or empty:
+        if empty:
             found.append(
-                f"{max(empty, 1)} of n_clusters={self.n_clusters} clusters lost their samples "
-                "from every start; fewer clusters or dimensions would do"
+                f"{empty} of n_clusters={self.n_clusters} clusters are the likeliest of no sample; "
+                "fewer clusters, or another n_components, would do"
+            )
+        elif self.stop_reason_ == "infeasible":
+            found.append(
+                "from every start a cluster kept too few samples for its dimension; fewer "
+                "clusters or a smaller n_components would do"
             )
         return found
 

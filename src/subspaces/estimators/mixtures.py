@@ -101,7 +101,7 @@ class MPPCA(MixtureClusterer):
     >>> bool((model.labels_ == lines.target).all())
     True
     >>> model.noise_variance_.round(4)
-    array([0.0025, 0.0025])
+    array([0.0023, 0.0022])
     """
 
     def __init__(
