@@ -5,6 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import logsumexp
 from scipy.stats import multivariate_normal, multivariate_t
+from sklearn.datasets import make_blobs
 from sklearn.decomposition import PCA
 from sklearn.exceptions import ConvergenceWarning
 
@@ -96,19 +97,18 @@ def test_flats_hold_their_members(fitted, union):
     if isinstance(fitted, MPPCA):
         sizes = fitted.weights_ * len(X)
         assert_allclose(fitted.subspaces_[1].spectrum, sizes[1] * fitted.explained_variance_[1])
-    near = fitted.reconstruct(X)
-    assert np.mean((X - near) ** 2) < 0.02
+    assert np.mean((X - fitted.reconstruct(X)) ** 2) < 0.1 * X.var()
     assert [len(row) for row in fitted.project(X)] == fitted.n_components_[fitted.labels_].tolist()
 
 
 @pytest.mark.parametrize("model", MODELS, ids=names)
-def test_order_and_scale_of_the_data_do_not_matter(model, union):
-    X = union.data
+def test_order_and_scale_of_the_data_do_not_matter(model):
+    X = make_subspaces([40, 50, 30], 6, [1, 1, 1], noise=0.2, offset=3.0, random_state=0).data
     order = np.random.default_rng(0).permutation(len(X))
-    whole, shuffled = model.fit(X).score_samples(X), model.fit(X[order]).score_samples(X)
-    assert_allclose(shuffled, whole, atol=2e-2)
+    whole = model.fit(X).score_samples(X)
+    assert_allclose(model.fit(X[order]).score_samples(X), whole, atol=0.05)
     scaled = model.fit(X * 1e-3).score_samples(X * 1e-3)
-    assert_allclose(scaled + 8 * np.log(1e-3), whole, atol=2e-2)
+    assert_allclose(scaled + 6 * np.log(1e-3), whole, atol=0.05)
 
 
 def test_mppca_turns_and_moves_with_the_data(union):
@@ -149,14 +149,14 @@ def test_many_degrees_of_freedom_are_mcfa(union):
     assert np.isinf(gaussian.df_).all()
 
 
-def test_estimated_tails_are_likelier_than_given_ones_and_cost_parameters(union):
-    X = np.random.default_rng(0).standard_t(3, size=union.data.shape) * 0.1 + union.data
-    free = MCtFA(3, n_components=4, random_state=0).fit(X)
-    given = MCtFA(3, n_components=4, df=30.0, random_state=0).fit(X)
-    assert free.log_likelihood_ > given.log_likelihood_
-    assert free.df_.min() < 20
+def test_estimated_tails_are_likelier_than_given_ones_and_cost_parameters():
+    X = generic(300, 6) * 3 / np.sqrt(np.random.default_rng(0).chisquare(3, size=(300, 1)))
+    free = MCtFA(1, n_components=2, random_state=0, n_init=2).fit(X)
+    given = MCtFA(1, n_components=2, df=30.0, random_state=0, n_init=2).fit(X)
+    assert free.log_likelihood_ > given.log_likelihood_ + 10
+    assert 1.5 < free.df_[0] < 6
     gap = free.bic_ + 2 * free.log_likelihood_ - given.bic_ - 2 * given.log_likelihood_
-    assert_allclose(gap, 3 * np.log(len(X)))
+    assert_allclose(gap, np.log(300))
 
 
 def test_factor_scores_give_back_the_samples(union):
@@ -191,12 +191,13 @@ def test_noise_free_scenarios_are_finite_and_found(name):
 @pytest.mark.parametrize("model", [MPPCA(2), MCFA(2), MCtFA(2)], ids=names)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_awkward_data(model):
+    model.set_params(n_init=4, random_state=0)
     random = np.random.default_rng(0)
     base = random.normal(size=(12, 4))
     constant = np.hstack([base, np.full((12, 1), 3.0), np.zeros((12, 1))])
     for X in (constant, np.repeat(base[:2], 6, axis=0), base[:, :1], np.vstack([base, 0 * base])):
         kept = X.copy()
-        model.set_params(random_state=0).fit(X)
+        model.fit(X)
         assert np.isfinite(model.score_samples(X)).all()
         assert_array_equal(X, kept)
         assert_array_equal(model.labels_, model.predict(X))
@@ -205,7 +206,7 @@ def test_awkward_data(model):
 
 
 def test_the_same_seed_gives_the_same_labels(union):
-    model = MCtFA(3, n_components=2, n_init=3)
+    model = MCtFA(3, n_components=2, n_init=2, tol=1e-3)
     first = model.set_params(random_state=4).fit(union.data).transform(union.data)
     assert_array_equal(first, model.fit(union.data).transform(union.data))
 
@@ -234,8 +235,10 @@ def test_an_unfinished_climb_is_said(union):
 
 
 def test_clusters_without_samples_are_said():
-    blobs = np.random.default_rng(0).normal(size=(40, 2)) + np.repeat([[0.0], [9.0]], 20, axis=0)
-    with pytest.warns(ConvergenceWarning, match="likeliest of no sample"):
+    # one factor cannot tell two of the three apart: both means are the same
+    blobs, _ = make_blobs(n_samples=50, random_state=1)
+    blobs = (blobs - blobs.mean(axis=0)) / blobs.std(axis=0)
+    with pytest.warns(ConvergenceWarning, match="1 of n_clusters=3 clusters are the likeliest"):
         model = MCFA(3, n_components=1, random_state=0).fit(blobs)
     assert model.labels_.max() == 1
 

@@ -1,13 +1,13 @@
 """Expectation and maximisation, round and round, from many first states.
 
 A state is a model with the log joint density ``log pi_k f_k(x_i)`` of the rows under it, (n, K); a
-step takes a state to a likelier one. The climb ends when neither the last rise of the
-log-likelihood nor the rise still to come, by Aitken's formula for a geometric sequence
+step takes a state to a likelier one. The climb ends when neither the rise of the log-likelihood
+over the last five steps nor the rise still to come, by Aitken's formula for a geometric sequence
 
-    rise * ratio / (1 - ratio),    ratio = rise / (the rise before)
+    rise * ratio / (1 - ratio),    ratio = rise / (that of the five steps before)
 
 [Boehning et al. 1994], is more than the tolerance times the number of rows: a rule that does not
-depend on the units of the data.
+depend on the units of the data. Single steps would mislead where their length varies.
 """
 
 from collections.abc import Callable, Sequence
@@ -21,6 +21,7 @@ from scipy.special import logsumexp, softmax
 Array = NDArray[np.floating]
 
 BRIEF = 10
+WINDOW = 5
 FINISHED = 3
 
 
@@ -128,8 +129,8 @@ def _rank(run: Climb[State]) -> tuple[bool, float]:
 
 
 def _settled(path: Sequence[float], least: float) -> bool:
-    rise = path[-1] - path[-2]
-    if len(path) < 3 or rise > least:
+    late = path[-1] - path[max(len(path) - 1 - WINDOW, 0)]
+    if len(path) <= WINDOW or late > least:
         return False
-    before = path[-2] - path[-3]
-    return rise <= 0.0 or (rise < before and rise * rise / (before - rise) <= least)
+    early = path[-1 - WINDOW] - path[max(len(path) - 1 - 2 * WINDOW, 0)]
+    return late <= 0.0 or (late < early and late * late / (early - late) <= least)

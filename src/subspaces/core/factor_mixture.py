@@ -47,6 +47,8 @@ NOISE_FLOOR = 1e-10
 NOTHING = 1e-10
 # Variables taken at a time where residuals of all rows are formed.
 BLOCK = 256
+# Growth of the stride, and the largest rise of log D at once.
+GROWTH, MOST_RISE = 1.2, 10.0
 
 
 @dataclass(frozen=True)
@@ -76,12 +78,16 @@ class Reduced:
 
 @dataclass(frozen=True)
 class State:
-    """A model, the rows as it sees them, and their distances and log joint densities, (n, K)."""
+    """A model, the rows as it sees them, and their distances and log joint densities, (n, K).
+
+    stride: how many times the next EM step of A and D is to be taken.
+    """
 
     model: FactorMixture
     reduced: Reduced
     distances: Array
     log_joint: Array
+    stride: float = 1.0
 
     @property
     def alive(self) -> bool:
@@ -120,13 +126,34 @@ def factor_cycle(state: State, estimate_df: bool) -> State:
         df = update_df(state.distances, len(model.noise), shares, model.df)
         model = replace(model, df=df)
     tail_weights = shares * tails(state.distances, len(model.noise), model.df)
-    return observe(update_factors(model, state.reduced, shares, tail_weights), state.reduced)
+    reached = observe(update_factors(model, state.reduced, shares, tail_weights), state.reduced)
+    return replace(reached, stride=state.stride)
 
 
 def loading_cycle(rows: Array, floor: Array, state: State) -> State:
-    """E step; A and D."""
-    model = update_loadings(rows, floor, state)
-    return observe(model, reduce(model, rows))
+    """E step; A and D, several times the step where that raises the likelihood too.
+
+    EM creeps where the noise is small. The stride grows while it pays, and falls back to the plain
+    step, which never fails [Salakhutdinov & Roweis 2003].
+    """
+    plain = update_loadings(rows, floor, state)
+    if state.stride > 1.0:
+        bold = normalised(_stretched(state.model, plain, state.stride, floor))
+        reached = observe(bold, reduce(bold, rows))
+        if em.log_likelihood(reached.log_joint) >= em.log_likelihood(state.log_joint):
+            return replace(reached, stride=GROWTH * state.stride)
+    model = normalised(plain)
+    return replace(observe(model, reduce(model, rows)), stride=GROWTH)
+
+
+def _stretched(
+    before: FactorMixture, after: FactorMixture, stride: float, floor: Array
+) -> FactorMixture:
+    """A and log D moved so many times as far."""
+    log_noise = np.log(before.noise) + stride * np.log(after.noise / before.noise)
+    noise = np.exp(np.clip(log_noise, np.log(floor), np.log(before.noise) + MOST_RISE))
+    loadings = before.loadings + stride * (after.loadings - before.loadings)
+    return replace(after, loadings=loadings, noise=noise)
 
 
 def observe(model: FactorMixture, reduced: Reduced) -> State:
@@ -205,7 +232,7 @@ def update_loadings(rows: Array, floor: Array, state: State) -> FactorMixture:
     loadings = _regress(rows, mean, np.sqrt(total), unknown)
     noise = _weighted_square(rows, mean, loadings, total) + np.sum((loadings @ unknown.T) ** 2, 1)
     noise = np.maximum(noise / len(rows), floor)
-    return normalised(replace(model, loadings=loadings, noise=noise))
+    return replace(model, loadings=loadings, noise=noise)
 
 
 def _regress(rows: Array, factors: Array, scale: Array, penalty: Array) -> Array:

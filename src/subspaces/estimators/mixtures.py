@@ -37,9 +37,9 @@ class MPPCA(MixtureClusterer):
         each, and the three likeliest carried to the end.
     max_iter : int, default 500
         Most steps of one start.
-    tol : float, default 1e-6
-        A start has converged when neither its last rise of the log-likelihood per sample nor the
-        rise still expected is more than this.
+    tol : float, default 1e-5
+        A start has converged when neither the rise of its log-likelihood per sample over five
+        steps nor the rise still expected is more than this.
     random_state : int, RandomState or None
         Seed.
 
@@ -112,7 +112,7 @@ class MPPCA(MixtureClusterer):
         noise: str = "own",
         n_init: int = 10,
         max_iter: int = 500,
-        tol: float = 1e-6,
+        tol: float = 1e-5,
         random_state: Any = None,
     ) -> None:
         self.n_clusters = n_clusters
@@ -291,9 +291,9 @@ class MCFA(CommonFactorClusterer):
         each, and the three likeliest carried to the end.
     max_iter : int, default 500
         Most steps of one start.
-    tol : float, default 1e-6
-        A start has converged when neither its last rise of the log-likelihood per sample nor the
-        rise still expected is more than this.
+    tol : float, default 1e-5
+        A start has converged when neither the rise of its log-likelihood per sample over five
+        steps nor the rise still expected is more than this.
     random_state : int, RandomState or None
         Seed.
 
@@ -372,7 +372,7 @@ class MCFA(CommonFactorClusterer):
         n_components: int = 1,
         n_init: int = 10,
         max_iter: int = 500,
-        tol: float = 1e-6,
+        tol: float = 1e-5,
         random_state: Any = None,
     ) -> None:
         self.n_clusters = n_clusters
@@ -407,9 +407,9 @@ class MCtFA(CommonFactorClusterer):
         each, and the three likeliest carried to the end.
     max_iter : int, default 500
         Most steps of one start.
-    tol : float, default 1e-6
-        A start has converged when neither its last rise of the log-likelihood per sample nor the
-        rise still expected is more than this.
+    tol : float, default 1e-5
+        A start has converged when neither the rise of its log-likelihood per sample over five
+        steps nor the rise still expected is more than this.
     random_state : int, RandomState or None
         Seed.
 
@@ -486,7 +486,7 @@ class MCtFA(CommonFactorClusterer):
         df: float | None = None,
         n_init: int = 10,
         max_iter: int = 500,
-        tol: float = 1e-6,
+        tol: float = 1e-5,
         random_state: Any = None,
     ) -> None:
         self.n_clusters = n_clusters
