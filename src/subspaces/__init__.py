@@ -6,12 +6,15 @@ from subspaces import datasets, diagnostics, metrics, plots, selection
 from subspaces.comparison import compare
 from subspaces.estimators import (
     GPCA,
+    MCFA,
+    MPPCA,
     PSC,
     SCC,
     SLBF,
     SSC,
     EnsembleKSubspaces,
     KSubspaces,
+    MCtFA,
     SparseKMeans,
 )
 
@@ -19,12 +22,15 @@ __version__ = version("subspaces")
 
 __all__ = [
     "GPCA",
+    "MCFA",
+    "MPPCA",
     "PSC",
     "SCC",
     "SLBF",
     "SSC",
     "EnsembleKSubspaces",
     "KSubspaces",
+    "MCtFA",
     "SparseKMeans",
     "compare",
     "datasets",

@@ -4,6 +4,7 @@ from numpy.testing import assert_allclose
 from scipy.stats import multivariate_normal
 from sklearn.decomposition import PCA
 
+from subspaces.core import em, ppca_mixture
 from subspaces.core.ppca_mixture import fit_mixture, refine_labels
 from subspaces.datasets import make_scenario, make_subspaces
 from subspaces.metrics import rand_score
@@ -59,3 +60,68 @@ def test_noise_free_data_are_finite():
     fitted = fit_mixture(scenario.data, np.eye(2)[scenario.target], (2, 2), False, 50)
     assert np.isfinite(fitted.log_likelihood)
     assert rand_score(scenario.target, fitted.labels) == 1.0
+
+
+@pytest.mark.parametrize("shared", [False, True])
+@pytest.mark.parametrize(("n_features", "noise"), [(6, 0.3), (150, 0.3), (6, 0.0)])
+def test_the_likelihood_never_falls_by_a_step(n_features, noise, shared):
+    union = make_subspaces([40, 50], n_features, [1, 3], noise=noise, offset=0.5, random_state=0)
+    setting = ppca_mixture.pose(union.data, (2, 3), affine=True, shared_noise=shared)
+    first = np.random.default_rng(0).dirichlet([1, 1], size=90)
+    state = ppca_mixture.first_state(setting, first)
+    path = [em.log_likelihood(state.log_joint)]
+    for _ in range(30):
+        state = ppca_mixture.step(setting, state)
+        path.append(em.log_likelihood(state.log_joint))
+    assert np.isfinite(path).all()
+    assert np.diff(path).min() >= -1e-10 * abs(path[-1])
+
+
+def test_shared_noise_above_a_leading_eigenvalue_joins_it():
+    # a wide cluster and a narrow one whose axis is below the noise: best on a grid
+    values, weights, left = [np.array([9.0]), np.array([0.5])], [10.0, 30.0], [8.0, 0.6]
+
+    def cost(noise):
+        total = 0.0
+        for value, weight, energy in zip(values, weights, left, strict=True):
+            along = np.maximum(value, noise)
+            total += weight * (np.sum(np.log(along) + value / along) + 2 * np.log(noise))
+            total += weight * energy / noise
+        return total
+
+    found = ppca_mixture.pooled_noise(list(zip(weights, values, left, [2, 2], strict=True)), 1e-9)
+    assert found > 0.5
+    assert cost(found) <= min(cost(noise) for noise in np.geomspace(0.01, 20, 3000)) + 1e-9
+
+
+@pytest.mark.parametrize("affine", [False, True])
+def test_rotated_rows_are_the_dense_model(affine):
+    X = generic(30, 50, decay=0.95)
+    shares = np.random.default_rng(0).dirichlet([1, 1], size=30)
+    setting = ppca_mixture.pose(X, (2, 3), affine=affine, shared_noise=False)
+    assert setting.rows.shape == (30, 30)
+    state = ppca_mixture.first_state(setting, shares)
+    model = ppca_mixture.lifted(setting, state.model)
+    assert_allclose(ppca_mixture.log_joint(model, X), state.log_joint, rtol=1e-9)
+    for k, r in enumerate((2, 3)):
+        share = shares[:, k] / shares[:, k].sum()
+        centre = share @ X if affine else np.zeros(50)
+        scatter = ((X - centre).T * share) @ (X - centre)
+        values, vectors = np.linalg.eigh(scatter)
+        noise = values[:-r].sum() / (50 - r)
+        axes = vectors[:, -r:]
+        covariance = noise * np.eye(50) + (axes * (values[-r:] - noise)) @ axes.T
+        plain = multivariate_normal(centre, covariance).logpdf(X) + np.log(shares[:, k].mean())
+        assert_allclose(state.log_joint[:, k], plain, rtol=1e-8)
+
+
+def test_own_noise_is_each_clusters():
+    X, labels = generic(90, 4, decay=0.8), np.repeat([0, 1], [20, 70])
+    X[labels == 1] *= 3
+    setting = ppca_mixture.pose(X, (1, 2), affine=True, shared_noise=False)
+    noise = ppca_mixture.maximise(setting, np.eye(2)[labels]).noise
+    plain = [
+        PCA(r).fit(X[labels == k]).noise_variance_ * (size - 1) / size
+        for k, (r, size) in enumerate([(1, 20), (2, 70)])
+    ]
+    assert_allclose(noise, plain, rtol=1e-9)

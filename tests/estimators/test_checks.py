@@ -1,7 +1,19 @@
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from subspaces import GPCA, PSC, SCC, SLBF, SSC, EnsembleKSubspaces, KSubspaces, SparseKMeans
+from subspaces import (
+    GPCA,
+    MCFA,
+    MPPCA,
+    PSC,
+    SCC,
+    SLBF,
+    SSC,
+    EnsembleKSubspaces,
+    KSubspaces,
+    MCtFA,
+    SparseKMeans,
+)
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:n_components=. equals the rank"),
@@ -22,6 +34,9 @@ pytestmark = [
         SLBF(spectral=False, affine=False),
         EnsembleKSubspaces(),
         SparseKMeans(),
+        MPPCA(),
+        MCFA(),
+        MCtFA(),
         SSC(),
         SSC(solver="admm", affine=True),
     ]

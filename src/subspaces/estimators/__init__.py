@@ -3,6 +3,7 @@
 from subspaces.estimators.ensemble import EnsembleKSubspaces
 from subspaces.estimators.gpca import GPCA
 from subspaces.estimators.k_subspaces import KSubspaces
+from subspaces.estimators.mixtures import MCFA, MPPCA, MCtFA
 from subspaces.estimators.psc import PSC
 from subspaces.estimators.scc import SCC
 from subspaces.estimators.slbf import SLBF
@@ -11,11 +12,14 @@ from subspaces.estimators.ssc import SSC
 
 __all__ = [
     "GPCA",
+    "MCFA",
+    "MPPCA",
     "PSC",
     "SCC",
     "SLBF",
     "SSC",
     "EnsembleKSubspaces",
     "KSubspaces",
+    "MCtFA",
     "SparseKMeans",
 ]
