@@ -9,6 +9,11 @@ from subspaces import __main__, cli
 from subspaces.datasets import make_subspaces
 
 
+def run(*arguments):
+    result = CliRunner().invoke(cli.app, [str(a) for a in arguments], env={"COLUMNS": "300"})
+    return result.exit_code, " ".join(result.output.split())
+
+
 @pytest.fixture
 def quick(monkeypatch):
     """One start is enough to see the command work."""
@@ -33,9 +38,9 @@ def test_demo_prints_a_summary_and_says_where_the_figures_are(tmp_path):
 
 def test_a_file_in_the_way_is_one_clear_error(tmp_path):
     (tmp_path / "file").write_text("in the way")
-    result = CliRunner().invoke(cli.app, ["demo", "--out", str(tmp_path / "file")])
-    assert result.exit_code == 2
-    assert "cannot be made a folder" in result.output.replace("\n", " ")
+    code, output = run("demo", "--out", tmp_path / "file")
+    assert code == 2
+    assert "cannot be made a folder" in output
 
 
 def test_a_missing_extra_is_named_in_one_line(monkeypatch):
@@ -54,11 +59,6 @@ def union_file(tmp_path):
     path = tmp_path / "data.csv"
     frame.to_csv(path, index=False)
     return path
-
-
-def run(*arguments):
-    result = CliRunner().invoke(cli.app, [str(a) for a in arguments], env={"COLUMNS": "200"})
-    return result.exit_code, " ".join(result.output.split())
 
 
 def test_compare_prints_one_row_per_method(union_file):
@@ -93,7 +93,7 @@ def test_compare_names_a_method_that_fails(union_file):
 def test_compare_says_what_is_wrong(union_file, arguments, message):
     code, output = run("compare", union_file, *arguments)
     assert code == 2
-    assert message in output.replace("│ ", "").replace(" │", "")
+    assert message in output
 
 
 @pytest.mark.parametrize(("content", "message"), [(None, "No such file"), ("", "cannot be read")])

@@ -196,3 +196,8 @@ class SubspaceClusterer(
             self.subspaces_.append(leading(centre, all_axes[k], dimension))
         self.n_components_ = np.array([flat.basis.shape[1] for flat in self.subspaces_])
         return all_axes
+
+    def _distance_from_own_flats(self, X: Array) -> float:
+        """Sum of the squared distances of the samples from the flats of ``labels_``."""
+        flats = enumerate(self.subspaces_)
+        return sum(float(squared_residual(X[self.labels_ == k], flat).sum()) for k, flat in flats)

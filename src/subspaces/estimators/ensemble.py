@@ -9,7 +9,6 @@ from sklearn.utils import check_random_state
 
 from subspaces._validation import as_count, as_flag
 from subspaces.core import co_association, partition
-from subspaces.core.criteria import own_costs
 from subspaces.core.problem import Problem
 from subspaces.core.rows import choose_rows
 from subspaces.core.search import search
@@ -142,7 +141,7 @@ class EnsembleKSubspaces(SubspaceClusterer):
         equal = len(set(problem.dimensions)) == 1
         self.labels_ = partition.canonical(labels) if equal else labels
         self._store_flats(X, problem.dimensions, problem.affine)
-        self.objective_ = float(own_costs(self._scores(X), self.labels_).sum())
+        self.objective_ = self._distance_from_own_flats(X)
         return self
 
     def _runs(self, base: Problem, random: np.random.Generator) -> list[Labels]:

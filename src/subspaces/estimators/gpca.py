@@ -10,7 +10,6 @@ from sklearn.utils import check_random_state
 from subspaces._validation import as_choice, as_count, as_flag, as_real
 from subspaces.core import partition
 from subspaces.core.alternation import alternate
-from subspaces.core.criteria import own_costs
 from subspaces.core.polynomial_segmentation import homogeneous, hyperplane_labels, vote_labels
 from subspaces.core.problem import Problem
 from subspaces.core.rows import choose_rows
@@ -170,7 +169,7 @@ class GPCA(SubspaceClusterer):
         self.labels_ = partition.canonical(labels) if same else labels
         self.n_iter_ = 1 + sweeps
         self._store_flats(X, problem.dimensions, problem.affine)
-        self.objective_ = float(own_costs(self._scores(X), self.labels_).sum())
+        self.objective_ = self._distance_from_own_flats(X)
         return self
 
     def _check_options(self) -> None:

@@ -46,6 +46,8 @@ class SLBF(EqualDimensionClusterer):
         Per cluster: ``centre`` (p,), ``basis`` (p, r), ``spectrum`` (r,); fitted to its samples.
     n_components_ : ndarray of shape (n_clusters,)
         Dimensions.
+    objective_ : float
+        Sum of the squared distances of the samples from the flats of their clusters.
 
     Notes
     -----
@@ -114,6 +116,7 @@ class SLBF(EqualDimensionClusterer):
         points = self._points(X, affine)
         dimension = self._identified(dimension, points.shape[1], affine)
         self._store(X, self._cluster(points, dimension, affine, n_candidates), dimension, affine)
+        self.objective_ = self._distance_from_own_flats(X)
         return self
 
     def _cluster(self, points: Array, dimension: int, affine: bool, n_candidates: int) -> Labels:

@@ -16,7 +16,6 @@ from subspaces.core.self_expression_lsr import lsr_coefficients
 from subspaces.core.self_expression_omp import omp_coefficients
 from subspaces.core.spectral import spectral_labels
 from subspaces.core.starts import match_dimensions
-from subspaces.core.subspace import squared_residual
 from subspaces.estimators._shell import Array, Labels, SubspaceClusterer
 
 SOLVERS = ("elastic_net", "lasso", "omp", "admm", "lsr")
@@ -178,10 +177,7 @@ class SSC(SubspaceClusterer):
         parts = spectral_labels(self.affinity_matrix_, len(dimensions), random)
         self.labels_ = self._order(X, parts, dimensions)
         self._store_flats(X, dimensions, affine)
-        self.objective_ = sum(
-            float(squared_residual(X[self.labels_ == k], flat).sum())
-            for k, flat in enumerate(self.subspaces_)
-        )
+        self.objective_ = self._distance_from_own_flats(X)
         return self
 
     def _coefficients(self, X: Array, largest_dimension: int) -> Sparse:
