@@ -125,3 +125,11 @@ def test_own_noise_is_each_clusters():
         for k, (r, size) in enumerate([(1, 20), (2, 70)])
     ]
     assert_allclose(noise, plain, rtol=1e-9)
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_the_noise_has_a_floor(shared):
+    scenario = make_scenario("c", random_state=0)
+    setting = ppca_mixture.pose(scenario.data, (2, 2), affine=True, shared_noise=shared)
+    model = ppca_mixture.maximise(setting, np.eye(2)[scenario.target])
+    assert_allclose(model.noise, 1e-10 * scenario.data.var(axis=0).mean(), rtol=1e-9)

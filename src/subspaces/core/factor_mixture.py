@@ -47,8 +47,8 @@ NOISE_FLOOR = 1e-10
 NOTHING = 1e-10
 # Variables taken at a time where residuals of all rows are formed.
 BLOCK = 256
-# Growth of the stride, and the largest rise of log D at once.
-GROWTH, MOST_RISE = 1.2, 10.0
+# Growth of the stride, its limit, and the largest rise of log D at once.
+GROWTH, MOST_STRIDE, MOST_RISE = 1.2, 100.0, 10.0
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,7 @@ def loading_cycle(rows: Array, floor: Array, state: State) -> State:
         bold = normalised(_stretched(state.model, plain, state.stride, floor))
         reached = observe(bold, reduce(bold, rows))
         if em.log_likelihood(reached.log_joint) >= em.log_likelihood(state.log_joint):
-            return replace(reached, stride=GROWTH * state.stride)
+            return replace(reached, stride=min(GROWTH * state.stride, MOST_STRIDE))
     model = normalised(plain)
     return replace(observe(model, reduce(model, rows)), stride=GROWTH)
 
