@@ -19,6 +19,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:n_components=. equals the rank"),
     pytest.mark.filterwarnings("ignore:a cluster kept emptying"),
     pytest.mark.filterwarnings("ignore:in .* starts a cluster became too small"),
+    pytest.mark.filterwarnings("ignore:. of n_clusters=. clusters are the likeliest of no sample"),
 ]
 
 
@@ -35,6 +36,7 @@ pytestmark = [
         EnsembleKSubspaces(),
         SparseKMeans(),
         MPPCA(),
+        MPPCA(noise="shared"),
         MCFA(),
         MCtFA(),
         SSC(),
