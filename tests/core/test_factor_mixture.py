@@ -172,6 +172,24 @@ def test_the_factor_cycle_is_at_its_optimum():
             assert expected(nearby) < expected(best)
 
 
+@pytest.mark.parametrize(("df", "estimate_df"), DEGREES)
+def test_order_and_units_do_not_matter(df, estimate_df):
+    X = noisy_union().data
+    random = np.random.default_rng(0)
+    loadings = np.linalg.qr(random.normal(size=(8, 3)))[0]
+    shares, order = random.dirichlet(np.ones(3), size=120), random.permutation(120)
+
+    def climbed(rows, shares):
+        state = fm.first_state(rows, shares, loadings, df)
+        for _ in range(15):
+            state = fm.step(rows, fm.floors(rows), state, estimate_df=estimate_df)
+        return state.log_joint
+
+    plain = climbed(X, shares)
+    assert_allclose(climbed(X[order], shares[order]), plain[order], rtol=1e-6, atol=1e-6)
+    assert_allclose(climbed(X * 1e-3, shares) + 8 * np.log(1e-3), plain, rtol=1e-6, atol=1e-6)
+
+
 def test_factor_scores_are_the_mean_given_the_row():
     model = fm.normalised(some_model(df=(np.inf, np.inf)))
     X = np.random.default_rng(3).normal(size=(5, 7))
