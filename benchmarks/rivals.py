@@ -48,7 +48,8 @@ PAPER = {
 
 def methods_for(scenario, sparse, seed):
     """All methods of `compare`; where loadings are sparse, those that use it are told so."""
-    setting = Setting(len(scenario.n_components), list(scenario.n_components), False, seed)
+    dimensions = [int(r) for r in scenario.n_components]
+    setting = Setting(len(dimensions), dimensions, False, seed, scenario.data.shape[1])
     chosen = {name: build(setting) for name, build in METHODS.items()}
     chosen["SSC omp"] = SSC(solver="omp", **setting.own)
     if sparse:
@@ -119,7 +120,8 @@ def main():
         "rivals",
         f"# Every method on the paper's scenarios, {sets} data sets a cell\n\n"
         "`python benchmarks/rivals.py`. Mean and its standard error. All methods know K and the\n"
-        "dimensions; SCC, SLBF, MCFA and MCtFA, which have one for all clusters, get the largest.\n"
+        "dimensions. SCC and SLBF, which have one for all clusters, get the largest; MCFA and MCtFA\n"
+        "as many common factors as all clusters together have dimensions (the paper does not say).\n"
         "All but the K-means methods and the mixtures look for subspaces through the origin.\n\n"
         + "\n\n".join(parts),
     )

@@ -42,6 +42,7 @@ class Setting:
     dimensions: list[int]
     affine: bool
     random_state: Any
+    rank: int
 
     @property
     def own(self) -> dict[str, Any]:
@@ -53,6 +54,11 @@ class Setting:
     def common(self) -> dict[str, Any]:
         """For methods with one dimension: the largest."""
         return {**self.bare, "n_components": max(self.dimensions)}
+
+    @property
+    def union(self) -> dict[str, Any]:
+        """For methods whose clusters share one space: it has to hold all of them."""
+        return {**self.bare, "n_components": min(sum(self.dimensions), self.rank)}
 
     @property
     def bare(self) -> dict[str, Any]:
@@ -69,8 +75,8 @@ METHODS: dict[str, Callable[[Setting], Any]] = {
     "SLBF": lambda s: SLBF(affine=s.affine, **s.common),
     "GPCA": lambda s: GPCA(affine=s.affine, **s.own),
     "MPPCA": lambda s: MPPCA(**s.own),
-    "MCFA": lambda s: MCFA(**s.common),
-    "MCtFA": lambda s: MCtFA(**s.common),
+    "MCFA": lambda s: MCFA(**s.union),
+    "MCtFA": lambda s: MCtFA(**s.union),
     "SparseKMeans": lambda s: SparseKMeans(**s.bare),
     "KMeans": lambda s: KMeans(n_init=10, **s.bare),
 }
@@ -142,7 +148,9 @@ def compare(
     n_clusters : int, default 2
         Number of clusters.
     n_components : int or one int per cluster, default 1
-        Dimensions. Methods with one common dimension (SCC, SLBF, MCFA, MCtFA) get the largest.
+        Dimensions. Methods with one dimension for all clusters (SCC, SLBF) get the largest. The
+        common factors of MCFA and MCtFA have to hold all clusters: they get the sum, or what the
+        data allow.
     methods : iterable of str, or mapping of str to estimator, optional
         Names of `METHODS`, by default all of them; or estimators of your own, which are cloned and
         fitted as they are.
@@ -262,7 +270,7 @@ def _setting(
         )
     why = f" for {p} variables"
     dimensions = [as_count(r, "n_components", low=1, high=p, why=why) for r in given]
-    return Setting(k, dimensions, as_flag(affine, "affine"), random_state)
+    return Setting(k, dimensions, as_flag(affine, "affine"), random_state, min(n - 1, p))
 
 
 def _known(labels: Any, n_samples: int) -> Labels | None:
