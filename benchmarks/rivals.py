@@ -120,8 +120,8 @@ def main():
         "rivals",
         f"# Every method on the paper's scenarios, {sets} data sets a cell\n\n"
         "`python benchmarks/rivals.py`. Mean and its standard error. All methods know K and the\n"
-        "dimensions. SCC and SLBF, which have one for all clusters, get the largest; MCFA and MCtFA\n"
-        "as many common factors as all clusters together have dimensions (the paper does not say).\n"
+        "dimensions. SCC and SLBF, which have one for all clusters, get the largest; MCFA and\n"
+        "MCtFA as many factors as all clusters together have dimensions (the paper does not say).\n"
         "All but the K-means methods and the mixtures look for subspaces through the origin.\n\n"
         + "\n\n".join(parts),
     )
