@@ -45,6 +45,12 @@ bench: $(READY)
 	$(BIN)/python benchmarks/sparse_scenarios.py
 	$(BIN)/python benchmarks/dense_scenarios.py
 	$(BIN)/python benchmarks/selection.py
+	$(BIN)/python benchmarks/rivals.py
+	$(BIN)/python benchmarks/mixtures.py
+	$(BIN)/python benchmarks/curvature.py
+	$(BIN)/python benchmarks/digits.py
+	@test -z "$(SUBSPACES_DATA)" && echo "SUBSPACES_DATA is not set: skipping self_expression.py" || \
+	  $(BIN)/python benchmarks/self_expression.py --data "$(SUBSPACES_DATA)"
 
 clean:
-	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf .venv build .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

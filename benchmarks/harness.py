@@ -1,5 +1,6 @@
 """What the studies share: cells run side by side, a table with standard errors, a file."""
 
+import json
 import platform
 import sys
 from pathlib import Path
@@ -13,17 +14,33 @@ ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
 
 
-def run_cells(function, cells, n_jobs=2):
-    """Call ``function(*cell)`` for every cell, with a count on the terminal; a dict of results."""
+def run_cells(function, cells, n_jobs=2, keep=None):
+    """Call ``function(*cell)`` for every cell, with a count on the terminal; a dict of results.
+
+    With ``keep``, a name, each result goes to a file under build/ as soon as it is there, and a run
+    that was interrupted goes on where it stopped.
+    """
     results = {}
     calls = Parallel(n_jobs=n_jobs, return_as="generator")(
-        delayed(function)(*cell) for cell in cells
+        delayed(_kept)(function, cell, keep) for cell in cells
     )
     for done, (cell, value) in enumerate(zip(cells, calls, strict=True), start=1):
         results[cell] = value
         if sys.stderr.isatty():
             print(f"\r{done} of {len(cells)}", end="", file=sys.stderr)
     return results
+
+
+def _kept(function, cell, keep):
+    if keep is None:
+        return function(*cell)
+    path = ROOT / "build" / keep / f"{'-'.join(map(str, cell))}.json"
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        unfinished = path.with_suffix(".part")
+        unfinished.write_text(json.dumps(function(*cell)))
+        unfinished.rename(path)
+    return json.loads(path.read_text())
 
 
 def mean_and_error(values, digits=3):

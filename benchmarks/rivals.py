@@ -2,25 +2,22 @@
 
     python benchmarks/rivals.py [--sets 50]
 
-Writes benchmarks/results/rivals.md. Data sets are kept one by one in build/rivals/, so that an
-interrupted run goes on where it stopped.
+Writes benchmarks/results/rivals.md. An interrupted run goes on where it stopped.
 """
 
 import argparse
-import json
 import warnings
 
 import numpy as np
-from harness import ROOT, markdown, mean_and_error, run_cells, save
+from harness import markdown, mean_and_error, run_cells, save
 
 from subspaces import PSC, SSC, SparseKMeans, compare
 from subspaces.comparison import METHODS, Setting
 from subspaces.datasets import make_scenario
 
-KEPT = ROOT / "build" / "rivals"
 # The paper's Rand and adjusted Rand index, scenarios a to e.
 PAPER = {
-    False: {
+    "dense": {
         "PSC": ((0.980, 0.999, 1.000, 0.942, 0.943), (0.960, 0.999, 1.000, 0.877, 0.943)),
         "GPCA": ((0.846, 0.786, 0.921, 0.791, 0.837), (0.693, 0.572, 0.843, 0.545, 0.576)),
         "KMeans": ((0.503, 0.525, 0.595, 0.635, 0.702), (0.007, 0.055, 0.190, 0.198, 0.213)),
@@ -28,7 +25,7 @@ PAPER = {
         "SCC": ((0.999, 1.000, 1.000, 0.754, 0.893), (0.998, 1.000, 1.000, 0.454, 0.719)),
         "MCtFA": ((0.812, 0.984, 0.883, 0.942, 0.974), (0.625, 0.966, 0.767, 0.879, 0.936)),
     },
-    True: {
+    "sparse": {
         "PSC": ((0.643, 0.708, 0.533, 0.680, 0.712), (0.287, 0.415, 0.034, 0.339, 0.196)),
         "PSC, 10 variables": (
             (0.776, 0.887, 0.941, 0.781, 0.812),
@@ -59,42 +56,37 @@ def methods_for(scenario, sparse, seed):
     return chosen
 
 
-def one_set(name, sparse, seed):
+def one_set(name, kind, seed):
     """Rand, adjusted Rand and seconds of every method on one data set."""
     warnings.simplefilter("ignore")
-    path = KEPT / f"{name}-{'sparse' if sparse else 'dense'}-{seed}.json"
-    if path.exists():
-        return json.loads(path.read_text())
+    sparse = kind == "sparse"
     scenario = make_scenario(name, sparse=sparse, random_state=seed)
     methods = methods_for(scenario, sparse, seed)
     columns = compare(scenario.data, 2, methods=methods, labels=scenario.target).columns
-    kept = {key: columns[key] for key in ("method", "rand", "ari", "seconds", "error")}
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(kept))
-    return kept
+    return {key: columns[key] for key in ("method", "rand", "ari", "seconds", "error")}
 
 
-def rows_of(results, sparse, sets, measure):
+def rows_of(results, kind, sets, measure):
     """One row per method, the paper's below where it has one."""
     rows = []
-    for place, method in enumerate(results["a", sparse, 0]["method"]):
+    for place, method in enumerate(results["a", kind, 0]["method"]):
         cells = []
         for name in "abcde":
-            values = [results[name, sparse, seed][measure][place] for seed in range(sets)]
+            values = [results[name, kind, seed][measure][place] for seed in range(sets)]
             values = [value for value in values if value == value]
             cells.append(mean_and_error(values) if len(values) > 1 else "failed")
         rows.append([method, *cells])
-        if method in PAPER[sparse]:
-            paper = PAPER[sparse][method][measure == "ari"]
+        if method in PAPER[kind]:
+            paper = PAPER[kind][method][measure == "ari"]
             rows.append([f"- paper, {method}", *[f"{value:.3f}" for value in paper]])
     return rows
 
 
-def seconds_of(results, sparse, sets):
+def seconds_of(results, kind, sets):
     rows = []
-    for place, method in enumerate(results["a", sparse, 0]["method"]):
+    for place, method in enumerate(results["a", kind, 0]["method"]):
         cells = [
-            np.mean([results[name, sparse, seed]["seconds"][place] for seed in range(sets)])
+            np.mean([results[name, kind, seed]["seconds"][place] for seed in range(sets)])
             for name in "abcde"
         ]
         rows.append([method, *[f"{value:.2f}" for value in cells]])
@@ -105,17 +97,18 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sets", type=int, default=50)
     sets = parser.parse_args().sets
-    cells = [(n, sparse, s) for sparse in (False, True) for n in "abcde" for s in range(sets)]
-    results = run_cells(one_set, cells)
+    cells = [(n, kind, s) for kind in ("dense", "sparse") for n in "abcde" for s in range(sets)]
+    results = run_cells(one_set, cells, keep="rivals")
     header = ["", *"abcde"]
     parts = []
-    for sparse, title in ((False, "Noise-free"), (True, "Sparse loadings, noise sd 0.5, P 200")):
+    for kind, title in (
+        ("dense", "Noise-free"),
+        ("sparse", "Sparse loadings, noise sd 0.5, P 200"),
+    ):
         for measure, named in (("rand", "Rand index"), ("ari", "adjusted Rand index")):
-            table = markdown(header, rows_of(results, sparse, sets, measure))
+            table = markdown(header, rows_of(results, kind, sets, measure))
             parts.append(f"## {title}: {named}\n\n{table}")
-        parts.append(
-            f"## {title}: seconds\n\n{markdown(header, seconds_of(results, sparse, sets))}"
-        )
+        parts.append(f"## {title}: seconds\n\n{markdown(header, seconds_of(results, kind, sets))}")
     save(
         "rivals",
         f"# Every method on the paper's scenarios, {sets} data sets a cell\n\n"

@@ -2,7 +2,8 @@
 
     python benchmarks/selection.py [--sets 50]
 
-Writes benchmarks/results/selection.md. Sparse scenarios as in sparse_scenarios.py; K from 1 to 6.
+Writes benchmarks/results/selection.md; an interrupted run goes on where it stopped. Sparse
+scenarios as in sparse_scenarios.py; K from 1 to 6.
 """
 
 import argparse
@@ -24,19 +25,30 @@ PAPER = {
     "PRESS, R given": (0.89, 1.0, 0.96, 0.62, 0.70),
     "PRESS, R_k chosen too": (0.73, 0.84, 0.91, 0.60, 0.51),
 }
-LEARNED = "likelihood, R_k learned (default, R given or not)"
+NAMES = {
+    "free": "free, R given (the default)",
+    "learned": "likelihood, R_k learned (R_k left open)",
+}
 CANDIDATES = range(1, 7)
 
 
 def number_of_clusters(name, seed):
-    """The choice of every criterion, one common R given; and with the R_k chosen too."""
+    """The choice of every criterion, one common R given; and with the R_k learned.
+
+    "free" is the lesser of the likelihoods with R given and with the R_k learned.
+    """
     warnings.simplefilter("ignore")
     X = make_scenario(name, sparse=True, random_state=seed).data
     estimator = PSC(n_components=COMMON[name], n_variables=10, n_init=8, random_state=seed)
-    found = select_n_clusters(estimator, X, CANDIDATES)
+    columns = select_n_clusters(estimator, X, CANDIDATES, criterion="press").columns
+    learned = PSC(
+        "auto", n_components="auto", n_variables=10, n_init=5, max_clusters=6, random_state=seed
+    ).fit(X)
+    columns["learned"] = np.array(learned.selection_["likelihood"])
+    columns["free"] = np.minimum(columns["likelihood"], columns["learned"])
     chosen = {}
-    for column in (*COLUMNS, "free"):
-        values = found.columns[column]
+    for column in (*COLUMNS, "free", "learned"):
+        values = columns[column]
         values = np.where(np.isfinite(values), -values if column == "sod" else values, np.inf)
         chosen[column] = CANDIDATES[int(np.argmin(values))]
     return chosen
@@ -56,7 +68,7 @@ def dimensions_at_the_truth(name, seed):
                 choice.dimension_by_permutation(rows, 7, random) == r,
             ]
         )
-    return np.mean(right, axis=0)
+    return np.mean(right, axis=0).tolist()
 
 
 def number_of_variables(seed):
@@ -98,17 +110,22 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sets", type=int, default=50)
     sets = range(parser.parse_args().sets)
-    exact = run_cells(noise_free, [(name, seed) for name in "abc" for seed in sets])
-    noise = run_cells(pure_noise, [(seed,) for seed in sets])
-    counts = np.array(list(run_cells(number_of_variables, [(seed,) for seed in sets]).values()))
+    exact = run_cells(
+        noise_free, [(name, seed) for name in "abc" for seed in sets], keep="selection/exact"
+    )
+    noise = run_cells(pure_noise, [(seed,) for seed in sets], keep="selection/noise")
+    variables = run_cells(
+        number_of_variables, [(seed,) for seed in sets], keep="selection/variables"
+    )
+    counts = np.array(list(variables.values()))
     grid = [(name, seed) for name in COMMON for seed in sets]
-    right = run_cells(dimensions_at_the_truth, grid)
-    results = run_cells(number_of_clusters, grid)
+    right = run_cells(dimensions_at_the_truth, grid, keep="selection/dimensions")
+    results = run_cells(number_of_clusters, grid, keep="selection/clusters")
 
     rows = [[f"paper: {row}", *[f"{v:.2f}" for v in values]] for row, values in PAPER.items()]
-    for column in (*COLUMNS, "free"):
+    for column in (*COLUMNS, "free", "learned"):
         hits = [share([results[n, s][column] == TRUE[n] for s in sets]) for n in COMMON]
-        rows.append([LEARNED if column == "free" else f"{column}, R given", *hits])
+        rows.append([NAMES.get(column, f"{column}, R given"), *hits])
     dimension_rows = [
         [row, *[share([right[n, s][i] for s in sets]) for n in COMMON]]
         for i, row in enumerate(("sparse PRESS", "noise edge", "permutation"))
