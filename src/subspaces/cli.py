@@ -19,7 +19,7 @@ try:
     import pandas as pd
     import typer
     from rich.console import Console
-    from rich.table import Table
+    from rich.table import Column, Table
 except ImportError as error:
     raise ImportError("the command line needs: pip install 'subspaces[cli]'") from error
 
@@ -155,7 +155,9 @@ def comparison_table(found: Comparison) -> Table:
     """One row per method, the best agreement first."""
     columns = found.columns
     measures = [name for name in ("ari", "rand", "accuracy", "agreement") if name in columns]
-    table = Table("method", *[MEASURES[name] for name in measures], "objective", "seconds")
+    table = Table(Column("method", no_wrap=True), *[MEASURES[name] for name in measures])
+    for heading in ("objective", "seconds"):
+        table.add_column(heading, justify="right")
     order = np.argsort(-np.nan_to_num(columns[measures[0]], nan=-2.0), kind="stable")
     for i in order:
         values = [f"{columns[name][i]:.3f}" for name in measures]
@@ -170,7 +172,7 @@ def comparison_table(found: Comparison) -> Table:
 MEASURES = {
     "ari": "adjusted Rand",
     "rand": "Rand",
-    "accuracy": "in the right cluster",
+    "accuracy": "in right cluster",
     "agreement": "agreement with the others",
 }
 

@@ -64,7 +64,7 @@ def start_margin(runs: Sequence[Run]) -> float:
 
 def _run(problem: Problem, name: str, start: Start, seed: int, choice: str, max_iter: int) -> Run:
     random = np.random.default_rng(seed)
-    with threadpool_limits(1, user_api="blas"):
+    with threadpool_limits(1):
         first = start(problem, random)
         clustering = alternate(problem, first, max_iter=max_iter, random=random)
         return Run(name, first, clustering, merit(problem, clustering, choice))

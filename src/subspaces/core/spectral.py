@@ -12,6 +12,7 @@ from scipy import linalg, sparse
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import eigsh
 from sklearn.cluster import KMeans
+from threadpoolctl import threadpool_limits
 
 Array = NDArray[np.floating]
 Labels = NDArray[np.intp]
@@ -37,8 +38,10 @@ def rows_to_labels(vectors: Array, n_clusters: int, random: np.random.Generator)
     unit = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
     seed = int(random.integers(2**31))
     distinct = len(np.unique(unit.round(12), axis=0))
-    found = KMeans(min(n_clusters, distinct), n_init=KMEANS_STARTS, random_state=seed).fit(unit)
-    return found.labels_.astype(np.intp)
+    k_means = KMeans(min(n_clusters, distinct), n_init=KMEANS_STARTS, random_state=seed)
+    # On so small a problem threads wait for each other longer than they work.
+    with threadpool_limits(1, user_api="openmp"):
+        return k_means.fit(unit).labels_.astype(np.intp)
 
 
 def embedding(affinity: Affinity, n_vectors: int, random: np.random.Generator) -> Array:

@@ -143,7 +143,7 @@ class MPPCA(MixtureClusterer):
         dimensions = self._dimensions(X)
         n_starts, random = self._check_search(X)
         setting = ppca_mixture.pose(X, dimensions, affine=True, shared_noise=shared)
-        with threadpool_limits(1, user_api="blas"):
+        with threadpool_limits(1):
             partitions = first_partitions(setting.rows, [dimensions], n_starts, random)
             identity = np.eye(len(dimensions))
             begun = [
@@ -198,7 +198,7 @@ class CommonFactorClusterer(MixtureClusterer):
         n_factors = self._check_sizes(X)
         df = self._degrees_of_freedom()
         n_starts, random = self._check_search(X)
-        with threadpool_limits(1, user_api="blas"):
+        with threadpool_limits(1):
             begun = self._begin(X, n_factors, FIRST_DF if df is None else df, n_starts, random)
             floor = factor_mixture.floors(X)
             step = partial(factor_mixture.step, X, floor, estimate_df=df is None)

@@ -336,7 +336,7 @@ class PSC(AlternatingClusterer):
         else:
             rows = screened_rows(problem).matrix
             first += [run.first for run in runs]
-        with threadpool_limits(1, user_api="blas"):
+        with threadpool_limits(1):
             return refine_labels(rows, first, problem.dimensions, problem.affine)
 
     def _store_left_out(self, problem: Problem, all_axes: Sequence[PrincipalAxes]) -> None:

@@ -5,6 +5,7 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
+from threadpoolctl import threadpool_limits
 
 from subspaces._validation import as_count, as_flag
 from subspaces.core.curvature_clustering import Flats, curvature_clustering
@@ -115,7 +116,8 @@ class SCC(EqualDimensionClusterer):
         points = self._points(X, affine)
         dimension = self._identified(dimension, points.shape[1], affine)
         flats = Flats(int(self.n_clusters), dimension, not affine)
-        found = curvature_clustering(points, flats, n_columns, max_iter, self._generator())
+        with threadpool_limits(1):  # many small eigenproblems
+            found = curvature_clustering(points, flats, n_columns, max_iter, self._generator())
         if not found.settled:
             warnings.warn(
                 f"the error was still falling after max_iter={max_iter} rounds; more would do",

@@ -16,6 +16,7 @@ from sklearn.base import (
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
+from threadpoolctl import threadpool_limits
 
 from subspaces._validation import as_count, as_matrix, as_real, check_squares
 from subspaces.core import feature_weights, partition
@@ -149,9 +150,11 @@ class SparseKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         self._check_parameters(matrix)
         centred = _centred(matrix)
         random = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
-        rule = self._rule(centred, random)
-        starts = feature_weights.first_partitions(centred, self.n_clusters, self.n_init, random)
-        best = feature_weights.best_of_starts(centred, starts, rule, self.max_iter, self.tol)
+        # Hundreds of small K-means: threads would wait for each other longer than they work.
+        with threadpool_limits(1):
+            rule = self._rule(centred, random)
+            starts = feature_weights.first_partitions(centred, self.n_clusters, self.n_init, random)
+            best = feature_weights.best_of_starts(centred, starts, rule, self.max_iter, self.tol)
         self._store(matrix, best)
         self._warn_of_a_poor_end()
         return self
