@@ -129,7 +129,7 @@ def select_n_components(
         noise reaches. "parallel": eigenvalues above those of permuted columns. "exact": exact
         PRESS, which falls with every axis and so takes the largest dimension. "joint": as "press"
         or "noise", but chosen anew at every sweep of the clustering, which is the paper's scheme;
-        the others alternate between whole fits and the choice, as good and faster. "auto": "press"
+        the others alternate between whole fits and the choice. "auto": "press"
         with ``n_variables``, "noise" without.
 
     Returns
