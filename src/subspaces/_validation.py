@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.utils import check_array
+from sklearn.utils import check_array, check_random_state
 
 Array = NDArray[np.floating]
 
@@ -114,3 +114,21 @@ def as_real(value: Any, name: str, *, low: float = 0.0) -> float:
     if not np.isfinite(number) or number < low:
         raise ValueError(f"{name}={value!r} is out of range; {low:g} or more would do")
     return number
+
+
+def as_generator(random_state: Any) -> np.random.Generator:
+    """A generator from what scikit-learn takes as ``random_state``."""
+    return np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
+
+
+def check_rank(rank: int, largest: int, affine: bool) -> None:
+    """Refuse dimensions that the data do not have."""
+    if rank == 0:
+        kind = "all rows are equal" if affine else "all values are zero"
+        raise ValueError(f"X has nothing to cluster: {kind}, its rank is 0; other data would do")
+    if largest > rank:
+        raise ValueError(
+            f"n_components={largest} is more than the rank of X, {rank}"
+            f"{' after centring' if affine else ''}; at most {rank} would do, or columns of like "
+            "scale (a direction below 1e-7 of the largest does not count)"
+        )

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from subspaces._validation import as_count, as_flag
+from subspaces._validation import as_count, as_flag, check_rank
 from subspaces.core import partition, starts
 from subspaces.core.problem import Problem
 from subspaces.core.rows import DenseRows, choose_rows
@@ -42,18 +42,7 @@ class AlternatingClusterer(SubspaceClusterer):
         dimensions = self._dimensions(X, low=0 if self.affine else 1)
         centred = X - X.mean(axis=0) if self.affine else X
         rows = DenseRows(centred) if sparsity else choose_rows(centred, self.n_clusters)
-        rank = len(rows.spectrum)
-        if rank == 0:
-            kind = "all rows are equal" if self.affine else "all values are zero"
-            raise ValueError(
-                f"X has nothing to cluster: {kind}, its rank is 0; other data would do"
-            )
-        if max(dimensions) > rank:
-            raise ValueError(
-                f"n_components={max(dimensions)} is more than the rank of X, {rank}"
-                f"{' after centring' if self.affine else ''}; at most {rank} would do, or columns "
-                "of like scale (a direction below 1e-7 of the largest does not count)"
-            )
+        check_rank(len(rows.spectrum), max(dimensions), self.affine)
         problem = Problem(rows, dimensions, criterion, bool(self.affine), sparsity)
         if not problem.identified and self.n_clusters > 1:
             warnings.warn(

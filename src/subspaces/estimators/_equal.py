@@ -3,10 +3,9 @@
 import warnings
 from typing import Any
 
-import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 
+from subspaces._validation import check_rank
 from subspaces.core import partition
 from subspaces.core.subspace import centre_of, principal_axes
 from subspaces.estimators._shell import Array, Labels, SubspaceClusterer
@@ -16,10 +15,6 @@ class EqualDimensionClusterer(SubspaceClusterer):
     """Base of the estimators whose flats all have the same dimension; not for use on its own."""
 
     random_state: Any
-
-    def _generator(self) -> np.random.Generator:
-        random = check_random_state(self.random_state)
-        return np.random.default_rng(int(random.randint(0, 2**31 - 1)))
 
     def _common_dimension(self, X: Array) -> int:
         dimensions = self._dimensions(X)
@@ -33,11 +28,7 @@ class EqualDimensionClusterer(SubspaceClusterer):
     def _points(self, X: Array, affine: bool) -> Array:
         """The samples in their principal axes: the same distances in as few numbers as it takes."""
         points = principal_axes(X - centre_of(X, affine)).coordinates
-        if points.shape[1] == 0:
-            kind = "all rows are equal" if affine else "all values are zero"
-            raise ValueError(
-                f"X has nothing to cluster: {kind}, its rank is 0; other data would do"
-            )
+        check_rank(points.shape[1], 0, affine)
         return points
 
     def _identified(self, dimension: int, rank: int, affine: bool) -> int:

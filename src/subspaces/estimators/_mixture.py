@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 from scipy.special import logsumexp
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 
-from subspaces._validation import as_count, as_real
+from subspaces._validation import as_count, as_generator, as_real
 from subspaces.core import em, partition
 from subspaces.core.subspace import Subspace, scores
 from subspaces.estimators._shell import Array, Labels, SubspaceClusterer
@@ -97,8 +96,7 @@ class MixtureClusterer(SubspaceClusterer):
         as_real(self.tol, "tol")
         if not np.ptp(X, axis=0).any():
             raise ValueError("X has nothing to cluster: all rows are equal; other data would do")
-        seed = check_random_state(self.random_state).randint(2**31 - 1)
-        return as_count(self.n_init, "n_init", low=1), np.random.default_rng(seed)
+        return as_count(self.n_init, "n_init", low=1), as_generator(self.random_state)
 
     def _store_search(self, best: em.Climb, runs: Sequence[em.Climb]) -> None:
         self.log_likelihood_path_ = np.array(best.path)

@@ -5,9 +5,8 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 
-from subspaces._validation import as_count, as_flag
+from subspaces._validation import as_count, as_flag, as_generator, check_rank
 from subspaces.core import co_association, partition
 from subspaces.core.problem import Problem
 from subspaces.core.rows import choose_rows
@@ -133,7 +132,7 @@ class EnsembleKSubspaces(SubspaceClusterer):
         problem = self._pose(X)
         base = self._base(problem)
         self.q_ = self._kept(len(X))
-        random = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
+        random = as_generator(self.random_state)
         partitions = self._runs(base, random)
         self.affinity_ = co_association.co_association(partitions, self.q_)
         labels, missing = co_association.graph_labels(problem, self.affinity_, random)
@@ -160,16 +159,7 @@ class EnsembleKSubspaces(SubspaceClusterer):
         dimensions = self._dimensions(X, low=0 if affine else 1)
         rows = choose_rows(X - X.mean(axis=0) if affine else X, self.n_clusters)
         rank, largest = len(rows.spectrum), max(dimensions)
-        if rank == 0:
-            kind = "all rows are equal" if affine else "all values are zero"
-            raise ValueError(
-                f"X has nothing to cluster: {kind}, its rank is 0; other data would do"
-            )
-        if largest > rank:
-            raise ValueError(
-                f"n_components={largest} is more than the rank of X, {rank}"
-                f"{' after centring' if affine else ''}; at most {rank} would do"
-            )
+        check_rank(rank, largest, affine)
         if largest == rank and self.n_clusters > 1:
             warnings.warn(
                 f"n_components={largest} equals the rank of X: such a flat is nearest to every "

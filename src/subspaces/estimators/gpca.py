@@ -5,9 +5,15 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 
-from subspaces._validation import as_choice, as_count, as_flag, as_real
+from subspaces._validation import (
+    as_choice,
+    as_count,
+    as_flag,
+    as_generator,
+    as_real,
+    check_rank,
+)
 from subspaces.core import partition
 from subspaces.core.alternation import alternate
 from subspaces.core.polynomial_segmentation import homogeneous, hyperplane_labels, vote_labels
@@ -160,8 +166,7 @@ class GPCA(SubspaceClusterer):
         X = self._validate(X)
         self._check_options()
         problem = self._pose(X)
-        seed = check_random_state(self.random_state).randint(2**31 - 1)
-        random = np.random.default_rng(seed)
+        random = as_generator(self.random_state)
         self.n_projected_, self.method_ = self._plan(problem)
         labels = self._fill_up(problem, self._segment(problem, random), random)
         labels, sweeps = self._sweep(problem, labels, random)
@@ -190,11 +195,7 @@ class GPCA(SubspaceClusterer):
         problem = Problem(rows, dimensions, "residual", bool(self.affine))
         rank, largest = len(rows.spectrum), max(dimensions)
         filling = sum(r == rank for r in dimensions)
-        if largest > rank:
-            raise ValueError(
-                f"n_components={largest} is more than the rank of X, {rank}"
-                f"{' after centring' if self.affine else ''}; at most {rank} would do"
-            )
+        check_rank(rank, largest, self.affine)
         if filling > 1:
             raise ValueError(
                 f"n_components={rank} equals the rank of X (n_features={X.shape[1]}) in {filling} "

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
-from subspaces._validation import as_count, as_flag
+from subspaces._validation import as_count, as_flag, as_generator
 from subspaces.core.curvature_clustering import Flats, curvature_clustering
 from subspaces.estimators._equal import EqualDimensionClusterer
 
@@ -116,8 +116,9 @@ class SCC(EqualDimensionClusterer):
         points = self._points(X, affine)
         dimension = self._identified(dimension, points.shape[1], affine)
         flats = Flats(int(self.n_clusters), dimension, not affine)
+        random = as_generator(self.random_state)
         with threadpool_limits(1):  # many small eigenproblems
-            found = curvature_clustering(points, flats, n_columns, max_iter, self._generator())
+            found = curvature_clustering(points, flats, n_columns, max_iter, random)
         if not found.settled:
             warnings.warn(
                 f"the error was still falling after max_iter={max_iter} rounds; more would do",

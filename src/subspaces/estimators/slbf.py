@@ -2,7 +2,7 @@
 
 from typing import Any, Self
 
-from subspaces._validation import as_count, as_flag
+from subspaces._validation import as_count, as_flag, as_generator
 from subspaces.core.local_flat_clustering import graph_clustering, greedy_clustering
 from subspaces.estimators._equal import EqualDimensionClusterer
 from subspaces.estimators._shell import Array, Labels
@@ -120,7 +120,7 @@ class SLBF(EqualDimensionClusterer):
         return self
 
     def _cluster(self, points: Array, dimension: int, affine: bool, n_candidates: int) -> Labels:
-        k, random = int(self.n_clusters), self._generator()
+        k, random = int(self.n_clusters), as_generator(self.random_state)
         if self.spectral:
             return graph_clustering(points, k, dimension, affine, random)
         return greedy_clustering(points, k, dimension, affine, n_candidates, random)

@@ -14,11 +14,10 @@ from sklearn.base import (
     TransformerMixin,
 )
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import threadpool_limits
 
-from subspaces._validation import as_count, as_matrix, as_real, check_squares
+from subspaces._validation import as_count, as_generator, as_matrix, as_real, check_squares
 from subspaces.core import feature_weights, partition
 from subspaces.core.feature_weights import Rule, WeightedClustering
 from subspaces.core.weight_gap import gap_table
@@ -149,7 +148,7 @@ class SparseKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         check_squares(matrix)
         self._check_parameters(matrix)
         centred = _centred(matrix)
-        random = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
+        random = as_generator(self.random_state)
         # Hundreds of small K-means: threads would wait for each other longer than they work.
         with threadpool_limits(1):
             rule = self._rule(centred, random)

@@ -2,10 +2,7 @@
 
 from typing import Any, Self
 
-import numpy as np
-from sklearn.utils import check_random_state
-
-from subspaces._validation import as_choice, as_count, as_flag, as_real
+from subspaces._validation import as_choice, as_count, as_flag, as_generator, as_real
 from subspaces.core import partition
 from subspaces.core.problem import Problem
 from subspaces.core.rows import choose_rows
@@ -160,7 +157,7 @@ class SSC(SubspaceClusterer):
         as_choice(self.solver, "solver", SOLVERS)
         affine = as_flag(self.affine, "affine")
         dimensions = self._dimensions(X, low=0 if affine else 1)
-        random = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
+        random = as_generator(self.random_state)
         share = self._share()
         self.affinity_matrix_ = affinity(
             self._coefficients(X, max(dimensions)),
