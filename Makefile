@@ -49,8 +49,7 @@ bench: $(READY)
 	$(BIN)/python benchmarks/mixtures.py
 	$(BIN)/python benchmarks/curvature.py
 	$(BIN)/python benchmarks/digits.py
-	@test -z "$(SUBSPACES_DATA)" && echo "SUBSPACES_DATA is not set: skipping self_expression.py" || \
-	  $(BIN)/python benchmarks/self_expression.py --data "$(SUBSPACES_DATA)"
+	$(BIN)/python benchmarks/self_expression.py
 
 clean:
 	rm -rf .venv build .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
