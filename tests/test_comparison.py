@@ -30,6 +30,9 @@ def test_every_method_on_one_data_set():
         assert_array_equal(found.models[name].labels_, found.labels[name])
         assert np.isfinite(found.table.loc[name, "objective"])
     assert found.table.loc["PSC", "accuracy"] > 0.9
+    asked = {name: getattr(model, "n_components", None) for name, model in found.models.items()}
+    assert [asked[name] for name in ("PSC", "SCC", "SLBF", "MCFA", "MCtFA")] == [[2, 1], 2, 2, 3, 3]
+    assert found.models["SCC"].linear
     assert (found.table["seconds"] > 0).all()
 
 
@@ -64,6 +67,7 @@ def test_affine_flats():
     names = ["PSC", "KSubspaces", "EnsembleKSubspaces", "SSC", "SCC", "SLBF", "GPCA", "MPPCA"]
     found = compare(apart.data, 2, 1, methods=names, labels=apart.target, affine=True)
     assert np.nanmin(found.columns["ari"]) > 0.9, found.columns
+    assert not found.models["SCC"].linear
 
 
 def test_plot():

@@ -68,3 +68,11 @@ def test_larger_pieces_come_before_smaller_ones():
     labels = spectral.spectral_labels(sparse.csr_array(affinity), 2, np.random.default_rng(0))
     large = np.isin(truth, [0, 2])
     assert_array_equal(canonical(labels[large]), canonical(truth[large]))
+
+
+def test_rows_count_by_their_direction():
+    random = np.random.default_rng(0)
+    truth = np.repeat([0, 1], 30)
+    rows = np.array([[1.0, 0.1], [0.1, 1.0]])[truth] * random.uniform(0.01, 10.0, (60, 1))
+    labels = spectral.rows_to_labels(rows + 1e-4 * random.normal(size=rows.shape), 2, random)
+    assert_array_equal(canonical(labels), truth)
