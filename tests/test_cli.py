@@ -63,7 +63,7 @@ def union_file(tmp_path):
 
 def test_compare_prints_one_row_per_method(union_file):
     code, output = run(
-        "compare", union_file, "--clusters", 2, "--labels", "type", "--methods", "KMeans, PSC"
+        "compare", union_file, "--clusters", 2, "--labels", "type", "--methods", "kmeans, PSC"
     )
     assert code == 0, output
     assert output.index("PSC") < output.index("KMeans")
@@ -86,7 +86,13 @@ def test_compare_names_a_method_that_fails(union_file):
         (["--clusters", 2, "--labels", "typ"], "has no column 'typ'; it has gene 0"),
         (["--clusters", 2], "line 2, column 'type': 'low' is not a number"),
         (["--clusters", 2, "--labels", "type", "--dims", "two"], "--dims 'two'"),
-        (["--clusters", 2, "--labels", "type", "--methods", "PCS"], "'PCS', which is unknown"),
+        (
+            ["--clusters", 2, "--labels", "type", "--methods", "psc,PCS"],
+            "'PCS' is unknown; some of PSC",
+        ),
+        (["--clusters", 2, "--labels", "type", "--methods", ","], "it names none; some of PSC"),
+        (["--clusters", 2, "--labels", "type", "--dims", "1,2,3"], "3 numbers for --clusters 2"),
+        (["--clusters", 2, "--labels", "type", "--seed", "-1"], "--seed"),
         (["--clusters", 99, "--labels", "type"], "n_clusters=99 is out of range for 40 samples"),
     ],
 )
@@ -104,3 +110,18 @@ def test_compare_needs_a_file_that_can_be_read(tmp_path, content, message):
     code, output = run("compare", path, "--clusters", 2)
     assert code == 2
     assert message in output
+
+
+def test_compare_takes_what_pandas_writes_and_names_an_empty_cell(union_file):
+    frame = pd.read_csv(union_file).drop(columns="name")
+    frame.to_csv(union_file)
+    code, output = run(
+        "compare", union_file, "--clusters", 2, "--labels", "type", "--methods", "PSC", "--dims", 5
+    )
+    assert code == 0, output
+    assert "PSC warns: n_components=5 equals the rank" in output
+    frame.loc[3, "gene 2"] = np.nan
+    frame.to_csv(union_file)
+    code, output = run("compare", union_file, "--clusters", 2, "--labels", "type")
+    assert code == 2
+    assert "line 5, column 'gene 2': is empty" in output

@@ -1,3 +1,5 @@
+from itertools import chain
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -5,6 +7,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score
+from sklearn.mixture import GaussianMixture
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from subspaces import KSubspaces, compare
 from subspaces.comparison import METHODS
@@ -14,7 +19,7 @@ UNION = make_subspaces([30, 40], 8, [2, 1], noise=0.02, random_state=0)
 
 
 class Failing(KMeans):
-    def fit(self, X, y=None):
+    def fit_predict(self, X, y=None):
         raise RuntimeError("out of luck\nand more")
 
 
@@ -56,6 +61,25 @@ def test_a_failing_method_is_a_row():
     assert not hasattr(methods["mine"], "labels_")
 
 
+def test_any_estimator_that_predicts_what_it_fits():
+    methods = {
+        "mixture": GaussianMixture(2, random_state=0),
+        "pipeline": make_pipeline(StandardScaler(), KMeans(2, n_init=1, random_state=0)),
+        "class": KMeans,
+    }
+    found = compare(pd.DataFrame(UNION.data), methods=methods, labels=UNION.target)
+    assert found.columns["error"][:2] == ["", ""]
+    assert found.columns["error"][2].startswith("TypeError: Cannot clone")
+    assert list(found.labels) == ["mixture", "pipeline"]
+    assert "pipeline" in repr(found)
+
+
+def test_named_columns_raise_no_warnings():
+    frame = pd.DataFrame(UNION.data, columns=list("abcdefgh"))
+    found = compare(frame, 2, [2, 1])
+    assert not any("feature names" in said for said in chain(*found.messages.values()))
+
+
 def test_warnings_are_kept():
     found = compare(UNION.data[:, :2], 2, 2, methods=["PSC"])
     assert found.columns["warnings"] == [1]
@@ -86,6 +110,8 @@ def test_plot():
         ({"methods": []}, ValueError, "methods is empty"),
         ({"methods": "PSC"}, TypeError, "is one string"),
         ({"labels": [0, 1]}, ValueError, r"labels has shape \(2,\) for 70 samples"),
+        ({"labels": [None] + [1] * 69}, ValueError, "labels has no value at row 0"),
+        ({"labels": [1.0, np.nan] * 35}, ValueError, r"no value at row 1 \(and 34 more\)"),
         ({"n_clusters": 71}, ValueError, "n_clusters=71 is out of range for 70 samples"),
         ({"n_components": [1, 2, 3]}, ValueError, "3 entries for n_clusters=2"),
         ({"n_components": 9}, ValueError, "n_components=9 is out of range for 8 variables"),

@@ -94,7 +94,9 @@ def test_a_common_dimension_does_not_mislead_where_dimensions_are_learned():
 )
 def test_dimensions_chosen_at_every_sweep(estimator, X, dimensions):
     found = select_n_components(estimator, X, 4, criterion="joint")
+    assert found.criterion == "joint"
     assert sorted(found.best_) == dimensions
+    assert found.best_estimator_.init == "portfolio"
 
 
 def test_exact_press_takes_the_largest_dimension():
@@ -173,6 +175,13 @@ def test_plots():
         (lambda: select_n_clusters(PSC(), DENSE.data, [3, 2]), ValueError, "is not ascending"),
         (lambda: select_n_clusters(PSC(), DENSE.data, [999]), ValueError, "candidates=999 is out"),
         (lambda: select_n_clusters(KMeans(), DENSE.data), TypeError, "KMeans has no n_components"),
+        (lambda: select_n_clusters(PSC, DENSE.data), TypeError, "is not an estimator"),
+        (lambda: select_n_clusters(PSC(), DENSE.data, 3), TypeError, "is not a list; range"),
+        (
+            lambda: select_n_components(KSubspaces(), DENSE.data, 3, criterion="joint"),
+            TypeError,
+            "KSubspaces has no n_variables; .* such as PSC, would do",
+        ),
         (
             lambda: select_n_clusters(KSubspaces(), DENSE.data, criterion="free"),
             ValueError,

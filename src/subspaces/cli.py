@@ -76,7 +76,7 @@ def compare(
         str | None, typer.Option(help=f"Some of: {', '.join(METHODS)}; by default all.")
     ] = None,
     affine: Annotated[bool, typer.Option(help="Let clusters have centres of their own.")] = False,
-    seed: Annotated[int, typer.Option(help="Seed of every method.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of every method.", min=0)] = 0,
 ) -> None:
     """Every method on this data, one table.
 
@@ -86,13 +86,14 @@ def compare(
     """
     console = Console()
     table, known = read_table(data, labels)
-    names = None if methods is None else [name.strip() for name in methods.split(",")]
+    dimensions = parse_dimensions(dims, clusters)
+    names = None if methods is None else parse_methods(methods)
     try:
         with console.status("reading") as status:
             found = compare_methods(
                 table,
                 clusters,
-                parse_dimensions(dims),
+                dimensions,
                 methods=names,
                 labels=known,
                 affine=affine,
@@ -105,6 +106,9 @@ def compare(
     for name, message in zip(found.columns["method"], found.columns["error"], strict=True):
         if message:
             console.print(f"{name}: {message}", style="red", markup=False, soft_wrap=True)
+    for name, messages in found.messages.items():
+        for message in messages:
+            console.print(f"{name} warns: {message}", style="dim", markup=False, soft_wrap=True)
     if not found.labels:
         raise typer.Exit(1)
 
@@ -119,8 +123,7 @@ def read_table(path: Path, labels: str | None) -> tuple[Any, Any]:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error).splitlines()[0]
         raise typer.BadParameter(f"{path} cannot be read: {reason}") from error
-    named = not pd.api.types.is_numeric_dtype(frame.iloc[:, 0])
-    if frame.shape[1] > 1 and named and frame.columns[0] != labels:
+    if frame.shape[1] > 1 and frame.columns[0] != labels and _holds_names(frame.iloc[:, 0]):
         frame = frame.set_index(frame.columns[0])
     known = None
     if labels is not None:
@@ -134,20 +137,44 @@ def read_table(path: Path, labels: str | None) -> tuple[Any, Any]:
         if bad.any():
             row = int(np.flatnonzero(bad)[0])
             value = frame[column].iloc[row]
+            found = "is empty" if pd.isna(value) else f"{value!r} is not a number"
             raise typer.BadParameter(
-                f"{path}, line {row + 2}, column {column!r}: {value!r} is not a number; a number, "
-                "or --labels for a column of classes, would do"
+                f"{path}, line {row + 2}, column {column!r}: {found}; a number, or --labels for a "
+                "column of classes, would do"
             )
         frame[column] = numbers
     return frame, known
 
 
-def parse_dimensions(text: str) -> int | list[int]:
+def _holds_names(column: Any) -> bool:
+    """Whether a first column names the samples: no number in it, or an index that pandas wrote."""
+    return str(column.name).startswith("Unnamed") or bool(
+        pd.to_numeric(column, errors="coerce").isna().all()
+    )
+
+
+def parse_methods(text: str) -> list[str]:
+    """``psc, KMeans``, in capitals or not."""
+    known = {name.lower(): name for name in METHODS}
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    unknown = [name for name in names if name.lower() not in known]
+    if unknown or not names:
+        wrong = f"{unknown[0]!r} is unknown" if unknown else "it names none"
+        raise typer.BadParameter(f"--methods: {wrong}; some of {', '.join(METHODS)} would do")
+    return [known[name.lower()] for name in names]
+
+
+def parse_dimensions(text: str, n_clusters: int) -> int | list[int]:
     """``2`` or ``1,2,2``."""
     try:
         numbers = [int(part) for part in text.split(",")]
     except ValueError as error:
         raise typer.BadParameter(f"--dims {text!r}: 2, or one each as 1,2,2, would do") from error
+    if len(numbers) not in (1, n_clusters):
+        raise typer.BadParameter(
+            f"--dims {text!r} has {len(numbers)} numbers for --clusters {n_clusters}; one, or one "
+            "each, would do"
+        )
     return numbers[0] if len(numbers) == 1 else numbers
 
 

@@ -82,7 +82,7 @@ METHODS: dict[str, Callable[[Setting], Any]] = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Comparison:
     """What each method made of the data.
 
@@ -105,6 +105,10 @@ class Comparison:
     labels: dict[str, Labels]
     models: dict[str, Any]
     messages: dict[str, list[str]]
+
+    def __repr__(self) -> str:
+        names = ", ".join(self.columns["method"])
+        return f"Comparison({names}; see .table, .labels, .models, .messages, .agreement)"
 
     @property
     def table(self) -> Any:
@@ -152,8 +156,8 @@ def compare(
         common factors of MCFA and MCtFA have to hold all clusters: they get the sum, or what the
         data allow.
     methods : iterable of str, or mapping of str to estimator, optional
-        Names of `METHODS`, by default all of them; or estimators of your own, which are cloned and
-        fitted as they are.
+        Names of `METHODS`, by default all of them; or estimators of your own with a
+        ``fit_predict``, which are cloned and fitted as they are.
     labels : array-like of shape (n,), optional
         Known classes.
     affine : bool, default False
@@ -185,35 +189,35 @@ def compare(
     for name, estimator in _chosen(methods, setting).items():
         if progress is not None:
             progress(name)
-        model, seconds, said, error = _timed_fit(estimator, X)
+        model, partition, seconds, said, error = _timed_fit(estimator, X)
         messages[name] = said
-        rows.append(
-            [name, getattr(model, "objective_", _inertia(model)), seconds, len(said), error]
-        )
+        rows.append([name, _objective(model), seconds, len(said), error])
         if not error:
-            found[name], models[name] = model.labels_, model
+            found[name], models[name] = partition, model
     names, *others = map(list, zip(*rows, strict=True))
     kept = dict(zip(("objective", "seconds", "warnings", "error"), others, strict=True))
     columns = {"method": names, **_against(truth, found, names), **kept}
     return Comparison(columns, found, models, messages)
 
 
-def _timed_fit(estimator: Any, X: Any) -> tuple[Any, float, list[str], str]:
-    """The model, the seconds it took, what it warned of, and its error if it failed."""
+def _timed_fit(estimator: Any, X: Any) -> tuple[Any, Any, float, list[str], str]:
+    """Model, labels, the seconds it took, what it warned of, and its error if it failed."""
     start = time.perf_counter()
-    model, error = clone(estimator), ""
+    model, labels, error = None, None, ""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            model.fit(X)
+            model = clone(estimator)
+            labels = np.asarray(model.fit_predict(X))
         except Exception as failure:
             error = f"{type(failure).__name__}: {failure}".splitlines()[0]
     said = list(dict.fromkeys(str(warning.message) for warning in caught))
-    return model, time.perf_counter() - start, said, error
+    return model, labels, time.perf_counter() - start, said, error
 
 
-def _inertia(model: Any) -> float:
-    return float(getattr(model, "inertia_", np.nan))
+def _objective(model: Any) -> float:
+    """What the method made least, by the names that estimators have for it."""
+    return float(getattr(model, "objective_", getattr(model, "inertia_", np.nan)))
 
 
 def _against(
@@ -281,4 +285,10 @@ def _known(labels: Any, n_samples: int) -> Labels | None:
         raise ValueError(
             f"labels has shape {known.shape} for {n_samples} samples; one label each would do"
         )
-    return np.unique(known, return_inverse=True)[1]
+    missing = [i for i, label in enumerate(known.tolist()) if label is None or label != label]
+    if missing:
+        raise ValueError(
+            f"labels has no value at row {missing[0]} (and {len(missing) - 1} more); one label "
+            "each would do"
+        )
+    return np.unique(known.astype(str), return_inverse=True)[1]

@@ -220,7 +220,8 @@ def comparison(result: Any, *, ax: Any = None) -> Any:
     names, values = list(result.labels), result.agreement
     if not names:
         raise ValueError("no method came to an end; there is nothing to draw")
-    ax = new_axes(figsize=(1.5 + 0.55 * len(names), 1.2 + 0.5 * len(names))) if ax is None else ax
+    size = (2.5 + 0.55 * len(names), 1.7 + 0.5 * len(names))
+    ax = new_axes(figsize=size) if ax is None else ax
     ax.imshow(values, cmap="Blues", vmin=0, vmax=1)
     for i, j in np.ndindex(values.shape):
         colour = "white" if values[i, j] > 0.6 else "black"
@@ -228,7 +229,7 @@ def comparison(result: Any, *, ax: Any = None) -> Any:
     places = np.arange(len(names))
     ax.set_xticks(places, names, rotation=45, ha="right", rotation_mode="anchor")
     ax.set_yticks(places, names)
-    ax.set_title("adjusted Rand index between methods")
+    ax.set_title("adjusted Rand index")
     return ax
 
 

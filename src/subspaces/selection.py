@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 
 from subspaces import plots
 from subspaces._validation import as_choice, as_count, as_matrix
@@ -30,7 +31,7 @@ class Selection:
         The model fitted with it.
     margin_ : float
         How far the runner-up is behind, as a share of the spread of the criterion over the
-        candidates: near 0 is a coin toss.
+        candidates: near 0 is a coin toss; nan where there is nothing to compare with.
     columns : dict of ndarray
         One entry per candidate.
     criterion : str
@@ -150,13 +151,15 @@ def select_n_components(
             "criterion='press' needs n_variables: with loadings on all variables it takes the "
             "largest dimension; 'noise' or 'parallel' would do"
         )
+    judged_by = criterion
     if criterion == "joint":
+        _check_clusterer(estimator, psc=True)
         model = _choosing.fit_jointly(estimator, X, matrix, max_components)
-        criterion = "press" if sparse else "noise"
+        judged_by = "press" if sparse else "noise"
     else:
         model = _choosing.fit_dimensions(estimator, X, matrix, max_components, criterion)
-    columns = _dimension_columns(model, matrix, max_components, criterion)
-    margin = _dimension_margin(columns, criterion)
+    columns = _dimension_columns(model, matrix, max_components, judged_by)
+    margin = _dimension_margin(columns, judged_by)
     return Selection(model.n_components_.tolist(), model, margin, columns, criterion)
 
 
@@ -259,7 +262,7 @@ def _best(values: Array, *, largest: bool) -> tuple[int, float]:
     finite = signed[np.isfinite(signed)]
     spread = float(np.ptp(finite))
     if len(finite) < 2 or spread == 0.0:
-        return int(order[0]), 0.0 if len(finite) > 1 else 1.0
+        return int(order[0]), 0.0 if len(finite) > 1 else float("nan")
     return int(order[0]), float((signed[order[1]] - signed[order[0]]) / spread)
 
 
@@ -318,6 +321,8 @@ def _counted_variables(model: Any, matrix: Array, criterion: str, rate: float) -
 
 
 def _check_candidates(candidates: Iterable[int], name: str, most: int) -> list[int]:
+    if not isinstance(candidates, Iterable):
+        raise TypeError(f"{name}={candidates!r} is not a list; range(1, {candidates!r}) would do")
     numbers = [as_count(value, name, low=1, high=most) for value in candidates]
     if not numbers:
         raise ValueError(f"{name} is empty; at least one number would do")
@@ -326,14 +331,17 @@ def _check_candidates(candidates: Iterable[int], name: str, most: int) -> list[i
     return numbers
 
 
-def _check_clusterer(estimator: Any, *, sparse: bool = False) -> None:
+def _check_clusterer(estimator: Any, *, sparse: bool = False, psc: bool = False) -> None:
     """The selection needs labels_ and subspaces_ after fit, and knows them by their parameters."""
-    needed = ["n_clusters", "n_components", "affine", *(["n_variables"] if sparse else [])]
+    if not isinstance(estimator, BaseEstimator):
+        raise TypeError(f"{estimator!r} is not an estimator; an instance such as PSC() would do")
+    needed = ["n_clusters", "n_components", "affine"]
+    needed += ["n_variables"] if sparse or psc else []
     missing = [name for name in needed if name not in estimator.get_params()]
     if missing:
         raise TypeError(
             f"{type(estimator).__name__} has no {', '.join(missing)}; a clusterer with a subspace "
-            f"per cluster, such as PSC{'' if sparse else ' or KSubspaces'}, would do"
+            f"per cluster, such as PSC{'' if sparse or psc else ' or KSubspaces'}, would do"
         )
     if sparse and estimator.n_variables is None:
         raise ValueError("n_variables=None selects nothing; a first guess, such as 10, would do")

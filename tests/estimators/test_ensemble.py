@@ -42,9 +42,9 @@ def test_attributes():
     model = EnsembleKSubspaces(2, n_components=[1, 2], n_runs=30, random_state=0).fit(X)
     assert_array_equal(model.n_components_, [1, 2])
     assert model.q_ == 18
-    assert model.affinity_.shape == (70, 70)
-    assert model.affinity_.nnz <= 2 * 18 * 70
-    assert abs(model.affinity_ - model.affinity_.T).max() == 0
+    assert model.affinity_matrix_.shape == (70, 70)
+    assert model.affinity_matrix_.nnz <= 2 * 18 * 70
+    assert abs(model.affinity_matrix_ - model.affinity_matrix_.T).max() == 0
     assert model.n_iter_ <= 3
     errors = 0.0
     for k, flat in enumerate(model.subspaces_):
@@ -118,7 +118,7 @@ def test_the_number_of_jobs_does_not_matter():
         for n_jobs in (None, 2)
     ]
     assert_array_equal(models[0].labels_, models[1].labels_)
-    assert_array_equal(models[0].affinity_.toarray(), models[1].affinity_.toarray())
+    assert_array_equal(models[0].affinity_matrix_.toarray(), models[1].affinity_matrix_.toarray())
 
 
 def test_more_candidates_of_another_dimension():
@@ -128,7 +128,7 @@ def test_more_candidates_of_another_dimension():
     assert set(model.labels_) == {0, 1}
     assert_array_equal(model.n_components_, [2, 2])
     few = EnsembleKSubspaces(2, n_components=2, n_runs=20, random_state=0).fit(X)
-    assert model.affinity_.sum() < few.affinity_.sum()
+    assert model.affinity_matrix_.sum() < few.affinity_matrix_.sum()
 
 
 def test_base_dimensions_are_repeated_and_leave_room():

@@ -61,12 +61,12 @@ def test_order_of_the_rows_and_more_variables_than_samples():
     assert rand_score(union.target[order], labels) == 1.0
 
 
-def test_objective_is_the_mean_squared_distance_from_the_own_flat():
+def test_objective_is_the_squared_distance_from_the_own_flats():
     X = make_subspaces(150, 8, [2, 2, 2], noise=0.1, random_state=0).data
     model = SCC(3, n_components=2, n_columns=30, random_state=0).fit(X)
     assert np.argmin(model.objective_path_) > 0
     own = model.transform(X)[np.arange(len(X)), model.labels_]
-    assert_allclose(model.objective_, own.mean())
+    assert_allclose(model.objective_, own.sum())
     assert model.objective_ == model.objective_path_.min()
     assert model.n_iter_ == len(model.objective_path_)
 

@@ -191,3 +191,12 @@ def test_bad_parameters_get_one_line(parameters, kind, message):
     with pytest.raises(kind, match=message) as caught:
         SparseKMeans(**{"n_clusters": 2, **parameters}).fit(X)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("bound", [None, 1.5])
+def test_one_cluster_weighs_all_variables_alike(bound):
+    X = np.random.default_rng(0).normal(size=(30, 9))
+    model = SparseKMeans(1, bound=bound).fit(X)
+    assert_allclose(model.weights_, model.weights_[0])
+    assert np.sum(model.weights_) <= (bound or 3.0) + 1e-12
+    assert np.linalg.norm(model.weights_) <= 1.0 + 1e-12

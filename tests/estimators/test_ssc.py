@@ -132,5 +132,5 @@ def test_bad_parameters_are_named(parameters, message):
 
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_nothing_but_zeros_is_refused(solver):
-    with pytest.raises(ValueError, match="all are zero or orthogonal"):
+    with pytest.raises(ValueError, match="X has nothing to cluster: all values are zero"):
         SSC(2, solver=solver).fit(np.zeros((20, 3)))

@@ -113,7 +113,7 @@ def fit_dimensions(estimator: Any, X: Any, matrix: Array, max_components: int, m
         starts = [estimator.init, model.labels_]
         fits = [quietly_fitted(estimator, X, n_components=dimensions, init=s) for s in starts]
         model = min(fits, key=lambda fit: press(fit, matrix))
-    return model
+    return model.set_params(init=estimator.init)
 
 
 def fit_jointly(estimator: Any, X: Any, matrix: Array, max_components: int) -> Any:
@@ -140,7 +140,8 @@ def fit_jointly(estimator: Any, X: Any, matrix: Array, max_components: int) -> A
         )
         dimensions = list(posed.dimensions)
         fits.append(quietly_fitted(estimator, X, n_components=dimensions, init=found.labels))
-    return min(fits, key=lambda fit: press(fit, matrix))
+    best = min(fits, key=lambda fit: press(fit, matrix))
+    return best.set_params(init=estimator.init)
 
 
 def press(model: Any, matrix: Array) -> float:

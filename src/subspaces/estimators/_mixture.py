@@ -80,7 +80,9 @@ class MixtureClusterer(SubspaceClusterer):
         float
             -2 log-likelihood + log(n) times the number of free parameters.
         """
-        log_density = self.score_samples(X)
+        return self._bic(self.score_samples(X))
+
+    def _bic(self, log_density: Array) -> float:
         return float(-2.0 * log_density.sum() + self._n_parameters * np.log(len(log_density)))
 
     def _log_joint(self, X: Array) -> Array:
@@ -122,9 +124,10 @@ class MixtureClusterer(SubspaceClusterer):
             flat = Subspace(centre, basis, np.zeros(basis.shape[1]))
             self.subspaces_.append(Subspace(centre, basis, share @ scores(X, flat) ** 2))
         self.n_components_ = np.array([flat.basis.shape[1] for flat in self.subspaces_])
-        self.log_likelihood_ = float(logsumexp(joint, axis=1).sum())
+        log_density = logsumexp(joint, axis=1)
+        self.log_likelihood_ = float(log_density.sum())
         self.objective_ = -self.log_likelihood_
-        self.bic_ = self.bic(X)
+        self.bic_ = self._bic(log_density)
 
     def _warn(self) -> None:
         """Say what is wrong with the fit."""

@@ -1,5 +1,6 @@
 """What all subspace clusterers share: validation, flats, prediction."""
 
+import warnings
 from collections.abc import Sequence
 from typing import Any, Self
 
@@ -170,6 +171,16 @@ class SubspaceClusterer(
                 f"{needed} in all; fewer clusters or dimensions would do"
             )
         return dimensions
+
+    def _warn_of_full_rank(self, largest: int, rank: int) -> None:
+        """Say that a flat which holds all samples is of no use to predict with."""
+        if largest >= rank and self.n_clusters > 1:
+            warnings.warn(
+                f"n_components={largest} equals the rank of X: such a flat is nearest to every "
+                "sample, so predict is of no use; labels_ and a smaller dimension are",
+                UserWarning,
+                stacklevel=4,
+            )
 
     def _per_cluster(self, name: str, n: int, *, low: int, high: int) -> tuple[int, ...]:
         """A parameter that is one number, or one per cluster."""

@@ -55,7 +55,7 @@ class EnsembleKSubspaces(SubspaceClusterer):
         Per cluster: ``centre`` (p,), ``basis`` (p, r), ``spectrum`` (r,).
     n_components_ : ndarray of shape (n_clusters,)
         Dimensions.
-    affinity_ : sparse array of shape (n, n)
+    affinity_matrix_ : scipy sparse array of shape (n, n)
         The graph, symmetric: the affinities kept.
     q_ : int
         Affinities kept per sample.
@@ -134,8 +134,8 @@ class EnsembleKSubspaces(SubspaceClusterer):
         self.q_ = self._kept(len(X))
         random = as_generator(self.random_state)
         partitions = self._runs(base, random)
-        self.affinity_ = co_association.co_association(partitions, self.q_)
-        labels, missing = co_association.graph_labels(problem, self.affinity_, random)
+        self.affinity_matrix_ = co_association.co_association(partitions, self.q_)
+        labels, missing = co_association.graph_labels(problem, self.affinity_matrix_, random)
         self._warn_of_missing_clusters(missing)
         equal = len(set(problem.dimensions)) == 1
         self.labels_ = partition.canonical(labels) if equal else labels
@@ -160,13 +160,7 @@ class EnsembleKSubspaces(SubspaceClusterer):
         rows = choose_rows(X - X.mean(axis=0) if affine else X, self.n_clusters)
         rank, largest = len(rows.spectrum), max(dimensions)
         check_rank(rank, largest, affine)
-        if largest == rank and self.n_clusters > 1:
-            warnings.warn(
-                f"n_components={largest} equals the rank of X: such a flat is nearest to every "
-                "sample, so predict is of no use; labels_ and a smaller dimension are",
-                UserWarning,
-                stacklevel=3,
-            )
+        self._warn_of_full_rank(largest, rank)
         return Problem(rows, dimensions, "residual", affine)
 
     def _base(self, problem: Problem) -> Problem:

@@ -237,6 +237,12 @@ class CommonFactorClusterer(MixtureClusterer):
         n, p = X.shape
         high = min(n - 1, p)
         why = f" for {n} samples of {p} variables"
+        if np.ndim(self.n_components):
+            raise ValueError(
+                f"n_components={self.n_components!r} is a list, and all clusters of "
+                f"{type(self).__name__} share one space of factors; one number, such as the sum of "
+                "the clusters' dimensions, would do"
+            )
         n_factors = as_count(self.n_components, "n_components", low=1, high=high, why=why)
         as_count(self.n_clusters, "n_clusters", low=1, high=max(n // 3, 1), why=f" for {n} samples")
         return n_factors

@@ -48,7 +48,7 @@ class SCC(EqualDimensionClusterer):
     n_components_ : ndarray of shape (n_clusters,)
         Dimensions.
     objective_ : float
-        Mean squared distance of the samples from the flats of their clusters.
+        Sum of the squared distances of the samples from the flats of their clusters.
     objective_path_ : ndarray
         The same for every round; the least is kept.
     n_iter_ : int
@@ -125,8 +125,8 @@ class SCC(EqualDimensionClusterer):
                 ConvergenceWarning,
                 stacklevel=2,
             )
-        self.objective_path_ = found.errors
-        self.objective_ = float(np.min(found.errors))
+        self.objective_path_ = found.errors * len(X)
+        self.objective_ = float(np.min(self.objective_path_))
         self.n_iter_ = len(found.errors)
         self._store(X, found.labels, dimension, affine)
         return self

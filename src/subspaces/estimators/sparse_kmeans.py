@@ -250,6 +250,11 @@ class SparseKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
     def _rule(self, X: Array, random: np.random.Generator) -> Rule:
         """How the weights follow from the between-cluster sums of squares."""
         self.__dict__.pop("selection_", None)
+        if self.n_clusters == 1:
+            p = X.shape[1]
+            self.bound_ = np.sqrt(p) if self._asks_for_the_gap() else self._given_bound(X)
+            equal = np.full(p, min(1.0 / np.sqrt(p), self.bound_ / p))
+            return lambda between: equal
         if self.n_variables is not None:
             return partial(feature_weights.counted_weights, n_variables=self.n_variables)
         bound = self._gap_bound(X, random) if self._asks_for_the_gap() else self._given_bound(X)
@@ -260,8 +265,6 @@ class SparseKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         return self.bound is None or (isinstance(self.bound, str) and self.bound == "gap")
 
     def _gap_bound(self, X: Array, random: np.random.Generator) -> float:
-        if self.n_clusters == 1:
-            return float(np.sqrt(X.shape[1]))
         table = gap_table(X, self.n_clusters, max_iter=self.max_iter, tol=self.tol, random=random)
         self.selection_ = asdict(table)
         return table.chosen

@@ -2,7 +2,7 @@
 
 from typing import Any, Self
 
-from subspaces._validation import as_choice, as_count, as_flag, as_generator, as_real
+from subspaces._validation import as_choice, as_count, as_flag, as_generator, as_real, check_rank
 from subspaces.core import partition
 from subspaces.core.problem import Problem
 from subspaces.core.rows import choose_rows
@@ -13,6 +13,7 @@ from subspaces.core.self_expression_lsr import lsr_coefficients
 from subspaces.core.self_expression_omp import omp_coefficients
 from subspaces.core.spectral import spectral_labels
 from subspaces.core.starts import match_dimensions
+from subspaces.core.subspace import centre_of, principal_axes
 from subspaces.estimators._shell import Array, Labels, SubspaceClusterer
 
 SOLVERS = ("elastic_net", "lasso", "omp", "admm", "lsr")
@@ -157,6 +158,9 @@ class SSC(SubspaceClusterer):
         as_choice(self.solver, "solver", SOLVERS)
         affine = as_flag(self.affine, "affine")
         dimensions = self._dimensions(X, low=0 if affine else 1)
+        rank = principal_axes(X - centre_of(X, affine)).rank
+        check_rank(rank, 0, affine)
+        self._warn_of_full_rank(max(dimensions), rank)
         random = as_generator(self.random_state)
         share = self._share()
         self.affinity_matrix_ = affinity(
