@@ -225,11 +225,12 @@ def comparison(result: Any, *, ax: Any = None) -> Any:
     ax.imshow(values, cmap="Blues", vmin=0, vmax=1)
     for i, j in np.ndindex(values.shape):
         colour = "white" if values[i, j] > 0.6 else "black"
-        ax.text(j, i, f"{values[i, j]:.2f}", ha="center", va="center", color=colour, fontsize=8)
+        text = f"{round(values[i, j], 2) + 0.0:.2f}"
+        ax.text(j, i, text, ha="center", va="center", color=colour, fontsize=8)
     places = np.arange(len(names))
     ax.set_xticks(places, names, rotation=45, ha="right", rotation_mode="anchor")
     ax.set_yticks(places, names)
-    ax.set_title("adjusted Rand index")
+    ax.set_title("adjusted Rand index\nbetween partitions")
     return ax
 
 
