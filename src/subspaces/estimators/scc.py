@@ -56,9 +56,9 @@ class SCC(EqualDimensionClusterer):
 
     Notes
     -----
-    Where many variables are noisy, project first (``make_pipeline(TruncatedSVD(r), SCC(...))``, r the
-    sum of the clusters' dimensions): a curvature rests on a few samples, and their noise adds up
-    over the variables.
+    Where many variables are noisy, project first (``make_pipeline(TruncatedSVD(r), SCC(...))``, r
+    the sum of the clusters' dimensions): a curvature rests on a few samples, and their noise adds
+    up over the variables.
 
     `predict` gives each row to the nearest of the flats fitted to the clusters. On the training
     data it may differ from ``labels_``, which the spectral step decides, for samples about as near
