@@ -115,8 +115,8 @@ def main():
         "`python benchmarks/rivals.py`. Mean and its standard error. All methods know K and the\n"
         "dimensions. SCC and SLBF, which have one for all clusters, get the largest; MCFA and\n"
         "MCtFA as many factors as all clusters together have dimensions (the paper does not say).\n"
-        "All but the K-means methods and the mixtures look for subspaces through the origin.\n\n"
-        + "\n\n".join(parts),
+        "All but the K-means methods and the mixtures look for subspaces through the origin.\n"
+        "Seconds are by the clock, two data sets side by side.\n\n" + "\n\n".join(parts),
     )
 
 
