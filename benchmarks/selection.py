@@ -40,7 +40,7 @@ def number_of_clusters(name, seed):
     warnings.simplefilter("ignore")
     X = make_scenario(name, sparse=True, random_state=seed).data
     estimator = PSC(n_components=COMMON[name], n_variables=10, n_init=8, random_state=seed)
-    columns = select_n_clusters(estimator, X, CANDIDATES, criterion="press").columns
+    columns = select_n_clusters(estimator, X, CANDIDATES, criterion="bic").columns
     learned = PSC(
         "auto", n_components="auto", n_variables=10, n_init=5, max_clusters=6, random_state=seed
     ).fit(X)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 
 from subspaces import plots
 from subspaces._validation import as_choice, as_count, as_matrix
@@ -76,7 +76,8 @@ def select_n_clusters(
         the samples. "press_sum": the sum of the clusters' means, the paper's text taken literally;
         it grows with the number of clusters and fails. "likelihood": leave-one-out likelihood.
         "sod": second-order difference of the log residual; cannot give the first or last
-        candidate. "bic": of a mixture of probabilistic PCA. "free": leave-one-out likelihood with
+        candidate. "bic": of a mixture of probabilistic PCA, whose EM takes longer
+        than all else and so runs only when asked for. "free": leave-one-out likelihood with
         the dimension given or with learned ones, whichever is likelier, for one dimension may not
         suit all clusters; the model returned has the dimension given. "auto": "free" for sparse
         loadings of given dimension, "likelihood" otherwise.
@@ -105,9 +106,11 @@ def select_n_clusters(
     models = [_choosing.quietly_fitted(estimator, X, n_clusters=k) for k in numbers]
     columns = {"n_clusters": np.array(numbers)}
     for name in COLUMNS:
-        columns[name] = _column(name, models, matrix)
+        if name != "bic" or criterion == "bic":
+            columns[name] = _column(name, models, matrix)
     if criterion == "free":
-        columns["free"] = _free_column(estimator, X, matrix, numbers)
+        learned = _learned_column(estimator, X, matrix, numbers)
+        columns["free"] = np.minimum(columns["likelihood"], learned)
     place, margin = _best(columns[criterion], largest=criterion == "sod")
     return Selection(numbers[place], models[place], margin, columns, criterion)
 
@@ -241,13 +244,14 @@ def _column(name: str, models: list[Any], matrix: Array) -> Array:
     return np.array([function(model, matrix) for model in models])
 
 
-def _free_column(estimator: Any, X: Any, matrix: Array, numbers: list[int]) -> Array:
+def _learned_column(estimator: Any, X: Any, matrix: Array, numbers: list[int]) -> Array:
     if "max_components" not in estimator.get_params():
         raise ValueError(
             f"criterion='free' learns the dimensions, which {type(estimator).__name__} does not; "
             "PSC, or criterion='likelihood', would do"
         )
-    fits = (_choosing.fit_free(estimator, X, matrix, k) for k in numbers)
+    posed = (clone(estimator).set_params(n_clusters=k) for k in numbers)
+    fits = (_choosing.fit_learned(candidate, X, matrix) for candidate in posed)
     return np.array([_choosing.likelihood(fit, matrix) for fit in fits])
 
 

@@ -165,13 +165,17 @@ def default_criterion(estimator: Any) -> str:
     return "free" if sparse and not is_auto(estimator.n_components) else "likelihood"
 
 
-def fit_free(estimator: Any, X: Any, matrix: Array, n_clusters: int) -> Any:
-    """One number of clusters with the dimension given or with learned ones: the likelier."""
-    given = clone(estimator).set_params(n_clusters=n_clusters)
-    most = max(estimator.max_components, int(np.max(estimator.n_components)))
-    learned = clone(given).set_params(n_components="auto", max_components=most)
-    fits = [_fit_one(posed, X, matrix) for posed in (given, learned)]
+def fit_free(estimator: Any, X: Any, matrix: Array) -> Any:
+    """With the dimension given or with learned ones: the likelier."""
+    fits = [_fit_one(estimator, X, matrix), fit_learned(estimator, X, matrix)]
     return min(fits, key=lambda fit: likelihood(fit, matrix))
+
+
+def fit_learned(estimator: Any, X: Any, matrix: Array) -> Any:
+    """With learned dimensions, whatever dimension was given."""
+    most = max(estimator.max_components, int(np.max(estimator.n_components)))
+    learned = clone(estimator).set_params(n_components="auto", max_components=most)
+    return _fit_one(learned, X, matrix)
 
 
 def variable_candidates(n_features: int) -> list[int]:
@@ -279,7 +283,7 @@ def fit_automatic(estimator: Any, X: Any, matrix: Array) -> tuple[Any, dict[str,
     lowest = np.inf
     for n_clusters in candidates:
         posed = clone(estimator).set_params(n_clusters=n_clusters)
-        model = fit_free(posed, X, matrix, n_clusters) if free else _fit_one(posed, X, matrix)
+        model = fit_free(posed, X, matrix) if free else _fit_one(posed, X, matrix)
         value = likelihood(model, matrix)
         _record(table, model, value)
         if best is None or value < lowest:
