@@ -126,26 +126,25 @@ def fit_jointly(estimator: Any, X: Any, matrix: Array, max_components: int) -> A
     problem = draft._problem(matrix)
     starts, seeds = draft._seeded_starts(matrix, problem)
     method = "noise" if problem.sparsity is None else "press"
-    variables = problem.allowed_variables[0]
+    variables = problem.allowed_variables
 
-    def dimension_of(members: NDArray[np.intp]) -> int:
+    def dimension_of(k: int, members: NDArray[np.intp]) -> int:
         rows = matrix[members] - centre_of(matrix[members], estimator.affine)
-        return _dimension_of(rows, max_components, method, variables, draft.penalty, random)
+        return _dimension_of(rows, max_components, method, variables[k], draft.penalty, random)
 
     fits = []
     for (_, start), seed in zip(starts, seeds, strict=True):
         random = np.random.default_rng(seed)
-        posed, found = alternate_jointly(
+        dimensions, labels = alternate_jointly(
             problem, start(problem, random), dimension_of, max_iter=draft.max_iter, random=random
         )
-        dimensions = list(posed.dimensions)
-        fits.append(quietly_fitted(estimator, X, n_components=dimensions, init=found.labels))
+        fits.append(quietly_fitted(estimator, X, n_components=dimensions, init=labels))
     best = min(fits, key=lambda fit: press(fit, matrix))
     return best.set_params(init=estimator.init)
 
 
 def press(model: Any, matrix: Array) -> float:
-    """PRESS of the paper, averaged over the clusters' means: what K is chosen by."""
+    """PRESS of the paper, averaged over the clusters' means."""
     return choice.press_of_clusters(closed_form_errors(model, matrix), model.labels_)
 
 
