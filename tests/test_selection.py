@@ -7,6 +7,7 @@ from sklearn.cluster import KMeans
 from subspaces import PSC, KSubspaces
 from subspaces.datasets import make_scenario, make_subspaces
 from subspaces.diagnostics import ambiguity, stability
+from subspaces.estimators import _choosing
 from subspaces.selection import select_n_clusters, select_n_components, select_n_variables
 from tests.plain import generic
 
@@ -97,6 +98,20 @@ def test_dimensions_chosen_at_every_sweep(estimator, X, dimensions):
     assert found.criterion == "joint"
     assert sorted(found.best_) == dimensions
     assert found.best_estimator_.init == "portfolio"
+
+
+def test_every_cluster_has_its_own_number_of_variables_in_the_joint_scheme(monkeypatch):
+    asked = set()
+    original = _choosing._dimension_of
+
+    def noted(rows, most, method, n_variables, *rest):
+        asked.add(n_variables)
+        return original(rows, most, method, n_variables, *rest)
+
+    monkeypatch.setattr(_choosing, "_dimension_of", noted)
+    estimator = sparse_psc(n_clusters=2, n_variables=[8, 12], n_init=1)
+    select_n_components(estimator, SPARSE, 2, criterion="joint")
+    assert asked == {8, 12}
 
 
 def test_exact_press_takes_the_largest_dimension():
