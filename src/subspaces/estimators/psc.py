@@ -311,8 +311,7 @@ class PSC(AlternatingClusterer):
         elif criterion == "auto" and self.n_variables is not None:
             criterion = "influence"
         elif criterion == "auto":
-            equal = len(set(problem.dimensions)) == 1 and problem.identified
-            criterion = "loo" if equal else "likelihood"
+            criterion = "loo" if problem.alike else "likelihood"
         return replace(problem, criterion=criterion)
 
     def _refined(self, problem: Problem, best: Run, runs: Sequence[Run]) -> Run:
@@ -320,16 +319,17 @@ class PSC(AlternatingClusterer):
             result = descend(problem, best.clustering, max_iter=self.max_iter)
             return replace(best, clustering=result)
         if self.refine == "ppca":
-            labels = self._mixture_labels(problem, runs)
+            labels = self._mixture_labels(problem, best, runs)
             if not partition.too_small(labels, problem.dimensions):
                 objective = objective_of(problem, labels)
                 result = replace(best.clustering, labels=labels, objective=objective)
                 return replace(best, clustering=result)
         return best
 
-    def _mixture_labels(self, problem: Problem, runs: Sequence[Run]) -> Labels:
+    def _mixture_labels(self, problem: Problem, best: Run, runs: Sequence[Run]) -> Labels:
         """EM from the five best runs; on screened variables, where it is cheap, from all starts."""
-        ranked = sorted(runs, key=lambda run: run.merit)[:5]
+        whole = [run for run in runs if len(run.first) == len(best.first)]
+        ranked = sorted(whole or [best], key=lambda run: run.merit)[:5]
         first = [run.clustering.labels for run in ranked]
         if problem.sparsity is None:
             rows = problem.rows.coordinates
