@@ -84,7 +84,11 @@ def search_by_landmarks(
 
 
 def search(
-    problem: Problem, starts: Sequence[tuple[str, Start]], seeds: Sequence[int], plan: Plan
+    problem: Problem,
+    starts: Sequence[tuple[str, Start]],
+    seeds: Sequence[int],
+    plan: Plan,
+    reach: float = REACH,
 ) -> list[Run]:
     """Sweep from every start within reach, the same partition once.
 
@@ -97,8 +101,8 @@ def search(
     )
     runs = list(workers(tasks))
     twins = _twins(runs)
-    reach = min(run.promise for run in runs) + REACH * len(runs[0].first)
-    chosen = [i for i, run in enumerate(runs) if twins[i] == i and run.promise <= reach]
+    near = min(run.promise for run in runs) + reach * len(runs[0].first)
+    chosen = [i for i, run in enumerate(runs) if twins[i] == i and run.promise <= near]
     swept = list(runs)
     sweeps = workers(delayed(_sweep)(problem, runs[i], plan) for i in chosen)
     for i, run in zip(chosen, sweeps, strict=True):
