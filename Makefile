@@ -49,8 +49,8 @@ bench: $(READY)
 	$(BIN)/python benchmarks/mixtures.py
 	$(BIN)/python benchmarks/curvature.py
 	$(BIN)/python benchmarks/self_expression.py
-	$(BIN)/python benchmarks/real.py
-	$(BIN)/python benchmarks/ablation.py
+	$(if $(SUBSPACES_DATA),$(BIN)/python benchmarks/real.py,@echo "benchmarks/real.py needs SUBSPACES_DATA")
+	$(if $(SUBSPACES_DATA),$(BIN)/python benchmarks/ablation.py,@echo "benchmarks/ablation.py needs SUBSPACES_DATA")
 
 clean:
 	rm -rf .venv build .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

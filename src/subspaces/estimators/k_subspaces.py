@@ -25,8 +25,10 @@ class KSubspaces(AlternatingClusterer):
     affine : bool, default False
         Whether a flat has a centre of its own; otherwise all pass through the origin.
     init : {"portfolio", "random", "k-means++", "local"}, labels or callable, default "portfolio"
-        First partitions. A callable is called as ``init(X, n_clusters, random_state=...)`` and
-        returns labels.
+        First partitions. "portfolio": several kinds, chosen by the number of samples, the rank and
+        the dimensions; of more than 2000 samples a sample is searched and the best partition
+        extended to all (docs/starts.md). A callable is called as
+        ``init(X, n_clusters, random_state=...)`` and returns labels.
     n_init : int or "auto", default "auto"
         Number of starts; "auto" is 10.
     max_iter : int, default 50
