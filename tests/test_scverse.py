@@ -147,8 +147,7 @@ def test_anndata_is_not_imported_before_it_is_needed():
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-@pytest.mark.filterwarnings("ignore::FutureWarning:scanpy")
-@pytest.mark.filterwarnings("ignore::DeprecationWarning:scanpy")
+@pytest.mark.filterwarnings("ignore:The set_bad function:PendingDeprecationWarning")
 def test_scanpys_cells_and_its_plots():
     scanpy = pytest.importorskip("scanpy")
     blood = scanpy.datasets.pbmc68k_reduced()

@@ -4,6 +4,7 @@ from importlib.metadata import version
 
 from subspaces import datasets, diagnostics, metrics, plots, scverse, selection
 from subspaces.comparison import compare
+from subspaces.core.record import Record
 from subspaces.estimators import (
     GPCA,
     MCFA,
@@ -32,6 +33,7 @@ __all__ = [
     "EnsembleKSubspaces",
     "KSubspaces",
     "MCtFA",
+    "Record",
     "SparseKMeans",
     "compare",
     "datasets",
