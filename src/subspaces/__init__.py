@@ -4,7 +4,6 @@ from importlib.metadata import version
 
 from subspaces import datasets, diagnostics, metrics, plots, scverse, selection
 from subspaces.comparison import compare
-from subspaces.core.record import Record
 from subspaces.estimators import (
     GPCA,
     MCFA,
@@ -33,7 +32,6 @@ __all__ = [
     "EnsembleKSubspaces",
     "KSubspaces",
     "MCtFA",
-    "Record",
     "SparseKMeans",
     "compare",
     "datasets",
