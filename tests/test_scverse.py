@@ -42,6 +42,7 @@ def test_what_is_stored_is_the_model(cells, planes):
     assert stored["sizes"].tolist() == np.bincount(model.labels_).tolist()
     assert (stored["objective"], stored["press"]) == (model.objective_, model.press_)
     assert stored["params"]["random_state"] == 0
+    assert "None" not in [*map(str, stored["params"].values())]
 
 
 def test_the_centre_is_taken_off(cells, planes):
