@@ -2,7 +2,7 @@
 
 from importlib.metadata import version
 
-from subspaces import datasets, diagnostics, metrics, plots, selection
+from subspaces import datasets, diagnostics, metrics, plots, scverse, selection
 from subspaces.comparison import compare
 from subspaces.estimators import (
     GPCA,
@@ -16,6 +16,7 @@ from subspaces.estimators import (
     KSubspaces,
     MCtFA,
     SparseKMeans,
+    load,
 )
 
 __version__ = version("subspaces")
@@ -35,7 +36,9 @@ __all__ = [
     "compare",
     "datasets",
     "diagnostics",
+    "load",
     "metrics",
     "plots",
+    "scverse",
     "selection",
 ]

@@ -1,13 +1,14 @@
 """K-subspaces: the same loop with the plain residual as its score."""
 
 import warnings
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from subspaces.core import partition
 from subspaces.estimators._alternating import AlternatingClusterer
+from subspaces.estimators._shell import Array
 
 
 class KSubspaces(AlternatingClusterer):
@@ -61,6 +62,8 @@ class KSubspaces(AlternatingClusterer):
     start_margin_ : float
         How far the best start is ahead of the best that ended in another partition, relative to
         what they are compared by; infinite if all ended in the same.
+    record_ : Record
+        Seconds, warnings, and the samples as the model sees them; see `core/record.py`.
 
     References
     ----------
@@ -99,22 +102,7 @@ class KSubspaces(AlternatingClusterer):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Find the clusters.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, p)
-            Samples in rows.
-        y : ignored
-            For compatibility.
-
-        Returns
-        -------
-        KSubspaces
-            The fitted estimator.
-        """
-        X = self._validate(X)
+    def _fit(self, X: Array) -> None:
         problem = self._pose(X, "residual")
         best, runs = self._search(X, problem, "objective")
         self._warn_of_a_poor_end(problem, best, runs)
@@ -129,4 +117,3 @@ class KSubspaces(AlternatingClusterer):
                 ConvergenceWarning,
                 stacklevel=2,
             )
-        return self
