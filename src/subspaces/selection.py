@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 
-from subspaces import plots
+from subspaces import plots, progress
 from subspaces._validation import as_choice, as_count, as_matrix
 from subspaces.core import choice
 from subspaces.estimators import _choosing
@@ -103,7 +103,10 @@ def select_n_clusters(
     _check_clusterer(estimator)
     if criterion == "auto":
         criterion = _choosing.default_criterion(estimator)
-    models = [_choosing.quietly_fitted(estimator, X, n_clusters=k) for k in numbers]
+    models = []
+    for k in numbers:
+        models.append(_choosing.quietly_fitted(estimator, X, n_clusters=k))
+        progress.tell(progress.Step("candidate", len(models), len(numbers), f"{k} clusters"))
     columns = {"n_clusters": np.array(numbers)}
     for name in COLUMNS:
         if name != "bic" or criterion == "bic":

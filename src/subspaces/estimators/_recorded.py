@@ -17,12 +17,14 @@ from sklearn.base import (
 )
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from subspaces import model_file
+from subspaces import model_file, progress
 from subspaces._validation import as_matrix, check_squares, row_names
 from subspaces.core import partition
 from subspaces.core.plain import is_plain
 from subspaces.core.record import Record, is_too_large, own_coordinates
+from subspaces.core.step import Step
 from subspaces.core.subspace import Subspace
+from subspaces.estimators import _callbacks
 from subspaces.estimators._fitted_state import fitted_state
 from subspaces.model_file import SavedModel
 
@@ -37,7 +39,11 @@ HEARD = (UserWarning, RuntimeWarning)
 
 
 class RecordedClusterer(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator
+    _callbacks.CallbackSupportMixin,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    ClusterMixin,
+    BaseEstimator,
 ):
     """Base of all estimators; not for use on its own.
 
@@ -47,6 +53,7 @@ class RecordedClusterer(
     labels_: Labels
     record_: Record
 
+    @_callbacks.managed
     def fit(self, X: Any, y: Any = None) -> Self:
         """Find the clusters.
 
@@ -68,7 +75,9 @@ class RecordedClusterer(
                 for category in HEARD:
                     warnings.simplefilter("always", category)
                 matrix = self._validate(X)
+                _callbacks.begin(self, X)
                 self._fit(matrix)
+                _callbacks.end(self, X)
             seconds = perf_counter() - began
             self.record_ = self._recorded(matrix, row_names(X), seconds, _unique(heard))
         finally:
@@ -155,6 +164,11 @@ class RecordedClusterer(
                 )
         saved = SavedModel(type(self).__name__, parameters, fitted_state(self))
         model_file.write(path, saved)
+
+    def _tell(self, step: Step) -> None:
+        """Pass a step of the fit on to the callbacks, and to whoever listens."""
+        _callbacks.pass_on(self, step)
+        progress.tell(step)
 
     def _fit(self, X: Array) -> None:
         """Set ``labels_`` and all else that the method finds."""

@@ -90,7 +90,8 @@ class PSC(AlternatingClusterer):
     n_jobs : int, optional
         Processes over which the starts are spread; the result does not depend on it.
     verbose : int, default 0
-        Whether to print a line per start.
+        1: print a line per start that is swept; 2: one per sweep, too. `subspaces.progress` and
+        scikit-learn's callbacks (`set_callbacks`, from its version 1.9 on) hear the same.
 
     Attributes
     ----------
