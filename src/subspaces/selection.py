@@ -59,7 +59,12 @@ class Selection:
 
 
 def select_n_clusters(
-    estimator: Any, X: Any, candidates: Iterable[int] = range(1, 9), *, criterion: str = "auto"
+    estimator: Any,
+    X: Any,
+    candidates: Iterable[int] = range(1, 9),
+    *,
+    criterion: str = "auto",
+    progress: Callable[[int], None] | None = None,
 ) -> Selection:
     """Choose the number of clusters.
 
@@ -81,6 +86,8 @@ def select_n_clusters(
         the dimension given or with learned ones, whichever is likelier, for one dimension may not
         suit all clusters; the model returned has the dimension given. "auto": "free" for sparse
         loadings of given dimension, "likelihood" otherwise.
+    progress : callable, optional
+        Called with each number of clusters before it is fitted.
 
     Returns
     -------
@@ -103,7 +110,11 @@ def select_n_clusters(
     _check_clusterer(estimator)
     if criterion == "auto":
         criterion = _choosing.default_criterion(estimator)
-    models = [_choosing.quietly_fitted(estimator, X, n_clusters=k) for k in numbers]
+    models = []
+    for k in numbers:
+        if progress is not None:
+            progress(k)
+        models.append(_choosing.quietly_fitted(estimator, X, n_clusters=k))
     columns = {"n_clusters": np.array(numbers)}
     for name in COLUMNS:
         if name != "bic" or criterion == "bic":

@@ -1,0 +1,86 @@
+"""Which samples drive one PCA?"""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from subspaces.cli import _options as options
+from subspaces.cli._say import note, say, say_json, say_table
+
+
+class By(options.StrEnum):
+    """What to rank the samples by."""
+
+    influence = "influence"
+    leverage = "leverage"
+    error = "error"
+
+
+def influence(
+    data: options.Data,
+    dims: Annotated[int, typer.Option(min=1, help="Number of axes of the PCA.")] = 2,
+    center: Annotated[bool, typer.Option(help="Whether the PCA has a mean.")] = True,
+    top: Annotated[int, typer.Option(min=1, help="How many samples to show.")] = 10,
+    by: Annotated[By, typer.Option(help="What to rank by.")] = By.influence,
+    out: Annotated[
+        Path | None, typer.Option(help="CSV file for all samples.", show_default=False)
+    ] = None,
+    samples: options.Samples = options.Side.rows,
+    labels: options.Labels = None,
+    classes: options.Classes = None,
+    floor: options.Floor = None,
+    log: options.Log = False,
+    top_variables: options.TopVariables = None,
+    scale: options.Scale = False,
+    force: options.Force = False,
+    as_document: options.Json = False,
+) -> None:
+    """Find the samples that drive a PCA of this table (no clustering).
+
+    \b
+      leverage   share of the axes that a sample claims for itself: 0 to the number of axes
+      error      how badly the PCA of all others predicts the sample (squared distance)
+      influence  how fast the prediction error changes with the sample; for ranking
+
+    \b
+    Examples:
+      subspaces influence data.csv --dims 2
+      subspaces influence data.csv --dims 3 --scale --top 20 --out influence.csv
+    """
+    from subspaces.cli import _inputs, _outputs
+    from subspaces.diagnostics import pca_influence
+    from subspaces.preparation import learn_preparation, prepare
+
+    if out is not None and out.exists() and not force:
+        raise ValueError(f"{out} is there already; --force or another --out would do")
+    table = _inputs.read_input(data, samples, labels, classes)
+    table = prepare(
+        table,
+        learn_preparation(table, floor=floor, log=log, top_variables=top_variables, scale=scale),
+    )
+    found = pca_influence(table.data, dims, center=center)
+    measures = {
+        "leverage": found.leverage.tolist(),
+        "error": found.loo_error.tolist(),
+        "influence": found.influence.tolist(),
+    }
+    names = {"sample": table.sample_names}
+    known = {} if table.classes is None else {"class": table.classes}
+    ranked = sorted(
+        zip(*names.values(), *known.values(), *measures.values(), strict=True),
+        key=lambda row: -row[[*names, *known, *measures].index(by.value)],
+    )
+    headings = [*names, *known, *measures]
+    press = float(found.loo_error.mean())
+    if out is not None:
+        _outputs.write_file(out, _outputs.as_csv(headings, ranked), force=force)
+        note(f"Wrote {out}")
+    if as_document:
+        rows = [dict(zip(headings, row, strict=True)) for row in ranked]
+        say_json({"data": str(data), "dims": dims, "press": press, "samples": rows})
+        return
+    text = len(headings) - len(measures)
+    shown = [[*row[:text], *(f"{value:.4g}" for value in row[text:])] for row in ranked[:top]]
+    say_table(headings, shown, numbers=range(text, len(headings)))
+    say(f"Mean leave-one-out error (PRESS) of {dims} axes: {press:.4g}")

@@ -1,0 +1,101 @@
+"""How many clusters?"""
+
+from typing import Annotated, Any
+
+import typer
+
+from subspaces.cli import _options as options
+from subspaces.cli._say import say, say_json, say_table, working
+
+CLOSE = 0.05
+
+
+def select(
+    data: options.Data,
+    max_clusters: Annotated[int, typer.Option(min=1, help="Try 1 to so many clusters.")] = 8,
+    dims: Annotated[str, typer.Option(help="Dimension of the clusters: 2, or auto.")] = "1",
+    variables: Annotated[
+        str | None,
+        typer.Option(
+            help="Variables per dimension of a cluster: 50; all of them unless given.",
+            show_default=False,
+        ),
+    ] = None,
+    criterion: Annotated[
+        str, typer.Option(help="auto, press, press_points, likelihood, free, sod or bic.")
+    ] = "auto",
+    samples: options.Samples = options.Side.rows,
+    labels: options.Labels = None,
+    classes: options.Classes = None,
+    floor: options.Floor = None,
+    log: options.Log = False,
+    top_variables: options.TopVariables = None,
+    scale: options.Scale = False,
+    affine: options.Affine = False,
+    seed: options.Seed = 0,
+    as_document: options.Json = False,
+) -> None:
+    """Choose the number of clusters.
+
+    Fits every number of clusters and scores each by how well it predicts samples that it has
+    not seen. One cluster is a possible answer.
+
+    \b
+    Examples:
+      subspaces select data.csv --max-clusters 8
+      subspaces select data.csv --dims 2 --variables 50 --labels type
+    """
+    n_components = options.one_or_auto(dims, "--dims")
+    n_variables = None if variables is None else options.one_or_auto(variables, "--variables")
+    if n_variables == "auto":
+        raise ValueError("--variables auto is for subspaces fit --clusters auto; 50, say, would do")
+    from subspaces.cli import _inputs
+    from subspaces.estimators import PSC
+    from subspaces.preparation import learn_preparation, prepare
+    from subspaces.selection import select_n_clusters
+
+    table = _inputs.read_input(data, samples, labels, classes)
+    table = prepare(
+        table,
+        learn_preparation(table, floor=floor, log=log, top_variables=top_variables, scale=scale),
+    )
+    model = PSC(
+        n_components=n_components, n_variables=n_variables, affine=affine, random_state=seed
+    )
+    numbers = range(1, max_clusters + 1)
+    with working("Clustering", total=max_clusters) as step:
+        found = select_n_clusters(model, table.frame, numbers, criterion=criterion, progress=step)
+    if as_document:
+        columns = {name: column.tolist() for name, column in found.columns.items()}
+        say_json(
+            {
+                "data": str(data),
+                "criterion": found.criterion,
+                "chosen": found.best_,
+                "margin": found.margin_,
+                "table": columns,
+            }
+        )
+        return
+    show(found)
+
+
+def show(found: Any) -> None:
+    """The table, the choice, and how clear it is."""
+    criterion = found.criterion
+    scores = found.columns[criterion]
+    rows = [
+        [str(k), f"{score:.5g}", "<- chosen" if k == found.best_ else ""]
+        for k, score in zip(found.columns["n_clusters"], scores, strict=True)
+    ]
+    say_table(("clusters", criterion, ""), rows, numbers=range(2))
+    better = "highest" if criterion == "sod" else "lowest"
+    say(f"{found.best_} clusters: the {better} {criterion}, {_margin(found.margin_)}.")
+
+
+def _margin(margin: float) -> str:
+    """How far the runner-up is behind, in words."""
+    if margin != margin:
+        return "with nothing to compare it with"
+    close = "a close call: look at the runner-up too" if margin < CLOSE else "a clear choice"
+    return f"{margin:.0%} of the spread ahead of the next, {close}"
