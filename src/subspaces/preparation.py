@@ -12,9 +12,18 @@ from numpy.typing import NDArray
 from subspaces._validation import as_count, as_real
 from subspaces.tables import Table
 
-__all__ = ["Preparation", "learn_preparation", "match_variables", "prepare"]
+__all__ = [
+    "Preparation",
+    "attach_preparation",
+    "learn_preparation",
+    "match_variables",
+    "preparation_of",
+    "prepare",
+]
 
 Array = NDArray[np.floating]
+
+STEPS = ("floor", "log", "centre", "spread")
 
 
 @dataclass(frozen=True)
@@ -29,15 +38,15 @@ class Preparation:
         Lower values are raised to it.
     log : bool
         Whether x becomes log2(1 + x).
-    centre, spread : tuple of float or None
+    centre, spread : ndarray or None
         Subtracted from each variable, and what it is divided by afterwards.
     """
 
     variable_names: tuple[str, ...]
     floor: float | None = None
     log: bool = False
-    centre: tuple[float, ...] | None = None
-    spread: tuple[float, ...] | None = None
+    centre: Array | None = None
+    spread: Array | None = None
 
 
 def learn_preparation(
@@ -81,17 +90,32 @@ def learn_preparation(
     if not scale:
         return Preparation(names, floor, log)
     spread = data[:, kept].std(axis=0)
-    centre = tuple(data[:, kept].mean(axis=0).tolist())
-    return Preparation(names, floor, log, centre, tuple(np.where(spread > 0, spread, 1).tolist()))
+    spread[spread == 0] = 1.0
+    return Preparation(names, floor, log, data[:, kept].mean(axis=0), spread)
 
 
 def prepare(table: Table, preparation: Preparation) -> Table:
     """Do to a table what was settled; its variables are found by name, in any order."""
     matched = match_variables(table, preparation.variable_names)
     data = _curved(matched, preparation.floor, preparation.log)
-    if preparation.centre is not None:
-        data = (data - np.array(preparation.centre)) / np.array(preparation.spread)
+    if preparation.centre is not None and preparation.spread is not None:
+        data = (data - preparation.centre) / preparation.spread
     return replace(matched, data=data)
+
+
+def attach_preparation(model: Any, preparation: Preparation) -> None:
+    """Keep with a fitted model what was done to its data, for its file."""
+    state = {name: getattr(preparation, name) for name in STEPS}
+    if any(value is not None and value is not False for value in state.values()):
+        model.preparation_ = state
+
+
+def preparation_of(model: Any) -> Preparation | None:
+    """What new samples of a model need; None where it does not know its variables by name."""
+    names = getattr(model, "feature_names_in_", None)
+    if names is None:
+        return None
+    return Preparation(tuple(map(str, names)), **getattr(model, "preparation_", {}))
 
 
 def match_variables(table: Table, names: Any) -> Table:

@@ -14,7 +14,6 @@ from subspaces.comparison import METHODS, Setting
 from subspaces.diagnostics import ambiguity
 from subspaces.estimators import PSC, SparseKMeans
 from subspaces.metrics import adjusted_rand_score, matched_accuracy
-from subspaces.preparation import Preparation
 from subspaces.tables import Table
 
 STRONGEST = 5
@@ -50,7 +49,9 @@ def estimator(request: Request, table: Table) -> Any:
     dimensions = given if isinstance(given, list) else [given] * k
     rank = min(len(table.data) - 1, table.data.shape[1])
     rival = METHODS[request.method](Setting(k, dimensions, request.affine, request.seed, rank))
-    return rival if request.n_variables is None else rival.set_params(n_variables=request.n_variables)
+    return (
+        rival if request.n_variables is None else rival.set_params(n_variables=request.n_variables)
+    )
 
 
 def _check_rival(request: Request) -> None:
@@ -63,7 +64,9 @@ def _check_rival(request: Request) -> None:
         (f"--criterion {request.criterion}", request.criterion != "auto"),
     ):
         if asked:
-            raise ValueError(f"{option} is not for --method {request.method}; --method PSC would do")
+            raise ValueError(
+                f"{option} is not for --method {request.method}; --method PSC would do"
+            )
     if request.method == "KMeans":
         raise ValueError("KMeans leaves no model of ours; subspaces compare shows what it finds")
 
@@ -166,7 +169,7 @@ def variables_csv(model: Any, table: Table) -> str:
     return as_csv(headings, rows)
 
 
-def write(stage: Path, model: Any, table: Table, preparation: Preparation, summary: str) -> None:
+def write(stage: Path, model: Any, table: Table, summary: str) -> None:
     """All files of a fit."""
     (stage / "labels.csv").write_text(labels_csv(model, table), encoding="utf-8")
     (stage / "variables.csv").write_text(variables_csv(model, table), encoding="utf-8")

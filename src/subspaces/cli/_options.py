@@ -24,6 +24,7 @@ Data = Annotated[
     Path,
     typer.Argument(
         help="Table of numbers: .csv, .tsv, .txt (or .gz of these), .gct, .npz, .parquet, .h5ad.",
+        metavar="DATA",
         show_default=False,
     ),
 ]
@@ -31,15 +32,20 @@ Samples = Annotated[Side, typer.Option(help="Are the samples the rows or the col
 Labels = Annotated[
     str | None,
     typer.Option(
-        help="Column with known classes, to compare with; not used to cluster.", show_default=False
+        help="Column with known classes, to compare with; not used to cluster.",
+        metavar="COLUMN",
+        show_default=False,
     ),
 ]
 Classes = Annotated[
     Path | None,
-    typer.Option(help="CLS file with known classes, to compare with.", show_default=False),
+    typer.Option(
+        help="CLS file with known classes, to compare with.", metavar="FILE", show_default=False
+    ),
 ]
 Floor = Annotated[
-    float | None, typer.Option(help="Raise lower values to this first.", show_default=False)
+    float | None,
+    typer.Option(help="Raise lower values to this first.", metavar="VALUE", show_default=False),
 ]
 Log = Annotated[bool, typer.Option("--log", help="Take log2(1 + value).")]
 Scale = Annotated[
@@ -47,13 +53,20 @@ Scale = Annotated[
 ]
 TopVariables = Annotated[
     int | None,
-    typer.Option(min=1, help="Keep so many variables, those that vary most.", show_default=False),
+    typer.Option(
+        min=1,
+        help="Keep so many variables, those that vary most.",
+        metavar="N",
+        show_default=False,
+    ),
 ]
 Affine = Annotated[
     bool,
     typer.Option("--affine", help="Give clusters centres of their own, away from the origin."),
 ]
-Seed = Annotated[int, typer.Option(min=0, help="Seed; the same seed gives the same answer.")]
+Seed = Annotated[
+    int, typer.Option(min=0, help="Seed; the same seed gives the same answer.", metavar="N")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document, for scripts.")]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite earlier results.")]
 

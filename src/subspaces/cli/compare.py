@@ -5,6 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from subspaces.cli import _options as options
+from subspaces.cli._main import in_options
 from subspaces.cli._say import note, say_json, say_table, working
 
 MEASURES = {
@@ -17,9 +18,12 @@ MEASURES = {
 
 def compare(
     data: options.Data,
-    clusters: Annotated[int, typer.Option(min=1, help="How many clusters.", show_default=False)],
+    clusters: Annotated[
+        int, typer.Option(min=1, help="How many clusters.", metavar="N", show_default=False)
+    ],
     dims: Annotated[
-        str, typer.Option(help="Dimension of the clusters: 2, or one each as 1,2,2.")
+        str,
+        typer.Option(help="Dimension of the clusters: 2, or one each as 1,2,2.", metavar="N|N,N"),
     ] = "1",
     labels: options.Labels = None,
     classes: options.Classes = None,
@@ -27,6 +31,7 @@ def compare(
         str | None,
         typer.Option(
             help=f"Some of: {', '.join(options.METHOD_NAMES)}; all of them unless given.",
+            metavar="NAME,NAME",
             show_default=False,
         ),
     ] = None,
@@ -103,10 +108,10 @@ def show(found: Any) -> None:
     say_table(headings, rows, numbers=range(1, len(headings)))
     for name, message in zip(columns["method"], columns["error"], strict=True):
         if message:
-            note(f"{name} failed: {message}")
+            note(f"{name} failed: {in_options(message)}")
     for name, messages in found.messages.items():
         for message in messages:
-            note(f"{name} warns: {message}")
+            note(f"{name} warns: {in_options(message)}")
 
 
 def _rank(agreement: float) -> float:

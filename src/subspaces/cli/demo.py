@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 
 def demo(
-    out: Annotated[
-        Path, typer.Option(help="Folder for the figures; made if it is not there.")
-    ] = Path("subspaces-demo"),
+    out: Annotated[Path, typer.Option(help="Folder for the figures.", metavar="FOLDER")] = Path(
+        "subspaces-demo"
+    ),
 ) -> None:
-    """Cluster a line and two planes, then real digits, beside K-means.
+    """Show the method on a line and two planes, and on digits.
 
     \b
     Example:

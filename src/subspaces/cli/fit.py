@@ -14,20 +14,29 @@ FILES = ("labels.csv", "variables.csv", "model.npz", "summary.json")
 def fit(
     data: options.Data,
     clusters: Annotated[
-        str, typer.Option(help="How many clusters: a number, or auto.", show_default=False)
+        str,
+        typer.Option(
+            help="How many clusters: a number, or auto.", metavar="N|auto", show_default=False
+        ),
     ],
     dims: Annotated[
-        str, typer.Option(help="Dimension of the clusters: 2, one each as 1,2,2, or auto.")
+        str,
+        typer.Option(
+            help="Dimension of the clusters: 2, one each as 1,2,2, or auto.", metavar="N|N,N|auto"
+        ),
     ] = "1",
     variables: Annotated[
         str | None,
         typer.Option(
             help="Variables per dimension of a cluster: 50, one each as 20,50,50, or auto; "
             "all of them unless given.",
+            metavar="N|N,N|auto",
             show_default=False,
         ),
     ] = None,
-    out: Annotated[Path, typer.Option(help="Folder for the results.")] = Path("result"),
+    out: Annotated[Path, typer.Option(help="Folder for the results.", metavar="FOLDER")] = Path(
+        "result"
+    ),
     labels: options.Labels = None,
     classes: options.Classes = None,
     samples: options.Samples = options.Side.rows,
@@ -36,13 +45,16 @@ def fit(
     top_variables: options.TopVariables = None,
     scale: options.Scale = False,
     method: Annotated[
-        str, typer.Option(help=f"One of {', '.join(options.METHOD_NAMES[:-1])}.")
+        str,
+        typer.Option(help=f"One of {', '.join(options.METHOD_NAMES[:-1])}.", metavar="NAME"),
     ] = "PSC",
     affine: options.Affine = False,
     criterion: Annotated[
         str,
         typer.Option(
-            help="What PSC scores a sample by: auto, loo, likelihood, influence, residual, ..."
+            help="What PSC scores a sample by: auto, loo, likelihood, influence, hat, residual "
+            "or loo_projection.",
+            metavar="NAME",
         ),
     ] = "auto",
     seed: options.Seed = 0,
@@ -70,7 +82,7 @@ def fit(
     for option, name in (("--dims", "n_components"), ("--variables", "n_variables")):
         options.check_count(request[name], request["n_clusters"], option)
     from subspaces.cli import _fitting, _inputs, _outputs
-    from subspaces.preparation import learn_preparation, prepare
+    from subspaces.preparation import attach_preparation, learn_preparation, prepare
 
     posed = _fitting.Request(
         options.method_named(method), **request, affine=affine, criterion=criterion, seed=seed
@@ -84,7 +96,8 @@ def fit(
         with working(f"{posed.method} is clustering"):
             model, messages = _fitting.fitted(posed, table)
         summary = {"data": str(data), **_fitting.summary(posed, model, table, messages)}
-        _fitting.write(stage, model, table, preparation, as_json(summary))
+        attach_preparation(model, preparation)
+        _fitting.write(stage, model, table, as_json(summary))
     for message in messages:
         note(f"Note: {message}")
     if as_document:

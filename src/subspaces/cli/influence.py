@@ -19,12 +19,13 @@ class By(options.StrEnum):
 
 def influence(
     data: options.Data,
-    dims: Annotated[int, typer.Option(min=1, help="Number of axes of the PCA.")] = 2,
+    dims: Annotated[int, typer.Option(min=1, help="Number of axes of the PCA.", metavar="N")] = 2,
     center: Annotated[bool, typer.Option(help="Whether the PCA has a mean.")] = True,
-    top: Annotated[int, typer.Option(min=1, help="How many samples to show.")] = 10,
+    top: Annotated[int, typer.Option(min=1, help="How many samples to show.", metavar="N")] = 10,
     by: Annotated[By, typer.Option(help="What to rank by.")] = By.influence,
     out: Annotated[
-        Path | None, typer.Option(help="CSV file for all samples.", show_default=False)
+        Path | None,
+        typer.Option(help="CSV file for all samples.", metavar="FILE", show_default=False),
     ] = None,
     samples: options.Samples = options.Side.rows,
     labels: options.Labels = None,
@@ -36,7 +37,9 @@ def influence(
     force: options.Force = False,
     as_document: options.Json = False,
 ) -> None:
-    """Find the samples that drive a PCA of this table (no clustering).
+    """Find the samples that drive a PCA of a table.
+
+    No clustering: one PCA, and what each sample does to it.
 
     \b
       leverage   share of the axes that a sample claims for itself: 0 to the number of axes

@@ -11,12 +11,19 @@ from subspaces.cli._say import note, say, say_json
 
 def predict(
     model: Annotated[
-        Path, typer.Argument(help="model.npz, as subspaces fit wrote it.", show_default=False)
+        Path,
+        typer.Argument(
+            help="model.npz, as subspaces fit wrote it.", metavar="MODEL", show_default=False
+        ),
     ],
     data: options.Data,
     out: Annotated[
         Path | None,
-        typer.Option(help="CSV file for the answer; by default it is printed.", show_default=False),
+        typer.Option(
+            help="CSV file for the answer; it is printed unless given.",
+            metavar="FILE",
+            show_default=False,
+        ),
     ] = None,
     samples: options.Samples = options.Side.rows,
     labels: options.Labels = None,

@@ -12,17 +12,24 @@ CLOSE = 0.05
 
 def select(
     data: options.Data,
-    max_clusters: Annotated[int, typer.Option(min=1, help="Try 1 to so many clusters.")] = 8,
-    dims: Annotated[str, typer.Option(help="Dimension of the clusters: 2, or auto.")] = "1",
+    max_clusters: Annotated[int, typer.Option(min=1, help="Try 1 to N clusters.", metavar="N")] = 8,
+    dims: Annotated[
+        str, typer.Option(help="Dimension of the clusters: 2, or auto.", metavar="N|auto")
+    ] = "1",
     variables: Annotated[
         str | None,
         typer.Option(
             help="Variables per dimension of a cluster: 50; all of them unless given.",
+            metavar="N",
             show_default=False,
         ),
     ] = None,
     criterion: Annotated[
-        str, typer.Option(help="auto, press, press_points, likelihood, free, sod or bic.")
+        str,
+        typer.Option(
+            help="auto, press, press_points, press_sum, likelihood, free, sod or bic.",
+            metavar="NAME",
+        ),
     ] = "auto",
     samples: options.Samples = options.Side.rows,
     labels: options.Labels = None,
@@ -82,15 +89,18 @@ def select(
 
 def show(found: Any) -> None:
     """The table, the choice, and how clear it is."""
-    criterion = found.criterion
-    scores = found.columns[criterion]
+    from subspaces.plots import CRITERION_NAMES
+
+    name = CRITERION_NAMES[found.criterion]
+    scores = found.columns[found.criterion]
     rows = [
         [str(k), f"{score:.5g}", "<- chosen" if k == found.best_ else ""]
         for k, score in zip(found.columns["n_clusters"], scores, strict=True)
     ]
-    say_table(("clusters", criterion, ""), rows, numbers=range(2))
-    better = "highest" if criterion == "sod" else "lowest"
-    say(f"{found.best_} clusters: the {better} {criterion}, {_margin(found.margin_)}.")
+    say_table(("clusters", name, ""), rows, numbers=range(2))
+    better = "highest" if found.criterion == "sod" else "lowest"
+    clusters = "1 cluster" if found.best_ == 1 else f"{found.best_} clusters"
+    say(f"{clusters}: the {better} {name}, {_margin(found.margin_)}.")
 
 
 def _margin(margin: float) -> str:

@@ -8,6 +8,7 @@ import typer
 from subspaces.cli import _options as options
 from subspaces.cli._say import say, say_json
 
+
 class Scenario(options.StrEnum):
     """The scenarios of the paper."""
 
@@ -27,14 +28,18 @@ def simulate(
             show_default=False,
         ),
     ],
-    out: Annotated[Path, typer.Option(help="CSV file to write.", show_default=False)],
+    out: Annotated[
+        Path, typer.Option(help="CSV file to write.", metavar="FILE", show_default=False)
+    ],
     sparse: Annotated[
         bool, typer.Option("--sparse", help="200 variables, 10 of them to each dimension.")
     ] = False,
     noise: Annotated[
         float | None,
         typer.Option(
-            min=0, help="Standard deviation of the noise; 0, or 0.5 with --sparse, unless given.",
+            min=0,
+            help="Standard deviation of the noise; 0, or 0.5 with --sparse, unless given.",
+            metavar="SD",
             show_default=False,
         ),
     ] = None,
@@ -42,7 +47,9 @@ def simulate(
     force: options.Force = False,
     as_document: options.Json = False,
 ) -> None:
-    """Write a table of simulated clusters, 100 samples each, with the truth in a column.
+    """Write a table of simulated clusters.
+
+    100 samples of each cluster; the truth is in the last column.
 
     \b
     Examples:

@@ -106,10 +106,11 @@ def _from_frame(path: Path, frame: Any, labels: str | None) -> Table:
 
 def _arrays(path: Path) -> dict[str, Any]:
     try:
-        with np.load(path, allow_pickle=False) as file:
-            if isinstance(file, np.ndarray):
+        with path.open("rb") as file:
+            read = np.load(file, allow_pickle=False)
+            if isinstance(read, np.ndarray):
                 raise ValueError("it holds one array without a name")
-            return {name: file[name] for name in file.files}
+            return {name: read[name] for name in read.files}
     except (ValueError, EOFError, zipfile.BadZipFile) as error:
         reason = str(error).splitlines()[0]
         raise ValueError(

@@ -39,7 +39,9 @@ def text_of(path: Path) -> str:
         try:
             content = gzip.decompress(content)
         except (EOFError, OSError, zlib.error) as error:
-            raise ValueError(f"{path} is not a whole gzip file ({error}); unpack it and see") from None
+            raise ValueError(
+                f"{path} is not a whole gzip file ({error}); unpack it and see"
+            ) from None
     if not content.strip():
         raise ValueError(f"{path} is empty; a table of numbers would do")
     try:
@@ -75,10 +77,10 @@ def as_grid(path: Path, text: str, separator: str | None = None, first_line: int
 
 
 def _separator(text: str) -> str:
-    """The one that cuts the first lines into most cells, at least so many in each."""
+    """The one that cuts the first lines into most cells."""
     top = [line for line in text.splitlines()[:50] if line.strip()][:5]
     widths = {
-        separator: min(len(row) for row in csv.reader(top, delimiter=separator))
+        separator: sum(len(row) for row in csv.reader(top, delimiter=separator))
         for separator in SEPARATORS
     }
     return max(widths, key=lambda separator: widths[separator])

@@ -41,7 +41,7 @@ def _symbols(names: Sequence[str]) -> int:
     """How many could be symbols; none where they share a few stems, as sample names do."""
     symbols = [name for name in names if SYMBOL.fullmatch(name) and not _is_barcode(name)]
     stems = {re.split(r"\d", name)[0] for name in symbols}
-    return len(symbols) if len(stems) > 0.3 * len(names) else 0
+    return len(symbols) if len(stems) > 2 + 0.3 * len(names) else 0
 
 
 def _is_barcode(name: str) -> bool:

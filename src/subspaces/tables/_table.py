@@ -77,9 +77,7 @@ def checked(table: Table, path: Path, places: Places) -> Table:
     return table
 
 
-def _check_names(
-    names: Sequence[str], kind: str, path: Path, place: Callable[[int], str]
-) -> None:
+def _check_names(names: Sequence[str], kind: str, path: Path, place: Callable[[int], str]) -> None:
     first: dict[str, int] = {}
     for i, name in enumerate(names):
         if name == "":
@@ -115,7 +113,7 @@ def _check_numbers(table: Table, path: Path, places: Places) -> None:
     where = np.argwhere(~finite)
     i, j = (int(index) for index in where[0])
     found = "no number here" if np.isnan(table.data[i, j]) else "an infinite number"
-    more = f" (and {len(where) - 1} more such cells)" if len(where) > 1 else ""
+    more = f" (one of {len(where)} such cells)" if len(where) > 1 else ""
     raise ValueError(
         f"{path}, {places.cell(i, j)}: {found}{more}; fill the gaps, or remove the row or column"
     )

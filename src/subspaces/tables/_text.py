@@ -51,7 +51,7 @@ def _block(path: Path, grid: Grid, not_names: str | None, samples_in_columns: bo
 def _has_header(rows: list[list[str]]) -> bool:
     """Whether the first line is text where the lines below are numbers, or numbers as names."""
     top, below = rows[0], rows[1 : LOOKED_AT + 1]
-    if len(top) > 1 and top[0].lower() in CORNERS and all(top[1:]):
+    if len(top) > 1 and top[0].lower() in CORNERS and (top[0] or all(top[1:])):
         return True
     if not below:
         return not all(is_number(cell) for cell in top)
