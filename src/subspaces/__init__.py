@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         KSubspaces,
         MCtFA,
         SparseKMeans,
+        load,
     )
 
     __version__: str
@@ -40,6 +41,7 @@ __all__ = [
     "compare",
     "datasets",
     "diagnostics",
+    "load",
     "metrics",
     "plots",
     "selection",

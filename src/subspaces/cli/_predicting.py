@@ -5,7 +5,7 @@ from typing import Any
 
 from subspaces.cli._say import note
 from subspaces.diagnostics import ambiguity
-from subspaces.estimators import PSC
+from subspaces.estimators import PSC, load
 from subspaces.metrics import adjusted_rand_score, matched_accuracy
 from subspaces.preparation import preparation_of, prepare
 from subspaces.tables import Table

@@ -74,7 +74,7 @@ def fit(
           --top-variables 1000 --scale --clusters 3
       subspaces fit genes_in_rows.tsv --samples columns --labels type --clusters 4
     """
-    request = {
+    request: dict[str, Any] = {
         "n_clusters": options.one_or_auto(clusters, "--clusters"),
         "n_components": options.per_cluster(dims, "--dims"),
         "n_variables": None if variables is None else options.per_cluster(variables, "--variables"),

@@ -1,5 +1,6 @@
 """Which samples drive one PCA?"""
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -9,7 +10,7 @@ from subspaces.cli import _options as options
 from subspaces.cli._say import note, say, say_json, say_table
 
 
-class By(options.StrEnum):
+class By(StrEnum):
     """What to rank the samples by."""
 
     influence = "influence"

@@ -1,5 +1,6 @@
 """A table whose clusters are known."""
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -9,7 +10,7 @@ from subspaces.cli import _options as options
 from subspaces.cli._say import say, say_json
 
 
-class Scenario(options.StrEnum):
+class Scenario(StrEnum):
     """The scenarios of the paper."""
 
     a = "a"
