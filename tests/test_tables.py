@@ -109,7 +109,7 @@ LONG = "id,a,b\n" + "".join(f"s{i},{i},{i}.5\n" for i in range(80))
         ("a,b\n", {}, "has a header line and nothing below"),
         ("id\nA\n", {}, "line 2, column 1 ('id'): 'A' is not a number"),
         ("id,type\nA,x\nB,y\n", {"labels": "type"}, "data.csv has no variables"),
-        (LONG.replace("55.5", "low"), {}, "line 57, column 3 ('b'): 'low' is not a number; a number"),
+        (LONG.replace("55.5", "low"), {}, "line 57, column 3 ('b'): 'low' is not a number; a num"),
         (LONG.replace("55.5", "1_000"), {}, "line 57, column 3 ('b'): '1_000' is not a number"),
         (LONG.replace("55.5", ""), {}, "line 57, column 3 ('b'): no number here; fill the gaps"),
         ("x,y\n1,NA\n2,\n3,4\n", {}, "line 2, column 2 ('y'): no number here (one of 2 such"),
@@ -317,7 +317,24 @@ def test_a_missing_extra_is_named(file, monkeypatch, name, module, extra):
         read_table(file("", name))
 
 
-GENES = "TP53 KIT MYC EGFR BRCA1 ACTB GAPDH CD19 CD3E PAX5 HLA-A IL2 FLT3 WT1 JAK2 NPM1".split()
+GENES = [
+    "TP53",
+    "KIT",
+    "MYC",
+    "EGFR",
+    "BRCA1",
+    "ACTB",
+    "GAPDH",
+    "CD19",
+    "CD3E",
+    "PAX5",
+    "HLA-A",
+    "IL2",
+    "FLT3",
+    "WT1",
+    "JAK2",
+    "NPM1",
+]
 
 
 def made(samples, variables):

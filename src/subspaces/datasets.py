@@ -177,7 +177,7 @@ def make_scenario(
 def read_expression(
     path: Any, classes: Any = None, *, samples: str = "rows", labels: str | None = None
 ) -> Bunch:
-    """Read a table of expression values, or of anything else, with its names.
+    r"""Read a table of expression values, or of anything else, with its names.
 
     Parameters
     ----------
@@ -205,7 +205,7 @@ def read_expression(
     >>> from subspaces.datasets import read_expression
     >>> with TemporaryDirectory() as folder:
     ...     path = Path(folder) / "data.csv"
-    ...     _ = path.write_text("sample;TP53;BRCA1;type\\nA;1.5;2;ALL\\nB;0;3;AML")
+    ...     _ = path.write_text("sample;TP53;BRCA1;type\nA;1.5;2;ALL\nB;0;3;AML")
     ...     read = read_expression(path, labels="type")
     >>> read.data.shape, read.sample_names.tolist(), read.target_names.tolist()
     ((2, 2), ['A', 'B'], ['ALL', 'AML'])

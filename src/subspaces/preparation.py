@@ -140,7 +140,7 @@ def _curved(table: Table, floor: float | None, log: bool) -> Array:
         i, j = (int(index) for index in np.argwhere(data < 0)[0])
         raise ValueError(
             f"log needs values from 0 up; {data[i, j]:g} of sample {table.sample_names[i]!r}, "
-            f"variable {table.variable_names[j]!r} is below (and {int((data < 0).sum()) - 1} more); "
+            f"variable {table.variable_names[j]!r} is below (one of {int((data < 0).sum())}); "
             "floor=0, or no log where the values are logarithms already, would do"
         )
     return np.log2(1.0 + data)

@@ -107,7 +107,7 @@ def summary(request: Request, model: Any, table: Table, messages: list[str]) -> 
 
 
 def _cluster(model: Any, table: Table, k: int) -> dict[str, Any]:
-    names, strength, loadings = _loadings(model, table, k)
+    names, _, loadings = _loadings(model, table, k)
     members = model.labels_ == k
     found = {
         "cluster": k,

@@ -48,7 +48,8 @@ def _rows(model: Any, table: Table) -> Any:
     preparation = preparation_of(model)
     if preparation is None:
         return table.data
-    unknown = len(set(table.variable_names) - set(preparation.variable_names))
+    prepared = prepare(table, preparation)
+    unknown = len(table.variable_names) - len(prepared.variable_names)
     if unknown:
         note(f"Note: {unknown} variables that the model does not know are left out")
-    return prepare(table, preparation).frame
+    return prepared.frame

@@ -32,12 +32,12 @@ def subspaces(
         typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version."),
     ] = False,
 ) -> None:
-    """Find groups of samples that each live near their own low-dimensional subspace,
-    and the variables (genes, say) that make each group.
+    """Find groups of samples and the variables (genes, say) that make each group.
 
-    A first look:
+    Each group is a cluster near its own low-dimensional subspace: a line, a plane, ...
 
     \b
+    A first look:
       subspaces demo
       subspaces simulate d --noise 0.05 --out data.csv
       subspaces fit data.csv --labels cluster --clusters 3 --dims 1,2,3 --out result/

@@ -120,8 +120,8 @@ def show(summary: dict[str, Any]) -> None:
     if known:
         right, agreement = summary["in_right_cluster"], summary["adjusted_rand"]
         say(f"Known classes: {right:.0%} in the right cluster, adjusted Rand {agreement:.3f}")
-    if summary.get("between_clusters"):
-        say(f"Between two clusters: {summary['between_clusters']} samples (ambiguity above 0.8)")
+    if "between_clusters" in summary:
+        say(f"Samples between two clusters (ambiguity above 0.8): {summary['between_clusters']}")
 
 
 def _counted(classes: dict[str, int]) -> str:

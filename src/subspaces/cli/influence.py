@@ -43,9 +43,9 @@ def influence(
     No clustering: one PCA, and what each sample does to it.
 
     \b
-      leverage   share of the axes that a sample claims for itself: 0 to the number of axes
-      error      how badly the PCA of all others predicts the sample (squared distance)
-      influence  how fast the prediction error changes with the sample; for ranking
+      leverage   how much of the axes a sample claims for itself, 0 to --dims
+      error      how badly the PCA of all others predicts the sample
+      influence  the paper's measure: large where an axis would turn to the sample
 
     \b
     Examples:
