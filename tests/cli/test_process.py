@@ -125,7 +125,7 @@ def test_a_fault_of_ours_is_one_line_unless_asked_for(monkeypatch, fails, run, u
     ("message", "said"),
     [
         ("n_clusters=3 is out of range", "--clusters 3 is out of range"),
-        ("samples='columns', labels='my type' would do", "--samples columns, --labels 'my type' would do"),
+        ("samples='columns', labels='my type' do", "--samples columns, --labels 'my type' do"),
         ("n_samples=3 is too few for n_components", "n_samples=3 is too few for --dims"),
         ("labels_ and\na smaller n_components_ are", "labels_ and a smaller n_components_ are"),
     ],

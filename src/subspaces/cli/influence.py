@@ -45,7 +45,7 @@ def influence(
     \b
       leverage   how much of the axes a sample claims for itself, 0 to --dims
       error      how badly the PCA of all others predicts the sample
-      influence  the paper's measure: large where an axis would turn to the sample
+      influence  how fast that error changes as the sample moves (squared)
 
     \b
     Examples:
