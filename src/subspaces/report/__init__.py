@@ -1,0 +1,111 @@
+"""One self-contained interactive page from a fitted model; it works offline."""
+
+import base64
+import hashlib
+from datetime import date
+from importlib.metadata import version
+from importlib.resources import files
+from string import Template
+from typing import Any
+
+from sklearn.utils.validation import check_is_fitted
+
+from subspaces.report import _figures, _sections
+from subspaces.report._findings import gather
+from subspaces.report._names import escape, inside_script
+
+__all__ = ["render"]
+
+
+def render(
+    model: Any,
+    X: Any = None,
+    *,
+    title: str | None = None,
+    classes: Any = None,
+    sample_names: Any = None,
+    variable_names: Any = None,
+    stability: Any = None,
+    selection: Any = None,
+) -> str:
+    """Write the findings of a fitted model as one HTML page.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        Any of this library.
+    X : array-like of shape (n, p), optional
+        The data of fit. Not needed, but with it the distances from the subspaces are shown.
+    title : str, optional
+        Heading of the page.
+    classes : sequence of length n, optional
+        Known classes, shown beside the clusters.
+    sample_names : sequence of length n, optional
+        Names of the samples; by default the index of the data frame that was fitted.
+    variable_names : sequence of length p, optional
+        Names of the variables; by default the columns of the data frame that was fitted.
+    stability : Stability, optional
+        From `subspaces.diagnostics.stability`.
+    selection : Selection, optional
+        From `subspaces.selection`, where the model is its ``best_estimator_``.
+
+    Returns
+    -------
+    str
+        HTML with all scripts and styles inside; opening it asks nothing of the network.
+    """
+    _figures.require_plotly()
+    from plotly.offline import get_plotlyjs
+
+    check_is_fitted(model)
+    found = gather(model, X, classes, sample_names, variable_names)
+    draft = _sections.Draft(found, stability, selection)
+    links, sections = _contents(draft)
+    drawings = ",".join(f'"{name}":{drawing.to_json()}' for name, drawing in draft.figures.items())
+    plotly, script = _unified(get_plotlyjs()), _part("page.js")
+    heading = f"{type(model).__name__}: {len(found.clusters)} clusters" if title is None else title
+    return Template(_part("page.html")).substitute(
+        policy=_policy(plotly, script),
+        title=escape(heading),
+        style=_part("page.css"),
+        links=links,
+        sections=sections,
+        version=version("subspaces"),
+        date=f"{date.today():%-d %B %Y}",
+        figures=inside_script(f"{{{drawings}}}"),
+        plotly=plotly,
+        script=script,
+    )
+
+
+def _contents(draft: _sections.Draft) -> tuple[str, str]:
+    links, sections = [], []
+    for name, (heading, write) in _sections.SECTIONS.items():
+        body = write(draft)
+        if body is None:
+            continue
+        links.append(f'<li><a href="#{name}">{heading}</a></li>')
+        sections.append(
+            f'<section id="{name}" aria-labelledby="{name}-heading">'
+            f'<h2 id="{name}-heading">{heading}</h2>\n{body}</section>'
+        )
+    return "\n".join(links), "\n".join(sections)
+
+
+def _policy(*scripts: str) -> str:
+    """Allow these scripts and no other, and no request to anywhere."""
+    digests = (hashlib.sha256(script.encode()).digest() for script in scripts)
+    allowed = " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
+    return (
+        f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data: blob:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def _part(name: str) -> str:
+    return _unified(files("subspaces.report").joinpath(name).read_text(encoding="utf-8"))
+
+
+def _unified(text: str) -> str:
+    """Line ends as a browser sees them when it checks a script's digest."""
+    return text.replace("\r\n", "\n").replace("\r", "\n")
