@@ -1,13 +1,14 @@
 """K-subspaces: the same loop with the plain residual as its score."""
 
 import warnings
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from subspaces.core import partition
 from subspaces.estimators._alternating import AlternatingClusterer
+from subspaces.estimators._shell import Array
 
 
 class KSubspaces(AlternatingClusterer):
@@ -97,22 +98,7 @@ class KSubspaces(AlternatingClusterer):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Find the clusters.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, p)
-            Samples in rows.
-        y : ignored
-            For compatibility.
-
-        Returns
-        -------
-        KSubspaces
-            The fitted estimator.
-        """
-        X = self._validate(X)
+    def _fit(self, X: Array) -> None:
         problem = self._pose(X, "residual")
         best, runs = self._search(X, problem, "objective")
         self._warn_of_a_poor_end(problem, best, runs)
@@ -127,4 +113,3 @@ class KSubspaces(AlternatingClusterer):
                 ConvergenceWarning,
                 stacklevel=2,
             )
-        return self

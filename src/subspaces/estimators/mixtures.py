@@ -2,7 +2,7 @@
 
 from functools import partial
 from numbers import Real
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -123,22 +123,7 @@ class MPPCA(MixtureClusterer):
         self.tol = tol
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Find the clusters.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, p)
-            Samples in rows.
-        y : ignored
-            For compatibility.
-
-        Returns
-        -------
-        MPPCA
-            The fitted estimator.
-        """
-        X = self._validate(X)
+    def _fit(self, X: Array) -> None:
         shared = as_choice(self.noise, "noise", ("own", "shared")) == "shared"
         dimensions = self._dimensions(X)
         n_starts, random = self._check_search(X)
@@ -163,7 +148,6 @@ class MPPCA(MixtureClusterer):
             model = ppca_mixture.reordered(model, order_of_appearance(labels, len(dimensions)))
         self._store_model(X, model)
         self._warn()
-        return self
 
     def _store_model(self, X: Array, model: ppca_mixture.PPCAMixture) -> None:
         self._model = model
@@ -179,22 +163,7 @@ class MPPCA(MixtureClusterer):
 class CommonFactorClusterer(MixtureClusterer):
     """Base of the mixtures of common factor analysers; not for use on its own."""
 
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Find the clusters.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, p)
-            Samples in rows.
-        y : ignored
-            For compatibility.
-
-        Returns
-        -------
-        self
-            The fitted estimator.
-        """
-        X = self._validate(X)
+    def _fit(self, X: Array) -> None:
         n_factors = self._check_sizes(X)
         df = self._degrees_of_freedom()
         n_starts, random = self._check_search(X)
@@ -211,7 +180,6 @@ class CommonFactorClusterer(MixtureClusterer):
         order = order_of_appearance(labels, self.n_clusters)
         self._store_model(X, factor_mixture.reordered(best.state.model, order))
         self._warn()
-        return self
 
     def factor_scores(self, X: Any) -> Array:
         """Mean of the factors given the sample, over all clusters.
