@@ -2,9 +2,12 @@
 
 import base64
 import hashlib
+import os
+import tempfile
 from datetime import date
 from importlib.metadata import version
 from importlib.resources import files
+from pathlib import Path
 from string import Template
 from typing import Any
 
@@ -14,7 +17,7 @@ from subspaces.report import _figures, _sections
 from subspaces.report._findings import gather
 from subspaces.report._names import escape, inside_script
 
-__all__ = ["render"]
+__all__ = ["render", "write"]
 
 
 def render(
@@ -76,6 +79,21 @@ def render(
         plotly=plotly,
         script=script,
     )
+
+
+def write(model: Any, X: Any = None, path: str | Path = "report.html", **options: Any) -> Path:
+    """Write the page of `render`, whole or not at all; returns where it is."""
+    target = Path(path)
+    page = render(model, X, **options).encode()
+    with tempfile.NamedTemporaryFile(dir=target.parent, suffix=".part", delete=False) as part:
+        try:
+            part.write(page)
+            part.close()
+            os.replace(part.name, target)
+        except BaseException:
+            Path(part.name).unlink(missing_ok=True)
+            raise
+    return target
 
 
 def _contents(draft: _sections.Draft) -> tuple[str, str]:

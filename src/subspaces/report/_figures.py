@@ -58,7 +58,7 @@ def own_subspace(found: Findings, cluster: Cluster, *, three: bool = False) -> A
     shown = thinned(found, cluster.members)
     places = _narrow(cluster.coordinates)[shown]
     text = [_hover(found, int(i)) for i in cluster.members[shown]]
-    marker = {"color": colour(cluster.number), "symbol": _symbol(cluster.number), "opacity": 0.75}
+    marker = {"color": colour(cluster.number), "symbol": _symbol(cluster.number), "opacity": 0.85}
     common = {"mode": "markers", "text": text, "hovertemplate": "%{text}<extra></extra>"}
     titles = [_axis_title(cluster, r) for r in range(places.shape[1])]
     if three:
@@ -81,8 +81,8 @@ def strongest_variables(found: Findings, loadings: Loadings, shade: str) -> Any:
     values = _narrow(loadings.values[:STRONGEST])
     names = [plotly_text(found.variable_names[j]) for j in loadings.places[:STRONGEST]]
     rows = np.arange(len(names))
-    rank = {"tickvals": rows, "ticktext": names, "autorange": "reversed", "automargin": True}
-    height = 96 + 17 * len(names)
+    rank = {"tickvals": rows, "ticktext": names, "autorange": "reversed", "zeroline": False}
+    height = 76 + 18 * len(names)
     if values.shape[1] == 1:
         bars = go.Bar(
             x=values[:, 0], y=rows, orientation="h", marker={"color": shade}, text=names,
@@ -91,16 +91,19 @@ def strongest_variables(found: Findings, loadings: Loadings, shade: str) -> Any:
         title = "loading" if found.common is None else "weight"
         return _figure([bars], height=height, xtitle=title, yaxis=rank)
     limit = float(np.abs(values).max())
-    axes = [f"axis {r + 1}" for r in range(values.shape[1])]
+    axes = [str(r + 1) for r in range(values.shape[1])]
     cells = go.Heatmap(
         z=values, x=np.arange(len(axes)), y=rows, zmin=-limit, zmax=limit, colorscale=DIVERGING,
         xgap=1, ygap=1, text=[[name] * len(axes) for name in names],
         hovertemplate="%{text}, axis %{customdata}: %{z:.3g}<extra></extra>",
         customdata=np.tile(np.arange(1, len(axes) + 1), (len(names), 1)),
-        colorbar={"thickness": 10, "outlinewidth": 0, "title": {"text": "loading", "side": "right"}},
+        colorbar={"thickness": 10, "outlinewidth": 0, "nticks": 5, "title": {"text": "loading"}},
     )  # fmt: skip
-    across = {"tickvals": np.arange(len(axes)), "ticktext": axes, "showgrid": False}
-    return _figure([cells], height=height, yaxis={**rank, "showgrid": False}, xaxis=across)
+    across = {"tickvals": np.arange(len(axes)), "ticktext": axes, "showgrid": False, "zeroline": False}
+    return _figure(
+        [cells], height=height, yaxis={**rank, "showgrid": False}, xaxis=across, xtitle="axis",
+        margin={"l": 56, "r": 12, "t": 12, "b": 44},
+    )  # fmt: skip
 
 
 def between_clusters(found: Findings) -> Any:
@@ -114,7 +117,8 @@ def between_clusters(found: Findings) -> Any:
         least = positive.min(initial=1.0)
         own, other = np.maximum(own, least), np.maximum(other, least)
     own, other = _narrow(own), _narrow(other)
-    ends = [float(min(own.min(), other.min())), float(max(own.max(), other.max()))]
+    low = other.min() if other.min() < own.max() else own.min()
+    ends = [float(low), float(own.max())]
     traces = [
         go.Scatter(
             x=ends, y=ends, mode="lines", line={"dash": "dot", "width": 1.5, "color": "#888888"},
@@ -124,10 +128,10 @@ def between_clusters(found: Findings) -> Any:
     for cluster in found.clusters:
         rows = cluster.members[thinned(found, cluster.members)]
         traces.append(_cloud(found, cluster.number, own[rows], other[rows], rows))
-    scale = "linear" if found.likelihoods else "log"
+    across, upright = ({}, {}) if found.likelihoods else (_log_scale(own), _log_scale(other))
     return _figure(
         traces, height=440, legend=True, xtitle="score under own cluster",
-        ytitle="score under the best other", xaxis=_scale(scale), yaxis=_scale(scale),
+        ytitle="score under the best other", xaxis=across, yaxis=upright,
     )  # fmt: skip
 
 
@@ -142,8 +146,9 @@ def influence(found: Findings) -> Any:
         traces.append(_cloud(found, cluster.number, _narrow(jitter), _narrow(values[rows]), rows))
     ticks = [cluster.number for cluster in found.clusters]
     across = {"tickvals": ticks, "showgrid": False, "zeroline": False}
+    upright = _log_scale(values[np.isfinite(values) & (values > 0)])
     return _figure(
-        traces, height=380, xtitle="cluster", ytitle="influence", xaxis=across, yaxis=_scale("log")
+        traces, height=380, xtitle="cluster", ytitle="influence", xaxis=across, yaxis=upright
     )
 
 
@@ -176,7 +181,7 @@ def curve(tried: Array, values: Array, chosen: Any, xtitle: str, ytitle: str) ->
     )  # fmt: skip
     whole = np.issubdtype(np.asarray(tried).dtype, np.integer)
     wide = len(tried) > 1 and tried.max() > 20 * max(tried.min(), 1)
-    scale = _scale("log") if wide else (_whole(tried) if whole else {})
+    scale = _log_scale(tried) if wide else (_whole(tried) if whole else {})
     name = CRITERION_NAMES.get(ytitle, ytitle)
     return _figure(
         [line, best], height=340, legend=True, xtitle=xtitle, ytitle=name, xaxis=scale
@@ -214,7 +219,7 @@ def _cloud(found: Findings, k: int, x: Array, y: Array, rows: Sequence[int] | Pl
     return go.Scatter(
         x=x, y=y, mode="markers", name=f"cluster {k}", text=[_hover(found, int(i)) for i in rows],
         hovertemplate="%{text}<extra></extra>",
-        marker={"color": colour(k), "symbol": _symbol(k), "size": 7, "opacity": 0.75},
+        marker={"color": colour(k), "symbol": _symbol(k), "size": 7, "opacity": 0.85},
     )  # fmt: skip
 
 
@@ -258,8 +263,16 @@ def _figure(
     return go.Figure(data=list(traces), layout={**base, **layout})
 
 
-def _scale(kind: str) -> dict[str, Any]:
-    return {"type": kind, "exponentformat": "power", "dtick": 1} if kind == "log" else {}
+def _log_scale(values: Array) -> dict[str, Any]:
+    """A logarithmic axis with ticks at 1, 2, 3, ..., at 1, 2, 5, or at powers of ten."""
+    if not len(values):
+        return {"type": "log"}
+    ends = np.log10([values.min(), values.max()])
+    low, high, span = int(np.floor(ends[0])), int(np.floor(ends[1])), float(np.ptp(ends))
+    step = max(1, (high - low) // 6)
+    leads = tuple(range(1, 10)) if span < 0.8 else (1, 2, 5) if span < 3 else (1,)
+    ticks = [lead * 10.0**power for power in range(low, high + 2, step) for lead in leads]
+    return {"type": "log", "tickvals": ticks, "ticktext": [number(tick) for tick in ticks]}
 
 
 def _whole(values: Any) -> dict[str, Any]:

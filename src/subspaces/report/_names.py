@@ -4,6 +4,8 @@ import html
 import unicodedata
 from typing import Any
 
+import numpy as np
+
 LONGEST_LABEL = 40
 
 
@@ -33,7 +35,9 @@ def inside_script(json_text: str) -> str:
 
 def number(value: float) -> str:
     """Three significant digits."""
-    return f"{value:.3g}" if abs(value) < 1e15 else ("∞" if value > 0 else "−∞")
+    if not np.isfinite(value):
+        return "∞" if value > 0 else "−∞"
+    return f"{value:,.0f}" if 1000 <= abs(value) < 1e6 else f"{value + 0.0:.3g}"
 
 
 def count(value: int, thing: str) -> str:

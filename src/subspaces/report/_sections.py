@@ -62,7 +62,7 @@ def _tiles(draft: Draft) -> list[tuple[str, str]]:
     if found.common is None:
         tiles.append(("Dimensions", _span([c.dimension or 0 for c in found.clusters])))
     sizes = [len(loadings.places) for _, loadings in _tables.variable_groups(found)]
-    tiles.append(("Variables a cluster" if found.common is None else "Variables", _span(sizes)))
+    tiles.append(("Variables each" if found.common is None else "Variables", _span(sizes)))
     if found.rivalry is not None:
         share = 100 * len(found.rivalry.between) / len(found.labels)
         tiles.append(("Between clusters", f"{share:.0f} %"))
@@ -144,7 +144,7 @@ def _card(draft: Draft, cluster: Cluster) -> str:
     )
     return (
         f'<article class="card" aria-labelledby="cluster-{k}"><header><h3 id="cluster-{k}">'
-        f"{_tables.swatch(k)}Cluster {k}</h3><span class='quiet small'>"
+        f'{_tables.swatch(k)}Cluster {k}</h3><span class="quiet small">'
         f"{count(len(cluster.members), 'sample')}, {count(dimension, 'dimension')}</span>{toggle}"
         f'</header><div class="pair">{_own(draft, cluster)}{_strongest(draft, cluster)}</div>'
         "</article>"
@@ -177,7 +177,8 @@ def _strongest(draft: Draft, cluster: Cluster) -> str:
 
 def samples(draft: Draft) -> str:
     """Which samples sit between clusters, which are influential."""
-    return _between(draft) + _influential(draft) + _tables.samples(draft.found)
+    table = _tables.samples(draft.found)
+    return f"{_between(draft)}{_influential(draft)}<h3>Look up a sample</h3>{table}"
 
 
 def _between(draft: Draft) -> str:
@@ -186,22 +187,30 @@ def _between(draft: Draft) -> str:
         if len(found.clusters) == 1:
             return "<p>There is one cluster only, and nothing to sit between.</p>"
         return "<p>The scores of so many samples are not kept with the model: give X to see them.</p>"
-    unit = "-log density" if found.likelihoods else "error, squared"
     near = rivalry.between
     share = (
-        f"{count(len(near), 'sample')} of {len(found.labels):,} "
-        f"({100 * len(near) / len(found.labels):.0f} %) {'sits' if len(near) == 1 else 'sit'} "
-        "between clusters"
+        f"{len(near):,} of {count(len(found.labels), 'sample')} "
+        f"({100 * len(near) / len(found.labels):.2g} %) {'sits' if len(near) == 1 else 'sit'} "
+        f"between clusters: {_few(found, near)}."
+        if len(near)
+        else "No sample sits between clusters."
     )
-    named = f": {_few(found, near)}." if len(near) else "."
     label = "Score of each sample under its own cluster against the best other cluster"
     caption = (
-        f"A score is the {unit} of a sample under a cluster; lower is nearer. A sample on the dotted "
-        "line is as near to another cluster as to its own."
+        f"A score is {_unit(found)} of a sample under a cluster; lower is nearer. A sample on the "
+        "dotted line is as near to another cluster as to its own."
         f"{_thinning(found)}"
     )
     drawing = _figures.between_clusters(found)
-    return f"<h3>Between clusters</h3><p>{share}{named}</p>{draft.figure('between', drawing, label, caption)}"
+    return f"<h3>Between clusters</h3><p>{share}</p>{draft.figure('between', drawing, label, caption)}"
+
+
+def _unit(found: Findings) -> str:
+    if found.likelihoods:
+        return "minus the log density"
+    if "influence" in getattr(found.model, "criterion_", ""):
+        return "the squared predictive influence"
+    return "the squared distance" if found.influence is None else "the squared error"
 
 
 def _influential(draft: Draft) -> str:
@@ -221,7 +230,7 @@ def _influential(draft: Draft) -> str:
     return (
         f"<h3>Influence</h3><p>The most influential: {_few(found, order[:NAMED])}. Check them first: "
         "the subspaces depend on them most.</p>"
-        f"{draft.figure('influence', drawing, label, caption)}<h3>Look up a sample</h3>"
+        f"{draft.figure('influence', drawing, label, caption)}"
     )
 
 

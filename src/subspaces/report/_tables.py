@@ -12,6 +12,7 @@ from subspaces.report._names import count, escape, number
 MOST_SAMPLES = 1000
 MOST_VARIABLES = 1500
 MOST_AXES = 4
+WORDS = ("Sample", "Variable", "Cluster", "Class", "Next")
 
 SHAPES = {
     "circle": '<circle cx="8" cy="8" r="6"/>',
@@ -48,30 +49,24 @@ def cluster_sizes(found: Findings) -> str:
     n, rows = len(found.labels), []
     for cluster in found.clusters:
         share = len(cluster.members) / n
-        bar = (
-            f'<span class="amount" aria-hidden="true"><i style="width:{100 * share:.1f}%;'
-            f'background:{colour(cluster.number)}"></i></span>'
-        )
-        row = [
-            f"{swatch(cluster.number)}Cluster {cluster.number}",
-            f"{len(cluster.members):,}",
-            f"{100 * share:.0f} %",
-            bar,
-        ]
+        size = f'{len(cluster.members):,} <span class="quiet wide">({100 * share:.0f} %)</span>'
+        row = [f"{swatch(cluster.number)}Cluster {cluster.number}", size]
         if cluster.loadings is not None:
             row += [str(cluster.dimension), f"{len(cluster.loadings.places):,}"]
-        rows.append(row)
-    heads = ["Cluster", "Samples", "Share", '<span class="quiet">of all samples</span>']
+        rows.append([*row, _bar(share, colour(cluster.number))])
+    heads = ["Cluster", "Samples"]
     heads += ["Dimensions", "Variables"] if found.common is None else []
-    return plain("How large the clusters are, and of how many dimensions and variables.", heads, rows)
+    heads.append('<span class="wide">Share of the samples</span>')
+    return plain("Size of the clusters", heads, rows)
 
 
 def samples(found: Findings) -> str:
     """The samples between clusters first; searched, sorted, copied."""
     shown = _telling_samples(found)
-    heads = ["Sample", "Cluster"] + (["Class"] if found.classes is not None else [])
-    if found.rivalry is not None:
-        heads += ["Between", "Next cluster", "Own score", "Score there"]
+    rivals, known = found.rivalry is not None, found.classes is not None
+    heads = ["Sample", *(["Between"] if rivals else []), "Cluster"]
+    heads += (["Next"] if rivals else []) + (["Class"] if known else [])
+    heads += ["Own score", "Score there"] if rivals else []
     heads += ["Influence"] if found.influence is not None else []
     rows = (
         (found.sample_names[i], str(found.labels[i]), _sample_cells(found, int(i))) for i in shown
@@ -92,7 +87,7 @@ def variables(found: Findings) -> str:
     axes = min(max(loadings.values.shape[1] for _, loadings in groups), MOST_AXES)
     weighed = found.common is not None
     heads = ["Variable"] if weighed else ["Variable", "Cluster"]
-    heads += ["Strength"] + (["Weight"] if weighed else [f"Axis {r + 1}" for r in range(axes)])
+    heads += ["Weight"] if weighed else ["Strength", *(f"Axis {r + 1}" for r in range(axes))]
     rows = [row for name, group in groups for row in _variable_rows(found, name, group, most, axes)]
     full = sum(len(loadings.places) for _, loadings in groups)
     caption = "All variables with a loading" if not weighed else "All variables with a weight"
@@ -117,10 +112,10 @@ def contingency(found: Findings) -> str:
     known = np.array([classes.index(name) for name in found.classes])
     table = np.zeros((len(classes), len(found.clusters)), dtype=int)
     np.add.at(table, (known, found.labels), 1)
-    heads = ["Class"] + [f"{swatch(c.number)}Cluster {c.number}" for c in found.clusters]
+    heads = ["Class"] + [f"{swatch(c.number)}{c.number}" for c in found.clusters]
     body = "\n".join(_heat_row(name, row) for name, row in zip(classes, table, strict=True))
     top = "".join(f'<th scope="col">{head}</th>' for head in heads)
-    caption = "Samples of each class in each cluster; the darker, the larger the share of the class."
+    caption = "Samples of each class (rows) in each cluster (columns), shaded by the share of the class."
     return _scrolled(caption, top, body, "whole heat")
 
 
@@ -131,7 +126,7 @@ def starts(rows: Sequence[dict[str, Any]]) -> str:
     ordered = sorted(rows, key=lambda row: (not np.isfinite(row[goal]), sign * row[goal]))
     heads = [name.replace("_", " ").replace("n iter", "sweeps").capitalize() for name in rows[0]]
     cells = ([_start_cell(value) for value in row.values()] for row in ordered)
-    return plain("Every start, the best first.", heads, cells, kind="long")
+    return plain(f"Every start, the best first (by {goal.replace('_', ' ')}).", heads, cells, kind="long")
 
 
 def _start_cell(value: Any) -> str:
@@ -163,14 +158,14 @@ def _telling_samples(found: Findings) -> Any:
 
 
 def _sample_cells(found: Findings, i: int) -> list[str]:
-    k = int(found.labels[i])
-    cells = [f"<td>{swatch(k)}{k}</td>"]
+    rivalry, cells = found.rivalry, [_mark(int(found.labels[i]))]
+    if rivalry is not None:
+        cells.insert(0, _figure(rivalry.closeness[i], percent=True))
+        cells.append(_mark(int(rivalry.rival[i])))
     if found.classes is not None:
         cells.append(f'<td class="name">{escape(found.classes[i])}</td>')
-    if found.rivalry is not None:
-        rival = int(found.rivalry.rival[i])
-        cells += [_figure(found.rivalry.closeness[i], percent=True), f"<td>{swatch(rival)}{rival}</td>"]
-        cells += [_figure(found.rivalry.own[i]), _figure(found.rivalry.other[i])]
+    if rivalry is not None:
+        cells += [_figure(rivalry.own[i]), _figure(rivalry.other[i])]
     if found.influence is not None:
         cells.append(_figure(found.influence[i]))
     return cells
@@ -179,13 +174,14 @@ def _sample_cells(found: Findings, i: int) -> list[str]:
 def _variable_rows(
     found: Findings, name: str, loadings: Loadings, most: int, axes: int
 ) -> Iterable[tuple[str, str, list[str]]]:
-    first = [] if name == "all" else [f"<td>{swatch(int(name))}{name}</td>"]
+    of_one = name != "all"
     for j, strength, values in zip(
         loadings.places[:most], loadings.strength, loadings.values, strict=False
     ):
         shown = [_figure(value) for value in values[:axes]]
         blank = ["<td></td>"] * (axes - len(shown))
-        cells = [*first, _figure(strength, percent=True), *shown, *blank]
+        mark = [_mark(int(name)), _figure(strength, percent=True)] if of_one else []
+        cells = [*mark, *shown, *blank]
         yield found.variable_names[j], name, cells
 
 
@@ -208,7 +204,10 @@ def _lookup(
         f'<th scope="row" class="name">{escape(name)}</th>{"".join(cells)}</tr>'
         for name, cluster, cells in rows
     )
-    top = "".join(f'<th scope="col"><button type="button">{head}</button></th>' for head in heads)
+    top = "".join(
+        f'<th scope="col"{"" if head in WORDS else " class=n"}><button type="button">{head}</button></th>'
+        for head in heads
+    )
     return (
         f'<div class="lookup" data-thing="{thing}"><div class="controls" hidden>'
         f'<label>Search {thing}s<input type="search" autocomplete="off" spellcheck="false">'
@@ -222,7 +221,7 @@ def _scrolled(caption: str, top: str, body: str, kind: str) -> str:
     label = escape(caption.split(".")[0])
     return (
         f'<div class="scroll" tabindex="0" role="region" aria-label="{label}">'
-        f'<table class="{kind}"><caption>{caption}</caption><thead><tr>{top}</tr></thead>'
+        f'<table class="{kind}"><caption><span>{caption}</span></caption><thead><tr>{top}</tr></thead>'
         f"<tbody>\n{body}\n</tbody></table></div>"
     )
 
@@ -230,6 +229,18 @@ def _scrolled(caption: str, top: str, body: str, kind: str) -> str:
 def _row(cells: Sequence[str]) -> str:
     rest = "".join(f"<td>{cell}</td>" for cell in cells[1:])
     return f'<tr><th scope="row">{cells[0]}</th>{rest}</tr>'
+
+
+def _mark(k: int) -> str:
+    return f"<td>{swatch(k)}{k}</td>"
+
+
+def _bar(share: float, shade: str) -> str:
+    width = f"{100 * share:.1f}%"
+    return (
+        '<span class="amount wide" aria-hidden="true">'
+        f'<i style="width:{width};background:{shade}"></i></span>'
+    )
 
 
 def _figure(value: float, *, percent: bool = False) -> str:

@@ -1,6 +1,6 @@
 "use strict";
 // The page's own script: draws the figures as they come into view, follows light and dark, and
-// filters, sorts and copies the tables. It asks nothing of the network.
+// filters, sorts and copies the tables. It runs before plotly, so that the tables need not wait.
 
 const root = document.documentElement;
 const figures = JSON.parse(document.getElementById("figures").textContent);
@@ -49,7 +49,9 @@ const seen = new IntersectionObserver((entries) => {
     draw(target);
   }
 }, { rootMargin: "400px" });
-for (const place of document.querySelectorAll("[data-figure]")) seen.observe(place);
+addEventListener("DOMContentLoaded", () => {
+  for (const place of document.querySelectorAll("[data-figure]")) seen.observe(place);
+});
 
 const repaint = () => drawn.forEach(draw);
 addEventListener("beforeprint", () => document.querySelectorAll("[data-figure]").forEach(draw));
