@@ -64,8 +64,9 @@ def own_subspace(found: Findings, cluster: Cluster, *, three: bool = False) -> A
     if three:
         marker["size"] = 4
         points = go.Scatter3d(x=places[:, 0], y=places[:, 1], z=places[:, 2], marker=marker, **common)
-        axes = {f"{name}axis": {"title": titles[r]} for r, name in enumerate("xyz")}
-        return _figure([points], height=380, margin={"l": 0, "r": 0, "t": 8, "b": 0}, scene=axes)
+        scene: dict[str, Any] = {f"{name}axis": {"title": titles[r]} for r, name in enumerate("xyz")}
+        scene["camera"] = {"eye": {"x": 1.6, "y": 1.6, "z": 0.9}, "center": {"x": 0, "y": 0, "z": -0.1}}
+        return _figure([points], height=340, margin={"l": 0, "r": 0, "t": 0, "b": 0}, scene=scene)
     marker["size"] = 7
     one = places.shape[1] == 1
     upright = _narrow(cluster.height)[shown] if one else places[:, 1]
@@ -256,6 +257,7 @@ def _figure(
         "legend": {"orientation": "h", "yanchor": "bottom", "y": 1.01, "x": 0},
         "hovermode": "closest",
         "template": {},
+        "uirevision": "kept",
     }
     if "scene" not in layout:
         base["xaxis"] = {"title": {"text": xtitle}, "automargin": True, **(xaxis or {})}

@@ -28,7 +28,7 @@ function themed(layout) {
   const lines = { gridcolor: line, zerolinecolor: quiet, linecolor: line };
   for (const axis of ["xaxis", "yaxis"]) if (layout[axis]) result[axis] = { ...layout[axis], ...lines };
   if (layout.scene) {
-    result.scene = {};
+    result.scene = { ...layout.scene };
     for (const axis of ["xaxis", "yaxis", "zaxis"])
       result.scene[axis] = { ...layout.scene[axis], ...lines, showbackground: false };
   }
