@@ -16,6 +16,7 @@ from subspaces.estimators import (
     KSubspaces,
     MCtFA,
     SparseKMeans,
+    load,
 )
 
 __version__ = version("subspaces")
@@ -35,6 +36,7 @@ __all__ = [
     "compare",
     "datasets",
     "diagnostics",
+    "load",
     "metrics",
     "plots",
     "selection",

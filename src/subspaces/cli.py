@@ -34,7 +34,7 @@ def subspaces() -> None:
 @app.command()
 def demo(
     out: Annotated[
-        Path, typer.Option(help="Folder for the figures; made if it is not there.")
+        Path, typer.Option(help="Folder for the figures and the page; made if it is not there.")
     ] = Path("subspaces-demo"),
 ) -> None:
     """Cluster a line and two planes, then real digits, beside K-means."""
@@ -50,6 +50,8 @@ def demo(
     model = PSC(3, n_components=[1, 2, 2], random_state=0)
     console.print(beside_k_means(model, union.data, union.target))
     write_clusters(out / "clusters.png", union.data, union.target, model)
+    title = "A line and two planes that meet"
+    page = model.report(union.data, out / "report.html", classes=union.target, title=title)
 
     digits = load_digits()
     console.print("\n[bold]Digits[/]: 1797 images of 64 pixels; ten clusters of 9 dimensions.")
@@ -60,6 +62,7 @@ def demo(
     write_digits(out / "digits.png", digits, model)
     for name in ("clusters.png", "digits.png"):
         console.print(f"Figure: {out / name}", soft_wrap=True)
+    console.print(f"Page:   {page}", soft_wrap=True)
 
 
 @app.command()

@@ -1,7 +1,9 @@
-"""A fit that is timed and heard, the record it leaves, and prediction from scores."""
+"""A fit that is timed and heard, the record it leaves, prediction from scores, and `save`."""
 
+import os
 import warnings
 from collections.abc import Iterable
+from inspect import signature
 from pathlib import Path
 from time import perf_counter
 from typing import Any, Self
@@ -16,10 +18,14 @@ from sklearn.base import (
 )
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from subspaces import model_file
 from subspaces._validation import as_matrix, check_squares, row_names
 from subspaces.core import partition
+from subspaces.core.plain import is_plain
 from subspaces.core.record import Record, is_too_large, own_coordinates
 from subspaces.core.subspace import Subspace
+from subspaces.estimators._fitted_state import fitted_state
+from subspaces.model_file import SavedModel
 
 Array = NDArray[np.floating]
 Labels = NDArray[np.intp]
@@ -138,6 +144,40 @@ class RecordedClusterer(
         from subspaces.report import write
 
         return write(self, X, path, **options)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted model as plain arrays and JSON, for `subspaces.load`.
+
+        Parameters
+        ----------
+        path : str or path
+            The file, written exactly where it is named; ``.npz`` suits it. It appears when it is
+            complete, in place of an earlier one.
+
+        Notes
+        -----
+        Parameters, attributes and ``record_`` are stored; what `set_output` was told is not. A
+        parameter that is neither number, text nor array (a function as ``init``, a RandomState) is
+        stored as its default, with a warning: it is of no use to `predict`.
+        """
+        check_is_fitted(self)
+        if not type(self).__module__.startswith("subspaces."):
+            raise TypeError(
+                f"{type(self).__name__} is not an estimator of this library, so `load` would not "
+                "know it; pickle or joblib would do"
+            )
+        parameters = self.get_params(deep=False)
+        for name, value in parameters.items():
+            if not is_plain(value):
+                parameters[name] = signature(type(self)).parameters[name].default
+                warnings.warn(
+                    f"{name}={value!r} cannot be written to a file; its default, "
+                    f"{parameters[name]!r}, is stored instead",
+                    UserWarning,
+                    stacklevel=2,
+                )
+        saved = SavedModel(type(self).__name__, parameters, fitted_state(self))
+        model_file.write(path, saved)
 
     def _fit(self, X: Array) -> None:
         """Set ``labels_`` and all else that the method finds."""

@@ -3,7 +3,7 @@
 import base64
 import hashlib
 import os
-import tempfile
+from collections.abc import Callable
 from datetime import date
 from importlib.metadata import version
 from importlib.resources import files
@@ -13,11 +13,27 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from subspaces.report import _figures, _sections
+from subspaces.report._canvas import require_plotly
+from subspaces.report._clusters import clusters, variables
+from subspaces.report._draft import Draft
 from subspaces.report._findings import gather
 from subspaces.report._names import escape, inside_script
+from subspaces.report._samples import agreement, samples
+from subspaces.report._search import choice, way
+from subspaces.report._summary import in_short, warnings
 
 __all__ = ["render", "write"]
+
+SECTIONS: dict[str, tuple[str, Callable[[Draft], str | None]]] = {
+    "summary": ("In short", in_short),
+    "warnings": ("Warnings and stability", warnings),
+    "clusters": ("The clusters", clusters),
+    "samples": ("The samples", samples),
+    "variables": ("The variables", variables),
+    "agreement": ("Known classes", agreement),
+    "choice": ("What was chosen", choice),
+    "way": ("How the search went", way),
+}
 
 
 def render(
@@ -57,12 +73,12 @@ def render(
     str
         HTML with all scripts and styles inside; opening it asks nothing of the network.
     """
-    _figures.require_plotly()
+    require_plotly()
     from plotly.offline import get_plotlyjs
 
     check_is_fitted(model)
     found = gather(model, X, classes, sample_names, variable_names)
-    draft = _sections.Draft(found, stability, selection)
+    draft = Draft(found, stability, selection)
     links, sections = _contents(draft)
     drawings = ",".join(f'"{name}":{drawing.to_json()}' for name, drawing in draft.figures.items())
     plotly, script = _unified(get_plotlyjs()), _part("page.js")
@@ -74,7 +90,7 @@ def render(
         links=links,
         sections=sections,
         version=version("subspaces"),
-        date=f"{date.today():%-d %B %Y}",
+        date=_today(),
         figures=inside_script(f"{{{drawings}}}"),
         plotly=plotly,
         script=script,
@@ -85,20 +101,18 @@ def write(model: Any, X: Any = None, path: str | Path = "report.html", **options
     """Write the page of `render`, whole or not at all; returns where it is."""
     target = Path(path)
     page = render(model, X, **options).encode()
-    with tempfile.NamedTemporaryFile(dir=target.parent, suffix=".part", delete=False) as part:
-        try:
-            part.write(page)
-            part.close()
-            os.replace(part.name, target)
-        except BaseException:
-            Path(part.name).unlink(missing_ok=True)
-            raise
+    part = target.with_name(f".{target.name}.{os.getpid()}.part")
+    try:
+        part.write_bytes(page)
+        os.replace(part, target)
+    finally:
+        part.unlink(missing_ok=True)
     return target
 
 
-def _contents(draft: _sections.Draft) -> tuple[str, str]:
+def _contents(draft: Draft) -> tuple[str, str]:
     links, sections = [], []
-    for name, (heading, write) in _sections.SECTIONS.items():
+    for name, (heading, write) in SECTIONS.items():
         body = write(draft)
         if body is None:
             continue
@@ -115,9 +129,14 @@ def _policy(*scripts: str) -> str:
     digests = (hashlib.sha256(script.encode()).digest() for script in scripts)
     allowed = " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
     return (
-        f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data: blob:; "
-        "base-uri 'none'; form-action 'none'"
+        f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data: "
+        "blob:; base-uri 'none'; form-action 'none'"
     )
+
+
+def _today() -> str:
+    today = date.today()
+    return f"{today.day} {today:%B %Y}"
 
 
 def _part(name: str) -> str:

@@ -132,7 +132,7 @@ def rivalry(scores: Array, labels: Places, likelihoods: bool) -> Rivalry | None:
     if likelihoods:
         closeness = np.exp(np.minimum(own - other, 0.0))
     else:
-        closeness = np.divide(own, other, out=np.ones_like(own), where=other > 0)
+        closeness = np.divide(own, other, out=np.ones_like(own), where=(other > 0) & (own < np.inf))
     return Rivalry(own, other, rival, np.clip(closeness, 0.0, 1.0))
 
 

@@ -29,14 +29,17 @@ def plotly_text(name: Any) -> str:
 
 def inside_script(json_text: str) -> str:
     """JSON that cannot end the script element it stands in, nor open a comment there."""
-    broken_up = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
-    return json_text.translate(str.maketrans(broken_up))
+    for character in "<>&":
+        json_text = json_text.replace(character, f"\\u{ord(character):04x}")
+    return json_text
 
 
 def number(value: float) -> str:
     """Three significant digits."""
-    if not np.isfinite(value):
-        return "∞" if value > 0 else "−∞"
+    if np.isnan(value):
+        return "none"
+    if np.isinf(value):
+        return "∞" if value > 0 else "-∞"
     return f"{value:,.0f}" if 1000 <= abs(value) < 1e6 else f"{value + 0.0:.3g}"
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from subspaces.report._figures import SYMBOLS, colour
+from subspaces.report._canvas import SYMBOLS, colour
 from subspaces.report._findings import Findings, Loadings
 from subspaces.report._names import count, escape, number
 
@@ -92,7 +92,8 @@ def variables(found: Findings) -> str:
     full = sum(len(loadings.places) for _, loadings in groups)
     caption = "All variables with a loading" if not weighed else "All variables with a weight"
     if len(rows) < full:
-        caption = f"The {most:,} strongest variables{'' if weighed else ' of each cluster'}, {len(rows):,} of {full:,} rows"
+        whose = "" if weighed else " of each cluster"
+        caption = f"The {most:,} strongest variables{whose}, {len(rows):,} of {full:,} rows"
     caption += ". Strength: share of what the subspace catches." if not weighed else "."
     names = [] if weighed else [name for name, _ in groups]
     return _lookup("variable", caption, heads, rows, names)
@@ -115,7 +116,9 @@ def contingency(found: Findings) -> str:
     heads = ["Class"] + [f"{swatch(c.number)}{c.number}" for c in found.clusters]
     body = "\n".join(_heat_row(name, row) for name, row in zip(classes, table, strict=True))
     top = "".join(f'<th scope="col">{head}</th>' for head in heads)
-    caption = "Samples of each class (rows) in each cluster (columns), shaded by the share of the class."
+    caption = (
+        "Samples of each class (rows) in each cluster (columns), shaded by the share of the class."
+    )
     return _scrolled(caption, top, body, "whole heat")
 
 
@@ -126,7 +129,9 @@ def starts(rows: Sequence[dict[str, Any]]) -> str:
     ordered = sorted(rows, key=lambda row: (not np.isfinite(row[goal]), sign * row[goal]))
     heads = [name.replace("_", " ").replace("n iter", "sweeps").capitalize() for name in rows[0]]
     cells = ([_start_cell(value) for value in row.values()] for row in ordered)
-    return plain(f"Every start, the best first (by {goal.replace('_', ' ')}).", heads, cells, kind="long")
+    return plain(
+        f"Every start, the best first (by {goal.replace('_', ' ')}).", heads, cells, kind="long"
+    )
 
 
 def _start_cell(value: Any) -> str:
@@ -137,7 +142,8 @@ def _heat_row(name: str, row: Any) -> str:
     total = max(int(row.sum()), 1)
     best = int(row.argmax())
     cells = "".join(
-        f'<td{" class=best" if k == best else ""} style="--share:{value / total:.2f}">{value:,}</td>'
+        f'<td class="{"best" if k == best else ""}" style="--share:{value / total:.2f}">'
+        f"{value:,}</td>"
         for k, value in enumerate(row)
     )
     return f'<tr><th scope="row" class="name">{escape(name)}</th>{cells}</tr>'
@@ -205,7 +211,8 @@ def _lookup(
         for name, cluster, cells in rows
     )
     top = "".join(
-        f'<th scope="col"{"" if head in WORDS else " class=n"}><button type="button">{head}</button></th>'
+        f'<th scope="col" class="{"" if head in WORDS else "n"}">'
+        f'<button type="button">{head}</button></th>'
         for head in heads
     )
     return (
@@ -221,8 +228,8 @@ def _scrolled(caption: str, top: str, body: str, kind: str) -> str:
     label = escape(caption.split(".")[0])
     return (
         f'<div class="scroll" tabindex="0" role="region" aria-label="{label}">'
-        f'<table class="{kind}"><caption><span>{caption}</span></caption><thead><tr>{top}</tr></thead>'
-        f"<tbody>\n{body}\n</tbody></table></div>"
+        f'<table class="{kind}"><caption><span>{caption}</span></caption>'
+        f"<thead><tr>{top}</tr></thead><tbody>\n{body}\n</tbody></table></div>"
     )
 
 
