@@ -3,6 +3,7 @@
 import warnings
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 
 from subspaces.cli._main import in_options
 from subspaces.cli._outputs import as_csv
+from subspaces.cli._say import note
 from subspaces.comparison import METHODS, Setting
 from subspaces.diagnostics import ambiguity
 from subspaces.estimators import PSC, SparseKMeans
@@ -175,3 +177,11 @@ def write(stage: Path, model: Any, table: Table, summary: str) -> None:
     (stage / "variables.csv").write_text(variables_csv(model, table), encoding="utf-8")
     (stage / "summary.json").write_text(summary + "\n", encoding="utf-8")
     model.save(stage / "model.npz")
+
+
+def write_page(stage: Path, model: Any, table: Table, title: str) -> None:
+    """The page about it all, where the library that draws it is installed."""
+    if find_spec("plotly") is None:
+        note("Note: report.html needs plotly: pip install 'subspaces[report]'")
+        return
+    model.report(table.frame, stage / "report.html", classes=table.classes, title=title)

@@ -28,6 +28,12 @@ Data = Annotated[
         show_default=False,
     ),
 ]
+Model = Annotated[
+    Path,
+    typer.Argument(
+        help="model.npz, as subspaces fit wrote it.", metavar="MODEL", show_default=False
+    ),
+]
 Samples = Annotated[Side, typer.Option(help="Are the samples the rows or the columns?")]
 Labels = Annotated[
     str | None,

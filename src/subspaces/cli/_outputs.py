@@ -65,10 +65,15 @@ def _make(folder: Path) -> list[Path]:
     return missing
 
 
+def refuse_to_overwrite(path: Path | None, *, force: bool) -> None:
+    """Say so before the work begins."""
+    if path is not None and path.exists() and not force:
+        raise ValueError(f"{path} is there already; --force or another --out would do")
+
+
 def write_file(path: Path, text: str, *, force: bool) -> None:
     """Write one file by way of another beside it."""
-    if path.exists() and not force:
-        raise ValueError(f"{path} is there already; --force or another --out would do")
+    refuse_to_overwrite(path, force=force)
     with errors_named(path):
         _replace(path, text)
 

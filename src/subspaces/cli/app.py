@@ -9,11 +9,12 @@ from subspaces.cli.demo import demo
 from subspaces.cli.fit import fit
 from subspaces.cli.influence import influence
 from subspaces.cli.predict import predict
+from subspaces.cli.report import report
 from subspaces.cli.select import select
 from subspaces.cli.simulate import simulate
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
-for command in (demo, fit, predict, select, compare, influence, simulate):
+for command in (demo, fit, predict, report, select, compare, influence, simulate):
     app.command()(command)
 
 

@@ -1,6 +1,7 @@
 """The main job on data that come with the library."""
 
 import time
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,11 +14,13 @@ if TYPE_CHECKING:
 
 
 def demo(
-    out: Annotated[Path, typer.Option(help="Folder for the figures.", metavar="FOLDER")] = Path(
+    out: Annotated[Path, typer.Option(help="Folder for the figures and the page.", metavar="FOLDER")] = Path(
         "subspaces-demo"
     ),
 ) -> None:
     """Show the method on a line and two planes, and on digits.
+
+    Prints how it does beside K-means; writes two figures and a page about the first.
 
     \b
     Example:
@@ -39,6 +42,7 @@ def demo(
     model = PSC(3, n_components=[1, 2, 2], random_state=0)
     beside_k_means(model, union.data, union.target)
     write_clusters(out / "clusters.png", union.data, union.target, model)
+    page = write_page(out / "report.html", union, model)
 
     digits = load_digits()
     say("\nDigits: 1797 images of 64 pixels; ten clusters of 9 dimensions.")
@@ -48,6 +52,7 @@ def demo(
     say()
     for name in ("clusters.png", "digits.png"):
         say(f"Figure: {out / name}")
+    say(f"Page:   {page}")
 
 
 def beside_k_means(model: "PSC", X: Any, target: Any) -> None:
@@ -69,6 +74,14 @@ def beside_k_means(model: "PSC", X: Any, target: Any) -> None:
             rows.append([name, right, agreement, f"{seconds:.2f}"])
     headings = ("method", "in the right cluster", "adjusted Rand", "seconds")
     say_table(headings, rows, numbers=range(1, 4))
+
+
+def write_page(path: Path, union: Any, model: "PSC") -> str:
+    """Write the page about a model; returns where it is, or what it needs."""
+    if find_spec("plotly") is None:
+        return "needs plotly: pip install 'subspaces[report]'"
+    title = "A line and two planes that meet"
+    return str(model.report(union.data, path, classes=union.target, title=title))
 
 
 def write_clusters(path: Path, X: Any, target: Any, model: "PSC") -> None:

@@ -8,7 +8,7 @@ import typer
 from subspaces.cli import _options as options
 from subspaces.cli._say import as_json, note, say, say_json, say_table, working
 
-FILES = ("labels.csv", "variables.csv", "model.npz", "summary.json")
+FILES = ("labels.csv", "variables.csv", "model.npz", "summary.json", "report.html")
 
 
 def fit(
@@ -58,13 +58,15 @@ def fit(
         ),
     ] = "auto",
     seed: options.Seed = 0,
+    page: Annotated[bool, typer.Option("--page/--no-page", help="Write report.html.")] = True,
     force: options.Force = False,
     as_document: options.Json = False,
 ) -> None:
     """Find the clusters of a table, and the variables of each.
 
     Writes labels.csv (the cluster of each sample), variables.csv (the loadings of each
-    cluster, the strongest first), model.npz (for subspaces predict) and summary.json.
+    cluster, the strongest first), model.npz (for subspaces predict), summary.json and
+    report.html (a page about it all).
 
     \b
     Examples:
@@ -98,13 +100,16 @@ def fit(
         summary = {"data": str(data), **_fitting.summary(posed, model, table, messages)}
         attach_preparation(model, preparation)
         _fitting.write(stage, model, table, as_json(summary))
+        if page:
+            _fitting.write_page(stage, model, table, data.name)
+        written = [name for name in FILES if (stage / name).exists()]
     for message in messages:
         note(f"Note: {message}")
     if as_document:
-        say_json({**summary, "folder": str(out), "files": list(FILES)})
+        say_json({**summary, "folder": str(out), "files": written})
         return
     show(summary)
-    say(f"Wrote {', '.join(FILES)} in {out}")
+    say(f"Wrote {', '.join(written)} in {out}")
 
 
 def show(summary: dict[str, Any]) -> None:

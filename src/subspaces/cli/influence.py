@@ -56,8 +56,7 @@ def influence(
     from subspaces.diagnostics import pca_influence
     from subspaces.preparation import learn_preparation, prepare
 
-    if out is not None and out.exists() and not force:
-        raise ValueError(f"{out} is there already; --force or another --out would do")
+    _outputs.refuse_to_overwrite(out, force=force)
     table = _inputs.read_input(data, samples, labels, classes)
     table = prepare(
         table,

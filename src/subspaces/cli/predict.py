@@ -10,12 +10,7 @@ from subspaces.cli._say import note, say, say_json
 
 
 def predict(
-    model: Annotated[
-        Path,
-        typer.Argument(
-            help="model.npz, as subspaces fit wrote it.", metavar="MODEL", show_default=False
-        ),
-    ],
+    model: options.Model,
     data: options.Data,
     out: Annotated[
         Path | None,
@@ -44,8 +39,7 @@ def predict(
     """
     from subspaces.cli import _inputs, _outputs, _predicting
 
-    if out is not None and out.exists() and not force:
-        raise ValueError(f"{out} is there already; --force or another --out would do")
+    _outputs.refuse_to_overwrite(out, force=force)
     fitted = _predicting.read_model(model)
     table = _inputs.read_input(data, samples, labels, classes)
     found = _predicting.predicted(fitted, table)
