@@ -10,7 +10,6 @@ from subspaces.cli._options import METHOD_NAMES
 from subspaces.comparison import METHODS
 from subspaces.datasets import SCENARIOS, make_scenario
 from subspaces.diagnostics import pca_influence
-from subspaces.estimators import PSC
 from subspaces.tables import read_table
 
 
@@ -126,13 +125,7 @@ def test_every_scenario_can_be_asked_for(run, tmp_path):
 
 
 def test_demo_prints_a_summary_and_says_where_the_figures_are(run, fails, monkeypatch, tmp_path):
-    original = PSC.__init__
-
-    def one_start(self, *arguments, **options):
-        original(self, *arguments, **options)
-        self.n_init = 1
-
-    monkeypatch.setattr(PSC, "__init__", one_start)
+    monkeypatch.setattr("subspaces.estimators._alternating.DEFAULT_STARTS", 1)
     out = tmp_path / "a new" / "folder"
     ended = run("demo", "--out", out)
     assert ended.code == 0, ended.err

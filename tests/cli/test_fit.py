@@ -20,7 +20,8 @@ def rows_of(path):
 
 @pytest.fixture
 def fitted(run, union_file, tmp_path):
-    ended = run("fit", union_file, "--labels", "type", "--clusters", 2, "--out", tmp_path / "r")
+    ended = run("fit", union_file, "--labels", "type", "--clusters", 2, "--no-page",
+                "--out", tmp_path / "r")  # fmt: skip
     assert ended.code == 0, ended.err
     return tmp_path / "r"
 
@@ -48,10 +49,11 @@ def test_labels_variables_model_and_summary(fitted, union_file):
     assert summary["press"] == pytest.approx(model.press_)
 
 
-def test_json_is_one_document_and_all_else_goes_to_stderr(run, union_file, tmp_path):
+def test_json_is_one_document_and_all_else_goes_to_stderr(run, monkeypatch, union_file, tmp_path):
+    monkeypatch.setattr("subspaces.estimators._alternating.DEFAULT_STARTS", 2)
     ended = run(
         "fit", union_file, "--labels", "type", "--clusters", "auto", "--dims", "auto",
-        "--out", tmp_path / "r", "--json",
+        "--out", tmp_path / "r", "--json", "--no-page",
     )  # fmt: skip
     assert ended.code == 0, ended.err
     assert len(ended.document["clusters"]) == 2
@@ -63,7 +65,7 @@ def test_json_is_one_document_and_all_else_goes_to_stderr(run, union_file, tmp_p
 def test_each_dimension_and_number_of_variables_is_passed_on(run, union_file, tmp_path):
     ended = run(
         "fit", union_file, "--labels", "type", "--clusters", 2, "--dims", "1,2", "--variables",
-        "3,2", "--seed", 7, "--out", tmp_path / "r",
+        "3,2", "--seed", 7, "--out", tmp_path / "r", "--no-page",
     )  # fmt: skip
     assert ended.code == 0, ended.err
     model = subspaces.load(tmp_path / "r" / "model.npz")
@@ -84,7 +86,7 @@ def test_each_dimension_and_number_of_variables_is_passed_on(run, union_file, tm
 def test_every_method_leaves_its_files(run, union_file, tmp_path, method):
     ended = run(
         "fit", union_file, "--labels", "type", "--clusters", 2, "--method", method,
-        "--out", tmp_path / "r",
+        "--out", tmp_path / "r", "--no-page",
     )  # fmt: skip
     assert ended.code == 0, ended.err
     assert sorted(path.name for path in (tmp_path / "r").iterdir()) == FILES
@@ -154,7 +156,17 @@ def test_a_missing_file_is_bad_input(fails, tmp_path):
 def test_earlier_results_need_force(run, fails, fitted, union_file):
     (fitted / "notes.txt").write_text("mine")
     before = (fitted / "labels.csv").read_bytes()
-    arguments = ["fit", union_file, "--labels", "type", "--clusters", 1, "--out", fitted]
+    arguments = [
+        "fit",
+        union_file,
+        "--labels",
+        "type",
+        "--clusters",
+        1,
+        "--out",
+        fitted,
+        "--no-page",
+    ]
     said = fails(*arguments)
     assert "has labels.csv, variables.csv, model.npz, summary.json already; --force" in said
     assert (fitted / "labels.csv").read_bytes() == before
@@ -180,8 +192,9 @@ def test_a_full_disk_leaves_earlier_results(monkeypatch, fails, fitted, union_fi
     monkeypatch.setattr(Path, "write_text", full)
     monkeypatch.setattr(_recorded.RecordedClusterer, "save", full_for_models)
     said = fails(
-        "fit", union_file, "--labels", "type", "--clusters", 1, "--out", fitted, "--force", code=1
-    )
+        "fit", union_file, "--labels", "type", "--clusters", 1, "--out", fitted, "--force",
+        "--no-page", code=1,
+    )  # fmt: skip
     assert said == (
         f"{fitted}: No space left on device; earlier results are as they were, make room and run "
         "again"
@@ -222,7 +235,7 @@ def test_a_folder_that_cannot_be_written(monkeypatch, fails, union_file, tmp_pat
 def test_a_warning_is_a_note_and_in_the_summary(run, union_file, tmp_path):
     ended = run(
         "fit", union_file, "--labels", "type", "--clusters", 2, "--dims", 5, "--out",
-        tmp_path / "r", "--json",
+        tmp_path / "r", "--json", "--no-page",
     )  # fmt: skip
     assert "Note: --dims 5 equals the rank of X" in ended.err
     assert "--dims 5 equals the rank" in ended.document["warnings"][0]
@@ -233,7 +246,27 @@ def test_a_table_on_its_side_is_a_hint(run, tmp_path):
     lines = [f"{i}_at," + ",".join(f"{v:.4f}" for v in random.normal(size=6)) for i in range(60)]
     path = tmp_path / "data.csv"
     path.write_text("\n".join([",p1,p2,p3,p4,p5,p6", *lines]))
-    ended = run("fit", path, "--clusters", 2, "--out", tmp_path / "r")
+    ended = run("fit", path, "--clusters", 2, "--out", tmp_path / "r", "--no-page")
     assert ended.code == 0
     assert "Note: the 60 samples have names like genes (0_at, 1_at, 2_at)" in ended.err
     assert "--samples columns would do" in ended.err
+
+
+def test_the_page_is_written_where_plotly_is(run, fails, monkeypatch, union_file, tmp_path):
+    pytest.importorskip("plotly")
+    out = tmp_path / "r"
+    arguments = ["fit", union_file, "--labels", "type", "--clusters", 2, "--out", out]
+    assert "report.html" in run(*arguments, "--json").document["files"]
+    page = (out / "report.html").read_text()
+    assert "<title>data.csv" in page
+    assert "sample 39" in page
+    said = fails("report", out / "model.npz")
+    assert said == f"{out / 'report.html'} is there already; --force or another --out would do"
+    ended = run("report", out / "model.npz", "--out", tmp_path / "p.html", "--title", "Mine")
+    assert ended.out == f"Wrote {tmp_path / 'p.html'}\n"
+    assert "<title>Mine" in (tmp_path / "p.html").read_text()
+    monkeypatch.setattr("subspaces.cli._fitting.find_spec", lambda name: None)
+    ended = run(*arguments, "--force")
+    assert ended.code == 0
+    assert "report.html needs plotly: pip install 'subspaces[report]'" in ended.err
+    assert not (out / "report.html").exists()  # it would be about the model before

@@ -100,11 +100,10 @@ def show(found: Any) -> None:
     rows = []
     for i in sorted(range(len(columns["method"])), key=lambda i: -_rank(columns[measures[0]][i])):
         values = [f"{columns[name][i]:.3f}" for name in measures]
-        objective = f"{columns['objective'][i]:.4g}"
         if columns["error"][i]:
-            values, objective = ["failed", *[""] * (len(measures) - 1)], ""
-        rows.append([columns["method"][i], *values, objective, f"{columns['seconds'][i]:.2f}"])
-    headings = ["method", *(MEASURES[name] for name in measures), "objective", "seconds"]
+            values = ["failed", *[""] * (len(measures) - 1)]
+        rows.append([columns["method"][i], *values, f"{columns['seconds'][i]:.2f}"])
+    headings = ["method", *(MEASURES[name] for name in measures), "seconds"]
     say_table(headings, rows, numbers=range(1, len(headings)))
     for name, message in zip(columns["method"], columns["error"], strict=True):
         if message:

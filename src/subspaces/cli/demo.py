@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 
 def demo(
-    out: Annotated[Path, typer.Option(help="Folder for the figures and the page.", metavar="FOLDER")] = Path(
-        "subspaces-demo"
-    ),
+    out: Annotated[
+        Path, typer.Option(help="Folder for the figures and the page.", metavar="FOLDER")
+    ] = Path("subspaces-demo"),
 ) -> None:
     """Show the method on a line and two planes, and on digits.
 

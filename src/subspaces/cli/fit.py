@@ -9,6 +9,7 @@ from subspaces.cli import _options as options
 from subspaces.cli._say import as_json, note, say, say_json, say_table, working
 
 FILES = ("labels.csv", "variables.csv", "model.npz", "summary.json", "report.html")
+SHOWN = 3
 
 
 def fit(
@@ -120,7 +121,7 @@ def show(summary: dict[str, Any]) -> None:
     for cluster in summary["clusters"]:
         counts = [str(cluster[name]) for name in headings[:4]]
         held = [_counted(cluster["classes"])] if known else []
-        rows.append([*counts, *held, ", ".join(cluster["strongest"])])
+        rows.append([*counts, *held, ", ".join(cluster["strongest"][:SHOWN])])
     say_table(headings, rows, numbers=range(4))
     if known:
         right, agreement = summary["in_right_cluster"], summary["adjusted_rand"]
