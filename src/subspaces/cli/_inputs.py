@@ -5,6 +5,7 @@ from pathlib import Path
 from subspaces.cli._options import Side
 from subspaces.cli._say import note
 from subspaces.datasets import with_classes
+from subspaces.preparation import Preparation, learn_preparation, prepare
 from subspaces.tables import Table, orientation_hint, read_table
 
 
@@ -25,6 +26,16 @@ def read_input(path: Path, samples: Side, labels: str | None, classes: Path | No
         other = Side.rows if samples == Side.columns else Side.columns
         note(f"Note: {hint} Then --samples {other.value} would do.")
     return table
+
+
+def prepared(
+    table: Table, floor: float | None, log: bool, top_variables: int | None, scale: bool
+) -> tuple[Table, Preparation]:
+    """The table as the options want it, and what was done."""
+    learned = learn_preparation(
+        table, floor=floor, log=log, top_variables=top_variables, scale=scale
+    )
+    return prepare(table, learned), learned
 
 
 def _first(names: tuple[str, ...]) -> str:

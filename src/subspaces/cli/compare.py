@@ -60,13 +60,9 @@ def compare(
     chosen = list(options.METHOD_NAMES) if methods is None else _methods(methods)
     from subspaces.cli import _inputs
     from subspaces.comparison import compare as compare_methods
-    from subspaces.preparation import learn_preparation, prepare
 
     table = _inputs.read_input(data, samples, labels, classes)
-    table = prepare(
-        table,
-        learn_preparation(table, floor=floor, log=log, top_variables=top_variables, scale=scale),
-    )
+    table, _ = _inputs.prepared(table, floor, log, top_variables, scale)
     with working("Clustering", total=len(chosen)) as step:
         found = compare_methods(
             table.frame,

@@ -85,17 +85,14 @@ def fit(
     for option, name in (("--dims", "n_components"), ("--variables", "n_variables")):
         options.check_count(request[name], request["n_clusters"], option)
     from subspaces.cli import _fitting, _inputs, _outputs
-    from subspaces.preparation import attach_preparation, learn_preparation, prepare
+    from subspaces.preparation import attach_preparation
 
     posed = _fitting.Request(
         options.method_named(method), **request, affine=affine, criterion=criterion, seed=seed
     )
     with _outputs.staged(out, FILES, force=force) as stage:
         table = _inputs.read_input(data, samples, labels, classes)
-        preparation = learn_preparation(
-            table, floor=floor, log=log, top_variables=top_variables, scale=scale
-        )
-        table = prepare(table, preparation)
+        table, preparation = _inputs.prepared(table, floor, log, top_variables, scale)
         with working(f"{posed.method} is clustering"):
             model, messages = _fitting.fitted(posed, table)
         summary = {"data": str(data), **_fitting.summary(posed, model, table, messages)}

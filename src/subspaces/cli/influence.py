@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -54,36 +54,37 @@ def influence(
     """
     from subspaces.cli import _inputs, _outputs
     from subspaces.diagnostics import pca_influence
-    from subspaces.preparation import learn_preparation, prepare
 
     _outputs.refuse_to_overwrite(out, force=force)
     table = _inputs.read_input(data, samples, labels, classes)
-    table = prepare(
-        table,
-        learn_preparation(table, floor=floor, log=log, top_variables=top_variables, scale=scale),
-    )
+    table, _ = _inputs.prepared(table, floor, log, top_variables, scale)
     found = pca_influence(table.data, dims, center=center)
-    measures = {
+    rows = ranked(table, found, by.value)
+    press = float(found.loo_error.mean())
+    if out is not None:
+        text = _outputs.as_csv(list(rows[0]), [list(row.values()) for row in rows])
+        _outputs.write_file(out, text, force=force)
+        note(f"Wrote {out}")
+    if as_document:
+        say_json({"data": str(data), "dims": dims, "press": press, "samples": rows})
+        return
+    shown = [[_short(value) for value in row.values()] for row in rows[:top]]
+    say_table(list(rows[0]), shown, numbers=range(len(rows[0]) - 3, len(rows[0])))
+    say(f"Mean leave-one-out error (PRESS) of {dims} axes: {press:.4g}")
+
+
+def ranked(table: Any, found: Any, by: str) -> list[dict[str, Any]]:
+    """One row per sample, the largest first."""
+    columns = {
+        "sample": table.sample_names,
+        **({} if table.classes is None else {"class": table.classes}),
         "leverage": found.leverage.tolist(),
         "error": found.loo_error.tolist(),
         "influence": found.influence.tolist(),
     }
-    names = {"sample": table.sample_names}
-    known = {} if table.classes is None else {"class": table.classes}
-    ranked = sorted(
-        zip(*names.values(), *known.values(), *measures.values(), strict=True),
-        key=lambda row: -row[[*names, *known, *measures].index(by.value)],
-    )
-    headings = [*names, *known, *measures]
-    press = float(found.loo_error.mean())
-    if out is not None:
-        _outputs.write_file(out, _outputs.as_csv(headings, ranked), force=force)
-        note(f"Wrote {out}")
-    if as_document:
-        rows = [dict(zip(headings, row, strict=True)) for row in ranked]
-        say_json({"data": str(data), "dims": dims, "press": press, "samples": rows})
-        return
-    text = len(headings) - len(measures)
-    shown = [[*row[:text], *(f"{value:.4g}" for value in row[text:])] for row in ranked[:top]]
-    say_table(headings, shown, numbers=range(text, len(headings)))
-    say(f"Mean leave-one-out error (PRESS) of {dims} axes: {press:.4g}")
+    rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    return sorted(rows, key=lambda row: -row[by])
+
+
+def _short(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else value

@@ -58,14 +58,10 @@ def select(
         raise ValueError("--variables auto is for subspaces fit --clusters auto; 50, say, would do")
     from subspaces.cli import _inputs
     from subspaces.estimators import PSC
-    from subspaces.preparation import learn_preparation, prepare
     from subspaces.selection import select_n_clusters
 
     table = _inputs.read_input(data, samples, labels, classes)
-    table = prepare(
-        table,
-        learn_preparation(table, floor=floor, log=log, top_variables=top_variables, scale=scale),
-    )
+    table, _ = _inputs.prepared(table, floor, log, top_variables, scale)
     model = PSC(
         n_components=n_components, n_variables=n_variables, affine=affine, random_state=seed
     )
