@@ -13,7 +13,7 @@ from subspaces.tables import Table
 
 @pytest.fixture
 def table():
-    data = np.array([[1.0, 100, 3, 7], [2, 10, 3, 9], [5, 1000, 3, 8]])
+    data = np.array([[1.0, 100, 3, 700], [2, 10, 3, 900], [5, 1000, 3, 800]])
     return Table(data, ("A", "B", "C"), ("w", "x", "y", "z"))
 
 

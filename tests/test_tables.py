@@ -143,8 +143,8 @@ def test_what_is_wrong_is_said_in_one_line(file, content, options, message):
 
 
 def test_a_line_is_named_where_samples_are_columns(file):
-    path = file("gene,A,B\nTP53,1,2\nKIT,3,\n")
-    with pytest.raises(ValueError, match=r"line 3, column 3 \('B'\): no number here"):
+    path = file("gene,A,B\nTP53,1,2\nKIT,,3\n")
+    with pytest.raises(ValueError, match=r"line 3, column 2 \('A'\): no number here"):
         read_table(path, samples="columns")
 
 

@@ -33,18 +33,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
     try:
         code = app(args=given or ["--help"], prog_name="subspaces", standalone_mode=False)
-        sys.stdout.flush()
-    except BrokenPipeError:
-        _let_stdout_go()
-        return 1
     except KeyboardInterrupt:
         code = 130
     except Exception as error:
         if "SUBSPACES_TRACEBACK" in os.environ:
             raise
         say_error(_described(error))
-        if isinstance(error, OSError) and not error.filename:
-            _let_stdout_go()
         return 2 if isinstance(error, (typer.TyperException, TypeError, ValueError)) else 1
     if code == 130:
         say_error("interrupted; earlier results are as they were")
@@ -58,10 +52,9 @@ def _described(error: Exception) -> str:
         more = f" (see: {context.command_path} --help)" if context else ""
         return error.format_message().rstrip(".") + more
     if isinstance(error, OSError) and error.strerror:
-        where = error.filename or "standard output"
-        full = error.errno == errno.ENOSPC
+        full = error.errno == errno.ENOSPC and error.filename is not None
         done = "; earlier results are as they were, make room and run again" if full else ""
-        return f"{where}: {error.strerror}{done}"
+        return f"{error.filename or 'standard output'}: {error.strerror}{done}"
     if isinstance(error, MemoryError):
         return "not enough memory; --top-variables, or fewer samples, would do"
     if isinstance(error, (ImportError, TypeError, ValueError)):
@@ -80,8 +73,3 @@ def in_options(message: str) -> str:
         if "_" in name:
             message = re.sub(rf"(?<![\w-]){name}\b", option, message)
     return message
-
-
-def _let_stdout_go() -> None:
-    """Nobody reads on, or nothing can be written: the flush at exit has to go nowhere."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
