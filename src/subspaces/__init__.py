@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from subspaces import datasets, diagnostics, metrics, plots, selection
+    from subspaces import datasets, diagnostics, metrics, plots, scverse, selection
     from subspaces.comparison import compare
     from subspaces.estimators import (
         GPCA,
@@ -44,10 +44,11 @@ __all__ = [
     "load",
     "metrics",
     "plots",
+    "scverse",
     "selection",
 ]
 
-MODULES = ("datasets", "diagnostics", "metrics", "plots", "selection")
+MODULES = ("datasets", "diagnostics", "metrics", "plots", "scverse", "selection")
 
 
 def __getattr__(name: str) -> Any:
