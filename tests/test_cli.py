@@ -31,7 +31,7 @@ def test_demo_prints_a_summary_and_says_where_the_figures_are(tmp_path):
     result = CliRunner().invoke(cli.app, ["demo", "--out", str(out)])
     assert result.exit_code == 0, result.output
     assert result.output.count("K-means") == 2
-    for name in ("clusters.png", "digits.png"):
+    for name in ("clusters.png", "digits.png", "report.html"):
         assert (out / name).stat().st_size > 10_000
         assert str(out / name) in result.output
 

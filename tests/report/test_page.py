@@ -146,7 +146,7 @@ def test_a_method_without_subspaces_says_so(union):
     [
         ({"n_clusters": 1, "n_components": 1}, "nothing to sit between"),
         ({"n_clusters": 2, "n_components": [0, 2], "affine": True}, "no axis to draw"),
-        ({"n_clusters": 2, "n_components": [1, 3]}, "In three dimensions"),
+        ({"n_clusters": 2, "n_components": [1, 3]}, "In 3-D"),
     ],
 )
 def test_limits_are_said_in_words(union, parameters, words):
