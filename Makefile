@@ -7,7 +7,7 @@ READY := .venv/.ready
 .DEFAULT_GOAL := help
 
 help:
-	@echo "make demo    cluster a simulated set and the digits beside K-means; writes figures"
+	@echo "make demo    cluster a simulated set and the digits beside K-means; writes figures and a page"
 	@echo "make test    lint, types, import rules and the whole test suite"
 	@echo "make lint    ruff, mypy and the import rules alone"
 	@echo "make format  let ruff rewrite the code"
@@ -50,6 +50,7 @@ bench: $(READY)
 	$(BIN)/python benchmarks/curvature.py
 	$(BIN)/python benchmarks/digits.py
 	$(BIN)/python benchmarks/self_expression.py
+	$(BIN)/python benchmarks/report.py
 
 clean:
 	rm -rf .venv build .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

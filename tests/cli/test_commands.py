@@ -2,6 +2,7 @@
 
 import csv
 import re
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -133,4 +134,6 @@ def test_demo_prints_a_summary_and_says_where_the_figures_are(run, fails, monkey
     for name in ("clusters.png", "digits.png"):
         assert (out / name).stat().st_size > 10_000
         assert str(out / name) in ended.out
+    assert (out / "report.html").exists() == (find_spec("plotly") is not None)
+    assert f"Page:   {out / 'report.html'}" in ended.out or "subspaces[report]" in ended.out
     assert "is a file, not a folder" in fails("demo", "--out", out / "digits.png")

@@ -93,7 +93,7 @@ def log_scale(values: Array) -> dict[str, Any]:
 
 def whole(values: Any) -> dict[str, Any]:
     """Ticks at whole numbers, not too many of them."""
-    return {"dtick": max(1, int(np.ptp(values)) // 10)}
+    return {"dtick": 1} if np.ptp(values) <= 8 else {"nticks": 7}
 
 
 def narrow(values: Any) -> Array:

@@ -31,7 +31,7 @@ def _card(draft: Draft, cluster: Cluster) -> str:
     k, dimension = cluster.number, cluster.dimension or 0
     toggle = (
         f'<button type="button" data-space="space-{k}" aria-controls="own-{k}" '
-        'aria-pressed="false" hidden>In three dimensions</button>'
+        'aria-pressed="false" hidden>In 3-D</button>'
         if dimension >= 3 and len(cluster.members) and cluster.coordinates is not None
         else ""
     )

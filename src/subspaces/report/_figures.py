@@ -113,7 +113,9 @@ def between_clusters(found: Findings) -> Any:
         rows = cluster.members[thinned(found, cluster.members)]
         rows = rows[drawn[rows]]
         traces.append(cloud(found, cluster.number, own[rows], other[rows], rows))
-    across, upright = ({}, {}) if found.likelihoods else map(log_scale, (own[drawn], other[drawn]))
+    across, upright = {}, {}
+    if not found.likelihoods:
+        across, upright = log_scale(own[drawn]), log_scale(np.append(other[drawn], ends))
     return figure(
         traces, height=440, legend=True, xtitle="score under own cluster",
         ytitle="score under the best other", xaxis=across, yaxis=upright,

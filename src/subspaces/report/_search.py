@@ -40,7 +40,9 @@ def choice(draft: Draft) -> str | None:
         values = np.asarray(table["likelihood"], dtype=float)
         drawing = _figures.curve(tried, values, len(draft.found.clusters), "clusters", "likelihood")
     label = "Criterion against the candidates"
-    return f"<p>{words}</p>{draft.figure('choice', drawing, label, 'The ring marks the choice.')}"
+    return (
+        f"<p>{words}</p>{draft.figure('candidates', drawing, label, 'The ring marks the choice.')}"
+    )
 
 
 def _chosen_in_words(found: Findings) -> str:
@@ -76,7 +78,7 @@ def _selection(draft: Draft, chosen: Selection) -> str:
             columns[parameter], columns[chosen.criterion], chosen.best_, parameter, chosen.criterion
         )
     label = "Criterion against the candidates"
-    return words + draft.figure("choice", drawing, label, "Rings mark the choice.")
+    return words + draft.figure("candidates", drawing, label, "Rings mark the choice.")
 
 
 def way(draft: Draft) -> str:

@@ -75,7 +75,7 @@ def _stability(stability: Stability | None) -> str:
 
 
 def _starts_in_words(model: Any) -> str:
-    rows = getattr(model, "starts_", [])
+    rows = [row for row in getattr(model, "starts_", []) if row["stop_reason"] != "brief"]
     values = [row["merit"] if "merit" in row else -row["log_likelihood"] for row in rows]
     finite = np.array([value for value in values if np.isfinite(value)])
     if len(finite) < 2:

@@ -71,12 +71,13 @@ def samples(found: Findings) -> str:
     rows = (
         (found.sample_names[i], str(found.labels[i]), _sample_cells(found, int(i))) for i in shown
     )
-    caption = f"{count(len(shown), 'sample')}, those between clusters first."
+    caption = f"{count(len(shown), 'sample')}."
     if len(shown) < len(found.labels):
-        caption = (
-            f"{len(shown):,} of {len(found.labels):,} samples: the nearest to another cluster and "
-            "the most influential."
-        )
+        most = "" if found.influence is None else " and the most influential"
+        caption = f"{len(shown):,} of {len(found.labels):,} samples: the nearest to another cluster"
+        caption += f"{most}."
+    if rivals:
+        caption += " Between: 100 % is as near to the next cluster as to the own."
     return _lookup("sample", caption, heads, rows, [str(c.number) for c in found.clusters])
 
 
