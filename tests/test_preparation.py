@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from subspaces.estimators._fitted_state import FORMS
 from subspaces.preparation import (
     Preparation,
     attach_preparation,
@@ -64,3 +65,23 @@ def test_what_cannot_be_done_is_said(table):
     below = Table(-table.data, table.sample_names, table.variable_names)
     with pytest.raises(ValueError, match=r"-1 of sample 'A', variable 'w' is below \(one of 12\)"):
         learn_preparation(below, log=True)
+
+
+GOOD = {"floor": 2.0, "log": True, "centre": np.zeros(4), "spread": np.ones(4)}
+
+
+@pytest.mark.parametrize(
+    ("state", "fits"),
+    [
+        (GOOD, True),
+        ({**GOOD, "floor": None, "centre": None, "spread": None}, True),
+        ({**GOOD, "centre": np.zeros(3)}, False),
+        ({**GOOD, "spread": np.full(4, np.nan)}, False),
+        ({**GOOD, "log": 1}, False),
+        ({**GOOD, "floor": "2"}, False),
+        ({**GOOD, "more": 1}, False),
+        ("log", False),
+    ],
+)
+def test_a_model_file_has_a_preparation_of_this_form_or_none(state, fits):
+    assert FORMS["preparation_"](state, {"p": 4}) == fits
