@@ -21,7 +21,7 @@ from subspaces.estimators import _loading
 
 ESTIMATORS = [
     value
-    for value in vars(subspaces).values()
+    for value in (getattr(subspaces, name) for name in subspaces.__all__)
     if inspect.isclass(value) and hasattr(value, "fit_predict")
 ]
 QUICK = {"n_init": 3, "n_runs": 10}

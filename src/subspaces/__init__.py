@@ -1,25 +1,30 @@
-"""Groups of samples that each live near their own low-dimensional subspace."""
+"""Groups of samples that each live near their own low-dimensional subspace.
 
-from importlib.metadata import version
+Names are imported when they are first asked for, so that the command line starts at once.
+"""
 
-from subspaces import datasets, diagnostics, metrics, plots, progress, scverse, selection
-from subspaces.comparison import compare
-from subspaces.estimators import (
-    GPCA,
-    MCFA,
-    MPPCA,
-    PSC,
-    SCC,
-    SLBF,
-    SSC,
-    EnsembleKSubspaces,
-    KSubspaces,
-    MCtFA,
-    SparseKMeans,
-    load,
-)
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-__version__ = version("subspaces")
+if TYPE_CHECKING:
+    from subspaces import datasets, diagnostics, metrics, plots, progress, scverse, selection
+    from subspaces.comparison import compare
+    from subspaces.estimators import (
+        GPCA,
+        MCFA,
+        MPPCA,
+        PSC,
+        SCC,
+        SLBF,
+        SSC,
+        EnsembleKSubspaces,
+        KSubspaces,
+        MCtFA,
+        SparseKMeans,
+        load,
+    )
+
+    __version__: str
 
 __all__ = [
     "GPCA",
@@ -43,3 +48,22 @@ __all__ = [
     "scverse",
     "selection",
 ]
+
+MODULES = ("datasets", "diagnostics", "metrics", "plots", "progress", "scverse", "selection")
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("subspaces")
+    if name not in __all__:
+        raise AttributeError(f"module 'subspaces' has no attribute {name!r}")
+    if name in MODULES:
+        return import_module(f"subspaces.{name}")
+    home = "comparison" if name == "compare" else "estimators"
+    return getattr(import_module(f"subspaces.{home}"), name)
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

@@ -59,7 +59,11 @@ class Selection:
 
 
 def select_n_clusters(
-    estimator: Any, X: Any, candidates: Iterable[int] = range(1, 9), *, criterion: str = "auto"
+    estimator: Any,
+    X: Any,
+    candidates: Iterable[int] = range(1, 9),
+    *,
+    criterion: str = "auto",
 ) -> Selection:
     """Choose the number of clusters.
 

@@ -16,7 +16,7 @@ GENES = [f"g{j}" for j in range(5)]
 CELLS = [f"c{i}" for i in range(45)]
 ESTIMATORS = [
     value
-    for value in vars(subspaces).values()
+    for value in (getattr(subspaces, name) for name in subspaces.__all__)
     if inspect.isclass(value) and hasattr(value, "fit_predict")
 ]
 QUICK = {"n_init": 3, "n_runs": 10, "bound": 1.5}

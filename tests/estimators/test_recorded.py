@@ -13,7 +13,7 @@ from subspaces.datasets import make_subspaces
 
 ESTIMATORS = [
     value
-    for value in vars(subspaces).values()
+    for value in (getattr(subspaces, name) for name in subspaces.__all__)
     if inspect.isclass(value) and hasattr(value, "fit_predict")
 ]
 TUNED = {"n_init": 3, "n_runs": 10, "bound": 1.5}

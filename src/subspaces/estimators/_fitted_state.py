@@ -92,6 +92,15 @@ def _graph(value: Any, sizes: Sizes) -> bool:
     return sparse.issparse(value) and value.shape == (sizes["n"], sizes["n"])
 
 
+def _preparation(value: Any, sizes: Sizes) -> bool:
+    """What the command line did to the data before the fit, and does to new samples."""
+    if not isinstance(value, dict) or set(value) != {"floor", "log", "centre", "spread"}:
+        return False
+    optional = [(value["floor"], _REAL), *((value[k], _finite("p")) for k in ("centre", "spread"))]
+    fits = all(part is None or form(part, sizes) for part, form in optional)
+    return fits and isinstance(value["log"], bool)
+
+
 _INT, _TEXT, _REAL = _kind(int), _kind(str), _kind(int, float)
 _TABLE = _kind(dict)
 _ROWS = _listed(_TABLE)
@@ -134,6 +143,7 @@ FORMS: dict[str, Form] = {
     "noise_variance_": _either(_REAL, _finite("K"), _finite("p")),
     "objective_": _REAL,
     "objective_path_": _PATH,
+    "preparation_": _preparation,
     "press_": _REAL,
     "q_": _INT,
     "record_": _record,

@@ -4,6 +4,7 @@ import os
 import warnings
 from collections.abc import Iterable
 from inspect import signature
+from pathlib import Path
 from time import perf_counter
 from typing import Any, Self
 
@@ -130,6 +131,28 @@ class RecordedClusterer(
         ndarray of shape (n, n_clusters)
         """
         return self._scores(self._validate_new(X))
+
+    def report(self, X: Any = None, path: str | Path = "report.html", **options: Any) -> Path:
+        """Write what was found as one interactive HTML page that works offline.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p), optional
+            The data of fit. Not needed, but with it the distances from the subspaces are shown.
+        path : str or Path, default "report.html"
+            Where to write; a file that is there is replaced once the page is complete.
+        **options
+            ``title``, ``classes`` (known ones), ``sample_names``, ``variable_names``,
+            ``stability`` and ``selection``: see `subspaces.report.render`.
+
+        Returns
+        -------
+        Path
+            Where the page is.
+        """
+        from subspaces.report import write
+
+        return write(self, X, path, **options)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model as plain arrays and JSON, for `subspaces.load`.
