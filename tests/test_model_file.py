@@ -142,6 +142,18 @@ def test_a_loaded_model_can_be_fitted_and_saved_again(lines, tmp_path):
     assert_round_trip(again, lines, path)
 
 
+def test_arrays_in_either_order(tmp_path):
+    rows = np.arange(6.0).reshape(2, 3)
+    state = {
+        "C": rows,
+        "F": np.asfortranarray(rows),
+        "every other": rows[:, ::2],
+        "swapped": rows.T,
+    }
+    model_file.write(tmp_path / "m.npz", model_file.SavedModel("PSC", {}, state))
+    assert_same(model_file.read(tmp_path / "m.npz").state, state)
+
+
 def test_exactly_the_path_given(lines, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     quick(KSubspaces).fit(lines).save("model")

@@ -2,7 +2,7 @@
 
 from importlib.metadata import version
 
-from subspaces import datasets, diagnostics, metrics, plots, selection
+from subspaces import datasets, diagnostics, metrics, plots, scverse, selection
 from subspaces.comparison import compare
 from subspaces.estimators import (
     GPCA,
@@ -39,5 +39,6 @@ __all__ = [
     "load",
     "metrics",
     "plots",
+    "scverse",
     "selection",
 ]

@@ -63,6 +63,8 @@ class EnsembleKSubspaces(SubspaceClusterer):
         Sum of the squared distances of the samples from the flats of their clusters.
     n_iter_ : int
         Sweeps of the longest run.
+    record_ : Record
+        Seconds, warnings, and the samples as the model sees them; see `core/record.py`.
 
     Notes
     -----

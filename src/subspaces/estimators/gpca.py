@@ -91,6 +91,8 @@ class GPCA(SubspaceClusterer):
         Sum of the squared residuals of the samples from the flats of their clusters.
     n_iter_ : int
         One for the polynomials, and the number of sweeps after them.
+    record_ : Record
+        Seconds, warnings, and the samples as the model sees them; see `core/record.py`.
 
     Notes
     -----

@@ -75,6 +75,8 @@ class MPPCA(MixtureClusterer):
         than ``n_components + 2`` samples; such a start is taken only if all are so).
     starts_ : list of dict
         What each start reached; "brief" says that it was not carried to the end.
+    record_ : Record
+        Seconds, warnings, and the samples as the model sees them; see `core/record.py`.
 
     Notes
     -----
@@ -310,6 +312,8 @@ class MCFA(CommonFactorClusterer):
         than one sample; such a start is taken only if all are so).
     starts_ : list of dict
         What each start reached; "brief" says that it was not carried to the end.
+    record_ : Record
+        Seconds, warnings, and the samples as the model sees them; see `core/record.py`.
 
     Notes
     -----
@@ -426,6 +430,8 @@ class MCtFA(CommonFactorClusterer):
         than one sample; such a start is taken only if all are so).
     starts_ : list of dict
         What each start reached; "brief" says that it was not carried to the end.
+    record_ : Record
+        Seconds, warnings, and the samples as the model sees them; see `core/record.py`.
 
     Notes
     -----

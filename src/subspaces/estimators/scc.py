@@ -54,6 +54,8 @@ class SCC(EqualDimensionClusterer):
         The same for every round; the least is kept.
     n_iter_ : int
         Number of rounds.
+    record_ : Record
+        Seconds, warnings, and the samples as the model sees them; see `core/record.py`.
 
     Notes
     -----

@@ -48,6 +48,8 @@ class SLBF(EqualDimensionClusterer):
         Dimensions.
     objective_ : float
         Sum of the squared distances of the samples from the flats of their clusters.
+    record_ : Record
+        Seconds, warnings, and the samples as the model sees them; see `core/record.py`.
 
     Notes
     -----

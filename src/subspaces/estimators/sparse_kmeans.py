@@ -70,6 +70,8 @@ class SparseKMeans(RecordedClusterer):
     selection_ : dict of ndarrays
         Where the gap statistic chose the bound: the ``bounds`` tried, their ``objectives``,
         ``gaps``, their ``standard_errors`` and ``counts`` (of weights above zero).
+    record_ : Record
+        Seconds, warnings, and the samples as the model sees them; see `core/record.py`.
 
     Notes
     -----

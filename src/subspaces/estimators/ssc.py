@@ -83,6 +83,8 @@ class SSC(SubspaceClusterer):
         Dimensions; less than asked for where a cluster spans less.
     objective_ : float
         Sum of the squared distances of the samples from the flats of ``labels_``.
+    record_ : Record
+        Seconds, warnings, and the samples as the model sees them; see `core/record.py`.
 
     Notes
     -----
