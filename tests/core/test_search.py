@@ -67,6 +67,15 @@ def test_the_same_partition_is_swept_once_whatever_its_numbers(monkeypatch):
     assert runs[0].merit == runs[1].merit
 
 
+def test_numbers_count_where_dimensions_differ():
+    union = make_subspaces([40, 50], 12, [1, 2], noise=0.1, random_state=0)
+    problem = Problem(DenseRows(union.data), (1, 2), "likelihood", False)
+    firsts = [union.target, 1 - union.target]
+    runs = search(problem, [("one", fixed(f)) for f in firsts], [1, 2], ALL)
+    assert runs[0].clustering is not runs[1].clustering
+    assert_array_equal(runs[1].first, firsts[1])
+
+
 def test_a_start_that_was_not_swept_never_wins():
     runs = search(PROBLEM, [("one", fixed(UNION.target))], [1], ALL)
     unswept = replace(runs[0], clustering=replace(runs[0].clustering, path=()), merit=-np.inf)

@@ -23,7 +23,7 @@ X = UNION.data
 
 
 def fitted(**options):
-    settings = {"n_components": [1, 2], "n_variables": 6, "n_init": 5, "random_state": 0}
+    settings = {"n_components": [1, 2], "n_variables": 6, "n_init": 10, "random_state": 0}
     return PSC(**{"n_clusters": 2, **settings, **options}).fit(X)
 
 

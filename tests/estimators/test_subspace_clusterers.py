@@ -170,13 +170,6 @@ def test_frames_pipelines_and_set_output():
     assert pipeline.fit(frame).predict(frame).shape == (70,)
 
 
-def test_verbose_prints_a_line_per_start(capsys):
-    PSC(2, n_components=2, n_init=3, random_state=0, verbose=1).fit(X)
-    lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 3
-    assert sum("<- best" in line for line in lines) == 1
-
-
 def test_refinements():
     union = make_scenario("b", noise=0.1, n_features=20, random_state=0)
     plain = PSC(2, n_components=[1, 2], criterion="influence", random_state=0).fit(union.data)

@@ -44,6 +44,11 @@ class Problem:
         return max(self.dimensions) < len(self.rows.spectrum)
 
     @property
+    def interchangeable(self) -> bool:
+        """Whether the numbers of the clusters mean nothing: same dimension, same variables."""
+        return len({*zip(self.dimensions, self.allowed_variables, strict=True)}) == 1
+
+    @property
     def alike(self) -> bool:
         """Whether all clusters have one dimension, below the rank of the data."""
         return len(set(self.dimensions)) == 1 and self.identified

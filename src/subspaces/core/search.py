@@ -109,7 +109,7 @@ def search(
     for run in firsts:
         runs.append(run)
         plan.tell(Step("start", len(runs), len(starts), run.start))
-    twins = _twins(runs)
+    twins = _twins(problem, runs)
     near = min(run.promise for run in runs) + reach * len(runs[0].first)
     chosen = [i for i, run in enumerate(runs) if twins[i] == i and run.promise <= near]
     sweeps = Parallel(n_jobs=plan.n_jobs, return_as="generator")(
@@ -173,10 +173,11 @@ def _promise(problem: Problem, labels: NDArray[np.intp]) -> float:
     return np.inf if degenerate(problem, views) else t_likelihood(views, problem.data)
 
 
-def _twins(runs: Sequence[Run]) -> list[int]:
-    """For each run the first with the same partition."""
+def _twins(problem: Problem, runs: Sequence[Run]) -> list[int]:
+    """For each run the first with the same partition, whatever its numbers if they mean nothing."""
     known: dict[bytes, int] = {}
-    return [known.setdefault(canonical(run.first).tobytes(), i) for i, run in enumerate(runs)]
+    firsts = [canonical(run.first) if problem.interchangeable else run.first for run in runs]
+    return [known.setdefault(labels.tobytes(), i) for i, labels in enumerate(firsts)]
 
 
 def _sweep(problem: Problem, run: Run, plan: Plan) -> Run:

@@ -172,8 +172,8 @@ class AlternatingClusterer(SubspaceClusterer):
     def _store(self, problem: Problem, best: Run, runs: list[Run]) -> None:
         """Set the labels and how they were reached."""
         result = best.clustering
-        same = len({*zip(problem.dimensions, problem.allowed_variables, strict=True)}) == 1
-        self.labels_ = partition.canonical(result.labels) if same else result.labels
+        numbered = not problem.interchangeable
+        self.labels_ = result.labels if numbered else partition.canonical(result.labels)
         self.objective_ = result.objective
         self.objective_path_ = np.array(result.path)
         self.n_iter_ = result.n_iter

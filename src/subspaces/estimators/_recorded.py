@@ -54,7 +54,6 @@ class RecordedClusterer(
     labels_: Labels
     record_: Record
 
-    @_callbacks.managed
     def fit(self, X: Any, y: Any = None) -> Self:
         """Find the clusters.
 
@@ -76,9 +75,7 @@ class RecordedClusterer(
                 for category in HEARD:
                     warnings.simplefilter("always", category)
                 matrix = self._validate(X)
-                _callbacks.begin(self, X)
-                self._fit(matrix)
-                _callbacks.end(self, X)
+                self._fit_with_callbacks(X, matrix)
             seconds = perf_counter() - began
             self.record_ = self._recorded(matrix, row_names(X), seconds, _unique(heard))
         finally:
@@ -187,6 +184,12 @@ class RecordedClusterer(
                 )
         saved = SavedModel(type(self).__name__, parameters, fitted_state(self))
         model_file.write(path, saved)
+
+    @_callbacks.managed
+    def _fit_with_callbacks(self, X: Any, matrix: Array) -> None:
+        _callbacks.begin(self, X)
+        self._fit(matrix)
+        _callbacks.end(self, X)
 
     def _tell(self, step: Step) -> None:
         """Pass a step of the fit on to the callbacks, and to whoever listens."""

@@ -74,8 +74,11 @@ def _stability(stability: Stability | None) -> str:
     )
 
 
+UNFINISHED = ("brief", "not swept")
+
+
 def _starts_in_words(model: Any) -> str:
-    rows = [row for row in getattr(model, "starts_", []) if row["stop_reason"] != "brief"]
+    rows = [row for row in getattr(model, "starts_", []) if row["stop_reason"] not in UNFINISHED]
     values = [row["merit"] if "merit" in row else -row["log_likelihood"] for row in rows]
     finite = np.array([value for value in values if np.isfinite(value)])
     if len(finite) < 2:
@@ -86,7 +89,8 @@ def _starts_in_words(model: Any) -> str:
         if same == 1
         else ""
     )
-    return f"<p>{same} of {count(len(values), 'start')} reached the best end.{hint}</p>"
+    ended = count(len(values), "start")
+    return f"<p>{same} of {ended} taken to the end reached the best one.{hint}</p>"
 
 
 def _tile(name: str, value: str) -> str:

@@ -127,7 +127,8 @@ def starts(rows: Sequence[dict[str, Any]]) -> str:
     """Where each start came from and where it ended; the best first."""
     goal = "merit" if "merit" in rows[0] else "log_likelihood"
     sign = 1.0 if goal == "merit" else -1.0
-    ordered = sorted(rows, key=lambda row: (not np.isfinite(row[goal]), sign * row[goal]))
+    values = [np.inf if row[goal] is None else sign * row[goal] for row in rows]
+    ordered = [rows[i] for i in np.argsort(values, kind="stable")]
     heads = [name.replace("_", " ").replace("n iter", "sweeps").capitalize() for name in rows[0]]
     cells = ([_start_cell(value) for value in row.values()] for row in ordered)
     return plain(
@@ -136,6 +137,8 @@ def starts(rows: Sequence[dict[str, Any]]) -> str:
 
 
 def _start_cell(value: Any) -> str:
+    if value is None:
+        return ""
     return f"{value:.6g}" if isinstance(value, float) else escape(value)
 
 
