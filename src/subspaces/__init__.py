@@ -2,7 +2,7 @@
 
 from importlib.metadata import version
 
-from subspaces import datasets, diagnostics, metrics, plots, selection
+from subspaces import datasets, diagnostics, metrics, plots, recipes, selection
 from subspaces.comparison import compare
 from subspaces.estimators import (
     GPCA,
@@ -37,5 +37,6 @@ __all__ = [
     "diagnostics",
     "metrics",
     "plots",
+    "recipes",
     "selection",
 ]
