@@ -48,8 +48,9 @@ bench: $(READY)
 	$(BIN)/python benchmarks/rivals.py
 	$(BIN)/python benchmarks/mixtures.py
 	$(BIN)/python benchmarks/curvature.py
-	$(BIN)/python benchmarks/digits.py
 	$(BIN)/python benchmarks/self_expression.py
+	$(BIN)/python benchmarks/real.py
+	$(BIN)/python benchmarks/ablation.py
 
 clean:
 	rm -rf .venv build .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

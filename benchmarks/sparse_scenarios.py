@@ -20,7 +20,7 @@ from threadpoolctl import threadpool_limits
 from subspaces import PSC
 from subspaces.core.problem import Problem
 from subspaces.core.rows import DenseRows
-from subspaces.core.search import search
+from subspaces.core.search import Plan, search
 from subspaces.core.sparse_basis import Sparsity
 from subspaces.core.starts import random_labels
 from subspaces.datasets import SPARSE_NOISE, make_scenario, make_subspaces
@@ -46,7 +46,7 @@ def as_printed(scenario, seed):
     sparsity = Sparsity((N_VARIABLES,) * len(dimensions), "l1")
     problem = Problem(DenseRows(scenario.data), dimensions, "sparse_influence", False, sparsity)
     seeds = range(10 * seed, 10 * seed + 10)
-    runs = search(problem, [("random", random_labels)] * 10, seeds, choice="objective", max_iter=50)
+    runs = search(problem, [("random", random_labels)] * 10, seeds, Plan("objective", False, 50))
     return min(runs, key=lambda run: run.clustering.objective).clustering.labels
 
 

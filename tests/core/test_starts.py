@@ -2,7 +2,7 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_array_equal
 
 from subspaces.core import starts
 from subspaces.core.criteria import costs
@@ -74,15 +74,49 @@ def test_dimensions_go_to_the_parts_at_least_cost():
     assert_array_equal(np.array(best)[shuffled], starts.match_dimensions(problem, shuffled))
 
 
-def test_the_portfolio_keeps_its_proportions():
-    names = [name for name, _ in starts.portfolio(20)]
-    assert [names.count(kind) for kind in ("sequential", "angular", "swapped")] == [10, 6, 4]
-    assert len({name for name, _ in starts.portfolio(3)}) == 3
+def names_of(problem, n_starts=10):
+    return [name for name, _ in starts.portfolio(problem, n_starts)]
+
+
+def test_the_portfolio_fits_the_problem():
+    unequal = names_of(pose(make_subspaces(60, 8, [1, 2], random_state=0)), 20)
+    assert [unequal.count(kind) for kind in ("sequential", "angular", "swapped")] == [10, 6, 4]
+    equal = names_of(pose(make_subspaces(60, 8, [2, 2], random_state=0)))
+    lasso = {"LSR + ADMM", "OMP + ADMM", "ADMM"}
+    assert {"OMP + LSR", "sequential", "angular", "swapped"} | lasso == set(equal)
+    many = names_of(pose(make_subspaces(starts.ADMM_MOST_ROWS + 1, 8, [2, 2], random_state=0)))
+    assert lasso.isdisjoint(many)
+    filling = names_of(pose(make_subspaces(60, 2, [2, 2], random_state=0)))
+    assert set(filling) == {"sequential", "angular", "swapped"}
+
+
+def test_a_portfolio_of_few_has_different_starts():
+    for dimensions in ([2, 2], [1, 2]):
+        assert len(set(names_of(pose(make_subspaces(60, 8, dimensions)), 3))) == 3
+
+
+@pytest.mark.parametrize("affine", [False, True])
+def test_all_starts_of_the_portfolio_are_partitions(affine):
+    union = make_subspaces([30, 40], 8, [2, 2], noise=0.05, offset=1.0, random_state=1)
+    problem = pose(union, affine)
+    for _, start in starts.portfolio(problem, 10):
+        labels = start(problem, np.random.default_rng(0))
+        assert labels.shape == (70,)
+        assert set(labels) <= {0, 1}
+
+
+def test_few_rows_for_many_dimensions_are_all_landmarks():
+    union = make_subspaces(3000, 60, [9] * 12, random_state=0)
+    assert starts.landmarks(pose(union), np.random.default_rng(0)) is None
+    lines = make_subspaces(3000, 60, [1, 1], random_state=0)
+    chosen = starts.landmarks(pose(lines), np.random.default_rng(0))
+    assert len(chosen) == len(set(chosen)) == starts.LANDMARKS
 
 
 def test_landmarks_extend_to_all_rows(monkeypatch):
     union = make_subspaces([200, 300], 10, [1, 2], noise=0.01, shuffle=True, random_state=0)
     monkeypatch.setattr(starts, "LANDMARKS", 80)
+    monkeypatch.setattr(starts, "PER_DIMENSION", 10)
     sampled = starts.on_landmarks(starts.sequential(0.5))
     labels = sampled(pose(union), np.random.default_rng(0))
     assert labels.shape == (500,)
@@ -104,16 +138,6 @@ def test_spread_flats_start_where_the_first_do_not_reach():
     for seed in range(5):
         labels = starts.spread_flats(pose(union), np.random.default_rng(seed))
         assert rand_score(union.target, labels) == 1.0
-
-
-def test_angular_affinity_falls_with_the_angle():
-    directions = np.radians([0.0, 10.0, 25.0, 90.0])
-    cosines = np.abs(np.cos(directions[:, None] - directions))
-    affinity = starts.angular_affinity(cosines, 1)
-    assert_allclose(affinity[0, 1], 2 * np.exp(-2 * np.radians(10)))
-    assert_allclose(affinity[2, 1], np.exp(-2 * np.radians(15)))
-    assert_allclose(affinity[3, 2], np.exp(-2 * np.radians(65)))
-    assert_array_equal(np.diag(affinity), 0)
 
 
 def test_affine_rows_are_compared_by_angle_with_a_coordinate_appended():

@@ -36,15 +36,16 @@ def alternate(
     seen: set[bytes] = set()
     views: list[ClusterView] = []
     reason = "max_iter"
-    for _ in range(max_iter):
+    for sweep in range(max_iter):
         seen.add(labels.tobytes())
         views = view_clusters(problem, labels, views)
         matrix = costs(problem.criterion, views, problem.data)
         path.append(float(own_costs(matrix, labels).sum()))
         merit = _merit(problem, views, path)
-        if not _degenerate(problem, views) and (best is None or merit <= best[0]):
+        if not degenerate(problem, views) and (best is None or merit <= best[0]):
             best = (merit, path[-1], labels)
         new, repairs = repair(problem, partition.assign(matrix, labels), repairs, random, views)
+        refilled = repairs if sweep == 0 else refilled
         if np.array_equal(new, labels):
             reason = "converged"
             break
@@ -88,7 +89,7 @@ def descend(problem: Problem, start: Clustering, *, max_iter: int) -> Clustering
 def objective_of(problem: Problem, labels: Labels, known: Sequence[ClusterView] = ()) -> float:
     """Sum over the rows of their cost under the own cluster."""
     views = view_clusters(problem, labels, known)
-    if _degenerate(problem, views):
+    if degenerate(problem, views):
         return np.inf
     return float(own_costs(costs(problem.criterion, views, problem.data), labels).sum())
 
@@ -112,7 +113,7 @@ def _promising_moves(matrix: Array, labels: Labels) -> list[tuple[int, int]]:
     return list(zip(rows.tolist(), clusters.tolist(), strict=True))
 
 
-def _degenerate(problem: Problem, views: Sequence[ClusterView]) -> list[int]:
+def degenerate(problem: Problem, views: Sequence[ClusterView]) -> list[int]:
     """Clusters whose members do not span their axes, against what all rows span."""
     whole, n = problem.rows.spectrum, len(problem.rows.squared_norms)
     bad = []
@@ -134,7 +135,7 @@ def repair(
 ) -> tuple[Labels, int]:
     """Refill clusters that are too small, or were degenerate, while repairs are left."""
     broken = partition.too_small(labels, problem.dimensions)
-    broken += [k for k in _degenerate(problem, views) if k not in broken] if views else []
+    broken += [k for k in degenerate(problem, views) if k not in broken] if views else []
     for k in broken:
         if repairs == MAX_REPAIRS:
             break

@@ -1,7 +1,7 @@
 """What stays the same from start to start."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,11 +44,20 @@ class Problem:
         return max(self.dimensions) < len(self.rows.spectrum)
 
     @property
+    def alike(self) -> bool:
+        """Whether all clusters have one dimension, below the rank of the data."""
+        return len(set(self.dimensions)) == 1 and self.identified
+
+    @property
     def data(self) -> Data:
         """Facts on all rows."""
         spectrum = self.rows.spectrum
         n, rank = len(self.rows.squared_norms), len(spectrum)
         return Data(n, rank, float(spectrum.sum()) / (n * max(rank, 1)))
+
+    def subset(self, indices: Labels) -> "Problem":
+        """The same problem on some of the rows."""
+        return replace(self, rows=self.rows.subset(indices))
 
     def view(self, k: int, members: Labels, known: ClusterView | None = None) -> ClusterView:
         """The PCA of the members of cluster k; sparse loadings start from the known ones."""

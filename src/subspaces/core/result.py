@@ -12,8 +12,8 @@ class Clustering:
 
     labels (n,); objective, of this partition; path, the objective at every sweep; stop_reason,
     "converged" (no label moved), "cycle" (a label vector returned), "max_iter", "infeasible" (a
-    cluster could not be kept alive) or "local minimum" (after a descent); repairs, how often a
-    cluster was refilled on the way, the first partition not counted.
+    cluster could not be kept alive), "local minimum" (after a descent) or "not swept"; repairs, how
+    often a cluster was refilled on the way, after the first sweep.
     """
 
     labels: NDArray[np.intp]

@@ -164,7 +164,7 @@ class GramRows:
         """Eigenvalues of the scatter of all rows, cut at the numerical rank."""
         return _positive(*_eigh(self.gram), len(self.gram))[0]
 
-    @property
+    @cached_property
     def coordinates(self) -> Array:
         """The rows in their principal axes."""
         values, vectors = _positive(*_eigh(self.gram), len(self.gram))

@@ -1,73 +1,169 @@
-"""Many starts, each swept to its end, and the choice among them."""
+"""Many starts, the promising ones swept to their end, and the choice among them.
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+A partition found by one method is judged best before the sweeps have bent it to another's score:
+where clusters overlap, sweeps from a poor start can end with a higher likelihood than sweeps from a
+good one. So the starts are first compared as they come, and only those within reach of the best are
+swept and compared again (`benchmarks/real.py` shows what that buys).
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from subspaces.core.alternation import alternate
+from subspaces.core.alternation import alternate, degenerate, repair
 from subspaces.core.criteria import classification_likelihood, energy_on_loadings, t_likelihood
 from subspaces.core.partition import canonical
 from subspaces.core.problem import Problem, view_clusters
 from subspaces.core.result import Clustering
-from subspaces.core.starts import Start
+from subspaces.core.starts import Start, extend, landmarks
+
+# Starts within so much of the best, in the mean over the rows, are swept.
+REACH = 0.3
 
 
 @dataclass(frozen=True)
 class Run:
-    """One start and where it led; the lowest merit wins."""
+    """One start and where it led; the lowest merit wins.
+
+    promise: the t-likelihood of the first partition, 0 where starts are not compared as they come.
+    A start that was not swept keeps its first partition, in no sweeps, and its merit is infinite.
+    """
 
     start: str
     first: NDArray[np.intp]
+    seed: int
+    promise: float
     clustering: Clustering
     merit: float
+
+    @property
+    def swept(self) -> bool:
+        """Whether the loop went on from this start."""
+        return self.clustering.n_iter > 0
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a search goes on from its starts.
+
+    choice: what ended runs are compared by, "objective" or "t_likelihood"; shortlist: whether
+    starts are compared as they come, too; max_iter: the cap on sweeps; n_jobs: processes.
+    """
+
+    choice: str
+    shortlist: bool
+    max_iter: int
+    n_jobs: int | None = None
+
+
+def search_by_landmarks(
+    problem: Problem,
+    starts: Callable[[Problem], list[tuple[str, Start]]],
+    random: np.random.Generator,
+    plan: Plan,
+) -> tuple[Run, list[Run]]:
+    """The best run and all of them; of many rows a sample is searched.
+
+    The best partition of the sample is extended to all rows and swept on, so that the cost is
+    linear in their number; the runs are those of the sample.
+    """
+    chosen = landmarks(problem, random)
+    small = problem if chosen is None else problem.subset(chosen)
+    chosen_starts = starts(small)
+    seeds = random.integers(2**31, size=len(chosen_starts)).tolist()
+    runs = search(small, chosen_starts, seeds, plan)
+    best = best_run(runs)
+    if chosen is None:
+        return best, runs
+    labels = extend(problem, chosen, best.clustering.labels)
+    return _sweep(problem, replace(best, first=labels), plan), runs
 
 
 def search(
     problem: Problem,
     starts: Sequence[tuple[str, Start]],
     seeds: Sequence[int],
-    *,
-    choice: str,
-    max_iter: int,
-    n_jobs: int | None = None,
+    plan: Plan,
+    reach: float = REACH,
 ) -> list[Run]:
-    """Sweep from every start; each has its own generator, so the order of work does not matter."""
+    """Sweep from every start within reach, the same partition once.
+
+    Each start has its own generator, so the order of work does not matter.
+    """
+    workers = Parallel(n_jobs=plan.n_jobs)
     tasks = (
-        delayed(_run)(problem, name, start, seed, choice, max_iter)
+        delayed(_first)(problem, name, start, seed, plan)
         for (name, start), seed in zip(starts, seeds, strict=True)
     )
-    return list(Parallel(n_jobs=n_jobs)(tasks))
+    runs = list(workers(tasks))
+    twins = _twins(runs)
+    near = min(run.promise for run in runs) + reach * len(runs[0].first)
+    chosen = [i for i, run in enumerate(runs) if twins[i] == i and run.promise <= near]
+    swept = list(runs)
+    sweeps = workers(delayed(_sweep)(problem, runs[i], plan) for i in chosen)
+    for i, run in zip(chosen, sweeps, strict=True):
+        swept[i] = run
+    return [
+        replace(run, clustering=swept[twin].clustering, merit=swept[twin].merit)
+        for run, twin in zip(runs, twins, strict=True)
+    ]
 
 
 def best_run(runs: Sequence[Run]) -> Run:
     """The lowest merit among the runs that kept their clusters alive; the first of equals."""
-    alive = [run for run in runs if np.isfinite(run.merit)]
-    return min(alive or runs, key=lambda run: run.merit)
+    swept = [run for run in runs if run.swept]
+    alive = [run for run in swept if np.isfinite(run.merit)]
+    return min(alive or swept, key=lambda run: run.merit)
 
 
 def start_margin(runs: Sequence[Run]) -> float:
     """How far the best start is ahead of the best that ended elsewhere, relative to its merit.
 
-    Infinite where all starts ended in the same partition.
+    Infinite where all that were swept ended in the same partition.
     """
     best = best_run(runs)
     there = canonical(best.clustering.labels)
-    others = [r.merit for r in runs if not np.array_equal(canonical(r.clustering.labels), there)]
+    others = [
+        run.merit
+        for run in runs
+        if run.swept and not np.array_equal(canonical(run.clustering.labels), there)
+    ]
     if not others:
         return np.inf
     return float((min(others) - best.merit) / max(abs(best.merit), np.finfo(float).tiny))
 
 
-def _run(problem: Problem, name: str, start: Start, seed: int, choice: str, max_iter: int) -> Run:
+def _first(problem: Problem, name: str, start: Start, seed: int, plan: Plan) -> Run:
+    """The first partition of a start, its clusters large enough, and what it promises."""
     random = np.random.default_rng(seed)
     with threadpool_limits(1):
-        first = start(problem, random)
-        clustering = alternate(problem, first, max_iter=max_iter, random=random)
-        return Run(name, first, clustering, merit(problem, clustering, choice))
+        labels, _ = repair(problem, start(problem, random), 0, random)
+        promise = _promise(problem, labels) if plan.shortlist else 0.0
+    not_swept = Clustering(labels, np.nan, (), "not swept", 0)
+    return Run(name, labels, int(random.integers(2**31)), promise, not_swept, np.inf)
+
+
+def _promise(problem: Problem, labels: NDArray[np.intp]) -> float:
+    """The t-likelihood of a first partition; infinite where a cluster does not span its axes."""
+    views = view_clusters(problem, labels)
+    return np.inf if degenerate(problem, views) else t_likelihood(views, problem.data)
+
+
+def _twins(runs: Sequence[Run]) -> list[int]:
+    """For each run the first with the same partition."""
+    known: dict[bytes, int] = {}
+    return [known.setdefault(canonical(run.first).tobytes(), i) for i, run in enumerate(runs)]
+
+
+def _sweep(problem: Problem, run: Run, plan: Plan) -> Run:
+    random = np.random.default_rng(run.seed)
+    with threadpool_limits(1):
+        clustering = alternate(problem, run.first, max_iter=plan.max_iter, random=random)
+        return replace(run, clustering=clustering, merit=merit(problem, clustering, plan.choice))
 
 
 def merit(problem: Problem, clustering: Clustering, choice: str) -> float:

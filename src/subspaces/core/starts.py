@@ -4,25 +4,26 @@ Random starts rarely reach the optimum of a union of subspaces; the default is a
 
 - `sequential`: the best of a pool of candidate flats takes the rows near it, then the next, lowest
   dimension first (least quantile of squares, as in robust regression);
-- `angular`: spectral clustering of the graph of angular neighbours (TSC, Heckel & Boelcskei 2015);
 - `swapped`: K flats of a pool of local ones, swapped while the sum of distances falls (in the
-  manner of LBF, Zhang et al. 2012).
+  manner of LBF, Zhang et al. 2012);
+- `angular` and the self-expressive ones: graphs, cut (`graph_starts`).
 """
 
-import warnings
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from itertools import cycle, islice
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
-from sklearn.cluster import spectral_clustering
 
 from subspaces.core.criteria import Data, costs
+from subspaces.core.graph_starts import ADMM_MOST_ROWS, Graphs, cut
 from subspaces.core.partition import assign, smallest_size
 from subspaces.core.problem import Problem
-from subspaces.core.rows import DenseRows, Rows
+from subspaces.core.rows import DenseRows
 from subspaces.core.screening import screen_variables
+from subspaces.core.self_expression import Sparse
 
 Array = NDArray[np.floating]
 Labels = NDArray[np.intp]
@@ -31,8 +32,9 @@ Start = Callable[[Problem, np.random.Generator], Labels]
 CANDIDATES = 30
 REACH = 3.125
 SPARSE_NEIGHBOURS = 25
-# Rows beyond this are sampled: the starts look at so many, the loop at all of them.
-LANDMARKS = 2000
+# Rows beyond this are sampled: the starts look at so many, the loop at all of them. More where
+# that leaves a cluster fewer than 30 for each dimension.
+LANDMARKS, PER_DIMENSION = 2000, 30
 
 
 def random_labels(problem: Problem, random: np.random.Generator) -> Labels:
@@ -74,9 +76,39 @@ def energetic_flats(problem: Problem, random: np.random.Generator) -> Labels:
     return _nearest(_local_residual(problem, i, r, SPARSE_NEIGHBOURS) for i, r in pairs)
 
 
-def portfolio(n_starts: int) -> list[tuple[str, Start]]:
-    """Five sequential starts, three angular, two swapped; more or fewer in that proportion."""
-    kinds: list[tuple[str, Start]] = [
+def portfolio(problem: Problem, n_starts: int, *, learned: bool = False) -> list[tuple[str, Start]]:
+    """So many of the starts that fit the problem, the first ones again where there are fewer.
+
+    Graphs of self-expression only where all clusters have the same dimension, below the rank of
+    the data, and are to keep it (not ``learned``); the lasso among them up to 700 rows.
+    """
+    kinds = _for_equal(problem) if problem.alike and not learned else _for_unequal()
+    return list(islice(cycle(kinds), n_starts))
+
+
+def _for_equal(problem: Problem) -> list[tuple[str, Start]]:
+    graphs = Graphs(problem)
+    wide = -(-3 * problem.n_clusters // 2)
+    few = len(problem.rows.squared_norms) <= ADMM_MOST_ROWS
+    by_lasso: list[tuple[str, Start]] = [
+        ("LSR + ADMM", from_graph(lambda: graphs.lsr + graphs.admm)),
+        ("OMP + ADMM", from_graph(lambda: graphs.omp + graphs.admm)),
+        ("ADMM", from_graph(lambda: graphs.admm)),
+    ]
+    return [
+        ("OMP + LSR", from_graph(lambda: graphs.omp + graphs.lsr)),
+        ("sequential", sequential(0.5)),
+        ("angular", from_graph(lambda: graphs.angular(20), wide)),
+        *(by_lasso if few else []),
+        ("swapped", swapped),
+        ("angular", from_graph(lambda: graphs.angular(10), wide)),
+        ("sequential", sequential(0.3)),
+        ("angular", from_graph(lambda: graphs.angular(5))),
+    ]
+
+
+def _for_unequal() -> list[tuple[str, Start]]:
+    return [
         ("sequential", sequential(0.5)),
         ("angular", angular(10)),
         ("swapped", swapped),
@@ -88,29 +120,45 @@ def portfolio(n_starts: int) -> list[tuple[str, Start]]:
         ("swapped", swapped),
         ("sequential", sequential(0.3, any_order=True)),
     ]
-    return list(islice(cycle(kinds), n_starts))
+
+
+def landmarks(problem: Problem, random: np.random.Generator) -> Labels | None:
+    """The rows that the starts look at; None for all of them."""
+    n = len(problem.rows.squared_norms)
+    enough = max(LANDMARKS, PER_DIMENSION * sum(r + 1 for r in problem.dimensions))
+    return None if n <= enough else np.sort(random.choice(n, enough, replace=False))
+
+
+def extend(problem: Problem, chosen: Labels, labels: Labels) -> Labels:
+    """Give every row to the nearest of the flats of a partition of some of the rows."""
+    n = len(problem.rows.squared_norms)
+    return _nearest(
+        problem.rows.view(chosen[labels == k], r, problem.affine).squared_residual
+        if np.any(labels == k)
+        else np.full(n, np.inf)
+        for k, r in enumerate(problem.dimensions)
+    )
 
 
 def on_landmarks(start: Start) -> Start:
     """Run a start on a sample of the rows and give each other row to the nearest flat."""
 
     def sampled(problem: Problem, random: np.random.Generator) -> Labels:
-        n = len(problem.rows.squared_norms)
-        if n <= LANDMARKS:
+        chosen = landmarks(problem, random)
+        if chosen is None:
             return start(problem, random)
-        chosen = np.sort(random.choice(n, LANDMARKS, replace=False))
-        small = Problem(
-            problem.rows.subset(chosen), problem.dimensions, problem.criterion, problem.affine
-        )
-        labels = start(small, random)
-        return _nearest(
-            problem.rows.view(chosen[labels == k], r, problem.affine).squared_residual
-            if np.any(labels == k)
-            else np.full(n, np.inf)
-            for k, r in enumerate(problem.dimensions)
-        )
+        return extended(start, problem.subset(chosen), chosen)(problem, random)
 
     return sampled
+
+
+def extended(start: Start, small: Problem, chosen: Labels) -> Start:
+    """A start on some of the rows, as one on all."""
+
+    def whole(problem: Problem, random: np.random.Generator) -> Labels:
+        return extend(problem, chosen, start(small, random))
+
+    return whole
 
 
 def screened_rows(problem: Problem) -> DenseRows:
@@ -123,9 +171,7 @@ def on_screened_variables(start: Start) -> Start:
     """Run a start on the variables that carry more than noise."""
 
     def screened(problem: Problem, random: np.random.Generator) -> Labels:
-        small = Problem(
-            screened_rows(problem), problem.dimensions, problem.criterion, problem.affine
-        )
+        small = replace(problem, rows=screened_rows(problem), sparsity=None)
         return on_landmarks(start)(small, random)
 
     return screened
@@ -162,27 +208,23 @@ def sequential(fraction: float, any_order: bool = False) -> Start:
     return start
 
 
-def angular(n_neighbours: int) -> Start:
-    """Spectral clustering of ``exp(-2 arccos |cos|)`` on each row's angular neighbours."""
+def from_graph(graph: Callable[[], Sparse], n_vectors: int | None = None) -> Start:
+    """Cut a graph; more eigenvectors than clusters find those that share a leading one."""
 
     def start(problem: Problem, random: np.random.Generator) -> Labels:
-        affinity = angular_affinity(_cosines(problem.rows, problem.affine), n_neighbours)
-        parts = _spectral(affinity, problem.n_clusters, random)
-        return match_dimensions(problem, parts)
+        return cut(graph(), problem.n_clusters, random, n_vectors)
 
     return start
 
 
-def angular_affinity(cosines: Array, n_neighbours: int) -> Array:
-    """``exp(-2 arccos |cos|)`` on each row's nearest rows by angle, symmetrised by a sum."""
-    n = len(cosines)
-    others = np.where(np.eye(n, dtype=bool), -1.0, cosines)
-    keep = min(n_neighbours, n - 1)
-    neighbours = np.argpartition(-others, keep - 1, axis=1)[:, :keep]
-    affinity = np.zeros((n, n))
-    rows = np.arange(n)[:, None]
-    affinity[rows, neighbours] = np.exp(-2.0 * np.arccos(cosines[rows, neighbours]))
-    return affinity + affinity.T
+def angular(n_neighbours: int) -> Start:
+    """Cut the graph of angular neighbours and give the parts to the dimensions they fit."""
+
+    def start(problem: Problem, random: np.random.Generator) -> Labels:
+        parts = cut(Graphs(problem).angular(n_neighbours), problem.n_clusters, random)
+        return match_dimensions(problem, parts)
+
+    return start
 
 
 def swapped(problem: Problem, random: np.random.Generator) -> Labels:
@@ -278,31 +320,6 @@ def _distances(problem: Problem, seed: int, by_angle: bool) -> Array:
     lengths = np.sqrt(squared)
     scale = lengths * lengths[seed]
     return 1.0 - np.divide(np.abs(products), scale, out=np.zeros_like(scale), where=scale > 0)
-
-
-def _cosines(rows: Rows, affine: bool) -> Array:
-    """``|cos|`` between all rows; for affine flats with a constant coordinate appended."""
-    squared = rows.squared_norms
-    products = rows.inner(np.arange(len(squared)))
-    if affine:
-        lift = float(squared.mean())
-        products, squared = products + lift, squared + lift
-    lengths = np.sqrt(np.where(squared > 0, squared, 1.0))
-    return np.clip(np.abs(products / lengths / lengths[:, None]), 0.0, 1.0)
-
-
-def _spectral(affinity: Array, n_clusters: int, random: np.random.Generator) -> Labels:
-    if n_clusters >= len(affinity) - 1:
-        return np.arange(len(affinity)) % n_clusters
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Graph is not fully connected")
-        parts = spectral_clustering(
-            affinity,
-            n_clusters=n_clusters,
-            assign_labels="cluster_qr",
-            random_state=int(random.integers(2**31)),
-        )
-    return np.asarray(parts, dtype=np.intp)
 
 
 def _nearest(residuals: Iterable[Array]) -> Labels:

@@ -2,17 +2,17 @@
 
 import warnings
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 
-from subspaces._validation import as_count, as_flag, check_rank
+from subspaces._validation import as_count, as_flag, as_generator, check_rank
 from subspaces.core import partition, starts
 from subspaces.core.problem import Problem
 from subspaces.core.rows import DenseRows, choose_rows
-from subspaces.core.search import Run, best_run, search, start_margin
+from subspaces.core.search import Plan, Run, best_run, search, search_by_landmarks, start_margin
 from subspaces.core.sparse_basis import Sparsity
 from subspaces.estimators._shell import Array, Labels, SubspaceClusterer
 
@@ -54,23 +54,23 @@ class AlternatingClusterer(SubspaceClusterer):
             )
         return problem
 
-    def _starts(self, X: Array, problem: Problem) -> list[tuple[str, starts.Start]]:
+    @property
+    def _by_portfolio(self) -> bool:
+        return isinstance(self.init, str) and self.init == "portfolio"
+
+    def _starts(
+        self, X: Array, problem: Problem, learned: bool = False
+    ) -> list[tuple[str, starts.Start]]:
         automatic = DEFAULT_STARTS if problem.sparsity is None else DEFAULT_SPARSE_STARTS
         given = self.n_init if self.n_init != "auto" else automatic
         n_starts = as_count(given, "n_init", low=1)
-        if isinstance(self.init, str):
-            if self.init == "portfolio":
-                if problem.sparsity is not None:
-                    screened = starts.on_screened_variables(starts.energetic_flats)
-                    return [("screened", screened)] * n_starts
-                chosen = starts.portfolio(n_starts)
-                return [(name, starts.on_landmarks(start)) for name, start in chosen]
-            if self.init in NAMED_STARTS:
-                return [(self.init, NAMED_STARTS[self.init])] * n_starts
-            names = ", ".join(["portfolio", *NAMED_STARTS])
-            raise ValueError(
-                f"init={self.init!r} is unknown; one of {names}, labels or a function would do"
-            )
+        if self._by_portfolio:
+            if problem.sparsity is None:
+                return starts.portfolio(problem, n_starts, learned=learned)
+            screened = starts.on_screened_variables(starts.energetic_flats)
+            return [("screened", screened)] * n_starts
+        if isinstance(self.init, str) and self.init in NAMED_STARTS:
+            return [(self.init, NAMED_STARTS[self.init])] * n_starts
         if callable(self.init):
             return [("callable", self._called(X))] * n_starts
         labels = self._given_labels(self.init, len(X))
@@ -104,28 +104,41 @@ class AlternatingClusterer(SubspaceClusterer):
     def _seeded_starts(
         self, X: Array, problem: Problem
     ) -> tuple[list[tuple[str, starts.Start]], list[int]]:
-        chosen = self._starts(X, problem)
-        random = check_random_state(self.random_state)
-        return chosen, random.randint(0, 2**31 - 1, size=len(chosen)).tolist()
+        """All starts on all rows, for a loop that learns the dimensions."""
+        random = as_generator(self.random_state)
+        chosen = starts.landmarks(problem, random) if self._by_portfolio else None
+        if chosen is None:
+            found = self._starts(X, problem, learned=True)
+        else:
+            small = problem.subset(chosen)
+            found = [
+                (name, starts.extended(start, small, chosen))
+                for name, start in self._starts(X, small, learned=True)
+            ]
+        return found, random.integers(2**31, size=len(found)).tolist()
 
     def _search(self, X: Array, problem: Problem, choice: str) -> tuple[Run, list[Run]]:
-        chosen, seeds = self._seeded_starts(X, problem)
-        runs = search(
-            problem, chosen, seeds, choice=choice, max_iter=self.max_iter, n_jobs=self.n_jobs
-        )
-        best = best_run(runs)
+        random = as_generator(self.random_state)
+        by_portfolio = self._by_portfolio and problem.sparsity is None
+        shortlist = by_portfolio and problem.alike and choice == "t_likelihood"
+        plan = Plan(choice, shortlist, self.max_iter, self.n_jobs)
+        if by_portfolio:
+            best, runs = search_by_landmarks(problem, partial(self._starts, X), random, plan)
+        else:
+            chosen = self._starts(X, problem)
+            seeds = random.integers(2**31, size=len(chosen)).tolist()
+            runs = search(problem, chosen, seeds, plan)
+            best = best_run(runs)
         if self.verbose:
             for run in runs:
                 self._report(run, run is best)
         return best, runs
 
     def _report(self, run: Run, best: bool) -> None:
-        result = run.clustering
-        mark = "  <- best" if best else ""
-        print(  # noqa: T201
-            f"[{type(self).__name__}] {run.start}: {result.stop_reason} after {result.n_iter} "
-            f"sweeps, objective {result.objective:.6g}, merit {run.merit:.6g}{mark}"
-        )
+        result, mark = run.clustering, "  <- best" if best else ""
+        reached = f" after {result.n_iter} sweeps, objective {result.objective:.6g}"
+        line = f"{run.start}: {result.stop_reason}{reached if run.swept else ''}{mark}"
+        print(f"[{type(self).__name__}] {line}")  # noqa: T201
 
     def _warn_of_a_poor_end(self, problem: Problem, run: Run, runs: Sequence[Run]) -> None:
         reason = run.clustering.stop_reason
@@ -144,13 +157,13 @@ class AlternatingClusterer(SubspaceClusterer):
                 stacklevel=3,
             )
         # With unequal dimensions a refill may only sort out which cluster has which.
-        equal = len(set(problem.dimensions)) == 1 and problem.identified
-        refilled = sum(other.clustering.repairs > 0 for other in runs)
-        if equal and 2 * refilled > len(runs) and reason != "infeasible":
+        swept = [other for other in runs if other.swept]
+        refilled = sum(other.clustering.repairs > 0 for other in swept)
+        if problem.alike and 2 * refilled > len(swept) and reason != "infeasible":
             warnings.warn(
-                f"in {refilled} of {len(runs)} starts a cluster became too small for its dimension "
-                f"and was refilled: n_clusters={self.n_clusters} may be more than the data hold; "
-                "fewer clusters or dimensions would do, and diagnostics.stability tells",
+                f"in {refilled} of {len(swept)} starts a cluster became too small for its "
+                f"dimension and was refilled: n_clusters={self.n_clusters} may be more than the "
+                "data hold; fewer clusters or dimensions would do, and diagnostics.stability tells",
                 UserWarning,
                 stacklevel=3,
             )
@@ -169,12 +182,13 @@ class AlternatingClusterer(SubspaceClusterer):
 
 
 def _table(runs: Sequence[Run]) -> list[dict[str, Any]]:
-    """One row per start: where it came from, where it ended."""
+    """One row per start: where it came from, what it promised, where it ended."""
     return [
         {
             "start": run.start,
-            "merit": run.merit,
-            "objective": run.clustering.objective,
+            "promise": run.promise,
+            "merit": run.merit if run.swept else None,
+            "objective": run.clustering.objective if run.swept else None,
             "n_iter": run.clustering.n_iter,
             "stop_reason": run.clustering.stop_reason,
         }

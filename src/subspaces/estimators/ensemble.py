@@ -10,7 +10,7 @@ from subspaces._validation import as_count, as_flag, as_generator, check_rank
 from subspaces.core import co_association, partition
 from subspaces.core.problem import Problem
 from subspaces.core.rows import choose_rows
-from subspaces.core.search import search
+from subspaces.core.search import Plan, search
 from subspaces.estimators._shell import Array, Labels, SubspaceClusterer
 
 
@@ -148,9 +148,7 @@ class EnsembleKSubspaces(SubspaceClusterer):
         max_iter = as_count(self.max_iter, "max_iter", low=1)
         starts = [("random flats", co_association.random_flats)] * n_runs
         seeds = random.integers(2**31, size=n_runs).tolist()
-        runs = search(
-            base, starts, seeds, choice="objective", max_iter=max_iter, n_jobs=self.n_jobs
-        )
+        runs = search(base, starts, seeds, Plan("objective", False, max_iter, self.n_jobs))
         self.n_iter_ = max(run.clustering.n_iter for run in runs)
         return [run.clustering.labels for run in runs]
 

@@ -67,8 +67,10 @@ class PSC(AlternatingClusterer):
     penalty : {"l1", "nonnegative"}, default "l1"
         Kind of sparse loadings: of either sign, or none below zero.
     init : {"portfolio", "random", "k-means++", "local"}, labels or callable, default "portfolio"
-        First partitions. A callable is called as ``init(X, n_clusters, random_state=...)`` and
-        returns labels.
+        First partitions. "portfolio": several kinds, chosen by the number of samples, the rank and
+        the dimensions; of more than 2000 samples a sample is searched and the best partition
+        extended to all (docs/starts.md). A callable is called as
+        ``init(X, n_clusters, random_state=...)`` and returns labels.
     n_init : int or "auto", default "auto"
         Number of starts; "auto" is 10, or 20 with ``n_variables``. Labels are one start.
     max_iter : int, default 50
@@ -129,10 +131,12 @@ class PSC(AlternatingClusterer):
     stop_reason_ : str
         Why it stopped: "converged", "cycle", "max_iter", "infeasible" or "local minimum".
     starts_ : list of dict
-        What each start reached.
+        Each start: its kind, its ``promise`` (the leave-one-out t-likelihood of its first
+        partition, where starts are compared as they come), and what it reached. The lowest
+        ``merit`` won. "not swept": its promise was out of reach of the best.
     start_margin_ : float
         How far the best start is ahead of the best that ended in another partition, relative to
-        what they are compared by; infinite if all ended in the same.
+        what they are compared by; infinite if all that were swept ended in the same.
 
     Notes
     -----
@@ -311,8 +315,7 @@ class PSC(AlternatingClusterer):
         elif criterion == "auto" and self.n_variables is not None:
             criterion = "influence"
         elif criterion == "auto":
-            equal = len(set(problem.dimensions)) == 1 and problem.identified
-            criterion = "loo" if equal else "likelihood"
+            criterion = "loo" if problem.alike else "likelihood"
         return replace(problem, criterion=criterion)
 
     def _refined(self, problem: Problem, best: Run, runs: Sequence[Run]) -> Run:
@@ -320,16 +323,17 @@ class PSC(AlternatingClusterer):
             result = descend(problem, best.clustering, max_iter=self.max_iter)
             return replace(best, clustering=result)
         if self.refine == "ppca":
-            labels = self._mixture_labels(problem, runs)
+            labels = self._mixture_labels(problem, best, runs)
             if not partition.too_small(labels, problem.dimensions):
                 objective = objective_of(problem, labels)
                 result = replace(best.clustering, labels=labels, objective=objective)
                 return replace(best, clustering=result)
         return best
 
-    def _mixture_labels(self, problem: Problem, runs: Sequence[Run]) -> Labels:
+    def _mixture_labels(self, problem: Problem, best: Run, runs: Sequence[Run]) -> Labels:
         """EM from the five best runs; on screened variables, where it is cheap, from all starts."""
-        ranked = sorted(runs, key=lambda run: run.merit)[:5]
+        whole = [run for run in runs if len(run.first) == len(best.first)]
+        ranked = sorted(whole or [best], key=lambda run: run.merit)[:5]
         first = [run.clustering.labels for run in ranked]
         if problem.sparsity is None:
             rows = problem.rows.coordinates

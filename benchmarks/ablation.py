@@ -1,0 +1,107 @@
+"""What each part of PSC buys on real data: starts x criterion x choice among starts.
+
+    python benchmarks/ablation.py --data DIR     # or SUBSPACES_DATA=DIR; see benchmarks/real.py
+
+Writes benchmarks/results/ablation.md. A run that was interrupted goes on where it stopped.
+"""
+
+import argparse
+import os
+from functools import partial
+
+import numpy as np
+from harness import markdown, run_cells, save
+from real import load
+
+from subspaces.core import starts
+from subspaces.core.problem import Problem
+from subspaces.core.rows import choose_rows
+from subspaces.core.search import REACH, Plan, search
+from subspaces.metrics import matched_accuracy
+
+# Every third sequence, and fewer draws of many faces: ten random starts on those take minutes.
+SETS = {"motion": range(0, 78, 3), "faces2": range(10), "faces5": range(10), "faces10": range(3),
+        "digits": range(1)}  # fmt: skip
+CRITERIA = ("influence", "residual", "loo")
+SELF_EXPRESSIVE = ("OMP", "LSR", "ADMM")
+CHOICES = {
+    "own": "own objective at the end",
+    "after": "t-likelihood at the end",
+    "before": "t-likelihood as they come",
+    "both": "as they come, then at the end",
+}
+
+
+def chosen_starts(kind, problem):
+    if kind == "random":
+        return [("random", starts.random_labels)] * 10
+    if kind == "flats and angles":
+        return starts.portfolio(problem, 10, learned=True)
+    portfolio = starts.portfolio(problem, 10)
+    if kind == "self-expression":
+        return [pair for pair in portfolio if pair[0].startswith(SELF_EXPRESSIVE)]
+    return portfolio
+
+
+KINDS = ("random", "flats and angles", "self-expression", "portfolio")
+
+
+def errors_by_choice(folder, name, index, kind, criterion):
+    """Error in % of the run that each rule chooses; all starts are swept."""
+    rows, truth, dimension = load(folder, name, index)
+    n_clusters = len(np.unique(truth))
+    held = choose_rows(rows, n_clusters)
+    problem = Problem(held, (dimension,) * n_clusters, criterion, affine=False)
+    given = chosen_starts(kind, problem)
+    plan = Plan("t_likelihood", True, 50)
+    seeds = range(100 * index, 100 * index + len(given))
+    runs = search(problem, given, seeds, plan, reach=np.inf)
+    near = min(run.promise for run in runs) + REACH * len(rows)
+    chosen = {
+        "own": min(runs, key=lambda run: run.clustering.objective),
+        "after": min(runs, key=lambda run: run.merit),
+        "before": min(runs, key=lambda run: run.promise),
+        "both": min((run for run in runs if run.promise <= near), key=lambda run: run.merit),
+    }
+    return {
+        rule: 100 * (1 - matched_accuracy(truth, run.clustering.labels))
+        for rule, run in chosen.items()
+    }
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", default=os.environ.get("SUBSPACES_DATA"))
+    folder = parser.parse_args().data
+    if not folder:
+        parser.error("--data DIR, or SUBSPACES_DATA, is needed")
+    cells = [
+        (name, index, kind, criterion)
+        for name, indices in SETS.items()
+        for kind in KINDS
+        for criterion in CRITERIA
+        for index in indices
+    ]
+    results = run_cells(partial(errors_by_choice, folder), cells, keep="ablation")
+    rows = [
+        [kind, criterion, words]
+        + [
+            f"{np.mean([results[name, i, kind, criterion][rule] for i in indices]):.1f}"
+            for name, indices in SETS.items()
+        ]
+        for kind in KINDS
+        for criterion in CRITERIA
+        for rule, words in CHOICES.items()
+    ]
+    counts = ", ".join(f"{name} {len(indices)}" for name, indices in SETS.items())
+    save(
+        "ablation",
+        "# What each part of PSC buys on real data\n\n`python benchmarks/ablation.py`: mean error "
+        f"in %. Data sets: {counts}; prepared as in real.md. Ten starts, all swept. The default is "
+        '"portfolio, loo, as they come, then at the end".\n\n'
+        + markdown(["starts", "criterion", "choice among starts", *SETS], rows),
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,105 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from subspaces.core import search as searching
+from subspaces.core import starts
+from subspaces.core.criteria import t_likelihood
+from subspaces.core.partition import canonical
+from subspaces.core.problem import Problem, view_clusters
+from subspaces.core.rows import DenseRows
+from subspaces.core.search import Plan, best_run, search, search_by_landmarks, start_margin
+from subspaces.datasets import make_subspaces
+from subspaces.metrics import rand_score
+
+UNION = make_subspaces([40, 50, 60], 12, [2, 2, 2], noise=0.1, shuffle=True, random_state=0)
+PROBLEM = Problem(DenseRows(UNION.data), (2, 2, 2), "loo", False)
+ALL, BEFORE = Plan("t_likelihood", False, 50), Plan("t_likelihood", True, 50)
+
+
+def fixed(labels):
+    return lambda problem, random: np.asarray(labels, dtype=np.intp)
+
+
+def shaken(share, seed):
+    random = np.random.default_rng(seed)
+    labels = UNION.target.copy()
+    moved = random.random(len(labels)) < share
+    labels[moved] = random.integers(3, size=moved.sum())
+    return labels
+
+
+def test_only_starts_within_reach_are_swept():
+    firsts = [UNION.target, shaken(0.01, 1), shaken(0.9, 2)]
+    runs = search(PROBLEM, [(str(i), fixed(f)) for i, f in enumerate(firsts)], [1, 2, 3], BEFORE)
+    promises = [t_likelihood(view_clusters(PROBLEM, f), PROBLEM.data) for f in firsts]
+    assert [run.promise for run in runs] == pytest.approx(promises)
+    reach = min(promises) + searching.REACH * len(UNION.target)
+    assert [run.swept for run in runs] == [promise <= reach for promise in promises]
+    assert [run.swept for run in runs] == [True, True, False]
+    assert_array_equal(runs[2].clustering.labels, firsts[2])
+    assert runs[2].clustering.stop_reason == "not swept"
+    assert runs[2].merit == np.inf
+
+
+def test_without_a_shortlist_all_are_swept():
+    firsts = [UNION.target, shaken(0.9, 2)]
+    runs = search(PROBLEM, [("one", fixed(f)) for f in firsts], [1, 2], ALL)
+    assert all(run.swept for run in runs)
+
+
+def test_the_same_partition_is_swept_once_whatever_its_numbers(monkeypatch):
+    swept = []
+    original = searching.alternate
+
+    def counted(problem, labels, **options):
+        swept.append(labels)
+        return original(problem, labels, **options)
+
+    monkeypatch.setattr(searching, "alternate", counted)
+    twin = np.array([2, 0, 1])[UNION.target]
+    firsts = [UNION.target, twin, shaken(0.05, 1)]
+    runs = search(PROBLEM, [("one", fixed(f)) for f in firsts], [1, 2, 3], ALL)
+    assert len(swept) == 2
+    assert runs[0].clustering is runs[1].clustering
+    assert runs[0].merit == runs[1].merit
+
+
+def test_a_start_that_was_not_swept_never_wins():
+    runs = search(PROBLEM, [("one", fixed(UNION.target))], [1], ALL)
+    unswept = replace(runs[0], clustering=replace(runs[0].clustering, path=()), merit=-np.inf)
+    assert best_run([unswept, runs[0]]) is runs[0]
+
+
+def test_the_margin_is_that_to_the_best_that_ended_elsewhere():
+    (run,) = search(PROBLEM, [("one", fixed(UNION.target))], [1], ALL)
+    run = replace(run, merit=-10.0)
+    elsewhere = [
+        replace(run, merit=merit, clustering=replace(run.clustering, labels=shaken(0.3, seed)))
+        for seed, merit in ((1, -8.0), (2, -9.0))
+    ]
+    same = replace(run, merit=-9.9)
+    assert start_margin([run, same, *elsewhere]) == pytest.approx(0.1)
+    assert start_margin([run, same]) == np.inf
+
+
+def test_many_rows_are_searched_by_landmarks(monkeypatch):
+    union = make_subspaces([300, 300, 400], 12, [2, 2, 2], noise=0.05, shuffle=True, random_state=1)
+    problem = Problem(DenseRows(union.data), (2, 2, 2), "loo", False)
+    monkeypatch.setattr(starts, "LANDMARKS", 120)
+    monkeypatch.setattr(starts, "PER_DIMENSION", 10)
+    seen = []
+
+    def portfolio(small):
+        seen.append(len(small.rows.squared_norms))
+        return starts.portfolio(small, 5)
+
+    best, runs = search_by_landmarks(problem, portfolio, np.random.default_rng(0), BEFORE)
+    assert seen == [120]
+    assert {len(run.first) for run in runs} == {120}
+    assert best.clustering.labels.shape == (1000,)
+    assert rand_score(union.target, best.clustering.labels) > 0.98
+    whole, _ = search_by_landmarks(problem, portfolio, np.random.default_rng(0), BEFORE)
+    assert_array_equal(canonical(whole.clustering.labels), canonical(best.clustering.labels))
