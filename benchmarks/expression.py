@@ -3,8 +3,8 @@
     python benchmarks/expression.py --data DIR [--seeds 5] [--other-seeds 2]
 
 DIR, or SUBSPACES_DATA, holds gene_expression/*.npz, each with `X` (samples x genes) and `y` (the
-class of each sample; only to measure with). K is the true number of classes. Writes benchmarks/results/expression.md; an
-interrupted run goes on where it stopped.
+class of each sample; only to measure with). K is the true number of classes. Writes
+benchmarks/results/expression.md; an interrupted run goes on where it stopped.
 """
 
 import argparse
@@ -159,9 +159,9 @@ def main():
     rows = [
         [
             variant,
-            *[f"{mean(results, [name], variant, drawn[variant]):.2f}" for name in FILES],
-            f"{mean(results, FILES, variant, drawn[variant]):.3f}",
-            f"{mean(results, FILES, variant, drawn[variant], 1):.2f}",
+            *[f"{mean(results, [name], variant, few):.2f}" for name in FILES],
+            f"{mean(results, FILES, variant, few):.3f}",
+            f"{mean(results, FILES, variant, few, 1):.2f}",
         ]
         for variant in VARIANTS
     ]
