@@ -7,7 +7,7 @@ READY := .venv/.ready
 .DEFAULT_GOAL := help
 
 help:
-	@echo "make demo    cluster a simulated set and the digits beside K-means; writes figures"
+	@echo "make demo    cluster a simulated set and the digits beside K-means; writes figures and a page"
 	@echo "make test    lint, types, import rules and the whole test suite"
 	@echo "make lint    ruff, mypy and the import rules alone"
 	@echo "make format  let ruff rewrite the code"
@@ -49,8 +49,9 @@ bench: $(READY)
 	$(BIN)/python benchmarks/mixtures.py
 	$(BIN)/python benchmarks/curvature.py
 	$(BIN)/python benchmarks/self_expression.py
-	$(BIN)/python benchmarks/real.py
-	$(BIN)/python benchmarks/ablation.py
+	$(if $(SUBSPACES_DATA),$(BIN)/python benchmarks/real.py,@echo "benchmarks/real.py needs SUBSPACES_DATA")
+	$(if $(SUBSPACES_DATA),$(BIN)/python benchmarks/ablation.py,@echo "benchmarks/ablation.py needs SUBSPACES_DATA")
+	$(BIN)/python benchmarks/report.py
 
 clean:
 	rm -rf .venv build .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -1,24 +1,39 @@
-"""Groups of samples that each live near their own low-dimensional subspace."""
+"""Groups of samples that each live near their own low-dimensional subspace.
 
-from importlib.metadata import version
+Names are imported when they are first asked for, so that the command line starts at once.
+"""
 
-from subspaces import datasets, diagnostics, metrics, plots, recipes, selection
-from subspaces.comparison import compare
-from subspaces.estimators import (
-    GPCA,
-    MCFA,
-    MPPCA,
-    PSC,
-    SCC,
-    SLBF,
-    SSC,
-    EnsembleKSubspaces,
-    KSubspaces,
-    MCtFA,
-    SparseKMeans,
-)
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-__version__ = version("subspaces")
+if TYPE_CHECKING:
+    from subspaces import (
+        datasets,
+        diagnostics,
+        metrics,
+        plots,
+        progress,
+        recipes,
+        scverse,
+        selection,
+    )
+    from subspaces.comparison import compare
+    from subspaces.estimators import (
+        GPCA,
+        MCFA,
+        MPPCA,
+        PSC,
+        SCC,
+        SLBF,
+        SSC,
+        EnsembleKSubspaces,
+        KSubspaces,
+        MCtFA,
+        SparseKMeans,
+        load,
+    )
+
+    __version__: str
 
 __all__ = [
     "GPCA",
@@ -35,8 +50,39 @@ __all__ = [
     "compare",
     "datasets",
     "diagnostics",
+    "load",
     "metrics",
     "plots",
+    "progress",
     "recipes",
+    "scverse",
     "selection",
 ]
+
+MODULES = (
+    "datasets",
+    "diagnostics",
+    "metrics",
+    "plots",
+    "progress",
+    "recipes",
+    "scverse",
+    "selection",
+)
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("subspaces")
+    if name not in __all__:
+        raise AttributeError(f"module 'subspaces' has no attribute {name!r}")
+    if name in MODULES:
+        return import_module(f"subspaces.{name}")
+    home = "comparison" if name == "compare" else "estimators"
+    return getattr(import_module(f"subspaces.{home}"), name)
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

@@ -1,5 +1,6 @@
 """Checks at the door: what was wrong, where, and what would do, in one line."""
 
+import sys
 from numbers import Integral
 from typing import Any
 
@@ -55,6 +56,20 @@ def _check_names(X: Any, name: str) -> None:
         f"{name} has the column name {twice!r} more than once (columns {where}); "
         "rename or drop all but one"
     )
+
+
+def row_names(X: Any) -> NDArray[Any] | None:
+    """The index of a pandas frame, whole numbers or text; None for any other table.
+
+    An index that only counts the rows names none of them.
+    """
+    pandas = sys.modules.get("pandas")
+    if pandas is None or not isinstance(X, pandas.DataFrame):
+        return None
+    if isinstance(X.index, pandas.RangeIndex):
+        return None
+    names = X.index.to_numpy()
+    return names if names.dtype.kind in "iu" else np.array([str(name) for name in names])
 
 
 def _check_finite(matrix: Array, name: str, columns: list[Any]) -> None:

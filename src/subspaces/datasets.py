@@ -1,6 +1,9 @@
-"""Simulated unions of subspaces, each returned with its truth."""
+"""Simulated unions of subspaces, each returned with its truth, and expression files."""
 
+import warnings
 from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,8 +12,9 @@ from sklearn.utils import Bunch, check_random_state
 
 from subspaces._validation import as_choice, as_count, as_real
 from subspaces.core.subspace import Subspace
+from subspaces.tables import Table, orientation_hint, read_cls, read_table
 
-__all__ = ["make_scenario", "make_subspaces"]
+__all__ = ["make_scenario", "make_subspaces", "read_expression"]
 
 Array = NDArray[np.floating]
 
@@ -167,6 +171,79 @@ def make_scenario(
         scores=scores if scores is not None else ("normal" if sparse else "uniform"),
         n_variables=SPARSE_VARIABLES if sparse else None,
         random_state=random_state,
+    )
+
+
+def read_expression(
+    path: Any, classes: Any = None, *, samples: str = "rows", labels: str | None = None
+) -> Bunch:
+    r"""Read a table of expression values, or of anything else, with its names.
+
+    Parameters
+    ----------
+    path : str or Path
+        A .csv, .tsv, .txt (each also as .gz), .gct, .npz, .parquet or .h5ad file.
+    classes : str or Path, optional
+        A .cls file with the known class of each sample.
+    samples : {"rows", "columns"}, default "rows"
+        Where the samples are; .gct and .h5ad files say so themselves.
+    labels : str, optional
+        Column of the file itself with the known classes; not a variable.
+
+    Returns
+    -------
+    Bunch
+        ``data`` (n, p), samples in rows; ``target`` (n,), the number of each sample's class, and
+        ``target_names``, the classes, sorted (both None where no classes are known);
+        ``sample_names`` (n,); ``variable_names`` (p,); ``frame``, the data as a pandas DataFrame
+        with these names, which the estimators keep, or None where pandas is missing.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from subspaces.datasets import read_expression
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "data.csv"
+    ...     _ = path.write_text("sample;TP53;BRCA1;type\nA;1.5;2;ALL\nB;0;3;AML")
+    ...     read = read_expression(path, labels="type")
+    >>> read.data.shape, read.sample_names.tolist(), read.target_names.tolist()
+    ((2, 2), ['A', 'B'], ['ALL', 'AML'])
+    """
+    table = read_table(path, samples=samples, labels=labels)
+    if classes is not None:
+        table = with_classes(table, Path(classes))
+    hint = orientation_hint(table)
+    if hint:
+        other = "rows" if samples == "columns" else "columns"
+        warnings.warn(f"{path}: {hint} samples={other!r} would do", UserWarning, stacklevel=2)
+    return _as_bunch(table)
+
+
+def with_classes(table: Table, path: Path) -> Table:
+    """The table with the classes of a CLS file."""
+    classes = read_cls(path)
+    if len(classes) != len(table.data):
+        raise ValueError(
+            f"{path} has {len(classes)} samples where the table has {len(table.data)}; the CLS "
+            "file of the same samples would do"
+        )
+    return replace(table, classes=classes)
+
+
+def _as_bunch(table: Table) -> Bunch:
+    names, target = (
+        (None, None)
+        if table.classes is None
+        else np.unique(np.array(table.classes), return_inverse=True)
+    )
+    return Bunch(
+        data=table.data,
+        target=target,
+        target_names=names,
+        sample_names=np.array(table.sample_names, dtype=object),
+        variable_names=np.array(table.variable_names, dtype=object),
+        frame=table.frame,
     )
 
 

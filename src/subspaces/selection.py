@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 
-from subspaces import plots
+from subspaces import plots, progress
 from subspaces._validation import as_choice, as_count, as_matrix
 from subspaces.core import choice
 from subspaces.estimators import _choosing
@@ -59,7 +59,11 @@ class Selection:
 
 
 def select_n_clusters(
-    estimator: Any, X: Any, candidates: Iterable[int] = range(1, 9), *, criterion: str = "auto"
+    estimator: Any,
+    X: Any,
+    candidates: Iterable[int] = range(1, 9),
+    *,
+    criterion: str = "auto",
 ) -> Selection:
     """Choose the number of clusters.
 
@@ -103,7 +107,10 @@ def select_n_clusters(
     _check_clusterer(estimator)
     if criterion == "auto":
         criterion = _choosing.default_criterion(estimator)
-    models = [_choosing.quietly_fitted(estimator, X, n_clusters=k) for k in numbers]
+    models = []
+    for k in numbers:
+        models.append(_choosing.quietly_fitted(estimator, X, n_clusters=k))
+        progress.tell(progress.Step("candidate", len(models), len(numbers), f"{k} clusters"))
     columns = {"n_clusters": np.array(numbers)}
     for name in COLUMNS:
         if name != "bic" or criterion == "bic":

@@ -18,6 +18,7 @@ from subspaces.core.criteria import classification_likelihood, costs, own_costs
 from subspaces.core.problem import Problem, view_clusters
 from subspaces.core.result import Clustering
 from subspaces.core.rows import ClusterView
+from subspaces.core.step import Step, Tell, silence
 
 Array = NDArray[np.floating]
 Labels = NDArray[np.intp]
@@ -26,7 +27,12 @@ MAX_REPAIRS = 5
 
 
 def alternate(
-    problem: Problem, labels: Labels, *, max_iter: int, random: np.random.Generator
+    problem: Problem,
+    labels: Labels,
+    *,
+    max_iter: int,
+    random: np.random.Generator,
+    tell: Tell = silence,
 ) -> Clustering:
     """Sweep from a first partition."""
     labels, repairs = repair(problem, labels.copy(), 0, random)
@@ -41,6 +47,7 @@ def alternate(
         views = view_clusters(problem, labels, views)
         matrix = costs(problem.criterion, views, problem.data)
         path.append(float(own_costs(matrix, labels).sum()))
+        tell(Step("sweep", sweep + 1, max_iter, f"objective {path[-1]:.6g}"))
         merit = _merit(problem, views, path)
         if not degenerate(problem, views) and (best is None or merit <= best[0]):
             best = (merit, path[-1], labels)

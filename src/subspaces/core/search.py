@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
@@ -20,6 +20,7 @@ from subspaces.core.partition import canonical
 from subspaces.core.problem import Problem, view_clusters
 from subspaces.core.result import Clustering
 from subspaces.core.starts import Start, extend, landmarks
+from subspaces.core.step import Step, Tell, silence
 
 # Starts within so much of the best, in the mean over the rows, are swept.
 REACH = 0.3
@@ -51,13 +52,15 @@ class Plan:
     """How a search goes on from its starts.
 
     choice: what ended runs are compared by, "objective" or "t_likelihood"; shortlist: whether
-    starts are compared as they come, too; max_iter: the cap on sweeps; n_jobs: processes.
+    starts are compared as they come, too; max_iter: the cap on sweeps; n_jobs: processes; tell:
+    who hears of each step.
     """
 
     choice: str
     shortlist: bool
     max_iter: int
     n_jobs: int | None = None
+    tell: Tell = silence
 
 
 def search_by_landmarks(
@@ -80,7 +83,9 @@ def search_by_landmarks(
     if chosen is None:
         return best, runs
     labels = extend(problem, chosen, best.clustering.labels)
-    return _sweep(problem, replace(best, first=labels), plan), runs
+    best = _sweep(problem, replace(best, first=labels), plan)
+    plan.tell(Step("run", 1, 1, f"all samples from {_story(best)}"))
+    return best, runs
 
 
 def search(
@@ -94,19 +99,26 @@ def search(
 
     Each start has its own generator, so the order of work does not matter.
     """
-    workers = Parallel(n_jobs=plan.n_jobs)
-    tasks = (
-        delayed(_first)(problem, name, start, seed, plan)
+    alone = effective_n_jobs(plan.n_jobs) == 1
+    inside = plan if alone else replace(plan, tell=silence)
+    firsts = Parallel(n_jobs=plan.n_jobs, return_as="generator")(
+        delayed(_first)(problem, name, start, seed, inside)
         for (name, start), seed in zip(starts, seeds, strict=True)
     )
-    runs = list(workers(tasks))
+    runs = []
+    for run in firsts:
+        runs.append(run)
+        plan.tell(Step("start", len(runs), len(starts), run.start))
     twins = _twins(runs)
     near = min(run.promise for run in runs) + reach * len(runs[0].first)
     chosen = [i for i, run in enumerate(runs) if twins[i] == i and run.promise <= near]
+    sweeps = Parallel(n_jobs=plan.n_jobs, return_as="generator")(
+        delayed(_sweep)(problem, runs[i], inside) for i in chosen
+    )
     swept = list(runs)
-    sweeps = workers(delayed(_sweep)(problem, runs[i], plan) for i in chosen)
-    for i, run in zip(chosen, sweeps, strict=True):
+    for done, (i, run) in enumerate(zip(chosen, sweeps, strict=True), start=1):
         swept[i] = run
+        plan.tell(Step("run", done, len(chosen), _story(run)))
     return [
         replace(run, clustering=swept[twin].clustering, merit=swept[twin].merit)
         for run, twin in zip(runs, twins, strict=True)
@@ -137,6 +149,14 @@ def start_margin(runs: Sequence[Run]) -> float:
     return float((min(others) - best.merit) / max(abs(best.merit), np.finfo(float).tiny))
 
 
+def _story(run: Run) -> str:
+    result = run.clustering
+    return (
+        f"{run.start}: {result.stop_reason} after {result.n_iter} sweeps, "
+        f"objective {result.objective:.6g}"
+    )
+
+
 def _first(problem: Problem, name: str, start: Start, seed: int, plan: Plan) -> Run:
     """The first partition of a start, its clusters large enough, and what it promises."""
     random = np.random.default_rng(seed)
@@ -162,7 +182,9 @@ def _twins(runs: Sequence[Run]) -> list[int]:
 def _sweep(problem: Problem, run: Run, plan: Plan) -> Run:
     random = np.random.default_rng(run.seed)
     with threadpool_limits(1):
-        clustering = alternate(problem, run.first, max_iter=plan.max_iter, random=random)
+        clustering = alternate(
+            problem, run.first, max_iter=plan.max_iter, random=random, tell=plan.tell
+        )
         return replace(run, clustering=clustering, merit=merit(problem, clustering, plan.choice))
 
 

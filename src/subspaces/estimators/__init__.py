@@ -1,5 +1,6 @@
 """The scikit-learn shell around the core."""
 
+from subspaces.estimators._loading import load
 from subspaces.estimators.ensemble import EnsembleKSubspaces
 from subspaces.estimators.gpca import GPCA
 from subspaces.estimators.k_subspaces import KSubspaces
@@ -22,4 +23,5 @@ __all__ = [
     "KSubspaces",
     "MCtFA",
     "SparseKMeans",
+    "load",
 ]

@@ -14,6 +14,7 @@ from subspaces.core.problem import Problem
 from subspaces.core.rows import DenseRows, choose_rows
 from subspaces.core.search import Plan, Run, best_run, search, search_by_landmarks, start_margin
 from subspaces.core.sparse_basis import Sparsity
+from subspaces.core.step import Step
 from subspaces.estimators._shell import Array, Labels, SubspaceClusterer
 
 NAMED_STARTS: dict[str, starts.Start] = {
@@ -121,7 +122,7 @@ class AlternatingClusterer(SubspaceClusterer):
         random = as_generator(self.random_state)
         by_portfolio = self._by_portfolio and problem.sparsity is None
         shortlist = by_portfolio and problem.alike and choice == "t_likelihood"
-        plan = Plan(choice, shortlist, self.max_iter, self.n_jobs)
+        plan = Plan(choice, shortlist, self.max_iter, self.n_jobs, self._tell)
         if by_portfolio:
             best, runs = search_by_landmarks(problem, partial(self._starts, X), random, plan)
         else:
@@ -130,15 +131,15 @@ class AlternatingClusterer(SubspaceClusterer):
             runs = search(problem, chosen, seeds, plan)
             best = best_run(runs)
         if self.verbose:
-            for run in runs:
-                self._report(run, run is best)
+            print(f"[{type(self).__name__}] best: {best.start}")  # noqa: T201
         return best, runs
 
-    def _report(self, run: Run, best: bool) -> None:
-        result, mark = run.clustering, "  <- best" if best else ""
-        reached = f" after {result.n_iter} sweeps, objective {result.objective:.6g}"
-        line = f"{run.start}: {result.stop_reason}{reached if run.swept else ''}{mark}"
-        print(f"[{type(self).__name__}] {line}")  # noqa: T201
+    def _tell(self, step: Step) -> None:
+        """Print the runs; with ``verbose=2`` the starts and sweeps, too."""
+        super()._tell(step)
+        if self.verbose > 1 or (self.verbose and step.stage == "run"):
+            count = f"{step.stage} {step.done} of {step.total}"
+            print(f"[{type(self).__name__}] {count}, {step.detail}")  # noqa: T201
 
     def _warn_of_a_poor_end(self, problem: Problem, run: Run, runs: Sequence[Run]) -> None:
         reason = run.clustering.stop_reason

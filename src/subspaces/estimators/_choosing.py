@@ -12,6 +12,7 @@ from sklearn.base import clone
 from subspaces.core import choice
 from subspaces.core.joint import alternate_jointly
 from subspaces.core.screening import screen_variables
+from subspaces.core.step import Step
 from subspaces.core.subspace import centre_of, principal_axes, squared_residual
 
 Array = NDArray[np.floating]
@@ -285,6 +286,8 @@ def fit_automatic(estimator: Any, X: Any, matrix: Array) -> tuple[Any, dict[str,
         model = fit_free(posed, X, matrix) if free else _fit_one(posed, X, matrix)
         value = likelihood(model, matrix)
         _record(table, model, value)
+        tried = len(table["n_clusters"])
+        estimator._tell(Step("candidate", tried, len(candidates), f"{n_clusters} clusters"))
         if best is None or value < lowest:
             best, lowest = model, value
     if free:

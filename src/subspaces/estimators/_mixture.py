@@ -22,6 +22,8 @@ class MixtureClusterer(SubspaceClusterer):
     tol: float
     random_state: Any
 
+    scores_are_likelihoods_ = True
+
     def predict_proba(self, X: Any) -> Array:
         """Probability of each cluster given the sample.
 

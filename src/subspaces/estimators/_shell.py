@@ -1,20 +1,12 @@
-"""What all subspace clusterers share: validation, flats, prediction."""
+"""What all subspace clusterers share: flats, dimensions, projection."""
 
 import warnings
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.base import (
-    BaseEstimator,
-    ClassNamePrefixFeaturesOutMixin,
-    ClusterMixin,
-    TransformerMixin,
-)
-from sklearn.utils.validation import check_is_fitted, validate_data
 
-from subspaces._validation import as_count, as_matrix, check_squares
+from subspaces._validation import as_count
 from subspaces.core import partition
 from subspaces.core.subspace import (
     PrincipalAxes,
@@ -26,51 +18,17 @@ from subspaces.core.subspace import (
     project,
     squared_residual,
 )
+from subspaces.estimators._recorded import Array, Labels, RecordedClusterer
 
-Array = NDArray[np.floating]
-Labels = NDArray[np.intp]
-
-# The influence has the eighth power of a score: beyond this it would overflow.
-FURTHEST = 1e25
+__all__ = ["Array", "Labels", "SubspaceClusterer"]
 
 
-class SubspaceClusterer(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator
-):
+class SubspaceClusterer(RecordedClusterer):
     """Base of the estimators that fit one flat per cluster; not for use on its own."""
 
     n_clusters: int
     n_components: Any
     subspaces_: list[Subspace]
-
-    def predict(self, X: Any) -> Labels:
-        """Give each row to the cluster under which it scores least.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, p)
-            New samples.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            Cluster of each sample.
-        """
-        return partition.assign(self._scores(self._validate_new(X)))
-
-    def transform(self, X: Any) -> Array:
-        """Score of each sample under each cluster; lower is nearer.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, p)
-            New samples.
-
-        Returns
-        -------
-        ndarray of shape (n, n_clusters)
-        """
-        return self._scores(self._validate_new(X))
 
     def project(self, X: Any) -> list[Array]:
         """Coordinates of each sample in the subspace of the cluster it is predicted to be in.
@@ -110,27 +68,6 @@ class SubspaceClusterer(
             nearest[labels == k] = project(X[labels == k], flat)
         return nearest
 
-    def fit_predict(self, X: Any, y: Any = None) -> Labels:
-        """Fit and return ``labels_``.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, p)
-            Samples in rows.
-        y : ignored
-            For compatibility.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            ``labels_``.
-        """
-        return self.fit(X, y).labels_
-
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Find the clusters."""
-        raise NotImplementedError
-
     @property
     def _n_features_out(self) -> int:
         return len(self.subspaces_)
@@ -138,26 +75,6 @@ class SubspaceClusterer(
     def _scores(self, X: Array) -> Array:
         """Score of rows that are not members, (n, K): the distance from the flat, squared."""
         return np.column_stack([squared_residual(X, flat) for flat in self.subspaces_])
-
-    def _validate_new(self, X: Any) -> Array:
-        check_is_fitted(self)
-        matrix = as_matrix(X, min_samples=1)
-        validate_data(self, X, reset=False, skip_check_array=True)
-        check_squares(matrix)
-        largest = float(np.abs(matrix).max())
-        if largest > FURTHEST * self._scale:
-            raise ValueError(
-                f"X has values up to {largest:.3g}, the data of fit up to {self._scale:.3g}: too "
-                "far apart to score; data of like scale would do"
-            )
-        return matrix
-
-    def _validate(self, X: Any) -> Array:
-        matrix = as_matrix(X)
-        validate_data(self, X, skip_check_array=True)
-        check_squares(matrix)
-        self._scale = float(np.abs(matrix).max())
-        return matrix
 
     def _dimensions(self, X: Array, *, low: int = 1) -> tuple[int, ...]:
         """The dimension of each cluster, checked against the data."""

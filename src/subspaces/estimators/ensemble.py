@@ -1,7 +1,7 @@
 """Ensembles of K-subspaces."""
 
 import warnings
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -63,6 +63,8 @@ class EnsembleKSubspaces(SubspaceClusterer):
         Sum of the squared distances of the samples from the flats of their clusters.
     n_iter_ : int
         Sweeps of the longest run.
+    record_ : Record
+        Seconds, warnings, and the samples as the model sees them; see `core/record.py`.
 
     Notes
     -----
@@ -113,22 +115,7 @@ class EnsembleKSubspaces(SubspaceClusterer):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Find the clusters.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, p)
-            Samples in rows.
-        y : ignored
-            For compatibility.
-
-        Returns
-        -------
-        EnsembleKSubspaces
-            The fitted estimator.
-        """
-        X = self._validate(X)
+    def _fit(self, X: Array) -> None:
         problem = self._pose(X)
         base = self._base(problem)
         self.q_ = self._kept(len(X))
@@ -141,7 +128,6 @@ class EnsembleKSubspaces(SubspaceClusterer):
         self.labels_ = partition.canonical(labels) if equal else labels
         self._store_flats(X, problem.dimensions, problem.affine)
         self.objective_ = self._distance_from_own_flats(X)
-        return self
 
     def _runs(self, base: Problem, random: np.random.Generator) -> list[Labels]:
         n_runs = as_count(self.n_runs, "n_runs", low=1)

@@ -1,7 +1,7 @@
 """Generalised PCA: clusters from the polynomials that vanish on all of them."""
 
 import warnings
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -91,6 +91,8 @@ class GPCA(SubspaceClusterer):
         Sum of the squared residuals of the samples from the flats of their clusters.
     n_iter_ : int
         One for the polynomials, and the number of sweeps after them.
+    record_ : Record
+        Seconds, warnings, and the samples as the model sees them; see `core/record.py`.
 
     Notes
     -----
@@ -148,22 +150,7 @@ class GPCA(SubspaceClusterer):
         self.max_iter = max_iter
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Find the clusters.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, p)
-            Samples in rows.
-        y : ignored
-            For compatibility.
-
-        Returns
-        -------
-        GPCA
-            The fitted estimator.
-        """
-        X = self._validate(X)
+    def _fit(self, X: Array) -> None:
         self._check_options()
         problem = self._pose(X)
         random = as_generator(self.random_state)
@@ -175,7 +162,6 @@ class GPCA(SubspaceClusterer):
         self.n_iter_ = 1 + sweeps
         self._store_flats(X, problem.dimensions, problem.affine)
         self.objective_ = self._distance_from_own_flats(X)
-        return self
 
     def _check_options(self) -> None:
         as_flag(self.affine, "affine")

@@ -1,13 +1,14 @@
 """K-subspaces: the same loop with the plain residual as its score."""
 
 import warnings
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from subspaces.core import partition
 from subspaces.estimators._alternating import AlternatingClusterer
+from subspaces.estimators._shell import Array
 
 
 class KSubspaces(AlternatingClusterer):
@@ -25,8 +26,10 @@ class KSubspaces(AlternatingClusterer):
     affine : bool, default False
         Whether a flat has a centre of its own; otherwise all pass through the origin.
     init : {"portfolio", "random", "k-means++", "local"}, labels or callable, default "portfolio"
-        First partitions. A callable is called as ``init(X, n_clusters, random_state=...)`` and
-        returns labels.
+        First partitions. "portfolio": several kinds, chosen by the number of samples, the rank and
+        the dimensions; of more than 2000 samples a sample is searched and the best partition
+        extended to all (docs/starts.md). A callable is called as
+        ``init(X, n_clusters, random_state=...)`` and returns labels.
     n_init : int or "auto", default "auto"
         Number of starts; "auto" is 10.
     max_iter : int, default 50
@@ -36,7 +39,8 @@ class KSubspaces(AlternatingClusterer):
     n_jobs : int, optional
         Processes over which the starts are spread; the result does not depend on it.
     verbose : int, default 0
-        Whether to print a line per start.
+        1: print a line per start that is swept; 2: one per sweep, too. `subspaces.progress` and
+        scikit-learn's callbacks (`set_callbacks`, from its version 1.9 on) hear the same.
 
     Attributes
     ----------
@@ -59,6 +63,8 @@ class KSubspaces(AlternatingClusterer):
     start_margin_ : float
         How far the best start is ahead of the best that ended in another partition, relative to
         what they are compared by; infinite if all ended in the same.
+    record_ : Record
+        Seconds, warnings, and the samples as the model sees them; see `core/record.py`.
 
     References
     ----------
@@ -97,22 +103,7 @@ class KSubspaces(AlternatingClusterer):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Find the clusters.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, p)
-            Samples in rows.
-        y : ignored
-            For compatibility.
-
-        Returns
-        -------
-        KSubspaces
-            The fitted estimator.
-        """
-        X = self._validate(X)
+    def _fit(self, X: Array) -> None:
         problem = self._pose(X, "residual")
         best, runs = self._search(X, problem, "objective")
         self._warn_of_a_poor_end(problem, best, runs)
@@ -127,4 +118,3 @@ class KSubspaces(AlternatingClusterer):
                 ConvergenceWarning,
                 stacklevel=2,
             )
-        return self

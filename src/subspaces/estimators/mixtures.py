@@ -2,7 +2,7 @@
 
 from functools import partial
 from numbers import Real
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -75,6 +75,8 @@ class MPPCA(MixtureClusterer):
         than ``n_components + 2`` samples; such a start is taken only if all are so).
     starts_ : list of dict
         What each start reached; "brief" says that it was not carried to the end.
+    record_ : Record
+        Seconds, warnings, and the samples as the model sees them; see `core/record.py`.
 
     Notes
     -----
@@ -123,22 +125,7 @@ class MPPCA(MixtureClusterer):
         self.tol = tol
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Find the clusters.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, p)
-            Samples in rows.
-        y : ignored
-            For compatibility.
-
-        Returns
-        -------
-        MPPCA
-            The fitted estimator.
-        """
-        X = self._validate(X)
+    def _fit(self, X: Array) -> None:
         shared = as_choice(self.noise, "noise", ("own", "shared")) == "shared"
         dimensions = self._dimensions(X)
         n_starts, random = self._check_search(X)
@@ -163,7 +150,6 @@ class MPPCA(MixtureClusterer):
             model = ppca_mixture.reordered(model, order_of_appearance(labels, len(dimensions)))
         self._store_model(X, model)
         self._warn()
-        return self
 
     def _store_model(self, X: Array, model: ppca_mixture.PPCAMixture) -> None:
         self._model = model
@@ -179,22 +165,7 @@ class MPPCA(MixtureClusterer):
 class CommonFactorClusterer(MixtureClusterer):
     """Base of the mixtures of common factor analysers; not for use on its own."""
 
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Find the clusters.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, p)
-            Samples in rows.
-        y : ignored
-            For compatibility.
-
-        Returns
-        -------
-        self
-            The fitted estimator.
-        """
-        X = self._validate(X)
+    def _fit(self, X: Array) -> None:
         n_factors = self._check_sizes(X)
         df = self._degrees_of_freedom()
         n_starts, random = self._check_search(X)
@@ -211,7 +182,6 @@ class CommonFactorClusterer(MixtureClusterer):
         order = order_of_appearance(labels, self.n_clusters)
         self._store_model(X, factor_mixture.reordered(best.state.model, order))
         self._warn()
-        return self
 
     def factor_scores(self, X: Any) -> Array:
         """Mean of the factors given the sample, over all clusters.
@@ -342,6 +312,8 @@ class MCFA(CommonFactorClusterer):
         than one sample; such a start is taken only if all are so).
     starts_ : list of dict
         What each start reached; "brief" says that it was not carried to the end.
+    record_ : Record
+        Seconds, warnings, and the samples as the model sees them; see `core/record.py`.
 
     Notes
     -----
@@ -458,6 +430,8 @@ class MCtFA(CommonFactorClusterer):
         than one sample; such a start is taken only if all are so).
     starts_ : list of dict
         What each start reached; "brief" says that it was not carried to the end.
+    record_ : Record
+        Seconds, warnings, and the samples as the model sees them; see `core/record.py`.
 
     Notes
     -----

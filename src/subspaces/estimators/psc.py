@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -90,7 +90,8 @@ class PSC(AlternatingClusterer):
     n_jobs : int, optional
         Processes over which the starts are spread; the result does not depend on it.
     verbose : int, default 0
-        Whether to print a line per start.
+        1: print a line per start that is swept; 2: one per sweep, too. `subspaces.progress` and
+        scikit-learn's callbacks (`set_callbacks`, from its version 1.9 on) hear the same.
 
     Attributes
     ----------
@@ -137,6 +138,8 @@ class PSC(AlternatingClusterer):
     start_margin_ : float
         How far the best start is ahead of the best that ended in another partition, relative to
         what they are compared by; infinite if all that were swept ended in the same.
+    record_ : Record
+        Seconds, warnings, and the samples as the model sees them; see `core/record.py`.
 
     Notes
     -----
@@ -203,26 +206,12 @@ class PSC(AlternatingClusterer):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Find the clusters.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, p)
-            Samples in rows.
-        y : ignored
-            For compatibility.
-
-        Returns
-        -------
-        PSC
-            The fitted estimator.
-        """
-        given, X = X, self._validate(X)
+    def _fit(self, X: Array) -> None:
         self._check_choices()
         self.__dict__.pop("selection_", None)
         if self._leaves_something_open():
-            return self._fit_automatic(given, X)
+            self._fit_automatic(X)
+            return
         self.n_clusters_ = self.n_clusters
         self.n_variables_ = self.n_variables
         problem = self._problem(X)
@@ -241,20 +230,18 @@ class PSC(AlternatingClusterer):
         self.variables_ = [np.flatnonzero(flat.basis.any(axis=1)) for flat in self.subspaces_]
         self.support_ = np.unique(np.concatenate(self.variables_))
         self._warn_of_repulsion(views)
-        return self
 
     def _leaves_something_open(self) -> bool:
         open_ones = [self.n_clusters, self.n_components, self.n_variables]
         return any(isinstance(value, str) and value == "auto" for value in open_ones)
 
-    def _fit_automatic(self, given: Any, X: Array) -> Self:
+    def _fit_automatic(self, X: Array) -> None:
         """Choose what is open, and become the model that was chosen."""
         as_count(self.max_clusters, "max_clusters", low=1)
         as_count(self.max_components, "max_components", low=1)
-        best, self.selection_ = _choosing.fit_automatic(self, given, X)
+        best, self.selection_ = _choosing.fit_automatic(self, X, X)
         fitted = {name: value for name, value in vars(best).items() if _is_fitted_name(name)}
         self.__dict__.update(fitted)
-        return self
 
     def get_variables(self, cluster: int) -> NDArray[Any]:
         """Variables with a non-zero loading in a cluster, the strongest first.

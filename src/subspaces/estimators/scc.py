@@ -1,7 +1,7 @@
 """Spectral curvature clustering."""
 
 import warnings
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -10,6 +10,7 @@ from threadpoolctl import threadpool_limits
 from subspaces._validation import as_count, as_flag, as_generator
 from subspaces.core.curvature_clustering import Flats, curvature_clustering
 from subspaces.estimators._equal import EqualDimensionClusterer
+from subspaces.estimators._shell import Array
 
 COLUMNS_A_CLUSTER = 100
 
@@ -53,6 +54,8 @@ class SCC(EqualDimensionClusterer):
         The same for every round; the least is kept.
     n_iter_ : int
         Number of rounds.
+    record_ : Record
+        Seconds, warnings, and the samples as the model sees them; see `core/record.py`.
 
     Notes
     -----
@@ -97,22 +100,7 @@ class SCC(EqualDimensionClusterer):
         self.max_iter = max_iter
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Find the clusters.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, p)
-            Samples in rows.
-        y : ignored
-            For compatibility.
-
-        Returns
-        -------
-        SCC
-            The fitted estimator.
-        """
-        X = self._validate(X)
+    def _fit(self, X: Array) -> None:
         affine = not as_flag(self.linear, "linear")
         max_iter = as_count(self.max_iter, "max_iter", low=1)
         dimension = self._common_dimension(X)
@@ -133,7 +121,6 @@ class SCC(EqualDimensionClusterer):
         self.objective_ = float(np.min(self.objective_path_))
         self.n_iter_ = len(found.errors)
         self._store(X, found.labels, dimension, affine)
-        return self
 
     def _n_columns(self) -> int:
         if isinstance(self.n_columns, str) and self.n_columns == "auto":

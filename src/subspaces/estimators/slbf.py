@@ -1,6 +1,6 @@
 """Spectral local best-fit flats, and local best-fit flats without the spectral step."""
 
-from typing import Any, Self
+from typing import Any
 
 from subspaces._validation import as_count, as_flag, as_generator
 from subspaces.core.local_flat_clustering import graph_clustering, greedy_clustering
@@ -48,6 +48,8 @@ class SLBF(EqualDimensionClusterer):
         Dimensions.
     objective_ : float
         Sum of the squared distances of the samples from the flats of their clusters.
+    record_ : Record
+        Seconds, warnings, and the samples as the model sees them; see `core/record.py`.
 
     Notes
     -----
@@ -93,22 +95,7 @@ class SLBF(EqualDimensionClusterer):
         self.n_candidates = n_candidates
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Find the clusters.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, p)
-            Samples in rows.
-        y : ignored
-            For compatibility.
-
-        Returns
-        -------
-        SLBF
-            The fitted estimator.
-        """
-        X = self._validate(X)
+    def _fit(self, X: Array) -> None:
         affine = as_flag(self.affine, "affine")
         dimension = self._common_dimension(X)
         self._check_size(len(X))
@@ -117,7 +104,6 @@ class SLBF(EqualDimensionClusterer):
         dimension = self._identified(dimension, points.shape[1], affine)
         self._store(X, self._cluster(points, dimension, affine, n_candidates), dimension, affine)
         self.objective_ = self._distance_from_own_flats(X)
-        return self
 
     def _cluster(self, points: Array, dimension: int, affine: bool, n_candidates: int) -> Labels:
         k, random = int(self.n_clusters), as_generator(self.random_state)

@@ -3,30 +3,22 @@
 import warnings
 from dataclasses import asdict
 from functools import partial
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import (
-    BaseEstimator,
-    ClassNamePrefixFeaturesOutMixin,
-    ClusterMixin,
-    TransformerMixin,
-)
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
-from subspaces._validation import as_count, as_generator, as_matrix, as_real, check_squares
+from subspaces._validation import as_count, as_generator, as_real
 from subspaces.core import feature_weights, partition
 from subspaces.core.feature_weights import Rule, WeightedClustering
 from subspaces.core.weight_gap import gap_table
-
-Array = NDArray[np.floating]
-Labels = NDArray[np.intp]
+from subspaces.estimators._recorded import Array, RecordedClusterer
 
 
-class SparseKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
+class SparseKMeans(RecordedClusterer):
     """Sparse K-means: clusters that differ in few variables, and a weight for each variable.
 
     Maximises the weighted between-cluster sum of squares, ``sum_j w_j a_j``, with ``||w||_2 <= 1``,
@@ -78,6 +70,8 @@ class SparseKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
     selection_ : dict of ndarrays
         Where the gap statistic chose the bound: the ``bounds`` tried, their ``objectives``,
         ``gaps``, their ``standard_errors`` and ``counts`` (of weights above zero).
+    record_ : Record
+        Seconds, warnings, and the samples as the model sees them; see `core/record.py`.
 
     Notes
     -----
@@ -128,85 +122,17 @@ class SparseKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         self.tol = tol
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Find the clusters and the weights.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, p)
-            Samples in rows.
-        y : ignored
-            For compatibility.
-
-        Returns
-        -------
-        SparseKMeans
-            The fitted estimator.
-        """
-        matrix = as_matrix(X)
-        validate_data(self, X, skip_check_array=True)
-        check_squares(matrix)
-        self._check_parameters(matrix)
-        centred = _centred(matrix)
+    def _fit(self, X: Array) -> None:
+        self._check_parameters(X)
+        centred = _centred(X)
         random = as_generator(self.random_state)
         # Hundreds of small K-means: threads would wait for each other longer than they work.
         with threadpool_limits(1):
             rule = self._rule(centred, random)
             starts = feature_weights.first_partitions(centred, self.n_clusters, self.n_init, random)
             best = feature_weights.best_of_starts(centred, starts, rule, self.max_iter, self.tol)
-        self._store(matrix, best)
+        self._store(X, best)
         self._warn_of_a_poor_end()
-        return self
-
-    def fit_predict(self, X: Any, y: Any = None) -> Labels:
-        """Fit and return ``labels_``.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, p)
-            Samples in rows.
-        y : ignored
-            For compatibility.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            ``labels_``.
-        """
-        return self.fit(X, y).labels_
-
-    def predict(self, X: Any) -> Labels:
-        """Give each row to the cluster with the nearest centre, by the weighted distance.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, p)
-            New samples.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            Cluster of each sample.
-        """
-        return partition.assign(self.transform(X))
-
-    def transform(self, X: Any) -> Array:
-        """Weighted squared distance of each sample from each centre, ``sum_j w_j (x_j - c_kj)^2``.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, p)
-            New samples.
-
-        Returns
-        -------
-        ndarray of shape (n, n_clusters)
-        """
-        check_is_fitted(self)
-        matrix = as_matrix(X, min_samples=1)
-        validate_data(self, X, reset=False, skip_check_array=True)
-        check_squares(matrix)
-        return self._distances(matrix)
 
     def get_variables(self) -> NDArray[Any]:
         """Variables with a weight above zero, the largest first.
@@ -285,13 +211,14 @@ class SparseKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMix
         if self.n_variables is not None:
             self.bound_ = float(best.weights.sum())
         self.cluster_centers_ = feature_weights.cluster_means(X, labels)[1]
-        self.labels_ = partition.assign(self._distances(X))
+        self.labels_ = partition.assign(self._scores(X))
         self.objective_ = best.path[-1]
         self.objective_path_ = np.array(best.path)
         self.n_iter_ = len(best.path) - 1
         self.stop_reason_ = best.stop_reason
 
-    def _distances(self, X: Array) -> Array:
+    def _scores(self, X: Array) -> Array:
+        """Weighted squared distance from each centre, ``sum_j w_j (x_j - c_kj)^2``."""
         used, weights = self.variables_, self.weights_[self.variables_]
         centres = self.cluster_centers_[:, used]
         return np.column_stack([(X[:, used] - centre) ** 2 @ weights for centre in centres])

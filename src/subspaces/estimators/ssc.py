@@ -1,6 +1,6 @@
 """Sparse subspace clustering: a graph of which samples express which, cut by its spectrum."""
 
-from typing import Any, Self
+from typing import Any
 
 from subspaces._validation import as_choice, as_count, as_flag, as_generator, as_real, check_rank
 from subspaces.core import partition
@@ -83,6 +83,8 @@ class SSC(SubspaceClusterer):
         Dimensions; less than asked for where a cluster spans less.
     objective_ : float
         Sum of the squared distances of the samples from the flats of ``labels_``.
+    record_ : Record
+        Seconds, warnings, and the samples as the model sees them; see `core/record.py`.
 
     Notes
     -----
@@ -139,22 +141,7 @@ class SSC(SubspaceClusterer):
         self.share = share
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Find the clusters.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, p)
-            Samples in rows.
-        y : ignored
-            For compatibility.
-
-        Returns
-        -------
-        SSC
-            The fitted estimator.
-        """
-        X = self._validate(X)
+    def _fit(self, X: Array) -> None:
         as_choice(self.solver, "solver", SOLVERS)
         affine = as_flag(self.affine, "affine")
         dimensions = self._dimensions(X, low=0 if affine else 1)
@@ -179,7 +166,6 @@ class SSC(SubspaceClusterer):
         self.labels_ = self._order(X, parts, dimensions)
         self._store_flats(X, dimensions, affine)
         self.objective_ = self._distance_from_own_flats(X)
-        return self
 
     def _coefficients(self, X: Array, largest_dimension: int) -> Sparse:
         """Self-expression of the prepared rows by the solver asked for."""

@@ -1,0 +1,14 @@
+"""The commands: thin, no mathematics.
+
+A command's module imports what computes inside the command, so that help comes at once.
+"""
+
+try:
+    import typer
+except ImportError as error:
+    raise ImportError("the command line needs: pip install 'subspaces[cli]'") from error
+
+from subspaces.cli._main import main
+from subspaces.cli.app import app
+
+__all__ = ["app", "main", "typer"]

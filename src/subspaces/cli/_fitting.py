@@ -1,0 +1,187 @@
+"""What `fit` computes and writes, in terms of the library."""
+
+import warnings
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from subspaces.cli._main import in_options
+from subspaces.cli._outputs import as_csv
+from subspaces.cli._say import note
+from subspaces.comparison import METHODS, Setting
+from subspaces.diagnostics import ambiguity
+from subspaces.estimators import PSC, SparseKMeans
+from subspaces.metrics import adjusted_rand_score, matched_accuracy
+from subspaces.tables import Table
+
+STRONGEST = 5
+BETWEEN = 0.8
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the user asked for."""
+
+    method: str
+    n_clusters: Any
+    n_components: Any
+    n_variables: Any
+    affine: bool
+    criterion: str
+    seed: int
+
+
+def estimator(request: Request, table: Table) -> Any:
+    """The estimator that does it."""
+    if request.method == "PSC":
+        return PSC(
+            request.n_clusters,
+            n_components=request.n_components,
+            n_variables=request.n_variables,
+            affine=request.affine,
+            criterion=request.criterion,
+            random_state=request.seed,
+        )
+    _check_rival(request)
+    given, k = request.n_components, request.n_clusters
+    dimensions = given if isinstance(given, list) else [given] * k
+    rank = min(len(table.data) - 1, table.data.shape[1])
+    rival = METHODS[request.method](Setting(k, dimensions, request.affine, request.seed, rank))
+    return (
+        rival if request.n_variables is None else rival.set_params(n_variables=request.n_variables)
+    )
+
+
+def _check_rival(request: Request) -> None:
+    """Some of it only PSC can do."""
+    selects = request.method == SparseKMeans.__name__ and isinstance(request.n_variables, int)
+    for option, asked in (
+        ("--clusters auto", request.n_clusters == "auto"),
+        ("--dims auto", request.n_components == "auto"),
+        ("--variables", request.n_variables is not None and not selects),
+        (f"--criterion {request.criterion}", request.criterion != "auto"),
+    ):
+        if asked:
+            raise ValueError(
+                f"{option} is not for --method {request.method}; --method PSC would do"
+            )
+    if request.method == "KMeans":
+        raise ValueError("KMeans leaves no model of ours; subspaces compare shows what it finds")
+
+
+def fitted(request: Request, table: Table) -> tuple[Any, list[str]]:
+    """The model and what it warned of."""
+    model = estimator(request, table)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.fit(table.frame)
+    said = dict.fromkeys(in_options(str(warning.message)) for warning in caught)
+    return model, list(said)
+
+
+def summary(request: Request, model: Any, table: Table, messages: list[str]) -> dict[str, Any]:
+    """What was asked, what was found."""
+    n, p = table.data.shape
+    found = {
+        "subspaces": version("subspaces"),
+        "samples": n,
+        "variables": p,
+        **asdict(request),
+        "clusters": [_cluster(model, table, k) for k in range(int(model.labels_.max()) + 1)],
+        "press": getattr(model, "press_", None),
+        "objective": float(model.objective_),
+        "stop_reason": getattr(model, "stop_reason_", None),
+        "selection": getattr(model, "selection_", None),
+        "seconds": model.record_.seconds,
+        "warnings": messages,
+    }
+    between = _between(model, table)
+    if between is not None:
+        found["between_clusters"] = int((between > BETWEEN).sum())
+    if table.classes is not None:
+        found["adjusted_rand"] = float(adjusted_rand_score(table.classes, model.labels_))
+        found["in_right_cluster"] = float(matched_accuracy(table.classes, model.labels_))
+    return found
+
+
+def _cluster(model: Any, table: Table, k: int) -> dict[str, Any]:
+    names, _, loadings = _loadings(model, table, k)
+    members = model.labels_ == k
+    found = {
+        "cluster": k,
+        "samples": int(members.sum()),
+        "dims": loadings.shape[1],
+        "variables": len(names),
+        "strongest": names[:STRONGEST],
+    }
+    if table.classes is not None:
+        kinds, counts = np.unique(np.array(table.classes)[members], return_counts=True)
+        order = np.argsort(-counts, kind="stable")
+        found["classes"] = {str(kinds[i]): int(counts[i]) for i in order}
+    return found
+
+
+def _loadings(model: Any, table: Table, k: int) -> tuple[list[str], Any, Any]:
+    """Names, shares of the cluster's energy and loadings of its variables, the strongest first."""
+    if isinstance(model, SparseKMeans):
+        strength, loadings = model.weights_, np.empty((len(model.weights_), 0))
+    else:
+        flat = model.subspaces_[k]
+        loadings = flat.basis
+        strength = loadings**2 @ flat.spectrum
+        strength = strength / (strength.sum() or 1.0)
+    order = [int(j) for j in np.argsort(-strength, kind="stable") if strength[j] > 0]
+    return [table.variable_names[j] for j in order], strength[order], loadings[order]
+
+
+def _between(model: Any, table: Table) -> Any:
+    """How nearly each sample sits between two clusters, where that is defined."""
+    if model.labels_.max() == 0 or not isinstance(model, PSC):
+        return None
+    return ambiguity(model, table.frame)
+
+
+def labels_csv(model: Any, table: Table) -> str:
+    """The cluster of each sample and how sure it is."""
+    columns: dict[str, Any] = {"sample": table.sample_names, "cluster": model.labels_.tolist()}
+    if table.classes is not None:
+        columns["class"] = table.classes
+    between = _between(model, table)
+    if between is not None:
+        columns["ambiguity"] = between.tolist()
+    if hasattr(model, "influence_"):
+        columns["influence"] = model.influence_.tolist()
+    return as_csv(list(columns), zip(*columns.values(), strict=True))
+
+
+def variables_csv(model: Any, table: Table) -> str:
+    """The variables of each cluster, the strongest first, with their loadings."""
+    parts = [_loadings(model, table, k) for k in range(int(model.labels_.max()) + 1)]
+    widest = max(loadings.shape[1] for _, _, loadings in parts)
+    rows = [
+        [k, name, float(share), *map(float, row), *[""] * (widest - len(row))]
+        for k, (names, strength, loadings) in enumerate(parts)
+        for name, share, row in zip(names, strength, loadings, strict=True)
+    ]
+    headings = ["cluster", "variable", "share", *(f"loading_{r + 1}" for r in range(widest))]
+    return as_csv(headings, rows)
+
+
+def write(stage: Path, model: Any, table: Table, summary: str) -> None:
+    """All files of a fit."""
+    (stage / "labels.csv").write_text(labels_csv(model, table), encoding="utf-8")
+    (stage / "variables.csv").write_text(variables_csv(model, table), encoding="utf-8")
+    (stage / "summary.json").write_text(summary + "\n", encoding="utf-8")
+    model.save(stage / "model.npz")
+
+
+def write_page(stage: Path, model: Any, table: Table, title: str) -> None:
+    """The page about it all, where the library that draws it is installed."""
+    if find_spec("plotly") is None:
+        note("Note: report.html needs plotly: pip install 'subspaces[report]'")
+        return
+    model.report(table.frame, stage / "report.html", classes=table.classes, title=title)

@@ -1,0 +1,55 @@
+"""What `predict` computes."""
+
+from pathlib import Path
+from typing import Any
+
+from subspaces.cli._say import note
+from subspaces.diagnostics import ambiguity
+from subspaces.estimators import PSC, load
+from subspaces.metrics import adjusted_rand_score, matched_accuracy
+from subspaces.preparation import preparation_of, prepare
+from subspaces.tables import Table
+
+
+def read_model(path: Path) -> Any:
+    """A model file; one that cannot be read is bad input."""
+    try:
+        return load(path)
+    except OSError as error:
+        raise ValueError(f"{path}: {error.strerror or error}") from error
+
+
+def predicted(model: Any, table: Table) -> dict[str, Any]:
+    """Columns of the answer: sample, cluster, the known class, and how sure it is."""
+    X = _rows(model, table)
+    columns: dict[str, Any] = {
+        "sample": list(table.sample_names),
+        "cluster": model.predict(X).tolist(),
+    }
+    if table.classes is not None:
+        columns["class"] = list(table.classes)
+    if isinstance(model, PSC) and len(model.subspaces_) > 1:
+        columns["ambiguity"] = ambiguity(model, X).tolist()
+    return columns
+
+
+def agreement(table: Table, clusters: list[int]) -> dict[str, float]:
+    """How far the clusters match the known classes."""
+    if table.classes is None:
+        return {}
+    return {
+        "adjusted_rand": float(adjusted_rand_score(table.classes, clusters)),
+        "in_right_cluster": float(matched_accuracy(table.classes, clusters)),
+    }
+
+
+def _rows(model: Any, table: Table) -> Any:
+    """The samples as the model needs them."""
+    preparation = preparation_of(model)
+    if preparation is None:
+        return table.data
+    prepared = prepare(table, preparation)
+    unknown = len(table.variable_names) - len(prepared.variable_names)
+    if unknown:
+        note(f"Note: {unknown} variables that the model does not know are left out")
+    return prepared.frame

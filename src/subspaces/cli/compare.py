@@ -1,0 +1,113 @@
+"""Every method on one table."""
+
+from typing import Annotated, Any
+
+import typer
+
+from subspaces.cli import _options as options
+from subspaces.cli._main import in_options
+from subspaces.cli._say import note, say_json, say_table, working
+
+MEASURES = {
+    "ari": "adjusted Rand",
+    "rand": "Rand",
+    "accuracy": "in right cluster",
+    "agreement": "agreement with the others",
+}
+
+
+def compare(
+    data: options.Data,
+    clusters: Annotated[
+        int, typer.Option(min=1, help="How many clusters.", metavar="N", show_default=False)
+    ],
+    dims: Annotated[
+        str,
+        typer.Option(help="Dimension of the clusters: 2, or one each as 1,2,2.", metavar="N|N,N"),
+    ] = "1",
+    labels: options.Labels = None,
+    classes: options.Classes = None,
+    methods: Annotated[
+        str | None,
+        typer.Option(
+            help=f"Some of: {', '.join(options.METHOD_NAMES)}; all of them unless given.",
+            metavar="NAME,NAME",
+            show_default=False,
+        ),
+    ] = None,
+    samples: options.Samples = options.Side.rows,
+    floor: options.Floor = None,
+    log: options.Log = False,
+    top_variables: options.TopVariables = None,
+    scale: options.Scale = False,
+    affine: options.Affine = False,
+    seed: options.Seed = 0,
+    as_document: options.Json = False,
+) -> None:
+    """Every method on this table, one row each.
+
+    Without known classes the rows show how far each method agrees with the others.
+
+    \b
+    Examples:
+      subspaces compare data.csv --clusters 3 --dims 1,2,2 --labels type
+      subspaces compare data.csv --clusters 3 --methods PSC,SSC,KMeans
+    """
+    dimensions = options.per_cluster(dims, "--dims")
+    if dimensions == "auto":
+        raise ValueError("--dims auto is for subspaces fit; 2, or one each as 1,2,2, would do")
+    options.check_count(dimensions, clusters, "--dims")
+    chosen = list(options.METHOD_NAMES) if methods is None else _methods(methods)
+    from subspaces.cli import _inputs
+    from subspaces.comparison import compare as compare_methods
+
+    table = _inputs.read_input(data, samples, labels, classes)
+    table, _ = _inputs.prepared(table, floor, log, top_variables, scale)
+    with working("Clustering", total=len(chosen)) as step:
+        found = compare_methods(
+            table.frame,
+            clusters,
+            dimensions,
+            methods=chosen,
+            labels=table.classes,
+            affine=affine,
+            random_state=seed,
+            progress=step,
+        )
+    if as_document:
+        say_json({"data": str(data), "table": found.columns, "warnings": found.messages})
+    else:
+        show(found)
+    if not found.labels:
+        raise typer.Exit(1)
+
+
+def _methods(text: str) -> list[str]:
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    if not names:
+        raise ValueError(f"--methods names none; {', '.join(options.METHOD_NAMES)} would do")
+    return [options.method_named(name) for name in names]
+
+
+def show(found: Any) -> None:
+    """One row per method, the best agreement first; then what they said."""
+    columns = found.columns
+    measures = [name for name in MEASURES if name in columns]
+    rows = []
+    for i in sorted(range(len(columns["method"])), key=lambda i: -_rank(columns[measures[0]][i])):
+        values = [f"{columns[name][i]:.3f}" for name in measures]
+        if columns["error"][i]:
+            values = ["failed", *[""] * (len(measures) - 1)]
+        rows.append([columns["method"][i], *values, f"{columns['seconds'][i]:.2f}"])
+    headings = ["method", *(MEASURES[name] for name in measures), "seconds"]
+    say_table(headings, rows, numbers=range(1, len(headings)))
+    for name, message in zip(columns["method"], columns["error"], strict=True):
+        if message:
+            note(f"{name} failed: {in_options(message)}")
+    for name, messages in found.messages.items():
+        for message in messages:
+            note(f"{name} warns: {in_options(message)}")
+
+
+def _rank(agreement: float) -> float:
+    return -2.0 if agreement != agreement else agreement

@@ -1,0 +1,131 @@
+"""From a table to clusters, their variables and a model file."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from subspaces.cli import _options as options
+from subspaces.cli._say import as_json, note, say, say_json, say_table, working
+
+FILES = ("labels.csv", "variables.csv", "model.npz", "summary.json", "report.html")
+SHOWN = 3
+
+
+def fit(
+    data: options.Data,
+    clusters: Annotated[
+        str,
+        typer.Option(
+            help="How many clusters: a number, or auto.", metavar="N|auto", show_default=False
+        ),
+    ],
+    dims: Annotated[
+        str,
+        typer.Option(
+            help="Dimension of the clusters: 2, one each as 1,2,2, or auto.", metavar="N|N,N|auto"
+        ),
+    ] = "1",
+    variables: Annotated[
+        str | None,
+        typer.Option(
+            help="Variables per dimension of a cluster: 50, one each as 20,50,50, or auto; "
+            "all of them unless given.",
+            metavar="N|N,N|auto",
+            show_default=False,
+        ),
+    ] = None,
+    out: Annotated[Path, typer.Option(help="Folder for the results.", metavar="FOLDER")] = Path(
+        "result"
+    ),
+    labels: options.Labels = None,
+    classes: options.Classes = None,
+    samples: options.Samples = options.Side.rows,
+    floor: options.Floor = None,
+    log: options.Log = False,
+    top_variables: options.TopVariables = None,
+    scale: options.Scale = False,
+    method: Annotated[
+        str,
+        typer.Option(help=f"One of {', '.join(options.METHOD_NAMES[:-1])}.", metavar="NAME"),
+    ] = "PSC",
+    affine: options.Affine = False,
+    criterion: Annotated[
+        str,
+        typer.Option(
+            help="What PSC scores a sample by: auto, loo, likelihood, influence, hat, residual "
+            "or loo_projection.",
+            metavar="NAME",
+        ),
+    ] = "auto",
+    seed: options.Seed = 0,
+    page: Annotated[bool, typer.Option("--page/--no-page", help="Write report.html.")] = True,
+    force: options.Force = False,
+    as_document: options.Json = False,
+) -> None:
+    """Find the clusters of a table, and the variables of each.
+
+    Writes labels.csv (the cluster of each sample), variables.csv (the loadings of each
+    cluster, the strongest first), model.npz (for subspaces predict), summary.json and
+    report.html (a page about it all).
+
+    \b
+    Examples:
+      subspaces fit data.csv --clusters 3 --dims 2 --variables 50 --out result/
+      subspaces fit data.csv --clusters auto --dims auto
+      subspaces fit arrays.gct --classes arrays.cls --floor 20 --log \\
+          --top-variables 1000 --scale --clusters 3
+      subspaces fit genes_in_rows.tsv --samples columns --labels type --clusters 4
+    """
+    request: dict[str, Any] = {
+        "n_clusters": options.one_or_auto(clusters, "--clusters"),
+        "n_components": options.per_cluster(dims, "--dims"),
+        "n_variables": None if variables is None else options.per_cluster(variables, "--variables"),
+    }
+    for option, name in (("--dims", "n_components"), ("--variables", "n_variables")):
+        options.check_count(request[name], request["n_clusters"], option)
+    from subspaces.cli import _fitting, _inputs, _outputs
+    from subspaces.preparation import attach_preparation
+
+    posed = _fitting.Request(
+        options.method_named(method), **request, affine=affine, criterion=criterion, seed=seed
+    )
+    with _outputs.staged(out, FILES, force=force) as stage:
+        table = _inputs.read_input(data, samples, labels, classes)
+        table, preparation = _inputs.prepared(table, floor, log, top_variables, scale)
+        with working(f"{posed.method} is clustering"):
+            model, messages = _fitting.fitted(posed, table)
+        summary = {"data": str(data), **_fitting.summary(posed, model, table, messages)}
+        attach_preparation(model, preparation)
+        _fitting.write(stage, model, table, as_json(summary))
+        if page:
+            _fitting.write_page(stage, model, table, data.name)
+        written = [name for name in FILES if (stage / name).exists()]
+    for message in messages:
+        note(f"Note: {message}")
+    if as_document:
+        say_json({**summary, "folder": str(out), "files": written})
+        return
+    show(summary)
+    say(f"Wrote {', '.join(written)} in {out}")
+
+
+def show(summary: dict[str, Any]) -> None:
+    """The clusters, and what speaks for them."""
+    known = "in_right_cluster" in summary
+    headings = ["cluster", "samples", "dims", "variables", *["classes"] * known, "strongest"]
+    rows = []
+    for cluster in summary["clusters"]:
+        counts = [str(cluster[name]) for name in headings[:4]]
+        held = [_counted(cluster["classes"])] if known else []
+        rows.append([*counts, *held, ", ".join(cluster["strongest"][:SHOWN])])
+    say_table(headings, rows, numbers=range(4))
+    if known:
+        right, agreement = summary["in_right_cluster"], summary["adjusted_rand"]
+        say(f"Known classes: {right:.0%} in the right cluster, adjusted Rand {agreement:.3f}")
+    if "between_clusters" in summary:
+        say(f"Samples between two clusters (ambiguity above 0.8): {summary['between_clusters']}")
+
+
+def _counted(classes: dict[str, int]) -> str:
+    return ", ".join(f"{count} {name}" for name, count in classes.items())

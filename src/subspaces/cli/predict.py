@@ -1,0 +1,66 @@
+"""New samples given to the clusters of a model file."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from subspaces.cli import _options as options
+from subspaces.cli._say import note, say, say_json
+
+
+def predict(
+    model: options.Model,
+    data: options.Data,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="CSV file for the answer; it is printed unless given.",
+            metavar="FILE",
+            show_default=False,
+        ),
+    ] = None,
+    samples: options.Samples = options.Side.rows,
+    labels: options.Labels = None,
+    classes: options.Classes = None,
+    force: options.Force = False,
+    as_document: options.Json = False,
+) -> None:
+    """Give new samples to the clusters of a model.
+
+    The columns are matched by name, in any order; columns that the model does not know are
+    left out. What fit did to the values (--log, --scale, ...) is done to these too.
+
+    \b
+    Examples:
+      subspaces predict result/model.npz new.csv
+      subspaces predict result/model.npz new.csv --out new_labels.csv
+      subspaces predict result/model.npz new.tsv --samples columns --json
+    """
+    from subspaces.cli import _inputs, _outputs, _predicting
+
+    _outputs.refuse_to_overwrite(out, force=force)
+    fitted = _predicting.read_model(model)
+    table = _inputs.read_input(data, samples, labels, classes)
+    found = _predicting.predicted(fitted, table)
+    agreement = _predicting.agreement(table, found["cluster"])
+    text = _outputs.as_csv(list(found), zip(*found.values(), strict=True))
+    if out is not None:
+        _outputs.write_file(out, text, force=force)
+        note(f"Wrote {out}")
+    if as_document:
+        rows = [dict(zip(found, row, strict=True)) for row in zip(*found.values(), strict=True)]
+        say_json({"model": str(model), "data": str(data), **agreement, "samples": rows})
+        return
+    if out is None:
+        say(text.rstrip("\n"))
+    tell(agreement)
+
+
+def tell(agreement: dict[str, Any]) -> None:
+    """How far the clusters match what is known."""
+    if agreement:
+        note(
+            f"Known classes: {agreement['in_right_cluster']:.0%} in the right cluster, adjusted "
+            f"Rand {agreement['adjusted_rand']:.3f}"
+        )

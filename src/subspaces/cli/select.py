@@ -1,0 +1,107 @@
+"""How many clusters?"""
+
+from typing import Annotated, Any
+
+import typer
+
+from subspaces.cli import _options as options
+from subspaces.cli._say import say, say_json, say_table, working
+
+CLOSE = 0.05
+
+
+def select(
+    data: options.Data,
+    max_clusters: Annotated[int, typer.Option(min=1, help="Try 1 to N clusters.", metavar="N")] = 8,
+    dims: Annotated[
+        str, typer.Option(help="Dimension of the clusters: 2, or auto.", metavar="N|auto")
+    ] = "1",
+    variables: Annotated[
+        str | None,
+        typer.Option(
+            help="Variables per dimension of a cluster: 50; all of them unless given.",
+            metavar="N",
+            show_default=False,
+        ),
+    ] = None,
+    criterion: Annotated[
+        str,
+        typer.Option(
+            help="auto, press, press_points, press_sum, likelihood, free, sod or bic.",
+            metavar="NAME",
+        ),
+    ] = "auto",
+    samples: options.Samples = options.Side.rows,
+    labels: options.Labels = None,
+    classes: options.Classes = None,
+    floor: options.Floor = None,
+    log: options.Log = False,
+    top_variables: options.TopVariables = None,
+    scale: options.Scale = False,
+    affine: options.Affine = False,
+    seed: options.Seed = 0,
+    as_document: options.Json = False,
+) -> None:
+    """Choose the number of clusters.
+
+    Fits every number of clusters and scores each by how well it predicts samples that it has
+    not seen. One cluster is a possible answer.
+
+    \b
+    Examples:
+      subspaces select data.csv --max-clusters 8
+      subspaces select data.csv --dims 2 --variables 50 --labels type
+    """
+    n_components = options.one_or_auto(dims, "--dims")
+    n_variables = None if variables is None else options.one_or_auto(variables, "--variables")
+    if n_variables == "auto":
+        raise ValueError("--variables auto is for subspaces fit --clusters auto; 50, say, would do")
+    from subspaces.cli import _inputs
+    from subspaces.estimators import PSC
+    from subspaces.selection import select_n_clusters
+
+    table = _inputs.read_input(data, samples, labels, classes)
+    table, _ = _inputs.prepared(table, floor, log, top_variables, scale)
+    model = PSC(
+        n_components=n_components, n_variables=n_variables, affine=affine, random_state=seed
+    )
+    numbers = range(1, max_clusters + 1)
+    with working("Clustering"):
+        found = select_n_clusters(model, table.frame, numbers, criterion=criterion)
+    if as_document:
+        columns = {name: column.tolist() for name, column in found.columns.items()}
+        say_json(
+            {
+                "data": str(data),
+                "criterion": found.criterion,
+                "chosen": found.best_,
+                "margin": found.margin_,
+                "table": columns,
+            }
+        )
+        return
+    show(found)
+
+
+def show(found: Any) -> None:
+    """The table, the choice, and how clear it is."""
+    from subspaces.plots import CRITERION_NAMES
+
+    name = CRITERION_NAMES[found.criterion]
+    scores = found.columns[found.criterion]
+    rows = [
+        [str(k), f"{score:.5g}", "<- chosen" if k == found.best_ else ""]
+        for k, score in zip(found.columns["n_clusters"], scores, strict=True)
+    ]
+    say_table(("clusters", name, ""), rows, numbers=range(2))
+    better = "highest" if found.criterion == "sod" else "lowest"
+    clusters = "1 cluster" if found.best_ == 1 else f"{found.best_} clusters"
+    say(f"{clusters}: the {better} {name}, {_margin(found.margin_)}.")
+
+
+def _margin(margin: float) -> str:
+    """How far the runner-up is behind, in words."""
+    if margin != margin:
+        return "with nothing to compare it with"
+    close = "a close call: look at the runner-up too" if margin < CLOSE else "a clear choice"
+    return f"{margin:.0%} of the spread ahead of the next, {close}"

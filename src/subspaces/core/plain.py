@@ -1,0 +1,152 @@
+"""Values as JSON and plain arrays, and back; only the kinds of values listed here.
+
+JSON has no place for arrays, tuples, infinities and our frozen values. Each of them becomes an
+object with a single key that says what it is: ``{"array": "array_0"}``, ``{"tuple": [...]}``,
+``{"float": "inf"}``, ``{"dict": {...}}``, ``{"names": [...]}``, ``{"sparse": {...}}``,
+``{"Subspace": {...}}``.
+"""
+
+from collections.abc import Callable
+from dataclasses import fields
+from types import NoneType, UnionType
+from typing import Any, get_args, get_origin, get_type_hints
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from subspaces.core.criteria import Data
+from subspaces.core.factor_mixture import FactorMixture
+from subspaces.core.ppca_mixture import PPCAMixture
+from subspaces.core.record import Record
+from subspaces.core.subspace import Subspace
+
+VALUES: dict[str, Callable[..., Any]] = {
+    kind.__name__: kind for kind in (Data, FactorMixture, PPCAMixture, Record, Subspace)
+}
+SPARSE_PARTS = ("data", "indices", "indptr", "shape")
+
+Arrays = dict[str, NDArray[Any]]
+
+
+def to_plain(value: Any, arrays: Arrays) -> Any:
+    """``value`` as JSON; its arrays go into ``arrays`` under names of their own."""
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, np.generic):
+        return to_plain(value.item(), arrays)
+    if isinstance(value, float):
+        return value if np.isfinite(value) else {"float": str(value)}
+    if isinstance(value, np.ndarray):
+        return _plain_array(value, arrays)
+    if sparse.issparse(value):
+        rows = sparse.csr_array(value)
+        parts = {name: to_plain(getattr(rows, name), arrays) for name in SPARSE_PARTS}
+        return {"sparse": parts}
+    if isinstance(value, list):
+        return [to_plain(entry, arrays) for entry in value]
+    if isinstance(value, tuple):
+        return {"tuple": [to_plain(entry, arrays) for entry in value]}
+    if isinstance(value, dict) and all(isinstance(key, str) for key in value):
+        return {"dict": {key: to_plain(entry, arrays) for key, entry in value.items()}}
+    if type(value) in VALUES.values():
+        parts = {part.name: getattr(value, part.name) for part in fields(value)}
+        return {type(value).__name__: {k: to_plain(v, arrays) for k, v in parts.items()}}
+    raise TypeError(f"a {type(value).__name__} is neither a number, text, an array nor a list")
+
+
+def is_plain(value: Any) -> bool:
+    """Whether `to_plain` can write it."""
+    try:
+        to_plain(value, {})
+    except TypeError:
+        return False
+    return True
+
+
+def _plain_array(value: NDArray[Any], arrays: Arrays) -> Any:
+    if is_plain_type(value.dtype):
+        name = f"array_{len(arrays)}"
+        arrays[name] = value
+        return {"array": name}
+    if value.dtype == object and value.ndim == 1 and all(isinstance(v, str) for v in value):
+        return {"names": [str(name) for name in value]}
+    raise TypeError(f"an array of {value.dtype} is neither of numbers nor of text")
+
+
+def is_plain_type(kind: np.dtype[Any]) -> bool:
+    """Whether an array of this type holds numbers or text, and nothing else."""
+    return kind.kind == "U" or (kind.kind in "biuf" and kind.itemsize <= 8)
+
+
+def from_plain(plain: Any, arrays: Arrays) -> Any:
+    """The value that `to_plain` wrote, or ValueError; each array is taken out of ``arrays``."""
+    if isinstance(plain, list):
+        return [from_plain(entry, arrays) for entry in plain]
+    if not isinstance(plain, dict):
+        return plain
+    if len(plain) != 1:
+        raise ValueError(f"an object has {len(plain)} keys instead of the one that says its kind")
+    ((kind, content),) = plain.items()
+    if kind == "array" and isinstance(content, str) and content in arrays:
+        return arrays.pop(content)
+    if kind == "float" and content in ("nan", "inf", "-inf"):
+        return float(content)
+    if kind in FROM_LIST and isinstance(content, list):
+        return FROM_LIST[kind]([from_plain(entry, arrays) for entry in content])
+    if kind in (*FROM_PARTS, *VALUES) and isinstance(content, dict):
+        parts = {key: from_plain(entry, arrays) for key, entry in content.items()}
+        return FROM_PARTS[kind](parts) if kind in FROM_PARTS else _value(kind, parts)
+    raise ValueError(f"{kind!r} is no kind of value, or refers to what is not there")
+
+
+def _names(entries: list[Any]) -> NDArray[Any]:
+    if not all(isinstance(entry, str) for entry in entries):
+        raise ValueError("a list of names holds something else than text")
+    return np.array(entries, dtype=object)
+
+
+def _sparse(parts: dict[str, Any]) -> Any:
+    if sorted(parts) != sorted(SPARSE_PARTS):
+        raise ValueError("a sparse matrix has missing or unknown parts")
+    data, indices, indptr, shape = (parts[name] for name in SPARSE_PARTS)
+    is_shape = isinstance(shape, tuple) and all(isinstance(size, int) for size in shape)
+    whole = all(isinstance(a, np.ndarray) and a.dtype.kind == "i" for a in (indices, indptr))
+    if not (is_shape and whole and isinstance(data, np.ndarray) and data.dtype.kind == "f"):
+        raise ValueError("a sparse matrix has parts of the wrong kind")
+    matrix = sparse.csr_array((data, indices, indptr), shape=shape)
+    matrix.check_format(full_check=True)
+    return matrix
+
+
+def _value(kind: str, parts: dict[str, Any]) -> Any:
+    hints = get_type_hints(VALUES[kind])
+    if sorted(parts) != sorted(hints):
+        raise ValueError(f"a {kind} has missing or unknown parts")
+    for name, hint in hints.items():
+        if not _fits(parts[name], hint):
+            raise ValueError(f"the {name} of a {kind} is of the wrong kind")
+    return VALUES[kind](**parts)
+
+
+def _fits(value: Any, hint: Any) -> bool:
+    """Whether a value is what a field of our frozen values is annotated to be."""
+    origin = get_origin(hint)
+    if origin is UnionType:
+        return any(_fits(value, part) for part in get_args(hint))
+    if origin is tuple:
+        return isinstance(value, tuple) and all(_fits(v, get_args(hint)[0]) for v in value)
+    if origin is np.ndarray:
+        (kind,) = get_args(get_args(hint)[1])
+        wanted = np.generic if kind is Any else kind
+        return isinstance(value, np.ndarray) and np.issubdtype(value.dtype, wanted)
+    if hint in (None, NoneType):
+        return value is None
+    if hint in (int, float):
+        numeric = int if hint is int else (int, float)
+        return isinstance(value, numeric) and not isinstance(value, bool)
+    return isinstance(value, hint)
+
+
+FROM_LIST: dict[str, Callable[[list[Any]], Any]] = {"tuple": tuple, "names": _names}
+FROM_PARTS: dict[str, Callable[[dict[str, Any]], Any]] = {"dict": dict, "sparse": _sparse}

@@ -1,0 +1,195 @@
+"""Every attribute that fit sets, and the form it has in a model file.
+
+A file can set these and no others, and each only with a value of its form.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from subspaces.core.criteria import Data
+from subspaces.core.factor_mixture import FactorMixture
+from subspaces.core.ppca_mixture import PPCAMixture
+from subspaces.core.record import Record
+from subspaces.core.subspace import Subspace
+
+# n samples, p variables, K clusters, q factors; "*" is any number.
+Sizes = dict[str, int]
+Form = Callable[[Any, Sizes], bool]
+
+
+def _has_shape(value: Any, kinds: str, shape: Sequence[str], sizes: Sizes) -> bool:
+    if not isinstance(value, np.ndarray) or value.dtype.kind not in kinds:
+        return False
+    named = list(zip(shape, value.shape, strict=False))
+    return value.ndim == len(shape) and all(s == "*" or sizes.get(s) == size for s, size in named)
+
+
+def _numbers(*shape: str) -> Form:
+    return lambda value, sizes: _has_shape(value, "f", shape, sizes)
+
+
+def _finite(*shape: str) -> Form:
+    return lambda value, sizes: (
+        _has_shape(value, "f", shape, sizes) and bool(np.isfinite(value).all())
+    )
+
+
+def _below(bound: str, *shape: str) -> Form:
+    """Whole numbers from 0 to a size, itself excluded."""
+
+    def fits(value: Any, sizes: Sizes) -> bool:
+        if not _has_shape(value, "iu", shape, sizes):
+            return False
+        return value.min(initial=0) >= 0 and value.max(initial=0) < sizes[bound]
+
+    return fits
+
+
+def _either(*forms: Form) -> Form:
+    return lambda value, sizes: any(form(value, sizes) for form in forms)
+
+
+def _listed(form: Form, length: str = "*") -> Form:
+    return lambda value, sizes: (
+        isinstance(value, list | tuple)
+        and len(value) == sizes.get(length, len(value))
+        and all(form(entry, sizes) for entry in value)
+    )
+
+
+def _kind(*kinds: type) -> Form:
+    return lambda value, sizes: isinstance(value, kinds) and not isinstance(value, bool)
+
+
+def _flat(value: Any, sizes: Sizes) -> bool:
+    if not isinstance(value, Subspace):
+        return False
+    own = {**sizes, "r": value.basis.shape[-1] if value.basis.ndim else 0}
+    parts = [(value.centre, ["p"]), (value.basis, ["p", "r"]), (value.spectrum, ["r"])]
+    return all(_finite(*shape)(part, own) for part, shape in parts)
+
+
+def _record(value: Any, sizes: Sizes) -> bool:
+    if not isinstance(value, Record):
+        return False
+    parts = [
+        (value.scores, _numbers("n", "K")),
+        (value.coordinates, _numbers("n", "*")),
+        (value.influence, _numbers("n")),
+        (value.sample_names, lambda names, sizes: _has_shape(names, "iuU", ["n"], sizes)),
+    ]
+    return all(part is None or form(part, sizes) for part, form in parts)
+
+
+def _names(value: Any, sizes: Sizes) -> bool:
+    return _has_shape(value, "O", ["p"], sizes)
+
+
+def _graph(value: Any, sizes: Sizes) -> bool:
+    return sparse.issparse(value) and value.shape == (sizes["n"], sizes["n"])
+
+
+def _preparation(value: Any, sizes: Sizes) -> bool:
+    """What the command line did to the data before the fit, and does to new samples."""
+    if not isinstance(value, dict) or set(value) != {"floor", "log", "centre", "spread"}:
+        return False
+    optional = [(value["floor"], _REAL), *((value[k], _finite("p")) for k in ("centre", "spread"))]
+    fits = all(part is None or form(part, sizes) for part, form in optional)
+    return fits and isinstance(value["log"], bool)
+
+
+_INT, _TEXT, _REAL = _kind(int), _kind(str), _kind(int, float)
+_TABLE = _kind(dict)
+_ROWS = _listed(_TABLE)
+_PATH = _numbers("*")
+
+FORMS: dict[str, Form] = {
+    "_change": _finite("q", "q"),
+    "_data": _kind(Data),
+    "_model": _kind(FactorMixture, PPCAMixture),
+    "_n_parameters": _INT,
+    "_scale": _REAL,
+    "affinity_matrix_": _graph,
+    "bic_": _REAL,
+    "bound_": _REAL,
+    "cluster_centers_": _finite("K", "p"),
+    "criterion_": _TEXT,
+    "df_": _numbers("K"),
+    "explained_variance_": _listed(_PATH, "K"),
+    "factor_covariances_": _finite("K", "q", "q"),
+    "factor_means_": _finite("K", "q"),
+    "feature_names_in_": _names,
+    "influence_": _numbers("n"),
+    "labels_": _below("K", "n"),
+    "loadings_": _finite("p", "q"),
+    "log_likelihood_": _REAL,
+    "log_likelihood_path_": _PATH,
+    "means_": _finite("K", "p"),
+    "method_": _TEXT,
+    "n_clusters_": _INT,
+    "n_components_": lambda value, sizes: _has_shape(value, "i", ["K"], sizes),
+    "n_features_in_": _INT,
+    "n_iter_": _INT,
+    "n_projected_": _INT,
+    "n_variables_": _either(
+        lambda value, sizes: value is None,
+        _INT,
+        _listed(_INT, "K"),
+        lambda value, sizes: _has_shape(value, "iu", ["K"], sizes),
+    ),
+    "noise_variance_": _either(_REAL, _finite("K"), _finite("p")),
+    "objective_": _REAL,
+    "objective_path_": _PATH,
+    "preparation_": _preparation,
+    "press_": _REAL,
+    "q_": _INT,
+    "record_": _record,
+    "selection_": _TABLE,
+    "start_margin_": _REAL,
+    "starts_": _ROWS,
+    "stop_reason_": _TEXT,
+    "subspaces_": _listed(_flat, "K"),
+    "support_": _below("p", "*"),
+    "variables_": _either(_listed(_below("p", "*"), "K"), _below("p", "*")),
+    "weights_": _either(_finite("K"), _finite("p")),
+}
+ALWAYS = ("_scale", "labels_", "n_features_in_", "objective_", "record_")
+
+
+def fitted_state(model: Any) -> dict[str, Any]:
+    """The attributes that fit set, by name."""
+    state = {name: value for name, value in vars(model).items() if name in FORMS}
+    unknown = [name for name in vars(model) if name.endswith("_") and name not in FORMS]
+    if unknown:
+        raise TypeError(f"{unknown[0]} is not an attribute that a model file knows")
+    return state
+
+
+def check_state(state: dict[str, Any]) -> None:
+    """ValueError unless every attribute is known, has its form, and fits the others."""
+    for name in ALWAYS:
+        if name not in state:
+            raise ValueError(f"it has no {name}")
+    sizes = _sizes(state)
+    for name, value in state.items():
+        if name not in FORMS:
+            raise ValueError(f"it has the attribute {name!r}, which no estimator has")
+        if not FORMS[name](value, sizes):
+            raise ValueError(f"its {name} is not of the right kind, or does not fit the rest")
+    widths = [flat.basis.shape[1] for flat in state.get("subspaces_", [])]
+    if widths and not np.array_equal(state.get("n_components_", []), widths):
+        raise ValueError("its n_components_ are not those of its subspaces_")
+
+
+def _sizes(state: dict[str, Any]) -> Sizes:
+    clusters = state.get("subspaces_", state.get("cluster_centers_"))
+    n, p, loadings = state["labels_"], state["n_features_in_"], state.get("loadings_", 0)
+    if not isinstance(clusters, list | np.ndarray) or len(clusters) == 0:
+        raise ValueError("it has neither subspaces_ nor cluster_centers_")
+    if not (isinstance(n, np.ndarray) and n.ndim == 1 and isinstance(p, int)):
+        raise ValueError("its labels_ or its n_features_in_ are not of the right kind")
+    sizes = {"n": len(n), "p": p, "K": len(clusters)}
+    return sizes if np.ndim(loadings) != 2 else {**sizes, "q": np.shape(loadings)[1]}

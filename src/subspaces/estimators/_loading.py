@@ -1,0 +1,86 @@
+"""A saved model back in memory; the class is looked up in a fixed table."""
+
+import os
+import warnings
+from typing import Any
+
+import numpy as np
+
+from subspaces import model_file
+from subspaces.estimators._fitted_state import check_state
+from subspaces.estimators._recorded import RecordedClusterer
+from subspaces.estimators.ensemble import EnsembleKSubspaces
+from subspaces.estimators.gpca import GPCA
+from subspaces.estimators.k_subspaces import KSubspaces
+from subspaces.estimators.mixtures import MCFA, MPPCA, MCtFA
+from subspaces.estimators.psc import PSC
+from subspaces.estimators.scc import SCC
+from subspaces.estimators.slbf import SLBF
+from subspaces.estimators.sparse_kmeans import SparseKMeans
+from subspaces.estimators.ssc import SSC
+
+ESTIMATORS: dict[str, type[RecordedClusterer]] = {
+    kind.__name__: kind
+    for kind in (
+        EnsembleKSubspaces, GPCA, KSubspaces, MCFA, MCtFA, MPPCA, PSC, SCC, SLBF, SparseKMeans, SSC,
+    )
+}  # fmt: skip
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """Read a model that ``save`` wrote.
+
+    The file is data, never code: whatever it holds, loading it runs nothing of it. A file that is
+    damaged, of something else, or of a later format raises ValueError with one line that names it.
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+
+    Returns
+    -------
+    estimator
+        Fitted, of the class that was saved, with its parameters, attributes and record.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from subspaces import PSC, load
+    >>> from subspaces.datasets import make_scenario
+    >>> planes = make_scenario("c", random_state=0)
+    >>> model = PSC(2, n_components=2, random_state=0).fit(planes.data)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     model.save(os.path.join(folder, "planes.npz"))
+    ...     same = load(os.path.join(folder, "planes.npz"))
+    >>> same
+    PSC(n_components=2, random_state=0)
+    >>> bool((same.predict(planes.data) == model.predict(planes.data)).all())
+    True
+    """
+    saved = model_file.read(path)
+    try:
+        return _restored(saved)
+    except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError) as error:
+        reason = str(error).splitlines()[0]
+        raise ValueError(f"{os.fspath(path)} is no model that can be loaded: {reason}") from error
+
+
+def _restored(saved: model_file.SavedModel) -> RecordedClusterer:
+    if saved.estimator not in ESTIMATORS:
+        raise ValueError(f"it is of the estimator {saved.estimator!r}, which this library has not")
+    model = ESTIMATORS[saved.estimator]()
+    model.set_params(**saved.parameters)
+    check_state(saved.state)
+    model.__dict__.update(saved.state)
+    _try(model)
+    return model
+
+
+def _try(model: RecordedClusterer) -> None:
+    """See the model score a sample, so that what does not fit together is found here."""
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        scores = model._scores(np.zeros((1, model.n_features_in_)))
+    if scores.shape != (1, model._n_features_out):
+        raise ValueError("its parts do not fit together")

@@ -1,0 +1,249 @@
+"""A fit that is timed and heard, the record it leaves, prediction from scores, and `save`."""
+
+import os
+import warnings
+from collections.abc import Iterable
+from inspect import signature
+from pathlib import Path
+from time import perf_counter
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    ClusterMixin,
+    TransformerMixin,
+)
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from subspaces import model_file, progress
+from subspaces._validation import as_matrix, check_squares, row_names
+from subspaces.core import partition
+from subspaces.core.plain import is_plain
+from subspaces.core.record import Record, is_too_large, own_coordinates
+from subspaces.core.step import Step
+from subspaces.core.subspace import Subspace
+from subspaces.estimators import _callbacks
+from subspaces.estimators._fitted_state import fitted_state
+from subspaces.model_file import SavedModel
+
+Array = NDArray[np.floating]
+Labels = NDArray[np.intp]
+
+# The influence has the eighth power of a score: beyond this it would overflow.
+FURTHEST = 1e25
+
+# Heard whatever filters are set, for the record; the filters decide what the user sees of them.
+HEARD = (UserWarning, RuntimeWarning)
+
+
+class RecordedClusterer(
+    _callbacks.CallbackSupportMixin,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    ClusterMixin,
+    BaseEstimator,
+):
+    """Base of all estimators; not for use on its own.
+
+    A method has ``_fit``, which takes a checked matrix and sets the attributes, and ``_scores``.
+    """
+
+    labels_: Labels
+    record_: Record
+
+    @_callbacks.managed
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Find the clusters.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+            Samples in rows.
+        y : ignored
+            For compatibility.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        began = perf_counter()
+        try:
+            with warnings.catch_warnings(record=True) as heard:
+                for category in HEARD:
+                    warnings.simplefilter("always", category)
+                matrix = self._validate(X)
+                _callbacks.begin(self, X)
+                self._fit(matrix)
+                _callbacks.end(self, X)
+            seconds = perf_counter() - began
+            self.record_ = self._recorded(matrix, row_names(X), seconds, _unique(heard))
+        finally:
+            for warning in _unique(heard):
+                warnings.warn(warning, stacklevel=2)
+        return self
+
+    def fit_predict(self, X: Any, y: Any = None) -> Labels:
+        """Fit and return ``labels_``.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+            Samples in rows.
+        y : ignored
+            For compatibility.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            ``labels_``.
+        """
+        return self.fit(X, y).labels_
+
+    def predict(self, X: Any) -> Labels:
+        """Give each row to the cluster under which it scores least.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+            New samples.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Cluster of each sample.
+        """
+        return partition.assign(self._scores(self._validate_new(X)))
+
+    def transform(self, X: Any) -> Array:
+        """Score of each sample under each cluster; lower is nearer.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+            New samples.
+
+        Returns
+        -------
+        ndarray of shape (n, n_clusters)
+        """
+        return self._scores(self._validate_new(X))
+
+    def report(self, X: Any = None, path: str | Path = "report.html", **options: Any) -> Path:
+        """Write what was found as one interactive HTML page that works offline.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p), optional
+            The data of fit. Not needed, but with it the distances from the subspaces are shown.
+        path : str or Path, default "report.html"
+            Where to write; a file that is there is replaced once the page is complete.
+        **options
+            ``title``, ``classes`` (known ones), ``sample_names``, ``variable_names``,
+            ``stability`` and ``selection``: see `subspaces.report.render`.
+
+        Returns
+        -------
+        Path
+            Where the page is.
+        """
+        from subspaces.report import write
+
+        return write(self, X, path, **options)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted model as plain arrays and JSON, for `subspaces.load`.
+
+        Parameters
+        ----------
+        path : str or path
+            The file, written exactly where it is named; ``.npz`` suits it. It appears when it is
+            complete, in place of an earlier one.
+
+        Notes
+        -----
+        Parameters, attributes and ``record_`` are stored; what `set_output` was told is not. A
+        parameter that is neither number, text nor array (a function as ``init``, a RandomState) is
+        stored as its default, with a warning: it is of no use to `predict`.
+        """
+        check_is_fitted(self)
+        if not type(self).__module__.startswith("subspaces."):
+            raise TypeError(
+                f"{type(self).__name__} is not an estimator of this library, so `load` would not "
+                "know it; pickle or joblib would do"
+            )
+        parameters = self.get_params(deep=False)
+        for name, value in parameters.items():
+            if not is_plain(value):
+                parameters[name] = signature(type(self)).parameters[name].default
+                warnings.warn(
+                    f"{name}={value!r} cannot be written to a file; its default, "
+                    f"{parameters[name]!r}, is stored instead",
+                    UserWarning,
+                    stacklevel=2,
+                )
+        saved = SavedModel(type(self).__name__, parameters, fitted_state(self))
+        model_file.write(path, saved)
+
+    def _tell(self, step: Step) -> None:
+        """Pass a step of the fit on to the callbacks, and to whoever listens."""
+        _callbacks.pass_on(self, step)
+        progress.tell(step)
+
+    def _fit(self, X: Array) -> None:
+        """Set ``labels_`` and all else that the method finds."""
+        raise NotImplementedError
+
+    def _scores(self, X: Array) -> Array:
+        """Score of rows that are not members, (n, K)."""
+        raise NotImplementedError
+
+    def _validate(self, X: Any) -> Array:
+        matrix = as_matrix(X)
+        validate_data(self, X, skip_check_array=True)
+        check_squares(matrix)
+        self._scale = float(np.abs(matrix).max())
+        return matrix
+
+    def _validate_new(self, X: Any) -> Array:
+        check_is_fitted(self)
+        matrix = as_matrix(X, min_samples=1)
+        validate_data(self, X, reset=False, skip_check_array=True)
+        check_squares(matrix)
+        largest = float(np.abs(matrix).max())
+        if largest > FURTHEST * self._scale:
+            raise ValueError(
+                f"X has values up to {largest:.3g}, the data of fit up to {self._scale:.3g}: too "
+                "far apart to score; data of like scale would do"
+            )
+        return matrix
+
+    def _recorded(
+        self,
+        X: Array,
+        names: NDArray[Any] | None,
+        seconds: float,
+        heard: Iterable[Warning],
+    ) -> Record:
+        messages = tuple(dict.fromkeys(str(warning) for warning in heard))
+        flats: list[Subspace] = getattr(self, "subspaces_", [])
+        widest = max((flat.basis.shape[1] for flat in flats), default=0)
+        if is_too_large(len(X), self._n_features_out, widest):
+            return Record(seconds, messages, None, None, None, None)
+        return Record(
+            seconds,
+            messages,
+            sample_names=names,
+            scores=self._scores(X),
+            coordinates=own_coordinates(X, self.labels_, flats) if flats else None,
+            influence=getattr(self, "influence_", None),
+        )
+
+
+def _unique(heard: Iterable[warnings.WarningMessage]) -> list[Warning]:
+    """The warnings in their order; what was said twice, once."""
+    said = {(entry.category, str(entry.message)): entry.message for entry in heard}
+    return [message for message in said.values() if isinstance(message, Warning)]

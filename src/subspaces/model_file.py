@@ -1,0 +1,160 @@
+"""A fitted state as plain arrays and JSON, written and read; running no code.
+
+The file is an uncompressed npz. Its member ``header`` is JSON as bytes (`core.plain` says how);
+the others are arrays of numbers or text that it refers to. Nothing is pickled, and nothing in
+the file names what is to be imported. Uncompressed, a small file cannot unpack to a large one.
+"""
+
+import io
+import json
+import os
+import zipfile
+from dataclasses import dataclass
+from importlib.metadata import version
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from subspaces.core.plain import Arrays, from_plain, is_plain_type, to_plain
+
+FORMAT, FORMAT_VERSION = "subspaces model", 1
+HEADER = "header"
+MOST_HEADER_BYTES = 64 * 2**20
+LARGEST_CODE_POINT = 0x10FFFF
+
+# What zipfile, json and numpy raise on bytes that nobody wrote.
+DAMAGE = (
+    zipfile.BadZipFile, ValueError, TypeError, KeyError, IndexError, EOFError, OverflowError,
+    RuntimeError, MemoryError, SyntaxError, AttributeError, AssertionError, OSError,
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class SavedModel:
+    """The class name of an estimator, its parameters, and what fit set."""
+
+    estimator: str
+    parameters: dict[str, Any]
+    state: dict[str, Any]
+
+
+def write(path: str | os.PathLike[str], model: SavedModel) -> None:
+    """Write exactly the path given, all or nothing: an earlier file stays if this fails."""
+    arrays: Arrays = {}
+    header = {
+        "format": FORMAT,
+        "version": FORMAT_VERSION,
+        "library": version("subspaces"),
+        "estimator": model.estimator,
+        "parameters": to_plain(model.parameters, arrays),
+        "state": to_plain(model.state, arrays),
+    }
+    text = json.dumps(header, allow_nan=False).encode()
+    arrays[HEADER] = np.frombuffer(text, dtype=np.uint8)
+    target = Path(path)
+    part = target.with_name(f".{target.name}.{os.getpid()}.part")
+    try:
+        with zipfile.ZipFile(part, "w") as archive:
+            for name, array in arrays.items():
+                archive.writestr(zipfile.ZipInfo(f"{name}.npy"), _as_bytes(array))
+        os.replace(part, target)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def read(path: str | os.PathLike[str]) -> SavedModel:
+    """Read what `write` wrote, or say in one line what is wrong with the file."""
+    content = Path(path).read_bytes()
+    try:
+        return _parse(content)
+    except DAMAGE as error:
+        reason = (str(error) or type(error).__name__).splitlines()[0]
+        raise ValueError(f"{os.fspath(path)} is no model that can be loaded: {reason}") from error
+
+
+def _as_bytes(array: NDArray[Any]) -> bytes:
+    buffer = io.BytesIO()
+    np.lib.format.write_array(buffer, array, version=(1, 0), allow_pickle=False)
+    return buffer.getvalue()
+
+
+def _parse(content: bytes) -> SavedModel:
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        _check_members(archive.infolist(), len(content))
+        header = _header(_array(archive.read(f"{HEADER}.npy")))
+        members = {entry.filename for entry in archive.infolist()} - {f"{HEADER}.npy"}
+        arrays = {name.removesuffix(".npy"): _array(archive.read(name)) for name in members}
+    parameters = from_plain(header.get("parameters"), arrays)
+    state = from_plain(header.get("state"), arrays)
+    if arrays:
+        raise ValueError(f"its header does not say what its member {min(arrays)!r} is")
+    if not (isinstance(parameters, dict) and isinstance(state, dict)):
+        raise ValueError("its header has parameters or a state of the wrong kind")
+    return SavedModel(header["estimator"], parameters, state)
+
+
+def _check_members(members: list[zipfile.ZipInfo], n_bytes: int) -> None:
+    """Refuse what we do not write before any of it is read."""
+    names = [member.filename for member in members]
+    if f"{HEADER}.npy" not in names:
+        raise ValueError(f"it has no member {HEADER}, so it is not of this library")
+    if len(set(names)) < len(names):
+        raise ValueError("two of its members have the same name")
+    if any(m.compress_type != zipfile.ZIP_STORED or m.flag_bits & 1 for m in members):
+        raise ValueError("it has compressed or encrypted members, which a model file has not")
+    declared = sum(member.file_size for member in members)
+    if declared > n_bytes or any(m.file_size != m.compress_size for m in members):
+        raise ValueError(f"it declares {declared} bytes of content and has {n_bytes} in all")
+    header = names.index(f"{HEADER}.npy")
+    if members[header].file_size > MOST_HEADER_BYTES:
+        raise ValueError(f"its header is larger than {MOST_HEADER_BYTES} bytes")
+
+
+def _header(array: NDArray[Any]) -> dict[str, Any]:
+    if array.dtype != np.uint8 or array.ndim != 1:
+        raise ValueError("its header is not of bytes")
+    header = json.loads(array.tobytes().decode(), object_pairs_hook=_once_each)
+    if not isinstance(header, dict) or header.get("format") != FORMAT:
+        raise ValueError("its header is not of this library")
+    number = header.get("version")
+    if not isinstance(number, int) or number < 1:
+        raise ValueError(f"its format version is {number!r}")
+    if number > FORMAT_VERSION:
+        raise ValueError(
+            f"its format is version {number}, of subspaces {header.get('library')!r}, and this "
+            f"library reads up to {FORMAT_VERSION}; a later subspaces would do"
+        )
+    if not isinstance(header.get("estimator"), str):
+        raise ValueError("its header does not say which estimator it is of")
+    return header
+
+
+def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len(dict(pairs)) < len(pairs):
+        raise ValueError("its header has the same key twice")
+    return dict(pairs)
+
+
+def _array(member: bytes) -> NDArray[Any]:
+    """An array of numbers or text, as large as its header says."""
+    stream = io.BytesIO(member)
+    if np.lib.format.read_magic(stream) != (1, 0):
+        raise ValueError("one of its arrays is in a later format of numpy")
+    shape, fortran, kind = np.lib.format.read_array_header_1_0(stream)
+    if not is_plain_type(kind):
+        raise ValueError(f"one of its arrays is of type {kind}: neither numbers nor text")
+    content = member[stream.tell() :]
+    if min(shape, default=0) < 0 or prod(shape) * kind.itemsize != len(content):
+        raise ValueError(f"an array of shape {shape} and type {kind} has {len(content)} bytes")
+    array = np.ndarray(shape, kind, content, order="F" if fortran else "C")
+    if kind.kind == "U" and not _is_text(array):
+        raise ValueError("one of its arrays holds text that is none")
+    return array.astype(kind.newbyteorder("="), order="K")
+
+
+def _is_text(array: NDArray[Any]) -> bool:
+    codes = np.frombuffer(array.tobytes(), dtype=np.dtype("u4").newbyteorder(array.dtype.byteorder))
+    return int(codes.max(initial=0)) <= LARGEST_CODE_POINT

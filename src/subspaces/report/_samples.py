@@ -1,0 +1,87 @@
+"""The samples: between clusters, influential, of known classes."""
+
+import numpy as np
+
+from subspaces.metrics import adjusted_rand_score, matched_accuracy
+from subspaces.report import _figures, _tables
+from subspaces.report._draft import NAMED, Draft, few, thinning
+from subspaces.report._findings import Findings
+from subspaces.report._names import count
+
+
+def samples(draft: Draft) -> str:
+    """Which samples sit between clusters, which are influential."""
+    table = _tables.samples(draft.found)
+    return f"{_between(draft)}{_influential(draft)}<h3>Look up a sample</h3>{table}"
+
+
+def _between(draft: Draft) -> str:
+    found, rivalry = draft.found, draft.found.rivalry
+    if rivalry is None:
+        if len(found.clusters) == 1:
+            return "<p>There is one cluster only, and nothing to sit between.</p>"
+        return (
+            "<p>The scores of so many samples are not kept with the model: give X to see them.</p>"
+        )
+    near = rivalry.between
+    share = (
+        f"{len(near):,} of {count(len(found.labels), 'sample')} "
+        f"({100 * len(near) / len(found.labels):.0f} %) {'sits' if len(near) == 1 else 'sit'} "
+        f"between clusters: {few(found, near)}."
+        if len(near)
+        else "No sample sits between clusters."
+    )
+    label = "Score of each sample under its own cluster against the best other cluster"
+    caption = (
+        f"A score is {_unit(found)} of a sample under a cluster; lower is nearer. A sample on the "
+        "dotted line is as near to another cluster as to its own."
+        f"{thinning(found)}"
+    )
+    drawing = _figures.between_clusters(found)
+    return (
+        f"<h3>Between clusters</h3><p>{share}</p>{draft.figure('between', drawing, label, caption)}"
+    )
+
+
+def _unit(found: Findings) -> str:
+    if found.likelihoods:
+        return "minus the log density"
+    if "influence" in getattr(found.model, "criterion_", ""):
+        return "the squared predictive influence"
+    return "the squared distance" if found.influence is None else "the squared error"
+
+
+def _influential(draft: Draft) -> str:
+    found = draft.found
+    if found.influence is None:
+        method = type(found.model).__name__
+        none = f"{method} does not measure the influence of samples; PSC does."
+        return f"<h3>Influence</h3><p>{none}</p>"
+    order = np.argsort(-found.influence, kind="stable")
+    alone = int(np.count_nonzero(~np.isfinite(found.influence)))
+    caption = "How strongly a sample pulls the subspace of its cluster towards itself." + (
+        f" {count(alone, 'sample')} alone along an axis: influence without bound, not drawn."
+        if alone
+        else ""
+    )
+    drawing = _figures.influence(found)
+    label = "Influence of each sample on its cluster"
+    return (
+        f"<h3>Influence</h3><p>The most influential: {few(found, order[:NAMED])}. Check them "
+        "first: the subspaces depend on them most.</p>"
+        f"{draft.figure('influence', drawing, label, caption)}"
+    )
+
+
+def agreement(draft: Draft) -> str | None:
+    """Known classes beside the clusters; left out where none are known."""
+    found = draft.found
+    if found.classes is None:
+        return None
+    index = adjusted_rand_score(found.classes, found.labels)
+    right = 100 * matched_accuracy(found.classes, found.labels)
+    return (
+        f"<p>Adjusted Rand index {index:.2f} (1 is perfect, 0 chance); {right:.0f} % of the "
+        "samples are in the cluster that matches their class best, one cluster to a class.</p>"
+        f"{_tables.contingency(found)}"
+    )

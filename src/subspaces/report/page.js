@@ -1,0 +1,159 @@
+"use strict";
+// The page's own script: draws the figures as they come into view, follows light and dark, and
+// filters, sorts and copies the tables. It runs before plotly, so that the tables need not wait.
+
+const root = document.documentElement;
+const figures = JSON.parse(document.getElementById("figures").textContent);
+const settings = {
+  responsive: true,
+  displaylogo: false,
+  modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"],
+};
+const drawn = new Set();
+
+function paint(name) {
+  const probe = document.createElement("span");
+  probe.style.color = `var(--${name})`;
+  document.body.append(probe);
+  const colour = getComputedStyle(probe).color;
+  probe.remove();
+  return colour;
+}
+
+function themed(layout) {
+  const ink = paint("ink"), line = paint("line"), panel = paint("panel"), quiet = paint("quiet");
+  const font = { family: getComputedStyle(document.body).fontFamily, size: 12, color: ink };
+  const result = { ...layout, font };
+  result.hoverlabel = { bgcolor: panel, bordercolor: quiet, font, align: "left" };
+  const lines = { gridcolor: line, zerolinecolor: quiet, linecolor: line };
+  for (const axis of ["xaxis", "yaxis"]) if (layout[axis]) result[axis] = { ...layout[axis], ...lines };
+  if (layout.scene) {
+    result.scene = { ...layout.scene };
+    for (const axis of ["xaxis", "yaxis", "zaxis"])
+      result.scene[axis] = { ...layout.scene[axis], ...lines, showbackground: false };
+  }
+  if (matchMedia("(pointer: coarse)").matches && !layout.scene) result.dragmode = false;
+  return result;
+}
+
+function draw(place) {
+  const { data, layout } = figures[place.dataset.figure];
+  drawn.add(place);
+  return Plotly.react(place, data, themed(layout), settings);
+}
+
+const seen = new IntersectionObserver((entries) => {
+  for (const { isIntersecting, target } of entries) {
+    if (!isIntersecting) continue;
+    seen.unobserve(target);
+    draw(target);
+  }
+}, { rootMargin: "400px" });
+addEventListener("DOMContentLoaded", () => {
+  for (const place of document.querySelectorAll("[data-figure]")) seen.observe(place);
+});
+
+const repaint = () => drawn.forEach(draw);
+addEventListener("beforeprint", () => document.querySelectorAll("[data-figure]").forEach(draw));
+
+// Light and dark: as the system has it until the button says otherwise.
+const dark = matchMedia("(prefers-color-scheme: dark)");
+const button = document.getElementById("theme");
+const isDark = () => (root.dataset.theme ? root.dataset.theme === "dark" : dark.matches);
+function label() {
+  button.textContent = isDark() ? "Light colours" : "Dark colours";
+  repaint();
+}
+try {
+  const kept = localStorage.getItem("subspaces-theme");
+  if (kept) root.dataset.theme = kept;
+} catch { /* a browser without storage forgets the choice */ }
+button.hidden = false;
+button.addEventListener("click", () => {
+  root.dataset.theme = isDark() ? "light" : "dark";
+  try { localStorage.setItem("subspaces-theme", root.dataset.theme); } catch { /* forgets */ }
+  label();
+});
+dark.addEventListener("change", label);
+label();
+
+// One three-dimensional view at a time: browsers have few WebGL contexts.
+let open = null;
+function close() {
+  if (!open) return;
+  const { place, toggle } = open;
+  open = null;
+  place.dataset.figure = place.dataset.flat;
+  toggle.setAttribute("aria-pressed", "false");
+  Plotly.purge(place);
+  draw(place);
+}
+for (const toggle of document.querySelectorAll("[data-space]")) {
+  toggle.hidden = false;
+  toggle.addEventListener("click", () => {
+    const place = document.getElementById(toggle.getAttribute("aria-controls"));
+    const again = open && open.place === place;
+    close();
+    if (again) return;
+    place.dataset.flat = place.dataset.figure;
+    place.dataset.figure = toggle.dataset.space;
+    toggle.setAttribute("aria-pressed", "true");
+    open = { place, toggle };
+    Plotly.purge(place);
+    draw(place);
+  });
+}
+
+// Tables that are searched, sorted and copied.
+const value = (row, column) => row.cells[column].dataset.value ?? row.cells[column].textContent;
+function compare(one, other) {
+  const a = Number(one), b = Number(other);
+  if (Number.isNaN(a) || Number.isNaN(b)) return one.localeCompare(other, undefined, { numeric: true });
+  return a - b;
+}
+async function copy(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    const area = document.createElement("textarea");
+    area.value = text;
+    document.body.append(area);
+    area.select();
+    document.execCommand("copy");
+    area.remove();
+  }
+}
+for (const box of document.querySelectorAll(".lookup")) {
+  const table = box.querySelector("table"), body = table.tBodies[0];
+  const search = box.querySelector("input"), choice = box.querySelector("select");
+  const said = box.querySelector(".said"), thing = box.dataset.thing;
+  const rows = () => [...body.rows].filter((row) => !row.hidden);
+  const filter = () => {
+    const wanted = search.value.trim().toLowerCase(), cluster = choice ? choice.value : "";
+    for (const row of body.rows) {
+      const fits = !cluster || row.dataset.cluster === cluster;
+      row.hidden = !fits || !row.dataset.search.toLowerCase().includes(wanted);
+    }
+    said.textContent = `${rows().length.toLocaleString("en")} of ${body.rows.length.toLocaleString("en")} rows`;
+  };
+  search.addEventListener("input", filter);
+  if (choice) choice.addEventListener("change", filter);
+  box.querySelector(".controls").hidden = false;
+  box.querySelector("[data-copy]").addEventListener("click", async () => {
+    const names = [...new Set(rows().map((row) => row.dataset.search))];
+    await copy(names.join("\n"));
+    said.textContent = `${names.length.toLocaleString("en")} ${thing}${names.length === 1 ? "" : "s"} copied, one a line`;
+  });
+  const heads = [...table.tHead.rows[0].cells];
+  heads.forEach((head, column) => {
+    const sorter = head.querySelector("button");
+    if (!sorter) return;
+    sorter.addEventListener("click", () => {
+      const up = head.getAttribute("aria-sort") === "descending";
+      heads.forEach((cell) => cell.removeAttribute("aria-sort"));
+      head.setAttribute("aria-sort", up ? "ascending" : "descending");
+      const sorted = [...body.rows].sort((a, b) => compare(value(a, column), value(b, column)));
+      body.append(...(up ? sorted : sorted.reverse()));
+    });
+  });
+}

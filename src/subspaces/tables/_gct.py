@@ -1,0 +1,91 @@
+"""GCT, the Broad Institute's text file of expression values, and CLS, its file of classes."""
+
+from pathlib import Path
+
+from subspaces.tables._block import Block, to_table
+from subspaces.tables._grid import Grid, as_grid, text_of
+from subspaces.tables._table import Table
+
+# How many numbers follow the version: rows, columns, then extra columns and rows in 1.3.
+SIZES = {"#1.2": 2, "#1.3": 4}
+HEADING = {"#1.2": "Name, Description and the samples", "#1.3": "id and the samples"}
+
+
+def read_gct(path: Path, samples_in_columns: bool, labels: str | None) -> Table:
+    """Read a GCT file, version 1.2 or 1.3; in 1.3 the classes may be one of its extra rows."""
+    version, sizes, grid = _parts(path)
+    n_rows, n_columns = sizes[:2]
+    n_texts, n_extra = sizes[2:] or (1, 0)
+    first = 1 + n_texts
+    header = grid.rows[0]
+    _check_size(path, "columns of samples", n_columns, len(header) - first)
+    _check_size(path, "rows of variables", n_rows, len(grid.rows) - 1 - n_extra)
+    extra, body = grid.rows[1 : 1 + n_extra], grid.rows[1 + n_extra :]
+    block = Block(
+        [row[first:] for row in body],
+        tuple(row[0] for row in body),
+        tuple(header[first:]),
+        tuple(grid.lines[1 + n_extra :]),
+        tuple(range(first + 1, len(header) + 1)),
+    )
+    classes = {row[0]: tuple(row[first:]) for row in extra}
+    if labels is not None and labels not in classes:
+        known = f"it has {', '.join(classes)}" if classes else "a CLS file would do"
+        raise ValueError(f"{path}: version {version[1:]} has no extra row {labels!r}; {known}")
+    return to_table(path, block, None if labels is None else classes[labels], True)
+
+
+def _parts(path: Path) -> tuple[str, tuple[int, ...], Grid]:
+    """Version, sizes and the rest."""
+    version, _, rest = text_of(path).partition("\n")
+    version = version.strip()
+    if version not in SIZES:
+        raise ValueError(
+            f"{path}, line 1: {version[:20]!r} is not a version of GCT; #1.2 or #1.3 would do"
+        )
+    counts, _, rest = rest.partition("\n")
+    words = counts.split()
+    if len(words) != SIZES[version] or not all(word.isdigit() for word in words):
+        raise ValueError(
+            f"{path}, line 2: {counts.strip()[:40]!r} is not the size of the table; "
+            f"{SIZES[version]} whole numbers would do"
+        )
+    if not rest.strip():
+        raise ValueError(f"{path} ends after line 2; a line of {HEADING[version]} would do")
+    return version, tuple(map(int, words)), as_grid(path, rest, "\t", first_line=3)
+
+
+def _check_size(path: Path, what: str, said: int, found: int) -> None:
+    if said != found:
+        raise ValueError(
+            f"{path}, line 2: it says {said} {what}, and {found} follow; is the file cut short?"
+        )
+
+
+def read_cls(path: Path) -> tuple[str, ...]:
+    """Read the class of each sample from a CLS file.
+
+    Three lines: the numbers of samples and classes and a 1; # and the names of the classes; one
+    class per sample, by its name or by a mark, marks in the order in which they first appear.
+    """
+    lines = [line.split() for line in text_of(path).splitlines() if line.strip()]
+    if len(lines) != 3 or lines[1][0] == "#numeric":
+        raise ValueError(
+            f"{path} is not a CLS file of classes; three lines would do: the sizes, # and the "
+            "names of the classes, one class per sample"
+        )
+    sizes, heading, marks = lines
+    names = [name for name in [heading[0].lstrip("#"), *heading[1:]] if name]
+    if len(sizes) < 2 or not all(word.isdigit() for word in sizes[:2]):
+        raise ValueError(f"{path}, line 1: {' '.join(sizes)!r} has no sizes; '38 3 1' would do")
+    n_samples, n_classes = map(int, sizes[:2])
+    used = list(dict.fromkeys(marks))
+    if len(marks) != n_samples or len(names) != n_classes or len(used) > n_classes:
+        raise ValueError(
+            f"{path}, line 1: it says {n_samples} samples of {n_classes} classes; {len(names)} "
+            f"names and {len(marks)} samples of {len(used)} classes follow"
+        )
+    if set(used) <= set(names):
+        return tuple(marks)
+    named = dict(zip(used, names, strict=False))
+    return tuple(named[mark] for mark in marks)

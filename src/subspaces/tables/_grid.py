@@ -1,0 +1,96 @@
+"""A text file as lines of cells of one width; what is not like that is named by its line."""
+
+import csv
+import gzip
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+
+SEPARATORS = "\t,;"
+MISSING = {"", "na", "n/a", "nan", "null", "none", "#n/a", "?", "-"}
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Lines of cells, and their numbers in the file."""
+
+    rows: list[list[str]]
+    lines: list[int]
+
+
+def is_missing(cell: str) -> bool:
+    """Whether a cell says that there is no number."""
+    return cell.lower() in MISSING
+
+
+def is_number(cell: str) -> bool:
+    """Whether a cell is a number; 1_000, which Python takes for one, is a name."""
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return "_" not in cell and not is_missing(cell)
+
+
+def text_of(path: Path) -> str:
+    """The text of a file in UTF-8, packed by gzip or not."""
+    content = path.read_bytes()
+    if path.suffix.lower() == ".gz":
+        try:
+            content = gzip.decompress(content)
+        except (EOFError, OSError, zlib.error) as error:
+            raise ValueError(
+                f"{path} is not a whole gzip file ({error}); unpack it and see"
+            ) from None
+    if not content.strip():
+        raise ValueError(f"{path} is empty; a table of numbers would do")
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content[: error.start].count(b"\n") + 1
+        raise ValueError(
+            f"{path}, line {line}: byte 0x{content[error.start]:02x} is not UTF-8 text; save the "
+            "file as CSV UTF-8"
+        ) from None
+    if "\0" in text:
+        raise ValueError(f"{path} is not a text file; save it as CSV UTF-8")
+    return text
+
+
+def as_grid(path: Path, text: str, separator: str | None = None, first_line: int = 1) -> Grid:
+    """Cut the text into cells; blank lines are left out, and every line has as many cells."""
+    rows, lines = [], []
+    reader = csv.reader(text.splitlines(), delimiter=separator or _separator(text))
+    try:
+        for row in reader:
+            cells = [cell.strip() for cell in row]
+            if any(cells):
+                rows.append(cells)
+                lines.append(reader.line_num + first_line - 1)
+    except csv.Error as error:
+        line = reader.line_num + first_line - 1
+        raise ValueError(f"{path}, line {line}: {error}; check its quotes") from None
+    if len(rows) > 1 and len(rows[0]) == len(rows[1]) - 1:
+        rows[0].insert(0, "")  # R writes no heading above the names of the rows
+    _check_width(path, rows, lines)
+    return Grid(rows, lines)
+
+
+def _separator(text: str) -> str:
+    """The one that cuts the first lines into most cells."""
+    top = [line for line in text.splitlines()[:50] if line.strip()][:5]
+    widths = {
+        separator: sum(len(row) for row in csv.reader(top, delimiter=separator))
+        for separator in SEPARATORS
+    }
+    return max(widths, key=lambda separator: widths[separator])
+
+
+def _check_width(path: Path, rows: list[list[str]], lines: list[int]) -> None:
+    width = len(rows[0])
+    for row, line in zip(rows, lines, strict=True):
+        if len(row) != width:
+            raise ValueError(
+                f"{path}, line {line}: {len(row)} cells where line {lines[0]} has {width}; as many "
+                "in every line would do"
+            )

@@ -1,0 +1,139 @@
+"""select, compare, influence, simulate, demo."""
+
+import csv
+import re
+from importlib.util import find_spec
+
+import numpy as np
+import pytest
+
+from subspaces.cli._options import METHOD_NAMES
+from subspaces.comparison import METHODS
+from subspaces.datasets import SCENARIOS, make_scenario
+from subspaces.diagnostics import pca_influence
+from subspaces.tables import read_table
+
+
+def test_select_prints_the_table_and_the_choice(run, union_file):
+    ended = run("select", union_file, "--labels", "type", "--max-clusters", 3)
+    assert ended.code == 0, ended.err
+    assert re.search(r"^ +2 .* <- chosen", ended.out, re.MULTILINE)
+    assert ended.out.splitlines()[-1].startswith("2 clusters: the lowest -log leave-one-out")
+    document = run("select", union_file, "--labels", "type", "--max-clusters", 3, "--json").document
+    assert document["chosen"] == 2
+    assert document["table"]["n_clusters"] == [1, 2, 3]
+    assert document["table"]["sod"][0] is None  # not defined at the ends
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--criterion", "x"], "--criterion x is unknown; one of auto, press"),
+        (["--variables", "auto"], "--variables auto is for subspaces fit"),
+        (["--dims", "1,2"], "--dims '1,2' is not a number; 3, or auto, would do"),
+        (["--max-clusters", 50], "is out of range; 1 to 40 would do"),
+    ],
+)
+def test_select_says_what_is_wrong(fails, union_file, arguments, message):
+    assert message in fails("select", union_file, "--labels", "type", *arguments)
+
+
+def test_compare_prints_one_row_per_method(run, union_file):
+    ended = run(
+        "compare", union_file, "--clusters", 2, "--labels", "type", "--methods", "kmeans, PSC"
+    )
+    assert ended.code == 0, ended.err
+    assert ended.out.index("PSC") < ended.out.index("KMeans")
+    assert "1.000" in ended.out
+
+
+def test_compare_names_a_method_that_fails(run, fails, union_file):
+    arguments = ["compare", union_file, "--clusters", 2, "--labels", "type", "--dims", "5"]
+    ended = run(*arguments, "--methods", "PSC,GPCA")
+    assert ended.code == 0
+    assert re.search(r"GPCA +failed", ended.out)
+    assert "GPCA failed: ValueError" in ended.err
+    assert "PSC warns: --dims 5 equals the rank" in ended.err
+    assert run(*arguments, "--methods", "GPCA").code == 1
+    document = run(*arguments, "--methods", "PSC,GPCA", "--json").document
+    assert document["table"]["method"] == ["PSC", "GPCA"]
+    assert document["table"]["ari"][1] is None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--clusters", 2, "--dims", "two"], "--dims 'two'"),
+        (["--clusters", 2, "--dims", "auto"], "--dims auto is for subspaces fit"),
+        (["--clusters", 2, "--methods", "psc,PCS"], "method 'PCS' is unknown; PSC"),
+        (["--clusters", 2, "--methods", ","], "--methods names none; PSC"),
+        (["--clusters", 2, "--dims", "1,2,3"], "3 numbers for --clusters 2"),
+        (["--clusters", 99], "--clusters 99 is out of range for 40 samples"),
+    ],
+)
+def test_compare_says_what_is_wrong(fails, union_file, arguments, message):
+    assert message in fails("compare", union_file, "--labels", "type", *arguments)
+
+
+def test_the_names_of_the_methods_are_those_of_compare():
+    assert tuple(METHODS) == METHOD_NAMES
+
+
+def test_influence_ranks_the_samples_of_one_pca(run, union_file, tmp_path):
+    table = read_table(union_file, labels="type")
+    arguments = ["influence", union_file, "--labels", "type", "--dims", 1]
+    found = pca_influence(table.data, 1, center=True)
+    order = np.argsort(-found.influence)
+    ended = run(*arguments, "--top", 3, "--out", tmp_path / "i.csv")
+    shown = [line for line in ended.out.splitlines() if line.startswith("sample ")]
+    names = [table.sample_names[i] for i in order]
+    assert [" ".join(line.split()[:2]) for line in shown[-3:]] == names[:3]
+    with (tmp_path / "i.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert [row["sample"] for row in rows] == names
+    assert [float(r["error"]) for r in rows] == pytest.approx(found.loo_error[order], rel=1e-5)
+    plain = pca_influence(table.data, 1, center=False)
+    by_leverage = run(*arguments, "--no-center", "--by", "leverage", "--json").document
+    order = np.argsort(-plain.leverage)
+    assert [row["sample"] for row in by_leverage["samples"]] == [f"sample {i}" for i in order]
+    assert by_leverage["press"] == pytest.approx(plain.loo_error.mean())
+
+
+def test_influence_says_what_is_wrong(fails, union_file):
+    said = fails("influence", union_file, "--labels", "type", "--dims", 6)
+    assert "--dims 6 is out of range for 40 samples x 5 variables" in said
+
+
+def test_simulate_writes_what_the_library_draws(run, fails, tmp_path):
+    path = tmp_path / "d.csv"
+    ended = run("simulate", "d", "--noise", 0.05, "--seed", 3, "--out", path)
+    assert ended.code == 0, ended.err
+    assert f"Next: subspaces fit {path} --labels cluster --clusters 3 --dims 1,2,3" in ended.out
+    table = read_table(path, labels="cluster")
+    drawn = make_scenario("d", noise=0.05, random_state=3)
+    np.testing.assert_allclose(table.data, drawn.data, rtol=1e-5)
+    assert table.classes == tuple(f"c{label}" for label in drawn.target)
+    assert "is there already; --force" in fails("simulate", "d", "--out", path)
+    document = run("simulate", "c", "--sparse", "--out", path, "--force", "--json").document
+    assert document["dims"] == [2, 2]
+    assert read_table(path, labels="cluster").data.shape == (200, 200)
+    assert "(see: subspaces simulate --help)" in fails("simulate", "f", "--out", path)
+
+
+def test_every_scenario_can_be_asked_for(run, tmp_path):
+    for name in SCENARIOS:
+        assert run("simulate", name, "--out", tmp_path / f"{name}.csv").code == 0
+
+
+def test_demo_prints_a_summary_and_says_where_the_figures_are(run, fails, monkeypatch, tmp_path):
+    monkeypatch.setattr("subspaces.estimators._alternating.DEFAULT_STARTS", 1)
+    out = tmp_path / "a new" / "folder"
+    ended = run("demo", "--out", out)
+    assert ended.code == 0, ended.err
+    assert ended.out.count("K-means") == 2
+    for name in ("clusters.png", "digits.png"):
+        assert (out / name).stat().st_size > 10_000
+        assert str(out / name) in ended.out
+    assert (out / "report.html").exists() == (find_spec("plotly") is not None)
+    assert f"Page:   {out / 'report.html'}" in ended.out or "subspaces[report]" in ended.out
+    assert "is a file, not a folder" in fails("demo", "--out", out / "digits.png")

@@ -1,0 +1,272 @@
+import csv
+import errno
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import subspaces
+from subspaces.estimators import PSC, _recorded
+from subspaces.metrics import adjusted_rand_score
+
+FILES = ["labels.csv", "model.npz", "summary.json", "variables.csv"]
+
+
+def rows_of(path):
+    with path.open() as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.fixture
+def fitted(run, union_file, tmp_path):
+    ended = run("fit", union_file, "--labels", "type", "--clusters", 2, "--no-page",
+                "--out", tmp_path / "r")  # fmt: skip
+    assert ended.code == 0, ended.err
+    return tmp_path / "r"
+
+
+def test_labels_variables_model_and_summary(fitted, union_file):
+    assert sorted(path.name for path in fitted.iterdir()) == FILES
+    labels = rows_of(fitted / "labels.csv")
+    assert [row["sample"] for row in labels] == [f"sample {i}" for i in range(40)]
+    assert adjusted_rand_score([r["class"] for r in labels], [r["cluster"] for r in labels]) == 1
+    model = subspaces.load(fitted / "model.npz")
+    assert [int(row["cluster"]) for row in labels] == model.labels_.tolist()
+    assert [float(row["influence"]) for row in labels] == pytest.approx(model.influence_, rel=1e-5)
+    assert model.record_.sample_names.tolist() == [row["sample"] for row in labels]
+    variables = rows_of(fitted / "variables.csv")
+    for k in range(2):
+        own = [row for row in variables if row["cluster"] == str(k)]
+        assert [row["variable"] for row in own] == model.get_variables(k).tolist()
+        loading = dict(zip(model.feature_names_in_, model.subspaces_[k].basis[:, 0], strict=True))
+        for row in own:
+            assert float(row["loading_1"]) == pytest.approx(loading[row["variable"]], rel=1e-5)
+        assert sum(float(row["share"]) for row in own) == pytest.approx(1, abs=1e-4)
+    summary = json.loads((fitted / "summary.json").read_text())
+    assert summary["adjusted_rand"] == 1
+    assert [cluster["samples"] for cluster in summary["clusters"]] == [20, 20]
+    assert summary["press"] == pytest.approx(model.press_)
+
+
+def test_json_is_one_document_and_all_else_goes_to_stderr(run, monkeypatch, union_file, tmp_path):
+    monkeypatch.setattr("subspaces.estimators._alternating.DEFAULT_STARTS", 2)
+    ended = run(
+        "fit", union_file, "--labels", "type", "--clusters", "auto", "--dims", "auto",
+        "--out", tmp_path / "r", "--json", "--no-page",
+    )  # fmt: skip
+    assert ended.code == 0, ended.err
+    assert len(ended.document["clusters"]) == 2
+    assert ended.document["folder"] == str(tmp_path / "r")
+    assert ended.document["selection"]["n_clusters"][1] == 2
+    assert ended.err.startswith("Read ")
+
+
+def test_each_dimension_and_number_of_variables_is_passed_on(run, union_file, tmp_path):
+    ended = run(
+        "fit", union_file, "--labels", "type", "--clusters", 2, "--dims", "1,2", "--variables",
+        "3,2", "--seed", 7, "--out", tmp_path / "r", "--no-page",
+    )  # fmt: skip
+    assert ended.code == 0, ended.err
+    model = subspaces.load(tmp_path / "r" / "model.npz")
+    assert model.get_params()["n_components"] == [1, 2]
+    assert model.get_params()["n_variables"] == [3, 2]
+    assert model.get_params()["random_state"] == 7
+    rows = rows_of(tmp_path / "r" / "variables.csv")
+    assert {row["loading_2"] for row in rows if row["cluster"] == "0"} == {""}
+    for k in range(2):
+        found = [row["variable"] for row in rows if row["cluster"] == str(k)]
+        assert sorted(found) == sorted(model.get_variables(k))
+
+
+@pytest.mark.parametrize(
+    "method", ["ksubspaces", "ensembleksubspaces", "ssc", "scc", "slbf", "gpca", "mppca", "mcfa",
+               "MCtFA", "SparseKMeans"],
+)  # fmt: skip
+def test_every_method_leaves_its_files(run, union_file, tmp_path, method):
+    ended = run(
+        "fit", union_file, "--labels", "type", "--clusters", 2, "--method", method,
+        "--out", tmp_path / "r", "--no-page",
+    )  # fmt: skip
+    assert ended.code == 0, ended.err
+    assert sorted(path.name for path in (tmp_path / "r").iterdir()) == FILES
+    ended = run("predict", tmp_path / "r" / "model.npz", union_file, "--labels", "type")
+    assert ended.code == 0, ended.err
+    assert len(ended.out.splitlines()) == 41
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--clusters", "two"], "--clusters 'two' is not a number; 3, or auto, would do"),
+        (["--clusters", 2, "--dims", "x"], "--dims 'x' is not a number"),
+        (["--clusters", 3, "--dims", "1,2"], "--dims has 2 numbers for --clusters 3"),
+        (["--clusters", "auto", "--dims", "1,2"], "--dims has 2 numbers for --clusters auto"),
+        (["--clusters", 99], "--clusters 99 is out of range for 40 samples; 1 to 40 would do"),
+        (["--clusters", 2, "--variables", 9], "--variables 9 is out of range for 5 variables"),
+        (["--clusters", 2, "--method", "PCS"], "method 'PCS' is unknown; PSC, KSubspaces"),
+        (["--clusters", 2, "--method", "KMeans"], "KMeans leaves no model"),
+        (["--clusters", "auto", "--method", "SSC"], "--clusters auto is not for --method SSC"),
+        (["--clusters", 2, "--method", "SSC", "--variables", 2], "--variables is not for"),
+        (["--clusters", 2, "--criterion", "x"], "--criterion x is unknown; one of auto, influence"),
+        (["--clusters", 2, "--top-variables", 6], "--top-variables 6 is out of range"),
+        (["--clusters", 2, "--log"], "log needs values from 0 up"),
+        (["--clusters", 2, "--seed", "-1"], "(see: subspaces fit --help)"),
+        ([], "Missing option '--clusters' (see: subspaces fit --help)"),
+    ],
+)
+def test_a_bad_request_is_one_line_and_leaves_nothing(
+    fails, union_file, tmp_path, arguments, message
+):
+    said = fails("fit", union_file, "--labels", "type", *arguments, "--out", tmp_path / "a" / "r")
+    assert message in said
+    assert [path.name for path in tmp_path.iterdir()] == ["data.csv"]
+
+
+@pytest.mark.parametrize(
+    ("break_it", "arguments", "message"),
+    [
+        (lambda text: "", [], "data.csv is empty"),
+        (lambda text: text, ["--labels", "typ"], "data.csv has no column 'typ'; it has gene 0"),
+        (
+            lambda text: text,
+            ["--labels", "sample 3"],
+            "has a row 'sample 3' and no such column: its samples are in columns; --samples col",
+        ),
+        (lambda text: text, [], "line 2, column 7 ('type'): 'low' is not a number; --labels type"),
+        (
+            lambda text: text.replace("gene 1", "gene 0"),
+            ["--labels", "type"],
+            "column 3: the variable name 'gene 0' is at column 2 already",
+        ),
+    ],
+)
+def test_a_bad_table_is_one_line(fails, union_file, tmp_path, break_it, arguments, message):
+    union_file.write_text(break_it(union_file.read_text()))
+    said = fails("fit", union_file, "--clusters", 2, *arguments, "--out", tmp_path / "r")
+    assert message in said
+    assert not (tmp_path / "r").exists()
+
+
+def test_a_missing_file_is_bad_input(fails, tmp_path):
+    said = fails("fit", tmp_path / "no.csv", "--clusters", 2, "--out", tmp_path / "r")
+    assert said == f"{tmp_path / 'no.csv'}: No such file or directory"
+
+
+def test_earlier_results_need_force(run, fails, fitted, union_file):
+    (fitted / "notes.txt").write_text("mine")
+    before = (fitted / "labels.csv").read_bytes()
+    arguments = [
+        "fit",
+        union_file,
+        "--labels",
+        "type",
+        "--clusters",
+        1,
+        "--out",
+        fitted,
+        "--no-page",
+    ]
+    said = fails(*arguments)
+    assert "has labels.csv, variables.csv, model.npz, summary.json already; --force" in said
+    assert (fitted / "labels.csv").read_bytes() == before
+    assert run(*arguments, "--force").code == 0
+    assert (fitted / "labels.csv").read_bytes() != before
+    assert sorted(path.name for path in fitted.iterdir()) == sorted([*FILES, "notes.txt"])
+
+
+@pytest.mark.parametrize("at", ["labels.csv", "variables.csv", "summary.json", "model.npz"])
+def test_a_full_disk_leaves_earlier_results(monkeypatch, fails, fitted, union_file, at):
+    before = {path.name: path.read_bytes() for path in fitted.iterdir()}
+    original = Path.write_text
+
+    def full(path, *arguments, **options):
+        if path.name == at:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return original(path, *arguments, **options)
+
+    def full_for_models(model, path):
+        if at == "model.npz":
+            raise OSError(errno.ENOSPC, "No space left on device", str(path))
+
+    monkeypatch.setattr(Path, "write_text", full)
+    monkeypatch.setattr(_recorded.RecordedClusterer, "save", full_for_models)
+    said = fails(
+        "fit", union_file, "--labels", "type", "--clusters", 1, "--out", fitted, "--force",
+        "--no-page", code=1,
+    )  # fmt: skip
+    assert said == (
+        f"{fitted}: No space left on device; earlier results are as they were, make room and run "
+        "again"
+    )
+    assert {path.name: path.read_bytes() for path in fitted.iterdir()} == before
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError, RuntimeError("odd")])
+def test_whatever_stops_a_fit_leaves_nothing_half_written(
+    monkeypatch, run, fitted, union_file, tmp_path, error
+):
+    def stopped(model, X):
+        raise error
+
+    monkeypatch.setattr(PSC, "fit", stopped)
+    before = {path.name: path.read_bytes() for path in fitted.iterdir()}
+    for out in (fitted, tmp_path / "new" / "folder"):
+        ended = run("fit", union_file, "--labels", "type", "--clusters", 2, "--out", out, "--force")
+        assert ended.code == (130 if error is KeyboardInterrupt else 1)
+        assert ended.err.splitlines()[-1].startswith("Error: ")
+    assert {path.name: path.read_bytes() for path in fitted.iterdir()} == before
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_folder_that_cannot_be_written(monkeypatch, fails, union_file, tmp_path):
+    arguments = ["fit", union_file, "--labels", "type", "--clusters", 2, "--out"]
+    assert "data.csv is a file, not a folder" in fails(*arguments, union_file)
+    said = fails(*arguments, union_file / "r", code=1)
+    assert said == f"{union_file / 'r'}: Not a directory"
+
+    def denied(*arguments, **options):
+        raise PermissionError(errno.EACCES, "Permission denied", "/elsewhere/.unfinished")
+
+    monkeypatch.setattr("tempfile.mkdtemp", denied)
+    assert fails(*arguments, tmp_path, code=1) == f"{tmp_path}: Permission denied"
+
+
+def test_a_warning_is_a_note_and_in_the_summary(run, union_file, tmp_path):
+    ended = run(
+        "fit", union_file, "--labels", "type", "--clusters", 2, "--dims", 5, "--out",
+        tmp_path / "r", "--json", "--no-page",
+    )  # fmt: skip
+    assert "Note: --dims 5 equals the rank of X" in ended.err
+    assert "--dims 5 equals the rank" in ended.document["warnings"][0]
+
+
+def test_a_table_on_its_side_is_a_hint(run, tmp_path):
+    random = np.random.default_rng(0)
+    lines = [f"{i}_at," + ",".join(f"{v:.4f}" for v in random.normal(size=6)) for i in range(60)]
+    path = tmp_path / "data.csv"
+    path.write_text("\n".join([",p1,p2,p3,p4,p5,p6", *lines]))
+    ended = run("fit", path, "--clusters", 2, "--out", tmp_path / "r", "--no-page")
+    assert ended.code == 0
+    assert "Note: the 60 samples have names like genes (0_at, 1_at, 2_at)" in ended.err
+    assert "--samples columns would do" in ended.err
+
+
+def test_the_page_is_written_where_plotly_is(run, fails, monkeypatch, union_file, tmp_path):
+    pytest.importorskip("plotly")
+    out = tmp_path / "r"
+    arguments = ["fit", union_file, "--labels", "type", "--clusters", 2, "--out", out]
+    assert "report.html" in run(*arguments, "--json").document["files"]
+    page = (out / "report.html").read_text()
+    assert "<title>data.csv" in page
+    assert "sample 39" in page
+    said = fails("report", out / "model.npz")
+    assert said == f"{out / 'report.html'} is there already; --force or another --out would do"
+    ended = run("report", out / "model.npz", "--out", tmp_path / "p.html", "--title", "Mine")
+    assert ended.out == f"Wrote {tmp_path / 'p.html'}\n"
+    assert "<title>Mine" in (tmp_path / "p.html").read_text()
+    monkeypatch.setattr("subspaces.cli._fitting.find_spec", lambda name: None)
+    ended = run(*arguments, "--force")
+    assert ended.code == 0
+    assert "report.html needs plotly: pip install 'subspaces[report]'" in ended.err
+    assert not (out / "report.html").exists()  # it would be about the model before

@@ -1,0 +1,101 @@
+import csv
+import io
+
+import numpy as np
+import pytest
+
+from subspaces import PSC, load
+from tests.cli.conftest import write_union
+
+
+@pytest.fixture
+def model(run, union_file, tmp_path):
+    ended = run("fit", union_file, "--labels", "type", "--clusters", 2, "--no-page",
+                "--out", tmp_path / "r")  # fmt: skip
+    assert ended.code == 0, ended.err
+    return tmp_path / "r" / "model.npz"
+
+
+def clusters_of(text):
+    return [int(row["cluster"]) for row in csv.DictReader(io.StringIO(text))]
+
+
+def test_the_samples_of_fit_get_their_clusters(run, model, union_file):
+    ended = run("predict", model, union_file, "--labels", "type")
+    assert clusters_of(ended.out) == load(model).labels_.tolist()
+    assert "Known classes: 100% in the right cluster, adjusted Rand 1.000" in ended.err
+
+
+def test_columns_are_matched_by_name(run, model, union_file, tmp_path):
+    turned = write_union(tmp_path / "turned.csv", order=slice(None, None, -1))
+    text = "\n".join(line + ",9" for line in turned.read_text().splitlines())
+    turned.write_text(text.replace("name,9", "name,extra"))
+    straight = run("predict", model, union_file, "--labels", "type")
+    ended = run("predict", model, turned, "--labels", "type")
+    assert ended.code == 2  # the names are a column of text here
+    lines = [line.split(",") for line in text.replace("name,9", "name,extra").splitlines()]
+    turned.write_text("\n".join(",".join([line[-2], *line[:-2], line[-1]]) for line in lines))
+    ended = run("predict", model, turned, "--labels", "type")
+    assert ended.out == straight.out
+    assert "Note: 1 variables that the model does not know are left out" in ended.err
+
+
+def test_missing_columns_are_named(fails, model, union_file):
+    union_file.write_text(union_file.read_text().replace("gene 3", "gene three"))
+    said = fails("predict", model, union_file, "--labels", "type")
+    assert "1 of the 5 variables that the model needs are missing: gene 3" in said
+
+
+def test_what_fit_did_is_done_to_new_samples(run, tmp_path):
+    random = np.random.default_rng(0)
+    X = random.lognormal(3, 1, size=(30, 8))
+    X[15:, :4] *= 20
+    X[:, 6] = 5
+    np.savez(tmp_path / "data.npz", X=X, y=np.repeat(["a", "b"], 15))
+    options = ["--floor", "10", "--log", "--scale", "--top-variables", 6, "--affine", "--no-page"]
+    run("fit", tmp_path / "data.npz", *options, "--clusters", 2, "--out", tmp_path / "r")
+    fitted = load(tmp_path / "r" / "model.npz")
+    logs = np.log2(1 + np.maximum(X, 10))
+    kept = np.sort(np.argsort(-logs.var(axis=0))[:6])
+    scaled = (logs[:, kept] - logs[:, kept].mean(0)) / logs[:, kept].std(0)
+    assert fitted.feature_names_in_.tolist() == [f"v{j + 1}" for j in kept]
+    plain = PSC(2, affine=True, random_state=0).fit(scaled)
+    np.testing.assert_array_equal(fitted.labels_, plain.labels_)
+    np.savez(tmp_path / "some.npz", X=X[10:20])
+    ended = run("predict", tmp_path / "r" / "model.npz", tmp_path / "some.npz")
+    assert clusters_of(ended.out) == plain.predict(scaled[10:20]).tolist()
+
+
+def test_a_model_without_names_takes_columns_as_they_come(run, fails, union_file, tmp_path):
+    random = np.random.default_rng(0)
+    X = random.normal(size=(30, 5))
+    PSC(2, random_state=0).fit(X).save(tmp_path / "m.npz")
+    assert run("predict", tmp_path / "m.npz", union_file, "--labels", "type").code == 0
+    np.savez(tmp_path / "narrow.npz", X=X[:, :3])
+    assert "3 features" in fails("predict", tmp_path / "m.npz", tmp_path / "narrow.npz")
+
+
+def test_the_answer_goes_to_a_file_or_into_json(run, fails, model, union_file, tmp_path):
+    out = tmp_path / "new.csv"
+    assert run("predict", model, union_file, "--labels", "type", "--out", out).out == ""
+    printed = run("predict", model, union_file, "--labels", "type").out
+    assert out.read_text() == printed
+    said = fails("predict", model, union_file, "--labels", "type", "--out", out)
+    assert said == f"{out} is there already; --force or another --out would do"
+    again = run("predict", model, union_file, "--labels", "type", "--out", out, "--force", "--json")
+    found = [row["cluster"] for row in again.document["samples"]]
+    assert found == clusters_of(printed)
+    assert again.document["in_right_cluster"] == 1
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [(None, "No such file or directory"), (b"no model", "is no model that can be loaded")],
+)
+def test_what_is_no_model(fails, union_file, tmp_path, content, message):
+    path = tmp_path / "m.npz"
+    if content:
+        path.write_bytes(content)
+    said = fails("predict", path, union_file, "--labels", "type")
+    assert said.startswith(str(path))
+    assert message in said

@@ -1,0 +1,110 @@
+"""pandas and polars in and out, over all estimators."""
+
+import inspect
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import subspaces
+from subspaces import PSC, KSubspaces
+from subspaces.datasets import make_subspaces
+
+polars = pytest.importorskip("polars")
+
+GENES = [f"g{j}" for j in range(5)]
+CELLS = [f"c{i}" for i in range(45)]
+ESTIMATORS = [
+    value
+    for value in (getattr(subspaces, name) for name in subspaces.__all__)
+    if inspect.isclass(value) and hasattr(value, "fit_predict")
+]
+QUICK = {"n_init": 3, "n_runs": 10, "bound": 1.5}
+
+
+def quick(estimator):
+    known = inspect.signature(estimator).parameters
+    given = {name: value for name, value in QUICK.items() if name in known}
+    return estimator(2, random_state=0, **given)
+
+
+@pytest.fixture(scope="module")
+def lines():
+    return make_subspaces([20, 25], 5, [1, 1], noise=0.1, random_state=0).data
+
+
+@pytest.fixture(scope="module")
+def pandas_frame(lines):
+    return pd.DataFrame(lines, columns=GENES, index=CELLS)
+
+
+@pytest.fixture(scope="module")
+def polars_frame(lines):
+    return polars.DataFrame(lines, schema=GENES)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda value: value.__name__)
+def test_pandas_in_and_out(estimator, pandas_frame, lines):
+    model = quick(estimator).set_output(transform="pandas").fit(pandas_frame)
+    scores = model.transform(pandas_frame[::3])
+    assert scores.index.tolist() == CELLS[::3]
+    name = estimator.__name__.lower()
+    assert scores.columns.tolist() == [f"{name}0", f"{name}1"]
+    plain = quick(estimator).fit(lines)
+    np.testing.assert_array_equal(scores.to_numpy(), plain.transform(lines[::3]))
+    assert isinstance(model.record_.scores, np.ndarray)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda value: value.__name__)
+def test_polars_in_and_out(estimator, polars_frame, lines):
+    model = quick(estimator).set_output(transform="polars").fit(polars_frame)
+    scores = model.transform(polars_frame)
+    assert isinstance(scores, polars.DataFrame)
+    assert model.feature_names_in_.tolist() == GENES
+    plain = quick(estimator).fit(lines)
+    # columns are stored one by one there, so that sums round otherwise
+    np.testing.assert_allclose(scores.to_numpy(), plain.transform(lines), rtol=1e-7)
+    np.testing.assert_array_equal(model.predict(polars_frame), plain.predict(lines))
+    assert model.record_.sample_names is None
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars"])
+@pytest.mark.parametrize("method", ["predict", "transform", "project", "reconstruct"])
+def test_columns_are_checked(kind, method, pandas_frame, polars_frame):
+    frame = pandas_frame if kind == "pandas" else polars_frame
+    model = KSubspaces(2, n_init=1, random_state=0).fit(frame)
+    ask = getattr(model, method)
+    with pytest.raises(ValueError, match=r"seen at fit time, yet now missing:\n- g4"):
+        ask(frame[GENES[:4]])
+    with pytest.raises(ValueError, match="must be in the same order"):
+        ask(frame[GENES[::-1]])
+    more = frame.assign(g9=1.0) if kind == "pandas" else frame.with_columns(g9=polars.lit(1.0))
+    with pytest.raises(ValueError, match=r"unseen at fit time:\n- g9"):
+        ask(more)
+
+
+def test_one_kind_of_frame_serves_the_other(pandas_frame, polars_frame):
+    model = PSC(2, n_init=2, n_variables=2, random_state=0).fit(pandas_frame)
+    np.testing.assert_array_equal(model.predict(polars_frame), model.predict(pandas_frame))
+    again = PSC(2, n_init=2, n_variables=2, random_state=0).fit(polars_frame)
+    assert again.get_variables(0).tolist() == model.get_variables(0).tolist()
+
+
+def test_whole_numbers_and_narrow_floats(polars_frame, lines):
+    counts = polars_frame.select((polars.all() * 100).round().cast(polars.Int32))
+    narrow = polars_frame.cast(polars.Float32)
+    assert KSubspaces(2, n_init=1, random_state=0).fit(counts).labels_.shape == (45,)
+    scores = KSubspaces(2, n_init=1, random_state=0).fit(narrow).record_.scores
+    assert scores.dtype == np.float64
+
+
+@pytest.mark.parametrize("value", [None, float("nan")])
+def test_a_hole_is_named(value, polars_frame):
+    holey = polars_frame.with_columns(g2=polars.Series([value] + [1.0] * 44, dtype=polars.Float64))
+    with pytest.raises(ValueError, match=r"nan at row 0, column 2 \('g2'\)"):
+        KSubspaces(2).fit(holey)
+
+
+def test_text_is_refused(polars_frame):
+    with pytest.raises(ValueError, match="X is not a table of real numbers"):
+        KSubspaces(2).fit(polars_frame.with_columns(g2=polars.lit("high")))

@@ -1,0 +1,38 @@
+"""A small fit whose every name tries to break the page."""
+
+import numpy as np
+import pandas as pd
+
+from subspaces import PSC
+from subspaces.datasets import make_subspaces
+from subspaces.diagnostics import stability
+from subspaces.selection import select_n_clusters
+
+SCRIPT = "<script>alert(1)</script>"
+IMAGE = '"><img src=x onerror=alert(2)>'
+ENDING = "</script><!-- <script>"
+TITLE = "<b>Title</b> & </title><script>alert(3)</script>"
+NAMES = [SCRIPT, IMAGE, ENDING, "a & b &amp; c", "%{x} $x^2$ <a href='http://x.org'>link</a>"]
+CLASSES = ["<i>first</i>", "'second\""]
+VARIABLES = ["<script>alert(4)</script>", "</td></table>", "gene <3", "\u2028\x00\ud800", "TP53"]
+
+
+def hostile_frame():
+    """45 samples of 30 variables; the sample called SCRIPT lies far out in its cluster."""
+    union = make_subspaces([20, 25], 30, [2, 3], noise=0.05, random_state=3)
+    X = union.data.copy()
+    X[0] *= 3
+    samples = NAMES + [f"sample {i}" for i in range(len(NAMES), len(X))]
+    variables = VARIABLES + [f"gene {j}" for j in range(len(VARIABLES), X.shape[1])]
+    return pd.DataFrame(X, index=samples, columns=variables), np.array(CLASSES)[union.target]
+
+
+def hostile_fit():
+    """The data, the fitted model, and all that a page can be told beside it."""
+    X, classes = hostile_frame()
+    model = PSC(2, n_components=[2, 3], n_init=5, random_state=0).fit(X)
+    sure = stability(PSC(2, n_components=3, n_init=1, random_state=0), X, n_resamples=2)
+    chosen = select_n_clusters(PSC(n_components=2, n_init=1, random_state=0), X, range(1, 4))
+    return X, model, {
+        "title": TITLE, "classes": classes, "stability": sure, "selection": chosen,
+    }  # fmt: skip

@@ -1,0 +1,166 @@
+"""The page as a reader meets it: opened from a file, in a real browser, on a phone and a desk."""
+
+import pytest
+
+from tests.report.browser import chromium, complaints_of
+from tests.report.hostile import NAMES, SCRIPT, TITLE, VARIABLES, hostile_fit
+
+SECTIONS = {
+    "summary": "In short",
+    "warnings": "Warnings and stability",
+    "clusters": "The clusters",
+    "samples": "The samples",
+    "variables": "The variables",
+    "agreement": "Known classes",
+    "choice": "What was chosen",
+    "way": "How the search went",
+}
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with chromium() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return hostile_fit()
+
+
+@pytest.fixture(scope="module")
+def file(fitted, tmp_path_factory):
+    X, model, told = fitted
+    return model.report(X, tmp_path_factory.mktemp("page") / "report.html", **told)
+
+
+@pytest.fixture(scope="module", params=[390, 1440], ids=["phone", "desk"])
+def opened(request, browser, file):
+    """The page of the hostile fit, opened once for each width, and what it complains of."""
+    size = {"width": request.param, "height": 900}
+    context = browser.new_context(
+        viewport=size, color_scheme="light", permissions=["clipboard-read", "clipboard-write"]
+    )
+    page = context.new_page()
+    complaints = complaints_of(page)
+    page.goto(file.as_uri())
+    yield page, complaints
+    context.close()
+
+
+@pytest.fixture
+def page(opened):
+    """Whatever a test does with the page, it must not complain."""
+    page, complaints = opened
+    page.evaluate("scrollTo({ top: 0, behavior: 'instant' })")
+    yield page
+    assert complaints == []
+
+
+def drawn(page, name):
+    """A figure, scrolled to and drawn."""
+    place = page.locator(f"#{name}")
+    place.scroll_into_view_if_needed()
+    place.locator(".main-svg").first.wait_for()
+    return place
+
+
+def test_every_section_is_seen_and_every_figure_drawn(page):
+    for name, heading in SECTIONS.items():
+        page.locator(f"#{name} h2", has_text=heading).wait_for()
+        assert page.locator(f"nav a[href='#{name}']").inner_text() == heading
+    places = page.locator("[data-figure]")
+    assert places.count() >= 8
+    for place in places.all():
+        drawn(page, place.get_attribute("id"))
+    wide = page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
+    assert wide[0] <= wide[1]
+    assert page.locator("h1").inner_text() == page.title() == TITLE
+
+
+def test_names_from_the_data_are_text_and_nothing_else(page):
+    assert page.locator("main script, main img, main a[href^='http']").count() == 0
+    shown = page.locator("#samples tbody th").all_inner_texts()
+    assert set(NAMES) <= set(shown)
+    assert set(VARIABLES) - {VARIABLES[3]} <= set(page.locator("#variables th").all_inner_texts())
+
+
+def test_pointing_at_a_sample_tells_its_name(page):
+    label = page.locator("tr", has_text=SCRIPT).locator("td").nth(1).inner_text()
+    place = drawn(page, f"own-{label}")
+    index = place.evaluate(
+        "(figure) => figure.data[0].text.findIndex((t) => t.includes('alert(1)'))"
+    )
+    place.locator(".scatterlayer .point").nth(index).hover(force=True)
+    said = place.locator(".hoverlayer .hovertext")
+    said.wait_for()
+    assert said.text_content().startswith(SCRIPT)
+    assert f"cluster {label}" in said.text_content()
+
+
+def test_variables_are_searched_sorted_and_copied(page):
+    box = page.locator("#variables")
+    rows = box.locator("tbody tr:visible")
+    everything = rows.count()
+    box.locator("input").fill("tp5")
+    assert rows.count() == 2 < everything
+    assert "2 of" in box.locator("[role=status]").inner_text()
+    box.locator("input").fill("")
+    box.locator("select").select_option("1")
+    names = rows.locator("th").all_inner_texts()
+    assert 0 < len(names) < everything
+    box.locator("[data-copy]").click()
+    box.locator("[role=status]", has_text=f"{len(names)} variables copied").wait_for()
+    assert page.evaluate("navigator.clipboard.readText()").split("\n")[:3] == names[:3]
+    head = box.locator("thead th", has_text="Axis 1")
+    head.locator("button").click()
+    assert head.get_attribute("aria-sort") == "descending"
+    column = head.evaluate("(cell) => cell.cellIndex") - 1
+    values = [float(row.locator("td").nth(column).inner_text()) for row in rows.all()[:10]]
+    assert values == sorted(values, reverse=True)
+
+
+def test_light_and_dark_repaint_page_and_figures(page):
+    drawn(page, "between")
+    looks = "[getComputedStyle(document.body).backgroundColor, between.layout.font.color]"
+    light = page.evaluate(looks)
+    page.locator("#theme").click()
+    dark = page.evaluate(looks)
+    assert page.locator("#theme").inner_text() == "Light colours"
+    assert all(one != other for one, other in zip(light, dark, strict=True))
+    assert page.evaluate("localStorage.getItem('subspaces-theme')") == "dark"
+    page.locator("#theme").click()
+    assert page.evaluate(looks) == light
+
+
+def test_three_dimensions_come_and_go(page):
+    toggle = page.locator("[data-space]").first
+    place = page.locator(f"#{toggle.get_attribute('aria-controls')}")
+    toggle.click()
+    place.locator("canvas").first.wait_for()
+    assert toggle.get_attribute("aria-pressed") == "true"
+    toggle.click()
+    place.locator(".scatterlayer").first.wait_for(state="attached")
+    assert place.locator("canvas").count() == 0
+
+
+def test_the_keyboard_reaches_the_findings(page):
+    page.locator("#theme").focus()
+    page.keyboard.press("Shift+Tab")
+    assert page.evaluate("document.activeElement.textContent") == "Skip to the findings"
+    assert page.locator(".skip").bounding_box()["x"] >= 0
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.id") == "main"
+    page.locator("#theme").focus()
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+    page.keyboard.press("Enter")
+
+
+def test_without_a_script_the_tables_are_there(browser, file):
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(file.as_uri())
+    assert page.locator("#variables tbody tr").count() > 30
+    assert page.locator("#samples tbody th", has_text=SCRIPT).is_visible()
+    context.close()

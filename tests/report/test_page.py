@@ -1,0 +1,255 @@
+import base64
+import json
+import re
+import warnings
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+import subspaces
+from subspaces import PSC, KSubspaces, SparseKMeans
+from subspaces.core.record import Record
+from subspaces.datasets import make_subspaces
+from subspaces.report import SECTIONS, render, write
+from tests.report.hostile import SCRIPT, hostile_fit
+
+MEGABYTE = 1_000_000
+METHODS = [
+    "PSC", "KSubspaces", "EnsembleKSubspaces", "SSC", "SCC", "SLBF", "GPCA", "MPPCA", "MCFA",
+    "MCtFA",
+]  # fmt: skip
+
+
+class Outline(HTMLParser):
+    """Tags, ids and words of a page, and whether its tags are closed in order."""
+
+    EMPTY = ("meta", "input", "br", "img")
+
+    def __init__(self, page):
+        super().__init__()
+        self.ids, self.tags, self.stack, self.words = [], [], [], []
+        self.feed(page)
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append((tag, dict(attributes)))
+        self.ids += [value for name, value in attributes if name == "id"]
+        if tag not in self.EMPTY:
+            self.stack.append(tag)
+
+    def handle_endtag(self, tag):
+        if tag not in ("circle", "rect", "path") or self.stack[-1] == tag:
+            assert self.stack.pop() == tag
+
+    def handle_startendtag(self, tag, attributes):
+        pass
+
+    def handle_data(self, data):
+        if self.stack and self.stack[-1] not in ("script", "style"):
+            self.words.append(data)
+
+
+def sections_of(page):
+    return re.findall(r'<section id="(\w+)"', page)
+
+
+def section(page, name):
+    return page.split(f'<section id="{name}"')[1].split("</section>")[0]
+
+
+def figures_of(page):
+    text = page.split('<script type="application/json" id="figures">')[1].split("</script>")[0]
+    return json.loads(text)
+
+
+def numbers(array):
+    return np.frombuffer(base64.b64decode(array["bdata"]), dtype=array["dtype"]).tolist()
+
+
+def upright_title(page):
+    return figures_of(page)["own-0"]["layout"]["yaxis"]["title"]["text"]
+
+
+@pytest.fixture(scope="module")
+def union():
+    return make_subspaces([20, 25], 12, [2, 2], noise=0.1, random_state=1)
+
+
+@pytest.fixture(scope="module")
+def hostile():
+    X, model, told = hostile_fit()
+    return render(model, X, **told)
+
+
+def test_hostile_names_leave_the_page_whole(hostile):
+    outline = Outline(hostile)
+    assert outline.stack == []
+    assert len(set(outline.ids)) == len(outline.ids)
+    assert [tag for tag, _ in outline.tags].count("script") == 3
+    assert not any(name.startswith("on") for _, found in outline.tags for name in found)
+    assert SCRIPT in " ".join(outline.words)
+    assert sections_of(hostile) == list(SECTIONS)
+    assert sorted(name for name in figures_of(hostile) if "space" not in name) == sorted(
+        found["data-figure"] for _, found in outline.tags if "data-figure" in found
+    )
+
+
+def test_hover_text_is_escaped_for_plotly(hostile):
+    texts = [
+        text
+        for figure in figures_of(hostile).values()
+        for trace in figure["data"]
+        for text in np.ravel(trace.get("text", []))
+    ]
+    assert any("&lt;script&gt;alert(1)&lt;/script&gt;" in text for text in texts)
+    assert not any(re.search(r"<(?!/?b>|br>)", text) for text in texts)
+
+
+def test_the_page_allows_its_own_scripts_and_no_request(hostile):
+    policy = re.search(r'Content-Security-Policy" content="([^"]+)"', hostile)[1]
+    assert "default-src 'none'" in policy
+    assert policy.count("sha256-") == 2
+    assert "unsafe-eval" not in policy
+    tags = Outline(hostile).tags
+    assert not [found for _, found in tags if "src" in found]
+    assert all(found["href"].startswith("#") for _, found in tags if "href" in found)
+    style = hostile.split("<style>")[1].split("</style>")[0]
+    assert "url(" not in style
+    assert "@import" not in style
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_method_has_a_page(union, name):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = getattr(subspaces, name)(2, n_components=2, random_state=0).fit(union.data)
+    for X in (None, union.data):
+        page = render(model, X)
+        Outline(page)
+        assert sections_of(page) == [
+            "summary", "warnings", "clusters", "samples", "variables", "way",
+        ]  # fmt: skip
+        assert f"{name} found 2 clusters in 45 samples of 12 variables" in page
+        assert {"own-0", "own-1", "loadings-0", "between"} <= set(figures_of(page))
+
+
+def test_a_method_without_subspaces_says_so(union):
+    page = render(SparseKMeans(2, random_state=0).fit(union.data))
+    assert "they are no subspaces" in section(page, "clusters")
+    assert "The bound on the weights was chosen" in section(page, "choice")
+    assert "does not measure the influence" in section(page, "samples")
+    assert {"weights", "between", "candidates"} <= set(figures_of(page))
+
+
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        ({"n_clusters": 1, "n_components": 1}, "nothing to sit between"),
+        ({"n_clusters": 2, "n_components": [0, 2], "affine": True}, "no axis to draw"),
+        ({"n_clusters": 2, "n_components": [1, 3]}, "In 3-D"),
+    ],
+)
+def test_limits_are_said_in_words(union, parameters, words):
+    page = render(PSC(random_state=0, **parameters).fit(union.data), union.data)
+    Outline(page)
+    assert words in page
+
+
+def test_one_axis_is_drawn_against_the_distance(union):
+    model = PSC(2, n_components=1, random_state=0).fit(union.data)
+    assert upright_title(render(model, union.data)) == "distance from the subspace"
+    page = render(model)
+    assert upright_title(page) == "score (lower is nearer)"
+    assert not [name for name in figures_of(page) if name.startswith("space")]
+
+
+def test_what_was_left_open_is_shown_with_its_curve(union):
+    settings = {"n_init": 1, "max_clusters": 3, "max_components": 2, "random_state": 0}
+    model = PSC("auto", n_components="auto", **settings).fit(union.data)
+    page = render(model)
+    words = "Left open, and chosen here: the number of clusters and their dimensions."
+    assert words in section(page, "choice")
+    curve, ring = figures_of(page)["candidates"]["data"]
+    assert numbers(curve["x"]) == [1, 2, 3]
+    assert numbers(ring["x"]) == [len(model.subspaces_)]
+    fixed = PSC(2, n_components="auto", **settings).fit(union.data)
+    assert "chosen here: their dimensions" in section(render(fixed), "choice")
+
+
+def test_warnings_are_shown_as_sentences(union):
+    model = KSubspaces(2, n_components=2, random_state=0).fit(union.data)
+    said = ("a <b> cluster kept emptying", "n_components=2 equals the rank of X.")
+    model.record_ = Record(61.0, said, None, None, None, None)
+    page = section(render(model), "warnings")
+    assert "<li>A &lt;b&gt; cluster kept emptying.</li>" in page
+    assert "<li>n_components=2 equals the rank of X.</li>" in page
+    assert "in 1 min 1 s" in render(model)
+    assert "give X to draw them" in render(model)
+
+
+def test_known_classes_are_counted(union):
+    model = KSubspaces(2, n_components=2, random_state=0).fit(union.data)
+    names = np.array(["ill", "well"])[union.target]
+    page = section(render(model, classes=names), "agreement")
+    cells = [int(cell) for cell in re.findall(r'--share:[\d.]+">(\d+)<', page)]
+    expected = [
+        np.sum((names == c) & (model.labels_ == k)) for c in ("ill", "well") for k in (0, 1)
+    ]
+    assert cells == expected
+
+
+def test_many_samples_are_thinned_and_the_page_says_so():
+    union = make_subspaces([6000, 4000], 8, [2, 2], noise=0.1, random_state=0)
+    model = KSubspaces(2, n_components=2, n_init=1, random_state=0).fit(union.data)
+    page = render(model)
+    assert len(page.encode()) < 15 * MEGABYTE
+    assert "Drawn are 4,000 of 10,000 samples" in page
+    assert "1,000 of 10,000 samples" in section(page, "samples")
+    assert len(figures_of(page)["own-0"]["data"][0]["text"]) == 2000
+    nearest = np.argsort(-found_closeness(model), kind="stable")[:20]
+    texts = all_texts(page, "between")
+    assert all(any(f"<b>sample {i}</b>" in text for text in texts) for i in nearest)
+
+
+def found_closeness(model):
+    scores = np.sort(model.record_.scores, axis=1)
+    return scores[:, 0] / scores[:, 1]
+
+
+def all_texts(page, name):
+    return [text for trace in figures_of(page)[name]["data"] for text in trace.get("text", [])]
+
+
+def test_many_variables_are_limited_and_the_page_says_so():
+    X = np.random.default_rng(0).normal(size=(250, 1000))
+    page = render(KSubspaces(3, n_components=2, n_init=1, random_state=0).fit(X))
+    assert len(page.encode()) < 8 * MEGABYTE
+    assert "The 500 strongest variables of each cluster, 1,500 of 3,000 rows" in page
+
+
+@pytest.mark.parametrize("scale", [1e-60, 1e60])
+def test_numbers_far_from_one_are_drawn(union, scale):
+    page = render(KSubspaces(2, n_components=2, random_state=0).fit(union.data * scale))
+    assert figures_of(page)["own-0"]["data"][0]["x"]["dtype"] == "f8"
+
+
+def test_the_page_is_written_whole_or_not_at_all(union, tmp_path, monkeypatch):
+    model = KSubspaces(2, n_components=2, random_state=0).fit(union.data)
+    path = model.report(union.data, tmp_path / "page.html", title="Mine")
+    assert path == tmp_path / "page.html"
+    assert "<title>Mine</title>" in path.read_text(encoding="utf-8")
+    before = path.read_bytes()
+    monkeypatch.setattr("os.replace", lambda *_: (_ for _ in ()).throw(OSError("disk full")))
+    with pytest.raises(OSError, match="disk full"):
+        model.report(path=path, title="Other")
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_an_unfitted_model_and_a_missing_extra_are_named(union, monkeypatch, tmp_path):
+    with pytest.raises(ValueError, match="not fitted"):
+        write(PSC(), path=tmp_path / "page.html")
+    model = KSubspaces(2, n_components=2, random_state=0).fit(union.data)
+    monkeypatch.setattr("subspaces.report._canvas.find_spec", lambda name: None)
+    with pytest.raises(ImportError, match=r"pip install 'subspaces\[report\]'"):
+        model.report(path=tmp_path / "page.html")

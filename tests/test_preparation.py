@@ -1,0 +1,87 @@
+import numpy as np
+import pytest
+
+from subspaces.estimators._fitted_state import FORMS
+from subspaces.preparation import (
+    Preparation,
+    attach_preparation,
+    learn_preparation,
+    preparation_of,
+    prepare,
+)
+from subspaces.tables import Table
+
+
+@pytest.fixture
+def table():
+    data = np.array([[1.0, 100, 3, 700], [2, 10, 3, 900], [5, 1000, 3, 800]])
+    return Table(data, ("A", "B", "C"), ("w", "x", "y", "z"))
+
+
+def test_floor_log_top_scale_come_in_this_order(table):
+    learned = learn_preparation(table, floor=2, log=True, top_variables=2, scale=True)
+    assert learned.variable_names == ("w", "x")  # most variable after the logarithm
+    done = prepare(table, learned)
+    logs = np.log2(1 + np.maximum(table.data[:, :2], 2))
+    np.testing.assert_allclose(done.data, (logs - logs.mean(0)) / logs.std(0))
+    assert done.sample_names == table.sample_names
+    assert table.data[0, 0] == 1
+
+
+def test_nothing_asked_changes_nothing(table):
+    np.testing.assert_array_equal(prepare(table, learn_preparation(table)).data, table.data)
+
+
+def test_new_samples_are_scaled_as_the_old_ones_in_any_order(table):
+    learned = learn_preparation(table, scale=True)
+    turned = Table(table.data[:1, ::-1], ("D",), table.variable_names[::-1])
+    np.testing.assert_allclose(prepare(turned, learned).data, prepare(table, learned).data[:1])
+
+
+def test_a_variable_that_does_not_vary_becomes_zero(table):
+    np.testing.assert_array_equal(
+        prepare(table, learn_preparation(table, scale=True)).data[:, 2], 0
+    )
+
+
+def test_what_a_model_needs_goes_with_it(table):
+    class Model:
+        feature_names_in_ = np.array(["x", "w"], dtype=object)
+
+    model = Model()
+    assert preparation_of(model) == Preparation(("x", "w"))
+    attach_preparation(model, Preparation(("x", "w")))
+    assert not hasattr(model, "preparation_")
+    attach_preparation(model, Preparation(("x", "w"), floor=0.0))
+    assert preparation_of(model) == Preparation(("x", "w"), floor=0.0)
+    assert preparation_of(object()) is None
+
+
+def test_what_cannot_be_done_is_said(table):
+    with pytest.raises(ValueError, match=r"top_variables=5 is out of range for 4 variables"):
+        learn_preparation(table, top_variables=5)
+    with pytest.raises(ValueError, match=r"2 of the 3 variables .* are missing: p, q;"):
+        prepare(table, Preparation(("p", "w", "q")))
+    below = Table(-table.data, table.sample_names, table.variable_names)
+    with pytest.raises(ValueError, match=r"-1 of sample 'A', variable 'w' is below \(one of 12\)"):
+        learn_preparation(below, log=True)
+
+
+GOOD = {"floor": 2.0, "log": True, "centre": np.zeros(4), "spread": np.ones(4)}
+
+
+@pytest.mark.parametrize(
+    ("state", "fits"),
+    [
+        (GOOD, True),
+        ({**GOOD, "floor": None, "centre": None, "spread": None}, True),
+        ({**GOOD, "centre": np.zeros(3)}, False),
+        ({**GOOD, "spread": np.full(4, np.nan)}, False),
+        ({**GOOD, "log": 1}, False),
+        ({**GOOD, "floor": "2"}, False),
+        ({**GOOD, "more": 1}, False),
+        ("log", False),
+    ],
+)
+def test_a_model_file_has_a_preparation_of_this_form_or_none(state, fits):
+    assert FORMS["preparation_"](state, {"p": 4}) == fits

@@ -1,0 +1,162 @@
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+from subspaces import PSC, scverse
+from subspaces.datasets import make_subspaces
+
+anndata = pytest.importorskip("anndata")
+
+
+@pytest.fixture
+def planes():
+    return make_subspaces([80, 120], 20, [1, 2], noise=0.1, random_state=0)
+
+
+@pytest.fixture
+def cells(planes):
+    n, p = planes.data.shape
+    return anndata.AnnData(
+        planes.data,
+        obs=pd.DataFrame(index=[f"cell{i}" for i in range(n)]),
+        var=pd.DataFrame(index=[f"gene{j}" for j in range(p)]),
+    )
+
+
+def test_what_is_stored_is_the_model(cells, planes):
+    assert scverse.psc(cells, 2, n_components=[1, 2], random_state=0) is None
+    model = PSC(2, n_components=[1, 2], random_state=0).fit(planes.data)
+    assert cells.obs["psc"].tolist() == [str(k) for k in model.labels_]
+    assert cells.obs["psc"].cat.categories.tolist() == ["0", "1"]
+    loadings = cells.varm["psc_loadings"]
+    np.testing.assert_array_equal(loadings[:, :1], model.subspaces_[0].basis)
+    np.testing.assert_array_equal(loadings[:, 1:], model.subspaces_[1].basis)
+    np.testing.assert_allclose(cells.obsm["X_psc"], planes.data @ loadings, atol=1e-10)
+    stored = cells.uns["psc"]
+    assert stored["column_cluster"].tolist() == ["0", "1", "1"]
+    assert stored["n_components"].tolist() == [1, 2]
+    assert stored["sizes"].tolist() == np.bincount(model.labels_).tolist()
+    assert (stored["objective"], stored["press"]) == (model.objective_, model.press_)
+    assert stored["params"]["random_state"] == 0
+    assert "None" not in [*map(str, stored["params"].values())]
+
+
+def test_the_centre_is_taken_off(cells, planes):
+    scverse.psc(cells, 2, affine=True, random_state=0)
+    model = PSC(2, affine=True, random_state=0).fit(planes.data)
+    flat = model.subspaces_[1]
+    expected = (planes.data - flat.centre) @ flat.basis
+    np.testing.assert_allclose(cells.obsm["X_psc"][:, 1:], expected, atol=1e-10)
+
+
+def test_a_copy_leaves_the_original_alone(cells):
+    copied = scverse.psc(cells, 2, copy=True, key_added="arms", random_state=0)
+    assert "arms" in copied.obs
+    assert [*cells.obs, *cells.obsm, *cells.varm, *cells.uns] == []
+
+
+def test_layers_and_representations(cells, planes):
+    cells.layers["scaled"] = 3 * planes.data
+    cells.obsm["X_pca"] = planes.data[:, :4]
+    cells.X = np.ones_like(planes.data)
+    scverse.psc(cells, layer="scaled", random_state=0, key_added="layer")
+    scverse.psc(cells, use_rep="X_pca", random_state=0, key_added="rep")
+    assert cells.varm["layer_loadings"].shape == (20, 2)
+    assert "rep_loadings" not in cells.varm
+    assert cells.uns["layer"]["params"]["layer"] == "scaled"
+    assert cells.uns["rep"]["params"]["use_rep"] == "X_pca"
+    expected = PSC(2, random_state=0).fit(planes.data[:, :4]).labels_
+    assert cells.obs["rep"].astype(int).tolist() == expected.tolist()
+
+
+def test_sparse_is_dense(cells, planes):
+    scverse.psc(cells, random_state=0)
+    labels = cells.obs["psc"].tolist()
+    for kind in (sparse.csr_matrix, sparse.csc_array):
+        cells.X = kind(planes.data)
+        scverse.psc(cells, random_state=0)
+        assert cells.obs["psc"].tolist() == labels
+        assert sparse.issparse(cells.X)
+
+
+def test_too_large_to_be_dense():
+    cells = anndata.AnnData(sparse.csr_matrix((50_000, 30_000)))
+    with pytest.raises(MemoryError, match=r"adata.X is sparse and would take 11.2 GiB dense"):
+        scverse.psc(cells)
+
+
+def test_a_view_becomes_an_object_of_its_own(cells):
+    view = cells[:150]
+    assert view.is_view
+    scverse.psc(view, random_state=0)
+    assert not view.is_view
+    assert len(view.obs["psc"]) == 150
+    assert "psc" not in cells.obs
+
+
+def test_results_survive_a_file(cells, tmp_path):
+    scverse.psc(cells, 2, n_components=[1, 2], random_state=np.random.RandomState(0), n_init=3)
+    cells.write_h5ad(tmp_path / "cells.h5ad")
+    again = anndata.read_h5ad(tmp_path / "cells.h5ad")
+    pd.testing.assert_series_equal(again.obs["psc"], cells.obs["psc"])
+    for name in ("objective", "press", "criterion", "stop_reason"):
+        assert again.uns["psc"][name] == cells.uns["psc"][name]
+    for name in ("sizes", "n_components", "column_cluster"):
+        assert again.uns["psc"][name].tolist() == cells.uns["psc"][name].tolist()
+    assert again.uns["psc"]["params"]["n_components"].tolist() == [1, 2]
+    assert again.uns["psc"]["params"]["affine"] == np.False_
+    np.testing.assert_array_equal(again.obsm["X_psc"], cells.obsm["X_psc"])
+
+
+def test_what_cannot_be_clustered(cells, tmp_path):
+    with pytest.raises(TypeError, match="adata is a ndarray"):
+        scverse.psc(cells.X)
+    with pytest.raises(ValueError, match=r"layers has no 'counts'; it has nothing"):
+        scverse.psc(cells, layer="counts")
+    with pytest.raises(ValueError, match=r"obsm has no 'X_pca'"):
+        scverse.psc(cells, use_rep="X_pca")
+    with pytest.raises(ValueError, match="layer='counts' excludes"):
+        scverse.psc(cells, use_rep="X_pca", layer="counts")
+    with pytest.raises(TypeError, match="n_neighbours"):
+        scverse.psc(cells, n_neighbours=3)
+    with pytest.raises(ValueError, match="has no X"):
+        scverse.psc(anndata.AnnData(obs=cells.obs))
+    holey = cells.copy()
+    holey.X[3, 5] = np.nan
+    with pytest.raises(ValueError, match="nan at row 3, column 5"):
+        scverse.psc(holey)
+    cells.write_h5ad(tmp_path / "cells.h5ad")
+    backed = anndata.read_h5ad(tmp_path / "cells.h5ad", backed="r")
+    with pytest.raises(ValueError, match=r"to_memory\(\) would do"):
+        scverse.psc(backed)
+    backed.file.close()
+    assert not list(cells.obs)
+
+
+def test_without_anndata(cells, monkeypatch):
+    monkeypatch.setattr(scverse, "find_spec", lambda name: None)
+    with pytest.raises(ImportError, match=r"subspaces\[scverse\]"):
+        scverse.psc(cells)
+
+
+def test_anndata_is_not_imported_before_it_is_needed():
+    code = "import sys, subspaces; subspaces.scverse.psc; sys.exit('anndata' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.filterwarnings("ignore:The set_bad function:PendingDeprecationWarning")
+def test_scanpys_cells_and_its_plots():
+    scanpy = pytest.importorskip("scanpy")
+    blood = scanpy.datasets.pbmc68k_reduced()
+    scverse.psc(blood, 4, affine=True, random_state=0, n_init=3)
+    assert blood.obs["psc"].value_counts().min() > 10
+    table = pd.crosstab(blood.obs["psc"], blood.obs["bulk_labels"])
+    assert table["CD19+ B"].max() > 0.9 * table["CD19+ B"].sum()
+    axes = scanpy.pl.embedding(blood, basis="psc", color="psc", show=False)
+    assert axes.get_xlabel() == "psc1"
+    assert len(axes.get_legend().texts) == 4
+    scanpy.pl.umap(blood, color=["psc", "bulk_labels"], show=False)

@@ -1,0 +1,384 @@
+import gzip
+import importlib.util
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from subspaces.datasets import read_expression
+from subspaces.tables import Table, orientation_hint, read_cls, read_table
+
+PLAIN = "sample,TP53,BRCA1,type\nA,1.5,-2,ALL\nB,0,3e2,AML\n"
+
+
+@pytest.fixture
+def file(tmp_path):
+    def write(content, name="data.csv"):
+        path = tmp_path / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    return write
+
+
+@pytest.mark.parametrize("separator", [",", "\t", ";"])
+def test_a_text_file_keeps_its_names(file, separator):
+    table = read_table(file(PLAIN.replace(",", separator)), labels="type")
+    np.testing.assert_array_equal(table.data, [[1.5, -2], [0, 300]])
+    assert table.sample_names == ("A", "B")
+    assert table.variable_names == ("TP53", "BRCA1")
+    assert table.classes == ("ALL", "AML")
+
+
+def test_samples_in_columns_come_out_in_rows(file):
+    turned = "gene\tA\tB\ntype\tALL\tAML\nTP53\t1.5\t0\nBRCA1\t-2\t300\n"
+    table = read_table(file(turned, "data.tsv"), samples="columns", labels="type")
+    upright = read_table(file(PLAIN), labels="type")
+    np.testing.assert_array_equal(table.data, upright.data)
+    assert table.sample_names == upright.sample_names
+    assert table.variable_names == upright.variable_names
+    assert table.classes == upright.classes
+
+
+values = st.floats(allow_nan=False, allow_infinity=False, width=32)
+
+
+@given(
+    st.integers(2, 6).flatmap(
+        lambda p: st.lists(st.lists(values, min_size=p, max_size=p), min_size=2, max_size=7)
+    ),
+    st.sampled_from([",", "\t", ";"]),
+    st.booleans(),
+    st.booleans(),
+)
+def test_what_is_written_is_read(tmp_path_factory, rows, separator, header, names):
+    lines = [[*([f"s{i}"] if names else []), *map(repr, row)] for i, row in enumerate(rows)]
+    top = [*(["id"] if names else []), *(f"g{j}" for j in range(len(rows[0])))]
+    text = "\n".join(separator.join(line) for line in ([top] if header else []) + lines)
+    path = tmp_path_factory.mktemp("written") / "data.csv"
+    path.write_text(text)
+    table = read_table(path)
+    if header or not _counts(rows[0]):
+        np.testing.assert_array_equal(table.data, rows)
+        assert table.sample_names[0] == ("s0" if names else "sample1")
+        assert table.variable_names[0] == ("g0" if header else "v1")
+
+
+def _counts(row):
+    return all(value == int(value) for value in row)
+
+
+@pytest.mark.parametrize(
+    ("text", "shape", "first"),
+    [
+        ("1,2,3\n4,5,6\n7,8.5,9\n", (2, 3), "1"),  # whole numbers above fractions: a header
+        ("0,1,2\n4,5,6\n", (1, 3), "0"),  # as pandas numbers columns
+        ("5,2,5\n4,5,6\n", (2, 3), "v1"),  # numbers, twice the same: data
+        ("1.5,2\n4,5\n", (2, 2), "v1"),
+        (",0,1\n0,4,5\n1,6,7\n", (2, 2), "0"),  # pandas' index
+        ("id,x,y\n101,4,5\n102,6,7\n", (2, 2), "x"),  # numbers that are names
+        ("a b\nA 1\n".replace(" ", ",") + "B,2\n", (2, 1), "b"),
+        ('"x","y"\n"r1",1,2\n"r2",3,4\n', (2, 2), "x"),  # R's write.table
+        ("5.1,3.5,setosa\n4.9,3.0,virginica\n", None, "line 1, column 3 ('v3'): 'setosa'"),
+        ("5.1,3.5x,1\n4.9,3.0,2\n4,2,3\n", None, "line 1, column 2 ('v2'): '3.5x'"),
+        ("\n\nx,y\n\n1,2\n\n3,4\n", (2, 2), "x"),
+        ("\ufeffx,y\r\n1,2\r\n3,4\r\n", (2, 2), "x"),
+    ],
+)
+def test_a_header_is_known_from_data(file, text, shape, first):
+    if shape is None:
+        with pytest.raises(ValueError, match="is not a number") as caught:
+            read_table(file(text))
+        assert first in str(caught.value)
+        return
+    table = read_table(file(text))
+    assert table.data.shape == shape
+    assert table.variable_names[0] == first
+
+
+LONG = "id,a,b\n" + "".join(f"s{i},{i},{i}.5\n" for i in range(80))
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "message"),
+    [
+        ("", {}, "data.csv is empty; a table of numbers would do"),
+        (" \n\n", {}, "data.csv is empty"),
+        ("a,b\n", {}, "has a header line and nothing below"),
+        ("id\nA\n", {}, "line 2, column 1 ('id'): 'A' is not a number"),
+        ("id,type\nA,x\nB,y\n", {"labels": "type"}, "data.csv has no variables"),
+        (LONG.replace("55.5", "low"), {}, "line 57, column 3 ('b'): 'low' is not a number; a num"),
+        (LONG.replace("55.5", "1_000"), {}, "line 57, column 3 ('b'): '1_000' is not a number"),
+        (LONG.replace("55.5", ""), {}, "line 57, column 3 ('b'): no number here; fill the gaps"),
+        ("x,y\n1,NA\n2,\n3,4\n", {}, "line 2, column 2 ('y'): no number here (one of 2 such"),
+        (LONG.replace("55.5", "-inf"), {}, "line 57, column 3 ('b'): an infinite number"),
+        (LONG.replace("55.5", "55.5,1"), {}, "line 57: 4 cells where line 1 has 3"),
+        (LONG.replace("s55", "s7"), {}, "line 57: the sample name 's7' is at line 9 already"),
+        (LONG.replace("a,b", "a,a"), {}, "column 3: the variable name 'a' is at column 2 already"),
+        (LONG.replace("a,b", "a,"), {}, "column 3: the variable has no name"),
+        (LONG.replace(",", ";").replace(".", ","), {}, "'0,5' is not a number; a decimal point"),
+        (PLAIN, {}, "column 4 ('type'): 'ALL' is not a number; labels='type' would do"),
+        (PLAIN, {"labels": "typ"}, "has no column 'typ'; it has TP53, BRCA1, type"),
+        (PLAIN.replace("ALL", ""), {"labels": "type"}, "line 2: sample 'A' has no class"),
+        (LONG.encode().replace(b"s55", b"s\xe9"), {}, "line 57: byte 0xe9 is not UTF-8"),
+        (b"a\0b", {}, "is not a text file"),
+        (LONG, {"labels": "s3"}, "has a row 's3' and no such column: its samples are in columns"),
+        (
+            LONG,
+            {"labels": "b", "samples": "columns"},
+            "has a column 'b' and no such row: its samples are in rows; samples='rows' would do",
+        ),
+        ("g,A,B,C\ntype,x,y,x\nTP53,1,2,3\nKIT,2,3,4\n", {}, "samples='columns', labels='type'"),
+        ('a,b\n"1,2\n3,4\n', {}, "line 3: "),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_said_in_one_line(file, content, options, message):
+    path = file(content)
+    with pytest.raises(ValueError, match=r"^\S*data\.csv") as caught:
+        read_table(path, **options)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_line_is_named_where_samples_are_columns(file):
+    path = file("gene,A,B\nTP53,1,2\nKIT,,3\n")
+    with pytest.raises(ValueError, match=r"line 3, column 2 \('A'\): no number here"):
+        read_table(path, samples="columns")
+
+
+def test_unknown_files_and_sides_are_refused(file):
+    with pytest.raises(ValueError, match=r"end in .xlsx are not known; .csv"):
+        read_table(file("", "data.xlsx"))
+    with pytest.raises(ValueError, match="samples='row' is unknown"):
+        read_table(file(PLAIN), samples="row")
+    with pytest.raises(FileNotFoundError):
+        read_table("nowhere.csv")
+
+
+def test_gzip(file):
+    packed = gzip.compress(PLAIN.encode())
+    assert read_table(file(packed, "d.csv.gz"), labels="type").classes == ("ALL", "AML")
+    with pytest.raises(ValueError, match="not a whole gzip file"):
+        read_table(file(packed[:20], "d.csv.gz"))
+
+
+GCT = "#1.2\n2\t3\nName\tDescription\ts1\ts2\ts3\nTP53\ttumour\t1\t2\t3\nKIT\tna\t4\t5\t6\n"
+GCT3 = "#1.3\n1\t2\t1\t1\nid\tchip\ts1\ts2\ntype\tna\tALL\tAML\nTP53\tx\t1\t2\n"
+
+
+def test_gct_and_cls(file):
+    cls = file("3 2 1\n# ALL AML\n0 1 0\n", "data.cls")
+    read = read_expression(file(GCT, "data.gct"), classes=cls)
+    np.testing.assert_array_equal(read.data, [[1, 4], [2, 5], [3, 6]])
+    assert read.variable_names.tolist() == ["TP53", "KIT"]
+    assert read.target_names[read.target].tolist() == ["ALL", "AML", "ALL"]
+    assert read.frame.loc["s2", "KIT"] == 5
+    newer = read_table(file(GCT3, "newer.gct"), labels="type")
+    np.testing.assert_array_equal(newer.data, [[1], [2]])
+    assert newer.classes == ("ALL", "AML")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (GCT.replace("#1.2", "#1.1"), "line 1: '#1.1' is not a version of GCT"),
+        (GCT.replace("2\t3\n", "2\n"), "line 2: '2' is not the size of the table"),
+        (GCT.replace("2\t3\n", "3\t3\n"), "line 2: it says 3 rows of variables, and 2 follow"),
+        (GCT.replace("2\t3\n", "2\t4\n"), "it says 4 columns of samples, and 3 follow"),
+        (GCT.replace("5\t6", "five\t6"), "line 5, column 4 ('s2'): 'five' is not a number"),
+        (GCT.replace("5\t6", "5"), "line 5: 4 cells where line 3 has 5"),
+        (GCT.replace("KIT", "TP53"), "line 5: the variable name 'TP53' is at line 4 already"),
+        ("#1.2\n2\t3\n", "ends after line 2"),
+    ],
+)
+def test_a_gct_file_is_checked(file, content, message):
+    with pytest.raises(ValueError, match=r"data\.gct") as caught:
+        read_table(file(content, "data.gct"))
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "classes"),
+    [
+        ("3 2 1\n# ALL AML\n0 1 0\n", ("ALL", "AML", "ALL")),
+        ("3 2 1\n#ALL AML\nAML ALL AML\n", ("AML", "ALL", "AML")),
+        ("3 2 1\n# ALL AML\n1 0 1\n", ("ALL", "AML", "ALL")),  # in the order of appearance
+        ("3 2 1\n# ALL AML\n0 1\n", "3 samples of 2 classes; 2 names and 2 samples"),
+        ("3 2 1\n# ALL\n0 1 0\n", "1 names"),
+        ("three 2\n# ALL AML\n0 1 0\n", "line 1: 'three 2' has no sizes"),
+        ("#numeric\n#x\n1 2\n", "line 1"),
+        ("0 1 0\n", "is not a CLS file"),
+    ],
+)
+def test_cls(file, content, classes):
+    path = file(content, "data.cls")
+    if isinstance(classes, tuple):
+        assert read_cls(path) == classes
+        return
+    with pytest.raises(ValueError, match=r"data\.cls") as caught:
+        read_cls(path)
+    assert classes in str(caught.value)
+
+
+def test_a_cls_file_of_other_samples_is_refused(file):
+    cls = file("2 2 1\n# ALL AML\n0 1\n", "data.cls")
+    with pytest.raises(ValueError, match="has 2 samples where the table has 3"):
+        read_expression(file(GCT, "data.gct"), classes=cls)
+
+
+def test_npz(tmp_path):
+    path = tmp_path / "data.npz"
+    X = np.arange(6.0).reshape(3, 2)
+    np.savez(path, X=X, y=np.array([1, 0, 1]), genes=np.array(["TP53", "KIT"]), batch=list("aba"))
+    table = read_table(path)
+    np.testing.assert_array_equal(table.data, X)
+    assert table.variable_names == ("TP53", "KIT")
+    assert table.sample_names == ("sample1", "sample2", "sample3")
+    assert table.classes == ("1", "0", "1")
+    assert read_table(path, labels="batch").classes == ("a", "b", "a")
+    with pytest.raises(ValueError, match="no array 'type'; it has X, y, genes, batch"):
+        read_table(path, labels="type")
+
+
+@pytest.mark.parametrize(
+    ("arrays", "message"),
+    [
+        ({"A": np.eye(2)}, "has no array X; it has A"),
+        ({"X": np.ones(3)}, r"X has shape \(3,\)"),
+        ({"X": np.array([["a", "b"]])}, "type <U1"),
+        ({"X": np.array([[1, None]], dtype=object)}, "not an NPZ file of plain arrays"),
+        ({"X": np.eye(2), "genes": ["a"]}, r"genes has shape \(1,\); \(2,\) would do"),
+        ({"X": np.eye(2), "genes": ["a", "a"]}, "variable 2: the variable name 'a'"),
+        ({"X": np.array([[1, np.nan]])}, "sample 'sample1', variable 'v2': no number here"),
+    ],
+)
+def test_an_npz_file_is_checked(tmp_path, arrays, message):
+    np.savez(tmp_path / "data.npz", **arrays)
+    with pytest.raises(ValueError, match=message):
+        read_table(tmp_path / "data.npz")
+
+
+@pytest.mark.parametrize("content", [b"random bytes", b"PK\x03\x04 cut short", b""])
+def test_what_is_no_npz_file(file, content):
+    with pytest.raises(ValueError, match="is not an NPZ file"):
+        read_table(file(content, "data.npz"))
+
+
+def test_parquet(tmp_path):
+    pytest.importorskip("pyarrow")
+    import pandas as pd
+
+    path = tmp_path / "data.parquet"
+    frame = pd.DataFrame({"name": ["A", "B"], "TP53": [1.5, 0], "type": ["ALL", "AML"]})
+    for written in (frame, frame.set_index("name")):
+        written.to_parquet(path)
+        table = read_table(path, labels="type")
+        np.testing.assert_array_equal(table.data, [[1.5], [0]])
+        assert table.sample_names == ("A", "B")
+        assert table.variable_names == ("TP53",)
+        assert table.classes == ("ALL", "AML")
+    with pytest.raises(ValueError, match=r"row 1 \('A'\), column 'type': 'ALL' is not a number"):
+        read_table(path)
+    path.write_bytes(b"no such thing")
+    with pytest.raises(ValueError, match="is not a Parquet file"):
+        read_table(path)
+
+
+def test_h5ad(tmp_path):
+    anndata = pytest.importorskip("anndata")
+    import pandas as pd
+    from scipy import sparse
+
+    path = tmp_path / "data.h5ad"
+    obs = pd.DataFrame({"type": ["ALL", "AML"]}, index=["A", "B"])
+    var = pd.DataFrame(index=["TP53", "KIT"])
+    for X in (np.array([[1.0, 0], [0, 2]]), sparse.csr_matrix([[1.0, 0], [0, 2]])):
+        anndata.AnnData(X, obs=obs, var=var).write_h5ad(path)
+        table = read_table(path, labels="type")
+        np.testing.assert_array_equal(table.data, [[1, 0], [0, 2]])
+        assert table.sample_names == ("A", "B")
+        assert table.classes == ("ALL", "AML")
+    with pytest.raises(ValueError, match="no obs column 'x'; it has type"):
+        read_table(path, labels="x")
+    path.write_bytes(b"no such thing")
+    with pytest.raises(ValueError, match="is not a readable H5AD file"):
+        read_table(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "module", "extra"),
+    [("d.parquet", "pyarrow", "parquet"), ("d.h5ad", "anndata", "scverse")],
+)
+def test_a_missing_extra_is_named(file, monkeypatch, name, module, extra):
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(ImportError, match=rf"subspaces\[{extra}\]"):
+        read_table(file("", name))
+
+
+GENES = [
+    "TP53",
+    "KIT",
+    "MYC",
+    "EGFR",
+    "BRCA1",
+    "ACTB",
+    "GAPDH",
+    "CD19",
+    "CD3E",
+    "PAX5",
+    "HLA-A",
+    "IL2",
+    "FLT3",
+    "WT1",
+    "JAK2",
+    "NPM1",
+]
+
+
+def made(samples, variables):
+    return Table(np.zeros((len(samples), len(variables))), tuple(samples), tuple(variables))
+
+
+def spread(stems, count):
+    return [f"{stem}{i}" for i in range(count // len(stems) + 1) for stem in stems][:count]
+
+
+@pytest.mark.parametrize(
+    ("genes", "turned"),
+    [
+        ([f"{i}_at" for i in range(90)], True),
+        ([f"ENSG{i:011d}" for i in range(90)], True),
+        ([f"gene {i}" for i in range(90)], True),
+        ([f"{a}{b}{c}" for a in "ABCDEFGHI" for b in "KLMNO" for c in "12"], True),
+        ([f"GSM{i}" for i in range(90)], False),  # samples of GEO
+        ([f"TCGA-02-{i:04d}" for i in range(90)], False),
+        ([f"{a}{b}{c}AACCTG-1" for a in "ACG" for b in "ACGTC" for c in "ACGTGT"], False),
+        (spread(["AML", "ALL", "MLL"], 90), False),
+        ([f"sample{i}" for i in range(90)], False),
+    ],
+)
+def test_genes_where_samples_should_be_are_a_hint(genes, turned):
+    others = [f"patient {i}" for i in range(12)]
+    hint = orientation_hint(made(genes, others))
+    assert (hint is not None) == turned
+    assert orientation_hint(made(others, genes)) is None
+
+
+def test_many_samples_of_few_genes_are_no_hint():
+    assert orientation_hint(made([f"{i}_at" for i in range(90)], GENES)) is None
+
+
+def test_reading_warns_of_a_table_on_its_side(file):
+    text = "id,p1,p2\n" + "".join(f"{i}_at,{i},{2 * i}\n" for i in range(90))
+    with pytest.warns(UserWarning, match=r"swapped\? samples='columns' would do"):
+        read_expression(file(text))
+
+
+def test_without_pandas_there_is_no_frame(file, monkeypatch):
+    found = importlib.util.find_spec
+    monkeypatch.setattr(
+        "subspaces.tables._table.find_spec", lambda name: None if name == "pandas" else found(name)
+    )
+    assert read_expression(file(PLAIN), labels="type").frame is None
