@@ -7,7 +7,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from subspaces import datasets, diagnostics, metrics, plots, progress, scverse, selection
+    from subspaces import (
+        datasets,
+        diagnostics,
+        metrics,
+        plots,
+        progress,
+        recipes,
+        scverse,
+        selection,
+    )
     from subspaces.comparison import compare
     from subspaces.estimators import (
         GPCA,
@@ -45,11 +54,21 @@ __all__ = [
     "metrics",
     "plots",
     "progress",
+    "recipes",
     "scverse",
     "selection",
 ]
 
-MODULES = ("datasets", "diagnostics", "metrics", "plots", "progress", "scverse", "selection")
+MODULES = (
+    "datasets",
+    "diagnostics",
+    "metrics",
+    "plots",
+    "progress",
+    "recipes",
+    "scverse",
+    "selection",
+)
 
 
 def __getattr__(name: str) -> Any:

@@ -1,0 +1,139 @@
+import os
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+
+from subspaces import recipes
+from subspaces.metrics import adjusted_rand_score
+from subspaces.recipes import ExpressionScaler
+
+CLASSES = np.repeat([0, 1, 2], [18, 25, 12])
+OWN_GENES = [range(first, first + 10) for first in (45, 60, 101)]
+
+
+def intensities(seed=0, p=120):
+    """Three classes, each with ten genes of its own; some values negative, as scanners give."""
+    random = np.random.default_rng(seed)
+    logs = random.normal(7.0, 1.0, (len(CLASSES), p)) + random.normal(0, 1, (len(CLASSES), 1))
+    for k in range(3):
+        logs[np.ix_(k == CLASSES, OWN_GENES[k])] += 3.0
+    return 2.0**logs - 30.0
+
+
+X = intensities()
+
+
+def plain_preparation(X, n_axes, n_genes, floor):
+    """The same the long way."""
+    logs = np.array([[np.log2(max(value, floor)) for value in row] for row in X])
+    centred = np.array([row - row.mean() for row in logs])
+    order = sorted(range(X.shape[1]), key=lambda j: -centred[:, j].var())[:n_genes]
+    kept = centred[:, sorted(order)]
+    ratios = kept - kept.mean(axis=0)
+    left, values, right = np.linalg.svd(ratios, full_matrices=False)
+    return (left[:, :n_axes] * values[:n_axes]) @ right[:n_axes]
+
+
+@pytest.mark.parametrize(("n_axes", "n_genes"), [(3, 40), (5, 120), (2, 7)])
+def test_the_preparation_is_what_it_says(n_axes, n_genes):
+    prepared = ExpressionScaler(n_axes=n_axes, n_genes=n_genes).fit_transform(X)
+    assert_allclose(prepared, plain_preparation(X, n_axes, n_genes, 20.0), atol=1e-10)
+
+
+def test_new_samples_are_prepared_by_what_fit_learned():
+    scaler = ExpressionScaler(n_axes=3, n_genes=50).fit(X)
+    assert_allclose(scaler.transform(X[4:5]), scaler.transform(X)[4:5], atol=1e-12)
+
+
+def test_a_sample_measured_brighter_is_the_same_sample():
+    bright = np.maximum(X, 20.0)
+    factor = np.random.default_rng(1).uniform(1.0, 9.0, (len(X), 1))
+    scaler = ExpressionScaler(floor=1e-9)
+    assert_allclose(scaler.fit_transform(bright), scaler.fit_transform(bright * factor), atol=1e-9)
+
+
+def test_data_already_logged_is_said_to_be_and_left_alone():
+    logs = np.log2(np.maximum(X, 20.0))
+    with pytest.warns(UserWarning, match=r"looks logged already \(largest value 1\d"):
+        scaler = ExpressionScaler().fit(logs)
+    assert not scaler.logged_
+    assert_allclose(scaler.transform(logs), ExpressionScaler().fit_transform(X), atol=1e-9)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert not ExpressionScaler(log="no").fit(logs).logged_
+        assert ExpressionScaler(log="yes", floor=1.0).fit(logs).logged_
+
+
+def test_the_classes_are_found_and_new_samples_placed():
+    model = recipes.expression(3, random_state=0).fit(X)
+    assert adjusted_rand_score(CLASSES, model[-1].labels_) == 1.0
+    assert adjusted_rand_score(CLASSES, model.predict(intensities(seed=5))) > 0.9
+    assert_array_equal(clone(model).fit(X)[-1].labels_, model[-1].labels_)
+
+
+def test_genes_are_named():
+    table = pd.DataFrame(X, columns=[f"gene{j}" for j in range(X.shape[1])])
+    model = recipes.expression(3, random_state=0).set_params(prepare__n_genes=40).fit(table)
+    names = model[:-1].get_feature_names_out()
+    assert len(names) == 40
+    for k in range(3):
+        centre = model[-1].subspaces_[model[-1].labels_[k == CLASSES][0]].centre
+        furthest = names[np.argsort(-centre)[:10]]
+        assert set(furthest) == {f"gene{j}" for j in OWN_GENES[k]}
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_sparse_loadings_name_genes_too():
+    table = pd.DataFrame(X, columns=[f"gene{j}" for j in range(X.shape[1])])
+    model = recipes.expression(3, n_variables=10, random_state=0).set_output(transform="pandas")
+    model.fit(table)
+    assert model["prepare"].axes_ is None
+    assert not model[-1].affine
+    for k in range(3):
+        own = model[-1].get_variables(np.bincount(model[-1].labels_[k == CLASSES]).argmax())
+        assert sum(int(name.removeprefix("gene")) in OWN_GENES[k] for name in own) >= 9
+
+
+def test_the_axes_are_as_many_as_the_flats_can_span():
+    assert recipes.expression(4)["prepare"].n_axes == 4
+    assert recipes.expression(4, n_components=2)["prepare"].n_axes == 12
+    assert recipes.expression("auto")["prepare"].n_axes is None
+    assert recipes.expression("auto")["cluster"].n_components == 1
+
+
+def test_the_callers_array_is_not_changed():
+    before = X.copy()
+    ExpressionScaler(n_axes=2).fit(X).transform(X)
+    assert_array_equal(X, before)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"floor": 1e9}, "no value of X is above floor=1e"),
+        ({"floor": 0.0}, "floor=0 has no logarithm"),
+        ({"log": "maybe"}, "log='maybe' is unknown; one of auto, yes, no"),
+        ({"n_genes": 0}, "n_genes=0 is out of range"),
+        ({"n_axes": 0}, "n_axes=0 is out of range"),
+    ],
+)
+def test_bad_settings(options, message):
+    with pytest.raises(ValueError, match=message):
+        ExpressionScaler(**options).fit(X)
+
+
+FOLDER = os.environ.get("SUBSPACES_DATA")
+TARGETS = {"leukemia": 1.0, "novartis": 0.94, "lung_cancer": 0.8, "cns_tumors": 0.6}
+
+
+@pytest.mark.skipif(not FOLDER, reason="SUBSPACES_DATA names no folder with gene_expression/")
+@pytest.mark.parametrize("name", TARGETS)
+def test_real_samples(name):
+    data = np.load(Path(FOLDER) / "gene_expression" / f"{name}.npz")
+    model = recipes.expression(len(np.unique(data["y"])), random_state=0).fit(data["X"])
+    assert adjusted_rand_score(data["y"], model[-1].labels_) >= TARGETS[name]
