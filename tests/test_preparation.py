@@ -57,6 +57,21 @@ def test_what_a_model_needs_goes_with_it(table):
     assert preparation_of(object()) is None
 
 
+def test_samples_are_centred_over_all_inputs_before_the_screen(table):
+    axes = np.array([[0.6, 0.8]])
+    centre = np.array([1.0, -2.0])
+    given = Preparation(
+        ("x", "z"), inputs=["w", "x", "z"], log=True, offset=2.0, centre_samples=True,
+        centre=centre, axes=axes,
+    )  # fmt: skip
+    logs = np.log2(2.0 + table.data[:, [0, 1, 3]])
+    expected = (logs - logs.mean(axis=1, keepdims=True))[:, 1:] - centre
+    expected = expected @ np.outer(axes[0], axes[0])
+    done = prepare(table, given)
+    np.testing.assert_allclose(done.data, expected)
+    assert done.variable_names == ("x", "z")
+
+
 def test_what_cannot_be_done_is_said(table):
     with pytest.raises(ValueError, match=r"top_variables=5 is out of range for 4 variables"):
         learn_preparation(table, top_variables=5)
@@ -67,14 +82,26 @@ def test_what_cannot_be_done_is_said(table):
         learn_preparation(below, log=True)
 
 
-GOOD = {"floor": 2.0, "log": True, "centre": np.zeros(4), "spread": np.ones(4)}
+GOOD = {
+    "inputs": ["v", "w", "x", "y", "z"],
+    "floor": 2.0,
+    "log": True,
+    "offset": 1.0,
+    "centre_samples": False,
+    "centre": np.zeros(4),
+    "spread": np.ones(4),
+    "axes": np.eye(4)[:2],
+}
 
 
 @pytest.mark.parametrize(
     ("state", "fits"),
     [
         (GOOD, True),
-        ({**GOOD, "floor": None, "centre": None, "spread": None}, True),
+        ({**GOOD, **dict.fromkeys(["inputs", "floor", "centre", "spread", "axes"])}, True),
+        ({**GOOD, "axes": np.eye(3)}, False),
+        ({**GOOD, "inputs": [1, 2]}, False),
+        ({**GOOD, "offset": None}, False),
         ({**GOOD, "centre": np.zeros(3)}, False),
         ({**GOOD, "spread": np.full(4, np.nan)}, False),
         ({**GOOD, "log": 1}, False),

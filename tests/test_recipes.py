@@ -10,7 +10,9 @@ from sklearn.base import clone
 
 from subspaces import recipes
 from subspaces.metrics import adjusted_rand_score
+from subspaces.preparation import prepare
 from subspaces.recipes import ExpressionScaler
+from subspaces.tables import Table
 
 CLASSES = np.repeat([0, 1, 2], [18, 25, 12])
 OWN_GENES = [range(first, first + 10) for first in (45, 60, 101)]
@@ -137,3 +139,14 @@ def test_real_samples(name):
     data = np.load(Path(FOLDER) / "gene_expression" / f"{name}.npz")
     model = recipes.expression(len(np.unique(data["y"])), random_state=0).fit(data["X"])
     assert adjusted_rand_score(data["y"], model[-1].labels_) >= TARGETS[name]
+
+
+@pytest.mark.parametrize("logged", [False, True])
+def test_a_model_file_can_hold_what_the_scaler_does(logged):
+    data = np.log2(np.maximum(X, 1.0)) if logged else X
+    names = tuple(f"g{j}" for j in range(X.shape[1]))
+    scaler = ExpressionScaler(n_axes=3, n_genes=40, log="no" if logged else "yes").fit(data)
+    table = Table(data, tuple(map(str, range(len(data)))), names)
+    prepared = prepare(table, recipes.as_preparation(scaler, names))
+    assert_allclose(prepared.data, scaler.transform(data), atol=1e-12)
+    assert list(prepared.variable_names) == scaler.get_feature_names_out(names).tolist()

@@ -1,6 +1,7 @@
 """What is done to the values of a table before clustering, kept so that new samples get the same.
 
-The order: raise low values to a floor, take logarithms, keep the most variable variables, scale.
+The order: raise low values to a floor, take logarithms, centre each sample, keep the most variable
+variables, scale, keep the part along some axes.
 """
 
 from dataclasses import dataclass, replace
@@ -23,7 +24,7 @@ __all__ = [
 
 Array = NDArray[np.floating]
 
-STEPS = ("floor", "log", "centre", "spread")
+STEPS = ("inputs", "floor", "log", "offset", "centre_samples", "centre", "spread", "axes")
 
 
 @dataclass(frozen=True)
@@ -34,19 +35,29 @@ class Preparation:
     ----------
     variable_names : tuple of str
         The variables that are kept, in this order.
+    inputs : list of str or None
+        The variables that are needed first, where those are more.
     floor : float or None
         Lower values are raised to it.
-    log : bool
-        Whether x becomes log2(1 + x).
+    log, offset : bool, float
+        Whether x becomes log2(offset + x).
+    centre_samples : bool
+        Whether each sample's mean over all inputs is subtracted.
     centre, spread : ndarray or None
         Subtracted from each variable, and what it is divided by afterwards.
+    axes : ndarray of shape (a, variables) or None
+        Orthonormal axes; the part of each sample along them is kept.
     """
 
     variable_names: tuple[str, ...]
+    inputs: list[str] | None = None
     floor: float | None = None
     log: bool = False
+    offset: float = 1.0
+    centre_samples: bool = False
     centre: Array | None = None
     spread: Array | None = None
+    axes: Array | None = None
 
 
 def learn_preparation(
@@ -79,7 +90,7 @@ def learn_preparation(
     """
     if floor is not None:
         as_real(floor, "floor", low=-np.inf)
-    data = _curved(table, floor, log)
+    data = _curved(table, floor, log, 1.0)
     kept = np.arange(data.shape[1])
     if top_variables is not None:
         count = as_count(
@@ -88,25 +99,32 @@ def learn_preparation(
         kept = np.sort(np.argsort(-data.var(axis=0), kind="stable")[:count])
     names = tuple(table.variable_names[j] for j in kept)
     if not scale:
-        return Preparation(names, floor, log)
+        return Preparation(names, floor=floor, log=log)
     spread = data[:, kept].std(axis=0)
     spread[spread == 0] = 1.0
-    return Preparation(names, floor, log, data[:, kept].mean(axis=0), spread)
+    centre = data[:, kept].mean(axis=0)
+    return Preparation(names, floor=floor, log=log, centre=centre, spread=spread)
 
 
 def prepare(table: Table, preparation: Preparation) -> Table:
     """Do to a table what was settled; its variables are found by name, in any order."""
-    matched = match_variables(table, preparation.variable_names)
-    data = _curved(matched, preparation.floor, preparation.log)
-    if preparation.centre is not None and preparation.spread is not None:
-        data = (data - preparation.centre) / preparation.spread
-    return replace(matched, data=data)
+    names = preparation.variable_names
+    matched = match_variables(table, preparation.inputs or names)
+    data = _curved(matched, preparation.floor, preparation.log, preparation.offset)
+    if preparation.centre_samples:
+        data = data - data.mean(axis=1, keepdims=True)
+    kept = match_variables(replace(matched, data=data), names)
+    data = kept.data if preparation.centre is None else kept.data - preparation.centre
+    data = data if preparation.spread is None else data / preparation.spread
+    data = data if preparation.axes is None else data @ preparation.axes.T @ preparation.axes
+    return replace(kept, data=data)
 
 
 def attach_preparation(model: Any, preparation: Preparation) -> None:
     """Keep with a fitted model what was done to its data, for its file."""
     state = {name: getattr(preparation, name) for name in STEPS}
-    if any(value is not None and value is not False for value in state.values()):
+    unprepared = Preparation(())
+    if any(value is not getattr(unprepared, name) for name, value in state.items()):
         model.preparation_ = state
 
 
@@ -132,7 +150,7 @@ def match_variables(table: Table, names: Any) -> Table:
     return replace(table, data=table.data[:, order], variable_names=tuple(names))
 
 
-def _curved(table: Table, floor: float | None, log: bool) -> Array:
+def _curved(table: Table, floor: float | None, log: bool, offset: float) -> Array:
     data = table.data if floor is None else np.maximum(table.data, floor)
     if not log:
         return data
@@ -143,4 +161,4 @@ def _curved(table: Table, floor: float | None, log: bool) -> Array:
             f"variable {table.variable_names[j]!r} is below (one of {int((data < 0).sum())}); "
             "floor=0, or no log where the values are logarithms already, would do"
         )
-    return np.log2(1.0 + data)
+    return np.log2(offset + data)

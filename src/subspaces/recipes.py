@@ -5,6 +5,7 @@ are prepared alike, and an estimator of this library. docs/recipes.md says why, 
 """
 
 import warnings
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -16,6 +17,7 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, v
 from subspaces._validation import as_choice, as_count, as_flag, as_matrix, as_real, check_squares
 from subspaces.core.subspace import principal_axes
 from subspaces.estimators import PSC
+from subspaces.preparation import Preparation
 
 __all__ = ["ExpressionScaler", "expression"]
 
@@ -251,6 +253,33 @@ def expression(
         random_state=random_state,
     )
     return Pipeline([("prepare", ExpressionScaler(n_axes=n_axes)), ("cluster", cluster)])
+
+
+def as_preparation(scaler: ExpressionScaler, names: Sequence[str]) -> Preparation:
+    """What a fitted scaler does, in the form that goes into a model file.
+
+    Parameters
+    ----------
+    scaler : ExpressionScaler
+        Fitted to a table.
+    names : sequence of str
+        The variables of that table.
+
+    Returns
+    -------
+    Preparation
+    """
+    check_is_fitted(scaler)
+    return Preparation(
+        tuple(names[j] for j in scaler.genes_),
+        inputs=list(names),
+        floor=float(scaler.floor) if scaler.logged_ else None,
+        log=scaler.logged_,
+        offset=0.0,
+        centre_samples=scaler.centre_samples,
+        centre=scaler.mean_,
+        axes=scaler.axes_,
+    )
 
 
 def _most_variable(values: Array, count: int | None) -> NDArray[np.intp]:

@@ -270,3 +270,35 @@ def test_the_page_is_written_where_plotly_is(run, fails, monkeypatch, union_file
     assert ended.code == 0
     assert "report.html needs plotly: pip install 'subspaces[report]'" in ended.err
     assert not (out / "report.html").exists()  # it would be about the model before
+
+
+def test_the_expression_preset_prepares_and_predict_repeats_it(run, tmp_path):
+    random = np.random.default_rng(0)
+    data = 2.0 ** random.normal(8, 1, (45, 60))
+    data[:15, :8] *= 30
+    data[15:30, 20:28] *= 30
+    header = "sample,type," + ",".join(f"g{j}" for j in range(60))
+    lines = [
+        f"s{i},{'ABC'[i // 15]}," + ",".join(f"{value:.4f}" for value in row)
+        for i, row in enumerate(data)
+    ]
+    (tmp_path / "genes.csv").write_text("\n".join([header, *lines]))
+    fit = ["fit", tmp_path / "genes.csv", "--labels", "type", "--clusters", 3, "--no-page",
+           "--preset", "expression", "--json", "--out", tmp_path / "r"]  # fmt: skip
+    ended = run(*fit)
+    assert ended.code == 0, ended.err
+    assert ended.document["adjusted_rand"] == 1
+    strongest = [row["variable"] for row in rows_of(tmp_path / "r" / "variables.csv")[:8]]
+    assert set(strongest) == {f"g{j}" for j in range(8)}
+    (tmp_path / "new.csv").write_text("\n".join([header, *lines[::-1]]))
+    again = run("predict", tmp_path / "r" / "model.npz", tmp_path / "new.csv", "--labels", "type",
+                "--json")  # fmt: skip
+    assert again.code == 0, again.err
+    assert again.document["adjusted_rand"] == 1
+    for more, word in ((["--log"], "--log is settled by"), (["--dims", "x"], "not a number")):
+        refused = run(*fit, "--force", *more)
+        assert refused.code == 2
+        assert word in refused.err
+    refused = run("fit", tmp_path / "genes.csv", "--clusters", 3, "--preset", "genes")
+    assert refused.code == 2
+    assert "expression would do" in refused.err

@@ -54,6 +54,16 @@ def test_variables_are_ranked_by_energy_and_not_by_loading_alone():
     np.testing.assert_allclose(loadings.values, basis[:3])
 
 
+def test_points_have_the_variables_that_lie_furthest_from_the_mean(union):
+    model = PSC(2, n_components=0, affine=True, random_state=0).fit(union.data + 5.0)
+    places = found(model).clusters[1].loadings
+    away = model.subspaces_[1].centre - (union.data + 5.0).mean(axis=0)
+    order = np.argsort(-np.abs(away))
+    np.testing.assert_array_equal(places.places, order)
+    np.testing.assert_allclose(places.values[:, 0], away[order])
+    np.testing.assert_allclose(places.strength, away[order] ** 2 / np.sum(away**2))
+
+
 def test_variables_in_the_order_of_the_model(union):
     model = PSC(2, n_components=2, n_variables=4, random_state=0).fit(union.data)
     for k, cluster in enumerate(found(model).clusters):

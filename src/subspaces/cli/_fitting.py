@@ -9,13 +9,16 @@ from typing import Any
 
 import numpy as np
 
+from subspaces import recipes
 from subspaces.cli._main import in_options
 from subspaces.cli._outputs import as_csv
 from subspaces.cli._say import note
 from subspaces.comparison import METHODS, Setting
+from subspaces.core.subspace import grand_mean, variable_strength
 from subspaces.diagnostics import ambiguity
 from subspaces.estimators import PSC, SparseKMeans
 from subspaces.metrics import adjusted_rand_score, matched_accuracy
+from subspaces.preparation import Preparation, prepare
 from subspaces.tables import Table
 
 STRONGEST = 5
@@ -33,10 +36,13 @@ class Request:
     affine: bool
     criterion: str
     seed: int
+    preset: str | None = None
 
 
 def estimator(request: Request, table: Table) -> Any:
     """The estimator that does it."""
+    if request.preset:
+        return _recipe(request)[-1]
     if request.method == "PSC":
         return PSC(
             request.n_clusters,
@@ -54,6 +60,26 @@ def estimator(request: Request, table: Table) -> Any:
     return (
         rival if request.n_variables is None else rival.set_params(n_variables=request.n_variables)
     )
+
+
+def _recipe(request: Request) -> Any:
+    return recipes.expression(
+        request.n_clusters,
+        n_components=request.n_components,
+        n_variables=request.n_variables,
+        random_state=request.seed,
+    )
+
+
+def prepared_by_preset(request: Request, table: Table) -> tuple[Table, Preparation]:
+    """The table as the preset wants it, what was done, and a word on what it found."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        scaler = _recipe(request)[0].fit(table.data)
+    for warning in caught:
+        note(f"Note: {in_options(str(warning.message))}")
+    preparation = recipes.as_preparation(scaler, table.variable_names)
+    return prepare(table, preparation), preparation
 
 
 def _check_rival(request: Request) -> None:
@@ -130,9 +156,8 @@ def _loadings(model: Any, table: Table, k: int) -> tuple[list[str], Any, Any]:
     if isinstance(model, SparseKMeans):
         strength, loadings = model.weights_, np.empty((len(model.weights_), 0))
     else:
-        flat = model.subspaces_[k]
-        loadings = flat.basis
-        strength = loadings**2 @ flat.spectrum
+        flat, mean = model.subspaces_[k], grand_mean(model.subspaces_, model.labels_)
+        loadings, strength = flat.basis, variable_strength(flat, mean)
         strength = strength / (strength.sum() or 1.0)
     order = [int(j) for j in np.argsort(-strength, kind="stable") if strength[j] > 0]
     return [table.variable_names[j] for j in order], strength[order], loadings[order]
@@ -159,16 +184,26 @@ def labels_csv(model: Any, table: Table) -> str:
 
 
 def variables_csv(model: Any, table: Table) -> str:
-    """The variables of each cluster, the strongest first, with their loadings."""
+    """The variables of each cluster, the strongest first, with centre and loadings."""
     parts = [_loadings(model, table, k) for k in range(int(model.labels_.max()) + 1)]
     widest = max(loadings.shape[1] for _, _, loadings in parts)
+    place = {name: j for j, name in enumerate(table.variable_names)}
     rows = [
-        [k, name, float(share), *map(float, row), *[""] * (widest - len(row))]
-        for k, (names, strength, loadings) in enumerate(parts)
+        [k, name, float(share), centre[place[name]], *map(float, row), *[""] * (widest - len(row))]
+        for (k, (names, strength, loadings)), centre in zip(
+            enumerate(parts), _centres(model), strict=True
+        )
         for name, share, row in zip(names, strength, loadings, strict=True)
     ]
-    headings = ["cluster", "variable", "share", *(f"loading_{r + 1}" for r in range(widest))]
+    loading = [f"loading_{r + 1}" for r in range(widest)]
+    headings = ["cluster", "variable", "share", "centre", *loading]
     return as_csv(headings, rows)
+
+
+def _centres(model: Any) -> list[list[float]]:
+    if isinstance(model, SparseKMeans):
+        return model.cluster_centers_.tolist()
+    return [flat.centre.tolist() for flat in model.subspaces_]
 
 
 def write(stage: Path, model: Any, table: Table, summary: str) -> None:

@@ -10,6 +10,7 @@ from subspaces.cli._say import as_json, note, say, say_json, say_table, working
 
 FILES = ("labels.csv", "variables.csv", "model.npz", "summary.json", "report.html")
 SHOWN = 3
+PRESETS = ("expression",)
 
 
 def fit(
@@ -21,11 +22,13 @@ def fit(
         ),
     ],
     dims: Annotated[
-        str,
+        str | None,
         typer.Option(
-            help="Dimension of the clusters: 2, one each as 1,2,2, or auto.", metavar="N|N,N|auto"
+            help="Dimension of the clusters: 2, one each as 1,2,2, or auto; 1 unless given.",
+            metavar="N|N,N|auto",
+            show_default=False,
         ),
-    ] = "1",
+    ] = None,
     variables: Annotated[
         str | None,
         typer.Option(
@@ -38,6 +41,14 @@ def fit(
     out: Annotated[Path, typer.Option(help="Folder for the results.", metavar="FOLDER")] = Path(
         "result"
     ),
+    preset: Annotated[
+        str | None,
+        typer.Option(
+            help="Settings for a kind of data: expression (intensities of genes, or logarithms).",
+            metavar="expression",
+            show_default=False,
+        ),
+    ] = None,
     labels: options.Labels = None,
     classes: options.Classes = None,
     samples: options.Samples = options.Side.rows,
@@ -73,13 +84,23 @@ def fit(
     Examples:
       subspaces fit data.csv --clusters 3 --dims 2 --variables 50 --out result/
       subspaces fit data.csv --clusters auto --dims auto
-      subspaces fit arrays.gct --classes arrays.cls --floor 20 --log \\
-          --top-variables 1000 --scale --clusters 3
+      subspaces fit arrays.gct --classes a.cls --clusters 3 --preset expression
       subspaces fit genes_in_rows.tsv --samples columns --labels type --clusters 4
     """
+    settled = {
+        "--floor": floor is not None,
+        "--log": log,
+        "--top-variables": top_variables is not None,
+        "--scale": scale,
+        "--affine": affine,
+        "--method": method != "PSC",
+        "--criterion": criterion != "auto",
+    }
+    _check_preset(preset, [name for name, given in settled.items() if given])
+    default_dims = None if preset else 1
     request: dict[str, Any] = {
         "n_clusters": options.one_or_auto(clusters, "--clusters"),
-        "n_components": options.per_cluster(dims, "--dims"),
+        "n_components": default_dims if dims is None else options.per_cluster(dims, "--dims"),
         "n_variables": None if variables is None else options.per_cluster(variables, "--variables"),
     }
     for option, name in (("--dims", "n_components"), ("--variables", "n_variables")):
@@ -88,11 +109,19 @@ def fit(
     from subspaces.preparation import attach_preparation
 
     posed = _fitting.Request(
-        options.method_named(method), **request, affine=affine, criterion=criterion, seed=seed
+        options.method_named(method),
+        **request,
+        affine=affine,
+        criterion=criterion,
+        seed=seed,
+        preset=preset,
     )
     with _outputs.staged(out, FILES, force=force) as stage:
         table = _inputs.read_input(data, samples, labels, classes)
-        table, preparation = _inputs.prepared(table, floor, log, top_variables, scale)
+        if preset:
+            table, preparation = _fitting.prepared_by_preset(posed, table)
+        else:
+            table, preparation = _inputs.prepared(table, floor, log, top_variables, scale)
         with working(f"{posed.method} is clustering"):
             model, messages = _fitting.fitted(posed, table)
         summary = {"data": str(data), **_fitting.summary(posed, model, table, messages)}
@@ -108,6 +137,15 @@ def fit(
         return
     show(summary)
     say(f"Wrote {', '.join(written)} in {out}")
+
+
+def _check_preset(preset: str | None, settled: list[str]) -> None:
+    if preset not in (None, *PRESETS):
+        raise ValueError(f"--preset {preset!r} is unknown; {', '.join(PRESETS)} would do")
+    if preset and settled:
+        raise ValueError(
+            f"{settled[0]} is settled by --preset {preset}; one of the two would do, not both"
+        )
 
 
 def show(summary: dict[str, Any]) -> None:

@@ -92,13 +92,25 @@ def _graph(value: Any, sizes: Sizes) -> bool:
     return sparse.issparse(value) and value.shape == (sizes["n"], sizes["n"])
 
 
+def _flag(value: Any, sizes: Sizes) -> bool:
+    return isinstance(value, bool)
+
+
 def _preparation(value: Any, sizes: Sizes) -> bool:
     """What the command line did to the data before the fit, and does to new samples."""
-    if not isinstance(value, dict) or set(value) != {"floor", "log", "centre", "spread"}:
+    optional = {
+        "inputs": _listed(_TEXT),
+        "floor": _REAL,
+        "centre": _finite("p"),
+        "spread": _finite("p"),
+        "axes": _finite("*", "p"),
+    }
+    needed = {"log": _flag, "offset": _REAL, "centre_samples": _flag}
+    if not isinstance(value, dict) or set(value) != {*optional, *needed}:
         return False
-    optional = [(value["floor"], _REAL), *((value[k], _finite("p")) for k in ("centre", "spread"))]
-    fits = all(part is None or form(part, sizes) for part, form in optional)
-    return fits and isinstance(value["log"], bool)
+    return all(form(value[name], sizes) for name, form in needed.items()) and all(
+        value[name] is None or form(value[name], sizes) for name, form in optional.items()
+    )
 
 
 _INT, _TEXT, _REAL = _kind(int), _kind(str), _kind(int, float)

@@ -73,6 +73,7 @@ def strongest_variables(found: Findings, loadings: Loadings, shade: str) -> Any:
             textposition="none", hovertemplate="%{text}: %{x:.3g}<extra></extra>",
         )  # fmt: skip
         title = "loading" if found.common is None else "weight"
+        title = "from the mean of all samples" if found.points else title
         return figure([bars], height=height, xtitle=title, yaxis=rank)
     limit = float(np.abs(values).max())
     axes = [str(r + 1) for r in range(values.shape[1])]

@@ -9,7 +9,13 @@ from numpy.typing import NDArray
 
 from subspaces._validation import as_matrix, row_names
 from subspaces.core.record import own_coordinates
-from subspaces.core.subspace import Subspace, coordinates, squared_residual
+from subspaces.core.subspace import (
+    Subspace,
+    coordinates,
+    grand_mean,
+    squared_residual,
+    variable_strength,
+)
 from subspaces.report._names import as_text
 
 Array = NDArray[np.floating]
@@ -43,7 +49,7 @@ class Loadings:
     """The variables of a cluster, the strongest first.
 
     places (m,): columns of X; strength (m,): shares that sum to 1; values (m, r): loadings on each
-    axis, or the weights of a method without axes.
+    axis, or the weights of a method without axes, or where a point lies from the mean of all.
     """
 
     places: Places
@@ -85,6 +91,11 @@ class Findings:
     influence: Array | None
     likelihoods: bool
     has_data: bool
+
+    @property
+    def points(self) -> bool:
+        """Whether all clusters are points, without axes."""
+        return all(cluster.dimension == 0 for cluster in self.clusters)
 
 
 def gather(model: Any, X: Any, classes: Any, sample_names: Any, variable_names: Any) -> Findings:
@@ -136,8 +147,14 @@ def rivalry(scores: Array, labels: Places, likelihoods: bool) -> Rivalry | None:
     return Rivalry(own, other, rival, np.clip(closeness, 0.0, 1.0))
 
 
-def loadings_of(flat: Subspace) -> Loadings:
-    """Variables with a loading, by the energy of the members that the loadings put on them."""
+def loadings_of(flat: Subspace, mean: Array | None = None) -> Loadings:
+    """Variables by the energy of the members that the loadings put on them.
+
+    Where all clusters are points and their mean is given: by the distance from it, which stands in
+    for the loading.
+    """
+    if mean is not None:
+        return _ranked(variable_strength(flat, mean), (flat.centre - mean)[:, None])
     weight = flat.spectrum if flat.spectrum.any() else np.ones_like(flat.spectrum)
     return _ranked(flat.basis**2 @ weight, flat.basis)
 
@@ -161,6 +178,8 @@ def _clusters(
         nothing = np.zeros(0)
         return [Cluster(k, rows, None, None, None, nothing, None) for k, rows in enumerate(groups)]
     found = []
+    points = not any(flat.basis.shape[1] for flat in flats)
+    mean = grand_mean(flats, model.labels_) if points else None
     for k, flat in enumerate(flats):
         members = np.flatnonzero(model.labels_ == k)
         dimension = flat.basis.shape[1]
@@ -172,7 +191,7 @@ def _clusters(
                 coordinates=None if places is None else places[members, :dimension],
                 height=_height(members, k, flat, matrix, scores),
                 energy=flat.spectrum / max(flat.spectrum.sum(), 1e-300),
-                loadings=loadings_of(flat),
+                loadings=loadings_of(flat, mean),
             )
         )
     return found

@@ -88,14 +88,16 @@ def variables(found: Findings) -> str:
     axes = min(max(loadings.values.shape[1] for _, loadings in groups), MOST_AXES)
     weighed = found.common is not None
     heads = ["Variable"] if weighed else ["Variable", "Cluster"]
-    heads += ["Weight"] if weighed else ["Strength", *(f"Axis {r + 1}" for r in range(axes))]
+    axis_heads = ["From the mean"] if found.points else [f"Axis {r + 1}" for r in range(axes)]
+    heads += ["Weight"] if weighed else ["Strength", *axis_heads]
     rows = [row for name, group in groups for row in _variable_rows(found, name, group, most, axes)]
     full = sum(len(loadings.places) for _, loadings in groups)
     caption = "All variables with a loading" if not weighed else "All variables with a weight"
     if len(rows) < full:
         whose = "" if weighed else " of each cluster"
         caption = f"The {most:,} strongest variables{whose}, {len(rows):,} of {full:,} rows"
-    caption += ". Strength: share of what the subspace catches." if not weighed else "."
+    share = "the squared distance from the mean" if found.points else "what the subspace catches"
+    caption += "." if weighed else f". Strength: share of {share}."
     names = [] if weighed else [name for name, _ in groups]
     return _lookup("variable", caption, heads, rows, names)
 
