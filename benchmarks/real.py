@@ -25,13 +25,16 @@ from sklearn.mixture import GaussianMixture
 from sklearn.pipeline import make_pipeline
 from threadpoolctl import threadpool_limits
 
-from subspaces import SSC
+from subspaces import PSC, SSC
 from subspaces.comparison import METHODS, Setting
 from subspaces.metrics import adjusted_rand_score, matched_accuracy
 
 DRAWS, SEEDS = 10, 3
 SETS = ("motion", "faces2", "faces5", "faces10", "digits")
 OTHERS = {
+    "PSC (affine, one dimension less)": lambda s: PSC(
+        affine=True, **s.bare, n_components=s.dimensions[0] - 1
+    ),
     "SSC (ADMM, affine)": lambda s: SSC(affine=True, solver="admm", **s.own),
     "GaussianMixture": lambda s: make_pipeline(
         PCA(min(10, s.rank), random_state=s.random_state),

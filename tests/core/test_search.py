@@ -44,6 +44,18 @@ def test_only_starts_within_reach_are_swept():
     assert runs[2].merit == np.inf
 
 
+def test_a_first_partition_with_a_flat_that_is_none_promises_nothing():
+    X = UNION.data.copy()
+    X[:12] = X[0]
+    problem = Problem(DenseRows(X), (2, 2, 2), "loo", False)
+    labels = 1 + np.arange(len(X)) % 2
+    labels[:12] = 0
+    runs = search(problem, [("one", fixed(labels)), ("two", fixed(UNION.target))], [1, 2], BEFORE)
+    assert runs[0].promise == np.inf
+    assert not runs[0].swept
+    assert runs[1].swept
+
+
 def test_without_a_shortlist_all_are_swept():
     firsts = [UNION.target, shaken(0.9, 2)]
     runs = search(PROBLEM, [("one", fixed(f)) for f in firsts], [1, 2], ALL)
