@@ -90,7 +90,7 @@ def test_numbers_count_where_dimensions_differ():
 
 def test_a_start_that_was_not_swept_never_wins():
     runs = search(PROBLEM, [("one", fixed(UNION.target))], [1], ALL)
-    unswept = replace(runs[0], clustering=replace(runs[0].clustering, path=()), merit=-np.inf)
+    unswept = replace(runs[0], clustering=replace(runs[0].clustering, path=()), merit=-1e9)
     assert best_run([unswept, runs[0]]) is runs[0]
 
 

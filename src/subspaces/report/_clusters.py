@@ -20,11 +20,15 @@ def clusters(draft: Draft) -> str:
             f"{draft.figure('weights', chart, 'Weights of the strongest variables')}"
         )
     cards = "".join(_card(draft, cluster) for cluster in found.clusters)
-    return (
-        f"{table}<p>Each cluster along the axes of its own subspace, with its strongest variables. "
-        "In brackets: the share of an axis in what the subspace catches. Point at a mark to see "
-        f'the sample.{thinning(found)}</p><div class="cards">{cards}</div>'
-    )
+    if found.points:
+        words = "A cluster is a point here, its centre: the variables that set it apart."
+    else:
+        words = (
+            "Each cluster along the axes of its own subspace, with its strongest variables. In "
+            "brackets: the share of an axis in what the subspace catches. Point at a mark to see "
+            f"the sample.{thinning(found)}"
+        )
+    return f'{table}<p>{words}</p><div class="cards">{cards}</div>'
 
 
 def _card(draft: Draft, cluster: Cluster) -> str:
@@ -39,9 +43,15 @@ def _card(draft: Draft, cluster: Cluster) -> str:
         f'<article class="card" aria-labelledby="cluster-{k}"><header><h3 id="cluster-{k}">'
         f'{_tables.swatch(k)}Cluster {k}</h3><span class="quiet small">'
         f"{count(len(cluster.members), 'sample')}, {count(dimension, 'dimension')}</span>{toggle}"
-        f'</header><div class="pair">{_own(draft, cluster)}{_strongest(draft, cluster)}</div>'
-        "</article>"
+        f"</header>{_pair(draft, cluster)}</article>"
     )
+
+
+def _pair(draft: Draft, cluster: Cluster) -> str:
+    """The members in their subspace beside their variables; of points the variables alone."""
+    if draft.found.points and len(cluster.members):
+        return _strongest(draft, cluster)
+    return f'<div class="pair">{_own(draft, cluster)}{_strongest(draft, cluster)}</div>'
 
 
 def _own(draft: Draft, cluster: Cluster) -> str:

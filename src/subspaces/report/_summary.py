@@ -24,7 +24,7 @@ def in_short(draft: Draft) -> str:
         f"<p>{method} found {count(len(found.clusters), 'cluster')} in {count(n, 'sample')} of "
         f"{count(p, 'variable')}, in {_duration(seconds)}.</p>"
         f'<dl class="tiles">{"".join(_tile(*tile) for tile in _tiles(draft))}</dl>'
-        f"<p>Run as <code>{escape(model)}</code></p>"
+        f"<p>Run as <code>{escape(' '.join(repr(model).split()))}</code></p>"
         "<details><summary>All parameters</summary>"
         f"{_tables.plain('Parameters of the estimator.', ['Parameter', 'Value'], parameters)}"
         "</details>"

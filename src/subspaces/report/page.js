@@ -7,6 +7,8 @@ const figures = JSON.parse(document.getElementById("figures").textContent);
 const settings = {
   responsive: true,
   displaylogo: false,
+  // Without a pointer that hovers the buttons would stay, over the marks.
+  displayModeBar: matchMedia("(hover: hover)").matches ? "hover" : false,
   modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"],
 };
 const drawn = new Set();
@@ -25,6 +27,7 @@ function themed(layout) {
   const font = { family: getComputedStyle(document.body).fontFamily, size: 12, color: ink };
   const result = { ...layout, font };
   result.hoverlabel = { bgcolor: panel, bordercolor: quiet, font, align: "left" };
+  result.modebar = { bgcolor: panel, color: quiet, activecolor: ink };
   const lines = { gridcolor: line, zerolinecolor: quiet, linecolor: line };
   for (const axis of ["xaxis", "yaxis"]) if (layout[axis]) result[axis] = { ...layout[axis], ...lines };
   if (layout.scene) {
