@@ -14,14 +14,22 @@ help:
 	@echo "make bench   the measurements behind the claims in README and docs (slow)"
 	@echo "make clean   remove the environment and the caches"
 
-$(READY): pyproject.toml
+$(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "subspaces needs Python 3.11 or later; say which with: make PYTHON=/path/to/python3"; exit 1; }
+	@echo "installing into .venv: some minutes"
 	$(PYTHON) -m venv .venv
+
+# The demo needs no more than what draws it.
+.venv/.demo: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[plots,report,cli]'
+	@touch $@
+
+$(READY): pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $@
 
-demo: $(READY)
+demo: .venv/.demo
 	$(BIN)/subspaces demo
 
 test: lint

@@ -72,6 +72,8 @@ def read(path: str | os.PathLike[str]) -> SavedModel:
         return _parse(content)
     except DAMAGE as error:
         reason = (str(error) or type(error).__name__).splitlines()[0]
+        if isinstance(error, zipfile.BadZipFile):
+            reason = f"`save` wrote no such file, or it is damaged ({reason})"
         raise ValueError(f"{os.fspath(path)} is no model that can be loaded: {reason}") from error
 
 

@@ -203,10 +203,11 @@ def expression(
 
     Parameters
     ----------
-    n_clusters : int or "auto", default 2
-        Number of clusters; with "auto", all axes are kept and dimensions are at least 1.
-    n_components : int or "auto", optional
-        Dimension of the flats, R; by default 0, or 1 where ``n_variables`` or "auto" needs it.
+    n_clusters : int, default 2
+        Number of clusters. It is not chosen here: the axes kept depend on it, and likelihoods of
+        different axes do not compare. Try a few and look at `diagnostics.stability`.
+    n_components : int, optional
+        Dimension of the flats, R; by default 0, or 1 where ``n_variables`` needs it.
     n_variables : None, int or "auto", default None
         Genes per loading, as in `PSC`. Sparse loadings look at single genes, so all axes are kept.
     random_state : int, RandomState or None
@@ -239,11 +240,16 @@ def expression(
     >>> sorted(names[furthest].tolist()) == [f"x{j}" for j in range(100, 110)]
     True
     """
+    for name, value in (("n_clusters", n_clusters), ("n_components", n_components)):
+        if isinstance(value, str):
+            raise ValueError(
+                f"{name}={value!r} is not for expression data: the axes kept depend on it; a "
+                "number would do, and diagnostics.stability compares several"
+            )
     dense = n_variables is None
-    auto = any(isinstance(value, str) for value in (n_clusters, n_components))
     if n_components is None:
-        n_components = 0 if dense and not auto else 1
-    n_axes = n_clusters * (n_components + 1) if dense and not auto else None
+        n_components = 0 if dense else 1
+    n_axes = n_clusters * (n_components + 1) if dense else None
     cluster = PSC(
         n_clusters,
         n_components=n_components,

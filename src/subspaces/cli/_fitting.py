@@ -117,6 +117,7 @@ def summary(request: Request, model: Any, table: Table, messages: list[str]) -> 
         "samples": n,
         "variables": p,
         **asdict(request),
+        **(_settled_by_preset(model) if request.preset else {}),
         "clusters": [_cluster(model, table, k) for k in range(int(model.labels_.max()) + 1)],
         "press": getattr(model, "press_", None),
         "objective": float(model.objective_),
@@ -132,6 +133,10 @@ def summary(request: Request, model: Any, table: Table, messages: list[str]) -> 
         found["adjusted_rand"] = float(adjusted_rand_score(table.classes, model.labels_))
         found["in_right_cluster"] = float(matched_accuracy(table.classes, model.labels_))
     return found
+
+
+def _settled_by_preset(model: Any) -> dict[str, Any]:
+    return {name: getattr(model, name) for name in ("n_components", "affine", "criterion")}
 
 
 def _cluster(model: Any, table: Table, k: int) -> dict[str, Any]:

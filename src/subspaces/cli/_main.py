@@ -50,7 +50,7 @@ def _described(error: Exception) -> str:
     if isinstance(error, typer.TyperException):
         context = getattr(error, "ctx", None)
         more = f" (see: {context.command_path} --help)" if context else ""
-        return error.format_message().rstrip(".") + more
+        return error.format_message().replace("Value error, ", "").rstrip(".") + more
     if isinstance(error, OSError) and error.strerror:
         full = error.errno == errno.ENOSPC and error.filename is not None
         done = "; earlier results are as they were, make room and run again" if full else ""

@@ -40,8 +40,8 @@ def subspaces(
     \b
     A first look:
       subspaces demo
-      subspaces simulate d --noise 0.05 --out data.csv
-      subspaces fit data.csv --labels cluster --clusters 3 --dims 1,2,3 --out result/
+      subspaces simulate c --sparse --out data.csv
+      subspaces fit data.csv --labels cluster --clusters 2 --dims 2 --variables 10
 
     Every command has examples: subspaces fit --help
     """

@@ -44,7 +44,8 @@ def fit(
     preset: Annotated[
         str | None,
         typer.Option(
-            help="Settings for a kind of data: expression (intensities of genes, or logarithms).",
+            help="expression: floor 20, log2, samples centred, the 2000 genes that vary most; "
+            "clusters are mean profiles (docs/recipes.md).",
             metavar="expression",
             show_default=False,
         ),

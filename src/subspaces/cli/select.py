@@ -96,6 +96,10 @@ def show(found: Any) -> None:
     say_table(("clusters", name, ""), rows, numbers=range(2))
     better = "highest" if found.criterion == "sod" else "lowest"
     clusters = "1 cluster" if found.best_ == 1 else f"{found.best_} clusters"
+    tried = found.columns["n_clusters"]
+    if len(tried) > 1 and found.best_ == tried[-1]:
+        say(f"{clusters}: the {better} {name}, and the most tried: --max-clusters should be more.")
+        return
     say(f"{clusters}: the {better} {name}, {_margin(found.margin_)}.")
 
 

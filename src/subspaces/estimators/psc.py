@@ -240,6 +240,14 @@ class PSC(AlternatingClusterer):
         as_count(self.max_clusters, "max_clusters", low=1)
         as_count(self.max_components, "max_components", low=1)
         best, self.selection_ = _choosing.fit_automatic(self, X, X)
+        tried = self.selection_["n_clusters"]
+        if len(tried) > 1 and len(best.subspaces_) == tried[-1]:
+            warnings.warn(
+                f"{tried[-1]} clusters were chosen, the most that were tried: more may suit better, "
+                f"or none do; a max_clusters above {tried[-1]}, and diagnostics.stability, tell",
+                UserWarning,
+                stacklevel=2,
+            )
         fitted = {name: value for name, value in vars(best).items() if _is_fitted_name(name)}
         self.__dict__.update(fitted)
 

@@ -133,9 +133,12 @@ def starts(rows: Sequence[dict[str, Any]]) -> str:
     ordered = [rows[i] for i in np.argsort(values, kind="stable")]
     heads = [name.replace("_", " ").replace("n iter", "sweeps").capitalize() for name in rows[0]]
     cells = ([_start_cell(value) for value in row.values()] for row in ordered)
-    return plain(
-        f"Every start, the best first (by {goal.replace('_', ' ')}).", heads, cells, kind="long"
-    )
+    words = f"Every start, the best first (by {goal.replace('_', ' ')})."
+    if goal == "merit":
+        words += (
+            " Promise: of its first partition; merit: what decides at the end; lower is better."
+        )
+    return plain(words, heads, cells, kind="long")
 
 
 def _start_cell(value: Any) -> str:

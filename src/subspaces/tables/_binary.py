@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from subspaces.tables._table import Array, Table, by_name, checked, default_names
+from subspaces.tables._table import Array, Table, by_name, checked, default_names, offered
 
 VARIABLES = ("variable_names", "genes", "feature_names")
 SAMPLES = ("sample_names", "samples")
@@ -18,13 +18,13 @@ def read_npz(path: Path, samples_in_columns: bool, labels: str | None) -> Table:
     arrays = _arrays(path)
     if "X" not in arrays:
         raise ValueError(
-            f"{path} has no array X; it has {_listed(arrays)}; X of shape (n, p) would do"
+            f"{path} has no array X; {offered('X', arrays)}; X of shape (n, p) would do"
         )
     data = _matrix(path, arrays["X"])
     data = data.T.copy() if samples_in_columns else data
     classes = _vector(path, arrays, ("y",) if labels is None else (labels,), len(data))
     if labels is not None and classes is None:
-        raise ValueError(f"{path} has no array {labels!r}; it has {_listed(arrays)}")
+        raise ValueError(f"{path} has no array {labels!r}; {offered(labels, arrays)}")
     n, p = data.shape
     samples, variables = _vector(path, arrays, SAMPLES, n), _vector(path, arrays, VARIABLES, p)
     table = Table(
@@ -70,7 +70,7 @@ def read_h5ad(path: Path, samples_in_columns: bool, labels: str | None) -> Table
     if read.X is None:
         raise ValueError(f"{path} has no X; counts or expression values in X would do")
     if labels is not None and labels not in read.obs:
-        raise ValueError(f"{path} has no obs column {labels!r}; it has {_listed(read.obs)}")
+        raise ValueError(f"{path} has no obs column {labels!r}; {offered(labels, read.obs)}")
     dense = read.X if isinstance(read.X, np.ndarray) else read.X.toarray()
     classes = None if labels is None else _texts(read.obs[labels])
     names = tuple(map(str, read.obs_names)), tuple(map(str, read.var_names))
@@ -84,7 +84,7 @@ def _from_frame(path: Path, frame: Any, labels: str | None) -> Table:
     classes = None
     if labels is not None:
         if labels not in frame.columns:
-            raise ValueError(f"{path} has no column {labels!r}; it has {_listed(frame.columns)}")
+            raise ValueError(f"{path} has no column {labels!r}; {offered(labels, frame.columns)}")
         classes = _texts(frame[labels])
         frame = frame.drop(columns=labels)
     numeric = isinstance(frame.index, pd.RangeIndex)
@@ -144,8 +144,3 @@ def _vector(
 
 def _texts(values: Iterable[Any]) -> tuple[str, ...]:
     return tuple("" if value != value else str(value) for value in values)
-
-
-def _listed(names: Iterable[Any]) -> str:
-    names = [str(name) for name in names]
-    return ", ".join(names[:5]) + (", ..." if len(names) > 5 else "") if names else "none"

@@ -1,7 +1,8 @@
 """The value that every reader returns, and what it has to be."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -117,3 +118,13 @@ def _check_numbers(table: Table, path: Path, places: Places) -> None:
     raise ValueError(
         f"{path}, {places.cell(i, j)}: {found}{more}; fill the gaps, or remove the row or column"
     )
+
+
+def offered(wanted: str, names: Iterable[Any]) -> str:
+    """What there is instead of a name: the nearest one, or the first few."""
+    known = [str(name) for name in names]
+    near = get_close_matches(wanted, known, n=1)
+    if near:
+        return f"{near[0]!r} would do"
+    shown = ", ".join(known[:5]) + (", ..." if len(known) > 5 else "")
+    return f"it has {shown or 'none'}"

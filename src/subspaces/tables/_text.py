@@ -4,7 +4,7 @@ from pathlib import Path
 
 from subspaces.tables._block import Block, to_table
 from subspaces.tables._grid import Grid, as_grid, is_missing, is_number, text_of
-from subspaces.tables._table import Table, default_names
+from subspaces.tables._table import Table, default_names, offered
 
 # What people write above a column of names.
 CORNERS = {
@@ -97,5 +97,4 @@ def _find(
             f"{path} has a {other} {labels!r} and no such {one}: its samples are in {way}; "
             f"samples={way!r} would do"
         )
-    shown = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
-    raise ValueError(f"{path} has no {one} {labels!r}; it has {shown}")
+    raise ValueError(f"{path} has no {one} {labels!r}; {offered(labels, names)}")
