@@ -156,7 +156,7 @@ def compare(
         common factors of MCFA and MCtFA have to hold all clusters: they get the sum, or what the
         data allow.
     methods : iterable of str, or mapping of str to estimator, optional
-        Names of `METHODS`, by default all of them; or estimators of your own with a
+        Names of ``METHODS``, by default all of them; or estimators of your own with a
         ``fit_predict``, which are cloned and fitted as they are.
     labels : array-like of shape (n,), optional
         Known classes.

@@ -4,7 +4,8 @@ from subspaces.plots._clusters import angles, loadings, scores
 from subspaces.plots._influence import influence
 from subspaces.plots._results import CRITERION_NAMES, comparison, selection
 from subspaces.plots._shapes import basis_images, clusters_3d
-from subspaces.plots._style import COLOURS, MARKERS, require_matplotlib
+from subspaces.plots._style import COLOURS, MARKERS
+from subspaces.plots._style import require_matplotlib as require_matplotlib
 
 __all__ = [
     "COLOURS",
@@ -16,7 +17,6 @@ __all__ = [
     "comparison",
     "influence",
     "loadings",
-    "require_matplotlib",
     "scores",
     "selection",
 ]

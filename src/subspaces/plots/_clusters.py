@@ -153,9 +153,14 @@ def loadings(
         ax.set_yticks(rows, [names[j] for j in strongest], parse_math=False)
         ax.set(xlabel="loading", ylim=(len(rows) - 0.4, -0.6))
         ax.tick_params(axis="y", length=0)
-        ax.set_title(f"cluster {cluster}: {len(rows)} of {total} variables")
-        if flat.basis.shape[1] > 1:
-            ax.legend(loc="best")
+        several = flat.basis.shape[1] > 1
+        title = f"cluster {cluster}: {len(rows)} of {total} variables"
+        ax.set_title(title, pad=20 if several else None)
+        if several:
+            above = {"loc": "lower center", "bbox_to_anchor": (0.5, 1), "ncols": MOST_AXES}
+            ax.legend(
+                frameon=False, borderaxespad=0.2, columnspacing=1.2, handletextpad=0.3, **above
+            )
     return ax
 
 
