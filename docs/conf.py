@@ -47,7 +47,7 @@ sphinx_gallery_conf = {
     "show_signature": False,
     "min_reported_time": 1e9,
     "write_computation_times": False,
-    "plot_gallery": True,
+    "run_stale_examples": True,
     "abort_on_example_error": True,
     "notebook_images": False,
 }
@@ -61,6 +61,7 @@ html_copy_source = False
 html_theme_options = {
     "logo": {"text": "subspaces"},
     "navbar_align": "left",
+    "header_links_before_dropdown": 7,
     "navbar_end": ["theme-switcher"],
     "show_prev_next": False,
     "secondary_sidebar_items": ["page-toc"],
@@ -69,14 +70,28 @@ html_theme_options = {
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
-html_sidebars = {"index": [], "quickstart": [], "changelog": []}
+html_sidebars = {"index": [], "quickstart": [], "methods": [], "changelog": []}
+html_context = {"default_mode": "auto"}
 
 # Pages that are read on a code host too link to files of the repository; here they are pages.
 LINKS = (
     (r"\]\((?:\.\./)+benchmarks/results/(\w+)\.md\)", r"](/measurements/\1.md)"),
     (r"\]\((?:\.\./)+examples/(\w+)\.py\)", r"](/gallery/\1.rst)"),
-    (r"\]\((?:\.\./)+CHANGELOG\.md\)", r"](/changelog.md)"),
+    # A doctest ends with an empty line; a block of code on a page need not.
+    (r"\n\n```\n", r"\n```\n"),
 )
+
+MEASUREMENTS = """# What was measured
+
+Tables as the scripts in `benchmarks/` printed them; each names its command.
+
+```{toctree}
+:maxdepth: 1
+:glob:
+
+*
+```
+"""
 
 
 def relink(app, docname, source):
@@ -91,6 +106,7 @@ def copy_measurements(app):
     target.mkdir(exist_ok=True)
     for page in sorted((ROOT / "benchmarks" / "results").glob("*.md")):
         shutil.copyfile(page, target / page.name)
+    (target / "index.md").write_text(MEASUREMENTS, encoding="utf-8")
 
 
 def skip_foreign(app, what, name, obj, skip, options):
