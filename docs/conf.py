@@ -37,6 +37,11 @@ autodoc_typehints = "none"
 autosummary_generate = True
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
+# Parameters: each documented, none that is not there, in order.
+numpydoc_validation_checks = {"PR01", "PR02", "PR03"}
+numpydoc_validation_exclude = {  # values: they have attributes
+    r"\.(Comparison|PCAInfluence|Press|Record|Selection|Stability|Step|Subspace)$"
+}
 
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
@@ -61,7 +66,8 @@ html_copy_source = False
 html_theme_options = {
     "logo": {"text": "subspaces"},
     "navbar_align": "left",
-    "header_links_before_dropdown": 7,
+    "header_links_before_dropdown": 6,
+    "navbar_persistent": ["search-button"],
     "navbar_end": ["theme-switcher"],
     "show_prev_next": False,
     "secondary_sidebar_items": ["page-toc"],
@@ -70,7 +76,7 @@ html_theme_options = {
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
-html_sidebars = {"index": [], "quickstart": [], "methods": [], "changelog": []}
+html_sidebars = {"index": [], "quickstart": [], "methods": []}
 html_context = {"default_mode": "auto"}
 
 # Pages that are read on a code host too link to files of the repository; here they are pages.

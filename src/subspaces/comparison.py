@@ -126,7 +126,17 @@ class Comparison:
         return np.array([[adjusted_rand_score(one, other) for other in found] for one in found])
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the agreement between the methods; returns the Axes."""
+        """Draw the agreement between the methods.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; by default a new figure.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
         return plots.comparison(self, ax=ax)
 
 
