@@ -1,10 +1,12 @@
 import io
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
 import pytest
 from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 
 from subspaces import PSC, KSubspaces, SparseKMeans, compare, load, plots
 from subspaces.core.subspace import coordinates, principal_angles
@@ -64,6 +66,13 @@ def test_influence_of_a_model_names_the_most_influential(model):
     assert [label.get_text() for label in ax.get_xticklabels()] == ["0", "1"]
     with pytest.raises(ValueError, match="KSubspaces has no influence_; a fitted PSC"):
         plots.influence(KSubspaces(2, n_init=1, random_state=0).fit(generic(20, 4)))
+
+
+def test_names_do_not_cover_each_other(model):
+    ax = plots.influence(model, n_named=6)
+    ax.figure.draw_without_rendering()
+    boxes = [Text.get_window_extent(name) for name in ax.texts]
+    assert not any(one.overlaps(other) for one, other in combinations(boxes, 2))
 
 
 def test_infinite_and_zero_influence_stay_on_the_page():
@@ -163,13 +172,14 @@ def test_a_saved_model_is_drawn_with_its_names(model, frame, tmp_path):
     ],
 )
 def test_axes_are_taken_and_returned_and_style_stays(draw, model, frame):
-    before = dict(plt.rcParams)
     ax = Figure().subplots()
     assert draw(model, frame, ax) is ax
     assert not plt.get_fignums()
-    fresh = draw(model, frame, None)
+    with plt.rc_context({"font.size": 11}):
+        fresh = draw(model, frame, None)
+        assert plt.rcParams["font.size"] == 11
     assert fresh.figure.get_figwidth() <= 3.5
-    assert dict(plt.rcParams) == before
+    assert fresh.xaxis.label.get_size() == 8
 
 
 @pytest.mark.parametrize(

@@ -87,13 +87,13 @@ def check_names(names: Any, count: int, what: str) -> list[str]:
 
 def write_names(ax: Any, points: Array, named: NDArray[np.intp], names: Sequence[str]) -> None:
     """Write names beside some of the points, where they cover the least of points and names."""
-    ax.autoscale_view()
+    ax.figure.canvas.figure.draw_without_rendering()  # the layout moves the axes
     to_points = 72 / ax.figure.dpi
     places = ax.transData.transform(points) * to_points
     frame = ax.transAxes.transform([[0, 0], [1, 1]]).ravel() * to_points
     written: list[Array] = []
     for i in named:
-        half = np.array([0.3 * NAME_SIZE * len(names[i]), 0.5 * NAME_SIZE])
+        half = np.array([0.3 * NAME_SIZE * len(names[i]), 0.6 * NAME_SIZE])
         offsets = _beside(half)
         boxes = np.hstack([places[i] + offsets - half, places[i] + offsets + half])
         cost = [_covered(box, places, written, frame) for box in boxes]
@@ -130,9 +130,11 @@ def bare(ax: Any) -> None:
 
 def _beside(half: Array) -> Array:
     """Where the middle of a name may stand, from its point, in points; the first is preferred."""
-    right, up, line = half[0] + 4, NAME_SIZE + 1, NAME_SIZE + 2
-    rows = (0, up, -up, 2 * line, -2 * line, 3 * line, -3 * line)
-    return np.array([[side * right, row] for row in rows for side in (1, -1)] + [[0, up], [0, -up]])
+    right, line = half[0] + 4, NAME_SIZE + 2
+    rows = line * np.array([0, 1, -1, 2, -2, 3, -3])
+    return np.array(
+        [[side * right, row] for row in rows for side in (1, -1)] + [[0, line], [0, -line]]
+    )
 
 
 def _covered(box: Array, places: Array, written: list[Array], frame: Array) -> float:
