@@ -3,12 +3,13 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: help demo test lint format bench clean
+.PHONY: help demo test docs lint format bench clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo    cluster a simulated set and the digits beside K-means; writes figures and a page"
 	@echo "make test    lint, types, import rules and the whole test suite"
+	@echo "make docs    the documentation site, into docs/_build/html"
 	@echo "make lint    ruff, mypy and the import rules alone"
 	@echo "make format  let ruff rewrite the code"
 	@echo "make bench   the measurements behind the claims in README and docs (slow)"
@@ -35,6 +36,15 @@ demo: .venv/.demo
 test: lint
 	$(BIN)/python -m pytest -n 2
 
+# -W: a warning fails the build, after all of them were shown.
+docs: .venv/.ready-docs
+	$(BIN)/sphinx-build -q -W --keep-going -b html docs docs/_build/html
+	@echo "open docs/_build/html/index.html"
+
+.venv/.ready-docs: $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,docs]'
+	@touch $@
+
 lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -54,6 +64,7 @@ bench: $(READY)
 	$(BIN)/python benchmarks/dense_scenarios.py
 	$(BIN)/python benchmarks/selection.py
 	$(BIN)/python benchmarks/rivals.py
+	$(BIN)/python benchmarks/digits.py
 	$(BIN)/python benchmarks/mixtures.py
 	$(BIN)/python benchmarks/curvature.py
 	$(BIN)/python benchmarks/self_expression.py
@@ -62,4 +73,5 @@ bench: $(READY)
 	$(BIN)/python benchmarks/report.py
 
 clean:
+	rm -rf docs/_build docs/gallery docs/measurements docs/api/generated
 	rm -rf .venv build .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -1,37 +1,47 @@
-"""Cluster one half of the data, predict the other half, and look at what was found.
-
-python examples/cluster_and_predict.py
 """
+Cluster one half, predict the other
+===================================
+
+A fitted model knows what to do with samples that it has not seen.
+"""
+
+import sys
 
 import numpy as np
 
-from subspaces import PSC
+from subspaces import PSC, plots
 from subspaces.datasets import make_subspaces
 from subspaces.metrics import matched_accuracy, subspace_angles
 
+union = make_subspaces(
+    [80, 120, 160], 100, [1, 2, 3], noise=0.05, offset=0.5, shuffle=True, random_state=0
+)
+X, new = union.data[::2], union.data[1::2]
+truth, truth_new = union.target[::2], union.target[1::2]
 
-def main():
-    union = make_subspaces(
-        [80, 120, 160], 100, [1, 2, 3], noise=0.05, offset=0.5, shuffle=True, random_state=0
-    )
-    X, new = union.data[::2], union.data[1::2]
-    truth, truth_new = union.target[::2], union.target[1::2]
+# %%
+# The clusters have centres of their own, away from the origin: ``affine=True``.
+model = PSC(3, n_components=[1, 2, 3], affine=True, random_state=0).fit(X)
+print(f"stopped: {model.stop_reason_} after {model.n_iter_} sweeps")
+print(f"in the right cluster: {matched_accuracy(truth, model.labels_):.3f}")
+print(f"new samples:          {matched_accuracy(truth_new, model.predict(new)):.3f}")
 
-    model = PSC(3, n_components=[1, 2, 3], affine=True, random_state=0).fit(X)
-    print(
-        f"criterion {model.criterion_}, stopped: {model.stop_reason_} after {model.n_iter_} sweeps"
-    )
-    print(f"in the right cluster: {matched_accuracy(truth, model.labels_):.3f}")
-    print(f"new samples:          {matched_accuracy(truth_new, model.predict(new)):.3f}")
+# %%
+# How near are the subspaces to the true ones?
+for k, (found, true) in enumerate(zip(model.subspaces_, union.subspaces, strict=True)):
+    angle = np.degrees(subspace_angles(found, true)).max()
+    print(f"cluster {k}: dimension {found.basis.shape[1]}, {angle:.1f} degrees from the truth")
 
-    for k, (found, true) in enumerate(zip(model.subspaces_, union.subspaces, strict=True)):
-        angle = np.degrees(subspace_angles(found, true)).max()
-        print(f"cluster {k}: dimension {found.basis.shape[1]}, {angle:.1f} degrees from the truth")
+# %%
+# And how near to each other? Two of them may share a direction (a small angle below the diagonal)
+# and still be far apart otherwise (a large one above it).
+ax = plots.angles(model)
+if sys.argv[1:]:
+    ax.figure.savefig(sys.argv[1])
 
-    scores = np.sort(model.transform(new), axis=1)
-    between = np.argsort(scores[:, 1] - scores[:, 0])[:3]
-    print("new samples that sit between two clusters:", between.tolist())
-
-
-if __name__ == "__main__":
-    main()
+# %%
+# ``transform`` gives the score of each sample under each cluster; the lowest wins. Where the two
+# lowest are close, the sample sits between two clusters.
+scores = np.sort(model.transform(new), axis=1)
+between = np.argsort(scores[:, 1] - scores[:, 0])[:3]
+print("new samples that sit between two clusters:", between.tolist())

@@ -1,6 +1,9 @@
-"""Which images of a 3 drive their PCA? No clustering: one PCA and its samples.
+"""
+Which samples drive a PCA?
+==========================
 
-python examples/pca_influence.py [figure.png]
+No clustering: one PCA of the images of a 3 in scikit-learn's digits, and what each image does to
+it.
 """
 
 import sys
@@ -11,29 +14,23 @@ from sklearn.datasets import load_digits
 from subspaces import plots
 from subspaces.diagnostics import pca_influence, pca_press
 
+digits = load_digits()
+threes = digits.data[digits.target == 3]
 
-def main(path="pca_influence.png"):
-    digits = load_digits()
-    threes = digits.data[digits.target == 3]
+# %%
+# How well do the first axes predict an image that they have not seen? Look for the bend.
+none = pca_press(threes, 0, center=True).press
+for n_components in (1, 2, 4, 8, 16):
+    share = pca_press(threes, n_components, center=True).press / none
+    print(f"{n_components:3d} axes: {share:.3f} of the error without any")
 
-    print("axes  PRESS of the images, relative to no axis")
-    none = pca_press(threes, 0, center=True).press
-    for n_components in range(1, 9):
-        share = pca_press(threes, n_components, center=True).press / none
-        print(f"{n_components:4d}  {share:.3f}")
+# %%
+# An image of high leverage claims an axis for itself; one of large error is unlike the others.
+result = pca_influence(threes, 5, center=True)
+worst = np.argsort(-result.loo_error)[:3]
+times = result.loo_error[worst] / np.median(result.loo_error)
+print("predicted worst:", worst.tolist(), "at", times.round(1).tolist(), "times the median error")
 
-    result = pca_influence(threes, 5, center=True)
-    worst = np.argsort(-result.loo_error)[:5]
-    print("\nPredicted worst by the others:", worst.tolist())
-    print(
-        "times the median error:", (result.loo_error[worst] / np.median(result.loo_error)).round(1)
-    )
-
-    ax = plots.influence(result)
-    ax.set_title("Images of a 3 in scikit-learn's digits, 5 axes")
-    ax.figure.savefig(path, dpi=150)
-    print(f"\nFigure: {path}")
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])
+ax = plots.influence(result)
+if sys.argv[1:]:
+    ax.figure.savefig(sys.argv[1])

@@ -1,11 +1,50 @@
-import numpy as np
-import pytest
-from matplotlib.figure import Figure
+import io
+from itertools import combinations
 
-from subspaces import PSC, plots
-from subspaces.datasets import make_scenario
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib import pyplot as plt
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+
+from subspaces import PSC, KSubspaces, SparseKMeans, compare, load, plots
+from subspaces.core.subspace import coordinates, principal_angles
+from subspaces.datasets import make_scenario, make_subspaces
 from subspaces.diagnostics import pca_influence
 from tests.plain import generic
+
+SAMPLES = [f"s{i}" for i in range(90)]
+UNION = make_subspaces(
+    [40, 50], 60, [1, 3], noise=0.2, scores="normal", n_variables=8, random_state=1
+)
+
+
+@pytest.fixture(scope="module")
+def frame():
+    columns = ["$\\frac$", "one $5", "tab\there", "x" * 70, *(f"G{j}" for j in range(4, 60))]
+    return pd.DataFrame(UNION.data, index=SAMPLES, columns=columns)
+
+
+@pytest.fixture(scope="module")
+def model(frame):
+    return PSC(2, n_components=[1, 3], n_variables=8, n_init=3, random_state=0).fit(frame)
+
+
+def texts(ax):
+    return [text.get_text() for text in ax.texts]
+
+
+def drawn(ax):
+    """Every point of the scatters, in rows."""
+    return np.vstack([np.asarray(group.get_offsets()) for group in ax.collections])
+
+
+def saved(ax, form):
+    """The figure as a file; names that are no formulas would raise here."""
+    file = io.BytesIO()
+    ax.figure.savefig(file, format=form)
+    return file.getvalue()
 
 
 def test_influence_names_the_samples_predicted_worst():
@@ -13,10 +52,162 @@ def test_influence_names_the_samples_predicted_worst():
     X[7] *= 5
     ax = Figure().subplots()
     assert plots.influence(pca_influence(X, 2), n_named=2, ax=ax) is ax
-    assert "7" in [text.get_text() for text in ax.texts]
+    assert "7" in texts(ax)
     assert len(ax.texts) == 2
     named = plots.influence(pca_influence(X, 2), n_named=1, names=[f"s{i}" for i in range(30)])
-    assert named.texts[0].get_text() == "s7"
+    assert texts(named) == ["s7"]
+
+
+def test_influence_of_a_model_names_the_most_influential(model):
+    ax = plots.influence(model, n_named=3)
+    worst = np.argsort(-model.influence_)[:3]
+    assert texts(ax) == [f"s{i}" for i in worst]
+    np.testing.assert_allclose(np.sort(drawn(ax)[:, 1]), np.sort(model.influence_))
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["0", "1"]
+    with pytest.raises(ValueError, match="KSubspaces has no influence_; a fitted PSC"):
+        plots.influence(KSubspaces(2, n_init=1, random_state=0).fit(generic(20, 4)))
+
+
+def test_names_do_not_cover_each_other(model):
+    ax = plots.influence(model, n_named=6)
+    ax.figure.draw_without_rendering()
+    boxes = [Text.get_window_extent(name) for name in ax.texts]
+    assert not any(one.overlaps(other) for one, other in combinations(boxes, 2))
+
+
+def test_infinite_and_zero_influence_stay_on_the_page():
+    model = PSC(1, n_init=1, random_state=0).fit(generic(12, 4))
+    model.influence_ = np.array([np.inf, 0.0, *np.arange(1.0, 11.0)])
+    ax = plots.influence(model, n_named=1)
+    assert texts(ax) == ["0 (∞)"]
+    heights = drawn(ax)[:, 1]
+    assert (heights.min(), heights.max()) == (1, 20)
+    model.influence_ = np.zeros(12)
+    assert len(drawn(plots.influence(model))) == 12
+    assert saved(ax, "svg")
+
+
+@pytest.mark.parametrize("cluster", [0, 1])
+def test_scores_are_the_coordinates_of_the_members(model, frame, cluster):
+    ax = plots.scores(model, frame, cluster, n_named=2)
+    members = UNION.data[model.labels_ == cluster]
+    expected = coordinates(members, model.subspaces_[cluster])
+    np.testing.assert_allclose(drawn(ax)[:, 0], expected[:, 0])
+    assert set(texts(ax)) <= set(frame.index[model.labels_ == cluster])
+    assert len(ax.texts) == 2
+    if cluster:
+        np.testing.assert_allclose(drawn(ax)[:, 1], expected[:, 1])
+    else:
+        assert ax.get_ylabel() == "distance from the subspace"
+        beside = members - expected @ model.subspaces_[0].basis.T
+        np.testing.assert_allclose(drawn(ax)[:, 1], np.linalg.norm(beside, axis=1))
+
+
+def test_scores_by_known_class(model, frame):
+    classes = np.where(np.arange(90) % 2, "$even$ odd", "other")
+    ax = plots.scores(model, frame, 1, classes=classes, n_named=0)
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["$even$ odd", "other"]
+    members = model.labels_ == 1
+    counts = [len(group.get_offsets()) for group in ax.collections]
+    assert counts == [np.count_nonzero(members & (classes == name)) for name in np.unique(classes)]
+
+
+def test_the_names_written_are_those_of_the_furthest():
+    X = generic(40, 6)
+    X[13] = 9 * X[13]
+    model = PSC(1, n_components=2, n_init=1, random_state=0).fit(X)
+    assert texts(plots.scores(model, X, n_named=1)) == ["13"]
+
+
+def test_loadings_of_the_strongest_variables(model, frame):
+    ax = plots.loadings(model, 1, n_shown=6)
+    labels = [label.get_text() for label in ax.get_yticklabels()]
+    short = [name if len(name) <= 24 else name[:23] + "…" for name in model.get_variables(1)[:6]]
+    assert labels == [" ".join(name.split()) for name in short]
+    assert len(ax.get_legend().get_texts()) == 3
+    points = [np.asarray(group.get_offsets()) for group in ax.collections[1:]]
+    chosen = [frame.columns.get_loc(name) for name in model.get_variables(1)[:6]]
+    for axis, found in enumerate(points):
+        values = model.subspaces_[1].basis[chosen, axis]
+        np.testing.assert_allclose(found[:, 0], values[values != 0])
+    assert plots.loadings(model, 0).get_title() == "cluster 0: 8 of 8 variables"
+
+
+def test_angles_are_the_largest_above_and_the_smallest_below():
+    union = make_subspaces([40, 40, 40], 9, [1, 2, 3], random_state=2)
+    model = PSC(3, n_components=[1, 2, 3], random_state=0).fit(union.data)
+    values = plots.angles(model).images[0].get_array().filled(np.nan)
+    assert np.isnan(np.diag(values)).all()
+    for i, j in [(0, 1), (0, 2), (1, 2)]:
+        between = np.degrees(principal_angles(model.subspaces_[i], model.subspaces_[j]))
+        np.testing.assert_allclose([values[i, j], values[j, i]], [between.max(), between.min()])
+
+
+@pytest.mark.parametrize("form", ["pdf", "svg", "png"])
+def test_names_that_look_like_formulas_are_text(form):
+    hostile = ["$\\frac$", "$x^2$", "a\nb", "\x07bell", "_under", "100 %", "\\alpha"]
+    X = pd.DataFrame(generic(14, 7), index=hostile * 2, columns=hostile)
+    model = PSC(1, n_components=2, n_init=1, random_state=0).fit(X)
+    assert saved(plots.loadings(model), form)
+    assert saved(plots.scores(model, X, n_named=14, classes=hostile * 2), form)
+    assert saved(plots.influence(model, n_named=14), form)
+    methods = {"$\\frac$": PSC(n_init=1, random_state=0), "b": PSC(n_init=1, random_state=1)}
+    assert saved(compare(generic(14, 7), methods=methods).plot(), form)
+
+
+def test_a_saved_model_is_drawn_with_its_names(model, frame, tmp_path):
+    model.save(tmp_path / "model.npz")
+    again = load(tmp_path / "model.npz")
+    assert texts(plots.influence(again)) == texts(plots.influence(model))
+    assert texts(plots.scores(again, UNION.data, 1)) == texts(plots.scores(model, frame, 1))
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda model, frame, ax: plots.scores(model, frame, 1, ax=ax),
+        lambda model, frame, ax: plots.influence(model, ax=ax),
+        lambda model, frame, ax: plots.loadings(model, 1, ax=ax),
+        lambda model, frame, ax: plots.angles(model, ax=ax),
+    ],
+)
+def test_axes_are_taken_and_returned_and_style_stays(draw, model, frame):
+    ax = Figure().subplots()
+    assert draw(model, frame, ax) is ax
+    assert not plt.get_fignums()
+    with plt.rc_context({"font.size": 11}):
+        fresh = draw(model, frame, None)
+        assert plt.rcParams["font.size"] == 11
+    assert fresh.figure.get_figwidth() <= 3.5
+    assert fresh.xaxis.label.get_size() == 8
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "message"),
+    [
+        (lambda m: plots.scores(m, UNION.data, 2), ValueError, "cluster=2 is out"),
+        (lambda m: plots.scores(m, UNION.data[:9]), ValueError, "X has 9 samples, the model was"),
+        (
+            lambda m: plots.scores(m, UNION.data, names="ab"),
+            ValueError,
+            "2 names for 90 samples; one each would do",
+        ),
+        (lambda m: plots.scores(m, UNION.data, classes=[1]), ValueError, "classes has shape"),
+        (lambda m: plots.loadings(m, n_shown=0), ValueError, "n_shown=0"),
+        (lambda m: plots.loadings(m, names=[]), ValueError, "0 names for 60 variables"),
+        (lambda m: plots.angles(SparseKMeans()), TypeError, "SparseKMeans has no subspaces"),
+        (lambda m: plots.scores(PSC(), UNION.data), Exception, "not fitted"),
+    ],
+)
+def test_bad_input_is_named(call, kind, message, model):
+    with pytest.raises(kind, match=message):
+        call(model)
+
+
+def test_a_point_has_no_axes():
+    model = KSubspaces(2, n_components=0, affine=True, n_init=1, random_state=0).fit(generic(9, 3))
+    with pytest.raises(ValueError, match="cluster 0 has dimension 0"):
+        plots.loadings(model)
 
 
 def test_clusters_in_three_dimensions():

@@ -179,7 +179,7 @@ def test_one_at_a_time():
 
 def test_plots():
     clusters = select_n_clusters(PSC(n_init=1, random_state=0), DENSE.data, range(1, 4))
-    assert clusters.plot().get_xlabel() == "n_clusters"
+    assert clusters.plot().get_xlabel() == "number of clusters"
     dimensions = select_n_components(PSC(3, n_init=1, random_state=0), DENSE.data, 3)
     assert len(dimensions.plot().get_legend().get_texts()) == 3
     variables = select_n_variables(sparse_psc(n_clusters=2), SPARSE, criterion="ftest")

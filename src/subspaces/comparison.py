@@ -126,7 +126,17 @@ class Comparison:
         return np.array([[adjusted_rand_score(one, other) for other in found] for one in found])
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the agreement between the methods; returns the Axes."""
+        """Draw the agreement between the methods.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; by default a new figure.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
         return plots.comparison(self, ax=ax)
 
 
@@ -156,7 +166,7 @@ def compare(
         common factors of MCFA and MCtFA have to hold all clusters: they get the sum, or what the
         data allow.
     methods : iterable of str, or mapping of str to estimator, optional
-        Names of `METHODS`, by default all of them; or estimators of your own with a
+        Names of ``METHODS``, by default all of them; or estimators of your own with a
         ``fit_predict``, which are cloned and fitted as they are.
     labels : array-like of shape (n,), optional
         Known classes.

@@ -24,6 +24,15 @@ def matched_accuracy(labels_true: Any, labels_pred: Any) -> float:
 
     ``1 - matched_accuracy`` is the misclassification rate of the subspace clustering literature.
 
+    Parameters
+    ----------
+    labels_true, labels_pred : array-like of shape (n,)
+        Class and cluster of each sample.
+
+    Returns
+    -------
+    float
+
     Examples
     --------
     >>> from subspaces.metrics import matched_accuracy
@@ -43,7 +52,16 @@ def matched_accuracy(labels_true: Any, labels_pred: Any) -> float:
 def matched_labels(labels_true: Any, labels_pred: Any) -> NDArray[np.intp]:
     """Rename the predicted clusters after the true ones that they match best, one to one.
 
-    Both are integers from 0 up. A predicted cluster without a partner gets a new number.
+    A predicted cluster without a partner gets a new number.
+
+    Parameters
+    ----------
+    labels_true, labels_pred : array-like of shape (n,)
+        Class and cluster of each sample, integers from 0 up.
+
+    Returns
+    -------
+    ndarray of shape (n,)
     """
     true, found = np.asarray(labels_true), np.asarray(labels_pred)
     size = int(max(true.max(), found.max())) + 1
@@ -55,6 +73,16 @@ def matched_labels(labels_true: Any, labels_pred: Any) -> NDArray[np.intp]:
 
 def subspace_angles(first: Subspace, second: Subspace) -> NDArray[np.floating]:
     """Principal angles between the directions of two flats, in radians, the largest first.
+
+    Parameters
+    ----------
+    first, second : Subspace
+        As in ``subspaces_`` of a fitted model.
+
+    Returns
+    -------
+    ndarray
+        As many as the smaller of the two has dimensions.
 
     Examples
     --------

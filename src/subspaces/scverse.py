@@ -13,6 +13,8 @@ from subspaces.core.plain import is_plain
 from subspaces.core.subspace import coordinates
 from subspaces.estimators import PSC
 
+__all__ = ["psc"]
+
 Array = NDArray[np.floating]
 
 # A sparse matrix that is larger than this in float64 is not made dense.

@@ -54,7 +54,17 @@ class Selection:
         return pd.DataFrame(self.columns)
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the criterion against the candidates; returns the Axes."""
+        """Draw the criterion against the candidates.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; by default a new figure.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
         return plots.selection(self, ax=ax)
 
 

@@ -20,13 +20,24 @@ MOST_NUMBERS = 5_000_000
 class Record:
     """How a fit went, and its samples as the fitted model sees them.
 
-    seconds, wall time of the fit; messages, the text of every warning raised during it;
-    sample_names (n,), the index of a data frame, if X had one; scores (n, K), as ``transform``
-    gives; coordinates (n, R), of each sample in the subspace of its label, with nan beyond that
-    subspace's dimension, None where the method has no subspaces; influence (n,), of `PSC`.
-
     Of more than ``MOST_NUMBERS`` = 5e6 scores and coordinates nothing is kept: what has one entry
     per sample is None then.
+
+    Attributes
+    ----------
+    seconds : float
+        Wall time of the fit.
+    messages : tuple of str
+        The text of every warning raised during it.
+    sample_names : ndarray of shape (n,) or None
+        The index of a data frame, if X had one.
+    scores : ndarray of shape (n, K) or None
+        As ``transform`` gives.
+    coordinates : ndarray of shape (n, R) or None
+        Of each sample in the subspace of its label, with nan beyond that subspace's dimension; None
+        where the method has no subspaces.
+    influence : ndarray of shape (n,) or None
+        Of `PSC`.
     """
 
     seconds: float

@@ -6,7 +6,19 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Step:
-    """``done`` of ``total`` (0: not known) at a stage, and a line for people."""
+    """So much is done at a stage.
+
+    Attributes
+    ----------
+    stage : str
+        "start", "run", "sweep" or "candidate".
+    done : int
+        How many of them.
+    total : int
+        Of how many; 0 where that is not known.
+    detail : str
+        A line for people.
+    """
 
     stage: str
     done: int

@@ -26,7 +26,17 @@ Array = NDArray[np.floating]
 
 @dataclass(frozen=True)
 class Subspace:
-    """A flat ``centre + span(basis)`` with the spectrum of the samples it was fitted to."""
+    """A flat ``centre + span(basis)`` with the spectrum of the samples it was fitted to.
+
+    Attributes
+    ----------
+    centre : ndarray of shape (p,)
+        A point of the flat; zero for a linear subspace.
+    basis : ndarray of shape (p, r)
+        Axes: orthonormal columns, or sparse unit columns.
+    spectrum : ndarray of shape (r,)
+        Sum over the members of their squared scores on each axis.
+    """
 
     centre: Array
     basis: Array

@@ -64,7 +64,7 @@ class EnsembleKSubspaces(SubspaceClusterer):
     n_iter_ : int
         Sweeps of the longest run.
     record_ : Record
-        Seconds, warnings, and the samples as the model sees them; see `core/record.py`.
+        Seconds, warnings, and the samples as the model sees them; see `core.record.Record`.
 
     Notes
     -----

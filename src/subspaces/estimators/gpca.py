@@ -92,7 +92,7 @@ class GPCA(SubspaceClusterer):
     n_iter_ : int
         One for the polynomials, and the number of sweeps after them.
     record_ : Record
-        Seconds, warnings, and the samples as the model sees them; see `core/record.py`.
+        Seconds, warnings, and the samples as the model sees them; see `core.record.Record`.
 
     Notes
     -----

@@ -64,7 +64,7 @@ class KSubspaces(AlternatingClusterer):
         How far the best start is ahead of the best that ended in another partition, relative to
         what they are compared by; infinite if all ended in the same.
     record_ : Record
-        Seconds, warnings, and the samples as the model sees them; see `core/record.py`.
+        Seconds, warnings, and the samples as the model sees them; see `core.record.Record`.
 
     References
     ----------

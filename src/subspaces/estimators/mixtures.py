@@ -76,7 +76,7 @@ class MPPCA(MixtureClusterer):
     starts_ : list of dict
         What each start reached; "brief" says that it was not carried to the end.
     record_ : Record
-        Seconds, warnings, and the samples as the model sees them; see `core/record.py`.
+        Seconds, warnings, and the samples as the model sees them; see `core.record.Record`.
 
     Notes
     -----
@@ -313,7 +313,7 @@ class MCFA(CommonFactorClusterer):
     starts_ : list of dict
         What each start reached; "brief" says that it was not carried to the end.
     record_ : Record
-        Seconds, warnings, and the samples as the model sees them; see `core/record.py`.
+        Seconds, warnings, and the samples as the model sees them; see `core.record.Record`.
 
     Notes
     -----
@@ -431,7 +431,7 @@ class MCtFA(CommonFactorClusterer):
     starts_ : list of dict
         What each start reached; "brief" says that it was not carried to the end.
     record_ : Record
-        Seconds, warnings, and the samples as the model sees them; see `core/record.py`.
+        Seconds, warnings, and the samples as the model sees them; see `core.record.Record`.
 
     Notes
     -----

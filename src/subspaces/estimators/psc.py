@@ -139,7 +139,7 @@ class PSC(AlternatingClusterer):
         How far the best start is ahead of the best that ended in another partition, relative to
         what they are compared by; infinite if all that were swept ended in the same.
     record_ : Record
-        Seconds, warnings, and the samples as the model sees them; see `core/record.py`.
+        Seconds, warnings, and the samples as the model sees them; see `core.record.Record`.
 
     Notes
     -----
@@ -243,8 +243,9 @@ class PSC(AlternatingClusterer):
         tried = self.selection_["n_clusters"]
         if len(tried) > 1 and len(best.subspaces_) == tried[-1]:
             warnings.warn(
-                f"{tried[-1]} clusters were chosen, the most that were tried: more may suit better, "
-                f"or none do; a max_clusters above {tried[-1]}, and diagnostics.stability, tell",
+                f"{tried[-1]} clusters were chosen, the most that were tried: more may suit "
+                f"better, or none do; a max_clusters above {tried[-1]} and diagnostics.stability "
+                "tell",
                 UserWarning,
                 stacklevel=2,
             )

@@ -55,7 +55,7 @@ class SCC(EqualDimensionClusterer):
     n_iter_ : int
         Number of rounds.
     record_ : Record
-        Seconds, warnings, and the samples as the model sees them; see `core/record.py`.
+        Seconds, warnings, and the samples as the model sees them; see `core.record.Record`.
 
     Notes
     -----

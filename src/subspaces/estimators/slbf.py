@@ -49,7 +49,7 @@ class SLBF(EqualDimensionClusterer):
     objective_ : float
         Sum of the squared distances of the samples from the flats of their clusters.
     record_ : Record
-        Seconds, warnings, and the samples as the model sees them; see `core/record.py`.
+        Seconds, warnings, and the samples as the model sees them; see `core.record.Record`.
 
     Notes
     -----

@@ -60,7 +60,7 @@ class SparseKMeans(RecordedClusterer):
         The bound in use; with ``n_variables``, the sum of the weights found.
     objective_ : float
         Weighted between-cluster sum of squares.
-    objective_path_ : ndarray of shape (n_iter_ + 1,)
+    objective_path_ : ndarray of shape (``n_iter_`` + 1,)
         The objective after every round of the best start, and at its end. For a given bound it
         never falls; with ``n_variables`` the bound moves from round to round, and it may.
     n_iter_ : int
@@ -71,7 +71,7 @@ class SparseKMeans(RecordedClusterer):
         Where the gap statistic chose the bound: the ``bounds`` tried, their ``objectives``,
         ``gaps``, their ``standard_errors`` and ``counts`` (of weights above zero).
     record_ : Record
-        Seconds, warnings, and the samples as the model sees them; see `core/record.py`.
+        Seconds, warnings, and the samples as the model sees them; see `core.record.Record`.
 
     Notes
     -----

@@ -84,7 +84,7 @@ class SSC(SubspaceClusterer):
     objective_ : float
         Sum of the squared distances of the samples from the flats of ``labels_``.
     record_ : Record
-        Seconds, warnings, and the samples as the model sees them; see `core/record.py`.
+        Seconds, warnings, and the samples as the model sees them; see `core.record.Record`.
 
     Notes
     -----

@@ -98,7 +98,24 @@ def render(
 
 
 def write(model: Any, X: Any = None, path: str | Path = "report.html", **options: Any) -> Path:
-    """Write the page of `render`, whole or not at all; returns where it is."""
+    """Write the page of `render`, whole or not at all.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        Any of this library.
+    X : array-like of shape (n, p), optional
+        The data of fit.
+    path : str or Path, default "report.html"
+        Where to write; a file that is there is replaced once the page is complete.
+    **options
+        As for `render`.
+
+    Returns
+    -------
+    Path
+        Where the page is.
+    """
     target = Path(path)
     page = render(model, X, **options).encode()
     part = target.with_name(f".{target.name}.{os.getpid()}.part")

@@ -1,0 +1,34 @@
+"""
+Which samples drive the clusters?
+=================================
+
+A sample that is far out pulls the subspace of its cluster towards itself. Its influence tells how
+fast its leave-one-out error changes as the sample moves.
+"""
+
+import sys
+
+import numpy as np
+
+from subspaces import PSC, plots
+from subspaces.datasets import make_subspaces
+from subspaces.diagnostics import ambiguity
+
+union = make_subspaces([50, 70], 30, [2, 2], noise=0.1, random_state=0)
+X = union.data
+X[7] *= 4
+X[90] *= 3
+
+# %%
+# Samples 7 and 90 were moved away from the others.
+model = PSC(2, n_components=2, random_state=0).fit(X)
+print("most influential:", np.argsort(-model.influence_)[:3].tolist())
+
+ax = plots.influence(model, n_named=3)
+if sys.argv[1:]:
+    ax.figure.savefig(sys.argv[1])
+
+# %%
+# Other samples to look at are those between two clusters: 0 is clearly in one, 1 exactly between.
+between = ambiguity(model, X)
+print("nearest to both clusters:", np.argsort(-between)[:3].tolist(), between.max().round(2))

@@ -1,0 +1,22 @@
+"""Figures from results: each takes and returns matplotlib Axes, and never shows."""
+
+from subspaces.plots._clusters import angles, loadings, scores
+from subspaces.plots._influence import influence
+from subspaces.plots._results import CRITERION_NAMES, comparison, selection
+from subspaces.plots._shapes import basis_images, clusters_3d
+from subspaces.plots._style import COLOURS, MARKERS
+from subspaces.plots._style import require_matplotlib as require_matplotlib
+
+__all__ = [
+    "COLOURS",
+    "CRITERION_NAMES",
+    "MARKERS",
+    "angles",
+    "basis_images",
+    "clusters_3d",
+    "comparison",
+    "influence",
+    "loadings",
+    "scores",
+    "selection",
+]

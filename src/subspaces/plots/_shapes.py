@@ -1,0 +1,113 @@
+"""Subspaces as they are: lines and planes in three dimensions, axes as images."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from scipy.spatial import ConvexHull
+
+from subspaces.core.subspace import Subspace, scores
+from subspaces.plots._style import COLUMN, Array, canvas, colour_of
+
+
+def clusters_3d(
+    X: Any, labels: Any, subspaces: Sequence[Subspace] = (), *, title: str = "", ax: Any = None
+) -> Any:
+    """Samples in three dimensions, coloured by cluster, with the fitted lines and planes.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, 3)
+        Samples.
+    labels : array-like of shape (n,)
+        Cluster of each sample, from 0.
+    subspaces : sequence of Subspace, optional
+        One per cluster, as in ``model.subspaces_``; those of dimension 1 and 2 are drawn.
+    title : str, optional
+        Title of the panel.
+    ax : matplotlib 3-D Axes, optional
+        Where to draw; by default a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+    """
+    X, labels = np.asarray(X, dtype=float), np.asarray(labels)
+    if X.ndim != 2 or X.shape[1] != 3:
+        raise ValueError(f"X has shape {X.shape}; (n, 3) is needed to draw it in three dimensions")
+    if labels.shape != X.shape[:1] or labels.dtype.kind not in "iu" or labels.min(initial=0) < 0:
+        raise ValueError(
+            f"labels of shape {labels.shape} and type {labels.dtype} do not name a cluster for "
+            f"each of {len(X)} samples; integers from 0 up would do"
+        )
+    with canvas(ax, figsize=(COLUMN, COLUMN), subplot_kw={"projection": "3d"}) as ax:
+        ax.computed_zorder = False
+        for k in np.unique(labels):
+            members, look = X[labels == k], {"color": colour_of(k), "label": f"cluster {k}"}
+            if k < len(subspaces):
+                _draw_flat(ax, members, subspaces[k], colour_of(k))
+            ax.scatter(*members.T, s=10, linewidths=0, depthshade=False, zorder=3, **look)
+        ax.set_title(title)
+        _frame(ax, X)
+    return ax
+
+
+def _frame(ax: Any, X: Array) -> None:
+    """A white cube around the samples."""
+    middle, reach = (X.max(axis=0) + X.min(axis=0)) / 2, np.ptp(X, axis=0).max() / 2
+    for name, place in zip("xyz", middle, strict=True):
+        ax.set(**{f"{name}lim": (place - reach, place + reach), f"{name}ticklabels": []})
+        getattr(ax, f"{name}axis").set_pane_color("white")
+    ax.set_box_aspect((1, 1, 1), zoom=1.2)
+
+
+def _draw_flat(ax: Any, members: Array, flat: Subspace, colour: str) -> None:
+    """The part of a line or plane that its members cover."""
+    from mpl_toolkits.mplot3d.art3d import Poly3DCollection
+
+    positions = scores(members, flat)
+    if positions.shape[1] == 1:
+        ends = np.array([positions.min(axis=0), positions.max(axis=0)])
+        ax.plot(*(ends @ flat.basis.T + flat.centre).T, color=colour, zorder=2)
+    if positions.shape[1] == 2:
+        outline = positions[ConvexHull(positions).vertices] @ flat.basis.T + flat.centre
+        patch = Poly3DCollection([outline], facecolor=colour, alpha=0.22, zorder=1)
+        ax.add_collection3d(patch)
+
+
+def basis_images(
+    subspaces: Sequence[Subspace], shape: tuple[int, int], *, n_axes: int = 4, axes: Any = None
+) -> Any:
+    """The leading axes of each cluster's subspace as images, one column per cluster.
+
+    Parameters
+    ----------
+    subspaces : sequence of Subspace
+        As in ``model.subspaces_``.
+    shape : (int, int)
+        Height and width of an image; their product is the number of variables.
+    n_axes : int, default 4
+        How many axes, the strongest first.
+    axes : ndarray of matplotlib Axes of shape (n_axes, n_clusters), optional
+        Where to draw; by default a new figure.
+
+    Returns
+    -------
+    ndarray of matplotlib Axes
+    """
+    size = (len(subspaces), n_axes)
+    with canvas(axes, nrows=n_axes, ncols=len(subspaces), figsize=size, squeeze=False) as axes:
+        for k, flat in enumerate(subspaces):
+            for r, ax in enumerate(axes[:n_axes, k]):
+                ax.set(xticks=[], yticks=[])
+                ax.set_axis_off()
+                if r < flat.basis.shape[1]:
+                    _draw_axis(ax, flat.basis[:, r].reshape(shape))
+            axes[0, k].set_title(str(k), fontsize=9)
+    return axes
+
+
+def _draw_axis(ax: Any, image: Array) -> None:
+    """An axis has no sign: most of it is drawn as positive."""
+    limit = np.abs(image).max()
+    ax.imshow(np.copysign(1.0, image.sum()) * image, cmap="PuOr_r", vmin=-limit, vmax=limit)

@@ -1,0 +1,65 @@
+"""The pages say what is there: commands and options exist, files that are linked to exist."""
+
+import re
+from pathlib import Path
+
+import pytest
+import typer
+
+import subspaces
+from subspaces.cli import app
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("[!_]*.md"))]
+PAGES += sorted((ROOT / "docs" / "guide").glob("*.md"))
+PAGES += sorted((ROOT / "docs" / "derivations").glob("*.md"))
+COMMAND = re.compile(r"(?:^    |`)subspaces ([a-z]+)([^`\n]*)", re.MULTILINE)
+LINK = re.compile(r"\]\(([^)#:]+)\)")
+
+
+def options():
+    """The long options of every command."""
+    group = typer.main.get_command(app)
+    return {
+        name: {word for parameter in command.params for word in _words(parameter)} | {"--help"}
+        for name, command in group.commands.items()
+    }
+
+
+def _words(parameter):
+    return [*parameter.opts, *parameter.secondary_opts]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_commands_and_their_options_exist(page):
+    known = options()
+    for command, words in COMMAND.findall(page.read_text(encoding="utf-8")):
+        assert command in known
+        assert set(re.findall(r"--[a-z][a-z-]*", words)) <= known[command]
+
+
+def test_there_are_commands_to_check():
+    text = (ROOT / "docs" / "guide" / "command_line.md").read_text(encoding="utf-8")
+    assert len(COMMAND.findall(text)) >= 10
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_links_lead_somewhere(page):
+    for target in LINK.findall(page.read_text(encoding="utf-8")):
+        assert (page.parent / target).exists(), target
+
+
+def test_every_public_name_is_in_the_reference():
+    listed = (ROOT / "docs" / "api" / "index.rst").read_text(encoding="utf-8").split()
+    for name in subspaces.__all__:
+        value = getattr(subspaces, name)
+        wanted = getattr(value, "__all__", [name])
+        ours = [n for n in wanted if _is_ours(getattr(value, n, value))]
+        assert ours, name
+        assert set(ours) <= set(listed)
+
+
+def _is_ours(value):
+    """Functions and classes of this library; not constants, nor what others document."""
+    home = getattr(value, "__module__", None)
+    return callable(value) and bool(home) and home.startswith("subspaces.")
