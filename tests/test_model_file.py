@@ -95,6 +95,7 @@ def test_the_table_has_every_estimator(estimator):
     assert _loading.ESTIMATORS[estimator.__name__] is estimator
 
 
+@pytest.mark.filterwarnings("ignore:. clusters were chosen, the most that were tried")
 @pytest.mark.parametrize(
     "parameters",
     [

@@ -104,8 +104,14 @@ def test_sparse_loadings_name_genes_too():
 def test_the_axes_are_as_many_as_the_flats_can_span():
     assert recipes.expression(4)["prepare"].n_axes == 4
     assert recipes.expression(4, n_components=2)["prepare"].n_axes == 12
-    assert recipes.expression("auto")["prepare"].n_axes is None
-    assert recipes.expression("auto")["cluster"].n_components == 1
+    assert recipes.expression(4, n_variables=9)["prepare"].n_axes is None
+    assert recipes.expression(4, n_variables=9)["cluster"].n_components == 1
+
+
+@pytest.mark.parametrize("options", [{"n_clusters": "auto"}, {"n_components": "auto"}])
+def test_what_the_axes_depend_on_is_given(options):
+    with pytest.raises(ValueError, match="='auto' is not for expression data"):
+        recipes.expression(**options)
 
 
 def test_the_callers_array_is_not_changed():

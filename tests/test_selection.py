@@ -75,6 +75,7 @@ def test_dimensions_of_each_cluster():
     assert found.margin_ > 0
 
 
+@pytest.mark.filterwarnings("ignore:. clusters were chosen, the most that were tried")
 def test_a_common_dimension_does_not_mislead_where_dimensions_are_learned():
     spread = make_scenario("d", sparse=True, random_state=3).data
     found = select_n_clusters(sparse_psc(n_init=5, random_state=3), spread, [3, 4])
@@ -170,11 +171,19 @@ def test_noise_free_unions_are_found_exactly(name):
     assert sorted(model.n_components_) == sorted(scenario.n_components)
 
 
+@pytest.mark.filterwarnings("ignore:. clusters were chosen, the most that were tried")
 def test_one_at_a_time():
     model = PSC("auto", n_components=2, n_init=3, max_clusters=3, random_state=0).fit(DENSE.data)
     assert model.n_clusters_ == len(model.subspaces_)
     model = PSC(2, n_components=2, n_variables="auto", n_init=3, random_state=0).fit(SPARSE)
     assert 6 <= model.n_variables_ <= 17
+
+
+def test_the_largest_number_tried_is_no_clear_choice():
+    model = PSC("auto", n_components=2, n_init=2, max_clusters=2, random_state=0)
+    with pytest.warns(UserWarning, match="2 clusters were chosen, the most that were tried"):
+        model.fit(DENSE.data)
+    assert "the most that were tried" in model.record_.messages[0]
 
 
 def test_plots():

@@ -120,7 +120,7 @@ LONG = "id,a,b\n" + "".join(f"s{i},{i},{i}.5\n" for i in range(80))
         (LONG.replace("a,b", "a,"), {}, "column 3: the variable has no name"),
         (LONG.replace(",", ";").replace(".", ","), {}, "'0,5' is not a number; a decimal point"),
         (PLAIN, {}, "column 4 ('type'): 'ALL' is not a number; labels='type' would do"),
-        (PLAIN, {"labels": "typ"}, "has no column 'typ'; it has TP53, BRCA1, type"),
+        (PLAIN, {"labels": "typ"}, "has no column 'typ'; 'type' would do"),
         (PLAIN.replace("ALL", ""), {"labels": "type"}, "line 2: sample 'A' has no class"),
         (LONG.encode().replace(b"s55", b"s\xe9"), {}, "line 57: byte 0xe9 is not UTF-8"),
         (b"a\0b", {}, "is not a text file"),

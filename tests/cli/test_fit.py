@@ -127,7 +127,7 @@ def test_a_bad_request_is_one_line_and_leaves_nothing(
     ("break_it", "arguments", "message"),
     [
         (lambda text: "", [], "data.csv is empty"),
-        (lambda text: text, ["--labels", "typ"], "data.csv has no column 'typ'; it has gene 0"),
+        (lambda text: text, ["--labels", "typ"], "data.csv has no column 'typ'; 'type' would do"),
         (
             lambda text: text,
             ["--labels", "sample 3"],
