@@ -151,8 +151,8 @@ def main():
         f"and 10 subjects: unit length, SVD to 9K coordinates, dimension 9, {DRAWS} draws of the "
         f"subjects. Digits: 64 pixels, dimension 9, {SEEDS} seeds. Methods other than PSC: "
         f"{FOR_RIVALS['faces10']} draws of ten subjects, {FOR_RIVALS['digits']} seed. PSC and all "
-        "others with their defaults, given the number of clusters and the dimension; nothing is told by the "
-        "labels.\n\n" + table,
+        "others with their defaults, given the number of clusters and the dimension; nothing is "
+        "told by the labels.\n\n" + table,
     )
 
 

@@ -29,7 +29,8 @@ def predict(
     """Give new samples to the clusters of a model.
 
     The columns are matched by name, in any order; numbers that the model does not know are
-    left out (a column of classes: --labels). What fit did to the values (--log, --scale, ...) is done to these too.
+    left out (a column of classes: --labels). What fit did to the values (--log, --scale, ...)
+    is done to these too.
 
     \b
     Examples:
