@@ -77,10 +77,14 @@ def test_a_pipe_gets_the_answer_alone(union_file):
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
-def test_a_full_disk_behind_stdout(union_file):
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_full_disk_behind_stdout(union_file, unbuffered):
     words = [*COMMAND, "influence", str(union_file), "--labels", "type"]
+    settings = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
     with open("/dev/full", "w") as full:
-        done = subprocess.run(words, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
+        done = subprocess.run(
+            words, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, env=settings
+        )
     assert done.returncode == 1
     assert done.stderr.splitlines()[-1].startswith("Error: standard output: No space left")
     assert "Traceback" not in done.stderr

@@ -33,16 +33,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
     try:
         code = app(args=given or ["--help"], prog_name="subspaces", standalone_mode=False)
+        sys.stdout.flush()
     except KeyboardInterrupt:
         code = 130
     except Exception as error:
         if "SUBSPACES_TRACEBACK" in os.environ:
             raise
+        if isinstance(error, OSError) and error.filename is None:
+            _give_up_output()
         say_error(_described(error))
         return 2 if isinstance(error, (typer.TyperException, TypeError, ValueError)) else 1
     if code == 130:
         say_error("interrupted; earlier results are as they were")
     return code if isinstance(code, int) else 0
+
+
+def _give_up_output() -> None:
+    """Let what could not be written go: the interpreter would try once more as it ends."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
 
 
 def _described(error: Exception) -> str:
