@@ -123,7 +123,7 @@ def main():
         "report",
         "# The report page: how large, how soon open\n\n"
         f"`python benchmarks/report.py`, from a file, medians of {OPENINGS} openings in Chromium "
-        f"{version}, on a machine busy with other work: the last column is the processor time that "
+        f"{version}: the last column is the processor time that "
         "opening takes, the one before it what the clock said. 4.8 MB of each page are plotly.js, "
         "which also takes most of the time; text and tables are there at the first paint.\n\n"
         + markdown(heads, rows),
