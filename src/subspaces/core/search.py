@@ -3,7 +3,7 @@
 A partition found by one method is judged best before the sweeps have bent it to another's score:
 where clusters overlap, sweeps from a poor start can end with a higher likelihood than sweeps from a
 good one. So the starts are first compared as they come, and only those within reach of the best are
-swept and compared again (`benchmarks/real.py` shows what that buys).
+swept and compared again (`benchmarks/ablation.py` shows what that buys).
 """
 
 from collections.abc import Callable, Sequence
