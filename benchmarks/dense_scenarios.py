@@ -72,8 +72,9 @@ def main():
     save(
         "dense_scenarios",
         f"# Rand index on the dense scenarios, {sets} data sets a row\n\n"
-        "`python benchmarks/dense_scenarios.py`. Mean and its standard error; scenario, standard\n"
-        "deviation of the noise, number of variables; seed of data and method 0, 1, 2, ...\n\n"
+        f"`python benchmarks/dense_scenarios.py --sets {sets}`. Mean and its standard error; "
+        "scenario, standard\ndeviation of the noise, number of variables; seed of data and method "
+        "0, 1, 2, ...\n\n"
         + markdown(["scenario", "paper, PSC", *METHODS], rows)
         + "\n\nShare of the training labels (%) that `predict` gives otherwise:\n\n"
         + markdown(["scenario", *METHODS], moved_rows),

@@ -28,6 +28,9 @@ __all__ = [
 
 Array = NDArray[np.floating]
 
+# A sample more ambiguous than this sits between two clusters.
+BETWEEN = 0.8
+
 
 @dataclass(frozen=True)
 class Press:

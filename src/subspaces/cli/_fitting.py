@@ -15,14 +15,13 @@ from subspaces.cli._outputs import as_csv
 from subspaces.cli._say import note
 from subspaces.comparison import METHODS, Setting
 from subspaces.core.subspace import grand_mean, variable_strength
-from subspaces.diagnostics import ambiguity
+from subspaces.diagnostics import BETWEEN, ambiguity
 from subspaces.estimators import PSC, SparseKMeans
 from subspaces.metrics import adjusted_rand_score, matched_accuracy
 from subspaces.preparation import Preparation, prepare
 from subspaces.tables import Table
 
 STRONGEST = 5
-BETWEEN = 0.8
 
 
 @dataclass(frozen=True)

@@ -16,12 +16,11 @@ from subspaces.core.subspace import (
     squared_residual,
     variable_strength,
 )
+from subspaces.diagnostics import BETWEEN
 from subspaces.report._names import as_text
 
 Array = NDArray[np.floating]
 Places = NDArray[np.intp]
-
-BETWEEN = 0.8
 
 
 @dataclass(frozen=True)
