@@ -14,7 +14,9 @@ help:
 	@echo "make bench   the measurements behind the claims in README and docs (slow)"
 	@echo "make clean   remove the environment and the caches"
 
-$(READY): pyproject.toml
+KERNELS := CMakeLists.txt $(wildcard src/subspaces/core/_*.pyx src/subspaces/core/_*.pxi src/subspaces/core/_*.h)
+
+$(READY): pyproject.toml $(KERNELS)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "subspaces needs Python 3.11 or later; say which with: make PYTHON=/path/to/python3"; exit 1; }
 	$(PYTHON) -m venv .venv
