@@ -2,7 +2,7 @@
 
 cdef double TOLERANCE = 1e-11      # of a residual, against the largest eigenvalue
 cdef double SPREAD = 16.0          # log of how far one filter may pull the axes apart
-cdef int SMALL = 20                # below this a decomposition is as quick as anything
+cdef int SMALL = 8                # below this a decomposition is quicker
 cdef int GUARDS = 2                # axes iterated beyond those wanted
 cdef int MOST_ROUNDS = 8
 cdef int MOST_DEGREES = 60         # a filter that would need more is slower than a decomposition

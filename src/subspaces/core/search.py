@@ -108,9 +108,10 @@ def search(
         for (name, start), seed in zip(starts, seeds, strict=True)
     )
     runs = []
-    for run in firsts:
-        runs.append(run)
-        plan.tell(Step("start", len(runs), len(starts), run.start))
+    with one_blas_thread():
+        for run in firsts:
+            runs.append(run)
+            plan.tell(Step("start", len(runs), len(starts), run.start))
     twins = _twins(runs)
     near = min(run.promise for run in runs) + reach * len(runs[0].first)
     chosen = [i for i, run in enumerate(runs) if twins[i] == i and run.promise <= near]
