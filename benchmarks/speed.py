@@ -19,7 +19,7 @@ from sklearn.cluster import KMeans
 from threadpoolctl import threadpool_limits
 
 from subspaces import PSC
-from subspaces.core.compiled import kernels
+from subspaces.core.kernels import kernels
 from subspaces.datasets import make_subspaces
 
 REPEATS = 5

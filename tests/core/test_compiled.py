@@ -7,15 +7,19 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from subspaces import PSC, KSubspaces
-from subspaces.core import alternation, compiled
+from subspaces.core import alternation, compiled, rows
 from subspaces.core.alternation import alternate
 from subspaces.core.criteria import costs
+from subspaces.core.kernels import kernels
 from subspaces.core.look import looker, plain_looker
 from subspaces.core.problem import Problem, view_clusters
 from subspaces.core.rows import GramRows
+from subspaces.core.secular import downdate, plain_downdate
+from subspaces.core.subspace import principal_axes
 from subspaces.datasets import make_subspaces
+from tests.plain import generic
 
-needs_kernels = pytest.mark.skipif(compiled.kernels() is None, reason="plain code was asked for")
+needs_kernels = pytest.mark.skipif(kernels() is None, reason="plain code was asked for")
 CRITERIA = ("influence", "residual", "hat", "loo")
 # n, p, dimensions, noise, affine: blocks below and above the size from which axes are iterated
 SHAPES = [
@@ -47,16 +51,17 @@ def assert_same_look(problem, labels, fast, plain):
     assert_allclose(fast.objective, plain.objective, rtol=1e-8)
     assert fast.degenerate == plain.degenerate
     matrix = costs(problem.criterion, view_clusters(problem, labels), problem.data)
-    rows = np.flatnonzero(fast.assigned != plain.assigned)
+    moved = np.flatnonzero(fast.assigned != plain.assigned)
     assert_allclose(
-        matrix[rows, fast.assigned[rows]], matrix[rows, plain.assigned[rows]], rtol=1e-8
+        matrix[moved, fast.assigned[moved]], matrix[moved, plain.assigned[moved]], rtol=1e-8
     )
 
 
 @needs_kernels
 @pytest.mark.parametrize("criterion", CRITERIA)
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
-def test_every_look_of_a_run_is_the_plain_one(shape, criterion):
+def test_every_look_of_a_run_is_the_plain_one(shape, criterion, monkeypatch):
+    monkeypatch.setattr(rows, "downdate", plain_downdate)
     problem = gram_problem(*shape, criterion=criterion)
     assert compiled.compiled_looker(problem) is not None
     fast, plain = looker(problem), plain_looker(problem)
@@ -70,6 +75,7 @@ def test_every_look_of_a_run_is_the_plain_one(shape, criterion):
 @needs_kernels
 @pytest.mark.parametrize("criterion", CRITERIA)
 def test_runs_end_where_plain_runs_end(criterion, monkeypatch):
+    monkeypatch.setattr(rows, "downdate", plain_downdate)
     for seed in range(3):
         problem = gram_problem(120, 200, (2, 2, 2), 0.2, False, criterion, seed)
         start = random_start(problem, seed)
@@ -128,6 +134,35 @@ def test_a_looker_takes_over_what_did_not_change():
 
 
 @needs_kernels
+@pytest.mark.parametrize("shape", [(40, 12), (12, 40), (5, 3), (1, 4)])
+@pytest.mark.parametrize("scale", [1.0, 1e-60, 3e70])
+def test_leaving_rows_out_is_the_plain_code(shape, scale):
+    axes = principal_axes(generic(*shape, seed=1))
+    for r in range(axes.rank + 2):
+        given = axes.coordinates * scale, axes.eigenvalues * scale**2, r
+        fast, plain = downdate(*given), plain_downdate(*given)
+        for name in ("eigenvalues", "energies", "squared_error"):
+            expected = getattr(plain, name)
+            assert_allclose(
+                getattr(fast, name),
+                expected,
+                rtol=1e-9,
+                atol=1e-13 * axes.eigenvalues[0] * scale**2,
+            )
+
+
+@needs_kernels
+def test_ties_zeros_and_lone_rows_are_left_out_as_in_the_plain_code():
+    y = np.zeros((6, 3))
+    y[[0, 1], 0], y[[2, 3], 1], y[4, 2] = [1.0, -1.0], [1.0, 1.0], 0.5
+    values = np.array([2.0, 2.0, 0.25])
+    for r in range(4):
+        fast, plain = downdate(y, values, r), plain_downdate(y, values, r)
+        assert_allclose(fast.squared_error, plain.squared_error, atol=1e-14)
+        assert_allclose(fast.eigenvalues, plain.eigenvalues, atol=1e-14)
+
+
+@needs_kernels
 @pytest.mark.parametrize("criterion", ["influence", "loo"])
 def test_threads_change_nothing(criterion):
     X = make_subspaces(60, 100, [2, 2, 2], noise=0.05, random_state=0).data
@@ -151,15 +186,15 @@ def test_threads_change_nothing(criterion):
 
 @pytest.fixture
 def fresh_kernels():
-    compiled.kernels.cache_clear()
+    kernels.cache_clear()
     yield
-    compiled.kernels.cache_clear()
+    kernels.cache_clear()
 
 
 def test_without_the_module_fits_go_on_and_say_so_once(monkeypatch, fresh_kernels):
     X = make_subspaces(25, 60, [1, 1], noise=0.1, random_state=0).data
     expected = KSubspaces(2, random_state=0).fit(X)
-    compiled.kernels.cache_clear()
+    kernels.cache_clear()
     monkeypatch.delenv("SUBSPACES_PURE", raising=False)
     monkeypatch.setitem(sys.modules, "subspaces.core._kernels", None)
     with pytest.warns(RuntimeWarning, match="compiled kernels"):

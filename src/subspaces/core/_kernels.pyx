@@ -1,6 +1,7 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 # cython: initializedcheck=False
-"""Compiled twins of one look at a partition: the PCA of each cluster, costs, the next labels.
+"""Compiled twins: a look at a partition (the PCA of each cluster, costs, the next labels), and
+the exact leave-one-out errors of one PCA.
 
 What a look is, `look.py` says; what it computes, `rows.py`, `criteria.py` and `partition.py`. Clusters
 that did not change since the last look are not fitted again, and the axes of the last look are the
@@ -67,7 +68,7 @@ cdef class GramLooker:
     cdef double[:, ::1] costs                 # (K, n)
     cdef double[:, :, ::1] guess              # (K, q, n): scores, then guards, of every row
     cdef double[:, ::1] scores                # (R, n)
-    cdef double[::1] squared, mean, values
+    cdef double[::1] squared, mean, values, left
     cdef double[::1] block, spare, axes, coordinates
     cdef Py_ssize_t[::1] labels, members
     cdef int[::1] changed, degenerate
@@ -86,6 +87,7 @@ cdef class GramLooker:
         self.guess = np.take(gram, np.arange(k * q) * 7 % n, axis=0).reshape(k, q, n)
         self.scores = np.empty((q, n))
         self.squared, self.mean, self.values = np.empty(n), np.empty(n), np.empty(q)
+        self.left = np.empty(2 * q)
         self.labels, self.members = np.full(n, -1), np.empty(n, dtype=np.intp)
         self.changed, self.degenerate = np.empty(k, np.intc), np.empty(k, np.intc)
 
@@ -321,8 +323,8 @@ cdef class GramLooker:
         for a in range(m):
             for l in range(rank):
                 y[l] = self.block[(m - 1 - l) * m + a]
-            self.costs[k, self.members[a]] = scale * scale * left_out_error(
-                y, poles, rank, found, weights, remainder
+            self.costs[k, self.members[a]] = scale * scale * leave_out(
+                y, poles, rank, found, weights, remainder, &self.left[0], &self.left[found]
             )
 
     cdef void _remember(self, int k, int m, int found) noexcept nogil:

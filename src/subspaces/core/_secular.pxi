@@ -15,29 +15,31 @@ cdef void separate(double* poles, int rank) noexcept nogil:
         poles[l] = min(poles[l], closest * poles[l - 1])
 
 
-cdef double left_out_error(
-    double* y, double* poles, int rank, int n_roots, double* weights, double* remainder
+cdef double leave_out(
+    double* y, double* poles, int rank, int n_roots, double* weights, double* remainder,
+    double* roots, double* energies,
 ) noexcept nogil:
     """Squared error of the row with coordinates y when the axes are fitted without it.
 
     poles: the eigenvalues and a last zero, the null space; weights and remainder are scratch, of
-    length rank + 1.
+    length rank + 1. roots and energies (n_roots,): the eigenvalues without the row, and its squared
+    lengths along their axes.
     """
     cdef int l, r
-    cdef double origin, shift, value, slope, energy, total = 0.0, error = 0.0
+    cdef double origin, shift, value, slope, total = 0.0, error = 0.0
     for l in range(rank + 1):
         weights[l] = max(y[l] * y[l], SMALLEST_WEIGHT) if l < rank else SMALLEST_WEIGHT
         remainder[l] = 1.0
     for r in range(n_roots):
         root_between(weights, poles, rank, r, &origin, &shift)
         secular_sums(rank + 1, weights, poles, origin, shift, &value, &slope)
-        energy = 1.0 / slope
+        roots[r], energies[r] = max(origin + shift, 0.0), 1.0 / slope
         if r == rank - 1:
             for l in range(rank):
                 total += y[l] * y[l] / poles[l]
             if total > LEVERAGE_ONE:
-                energy = 0.0
-        take_axis(rank + 1, energy, poles, origin, shift, remainder)
+                roots[r], energies[r] = 0.0, 0.0
+        take_axis(rank + 1, energies[r], poles, origin, shift, remainder)
     for l in range(rank):
         error += (y[l] * remainder[l]) * (y[l] * remainder[l])
     return error
@@ -104,3 +106,32 @@ cdef double quadratic_root(double square, double linear, double constant) noexce
     if linear <= 0.0:
         return (linear - discriminant) / (2.0 * square)
     return 2.0 * constant / (linear + discriminant)
+
+
+def downdate(const double[:, :] coordinates, const double[:] eigenvalues, int n_components):
+    """Eigenvalues, energies (n, n_components) and squared errors (n,); see `secular.downdate`."""
+    cdef int n = coordinates.shape[0], rank = coordinates.shape[1], i, l, r
+    cdef int n_roots = min(n_components, rank)
+    cdef double[:, ::1] roots = np.zeros((n, n_components)), energies = np.zeros((n, n_components))
+    cdef double[::1] errors = np.zeros(n)
+    if n == 0 or n_roots == 0:
+        errors = np.einsum("ij,ij->i", coordinates, coordinates)
+        return np.asarray(roots), np.asarray(energies), np.asarray(errors)
+    cdef double[:, ::1] scratch = np.zeros((4, rank + 1))
+    cdef double* poles = &scratch[0, 0]
+    cdef double scale = exp2(round(log2(sqrt(eigenvalues[0]))))
+    with nogil:
+        for l in range(rank):
+            poles[l] = eigenvalues[l] / (scale * scale)
+        separate(poles, rank)
+        for i in range(n):
+            for l in range(rank):
+                scratch[1, l] = coordinates[i, l] / scale
+            errors[i] = scale * scale * leave_out(
+                &scratch[1, 0], poles, rank, n_roots, &scratch[2, 0], &scratch[3, 0],
+                &roots[i, 0], &energies[i, 0],
+            )
+            for r in range(n_roots):
+                roots[i, r] *= scale * scale
+                energies[i, r] *= scale * scale
+    return np.asarray(roots), np.asarray(energies), np.asarray(errors)

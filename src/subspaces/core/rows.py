@@ -15,10 +15,13 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from subspaces.core.secular import Downdate, downdate
-from subspaces.core.subspace import CANCELLATION
 
 Array = NDArray[np.floating]
 Indices = NDArray[np.intp]
+
+# ||x||^2 - sum d^2 keeps ten digits down to this share of ||x||^2; below, the residual itself is
+# formed where the rows are at hand.
+CANCELLATION = 1e-6
 
 
 @dataclass(frozen=True)

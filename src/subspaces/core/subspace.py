@@ -22,9 +22,8 @@ from sklearn.utils.extmath import svd_flip
 
 Array = NDArray[np.floating]
 
-# ||x||^2 - sum d^2 keeps ten digits down to this share of ||x||^2; below, the residual itself is
-# formed where the rows are at hand.
-CANCELLATION = 1e-6
+# ||x||^2 - sum d^2 keeps twelve digits down to this share of ||x||^2.
+CANCELLATION = 1e-4
 
 
 @dataclass(frozen=True)
