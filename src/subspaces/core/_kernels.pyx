@@ -11,7 +11,7 @@ run side by side in threads; a looker belongs to one of them.
 
 from libc.math cimport INFINITY, acosh, exp2, fabs, log, log2, round, sqrt
 from libc.string cimport memcpy, memset
-from scipy.linalg.cython_blas cimport dgemm
+from scipy.linalg.cython_blas cimport dgemm, dgemv, dsyrk
 from scipy.linalg.cython_lapack cimport dpotrf, dsyev, dsyevd, dsyevr
 
 import numpy as np
@@ -22,6 +22,10 @@ cdef extern from "_vectors.h" nogil:
         const double* third, const double* fourth, double* out,
     )
     void add_one(Py_ssize_t n, double weight, const double* given, double* out)
+    void begin_row(
+        Py_ssize_t n, const double* y, double least, double* weights, double* remainder
+    )
+    double end_row(Py_ssize_t n, const double* y, const double* remainder)
     double inner(Py_ssize_t n, const double* first, const double* second)
     void secular_sums(
         Py_ssize_t n, double* weights, double* poles, double origin, double shift, double* value,
@@ -51,6 +55,38 @@ cdef enum Criterion:
     INFLUENCE, RESIDUAL, HAT, LOO
 
 CRITERIA = {"influence": INFLUENCE, "residual": RESIDUAL, "hat": HAT, "loo": LOO}
+
+
+cdef double influence_cost(
+    double* scores, Py_ssize_t stride, double* values, int found, double residual, bint member
+) noexcept nogil:
+    """``a^4 ||x_perp||^2 + sum_r (a - w_r)^4 d_r^2``."""
+    cdef double total = 0.0, energy = 0.0, d, others
+    cdef int r
+    for r in range(found):
+        d = scores[r * stride] * scores[r * stride]
+        if member and d >= LEVERAGE_ONE * values[r]:
+            return INFINITY
+        total += d / (values[r] - d if member else values[r])
+    for r in range(found):
+        d = scores[r * stride] * scores[r * stride]
+        others = total - d / (values[r] - d if member else values[r])
+        energy += others * others * others * others * d
+    total = (1.0 + total) * (1.0 + total)
+    return total * total * residual + energy
+
+
+cdef double hat_cost(
+    double* scores, Py_ssize_t stride, double* values, int found, double residual
+) noexcept nogil:
+    """``||x_perp||^2 / (1 - sum h)^2``, of a member."""
+    cdef double total = 0.0
+    cdef int r
+    for r in range(found):
+        total += scores[r * stride] * scores[r * stride] / values[r]
+    if total >= LEVERAGE_ONE:
+        return INFINITY
+    return residual / ((1.0 - total) * (1.0 - total))
 
 
 cdef class GramLooker:
@@ -271,37 +307,16 @@ cdef class GramLooker:
         cdef Py_ssize_t i
         for i in range(self.n):
             if self.criterion == INFLUENCE:
-                self.costs[k, i] = self._influence(i, found, self.labels[i] == k)
+                self.costs[k, i] = influence_cost(
+                    &self.scores[0, i], self.n, &self.values[0], found, self.squared[i],
+                    self.labels[i] == k,
+                )
             elif self.criterion == HAT and self.labels[i] == k:
-                self.costs[k, i] = self._hat(i, found)
+                self.costs[k, i] = hat_cost(
+                    &self.scores[0, i], self.n, &self.values[0], found, self.squared[i]
+                )
             else:
                 self.costs[k, i] = self.squared[i]
-
-    cdef double _influence(self, Py_ssize_t i, int found, bint member) noexcept nogil:
-        """``a^4 ||x_perp||^2 + sum_r (a - w_r)^4 d_r^2``."""
-        cdef double total = 0.0, energy = 0.0, d, others, rest
-        cdef int r
-        for r in range(found):
-            d = self.scores[r, i] * self.scores[r, i]
-            if member and d >= LEVERAGE_ONE * self.values[r]:
-                return INFINITY
-            total += d / (self.values[r] - d if member else self.values[r])
-        for r in range(found):
-            d = self.scores[r, i] * self.scores[r, i]
-            others = total - d / (self.values[r] - d if member else self.values[r])
-            energy += others * others * others * others * d
-        rest = (1.0 + total) * (1.0 + total)
-        return rest * rest * self.squared[i] + energy
-
-    cdef double _hat(self, Py_ssize_t i, int found) noexcept nogil:
-        """``||x_perp||^2 / (1 - sum h)^2``."""
-        cdef double total = 0.0
-        cdef int r
-        for r in range(found):
-            total += self.scores[r, i] * self.scores[r, i] / self.values[r]
-        if total >= LEVERAGE_ONE:
-            return INFINITY
-        return self.squared[i] / ((1.0 - total) * (1.0 - total))
 
     cdef void _leave_out(self, int k, int m, int found) noexcept nogil:
         """Exact leave-one-out errors of the members, by the secular equation."""
@@ -350,3 +365,6 @@ cdef class GramLooker:
             new[i] = self.labels[i] if own <= self.costs[best, i] else best
             objective += own
         return objective
+
+
+include "_scatter.pxi"

@@ -2,7 +2,7 @@
 
 cdef double SMALLEST_WEIGHT = 1e-60
 cdef double LEVERAGE_ONE = 1.0 - 1e-10
-cdef double SETTLED = 1e-9
+cdef double SETTLED = 1e-7         # the error after a step is the square of this
 cdef double EPS = 2.220446049250313e-16
 cdef int MAX_STEPS = 64
 
@@ -26,10 +26,9 @@ cdef double leave_out(
     lengths along their axes.
     """
     cdef int l, r
-    cdef double origin, shift, value, slope, total = 0.0, error = 0.0
-    for l in range(rank + 1):
-        weights[l] = max(y[l] * y[l], SMALLEST_WEIGHT) if l < rank else SMALLEST_WEIGHT
-        remainder[l] = 1.0
+    cdef double origin, shift, value, slope, total = 0.0
+    begin_row(rank, y, SMALLEST_WEIGHT, weights, remainder)
+    weights[rank], remainder[rank] = SMALLEST_WEIGHT, 1.0
     for r in range(n_roots):
         root_between(weights, poles, rank, r, &origin, &shift)
         secular_sums(rank + 1, weights, poles, origin, shift, &value, &slope)
@@ -40,9 +39,7 @@ cdef double leave_out(
             if total > LEVERAGE_ONE:
                 roots[r], energies[r] = 0.0, 0.0
         take_axis(rank + 1, energies[r], poles, origin, shift, remainder)
-    for l in range(rank):
-        error += (y[l] * remainder[l]) * (y[l] * remainder[l])
-    return error
+    return end_row(rank, y, remainder)
 
 
 cdef void root_between(

@@ -68,4 +68,27 @@ static void add_one(ptrdiff_t n, double weight, const double *restrict given, do
         out[i] += weight * given[i];
 }
 
+/* weights = y^2, at least so much; remainder = 1 */
+FOR_EACH_PROCESSOR
+static void begin_row(ptrdiff_t n, const double *restrict y, double least,
+                      double *restrict weights, double *restrict remainder)
+{
+    for (ptrdiff_t l = 0; l < n; l++) {
+        const double square = y[l] * y[l];
+        weights[l] = square > least ? square : least;
+        remainder[l] = 1.0;
+    }
+}
+
+/* sum of (y remainder)^2 */
+FOR_EACH_PROCESSOR
+static double end_row(ptrdiff_t n, const double *restrict y, const double *restrict remainder)
+{
+    double sum = 0.0;
+#pragma omp simd reduction(+ : sum)
+    for (ptrdiff_t l = 0; l < n; l++)
+        sum += (y[l] * remainder[l]) * (y[l] * remainder[l]);
+    return sum;
+}
+
 #endif
