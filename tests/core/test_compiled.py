@@ -173,6 +173,14 @@ def test_a_row_that_costs_the_same_everywhere_stays(criterion):
 
 
 @needs_kernels
+def test_faint_residuals_of_many_rows_do_not_cancel():
+    problem = tall_problem(300, 20, (2, 2, 2), 1e-7, "residual")
+    labels = np.repeat([0, 1, 2], 100)
+    fast, plain = looker(problem)(labels), plain_looker(problem)(labels)
+    assert_allclose(fast.objective, plain.objective, rtol=1e-6)
+
+
+@needs_kernels
 def test_a_looker_takes_over_what_did_not_change():
     problem = gram_problem(*SHAPES[2], criterion="influence")
     fast, labels = looker(problem), random_start(problem)
