@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
-from threadpoolctl import threadpool_limits
 
 from subspaces._validation import as_choice, as_count
 from subspaces.core import influence, partition
@@ -22,6 +21,7 @@ from subspaces.core.secular import downdate
 from subspaces.core.sparse_basis import SparseView, Sparsity
 from subspaces.core.starts import screened_rows
 from subspaces.core.subspace import PrincipalAxes, Subspace, scores, squared_residual
+from subspaces.core.threads import one_blas_thread
 from subspaces.estimators import _choosing
 from subspaces.estimators._alternating import AlternatingClusterer
 from subspaces.estimators._shell import Array, Labels
@@ -88,7 +88,8 @@ class PSC(AlternatingClusterer):
     random_state : int, RandomState or None
         Seed.
     n_jobs : int, optional
-        Processes over which the starts are spread; the result does not depend on it.
+        Threads over which the starts are spread, processes where the compiled kernels do not know
+        the criterion; the result does not depend on it.
     verbose : int, default 0
         1: print a line per start that is swept; 2: one per sweep, too. `subspaces.progress` and
         scikit-learn's callbacks (`set_callbacks`, from its version 1.9 on) hear the same.
@@ -336,7 +337,7 @@ class PSC(AlternatingClusterer):
         else:
             rows = screened_rows(problem).matrix
             first += [run.first for run in runs]
-        with threadpool_limits(1):
+        with one_blas_thread():
             return refine_labels(rows, first, problem.dimensions, problem.affine)
 
     def _store_left_out(self, problem: Problem, all_axes: Sequence[PrincipalAxes]) -> None:
