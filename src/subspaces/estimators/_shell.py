@@ -76,7 +76,7 @@ class SubspaceClusterer(RecordedClusterer):
         """Score of rows that are not members, (n, K): the distance from the flat, squared."""
         return np.column_stack([squared_residual(X, flat) for flat in self.subspaces_])
 
-    def _dimensions(self, X: Array, *, low: int = 1) -> tuple[int, ...]:
+    def _dimensions(self, X: Any, *, low: int = 1) -> tuple[int, ...]:
         """The dimension of each cluster, checked against the data."""
         n, p = X.shape
         dimensions = self._per_cluster("n_components", n, low=low, high=p)
