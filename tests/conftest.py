@@ -2,6 +2,8 @@ import os
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("MPLBACKEND", "Agg")
+# Scikit-learn's array API dispatch asks for it, and scipy reads it when it is imported.
+os.environ.setdefault("SCIPY_ARRAY_API", "1")
 
 import matplotlib.pyplot as plt
 import pytest

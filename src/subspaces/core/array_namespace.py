@@ -23,9 +23,27 @@ def compat() -> Any:
 
 def to_host(array: Any, dtype: Any = None) -> NDArray[Any]:
     """As a numpy array in main memory."""
-    if not isinstance(array, np.ndarray):
-        array = compat().to_device(array, "cpu")
+    if not isinstance(array, np.ndarray | np.generic | float | int):
+        xp = namespace(array)
+        array = np.from_dlpack(array) if xp.__name__ == "array_api_strict" else _fetched(array)
     return np.asarray(array, dtype=dtype)
+
+
+def _fetched(array: Any) -> Any:
+    return compat().to_device(array, "cpu")
+
+
+def as_floating(array: Any) -> Any:
+    """Whole numbers and half precision as the widest floating type."""
+    xp = namespace(array)
+    return array if array.dtype in (xp.float32, xp.float64) else xp.astype(array, xp.float64)
+
+
+def is_foreign(array: Any) -> bool:
+    """Whether this is an array of another library than numpy."""
+    if isinstance(array, np.ndarray) or not hasattr(array, "__dlpack__"):
+        return False
+    return bool(compat().is_array_api_obj(array)) and not compat().is_numpy_array(array)
 
 
 def like(values: Any, array: Any, dtype: Any = None) -> Any:

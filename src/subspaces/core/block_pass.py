@@ -1,33 +1,50 @@
 """One block of rows in one pass: costs under every flat, the next labels, and the sums they give.
 
-Written against the array API, so that the block may be of numpy, torch or CuPy; what leaves it is
-small and goes to main memory. A scipy sparse block is multiplied as it is.
+Written against the array API, so that the block may be of numpy, torch or CuPy; nothing but small
+sums leaves it. A scipy sparse block is multiplied as it is. On a GPU with Triton the costs of a row
+are found in one kernel (`fused.py`).
 
 In passes over many rows a member is scored without itself to first order: the costs "loo" and
 "hat" are the same here, ``||x_perp||^2 / (1 - sum h)^2``, which differs from the exact leave-one-
 out error by a share of about 5 / n_k (docs/big_data.md).
 """
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
 from subspaces.core.array_namespace import like, namespace, to_host
 from subspaces.core.flats import Flats, Tally
+from subspaces.core.fused import fused_assignment
 from subspaces.core.secular import LEVERAGE_ONE
 
 CRITERIA = ("influence", "loo", "hat", "residual", "likelihood")
+
+
+class Placed(NamedTuple):
+    """The flats beside the rows: origin (p,), axes (p, K R), the rest (K, R) or (K,) or (K, p)."""
+
+    origin: Any
+    axes: Any
+    centres: Any
+    lengths: Any
+    shift: Any
+    spectra: Any
+    variances: Any
+    scale: Any
 
 
 @dataclass(frozen=True)
 class Pass:
     """What every block of one pass is looked at with.
 
-    origin (p,): taken from every row first, None for nothing; criterion; flats; rank: of the data;
-    n_rows: of all blocks; by_scatter: whether scatter matrices are summed rather than images;
-    only_moved: whether of the rows that keep their cluster nothing is summed.
+    flats; criterion; rank: of the data; n_rows: of all blocks; origin (p,): taken from every row
+    first, None for nothing; by_scatter: whether scatter matrices are summed rather than images;
+    only_moved: whether of the rows that keep their cluster nothing is summed; exact: whether sums
+    are taken in float64 whatever the rows are.
     """
 
     flats: Flats
@@ -37,86 +54,124 @@ class Pass:
     origin: Any = None
     by_scatter: bool = True
     only_moved: bool = False
+    exact: bool = True
+    placed: dict[Any, Placed] = field(default_factory=dict, compare=False, repr=False)
+
+    def beside(self, rows: Any) -> Placed:
+        """The flats in the library, on the device and of the type of the rows; moved there once."""
+        where = (rows.dtype, getattr(rows, "device", None))
+        if where not in self.placed:
+            self.placed[where] = _place(self, rows)
+        return self.placed[where]
 
 
 def look(rows: Any, labels: Any | None, start: int, plan: Pass) -> tuple[Any, Tally]:
     """The next labels of a block whose first row has the number ``start``, and its tally.
 
-    Without labels every row is an outsider, the objective is that of the next labels.
+    Without labels every row is an outsider, and the objective is that of the next labels.
     """
-    rows = centred(rows, plan.origin)
-    scores, cost = costs(rows, labels, plan)
-    xp = namespace(scores)
-    best = xp.argmin(cost, axis=1)
-    least = xp.min(cost, axis=1)
-    if labels is None:
-        new, own = best, least
-    else:
-        own = _own(xp, cost, labels)
-        new = xp.where(own <= least, xp.astype(labels, best.dtype), best)
-    objective = float(xp.sum(own))
-    new = xp.astype(new, xp.int32)
-    return new, tally(rows, scores, labels, new, start, objective, plan)
-
-
-def score(rows: Any, labels: Any | None, start: int, plan: Pass) -> tuple[Any, None]:
-    """The costs of a block under every cluster, (b, K)."""
-    return costs(centred(rows, plan.origin), labels, plan)[1], None
-
-
-def nearest(rows: Any, labels: Any | None, start: int, plan: Pass) -> tuple[Any, None]:
-    """The cluster of least cost of every row of a block."""
-    cost, _ = score(rows, labels, start, plan)
-    xp = namespace(cost)
-    return xp.astype(xp.argmin(cost, axis=1), xp.int32), None
-
-
-def own_cost(rows: Any, labels: Any, start: int, plan: Pass) -> tuple[Any, float]:
-    """The cost of every row of a block under its own cluster, and their sum."""
-    cost = costs(centred(rows, plan.origin), labels, plan)[1]
-    own = _own(namespace(cost), cost, labels)
-    return own, float(namespace(own).sum(own))
+    rows = centred(rows, plan)
+    scores, squared = scores_on(rows, plan), squared_distances(rows, plan)
+    new, own = fused_assignment(scores, squared, labels, plan) or _assignment(
+        scores, squared, labels, plan
+    )
+    xp = namespace(own)
+    objective = xp.sum(xp.astype(own, xp.float64))
+    return new, tally(rows, scores, labels, new, objective, plan)
 
 
 def count(rows: Any, labels: Any, start: int, plan: Pass) -> tuple[Any, Tally]:
     """The tally of a block under the labels it has."""
-    rows = centred(rows, plan.origin)
-    scores = None if plan.by_scatter else scores_on(rows, plan.flats)
-    return labels, tally(rows, scores, None, labels, start, 0.0, plan)
+    rows = centred(rows, plan)
+    scores = None if plan.by_scatter else scores_on(rows, plan)
+    return labels, tally(rows, scores, None, labels, 0.0, plan)
 
 
-def centred(rows: Any, origin: Any) -> Any:
+def score(rows: Any, labels: Any | None, start: int, plan: Pass) -> tuple[Any, None]:
+    """The costs of a block under every cluster, (b, K)."""
+    rows = centred(rows, plan)
+    return costs(scores_on(rows, plan), squared_distances(rows, plan), labels, plan), None
+
+
+def nearest(rows: Any, labels: Any | None, start: int, plan: Pass) -> tuple[Any, None]:
+    """The cluster of least cost of every row of a block."""
+    cost, _ = score(rows, None, start, plan)
+    xp = namespace(cost)
+    return xp.astype(xp.argmin(cost, axis=1), xp.int32), None
+
+
+def own_cost(rows: Any, labels: Any, start: int, plan: Pass) -> tuple[Any, Any]:
+    """The cost of every row of a block under its own cluster, and their sum."""
+    cost, _ = score(rows, labels, start, plan)
+    xp = namespace(cost)
+    own = _own(cost, labels)
+    return own, xp.sum(xp.astype(own, xp.float64))
+
+
+def own_scores(rows: Any, labels: Any | None, start: int, plan: Pass) -> tuple[Any, None]:
+    """Coordinates of every row in its nearest flat, and in the last column the flat's number."""
+    rows = centred(rows, plan)
+    scores = scores_on(rows, plan)
+    cost = costs(scores, squared_distances(rows, plan), None, plan)
+    xp = namespace(cost)
+    member = _membership(xp.argmin(cost, axis=1), len(plan.flats.sizes))
+    weights = xp.astype(member, scores.dtype)
+    own = xp.sum((scores - plan.beside(scores).shift[None, ...]) * weights[..., None], axis=1)
+    number = xp.astype(xp.argmin(cost, axis=1), own.dtype)
+    return xp.concat([own, number[:, None]], axis=1), None
+
+
+def nearest_points(rows: Any, labels: Any | None, start: int, plan: Pass) -> tuple[Any, None]:
+    """The nearest point to every row in its nearest flat."""
+    found, _ = own_scores(rows, labels, start, plan)
+    xp, placed = namespace(found), plan.beside(found)
+    n_clusters, _, n_axes = plan.flats.axes.shape
+    weights = xp.astype(_membership(xp.astype(found[:, -1], xp.int64), n_clusters), found.dtype)
+    spread = weights[..., None] * found[:, None, :-1]
+    points = xp.reshape(spread, (found.shape[0], n_clusters * n_axes)) @ placed.axes.T
+    return points + weights @ placed.centres + placed.origin, None
+
+
+@dataclass(frozen=True)
+class First:
+    """The least row number of every cluster, (K,)."""
+
+    rows: Any
+
+    def __add__(self, other: "First") -> "First":
+        return First(np.minimum(self.rows, other.rows))
+
+
+def first_rows(rows: Any, labels: Any, start: int, n_clusters: int) -> tuple[None, First]:
+    """Where each cluster first appears; infinite where it does not."""
+    first = np.full(n_clusters, np.inf)
+    xp = namespace(labels)
+    for k in range(n_clusters):
+        at = int(xp.argmax(xp.astype(labels == k, xp.int8)))
+        if int(labels[at]) == k:
+            first[k] = start + at
+    return None, First(first)
+
+
+def centred(rows: Any, plan: Pass) -> Any:
     """The rows seen from the origin of the pass."""
-    return rows if origin is None else rows - like(origin, rows)
+    return rows if plan.origin is None else rows - plan.beside(rows).origin
 
 
-def costs(rows: Any, labels: Any | None, plan: Pass) -> tuple[Any, Any]:
-    """Scores (b, K, R) of a block on all axes, from the origin, and its costs (b, K)."""
-    flats = plan.flats
-    n_clusters = len(flats.axes)
-    scores = scores_on(rows, flats)
-    xp = namespace(scores)
-    raw, squared = scores, squared_lengths(rows)[:, None]
-    if np.any(flats.centres):
-        centres = like(flats.centres, rows)
-        shift = like(np.einsum("kp,kpr->kr", flats.centres, flats.axes), rows)
-        lengths = like(np.einsum("kp,kp->k", flats.centres, flats.centres), rows)
-        scores = scores - shift[None, ...]
-        squared = squared - 2.0 * (rows @ centres.T) + lengths[None, :]
-    energies = scores * scores
-    residual = xp.clip(squared - xp.sum(energies, axis=2), 0.0, None)
-    member = None
-    if labels is not None:
-        member = labels[:, None] == like(np.arange(n_clusters), labels)[None, :]
-    return raw, _CRITERIA[plan.criterion](energies, residual, member, plan)
-
-
-def scores_on(rows: Any, flats: Flats) -> Any:
-    """``x V_k`` of a block, (b, K, R), from the origin."""
-    n_clusters, p, n_axes = flats.axes.shape
-    axes = like(np.moveaxis(flats.axes, 0, 1).reshape(p, -1), rows)
-    product = rows @ axes
+def scores_on(rows: Any, plan: Pass) -> Any:
+    """``x V_k`` of a block from the origin of the pass, (b, K, R)."""
+    n_clusters, _, n_axes = plan.flats.axes.shape
+    product = rows @ plan.beside(rows).axes
     return namespace(product).reshape(product, (rows.shape[0], n_clusters, n_axes))
+
+
+def squared_distances(rows: Any, plan: Pass) -> Any:
+    """``||x - c_k||^2``, (b, K); (b, 1) where all centres are the origin."""
+    squared = squared_lengths(rows)[:, None]
+    if not plan.flats.centres.any():
+        return squared
+    placed = plan.beside(rows)
+    return squared - 2.0 * (rows @ placed.centres.T) + placed.lengths[None, :]
 
 
 def squared_lengths(rows: Any) -> Any:
@@ -125,25 +180,51 @@ def squared_lengths(rows: Any) -> Any:
         return np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
     if isinstance(rows, np.ndarray):
         return np.einsum("ij,ij->i", rows, rows)
-    return namespace(rows).sum(rows * rows, axis=1)
+    return namespace(rows).linalg.vector_norm(rows, axis=1) ** 2
+
+
+def costs(scores: Any, squared: Any, labels: Any | None, plan: Pass) -> Any:
+    """The costs (b, K) of rows with these scores and squared distances."""
+    placed = plan.beside(scores)
+    xp = namespace(scores)
+    energies = (scores - placed.shift[None, ...]) ** 2
+    residual = xp.clip(squared - xp.sum(energies, axis=2), 0.0, None)
+    member = None if labels is None else _membership(labels, len(plan.flats.sizes))
+    return _COSTS[plan.criterion](energies, residual, member, plan)
+
+
+def _assignment(scores: Any, squared: Any, labels: Any | None, plan: Pass) -> tuple[Any, Any]:
+    """Next labels, and the cost under the present ones; a row that ties stays."""
+    cost = costs(scores, squared, labels, plan)
+    xp = namespace(cost)
+    best, least = xp.astype(xp.argmin(cost, axis=1), xp.int32), xp.min(cost, axis=1)
+    if labels is None:
+        return best, least
+    own = _own(cost, labels)
+    return xp.where(own <= least, labels, best), own
+
+
+def _own(cost: Any, labels: Any) -> Any:
+    xp = namespace(cost)
+    return xp.take_along_axis(cost, xp.astype(labels, xp.int64)[:, None], axis=1)[:, 0]
+
+
+def _membership(labels: Any, n_clusters: int) -> Any:
+    return labels[:, None] == like(np.arange(n_clusters), labels)[None, :]
 
 
 def _influence(energies: Any, residual: Any, member: Any, plan: Pass) -> Any:
     """``(1 + A)^4 ||x_perp||^2 + sum_r (A - g_r)^4 d_r^2``, A = sum_r g_r."""
     xp = namespace(energies)
-    spectra = like(plan.flats.spectra, energies)[None, ...]
-    own = energies * xp.astype(member, energies.dtype)[..., None] if member is not None else 0.0
-    alone = xp.any(own >= LEVERAGE_ONE * spectra, axis=2) if member is not None else None
-    g = energies / (spectra - own)
-    if alone is not None:
-        g = xp.where(alone[..., None], xp.asarray(0.0, dtype=g.dtype), g)
+    spectra = plan.beside(energies).spectra[None, ...]
+    own = energies * 0.0
+    if member is not None:
+        own = xp.where(member[..., None], energies, own)
+    alone = own >= LEVERAGE_ONE * spectra
+    g = energies / xp.where(alone, spectra, spectra - own)
     total = xp.sum(g, axis=2)
     cost = (1.0 + total) ** 4 * residual + xp.sum((total[..., None] - g) ** 4 * energies, axis=2)
-    return cost if alone is None else _infinite(xp, alone, cost)
-
-
-def _infinite(xp: Any, where: Any, cost: Any) -> Any:
-    return xp.where(where, xp.asarray(xp.inf, dtype=cost.dtype), cost)
+    return _infinite(xp.any(alone, axis=2), cost)
 
 
 def _residual(energies: Any, residual: Any, member: Any, plan: Pass) -> Any:
@@ -151,32 +232,25 @@ def _residual(energies: Any, residual: Any, member: Any, plan: Pass) -> Any:
 
 
 def _hat(energies: Any, residual: Any, member: Any, plan: Pass) -> Any:
+    """``||x_perp||^2 / (1 - sum h)^2``, of a member."""
     if member is None:
         return residual
     xp = namespace(energies)
-    spectra = like(plan.flats.spectra, energies)[None, ...]
-    left = 1.0 - xp.sum(energies / spectra, axis=2)
-    left = xp.where(member, left, xp.asarray(1.0, dtype=left.dtype))
-    alone = left <= 1.0 - LEVERAGE_ONE
-    return _infinite(xp, alone, residual / xp.clip(left, 1.0 - LEVERAGE_ONE, None) ** 2)
+    left = 1.0 - xp.sum(energies / plan.beside(energies).spectra[None, ...], axis=2)
+    left = xp.where(member, left, xp.ones_like(left))
+    least = 1.0 - LEVERAGE_ONE
+    return _infinite(left <= least, residual / xp.clip(left, least, None) ** 2)
 
 
 def _likelihood(energies: Any, residual: Any, member: Any, plan: Pass) -> Any:
     """-log density of a cluster's Gaussian, times its share of the rows."""
-    flats = plan.flats
-    sizes = np.maximum(flats.sizes, 1.0)
-    variances = np.maximum(flats.spectra / sizes[:, None], flats.noise)
-    variances = np.where(flats.in_use, variances, 1.0)
-    free = plan.rank - flats.dimensions
-    scale = 0.5 * (free * np.log(flats.noise) + np.log(variances).sum(axis=1))
-    scale -= np.log(sizes / plan.n_rows)
-    xp = namespace(energies)
-    distance = _hat(energies, residual, member, plan) / flats.noise
-    distance = distance + xp.sum(energies / like(variances, energies)[None, ...], axis=2)
-    return like(scale, energies)[None, :] + 0.5 * distance
+    placed = plan.beside(energies)
+    distance = _hat(energies, residual, member, plan) / plan.flats.noise
+    distance = distance + namespace(energies).sum(energies / placed.variances[None, ...], axis=2)
+    return placed.scale[None, :] + 0.5 * distance
 
 
-_CRITERIA = {
+_COSTS = {
     "influence": _influence,
     "residual": _residual,
     "hat": _hat,
@@ -185,42 +259,103 @@ _CRITERIA = {
 }
 
 
-def _own(xp: Any, cost: Any, labels: Any) -> Any:
-    index = xp.astype(labels, xp.int64)[:, None]
-    return xp.take_along_axis(cost, index, axis=1)[:, 0]
+def _infinite(where: Any, cost: Any) -> Any:
+    return namespace(cost).where(where, namespace(cost).full_like(cost, np.inf), cost)
+
+
+def _place(plan: Pass, rows: Any) -> Placed:
+    flats = plan.flats
+    sizes, p = np.maximum(flats.sizes, 1.0), flats.axes.shape[1]
+    variances = np.where(flats.in_use, np.maximum(flats.spectra / sizes[:, None], flats.noise), 1.0)
+    free = plan.rank - flats.dimensions
+    with np.errstate(divide="ignore", invalid="ignore"):
+        scale = 0.5 * (free * np.log(flats.noise) + np.log(variances).sum(axis=1))
+    scale = scale - np.log(sizes / plan.n_rows)
+    values = (
+        np.zeros(p) if plan.origin is None else plan.origin,
+        np.moveaxis(flats.axes, 0, 1).reshape(p, -1),
+        flats.centres,
+        np.einsum("kp,kp->k", flats.centres, flats.centres),
+        np.einsum("kp,kpr->kr", flats.centres, flats.axes),
+        flats.spectra,
+        variances,
+        scale,
+    )
+    return Placed(*(like(value, rows) for value in values))
 
 
 def tally(
-    rows: Any, scores: Any, labels: Any | None, new: Any, start: int, objective: float, plan: Pass
+    rows: Any, scores: Any, labels: Any | None, new: Any, objective: Any, plan: Pass
 ) -> Tally:
     """The sums of a block under its next labels; of the moved rows alone, signed, if so planned."""
     xp = namespace(new)
-    n_clusters, p, n_axes = plan.flats.axes.shape
-    moved = new.shape[0] if labels is None else int(xp.sum(xp.astype(new != labels, xp.int64)))
-    first, sizes = np.full(n_clusters, np.inf), np.zeros(n_clusters)
-    energy, totals = np.zeros(n_clusters), np.zeros((n_clusters, p))
-    sums = np.zeros((n_clusters, p, p if plan.by_scatter else n_axes))
-    for k in range(n_clusters):
-        now = new == k
-        sizes[k] = int(xp.sum(xp.astype(now, xp.int64)))
-        if sizes[k]:
-            first[k] = start + int(xp.argmax(xp.astype(now, xp.int8)))
-        for sign, chosen in _signed(labels, now, k, plan.only_moved):
-            own = rows[chosen]
-            if own.shape[0]:
-                along = own if plan.by_scatter else scores[chosen][:, k, :]
-                energy[k] += sign * float(namespace(along).sum(squared_lengths(own)))
-                totals[k] += sign * total(own)
-                sums[k] += sign * _product(own, along)
-    return Tally(objective, moved, first, sizes, energy, totals, sums)
+    n_clusters = len(plan.flats.sizes)
+    member = _membership(new, n_clusters)
+    sizes = xp.sum(xp.astype(member, xp.float64), axis=0)
+    moved = new.shape[0] if labels is None else xp.sum(xp.astype(new != labels, xp.int64))
+    if plan.only_moved and labels is not None:
+        energy, totals, products = _changes(rows, labels, new, plan)
+    else:
+        energy, totals = _weighted(rows, member)
+        if plan.by_scatter:
+            products = _scatter(rows, new, n_clusters, plan.exact)
+        else:
+            products = _images(rows, scores, member)
+    return Tally(objective, moved, sizes, energy, totals, products)
 
 
-def _signed(labels: Any, now: Any, k: int, only_moved: bool) -> list[tuple[float, Any]]:
-    """The members to be added and those to be taken away."""
-    if labels is None or not only_moved:
-        return [(1.0, now)]
-    before = labels == k
-    return [(1.0, now & ~before), (-1.0, before & ~now)]
+def _changes(rows: Any, labels: Any, new: Any, plan: Pass) -> tuple[Any, Any, Any]:
+    """What the rows that moved add to the clusters they join, and take from those they leave."""
+    xp = namespace(new)
+    n_clusters = len(plan.flats.sizes)
+    (chosen,) = xp.nonzero(new != labels)
+    own, after, before = _take(rows, chosen), _take(new, chosen), _take(labels, chosen)
+    joined, left = _membership(after, n_clusters), _membership(before, n_clusters)
+    one, two = _weighted(own, joined), _weighted(own, left)
+    products = _scatter(own, after, n_clusters, plan.exact)
+    products = products - _scatter(own, before, n_clusters, plan.exact)
+    return one[0] - two[0], one[1] - two[1], products
+
+
+def _weighted(rows: Any, member: Any) -> tuple[Any, Any]:
+    """Energy (K,) and totals (K, p) of the members."""
+    lengths = squared_lengths(rows)
+    xp = namespace(lengths)
+    weights = xp.astype(member, lengths.dtype).T
+    totals = weights @ rows
+    return xp.astype(weights @ lengths, xp.float64), xp.astype(totals, xp.float64)
+
+
+def _images(rows: Any, scores: Any, member: Any) -> Any:
+    """``sum x (x V_k)`` over the members of each cluster, (K, p, R)."""
+    xp = namespace(scores)
+    own = scores * xp.astype(member, scores.dtype)[..., None]
+    product = rows.T @ xp.reshape(own, (own.shape[0], -1))
+    product = xp.reshape(xp.astype(product, xp.float64), (rows.shape[1], *scores.shape[1:]))
+    return xp.permute_dims(product, (1, 0, 2)) if xp is not np else np.moveaxis(product, 1, 0)
+
+
+def _scatter(rows: Any, labels: Any, n_clusters: int, exact: bool) -> Any:
+    """``sum x x^T`` over the members of each cluster, (K, p, p); sorted, each is a slice."""
+    xp = namespace(labels)
+    order = xp.argsort(labels, stable=True)
+    ends = to_host(xp.searchsorted(_take(labels, order), like(np.arange(n_clusters + 1), labels)))
+    rows = _take(rows, order)
+    if exact and not sparse.issparse(rows):
+        rows = xp.astype(rows, xp.float64)
+    parts = [_square(rows[int(a) : int(b), :]) for a, b in pairwise(ends)]
+    return xp.astype(xp.stack(parts), xp.float64)
+
+
+def _square(rows: Any) -> Any:
+    product = rows.T @ rows
+    return product.toarray() if sparse.issparse(product) else product
+
+
+def _take(array: Any, chosen: Any) -> Any:
+    if isinstance(array, np.ndarray) or sparse.issparse(array):
+        return array[chosen]
+    return namespace(array).take(array, chosen, axis=0)
 
 
 def total(rows: Any) -> np.ndarray:
@@ -228,9 +363,3 @@ def total(rows: Any) -> np.ndarray:
     if sparse.issparse(rows):
         return np.asarray(rows.sum(axis=0)).ravel()
     return to_host(namespace(rows).sum(rows, axis=0), np.float64)
-
-
-def _product(rows: Any, along: Any) -> np.ndarray:
-    """``rows^T along``, in main memory."""
-    product = rows.T @ along
-    return product.toarray() if sparse.issparse(product) else to_host(product, np.float64)

@@ -7,11 +7,17 @@ from typing import Any, Protocol
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
+from sklearn import get_config
 
 from subspaces.core.array_namespace import like, namespace, to_host
+from subspaces.core.flats import Tally
 
 # A block's rows, scores and costs stay within the cache of a processor.
 BLOCK_NUMBERS = 1 << 19
+
+# On a device a block is at most this share of the rows, so that its sums, scores and sorted rows
+# stay within half of the data; and as scikit-learn's `working_memory` has it.
+SHARE = 4
 
 # What is done to one block: its rows, its part of the labels, and the number of its first row.
 Visit = Callable[[Any, Any, int], tuple[Any, Any]]
@@ -27,6 +33,14 @@ class Blocks(Protocol):
     @property
     def shape(self) -> tuple[int, int]:
         """Numbers of rows and variables."""
+
+    @property
+    def single(self) -> bool:
+        """Whether the rows are of single precision."""
+
+    @property
+    def rounded(self) -> bool:
+        """Whether passes sum in single precision, and an exact finish must follow."""
 
     def fold(self, visit: Visit, labels: Any | None) -> tuple[Any, Any]:
         """Visit every block once; what each gives per row, joined, and the sum of what it tells.
@@ -57,11 +71,23 @@ class ArrayBlocks:
         """Numbers of rows and variables."""
         return self.array.shape
 
+    @property
+    def single(self) -> bool:
+        """Whether the rows are of single precision."""
+        return self.array.dtype == namespace(self.array).float32
+
+    @property
+    def rounded(self) -> bool:
+        """On a device, sums of single precision: double is slow on many."""
+        return self.single and not isinstance(self.array, np.ndarray)
+
     def fold(self, visit: Visit, labels: Any | None) -> tuple[Any, Any]:
         """Visit the blocks, side by side in threads."""
 
         def one(part: slice) -> tuple[Any, Any]:
-            return visit(self.array[part], None if labels is None else labels[part], part.start)
+            return visit(
+                self.array[part, ...], None if labels is None else labels[part], part.start
+            )
 
         found = Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")(
             delayed(one)(part) for part in self._parts()
@@ -70,7 +96,7 @@ class ArrayBlocks:
         for value, told in found:
             values.append(value)
             total = told if total is None else total + told
-        return _joined(values), total
+        return _joined(values), total.at_home() if isinstance(total, Tally) else total
 
     def _parts(self) -> Iterator[slice]:
         n, p = self.shape
@@ -106,3 +132,10 @@ def _joined(values: list[Any]) -> Any:
         return None
     xp = namespace(values[0])
     return np.concatenate(values) if xp is np else xp.concat(values)
+
+
+def device_rows(shape: tuple[int, ...]) -> int:
+    """Rows of a block on a device."""
+    n, p = shape
+    allowed = int(get_config()["working_memory"] * 2**20) // (16 * p)
+    return max(min(-(-n // SHARE), allowed), 1)

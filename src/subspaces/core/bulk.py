@@ -32,8 +32,9 @@ Array = NDArray[np.floating]
 
 # Passes after which scatter matrices are summed afresh, so that rounding does not build up.
 REFRESH = 10
-# Subspace iteration has settled where the energies change by less than this share.
-SETTLED, MOST_STEPS = 1e-10, 200
+# Subspace iteration has settled where the energies change by less than this share, in double and in
+# single precision; from labels it begins with a few steps.
+SETTLED, MOST_STEPS, FIRST_STEPS = (1e-10, 1e-6), 200, 5
 MAX_REPAIRS = 5
 
 
@@ -58,6 +59,11 @@ class Bulk:
         """Whether whole scatter matrices are kept."""
         return self.blocks.shape[1] <= MOST_VARIABLES
 
+    @property
+    def exact_passes(self) -> bool:
+        """Whether every pass ends with the exact flats of its labels."""
+        return self.by_scatter and not self.blocks.rounded
+
 
 @dataclass(frozen=True)
 class BulkResult:
@@ -69,7 +75,6 @@ class BulkResult:
     path: tuple[float, ...]
     stop_reason: str
     repairs: int
-    first: Array
 
 
 def sweep(
@@ -84,10 +89,10 @@ def sweep(
     labels, flats, state = begin(bulk, start)
     flats, repairs = repair(bulk, flats, 0, random)
     path: list[float] = []
-    best = BulkResult(labels, flats, np.inf, (), "", 0, state.first)
+    best = BulkResult(labels, flats, np.inf, (), "", 0)
     seen: set[tuple[float, ...]] = set()
     reason = "max_iter"
-    exact = bulk.by_scatter
+    exact = bulk.exact_passes
     for sweep_number in range(max_iter):
         fresh = not bulk.by_scatter or sweep_number % REFRESH == REFRESH - 1
         plan = _plan(bulk, flats, bulk.criterion, only_moved=not fresh)
@@ -95,7 +100,7 @@ def sweep(
         path.append(tally.objective)
         tell(Step("sweep", sweep_number + 1, max_iter, f"objective {tally.objective:.6g}"))
         if tally.objective <= best.objective or not exact:
-            best = BulkResult(labels, flats, tally.objective, (), "", repairs, state.first)
+            best = BulkResult(labels, flats, tally.objective, (), "", repairs)
         if tally.moved == 0 and exact:
             reason = "converged"
             break
@@ -104,16 +109,26 @@ def sweep(
             reason = "cycle"
             break
         seen.add(here)
-        state = _follow(state, tally, plan)
-        settled = tally.moved == 0
-        labels = new
-        flats = settle(bulk, labels, flats) if settled else _next(bulk, state, flats)
-        exact = bulk.by_scatter or settled
+        labels, exact = new, bulk.exact_passes or tally.moved == 0
+        if tally.moved == 0:
+            state, flats = settle(bulk, labels, flats)
+        else:
+            state = _follow(state, tally, plan)
+            flats = _next(bulk, state, flats)
         flats, repairs = repair(bulk, flats, repairs, random)
         if broken(bulk, flats):
             reason = "infeasible"
             break
+    if not exact:
+        best = _finished(bulk, best)
     return replace(best, path=tuple(path), stop_reason=reason, repairs=repairs)
+
+
+def _finished(bulk: Bulk, result: BulkResult) -> BulkResult:
+    """With exact flats, and the objective under them."""
+    _, flats = settle(bulk, result.labels, result.flats)
+    _, objective = own_costs_of(bulk, result.labels, flats, bulk.criterion)
+    return replace(result, flats=flats, objective=objective)
 
 
 def begin(bulk: Bulk, start: Flats | Any) -> tuple[Any, Flats, Tally]:
@@ -121,28 +136,39 @@ def begin(bulk: Bulk, start: Flats | Any) -> tuple[Any, Flats, Tally]:
     if isinstance(start, Flats):
         labels, state = _fold(bulk, _plan(bulk, start, "residual"), None)
         return labels, _next(bulk, state, start), state
-    flats = _blank(bulk)
-    state = _count(bulk, start, flats)
-    return start, settle(bulk, start, flats), state
+    state, flats = settle(bulk, start, _blank(bulk), FIRST_STEPS)
+    return start, flats, state
 
 
-def settle(bulk: Bulk, labels: Any, flats: Flats) -> Flats:
-    """The exact flats of a partition."""
+def settle(
+    bulk: Bulk, labels: Any, flats: Flats, most_steps: int = MOST_STEPS
+) -> tuple[Tally, Flats]:
+    """The sums and the exact flats of a partition; with fewer steps, flats on the way to them."""
     state = _count(bulk, labels, flats)
     if bulk.by_scatter:
-        return _next(bulk, state, flats)
-    for _ in range(MOST_STEPS):
+        return state, _next(bulk, state, flats)
+    tolerance = SETTLED[bulk.blocks.single]
+    for _ in range(most_steps):
         before, flats = flats, _next(bulk, state, flats)
         change = np.abs(flats.spectra - before.spectra).max(axis=1)
-        if np.all(change <= SETTLED * flats.spectra[:, 0]):
+        if np.all(change <= tolerance * flats.spectra[:, 0]):
             break
         state = _count(bulk, labels, flats)
-    return flats
+    return state, flats
 
 
 def _plan(bulk: Bulk, flats: Flats, criterion: str, only_moved: bool = False) -> Pass:
     n_rows = bulk.blocks.shape[0]
-    return Pass(flats, criterion, bulk.rank, n_rows, bulk.origin, bulk.by_scatter, only_moved)
+    return Pass(
+        flats,
+        criterion,
+        bulk.rank,
+        n_rows,
+        bulk.origin,
+        bulk.by_scatter,
+        only_moved,
+        exact=not bulk.blocks.rounded,
+    )
 
 
 def _fold(bulk: Bulk, plan: Pass, labels: Any | None) -> tuple[Any, Tally]:
@@ -151,7 +177,7 @@ def _fold(bulk: Bulk, plan: Pass, labels: Any | None) -> tuple[Any, Tally]:
 
 def _count(bulk: Bulk, labels: Any, flats: Flats) -> Tally:
     """The sums of a partition as it is."""
-    plan = _plan(bulk, flats, "residual")
+    plan = replace(_plan(bulk, flats, "residual"), exact=True)
     return bulk.blocks.fold(partial(block_pass.count, plan=plan), labels)[1]
 
 
@@ -234,11 +260,17 @@ def _with(values: Array, k: int, value: Any) -> Array:
 def flats_of_sample(bulk: Bulk, labels: NDArray[np.intp]) -> Flats:
     """The flats of a partition of the sample."""
     small = replace(bulk, blocks=ArrayBlocks(bulk.sample), origin=None)
-    return settle(small, small.blocks.split(labels), _blank(small))
+    return settle(small, small.blocks.split(labels), _blank(small))[1]
 
 
 def own_costs_of(bulk: Bulk, labels: Any, flats: Flats, criterion: str) -> tuple[Any, float]:
     """The cost of every row under its own cluster, and their sum."""
-    return bulk.blocks.fold(
-        partial(block_pass.own_cost, plan=_plan(bulk, flats, criterion)), labels
-    )
+    visit = partial(block_pass.own_cost, plan=_plan(bulk, flats, criterion))
+    own, total = bulk.blocks.fold(visit, labels)
+    return own, float(total)
+
+
+def first_rows(bulk: Bulk, labels: Any) -> Array:
+    """The least row number of every cluster."""
+    visit = partial(block_pass.first_rows, n_clusters=len(bulk.dimensions))
+    return bulk.blocks.fold(visit, labels)[1].rows

@@ -6,18 +6,22 @@ from which one step of subspace iteration gives the next axes.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
+from subspaces.core.array_namespace import to_host
 from subspaces.core.subspace import Subspace
 
 Array = NDArray[np.floating]
 
 # Up to so many variables, whole scatter matrices.
 MOST_VARIABLES = 200
+# Below this ratio of squared singular values the vectors of the small side lose their digits.
+CONDITION = 1e-8
 
 
 @dataclass(frozen=True)
@@ -48,25 +52,26 @@ class Tally:
     """Sums over rows; tallies of two blocks add.
 
     objective: the rows' costs under the clusters they came with; moved: how many left them. Of the
-    clusters they go to: first, the least row number; sizes; energy, the squared lengths summed;
-    totals (K, p); products: the scatter matrices (K, p, p), or the images (K, p, R) of the axes.
+    clusters they go to: sizes; energy, the squared lengths summed; totals (K, p); products: the
+    scatter matrices (K, p, p), or the images (K, p, R) of the axes. Sums of blocks on a device stay
+    there until all are added (`at_home`).
     """
 
-    objective: float
-    moved: int
-    first: Array
+    objective: Any
+    moved: Any
     sizes: Array
     energy: Array
     totals: Array
     products: Array
 
     def __add__(self, other: "Tally") -> "Tally":
-        added = {}
-        for field in fields(self):
-            mine, theirs = getattr(self, field.name), getattr(other, field.name)
-            together = np.minimum if field.name == "first" else np.add
-            added[field.name] = together(mine, theirs)
-        return replace(self, **added)
+        names = [field.name for field in fields(self)]
+        return Tally(*(getattr(self, name) + getattr(other, name) for name in names))
+
+    def at_home(self) -> "Tally":
+        """The same in main memory."""
+        objective, moved, *sums = (getattr(self, field.name) for field in fields(self))
+        return Tally(float(objective), int(moved), *(to_host(array, np.float64) for array in sums))
 
 
 def centred_scatter(tally: Tally, affine: bool) -> tuple[Array, Array]:
@@ -95,8 +100,19 @@ def from_images(
     centres = _centres(tally, affine)
     along = np.einsum("kp,kpr->kr", tally.sizes[:, None] * centres, before.axes)
     images = tally.products - centres[:, :, None] * along[:, None, :]
-    axes, spectra, _ = np.linalg.svd(images, full_matrices=False)
+    axes, spectra = _left_singular(images)
     return _flats(tally, centres, axes, spectra, dimensions, rank)
+
+
+def _left_singular(images: Array) -> tuple[Array, Array]:
+    """Left singular vectors (K, p, R) and values (K, R), by way of the small side where safe."""
+    squares, vectors = np.linalg.eigh(images.swapaxes(1, 2) @ images)
+    squares, vectors = squares[:, ::-1], vectors[:, :, ::-1]
+    if np.any(squares[:, -1] <= CONDITION * squares[:, 0]):
+        axes, values, _ = np.linalg.svd(images, full_matrices=False)
+        return axes, values
+    values = np.sqrt(squares)
+    return images @ (vectors / values[:, None, :]), values
 
 
 def _centres(tally: Tally, affine: bool) -> Array:

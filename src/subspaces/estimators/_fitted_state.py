@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from subspaces.core.array_namespace import is_foreign, to_host
 from subspaces.core.criteria import Data
 from subspaces.core.factor_mixture import FactorMixture
 from subspaces.core.ppca_mixture import PPCAMixture
@@ -173,7 +174,8 @@ ALWAYS = ("_scale", "labels_", "n_features_in_", "objective_", "record_")
 
 def fitted_state(model: Any) -> dict[str, Any]:
     """The attributes that fit set, by name."""
-    state = {name: value for name, value in vars(model).items() if name in FORMS}
+    known = {name: value for name, value in vars(model).items() if name in FORMS}
+    state = {name: to_host(value) if is_foreign(value) else value for name, value in known.items()}
     unknown = [name for name in vars(model) if name.endswith("_") and name not in FORMS]
     if unknown:
         raise TypeError(f"{unknown[0]} is not an attribute that a model file knows")

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,9 +11,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from subspaces._validation import as_generator, as_matrix, check_magnitude, not_finite
 from subspaces.core import block_pass, starts
+from subspaces.core.array_namespace import as_floating, namespace, to_host
 from subspaces.core.block_pass import Pass
-from subspaces.core.blocks import ArrayBlocks, Blocks
-from subspaces.core.bulk import Bulk, BulkResult, flats_of_sample, sweep
+from subspaces.core.blocks import ArrayBlocks, Blocks, device_rows
+from subspaces.core.bulk import Bulk, BulkResult, first_rows, flats_of_sample, sweep
 from subspaces.core.criteria import Data
 from subspaces.core.flats import Flats, from_subspaces, take, to_subspaces
 from subspaces.core.problem import Problem
@@ -23,6 +24,7 @@ from subspaces.core.search import Run
 from subspaces.core.survey import Survey, survey
 from subspaces.core.threads import one_blas_thread
 from subspaces.estimators._alternating import AlternatingClusterer
+from subspaces.estimators._devices import check_home, home_of, moved, sent
 from subspaces.estimators._shell import Array
 
 # Up to so many rows all are in view at once.
@@ -35,6 +37,9 @@ class ManyRowsClusterer(AlternatingClusterer):
     A method has ``_problem``, ``_choice`` and ``_fit_few``, and ``_measure`` for what it alone says
     of every row.
     """
+
+    # No rows of the data of fit: their library, device and type; None for numpy.
+    _home: Any = None
 
     def _fit(self, X: Any) -> None:
         if isinstance(X, np.ndarray):
@@ -65,10 +70,50 @@ class ManyRowsClusterer(AlternatingClusterer):
         """The criterion that new rows are scored by."""
         return "residual"
 
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Find the clusters.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+            Samples in rows. Under scikit-learn's array API dispatch, torch and CuPy arrays stay on
+            their device.
+        y : ignored
+            For compatibility.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        super().fit(X, y)
+        self._home = home_of(X)
+        if self._home is not None:
+            self.__dict__.update(moved(self.__dict__, self._home))
+        return self
+
+    def move_to(self, X: Any) -> Self:
+        """Bring the fitted attributes to the library, device and type of X, to predict there.
+
+        Parameters
+        ----------
+        X : array
+            Of numpy, or under scikit-learn's array API dispatch of torch or CuPy.
+
+        Returns
+        -------
+        self
+            The same estimator.
+        """
+        check_is_fitted(self)
+        self._home = home_of(X)
+        self.__dict__.update(moved(self.__dict__, self._home))
+        return self
+
     def _validate(self, X: Any) -> Any:
         blocks = blocks_of(X, self.n_jobs) if self._takes_passes() else None
         if blocks is None:
-            return super()._validate(X)
+            return super()._validate(in_memory(X))
         validate_data(self, X, skip_check_array=True)
         self._survey = surveyed(blocks)
         self._scale = self._survey.largest
@@ -120,7 +165,7 @@ class ManyRowsClusterer(AlternatingClusterer):
         self._warn_of_a_poor_end(problem, result.stop_reason, runs)
         numbers = np.arange(self.n_clusters)
         if problem.interchangeable:
-            numbers = np.argsort(np.argsort(result.first, kind="stable"))
+            numbers = np.argsort(np.argsort(first_rows(bulk, result.labels), kind="stable"))
         self.labels_ = bulk.blocks.join(result.labels, numbers)
         flats = take(result.flats, np.argsort(numbers))
         self.subspaces_ = to_subspaces(flats, bulk.origin)
@@ -152,9 +197,9 @@ class ManyRowsClusterer(AlternatingClusterer):
         ndarray of shape (n,)
             Cluster of each sample.
         """
-        blocks = self._new_blocks(X)
+        blocks = self._new_blocks(X, "predict")
         if blocks is None:
-            return super().predict(X)
+            return sent(super().predict(in_memory(X)), self._home)
         labels, _ = blocks.fold(partial(block_pass.nearest, plan=self._pass(blocks)), None)
         return blocks.join(labels, np.arange(len(self.subspaces_)))
 
@@ -170,14 +215,63 @@ class ManyRowsClusterer(AlternatingClusterer):
         -------
         ndarray of shape (n, n_clusters)
         """
-        blocks = self._new_blocks(X)
+        blocks = self._new_blocks(X, "transform")
         if blocks is None:
-            return super().transform(X)
+            return sent(super().transform(in_memory(X)), self._home)
         return blocks.fold(partial(block_pass.score, plan=self._pass(blocks)), None)[0]
 
-    def _new_blocks(self, X: Any) -> Blocks | None:
+    def project(self, X: Any) -> list[Any]:
+        """Coordinates of each sample in the subspace of the cluster it is predicted to be in.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+            New samples.
+
+        Returns
+        -------
+        list of n arrays
+            As long as the own subspace has dimensions, so possibly ragged.
+        """
+        blocks = self._new_blocks(X, "project")
+        if blocks is None:
+            return sent(super().project(in_memory(X)), self._home)
+        plan = self._pass(blocks)
+        found = blocks.fold(partial(block_pass.own_scores, plan=plan), None)[0]
+        lengths = plan.flats.dimensions[to_host(found[:, -1]).astype(np.intp)].tolist()
+        return [found[i, :length] for i, length in enumerate(lengths)]
+
+    def reconstruct(self, X: Any) -> Any:
+        """Nearest point to each sample in the subspace of the cluster it is predicted to be in.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+            New samples.
+
+        Returns
+        -------
+        array of shape (n, p)
+        """
+        blocks = self._new_blocks(X, "reconstruct")
+        if blocks is None:
+            return sent(super().reconstruct(in_memory(X)), self._home)
+        return blocks.fold(partial(block_pass.nearest_points, plan=self._pass(blocks)), None)[0]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.array_api_support = True
+        return tags
+
+    def _size(self, k: int) -> int:
+        """Number of members of a cluster, wherever the labels are."""
+        xp = namespace(self.labels_)
+        return int(xp.sum(xp.astype(self.labels_ == k, xp.int64)))
+
+    def _new_blocks(self, X: Any, method: str) -> Blocks | None:
         """New rows in blocks; None where they are few."""
         check_is_fitted(self)
+        check_home(X, self._home, f"{type(self).__name__}.{method}")
         blocks = blocks_of(X, self.n_jobs) if self._takes_passes() else None
         if blocks is not None:
             validate_data(self, X, reset=False, skip_check_array=True)
@@ -187,7 +281,7 @@ class ManyRowsClusterer(AlternatingClusterer):
     def _pass(self, blocks: Blocks) -> Pass:
         """What new rows are scored with."""
         clusters = range(len(self.subspaces_))
-        sizes = np.array([float((self.labels_ == k).sum()) for k in clusters])
+        sizes = np.array([self._size(k) for k in clusters], dtype=float)
         noise = float(getattr(self, "noise_variance_", 1.0))
         origin = np.mean([flat.centre for flat in self.subspaces_], axis=0) if self.affine else None
         shifted = [
@@ -203,8 +297,15 @@ def blocks_of(X: Any, n_jobs: int | None) -> Blocks | None:
     shape: tuple[int, ...] = getattr(X, "shape", ())
     if len(shape) != 2 or shape[0] <= FEW_ROWS or shape[1] == 0:
         return None
+    if home_of(X) is not None:
+        return ArrayBlocks(as_floating(X), block_rows=device_rows(shape))
     as_it_is = isinstance(X, np.ndarray) and X.dtype in (np.float32, np.float64)
     return ArrayBlocks(X if as_it_is else as_matrix(X), n_jobs)
+
+
+def in_memory(X: Any) -> Any:
+    """Few rows: those of a device are fetched, since the host is quicker with them."""
+    return X if home_of(X) is None else to_host(X)
 
 
 def surveyed(blocks: Blocks) -> Survey:

@@ -401,7 +401,7 @@ class PSC(ManyRowsClusterer):
             return
         if min(pulls) < REPULSIVE:
             k = int(np.argmin(pulls))
-            size = int(np.count_nonzero(self.labels_ == k))
+            size = self._size(k)
             warnings.warn(
                 f"cluster {k} has {size} samples, and its weakest axis catches so little "
                 f"of their energy (samples x share = {pulls[k]:.1f}, below 4) that the influence "
@@ -448,7 +448,7 @@ class PSC(ManyRowsClusterer):
 
     def _likelihood_score(self, X: Array, k: int) -> Array:
         flat = self.subspaces_[k]
-        size = int(np.count_nonzero(self.labels_ == k))
+        size = self._size(k)
         log_scale, distance = gaussian_of_all(
             scores(X, flat),
             squared_residual(X, flat),

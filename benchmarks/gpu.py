@@ -1,0 +1,173 @@
+"""How long a fit of many rows takes on a GPU, beside Lloyd's K-means in the same array library.
+
+    python benchmarks/gpu.py [--quick]
+
+Writes benchmarks/results/gpu.md. Float32 data made on the device; one start, random labels, at most
+50 sweeps; both loops stop when no label moves. The two floors of a fit are its operations over the
+measured rate of a large float32 matrix product, and its bytes over the measured rate of a copy.
+"""
+
+import argparse
+import statistics
+import time
+import warnings
+
+import numpy as np
+from harness import markdown, save
+from sklearn import config_context
+
+from subspaces import PSC
+
+SIZES = [
+    (1_000_000, 50, 10, 5, 40),
+    (20_000_000, 50, 10, 5, 300),
+    (100_000, 2000, 15, 10, 80),
+    (1_000_000, 2000, 15, 10, 450),
+]
+QUICK = [(200_000, 50, 10, 5, 40), (20_000, 2000, 15, 10, 80)]
+NOISE, CAP, REPEATS, CHUNK = 0.1, 50, 3, 1 << 18
+COLUMNS = [
+    *("size", "K", "R", "PSC, ms", "goal", "sweeps", "ms a sweep", "K-means, ms", "sweeps"),
+    *("PSC / K-means", "floor: operations, ms", "bytes, ms", "PSC / larger floor"),
+    *("peak memory / X", "right"),
+]
+
+
+def union(torch, n, p, k, r, seed=0):
+    """Rows near K subspaces through the origin, and which is near which."""
+    random = torch.Generator("cuda").manual_seed(seed)
+    bases = torch.linalg.qr(torch.randn(k, p, r, device="cuda", generator=random))[0]
+    target = torch.randint(k, (n,), device="cuda", generator=random, dtype=torch.int32)
+    X = torch.empty(n, p, device="cuda")
+    for start in range(0, n, CHUNK):
+        part = slice(start, min(start + CHUNK, n))
+        scores = torch.randn(part.stop - start, r, device="cuda", generator=random)
+        axes = bases[target[part].long()]
+        X[part] = torch.einsum("ir,ipr->ip", scores, axes)
+        X[part] += (NOISE * r / p) ** 0.5 * torch.randn(
+            part.stop - start, p, device="cuda", generator=random
+        )
+    return X, target
+
+
+def lloyd(torch, X, labels, k):
+    """K-means from labels: sums by one product with the memberships, distances by another."""
+    clusters = torch.arange(k, device="cuda")
+    for sweep in range(CAP):
+        sums, sizes = torch.zeros(k, X.shape[1], device="cuda"), torch.zeros(k, device="cuda")
+        for start in range(0, len(X), CHUNK):
+            part = slice(start, start + CHUNK)
+            member = (labels[part, None] == clusters).float()
+            sums += member.T @ X[part]
+            sizes += member.sum(0)
+        centres = sums / sizes.clamp(min=1)[:, None]
+        lengths = (centres**2).sum(1)
+        new = torch.empty_like(labels)
+        for start in range(0, len(X), CHUNK):
+            part = slice(start, start + CHUNK)
+            new[part] = (lengths - 2 * (X[part] @ centres.T)).argmin(1).to(labels.dtype)
+        if torch.equal(new, labels):
+            break
+        labels = new
+    return labels, sweep + 1
+
+
+def timed(torch, action):
+    """Milliseconds, the median of the repeats after one to warm up, and the last result."""
+    action()
+    taken = []
+    for _ in range(REPEATS):
+        torch.cuda.synchronize()
+        begun = time.perf_counter()
+        result = action()
+        torch.cuda.synchronize()
+        taken.append(1e3 * (time.perf_counter() - begun))
+    return statistics.median(taken), result
+
+
+def rates(torch):
+    """Operations a second of a float32 product, bytes a second of a copy."""
+    a = torch.randn(8192, 8192, device="cuda")
+    product, _ = timed(torch, lambda: a @ a)
+    b = torch.empty(1 << 29, device="cuda")
+    c = torch.empty_like(b)
+    copy, _ = timed(torch, lambda: c.copy_(b))
+    return 2 * 8192**3 / product * 1e3, 2 * b.nbytes / copy * 1e3
+
+
+def row(torch, size, speed, bandwidth):
+    n, p, k, r, goal = size
+    X, target = union(torch, n, p, k, r)
+    start = torch.randint(k, (n,), device="cuda", dtype=torch.int32)
+    model = PSC(k, n_components=r, criterion="influence", init=start, max_iter=CAP, random_state=0)
+    ours, _ = timed(torch, lambda: model.fit(X))
+    torch.cuda.reset_peak_memory_stats()
+    before = torch.cuda.memory_allocated()
+    model.fit(X)
+    peak = (torch.cuda.max_memory_allocated() - before + X.nbytes) / X.nbytes
+    theirs, (_, sweeps) = timed(torch, lambda: lloyd(torch, X, start, k))
+    passes = model.n_iter_
+    operations = 2 * n * p * k * r * passes / speed * 1e3
+    traffic = X.nbytes * passes / bandwidth * 1e3
+    return [
+        *(f"{n:,} x {p}", k, r, f"{ours:.0f}", goal, passes, f"{ours / passes:.2f}"),
+        *(f"{theirs:.0f}", sweeps, f"{ours / theirs:.2f}", f"{operations:.1f}", f"{traffic:.1f}"),
+        *(f"{ours / max(operations, traffic):.1f}", f"{peak:.2f}"),
+        f"{agreement(torch, model.labels_, target, k):.4f}",
+    ]
+
+
+def agreement(torch, labels, target, k):
+    """Share of rows in the class that is most frequent in their cluster."""
+    table = torch.bincount(labels.long() * k + target.long(), minlength=k * k).reshape(k, k)
+    return float(table.max(1).values.sum() / table.sum())
+
+
+def same_as_on_the_host(torch):
+    """Rows labelled otherwise than by the same fit in main memory, on smaller sets."""
+    found = []
+    for n, p, affine in [(100_000, 50, False), (100_000, 50, True), (20_000, 300, False)]:
+        X, target = union(torch, n, p, 8, 4, seed=1)
+        start = torch.where(torch.rand(n, device="cuda") < 0.6, target, (target + 1) % 8)
+        for dtype in (torch.float64, torch.float32):
+            model = PSC(8, n_components=4, affine=affine, criterion="influence", random_state=0)
+            here = model.set_params(init=start).fit(X.to(dtype)).labels_.cpu().numpy()
+            there = model.set_params(init=start.cpu().numpy()).fit(X.to(dtype).cpu().numpy())
+            kind = "affine" if affine else "linear"
+            found.append(
+                f"- {n:,} x {p}, {kind}, {str(dtype).split('.')[1]}: "
+                f"{int(np.sum(here != there.labels_))} of {n:,} rows labelled otherwise"
+            )
+    return "\n".join(found)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="small sets, to see that it runs")
+    options = parser.parse_args()
+    import torch
+
+    warnings.simplefilter("ignore")
+    with config_context(array_api_dispatch=True):
+        speed, bandwidth = rates(torch)
+        rows = []
+        for size in QUICK if options.quick else SIZES:
+            rows.append(row(torch, size, speed, bandwidth))
+            print(*rows[-1], sep=" | ", flush=True)
+            torch.cuda.empty_cache()
+        same = same_as_on_the_host(torch)
+    save(
+        "gpu",
+        "# A fit on a GPU\n\n`python benchmarks/gpu.py`: float32, exact finish, "
+        f"`criterion='influence'`, random labels to begin with, medians of {REPEATS} fits. "
+        f"{torch.cuda.get_device_name()}, torch {torch.__version__}; float32 product "
+        f'{speed / 1e12:.0f} TFLOP/s, copy {bandwidth / 1e12:.1f} TB/s. "Right": the share of '
+        "rows in the class most frequent in their cluster.\n\n"
+        + markdown(COLUMNS, rows)
+        + "\n\nBeside the same fit in main memory, from the same start:\n\n"
+        + same,
+    )
+
+
+if __name__ == "__main__":
+    main()

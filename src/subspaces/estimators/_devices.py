@@ -1,0 +1,73 @@
+"""Arrays of other libraries and devices: where a model lives, and what may meet it there."""
+
+from typing import Any
+
+import numpy as np
+from sklearn import get_config
+
+from subspaces.core.array_namespace import compat, is_foreign, like, namespace, to_host
+
+
+def home_of(X: Any) -> Any | None:
+    """No rows of X: its library, device and type; None for numpy, lists, frames and the like.
+
+    Arrays of another library are taken for what they are under scikit-learn's array API dispatch
+    alone; without it they become numpy arrays, as everywhere in scikit-learn.
+    """
+    if not is_foreign(X):
+        return None
+    if get_config()["array_api_dispatch"]:
+        return X[:0, ...]
+    if str(compat().device(X)).startswith("cuda"):
+        raise TypeError(
+            f"X is on the device {compat().device(X)} and array API dispatch is off; "
+            "sklearn.set_config(array_api_dispatch=True) would do"
+        )
+    return None
+
+
+def check_home(X: Any, home: Any | None, method: str) -> None:
+    """Refuse rows of another library, device or type than those of fit."""
+    there = home_of(X)
+    if there is None and home is None:
+        return
+    if _place(there) != _place(home):
+        raise ValueError(
+            f"Inputs passed to {method}() must use the same namespace and the same device as those "
+            f"passed to fit(): fit had {_named(home)}, X is of {_named(there)}; move_to(X) would do"
+        )
+    if there is not None and home is not None and there.dtype != home.dtype:
+        raise ValueError(
+            f"X passed to {method}() has the type {there.dtype}, that of fit() {home.dtype}; "
+            "a conversion of X would do"
+        )
+
+
+def _place(home: Any | None) -> tuple[str, str]:
+    if home is None:
+        return "numpy", "cpu"
+    return namespace(home).__name__, str(compat().device(home))
+
+
+def _named(home: Any | None) -> str:
+    library, device = _place(home)
+    return f"{library.split('.')[-1]} on {device}"
+
+
+def moved(attributes: dict[str, Any], home: Any | None) -> dict[str, Any]:
+    """The arrays among the fitted attributes, brought to a home."""
+    arrays = {
+        name: value
+        for name, value in attributes.items()
+        if name.endswith("_") and (isinstance(value, np.ndarray) or is_foreign(value))
+    }
+    return {name: sent(to_host(value), home) for name, value in arrays.items()}
+
+
+def sent(value: Any, home: Any | None) -> Any:
+    """A numpy array, or a list of them, sent to a home; text stays where it is."""
+    if home is None or (isinstance(value, np.ndarray) and value.dtype.kind not in "biuf"):
+        return value
+    if isinstance(value, list):
+        return [sent(array, home) for array in value]
+    return like(value, home, getattr(namespace(home), str(value.dtype)))

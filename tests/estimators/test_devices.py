@@ -1,0 +1,140 @@
+"""Arrays of other libraries: the same labels, of the same kind, on the same device."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from sklearn import config_context
+from sklearn.utils import estimator_checks
+
+from subspaces import PSC, KSubspaces, load
+from subspaces.datasets import make_subspaces
+from subspaces.estimators import _many_rows
+
+MODELS = [PSC(3, n_components=2, random_state=0), KSubspaces(3, n_components=2, random_state=0)]
+LIBRARIES = ["torch", "array_api_strict"]
+
+
+@pytest.fixture(params=LIBRARIES)
+def xp(request):
+    return pytest.importorskip(request.param)
+
+
+@pytest.fixture(params=[False, True], ids=["few", "many"])
+def way(request, monkeypatch):
+    """Few rows are fetched, many are passed over where they are."""
+    if request.param:
+        monkeypatch.setattr(_many_rows, "FEW_ROWS", 100)
+
+
+def union(seed, offset):
+    made = make_subspaces([120, 160, 200], 10, [2, 2, 2], noise=0.1, random_state=seed)
+    order = np.random.default_rng(seed).permutation(480)
+    return made.data[order] + offset, made.target[order]
+
+
+def host(array):
+    return np.from_dlpack(array)
+
+
+@pytest.mark.parametrize("affine", [False, True], ids=["linear", "affine"])
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("model", MODELS, ids=["PSC", "KSubspaces"])
+def test_labels_are_those_of_numpy(xp, way, model, seed, affine):
+    X, target = union(seed, 3.0 if affine else 0.0)
+    start = np.where(np.random.default_rng(seed).random(480) < 0.6, target, (target + 1) % 3)
+    model.set_params(affine=affine, init=start)
+    expected, scores = model.fit(X).labels_, model.transform(X)
+    with config_context(array_api_dispatch=True):
+        foreign = xp.asarray(X)
+        model.fit(foreign)
+        np.testing.assert_array_equal(host(model.labels_), expected)
+        np.testing.assert_array_equal(host(model.predict(foreign)), model.move_to(X).predict(X))
+        model.move_to(foreign)
+        np.testing.assert_allclose(host(model.transform(foreign)), scores, rtol=1e-7, atol=1e-9)
+        coordinates = model.project(foreign)
+        points = host(model.reconstruct(foreign))
+        model.move_to(X)
+        for mine, theirs in zip(coordinates, model.project(X), strict=True):
+            np.testing.assert_allclose(host(mine), theirs, atol=1e-9)
+        np.testing.assert_allclose(points, model.reconstruct(X), atol=1e-9)
+    model.set_params(init="portfolio", affine=False)
+
+
+def test_everything_comes_back_where_it_came_from(xp, way):
+    X, _ = union(0, 0.0)
+    with config_context(array_api_dispatch=True):
+        foreign = xp.asarray(X)
+        model = PSC(3, n_components=2, random_state=0).fit(foreign)
+        for name in ("labels_", "influence_", "objective_path_", "n_components_", "support_"):
+            assert type(getattr(model, name)) is type(foreign), name
+        assert type(model.predict(foreign)) is type(foreign)
+        assert type(model.transform(foreign)) is type(foreign)
+        assert type(model.project(foreign)[0]) is type(foreign)
+
+
+def test_another_library_or_type_is_refused(xp, way):
+    X, _ = union(0, 0.0)
+    model = PSC(3, n_components=2, random_state=0)
+    with config_context(array_api_dispatch=True):
+        model.fit(xp.asarray(X))
+        with pytest.raises(ValueError, match=r"PSC.predict\(\) must use the same namespace"):
+            model.predict(X)
+        with pytest.raises(ValueError, match=r"type .*float32, that of fit\(\) .*float64"):
+            model.transform(xp.asarray(X.astype(np.float32)))
+        model.move_to(X)
+        with pytest.raises(ValueError, match="must use the same namespace"):
+            model.project(xp.asarray(X))
+
+
+def test_a_saved_model_has_no_device(xp, way, tmp_path):
+    X, _ = union(1, 0.0)
+    with config_context(array_api_dispatch=True):
+        model = PSC(3, n_components=2, random_state=0).fit(xp.asarray(X))
+        labels = host(model.labels_)
+        model.save(tmp_path / "model.npz")
+    again = load(tmp_path / "model.npz")
+    np.testing.assert_array_equal(again.labels_, labels)
+    np.testing.assert_array_equal(again.predict(X), model.move_to(X).predict(X))
+
+
+def test_without_dispatch_torch_is_numpy():
+    torch = pytest.importorskip("torch")
+    X, _ = union(1, 0.0)
+    model = PSC(3, n_components=2, random_state=0).fit(torch.asarray(X))
+    assert isinstance(model.labels_, np.ndarray)
+    np.testing.assert_array_equal(
+        model.labels_, PSC(3, n_components=2, random_state=0).fit_predict(X)
+    )
+
+
+def test_the_value_in_the_way_is_named(xp, monkeypatch):
+    monkeypatch.setattr(_many_rows, "FEW_ROWS", 100)
+    X, _ = union(0, 0.0)
+    X[333, 4] = np.inf
+    with (
+        config_context(array_api_dispatch=True),
+        pytest.raises(ValueError, match="inf at row 333, column 4"),
+    ):
+        PSC(3, n_components=2).fit(xp.asarray(X))
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_the_checks_of_scikit_learn(library):
+    """In a process of their own: scipy reads SCIPY_ARRAY_API when it is imported."""
+    pytest.importorskip(library)
+    if not hasattr(estimator_checks, "check_array_api_same_namespace"):
+        pytest.skip("scikit-learn has these checks from version 1.9 on")
+    code = (
+        "from sklearn.utils.estimator_checks import *\n"
+        "from sklearn.utils import estimator_checks as checks\n"
+        "from subspaces import PSC, KSubspaces\n"
+        "for model in (PSC(), KSubspaces()):\n"
+        "    name = type(model).__name__\n"
+        f"    checks.check_array_api_input(name, model, {library!r}, check_values=True)\n"
+        "    checks.check_array_api_same_namespace(name, model, 'array_api_strict')\n"
+    )
+    environment = {**os.environ, "SCIPY_ARRAY_API": "1"}
+    subprocess.run([sys.executable, "-c", code], check=True, env=environment)
