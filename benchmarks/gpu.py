@@ -53,7 +53,9 @@ def union(torch, n, p, k, r, seed=0):
 def lloyd(torch, X, labels, k):
     """K-means from labels: sums by one product with the memberships, distances by another."""
     clusters = torch.arange(k, device="cuda")
-    for sweep in range(CAP):
+    sweeps = 0
+    while sweeps < CAP:
+        sweeps += 1
         sums, sizes = torch.zeros(k, X.shape[1], device="cuda"), torch.zeros(k, device="cuda")
         for start in range(0, len(X), CHUNK):
             part = slice(start, start + CHUNK)
@@ -69,7 +71,7 @@ def lloyd(torch, X, labels, k):
         if torch.equal(new, labels):
             break
         labels = new
-    return labels, sweep + 1
+    return labels, sweeps
 
 
 def timed(torch, action):

@@ -23,14 +23,10 @@ def compat() -> Any:
 
 def to_host(array: Any, dtype: Any = None) -> NDArray[Any]:
     """As a numpy array in main memory."""
-    if not isinstance(array, np.ndarray | np.generic | float | int):
-        xp = namespace(array)
-        array = np.from_dlpack(array) if xp.__name__ == "array_api_strict" else _fetched(array)
+    if is_foreign(array):
+        strict = namespace(array).__name__ == "array_api_strict"
+        array = np.from_dlpack(array) if strict else compat().to_device(array, "cpu")
     return np.asarray(array, dtype=dtype)
-
-
-def _fetched(array: Any) -> Any:
-    return compat().to_device(array, "cpu")
 
 
 def as_floating(array: Any) -> Any:

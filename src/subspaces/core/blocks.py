@@ -51,7 +51,7 @@ class Blocks(Protocol):
     def sample(self, indices: NDArray[np.intp]) -> NDArray[np.float64]:
         """Some rows, in main memory."""
 
-    def split(self, labels: NDArray[np.integer]) -> Any:
+    def split(self, labels: Any) -> Any:
         """Given labels, in the form of `fold`."""
 
     def join(self, labels: Any, numbers: NDArray[np.intp]) -> Any:
@@ -111,12 +111,12 @@ class ArrayBlocks:
         chosen = xp.asarray(indices, device=self.array.device)
         return to_host(xp.take(self.array, chosen, axis=0), np.float64)
 
-    def split(self, labels: NDArray[np.integer]) -> Any:
+    def split(self, labels: Any) -> Any:
         """Labels beside the rows."""
         xp = namespace(self.array)
-        if xp is np:
-            return np.asarray(labels, dtype=np.int32)
-        return xp.asarray(np.asarray(labels, dtype=np.int32), device=self.array.device)
+        if namespace(labels) is xp and xp is not np:
+            return xp.astype(labels, xp.int32)
+        return like(to_host(labels), self.array, xp.int32)
 
     def join(self, labels: Any, numbers: NDArray[np.intp]) -> Any:
         """Labels of the library's usual integers."""

@@ -10,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from subspaces._validation import as_count, as_flag, as_generator, check_rank
 from subspaces.core import partition, starts
+from subspaces.core.array_namespace import to_host
 from subspaces.core.problem import Problem
 from subspaces.core.result import Clustering
 from subspaces.core.rows import DenseRows, choose_rows
@@ -86,7 +87,7 @@ class AlternatingClusterer(SubspaceClusterer):
         return start
 
     def _given_labels(self, labels: Any, n_samples: int) -> Labels:
-        given = np.asarray(labels)
+        given = to_host(labels)
         if given.ndim == 0:
             names = ", ".join(["portfolio", *NAMED_STARTS])
             raise ValueError(

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from subspaces._validation import as_generator, as_matrix, check_magnitude, not_finite
 from subspaces.core import block_pass, starts
-from subspaces.core.array_namespace import as_floating, namespace, to_host
+from subspaces.core.array_namespace import as_floating, is_foreign, namespace, to_host
 from subspaces.core.block_pass import Pass
 from subspaces.core.blocks import ArrayBlocks, Blocks, device_rows
 from subspaces.core.bulk import Bulk, BulkResult, first_rows, flats_of_sample, sweep
@@ -152,7 +152,19 @@ class ManyRowsClusterer(AlternatingClusterer):
         if callable(labels):
             seed = int(as_generator(self.random_state).integers(2**31))
             labels = labels(bulk.blocks.array, self.n_clusters, random_state=seed)
-        return bulk.blocks.split(self._given_labels(labels, n)), []
+        if is_foreign(labels):
+            self._check_labels(labels, n)
+        else:
+            labels = self._given_labels(labels, n)
+        return bulk.blocks.split(labels), []
+
+    def _check_labels(self, labels: Any, n_samples: int) -> None:
+        """Labels on a device, checked there; wrong ones are fetched to be named."""
+        xp = namespace(labels)
+        right = tuple(labels.shape) == (n_samples,) and xp.isdtype(labels.dtype, "integral")
+        if not right or int(xp.min(labels)) < 0 or int(xp.max(labels)) >= self.n_clusters:
+            self._given_labels(labels, n_samples)
+            raise TypeError(f"init has the type {labels.dtype}; whole numbers would do")
 
     def _store_many(
         self, bulk: Bulk, problem: Problem, result: BulkResult, runs: list[Run]
