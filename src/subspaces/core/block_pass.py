@@ -9,11 +9,13 @@ out error by a share of about 5 / n_k (docs/big_data.md).
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
+from subspaces.core import compiled_pass
 from subspaces.core.array_namespace import like, namespace, to_host
 from subspaces.core.flats import Flats, Tally
 from subspaces.core.secular import LEVERAGE_ONE
@@ -38,12 +40,32 @@ class Pass:
     by_scatter: bool = True
     only_moved: bool = False
 
+    @cached_property
+    def made(self) -> dict[Any, Any]:
+        """What was made of the flats once for all blocks, by the precision of their rows."""
+        return {}
+
+    @property
+    def weights(self) -> tuple[np.ndarray, np.ndarray]:
+        """What squared scores count, (K, R), and the scale, (K,), of an outsider's cost."""
+        flats = self.flats
+        if self.criterion != "likelihood":
+            return 1.0 / flats.spectra, np.zeros(len(flats.spectra))
+        sizes = np.maximum(flats.sizes, 1.0)
+        variances = np.maximum(flats.spectra / sizes[:, None], flats.noise)
+        variances = np.where(flats.in_use, variances, 1.0)
+        free = self.rank - flats.dimensions
+        scale = 0.5 * (free * np.log(flats.noise) + np.log(variances).sum(axis=1))
+        return 1.0 / variances, scale - np.log(sizes / self.n_rows)
+
 
 def look(rows: Any, labels: Any | None, start: int, plan: Pass) -> tuple[Any, Tally]:
     """The next labels of a block whose first row has the number ``start``, and its tally.
 
     Without labels every row is an outsider, the objective is that of the next labels.
     """
+    if compiled_pass.knows(rows):
+        return compiled_pass.look(rows, labels, start, plan)
     rows = centred(rows, plan.origin)
     scores, cost = costs(rows, labels, plan)
     xp = namespace(scores)
@@ -66,20 +88,28 @@ def score(rows: Any, labels: Any | None, start: int, plan: Pass) -> tuple[Any, N
 
 def nearest(rows: Any, labels: Any | None, start: int, plan: Pass) -> tuple[Any, None]:
     """The cluster of least cost of every row of a block."""
+    if compiled_pass.knows(rows):
+        return compiled_pass.nearest(rows, labels, start, plan)
     cost, _ = score(rows, labels, start, plan)
     xp = namespace(cost)
     return xp.astype(xp.argmin(cost, axis=1), xp.int32), None
 
 
-def own_cost(rows: Any, labels: Any, start: int, plan: Pass) -> tuple[Any, float]:
-    """The cost of every row of a block under its own cluster, and their sum."""
-    cost = costs(centred(rows, plan.origin), labels, plan)[1]
-    own = _own(namespace(cost), cost, labels)
-    return own, float(namespace(own).sum(own))
+def measure(rows: Any, labels: Any, start: int, plan: Pass) -> tuple[Any, float]:
+    """The influence of every row, and the sum of the squared errors without each."""
+    if compiled_pass.knows(rows):
+        return compiled_pass.measure(rows, labels, start, plan)
+    _, energies, residual, member = project(centred(rows, plan.origin), labels, plan.flats)
+    xp = namespace(energies)
+    influence = _own(xp, _influence(energies, residual, member, plan), labels)
+    errors = _own(xp, _hat(energies, residual, member, plan), labels)
+    return influence, float(xp.sum(errors))
 
 
 def count(rows: Any, labels: Any, start: int, plan: Pass) -> tuple[Any, Tally]:
     """The tally of a block under the labels it has."""
+    if compiled_pass.knows(rows):
+        return compiled_pass.count(rows, labels, start, plan)
     rows = centred(rows, plan.origin)
     scores = None if plan.by_scatter else scores_on(rows, plan.flats)
     return labels, tally(rows, scores, None, labels, start, 0.0, plan)
@@ -92,7 +122,12 @@ def centred(rows: Any, origin: Any) -> Any:
 
 def costs(rows: Any, labels: Any | None, plan: Pass) -> tuple[Any, Any]:
     """Scores (b, K, R) of a block on all axes, from the origin, and its costs (b, K)."""
-    flats = plan.flats
+    scores, energies, residual, member = project(rows, labels, plan.flats)
+    return scores, _CRITERIA[plan.criterion](energies, residual, member, plan)
+
+
+def project(rows: Any, labels: Any | None, flats: Flats) -> tuple[Any, Any, Any, Any]:
+    """Scores, squared scores from the centres, squared residuals, and who is a member of what."""
     n_clusters = len(flats.axes)
     scores = scores_on(rows, flats)
     xp = namespace(scores)
@@ -108,7 +143,7 @@ def costs(rows: Any, labels: Any | None, plan: Pass) -> tuple[Any, Any]:
     member = None
     if labels is not None:
         member = labels[:, None] == like(np.arange(n_clusters), labels)[None, :]
-    return raw, _CRITERIA[plan.criterion](energies, residual, member, plan)
+    return raw, energies, residual, member
 
 
 def scores_on(rows: Any, flats: Flats) -> Any:
@@ -163,16 +198,10 @@ def _hat(energies: Any, residual: Any, member: Any, plan: Pass) -> Any:
 
 def _likelihood(energies: Any, residual: Any, member: Any, plan: Pass) -> Any:
     """-log density of a cluster's Gaussian, times its share of the rows."""
-    flats = plan.flats
-    sizes = np.maximum(flats.sizes, 1.0)
-    variances = np.maximum(flats.spectra / sizes[:, None], flats.noise)
-    variances = np.where(flats.in_use, variances, 1.0)
-    free = plan.rank - flats.dimensions
-    scale = 0.5 * (free * np.log(flats.noise) + np.log(variances).sum(axis=1))
-    scale -= np.log(sizes / plan.n_rows)
+    weights, scale = plan.weights
     xp = namespace(energies)
-    distance = _hat(energies, residual, member, plan) / flats.noise
-    distance = distance + xp.sum(energies / like(variances, energies)[None, ...], axis=2)
+    distance = _hat(energies, residual, member, plan) / plan.flats.noise
+    distance = distance + xp.sum(energies * like(weights, energies)[None, ...], axis=2)
     return like(scale, energies)[None, :] + 0.5 * distance
 
 

@@ -237,8 +237,8 @@ def flats_of_sample(bulk: Bulk, labels: NDArray[np.intp]) -> Flats:
     return settle(small, small.blocks.split(labels), _blank(small))
 
 
-def own_costs_of(bulk: Bulk, labels: Any, flats: Flats, criterion: str) -> tuple[Any, float]:
-    """The cost of every row under its own cluster, and their sum."""
-    return bulk.blocks.fold(
-        partial(block_pass.own_cost, plan=_plan(bulk, flats, criterion)), labels
-    )
+def measured(bulk: Bulk, labels: Any, flats: Flats) -> tuple[Any, float]:
+    """The influence of every row, and the mean squared error of a row left out."""
+    plan = _plan(bulk, flats, "influence")
+    influence, errors = bulk.blocks.fold(partial(block_pass.measure, plan=plan), labels)
+    return influence, errors / bulk.blocks.shape[0]
