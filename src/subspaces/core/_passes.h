@@ -8,6 +8,7 @@
 
 enum { BY_INFLUENCE, BY_RESIDUAL, BY_HAT, BY_LIKELIHOOD };
 
+#define TILE 512 /* columns of a sum that stay in the innermost cache */
 #define LEVERAGE_OF_ONE (1.0 - 1e-10)
 
 /* K flats with R axes each. Of every cluster there are R scores, and where the flats have centres

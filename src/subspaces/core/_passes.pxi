@@ -36,6 +36,20 @@ cdef extern from "_passes.h" nogil:
         const PassFlats*, Py_ssize_t, Py_ssize_t, const double*, const double*, const double*,
         const double*, double*, double*,
     )
+    void scores_of_float(
+        Py_ssize_t, Py_ssize_t, Py_ssize_t, const float*, const int*, const float*, float*
+    )
+    void scores_of_double(
+        Py_ssize_t, Py_ssize_t, Py_ssize_t, const double*, const int*, const double*, double*
+    )
+    void image_float(
+        Py_ssize_t, Py_ssize_t, Py_ssize_t, const float*, const int*, const float*, Py_ssize_t,
+        int, float, float*, float*,
+    )
+    void image_double(
+        Py_ssize_t, Py_ssize_t, Py_ssize_t, const double*, const int*, const double*, Py_ssize_t,
+        int, double, double*, double*,
+    )
 
 ctypedef fused real:
     float
@@ -196,28 +210,51 @@ cdef void add_sums(
     const real* seen, const real* scores, const int* keys, int n, real sign,
     const PassFlats* flats, const real* axes, Work* work,
 ) noexcept nogil:
-    """Add what a chunk tells of the clusters its rows have; scores: None of them are at hand."""
+    """Add what a chunk tells of the clusters its rows have; scores: NULL if not at hand."""
     cdef int k, j, held, start, p = flats.n_variables
-    cdef real* lengths = <real*> work.lengths
+    cdef Py_ssize_t first
     sort(keys, n, flats.n_clusters, work)
     for k in range(flats.n_clusters):
+        first = <Py_ssize_t> k * flats.n_scores
+        for j in range(work.ends[k], work.ends[k + 1]):
+            work.energy[k] += sign * (<real*> work.squared)[work.order[j]]
+        if scores != NULL and not work.by_scatter:
+            add_images(
+                k, work.ends[k + 1] - work.ends[k], seen, work.order + work.ends[k],
+                scores + first * n, n, False, sign, flats, work,
+            )
+            continue
         start = work.ends[k]
         while start < work.ends[k + 1]:
             held = min(GATHERED, work.ends[k + 1] - start)
-            gather(seen, work.order + start, held, p, work)
-            for j in range(held):
-                work.energy[k] += sign * lengths[j]
-            add_totals(k, held, p, sign, <real*> work.members, work)
             if work.by_scatter:
+                gather(seen, work.order + start, held, p, work)
+                add_totals(k, held, p, sign, <real*> work.members, work)
                 add_scatter(k, held, p, sign, <real*> work.members, work)
             else:
-                own_scores(k, held, n, scores, work.order + start, flats, axes, work)
-                multiply(
-                    b"N", p, flats.n_axes, held, sign, <real*> work.members, p,
-                    <real*> work.along, held, <real> 1.0,
-                    <real*> work.products + <Py_ssize_t> k * flats.n_axes * p, p,
+                own_scores(k, held, seen, work.order + start, flats, axes, work)
+                add_images(
+                    k, held, seen, work.order + start, <real*> work.along, held, True, sign,
+                    flats, work,
                 )
             start += held
+
+
+cdef void add_images(
+    int k, int held, const real* seen, const int* which, const real* scores, int stride,
+    bint in_order, real sign, const PassFlats* flats, Work* work,
+) noexcept nogil:
+    cdef Py_ssize_t p = flats.n_variables
+    cdef real* totals = <real*> work.totals + k * p
+    cdef real* images = <real*> work.products + k * flats.n_axes * p
+    if real is float:
+        image_float(
+            held, p, flats.n_axes, seen, which, scores, stride, in_order, sign, totals, images
+        )
+    else:
+        image_double(
+            held, p, flats.n_axes, seen, which, scores, stride, in_order, sign, totals, images
+        )
 
 
 cdef void add_totals(int k, int held, int p, real sign, real* members, Work* work) noexcept nogil:
@@ -240,23 +277,15 @@ cdef void add_scatter(int k, int held, int p, real sign, real* members, Work* wo
 
 
 cdef void own_scores(
-    int k, int held, int n, const real* scores, const int* which, const PassFlats* flats,
-    const real* axes, Work* work,
+    int k, int held, const real* seen, const int* which, const PassFlats* flats, const real* axes,
+    Work* work,
 ) noexcept nogil:
-    """Scores of the gathered members on their own axes, and along their centre."""
-    cdef real* along = <real*> work.along
-    cdef Py_ssize_t first = <Py_ssize_t> k * flats.n_scores
-    cdef int j, r
-    if scores == NULL:
-        multiply(
-            b"T", held, flats.n_scores, flats.n_variables, <real> 1.0, <real*> work.members,
-            flats.n_variables, axes + first * flats.n_variables, flats.n_variables, <real> 0.0,
-            along, held,
-        )
-        return
-    for r in range(flats.n_axes):
-        for j in range(held):
-            along[r * held + j] = scores[(first + r) * n + which[j]]
+    """Scores of some members on their own axes, and along their centre."""
+    cdef Py_ssize_t q = flats.n_scores, p = flats.n_variables
+    if real is float:
+        scores_of_float(held, p, q, seen, which, axes + k * q * p, <float*> work.along)
+    else:
+        scores_of_double(held, p, q, seen, which, axes + k * q * p, <double*> work.along)
 
 
 cdef double choose(
@@ -400,9 +429,7 @@ def measure_block(
                 while at < work.ends[k + 1]:
                     held = min(GATHERED, work.ends[k + 1] - at)
                     gather(seen, work.order + at, held, p, work)
-                    own_scores(
-                        k, held, n, <const real*> NULL, work.order, flats, &axes[0, 0], work
-                    )
+                    own_scores(k, held, seen, work.order + at, flats, &axes[0, 0], work)
                     if real is float:
                         errors += measure_float(
                             flats, k, held, <float*> work.members, mine, <float*> work.along,

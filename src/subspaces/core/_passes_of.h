@@ -261,3 +261,77 @@ static double NAME(measure)(const PassFlats *flats, ptrdiff_t k, ptrdiff_t n, co
     }
     return errors;
 }
+
+/* Inner products of four rows with one axis. */
+FOR_EACH_PROCESSOR
+static void NAME(four_scores)(ptrdiff_t p, const REAL *const *rows, const REAL *axis, REAL *out)
+{
+    const REAL *first = rows[0], *second = rows[1], *third = rows[2], *fourth = rows[3];
+    REAL a = 0, b = 0, c = 0, d = 0;
+#pragma omp simd reduction(+ : a, b, c, d)
+    for (ptrdiff_t j = 0; j < p; j++) {
+        a += first[j] * axis[j];
+        b += second[j] * axis[j];
+        c += third[j] * axis[j];
+        d += fourth[j] * axis[j];
+    }
+    out[0] = a, out[1] = b, out[2] = c, out[3] = d;
+}
+
+/* Scores (n_scores, n) of some rows on the axes (n_scores, p) of one flat. */
+static void NAME(scores_of)(ptrdiff_t n, ptrdiff_t p, ptrdiff_t n_scores, const REAL *rows,
+                            const int *which, const REAL *axes, REAL *scores)
+{
+    for (ptrdiff_t i = 0; i < n; i += 4) {
+        const ptrdiff_t several = n - i < 4 ? n - i : 4;
+        const REAL *four[4];
+        REAL found[4];
+        for (ptrdiff_t l = 0; l < 4; l++)
+            four[l] = rows + which[l < several ? i + l : i] * p;
+        for (ptrdiff_t r = 0; r < n_scores; r++) {
+            NAME(four_scores)(p, four, axes + r * p, found);
+            memcpy(scores + r * n + i, found, several * sizeof(REAL));
+        }
+    }
+}
+
+/* out += a first + b second + c third + d fourth */
+FOR_EACH_PROCESSOR
+static void NAME(four)(ptrdiff_t n, REAL a, REAL b, REAL c, REAL d, const REAL *restrict first,
+                       const REAL *restrict second, const REAL *restrict third,
+                       const REAL *restrict fourth, REAL *restrict out)
+{
+    for (ptrdiff_t j = 0; j < n; j++)
+        out[j] += (a * first[j] + b * second[j]) + (c * third[j] + d * fourth[j]);
+}
+
+/* The sum of some rows, and of the rows times their scores: images (n_axes, p) += scores^T rows.
+   The score of row which[j] on axis r is at scores[r * stride + which[j]], or at j if they come in
+   this order. Rows go four at a time, the last ones with others of no weight. */
+static void NAME(image)(ptrdiff_t n, ptrdiff_t p, ptrdiff_t n_axes, const REAL *rows,
+                        const int *which, const REAL *scores, ptrdiff_t stride, int in_order,
+                        REAL sign, REAL *totals, REAL *images)
+{
+    for (ptrdiff_t from = 0; from < p; from += TILE) {
+        const ptrdiff_t width = p - from < TILE ? p - from : TILE;
+        for (ptrdiff_t j = 0; j < n; j += 4) {
+            const REAL *row[4];
+            REAL weight[4];
+            ptrdiff_t at[4];
+            for (int l = 0; l < 4; l++) {
+                const ptrdiff_t member = j + l < n ? j + l : j;
+                weight[l] = j + l < n ? sign : 0;
+                at[l] = in_order ? member : which[member];
+                row[l] = rows + which[member] * p + from;
+            }
+            NAME(four)(width, weight[0], weight[1], weight[2], weight[3], row[0], row[1], row[2],
+                       row[3], totals + from);
+            for (ptrdiff_t r = 0; r < n_axes; r++) {
+                const REAL *along = scores + r * stride;
+                NAME(four)(width, weight[0] * along[at[0]], weight[1] * along[at[1]],
+                           weight[2] * along[at[2]], weight[3] * along[at[3]], row[0], row[1],
+                           row[2], row[3], images + r * p + from);
+            }
+        }
+    }
+}

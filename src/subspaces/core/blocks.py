@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from subspaces.core.array_namespace import like, namespace, to_host
 
-# A block's rows, scores and costs stay within the cache of a processor.
-BLOCK_NUMBERS = 1 << 19
+# A block has so many numbers, and with many variables so many rows, that what it tells is small
+# beside it; but never more than the most.
+BLOCK_NUMBERS, BLOCK_ROWS, MOST_NUMBERS = 1 << 19, 4096, 1 << 23
 
 # What is done to one block: its rows, its part of the labels, and the number of its first row.
 Visit = Callable[[Any, Any, int], tuple[Any, Any]]
@@ -74,7 +75,8 @@ class ArrayBlocks:
 
     def _parts(self) -> Iterator[slice]:
         n, p = self.shape
-        step = self.block_rows or max(BLOCK_NUMBERS // p, 256)
+        usual = min(max(BLOCK_NUMBERS // p, BLOCK_ROWS), max(MOST_NUMBERS // p, 256))
+        step = self.block_rows or usual
         return (slice(start, min(start + step, n)) for start in range(0, n, step))
 
     def sample(self, indices: NDArray[np.intp]) -> NDArray[np.float64]:
