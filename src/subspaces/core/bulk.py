@@ -16,10 +16,13 @@ from numpy.typing import NDArray
 from subspaces.core import block_pass
 from subspaces.core.block_pass import Pass
 from subspaces.core.blocks import ArrayBlocks, Blocks
+from subspaces.core.exact_axes import leading_axes
 from subspaces.core.flats import (
     MOST_VARIABLES,
     Flats,
     Tally,
+    centred_images,
+    from_axes,
     from_images,
     from_scatter,
     from_subspaces,
@@ -32,8 +35,6 @@ Array = NDArray[np.floating]
 
 # Passes after which scatter matrices are summed afresh, so that rounding does not build up.
 REFRESH = 10
-# Subspace iteration has settled where the energies change by less than this share.
-SETTLED, MOST_STEPS = 1e-10, 200
 MAX_REPAIRS = 5
 
 
@@ -55,8 +56,8 @@ class Bulk:
 
     @property
     def by_scatter(self) -> bool:
-        """Whether whole scatter matrices are kept."""
-        return self.blocks.shape[1] <= MOST_VARIABLES
+        """Whether whole scatter matrices are kept: few variables, or few beside the dimensions."""
+        return self.blocks.shape[1] <= max(MOST_VARIABLES, 4 * max(self.dimensions))
 
 
 @dataclass(frozen=True)
@@ -131,13 +132,14 @@ def settle(bulk: Bulk, labels: Any, flats: Flats) -> Flats:
     state = _count(bulk, labels, flats)
     if bulk.by_scatter:
         return _next(bulk, state, flats)
-    for _ in range(MOST_STEPS):
-        before, flats = flats, _next(bulk, state, flats)
-        change = np.abs(flats.spectra - before.spectra).max(axis=1)
-        if np.all(change <= SETTLED * flats.spectra[:, 0]):
-            break
-        state = _count(bulk, labels, flats)
-    return flats
+    found = _next(bulk, state, flats)
+
+    def product(axes: Array) -> Array:
+        count = _count(bulk, labels, replace(flats, axes=axes))
+        return centred_images(count, axes, bulk.affine)
+
+    axes, spectra = leading_axes(product, found.axes, found.in_use)
+    return from_axes(state, axes, spectra, bulk.dimensions, bulk.rank, bulk.affine)
 
 
 def _plan(bulk: Bulk, flats: Flats, criterion: str, only_moved: bool = False) -> Pass:
@@ -233,6 +235,10 @@ def _with(values: Array, k: int, value: Any) -> Array:
 
 def flats_of_sample(bulk: Bulk, labels: NDArray[np.intp]) -> Flats:
     """The flats of a partition of the sample."""
+    if not bulk.by_scatter:
+        pairs = enumerate(bulk.dimensions)
+        found = [fit_subspace(bulk.sample[labels == k], r, affine=bulk.affine) for k, r in pairs]
+        return from_subspaces(found, np.bincount(labels) + 0.0, 1.0, max(bulk.dimensions))
     small = replace(bulk, blocks=ArrayBlocks(bulk.sample), origin=None)
     return settle(small, small.blocks.split(labels), _blank(small))
 
