@@ -368,3 +368,4 @@ cdef class GramLooker:
 
 
 include "_scatter.pxi"
+include "_passes.pxi"

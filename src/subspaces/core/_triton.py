@@ -19,7 +19,7 @@ def assignment(scores: Any, squared: Any, labels: Any | None, plan: Any) -> tupl
     grid = (triton.cdiv(n, ROWS),)
     _costs[grid](
         scores, squared.contiguous(), new if labels is None else labels, placed.shift,
-        placed.spectra, placed.variances, placed.scale, new, own, n, plan.flats.noise,
+        placed.spectra, placed.weights, placed.scale, new, own, n, plan.flats.noise,
         K=n_clusters, R=n_axes, WIDTH=triton.next_power_of_2(n_axes), STRIDE=squared.shape[1],
         CRITERION=NAMES[plan.criterion], KNOWN=labels is not None, ROWS=ROWS,
     )  # fmt: skip
@@ -28,7 +28,7 @@ def assignment(scores: Any, squared: Any, labels: Any | None, plan: Any) -> tupl
 
 @triton.jit
 def _costs(
-    scores, squared, labels, shift, spectra, variances, scale, new, own, n, noise,
+    scores, squared, labels, shift, spectra, weights, scale, new, own, n, noise,
     K: tl.constexpr, R: tl.constexpr, WIDTH: tl.constexpr, STRIDE: tl.constexpr,
     CRITERION: tl.constexpr, KNOWN: tl.constexpr, ROWS: tl.constexpr,
 ):  # fmt: skip
@@ -67,8 +67,8 @@ def _costs(
             left = tl.where(member, 1.0 - tl.sum(e / s, axis=1), 1.0)
             cost = tl.where(left <= 1e-10, float("inf"), cost / (left * left))
         if CRITERION == 3:
-            v = tl.load(variances + k * R + axis, mask=used, other=1.0)[None, :]
-            cost = tl.load(scale + k) + 0.5 * (cost / noise + tl.sum(e / v, axis=1))
+            v = tl.load(weights + k * R + axis, mask=used, other=1.0)[None, :]
+            cost = tl.load(scale + k) + 0.5 * (cost / noise + tl.sum(e * v, axis=1))
         at = tl.where(cost < best, k, at)
         best = tl.minimum(best, cost)
         mine = tl.where(member, cost, mine)

@@ -9,13 +9,14 @@ In passes over many rows a member is scored without itself to first order: the c
 out error by a share of about 5 / n_k (docs/big_data.md).
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
+from subspaces.core import compiled_pass
 from subspaces.core.array_namespace import like, namespace, to_host
 from subspaces.core.flats import Flats, Tally
 from subspaces.core.fused import fused_assignment
@@ -33,7 +34,7 @@ class Placed(NamedTuple):
     lengths: Any
     shift: Any
     spectra: Any
-    variances: Any
+    weights: Any
     scale: Any
 
 
@@ -55,7 +56,7 @@ class Pass:
     by_scatter: bool = True
     only_moved: bool = False
     exact: bool = True
-    placed: dict[Any, Placed] = field(default_factory=dict, compare=False, repr=False)
+    placed: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def beside(self, rows: Any) -> Placed:
         """The flats in the library, on the device and of the type of the rows; moved there once."""
@@ -64,12 +65,27 @@ class Pass:
             self.placed[where] = _place(self, rows)
         return self.placed[where]
 
+    @property
+    def weights(self) -> tuple[np.ndarray, np.ndarray]:
+        """What squared scores count, (K, R), and the scale, (K,), of an outsider's cost."""
+        flats = self.flats
+        if self.criterion != "likelihood":
+            return 1.0 / flats.spectra, np.zeros(len(flats.spectra))
+        sizes = np.maximum(flats.sizes, 1.0)
+        variances = np.maximum(flats.spectra / sizes[:, None], flats.noise)
+        variances = np.where(flats.in_use, variances, 1.0)
+        free = self.rank - flats.dimensions
+        scale = 0.5 * (free * np.log(flats.noise) + np.log(variances).sum(axis=1))
+        return 1.0 / variances, scale - np.log(sizes / self.n_rows)
+
 
 def look(rows: Any, labels: Any | None, start: int, plan: Pass) -> tuple[Any, Tally]:
     """The next labels of a block whose first row has the number ``start``, and its tally.
 
     Without labels every row is an outsider, and the objective is that of the next labels.
     """
+    if compiled_pass.knows(rows):
+        return compiled_pass.look(rows, labels, start, plan)
     rows = centred(rows, plan)
     scores, squared = scores_on(rows, plan), squared_distances(rows, plan)
     new, own = fused_assignment(scores, squared, labels, plan) or _assignment(
@@ -82,6 +98,8 @@ def look(rows: Any, labels: Any | None, start: int, plan: Pass) -> tuple[Any, Ta
 
 def count(rows: Any, labels: Any, start: int, plan: Pass) -> tuple[Any, Tally]:
     """The tally of a block under the labels it has."""
+    if compiled_pass.knows(rows):
+        return compiled_pass.count(rows, labels, start, plan)
     rows = centred(rows, plan)
     scores = None if plan.by_scatter else scores_on(rows, plan)
     return labels, tally(rows, scores, None, labels, 0.0, plan)
@@ -95,6 +113,8 @@ def score(rows: Any, labels: Any | None, start: int, plan: Pass) -> tuple[Any, N
 
 def nearest(rows: Any, labels: Any | None, start: int, plan: Pass) -> tuple[Any, None]:
     """The cluster of least cost of every row of a block."""
+    if compiled_pass.knows(rows):
+        return compiled_pass.nearest(rows, None, start, plan)
     cost, _ = score(rows, None, start, plan)
     xp = namespace(cost)
     return xp.astype(xp.argmin(cost, axis=1), xp.int32), None
@@ -106,6 +126,18 @@ def own_cost(rows: Any, labels: Any, start: int, plan: Pass) -> tuple[Any, Any]:
     xp = namespace(cost)
     own = _own(cost, labels)
     return own, xp.sum(xp.astype(own, xp.float64))
+
+
+def measure(rows: Any, labels: Any, start: int, plan: Pass) -> tuple[Any, Any]:
+    """The influence of every row, and the sum of the squared errors without each."""
+    if compiled_pass.knows(rows):
+        return compiled_pass.measure(rows, labels, start, plan)
+    rows = centred(rows, plan)
+    scores, squared = scores_on(rows, plan), squared_distances(rows, plan)
+    influence = _own(costs(scores, squared, labels, replace(plan, criterion="influence")), labels)
+    errors = _own(costs(scores, squared, labels, replace(plan, criterion="loo")), labels)
+    xp = namespace(errors)
+    return influence, xp.sum(xp.astype(errors, xp.float64))
 
 
 def own_scores(rows: Any, labels: Any | None, start: int, plan: Pass) -> tuple[Any, None]:
@@ -246,7 +278,7 @@ def _likelihood(energies: Any, residual: Any, member: Any, plan: Pass) -> Any:
     """-log density of a cluster's Gaussian, times its share of the rows."""
     placed = plan.beside(energies)
     distance = _hat(energies, residual, member, plan) / plan.flats.noise
-    distance = distance + namespace(energies).sum(energies / placed.variances[None, ...], axis=2)
+    distance = distance + namespace(energies).sum(energies * placed.weights[None, ...], axis=2)
     return placed.scale[None, :] + 0.5 * distance
 
 
@@ -265,20 +297,16 @@ def _infinite(where: Any, cost: Any) -> Any:
 
 def _place(plan: Pass, rows: Any) -> Placed:
     flats = plan.flats
-    sizes, p = np.maximum(flats.sizes, 1.0), flats.axes.shape[1]
-    variances = np.where(flats.in_use, np.maximum(flats.spectra / sizes[:, None], flats.noise), 1.0)
-    free = plan.rank - flats.dimensions
-    with np.errstate(divide="ignore", invalid="ignore"):
-        scale = 0.5 * (free * np.log(flats.noise) + np.log(variances).sum(axis=1))
-    scale = scale - np.log(sizes / plan.n_rows)
+    p = flats.axes.shape[1]
+    weights, scale = plan.weights
     values = (
         np.zeros(p) if plan.origin is None else plan.origin,
         np.moveaxis(flats.axes, 0, 1).reshape(p, -1),
         flats.centres,
         np.einsum("kp,kp->k", flats.centres, flats.centres),
-        np.einsum("kp,kpr->kr", flats.centres, flats.axes),
+        (flats.centres[:, None, :] @ flats.axes)[:, 0, :],
         flats.spectra,
-        variances,
+        weights,
         scale,
     )
     return Placed(*(like(value, rows) for value in values))

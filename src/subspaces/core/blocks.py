@@ -12,8 +12,9 @@ from sklearn import get_config
 from subspaces.core.array_namespace import like, namespace, to_host
 from subspaces.core.flats import Tally
 
-# A block's rows, scores and costs stay within the cache of a processor.
-BLOCK_NUMBERS = 1 << 19
+# A block has so many numbers, and with many variables so many rows, that what it tells is small
+# beside it; but never more than the most.
+BLOCK_NUMBERS, BLOCK_ROWS, MOST_NUMBERS = 1 << 19, 4096, 1 << 23
 
 # On a device a block is at most this share of the rows, so that its sums, scores and sorted rows
 # stay within half of the data; and as scikit-learn's `working_memory` has it.
@@ -100,7 +101,8 @@ class ArrayBlocks:
 
     def _parts(self) -> Iterator[slice]:
         n, p = self.shape
-        step = self.block_rows or max(BLOCK_NUMBERS // p, 256)
+        usual = min(max(BLOCK_NUMBERS // p, BLOCK_ROWS), max(MOST_NUMBERS // p, 256))
+        step = self.block_rows or usual
         return (slice(start, min(start + step, n)) for start in range(0, n, step))
 
     def sample(self, indices: NDArray[np.intp]) -> NDArray[np.float64]:

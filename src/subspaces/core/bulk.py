@@ -16,10 +16,13 @@ from numpy.typing import NDArray
 from subspaces.core import block_pass
 from subspaces.core.block_pass import Pass
 from subspaces.core.blocks import ArrayBlocks, Blocks
+from subspaces.core.exact_axes import MOST_STEPS, leading_axes
 from subspaces.core.flats import (
     MOST_VARIABLES,
     Flats,
     Tally,
+    centred_images,
+    from_axes,
     from_images,
     from_scatter,
     from_subspaces,
@@ -32,9 +35,8 @@ Array = NDArray[np.floating]
 
 # Passes after which scatter matrices are summed afresh, so that rounding does not build up.
 REFRESH = 10
-# Subspace iteration has settled where the energies change by less than this share, in double and in
-# single precision; from labels it begins with a few steps.
-SETTLED, MOST_STEPS, FIRST_STEPS = (1e-10, 1e-6), 200, 5
+# Subspace iteration from labels begins with a few steps.
+FIRST_STEPS = 5
 MAX_REPAIRS = 5
 
 
@@ -56,8 +58,8 @@ class Bulk:
 
     @property
     def by_scatter(self) -> bool:
-        """Whether whole scatter matrices are kept."""
-        return self.blocks.shape[1] <= MOST_VARIABLES
+        """Whether whole scatter matrices are kept: few variables, or few beside the dimensions."""
+        return self.blocks.shape[1] <= max(MOST_VARIABLES, 4 * max(self.dimensions))
 
     @property
     def exact_passes(self) -> bool:
@@ -147,14 +149,14 @@ def settle(
     state = _count(bulk, labels, flats)
     if bulk.by_scatter:
         return state, _next(bulk, state, flats)
-    tolerance = SETTLED[bulk.blocks.single]
-    for _ in range(most_steps):
-        before, flats = flats, _next(bulk, state, flats)
-        change = np.abs(flats.spectra - before.spectra).max(axis=1)
-        if np.all(change <= tolerance * flats.spectra[:, 0]):
-            break
-        state = _count(bulk, labels, flats)
-    return state, flats
+    found = _next(bulk, state, flats)
+
+    def product(axes: Array) -> Array:
+        counted = _count(bulk, labels, replace(flats, axes=axes))
+        return centred_images(counted, axes, bulk.affine)
+
+    axes, spectra = leading_axes(product, found.axes, found.in_use, most_steps)
+    return state, from_axes(state, axes, spectra, bulk.dimensions, bulk.rank, bulk.affine)
 
 
 def _plan(bulk: Bulk, flats: Flats, criterion: str, only_moved: bool = False) -> Pass:
@@ -259,6 +261,10 @@ def _with(values: Array, k: int, value: Any) -> Array:
 
 def flats_of_sample(bulk: Bulk, labels: NDArray[np.intp]) -> Flats:
     """The flats of a partition of the sample."""
+    if not bulk.by_scatter:
+        pairs = enumerate(bulk.dimensions)
+        found = [fit_subspace(bulk.sample[labels == k], r, affine=bulk.affine) for k, r in pairs]
+        return from_subspaces(found, np.bincount(labels) + 0.0, 1.0, max(bulk.dimensions))
     small = replace(bulk, blocks=ArrayBlocks(bulk.sample), origin=None)
     return settle(small, small.blocks.split(labels), _blank(small))[1]
 
@@ -274,3 +280,10 @@ def first_rows(bulk: Bulk, labels: Any) -> Array:
     """The least row number of every cluster."""
     visit = partial(block_pass.first_rows, n_clusters=len(bulk.dimensions))
     return bulk.blocks.fold(visit, labels)[1].rows
+
+
+def measured(bulk: Bulk, labels: Any, flats: Flats) -> tuple[Any, float]:
+    """The influence of every row, and the mean squared error of a row left out."""
+    plan = _plan(bulk, flats, "influence")
+    influence, errors = bulk.blocks.fold(partial(block_pass.measure, plan=plan), labels)
+    return influence, float(errors) / bulk.blocks.shape[0]

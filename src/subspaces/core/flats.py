@@ -97,11 +97,25 @@ def from_images(
     tally: Tally, before: Flats, dimensions: Sequence[int], rank: int, affine: bool
 ) -> Flats:
     """One step of subspace iteration: the axes of ``S_k V_k``, its singular values the energies."""
-    centres = _centres(tally, affine)
-    along = np.einsum("kp,kpr->kr", tally.sizes[:, None] * centres, before.axes)
-    images = tally.products - centres[:, :, None] * along[:, None, :]
+    images = centred_images(tally, before.axes, affine)
     axes, spectra = _left_singular(images)
-    return _flats(tally, centres, axes, spectra, dimensions, rank)
+    return from_axes(tally, axes, spectra, dimensions, rank, affine)
+
+
+def centred_images(tally: Tally, axes: Array, affine: bool) -> Array:
+    """``S_k V_k`` around the centres, (K, p, R)."""
+    if not affine:
+        return tally.products
+    centres = _centres(tally, affine)
+    along = (tally.sizes[:, None] * centres)[:, None, :] @ axes
+    return tally.products - centres[:, :, None] * along
+
+
+def from_axes(
+    tally: Tally, axes: Array, spectra: Array, dimensions: Sequence[int], rank: int, affine: bool
+) -> Flats:
+    """Flats whose axes and energies are known."""
+    return _flats(tally, _centres(tally, affine), axes, spectra, dimensions, rank)
 
 
 def _left_singular(images: Array) -> tuple[Array, Array]:
@@ -177,14 +191,14 @@ def to_subspaces(flats: Flats, origin: Array | None) -> list[Subspace]:
     ]
 
 
-def from_subspaces(subspaces: Sequence[Subspace], sizes: Array, noise: float) -> Flats:
-    """Fitted subspaces as flats to score new rows with."""
+def from_subspaces(
+    subspaces: Sequence[Subspace], sizes: Array, noise: float, width: int = 1
+) -> Flats:
+    """Fitted subspaces as flats to score new rows with, with room for so many axes at least."""
     n_clusters, p = len(subspaces), len(subspaces[0].centre)
     counts = np.array([flat.basis.shape[1] for flat in subspaces], dtype=np.intp)
-    axes, spectra = (
-        np.zeros((n_clusters, p, max(*counts, 1))),
-        np.ones((n_clusters, max(*counts, 1))),
-    )
+    width = max(*counts, width)
+    axes, spectra = np.zeros((n_clusters, p, width)), np.ones((n_clusters, width))
     for k, flat in enumerate(subspaces):
         axes[k, :, : counts[k]], spectra[k, : counts[k]] = flat.basis, flat.spectrum
     centres = np.array([flat.centre for flat in subspaces])

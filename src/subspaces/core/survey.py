@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from subspaces.core import compiled_pass
 from subspaces.core.array_namespace import namespace, to_host
 from subspaces.core.block_pass import squared_lengths, total
 
@@ -39,6 +40,10 @@ class Survey:
 
 def survey(rows: Any, labels: Any | None, start: int) -> tuple[None, Survey]:
     """Survey a block whose first row has the number ``start``."""
+    if compiled_pass.knows(rows):
+        largest, totals, energy = compiled_pass.survey(rows)
+        if np.isfinite(totals.sum()) and np.isfinite(energy):
+            return None, Survey(largest, totals, energy, None, 0)
     bad, n_bad = _not_finite(rows, start)
     if n_bad:
         return None, Survey(np.inf, np.zeros(rows.shape[1]), np.inf, bad, n_bad)

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from subspaces._validation import as_choice, as_count
 from subspaces.core import block_pass, influence, partition
 from subspaces.core.alternation import descend, objective_of
-from subspaces.core.bulk import Bulk, own_costs_of
+from subspaces.core.bulk import Bulk, measured
 from subspaces.core.criteria import (
     VARIANCE_FLOOR,
     attraction,
@@ -257,9 +257,7 @@ class PSC(ManyRowsClusterer):
         self.n_clusters_, self.n_variables_ = self.n_clusters, None
         self.criterion_ = bulk.criterion
         self.noise_variance_ = max(flats.noise, VARIANCE_FLOOR * self._data.mean_variance)
-        self.influence_, _ = own_costs_of(bulk, labels, flats, "influence")
-        _, errors = own_costs_of(bulk, labels, flats, "loo")
-        self.press_ = errors / bulk.blocks.shape[0]
+        self.influence_, self.press_ = measured(bulk, labels, flats)
         self._store_variables()
         self._warn_of_repulsion(pulls_of(flats))
 

@@ -1,0 +1,460 @@
+# One block of rows in one pass: the twin of block_pass.py, in single and in double precision.
+
+from scipy.linalg.cython_blas cimport dgemv, sgemm, sgemv, ssyrk
+
+cdef extern from "_passes.h" nogil:
+    ctypedef struct PassFlats:
+        int criterion, n_clusters, n_axes, n_scores, n_variables
+        const double *spectra
+        const double *weights
+        const double *shifts
+        const double *lengths
+        const double *scales
+        double noise
+    enum:
+        BY_INFLUENCE, BY_RESIDUAL, BY_HAT, BY_LIKELIHOOD
+
+    double survey_float(Py_ssize_t, Py_ssize_t, const float*, double*, double*)
+    double survey_double(Py_ssize_t, Py_ssize_t, const double*, double*, double*)
+    void shift_float(Py_ssize_t, Py_ssize_t, const float*, const float*, float*)
+    void shift_double(Py_ssize_t, Py_ssize_t, const double*, const double*, double*)
+    void square_float(Py_ssize_t, Py_ssize_t, const float*, float*)
+    void square_double(Py_ssize_t, Py_ssize_t, const double*, double*)
+    double choose_float(
+        const PassFlats*, Py_ssize_t, const float*, const float*, const float*, const float*,
+        const int*, float*, int*,
+    )
+    double choose_double(
+        const PassFlats*, Py_ssize_t, const double*, const double*, const double*, const double*,
+        const int*, double*, int*,
+    )
+    double measure_float(
+        const PassFlats*, Py_ssize_t, Py_ssize_t, const float*, const float*, const float*,
+        const float*, float*, float*,
+    )
+    double measure_double(
+        const PassFlats*, Py_ssize_t, Py_ssize_t, const double*, const double*, const double*,
+        const double*, double*, double*,
+    )
+    void scores_of_float(
+        Py_ssize_t, Py_ssize_t, Py_ssize_t, const float*, const int*, const float*, float*
+    )
+    void scores_of_double(
+        Py_ssize_t, Py_ssize_t, Py_ssize_t, const double*, const int*, const double*, double*
+    )
+    void image_float(
+        Py_ssize_t, Py_ssize_t, Py_ssize_t, const float*, const int*, const float*, Py_ssize_t,
+        int, float, float*, float*,
+    )
+    void image_double(
+        Py_ssize_t, Py_ssize_t, Py_ssize_t, const double*, const int*, const double*, Py_ssize_t,
+        int, double, double*, double*,
+    )
+
+ctypedef fused real:
+    float
+    double
+
+cdef enum:
+    CHUNK_ROWS = 1024              # looked at together: their scores stay in the cache
+    GATHERED = 256                 # members of one cluster that are multiplied together
+
+PASS_CRITERIA = {
+    "influence": BY_INFLUENCE, "residual": BY_RESIDUAL, "hat": BY_HAT, "loo": BY_HAT,
+    "likelihood": BY_LIKELIHOOD,
+}
+
+
+cdef class FlatTables:
+    """The flats of a pass, but for their axes; see `PassFlats` in _passes.h."""
+
+    cdef PassFlats flats
+    cdef list kept
+
+    def __init__(self, criterion, n_variables, affine, spectra, weights, shifts, lengths, scales, noise):
+        cdef const double[:, ::1] a = spectra, b = weights, c = shifts
+        cdef const double[::1] d = lengths, e = scales
+        self.kept = [spectra, weights, shifts, lengths, scales]
+        self.flats = PassFlats(
+            PASS_CRITERIA[criterion], a.shape[0], a.shape[1], a.shape[1] + bool(affine),
+            n_variables, &a[0, 0], &b[0, 0], &c[0, 0], &d[0], &e[0], noise,
+        )
+
+
+cdef void multiply(
+    char* first, int m, int n, int k, real scale, const real* a, int step, const real* b,
+    int other, real keep, real* c, int row,
+) noexcept nogil:
+    """BLAS's gemm with the second matrix as it is."""
+    if real is float:
+        sgemm(first, b"N", &m, &n, &k, &scale, <float*> a, &step, <float*> b, &other, &keep, c, &row)
+    else:
+        dgemm(first, b"N", &m, &n, &k, &scale, <double*> a, &step, <double*> b, &other, &keep, c, &row)
+
+
+cdef struct Work:
+    # Room for one chunk, and the sums of a block; numbers are of the block's precision.
+    void* centred
+    void* squared
+    void* scores
+    void* costs
+    void* members      # (GATHERED, p)
+    void* lengths      # (GATHERED,)
+    void* along        # (q, GATHERED)
+    void* ones         # (GATHERED,)
+    void* products     # (K, p or R, p)
+    void* totals       # (K, p)
+    double* energy     # (K,)
+    int* keys
+    int* order
+    int* ends          # (K + 1,)
+    bint by_scatter
+
+
+cdef class Room:
+    """What a block needs beside its rows."""
+
+    cdef Work work
+    cdef list kept
+    cdef readonly object products, totals, energy, sizes, first
+
+    def __init__(self, FlatTables tables, dtype, n, all_scores, centred, by_scatter, summed):
+        k, r, p = tables.flats.n_clusters, tables.flats.n_axes, tables.flats.n_variables
+        q = tables.flats.n_scores
+        self.kept = []
+        self.work.by_scatter = by_scatter
+        self.work.centred = self._new(n * p if centred else 0, dtype)
+        self.work.squared = self._new(n, dtype)
+        self.work.scores = self._new(n * k * q if all_scores else 0, dtype)
+        self.work.costs = self._new(5 * max(n, GATHERED) + p, dtype)
+        self.work.members = self._new(GATHERED * p, dtype)
+        self.work.lengths = self._new(GATHERED, dtype)
+        self.work.along = self._new(GATHERED * q, dtype)
+        self.work.ones = self._new(GATHERED, dtype)
+        self.kept[len(self.kept) - 1][:] = 1
+        self.work.keys = <int*> self._new(n, np.intc)
+        self.work.order = <int*> self._new(n, np.intc)
+        self.work.ends = <int*> self._new(k + 1, np.intc)
+        wide = (p if by_scatter else r) if summed else 0
+        self.work.products = self._new(k * wide * p, dtype)
+        self.products = self.kept[len(self.kept) - 1].reshape(k, wide, p)
+        self.work.totals = self._new(k * p, dtype)
+        self.totals = self.kept[len(self.kept) - 1].reshape(k, p)
+        self.work.energy = <double*> self._new(k, np.float64)
+        self.energy = self.kept[len(self.kept) - 1]
+        self.sizes, self.first = np.zeros(k), np.full(k, np.inf)
+
+    cdef void* _new(self, size, dtype):
+        array = np.zeros(size, dtype=dtype)
+        self.kept.append(array)
+        return <void*> <Py_ssize_t> array.ctypes.data
+
+    def tally(self):
+        """First rows, sizes, energies, totals and products, as a Tally has them."""
+        products = self.products.swapaxes(1, 2)
+        if self.work.by_scatter:
+            products = np.tril(self.products.swapaxes(1, 2))
+            products = products + np.tril(products, -1).swapaxes(1, 2)
+        return (
+            self.first, self.sizes, self.energy, self.totals.astype(np.float64, copy=False),
+            products.astype(np.float64, copy=False),
+        )
+
+
+cdef const real* see(
+    const real* rows, const real[::1] origin, int n, int p, Work* work
+) noexcept nogil:
+    """A chunk seen from the origin, with its squared lengths."""
+    cdef const real* seen = rows
+    if origin is not None:
+        if real is float:
+            shift_float(n, p, rows, &origin[0], <float*> work.centred)
+        else:
+            shift_double(n, p, rows, &origin[0], <double*> work.centred)
+        seen = <const real*> work.centred
+    if real is float:
+        square_float(n, p, seen, <float*> work.squared)
+    else:
+        square_double(n, p, seen, <double*> work.squared)
+    return seen
+
+
+cdef void sort(const int* keys, int n, int n_clusters, Work* work) noexcept nogil:
+    """Numbers of the rows by cluster, those of cluster k up to ends[k + 1]; below 0 for none."""
+    cdef int i, k
+    memset(work.ends, 0, (n_clusters + 1) * sizeof(int))
+    for i in range(n):
+        if keys[i] >= 0:
+            work.ends[keys[i] + 1] += 1
+    for k in range(n_clusters):
+        work.ends[k + 1] += work.ends[k]
+    for i in range(n):
+        if keys[i] >= 0:
+            work.order[work.ends[keys[i]]] = i
+            work.ends[keys[i]] += 1
+    for k in range(n_clusters, 0, -1):
+        work.ends[k] = work.ends[k - 1]
+    work.ends[0] = 0
+
+
+cdef void gather(const real* seen, const int* which, int held, int p, Work* work) noexcept nogil:
+    cdef real* members = <real*> work.members
+    cdef real* lengths = <real*> work.lengths
+    cdef int j
+    for j in range(held):
+        memcpy(members + <Py_ssize_t> j * p, seen + <Py_ssize_t> which[j] * p, p * sizeof(real))
+        lengths[j] = (<real*> work.squared)[which[j]]
+
+
+cdef void add_sums(
+    const real* seen, const real* scores, const int* keys, int n, real sign,
+    const PassFlats* flats, const real* axes, Work* work,
+) noexcept nogil:
+    """Add what a chunk tells of the clusters its rows have; scores: NULL if not at hand."""
+    cdef int k, j, held, start, p = flats.n_variables
+    cdef Py_ssize_t first
+    sort(keys, n, flats.n_clusters, work)
+    for k in range(flats.n_clusters):
+        first = <Py_ssize_t> k * flats.n_scores
+        for j in range(work.ends[k], work.ends[k + 1]):
+            work.energy[k] += sign * (<real*> work.squared)[work.order[j]]
+        if scores != NULL and not work.by_scatter:
+            add_images(
+                k, work.ends[k + 1] - work.ends[k], seen, work.order + work.ends[k],
+                scores + first * n, n, False, sign, flats, work,
+            )
+            continue
+        start = work.ends[k]
+        while start < work.ends[k + 1]:
+            held = min(GATHERED, work.ends[k + 1] - start)
+            if work.by_scatter:
+                gather(seen, work.order + start, held, p, work)
+                add_totals(k, held, p, sign, <real*> work.members, work)
+                add_scatter(k, held, p, sign, <real*> work.members, work)
+            else:
+                own_scores(k, held, seen, work.order + start, flats, axes, work)
+                add_images(
+                    k, held, seen, work.order + start, <real*> work.along, held, True, sign,
+                    flats, work,
+                )
+            start += held
+
+
+cdef void add_images(
+    int k, int held, const real* seen, const int* which, const real* scores, int stride,
+    bint in_order, real sign, const PassFlats* flats, Work* work,
+) noexcept nogil:
+    cdef Py_ssize_t p = flats.n_variables
+    cdef real* totals = <real*> work.totals + k * p
+    cdef real* images = <real*> work.products + k * flats.n_axes * p
+    if real is float:
+        image_float(
+            held, p, flats.n_axes, seen, which, scores, stride, in_order, sign, totals, images
+        )
+    else:
+        image_double(
+            held, p, flats.n_axes, seen, which, scores, stride, in_order, sign, totals, images
+        )
+
+
+cdef void add_totals(int k, int held, int p, real sign, real* members, Work* work) noexcept nogil:
+    cdef real one = 1.0
+    cdef int step = 1
+    cdef real* totals = <real*> work.totals + <Py_ssize_t> k * p
+    if real is float:
+        sgemv(b"N", &p, &held, &sign, members, &p, <float*> work.ones, &step, &one, totals, &step)
+    else:
+        dgemv(b"N", &p, &held, &sign, members, &p, <double*> work.ones, &step, &one, totals, &step)
+
+
+cdef void add_scatter(int k, int held, int p, real sign, real* members, Work* work) noexcept nogil:
+    cdef real one = 1.0
+    cdef real* sums = <real*> work.products + <Py_ssize_t> k * p * p
+    if real is float:
+        ssyrk(b"L", b"N", &p, &held, &sign, members, &p, &one, sums, &p)
+    else:
+        dsyrk(b"L", b"N", &p, &held, &sign, members, &p, &one, sums, &p)
+
+
+cdef void own_scores(
+    int k, int held, const real* seen, const int* which, const PassFlats* flats, const real* axes,
+    Work* work,
+) noexcept nogil:
+    """Scores of some members on their own axes, and along their centre."""
+    cdef Py_ssize_t q = flats.n_scores, p = flats.n_variables
+    if real is float:
+        scores_of_float(held, p, q, seen, which, axes + k * q * p, <float*> work.along)
+    else:
+        scores_of_double(held, p, q, seen, which, axes + k * q * p, <double*> work.along)
+
+
+cdef double choose(
+    const PassFlats* flats, int n, const real* seen, const real* axes, const int* labels,
+    Work* work, int* chosen,
+) noexcept nogil:
+    """Scores of a chunk on all axes, and where its rows go."""
+    cdef int q = flats.n_clusters * flats.n_scores, p = flats.n_variables
+    multiply(
+        b"T", n, q, p, <real> 1.0, seen, p, axes, p, <real> 0.0, <real*> work.scores, n
+    )
+    if real is float:
+        return choose_float(
+            flats, n, seen, axes, <float*> work.scores, <float*> work.squared, labels,
+            <float*> work.costs, chosen,
+        )
+    else:
+        return choose_double(
+            flats, n, seen, axes, <double*> work.scores, <double*> work.squared, labels,
+            <double*> work.costs, chosen,
+        )
+
+
+cdef int note(
+    const int* labels, const int* chosen, int n, bint only_moved, double number, double* sizes,
+    double* first, int* keys,
+) noexcept nogil:
+    """Sizes and first rows of the chosen clusters; keys: what is to be summed. How many moved."""
+    cdef int i, moved = 0
+    for i in range(n):
+        if sizes[chosen[i]] == 0.0:
+            first[chosen[i]] = number + i
+        sizes[chosen[i]] += 1.0
+        keys[i] = chosen[i]
+        if labels == NULL or labels[i] != chosen[i]:
+            moved += 1
+        elif only_moved:
+            keys[i] = -1
+    return moved
+
+
+def look_block(
+    const real[:, ::1] rows, const int[::1] labels, double number, FlatTables tables,
+    const real[:, ::1] axes, const real[::1] origin, bint by_scatter, bint only_moved, bint summed,
+):
+    """Next labels, objective, how many moved, and the sums; see `block_pass.look`."""
+    cdef int n, p = rows.shape[1], i, moved = 0
+    cdef Py_ssize_t start = 0, size = rows.shape[0]
+    cdef double objective = 0.0
+    cdef const real* seen
+    cdef const int* old
+    cdef const PassFlats* flats = &tables.flats
+    new = np.empty(size, dtype=np.intc)
+    cdef int[::1] chosen = new
+    cdef Room room = Room(
+        tables, np.asarray(rows).dtype, min(size, CHUNK_ROWS), True, origin is not None,
+        by_scatter, summed,
+    )
+    cdef double[::1] sizes = room.sizes, first = room.first
+    cdef Work* work = &room.work
+    with nogil:
+        while start < size:
+            n = <int> min(CHUNK_ROWS, size - start)
+            old = NULL if labels is None else &labels[start]
+            seen = see(&rows[start, 0], origin, n, p, work)
+            objective += choose(flats, n, seen, &axes[0, 0], old, work, &chosen[start])
+            moved += note(
+                old, &chosen[start], n, only_moved, number + start, &sizes[0], &first[0],
+                work.keys,
+            )
+            if summed:
+                add_sums(
+                    seen, <real*> work.scores, work.keys, n, <real> 1.0, flats, &axes[0, 0], work
+                )
+                if only_moved and old != NULL:
+                    for i in range(n):
+                        work.keys[i] = -1 if old[i] == chosen[start + i] else old[i]
+                    add_sums(
+                        seen, <real*> work.scores, work.keys, n, <real> -1.0, flats, &axes[0, 0],
+                        work,
+                    )
+            start += n
+    return new, objective, moved, room.tally() if summed else None
+
+
+def count_block(
+    const real[:, ::1] rows, const int[::1] labels, double number, FlatTables tables,
+    const real[:, ::1] axes, const real[::1] origin, bint by_scatter,
+):
+    """The sums under given labels; see `block_pass.count`."""
+    cdef int n, p = rows.shape[1]
+    cdef Py_ssize_t start = 0, size = rows.shape[0]
+    cdef const real* seen
+    cdef Room room = Room(
+        tables, np.asarray(rows).dtype, min(size, CHUNK_ROWS), False, origin is not None,
+        by_scatter, True,
+    )
+    cdef double[::1] sizes = room.sizes, first = room.first
+    cdef Work* work = &room.work
+    with nogil:
+        while start < size:
+            n = <int> min(CHUNK_ROWS, size - start)
+            seen = see(&rows[start, 0], origin, n, p, work)
+            note(
+                NULL, &labels[start], n, False, number + start, &sizes[0], &first[0], work.keys
+            )
+            add_sums(
+                seen, <const real*> NULL, &labels[start], n, <real> 1.0, &tables.flats,
+                &axes[0, 0], work,
+            )
+            start += n
+    return room.tally()
+
+
+def measure_block(
+    const real[:, ::1] rows, const int[::1] labels, FlatTables tables, const real[:, ::1] axes,
+    const real[::1] origin,
+):
+    """Influence of every row, and the sum of the squared errors; see `block_pass.measure`."""
+    cdef int n, p = rows.shape[1], k, held, at, j
+    cdef Py_ssize_t start = 0, size = rows.shape[0]
+    cdef double errors = 0.0
+    cdef const real* seen
+    cdef const real* mine
+    cdef const PassFlats* flats = &tables.flats
+    dtype = np.asarray(rows).dtype
+    found, own = np.empty(size, dtype=dtype), np.empty(GATHERED, dtype=dtype)
+    cdef real[::1] influence = found, some = own
+    cdef Room room = Room(
+        tables, dtype, min(size, CHUNK_ROWS), False, origin is not None, False, False
+    )
+    cdef Work* work = &room.work
+    with nogil:
+        while start < size:
+            n = <int> min(CHUNK_ROWS, size - start)
+            seen = see(&rows[start, 0], origin, n, p, work)
+            sort(&labels[start], n, flats.n_clusters, work)
+            for k in range(flats.n_clusters):
+                at = work.ends[k]
+                mine = &axes[k * flats.n_scores, 0]
+                while at < work.ends[k + 1]:
+                    held = min(GATHERED, work.ends[k + 1] - at)
+                    gather(seen, work.order + at, held, p, work)
+                    own_scores(k, held, seen, work.order + at, flats, &axes[0, 0], work)
+                    if real is float:
+                        errors += measure_float(
+                            flats, k, held, <float*> work.members, mine, <float*> work.along,
+                            <float*> work.lengths, <float*> work.costs, &some[0],
+                        )
+                    else:
+                        errors += measure_double(
+                            flats, k, held, <double*> work.members, mine, <double*> work.along,
+                            <double*> work.lengths, <double*> work.costs, &some[0],
+                        )
+                    for j in range(held):
+                        influence[start + work.order[at + j]] = some[j]
+                    at += held
+            start += n
+    return found, errors
+
+
+def survey_block(const real[:, ::1] rows):
+    """Largest absolute value, sums of the columns, sum of squares; see survey.py."""
+    cdef double energy = 0.0, largest
+    sums = np.zeros(rows.shape[1])
+    cdef double[::1] totals = sums
+    with nogil:
+        if real is float:
+            largest = survey_float(rows.shape[0], rows.shape[1], &rows[0, 0], &totals[0], &energy)
+        else:
+            largest = survey_double(rows.shape[0], rows.shape[1], &rows[0, 0], &totals[0], &energy)
+    return largest, sums, energy

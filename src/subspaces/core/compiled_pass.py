@@ -1,0 +1,87 @@
+"""Which blocks the compiled passes know, and what they are given of the flats.
+
+The tables of a pass are made once for all its blocks, and kept with it.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from subspaces.core.flats import Flats, Tally
+from subspaces.core.kernels import kernels
+
+
+def knows(rows: Any) -> bool:
+    """Whether a block is for the compiled module: a numpy array of single or double precision."""
+    dense = isinstance(rows, np.ndarray) and rows.dtype in (np.float32, np.float64)
+    return dense and 0 not in rows.shape and kernels() is not None
+
+
+def look(rows: Any, labels: Any | None, start: int, plan: Any) -> tuple[Any, Tally]:
+    """The twin of `block_pass.look`."""
+    shape = (plan.by_scatter, plan.only_moved, True)
+    new, objective, moved, sums = _run("look_block", rows, plan, labels, start, after=shape)
+    return new, Tally(objective, moved, *sums[1:])
+
+
+def nearest(rows: Any, labels: Any | None, start: int, plan: Any) -> tuple[Any, None]:
+    """The twin of `block_pass.nearest`."""
+    after = (True, False, False)
+    return _run("look_block", rows, plan, labels, start, after=after)[0], None
+
+
+def count(rows: Any, labels: Any, start: int, plan: Any) -> tuple[Any, Tally]:
+    """The twin of `block_pass.count`."""
+    sums = _run("count_block", rows, plan, labels, start, after=(plan.by_scatter,))
+    return labels, Tally(0.0, len(labels), *sums[1:])
+
+
+def measure(rows: Any, labels: Any, start: int, plan: Any) -> tuple[Any, float]:
+    """The twin of `block_pass.measure`."""
+    return _run("measure_block", rows, plan, labels)
+
+
+def survey(rows: Any) -> tuple[float, Any, float]:
+    """Largest absolute value, sums of the columns, sum of squares."""
+    return _module().survey_block(np.ascontiguousarray(rows))
+
+
+def _module() -> Any:
+    return kernels()
+
+
+def _run(name: str, rows: Any, plan: Any, labels: Any, *before: Any, after: tuple = ()) -> Any:
+    given = None if labels is None else np.ascontiguousarray(labels, dtype=np.intc)
+    tables = _tables(plan, rows.dtype)
+    return getattr(_module(), name)(np.ascontiguousarray(rows), given, *before, *tables, *after)
+
+
+def _tables(plan: Any, dtype: Any) -> tuple[Any, Any, Any]:
+    """The flats as the module takes them: tables, axes and centres in rows, the origin."""
+    key = ("compiled", dtype)
+    if key not in plan.placed:
+        plan.placed[key] = _made(plan, dtype)
+    return plan.placed[key]
+
+
+def _made(plan: Any, dtype: Any) -> tuple[Any, Any, Any]:
+    flats: Flats = plan.flats
+    affine = bool(np.any(flats.centres))
+    axes = np.swapaxes(flats.axes, 1, 2)
+    if affine:
+        axes = np.concatenate([axes, flats.centres[:, None, :]], axis=1)
+    weights, scales = plan.weights
+    tables = _module().FlatTables(
+        plan.criterion,
+        axes.shape[2],
+        affine,
+        np.ascontiguousarray(flats.spectra, dtype=np.float64),
+        np.ascontiguousarray(weights, dtype=np.float64),
+        np.einsum("kp,kpr->kr", flats.centres, flats.axes, optimize=True),
+        np.einsum("kp,kp->k", flats.centres, flats.centres),
+        np.ascontiguousarray(scales, dtype=np.float64),
+        float(flats.noise),
+    )
+    flat_axes = np.ascontiguousarray(axes.reshape(-1, axes.shape[2]), dtype=dtype)
+    origin = None if plan.origin is None else np.ascontiguousarray(plan.origin, dtype=dtype)
+    return tables, flat_axes, origin
