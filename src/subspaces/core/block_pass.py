@@ -122,7 +122,8 @@ def scores_on(rows: Any, flats: Flats) -> Any:
 def squared_lengths(rows: Any) -> Any:
     """Squared length of every row of a block."""
     if sparse.issparse(rows):
-        return np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
+        squares = (rows.data * rows.data, rows.indices, rows.indptr)
+        return sparse.csr_array(squares, shape=rows.shape).sum(axis=1)
     if isinstance(rows, np.ndarray):
         return np.einsum("ij,ij->i", rows, rows)
     return namespace(rows).sum(rows * rows, axis=1)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from subspaces.core.array_namespace import is_dask
 from subspaces.core.criteria import Data
 from subspaces.core.factor_mixture import FactorMixture
 from subspaces.core.ppca_mixture import PPCAMixture
@@ -124,6 +125,7 @@ FORMS: dict[str, Form] = {
     "_model": _kind(FactorMixture, PPCAMixture),
     "_n_parameters": _INT,
     "_scale": _REAL,
+    "_sizes": _finite("K"),
     "affinity_matrix_": _graph,
     "bic_": _REAL,
     "bound_": _REAL,
@@ -173,7 +175,11 @@ ALWAYS = ("_scale", "labels_", "n_features_in_", "objective_", "record_")
 
 def fitted_state(model: Any) -> dict[str, Any]:
     """The attributes that fit set, by name."""
-    state = {name: value for name, value in vars(model).items() if name in FORMS}
+    state = {
+        name: value.compute() if is_dask(value) else value
+        for name, value in vars(model).items()
+        if name in FORMS
+    }
     unknown = [name for name in vars(model) if name.endswith("_") and name not in FORMS]
     if unknown:
         raise TypeError(f"{unknown[0]} is not an attribute that a model file knows")

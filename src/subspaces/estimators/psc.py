@@ -249,9 +249,17 @@ class PSC(ManyRowsClusterer):
     def _choice(self) -> str:
         return "t_likelihood" if self.criterion == "auto" else "objective"
 
-    def _takes_passes(self) -> bool:
-        plain = self.n_variables is None and self.refine is None
-        return plain and self.criterion in PASS_CRITERIA and not self._leaves_something_open()
+    def _beyond_passes(self) -> str | None:
+        names = ("n_clusters", "n_components", "n_variables", "refine", "criterion")
+        beyond = (
+            _is_auto(self.n_clusters),
+            _is_auto(self.n_components),
+            self.n_variables is not None,
+            self.refine is not None,
+            self.criterion not in PASS_CRITERIA,
+        )
+        asked = [name for name, is_beyond in zip(names, beyond, strict=True) if is_beyond]
+        return f"{asked[0]}={getattr(self, asked[0])!r}" if asked else None
 
     def _measure(self, bulk: Bulk, labels: Any, flats: Flats) -> None:
         self.n_clusters_, self.n_variables_ = self.n_clusters, None
@@ -269,7 +277,7 @@ class PSC(ManyRowsClusterer):
 
     def _leaves_something_open(self) -> bool:
         open_ones = [self.n_clusters, self.n_components, self.n_variables]
-        return any(isinstance(value, str) and value == "auto" for value in open_ones)
+        return any(_is_auto(value) for value in open_ones)
 
     def _fit_automatic(self, X: Array) -> None:
         """Choose what is open, and become the model that was chosen."""
@@ -460,9 +468,14 @@ class PSC(ManyRowsClusterer):
         return log_scale + 0.5 * distance
 
 
+def _is_auto(value: Any) -> bool:
+    return isinstance(value, str) and value == "auto"
+
+
 def _is_fitted_name(name: str) -> bool:
     """Attributes that fit sets: with a trailing underscore, or private ones of ours."""
     return (name.endswith("_") and not name.startswith("_")) or name in (
         "_data",
         "_scale",
+        "_sizes",
     )
