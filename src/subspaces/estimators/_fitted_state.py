@@ -114,6 +114,19 @@ def _preparation(value: Any, sizes: Sizes) -> bool:
     )
 
 
+def _sums(value: Any, sizes: Sizes) -> bool:
+    """What MiniBatchPSC keeps of the past."""
+    forms = {
+        "sizes": _finite("K"),
+        "energy": _finite("K"),
+        "totals": _finite("K", "p"),
+        "products": _finite("K", "p", "*"),
+    }
+    if not isinstance(value, dict) or set(value) != set(forms):
+        return False
+    return all(form(value[name], sizes) for name, form in forms.items())
+
+
 _INT, _TEXT, _REAL = _kind(int), _kind(str), _kind(int, float)
 _TABLE = _kind(dict)
 _ROWS = _listed(_TABLE)
@@ -126,6 +139,7 @@ FORMS: dict[str, Form] = {
     "_n_parameters": _INT,
     "_scale": _REAL,
     "_sizes": _finite("K"),
+    "_sums": _sums,
     "affinity_matrix_": _graph,
     "bic_": _REAL,
     "bound_": _REAL,
