@@ -73,6 +73,34 @@ def test_layers_and_representations(cells, planes):
     assert cells.obs["rep"].astype(int).tolist() == expected.tolist()
 
 
+@pytest.mark.parametrize("affine", [False, True])
+@pytest.mark.parametrize("chunk", [np.asarray, sparse.csr_matrix])
+def test_cells_of_dask_are_read_chunk_by_chunk(cells, planes, chunk, affine):
+    dask_array = pytest.importorskip("dask.array")
+    options = {"n_components": 1, "affine": affine, "random_state": 0}
+    lazy = anndata.AnnData(dask_array.from_array(planes.data, chunks=(70, -1)).map_blocks(chunk))
+    scverse.psc(lazy, 2, **options)
+    model = PSC(2, **options).fit(sparse.csr_array(planes.data))
+    assert lazy.obs["psc"].tolist() == [str(k) for k in model.labels_]
+    expected = np.hstack([(planes.data - f.centre) @ f.basis for f in model.subspaces_])
+    np.testing.assert_allclose(np.abs(lazy.obsm["X_psc"]), np.abs(expected), atol=1e-8)
+    assert lazy.uns["psc"]["sizes"].sum() == 200
+    with pytest.raises(ValueError, match="n_variables=5 needs all rows in memory"):
+        scverse.psc(lazy, 2, n_variables=5)
+
+
+def test_many_sparse_cells_are_not_made_dense(cells, planes, monkeypatch):
+    expected = scverse.psc(cells, 2, random_state=0, copy=True).obs["psc"]
+    cells.X = sparse.csr_matrix(planes.data)
+    monkeypatch.setattr(scverse, "FEW_ROWS", 100)
+    monkeypatch.setattr(scverse, "MOST_DENSE_BYTES", 100)
+    scverse.psc(cells, 2, random_state=0)
+    assert (cells.obs["psc"] == expected).mean() > 0.95
+    assert cells.obsm["X_psc"].shape == (200, 2)
+    with pytest.raises(MemoryError, match=r"adata.X is sparse"):
+        scverse.psc(cells, 2, n_variables=5)
+
+
 def test_sparse_is_dense(cells, planes):
     scverse.psc(cells, random_state=0)
     labels = cells.obs["psc"].tolist()
@@ -86,7 +114,7 @@ def test_sparse_is_dense(cells, planes):
 def test_too_large_to_be_dense():
     cells = anndata.AnnData(sparse.csr_matrix((50_000, 30_000)))
     with pytest.raises(MemoryError, match=r"adata.X is sparse and would take 11.2 GiB dense"):
-        scverse.psc(cells)
+        scverse.psc(cells, n_variables=5)
 
 
 def test_a_view_becomes_an_object_of_its_own(cells):

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         EnsembleKSubspaces,
         KSubspaces,
         MCtFA,
+        MiniBatchPSC,
         SparseKMeans,
         load,
     )
@@ -46,6 +47,7 @@ __all__ = [
     "EnsembleKSubspaces",
     "KSubspaces",
     "MCtFA",
+    "MiniBatchPSC",
     "SparseKMeans",
     "compare",
     "datasets",

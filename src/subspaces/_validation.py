@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import check_array, check_random_state
 
+from subspaces.core.array_namespace import is_dask
+from subspaces.core.survey import Survey
+
 Array = NDArray[np.floating]
 
 # Outside these the squares of a matrix leave the normal float64 numbers.
@@ -20,6 +23,8 @@ def as_matrix(X: Any, name: str = "X", *, min_samples: int = 2) -> Array:
     """Return ``X`` as a float64 matrix of finite values, or say which entry is in the way."""
     if sparse.issparse(X):
         raise TypeError(f"{name} is a sparse matrix; a dense array would do: {name}.toarray()")
+    if is_dask(X):
+        raise TypeError(f"{name} is a Dask array; one in memory would do: {name}.compute()")
     if X is None or isinstance(X, str | bytes):
         raise TypeError(f"{name}={X!r} is not a table; an array of shape (n, p) would do")
     _check_names(X, name)
@@ -91,6 +96,13 @@ def not_finite(
         f"{name} contains NaN or infinity: {value} at row {row}, column {column}"
         f"{f' ({columns[column]!r})' if columns else ''}{more}; remove or impute it"
     )
+
+
+def check_survey(found: Survey, name: str = "X") -> None:
+    """Refuse rows that the first pass has found to be unfit, naming the value in the way."""
+    if found.bad is not None:
+        raise not_finite(name, *found.bad, found.n_bad)
+    check_magnitude(found.largest, name)
 
 
 def check_squares(matrix: Array, name: str = "X") -> None:

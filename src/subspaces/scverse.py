@@ -1,17 +1,21 @@
 """AnnData in, AnnData out: subspace clustering in scanpy's manner."""
 
 import warnings
+from collections.abc import Sequence
 from importlib.util import find_spec
+from operator import matmul
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from subspaces.core.array_namespace import is_dask
 from subspaces.core.partition import sizes
 from subspaces.core.plain import is_plain
-from subspaces.core.subspace import coordinates
+from subspaces.core.subspace import Subspace, coordinates
 from subspaces.estimators import PSC
+from subspaces.estimators._many_rows import FEW_ROWS
 
 __all__ = ["psc"]
 
@@ -69,9 +73,12 @@ def psc(
 
     Notes
     -----
-    `PSC` works on dense numbers: a sparse matrix is made dense, in float64, where that takes up to
-    8 GiB, and refused beyond. Subspaces pass through the origin unless ``affine=True``, which suits
-    counts that were not centred. For the model itself, fit `PSC` to ``adata.to_df()``.
+    A Dask array is read in passes, chunk by chunk, and so is a sparse matrix of more than 10,000
+    cells; of fewer cells, or with options that need all of them in view (``n_variables``,
+    ``refine``, "auto"), a sparse matrix is made dense, in float64, where that takes up to 8 GiB,
+    and refused beyond. What is stored is in memory. Subspaces pass through the origin unless
+    ``affine=True``, which suits counts that were not centred. For the model itself, fit `PSC` to
+    ``adata.to_df()``.
 
     Examples
     --------
@@ -86,8 +93,9 @@ def psc(
     ((200, 4), (3, 4))
     """
     _check(adata, layer, use_rep)
-    matrix = _dense(*_chosen(adata, layer, use_rep))
-    model = PSC(n_clusters, n_components=n_components, **parameters).fit(matrix)
+    model = PSC(n_clusters, n_components=n_components, **parameters)
+    matrix = _readable(*_chosen(adata, layer, use_rep), model)
+    model.fit(matrix)
     source = {"layer": layer, "use_rep": use_rep}
     target = adata.copy() if copy else adata
     with warnings.catch_warnings():
@@ -127,7 +135,10 @@ def _entry(entries: Any, name: str, where: str) -> Any:
     return entries[name]
 
 
-def _dense(matrix: Any, name: str) -> Any:
+def _readable(matrix: Any, name: str, model: PSC) -> Any:
+    """The matrix as `PSC` takes it: in passes as it is, otherwise dense."""
+    if is_dask(matrix) or (sparse.issparse(matrix) and _in_passes(matrix, model)):
+        return matrix
     if not sparse.issparse(matrix):
         return np.asarray(matrix)
     n_bytes = 8 * matrix.shape[0] * matrix.shape[1]
@@ -139,12 +150,17 @@ def _dense(matrix: Any, name: str) -> Any:
     return matrix.toarray()
 
 
+def _in_passes(matrix: Any, model: PSC) -> bool:
+    return matrix.shape[0] > FEW_ROWS and model._beyond_passes() is None
+
+
 def _store(adata: Any, model: PSC, matrix: Array, key: str, source: dict[str, Any]) -> None:
     import pandas as pd
 
     names = [str(k) for k in range(len(model.subspaces_))]
-    adata.obs[key] = pd.Categorical.from_codes(model.labels_, categories=names)
-    adata.obsm[f"X_{key}"] = np.hstack([coordinates(matrix, flat) for flat in model.subspaces_])
+    labels = np.asarray(model.labels_)
+    adata.obs[key] = pd.Categorical.from_codes(labels, categories=names)
+    adata.obsm[f"X_{key}"] = _coordinates(matrix, model.subspaces_)
     if source["use_rep"] is None:
         adata.varm[f"{key}_loadings"] = np.hstack([flat.basis for flat in model.subspaces_])
     adata.uns[key] = {
@@ -153,10 +169,22 @@ def _store(adata: Any, model: PSC, matrix: Array, key: str, source: dict[str, An
         "press": model.press_,
         "criterion": model.criterion_,
         "stop_reason": model.stop_reason_,
-        "sizes": sizes(model.labels_, len(names)),
+        "sizes": sizes(labels, len(names)),
         "n_components": model.n_components_,
         "column_cluster": np.repeat(names, model.n_components_).astype(object),
     }
+
+
+def _coordinates(matrix: Any, flats: Sequence[Subspace]) -> Array:
+    """In every subspace, side by side; of what is read in passes without a dense copy."""
+    if isinstance(matrix, np.ndarray):
+        return np.hstack([coordinates(matrix, flat) for flat in flats])
+    axes = np.hstack([flat.basis for flat in flats])
+    shift = np.concatenate([flat.centre @ flat.basis for flat in flats])
+    if not is_dask(matrix):
+        return np.asarray(matrix @ axes) - shift
+    widths = (matrix.chunks[0], (axes.shape[1],))
+    return np.asarray(matrix.map_blocks(matmul, axes, dtype=axes.dtype, chunks=widths)) - shift
 
 
 def _storable(parameters: dict[str, Any]) -> dict[str, Any]:

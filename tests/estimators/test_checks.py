@@ -12,6 +12,7 @@ from subspaces import (
     EnsembleKSubspaces,
     KSubspaces,
     MCtFA,
+    MiniBatchPSC,
     SparseKMeans,
 )
 
@@ -28,6 +29,8 @@ pytestmark = [
         PSC(),
         PSC(affine=True),
         KSubspaces(),
+        MiniBatchPSC(),
+        MiniBatchPSC(affine=True),
         GPCA(),
         SCC(),
         SCC(linear=True),

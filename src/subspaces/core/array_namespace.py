@@ -16,6 +16,11 @@ def namespace(array: Any) -> ModuleType:
     return compat().array_namespace(array)
 
 
+def is_dask(array: Any) -> bool:
+    """Whether it is one of Dask's collections."""
+    return type(array).__module__.partition(".")[0] == "dask"
+
+
 def compat() -> Any:
     """What evens out the differences between the libraries."""
     return import_module("sklearn.externals.array_api_compat")

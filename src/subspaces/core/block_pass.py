@@ -9,7 +9,7 @@ In passes over many rows a member is scored without itself to first order: the c
 out error by a share of about 5 / n_k (docs/big_data.md).
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -57,6 +57,11 @@ class Pass:
     only_moved: bool = False
     exact: bool = True
     placed: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A pass travels to other processes without what was placed here."""
+        names = [field.name for field in fields(self) if field.name != "placed"]
+        return Pass, tuple(getattr(self, name) for name in names)
 
     def beside(self, rows: Any) -> Placed:
         """The flats in the library, on the device and of the type of the rows; moved there once."""
@@ -140,30 +145,6 @@ def measure(rows: Any, labels: Any, start: int, plan: Pass) -> tuple[Any, Any]:
     return influence, xp.sum(xp.astype(errors, xp.float64))
 
 
-def own_scores(rows: Any, labels: Any | None, start: int, plan: Pass) -> tuple[Any, None]:
-    """Coordinates of every row in its nearest flat, and in the last column the flat's number."""
-    rows = centred(rows, plan)
-    scores = scores_on(rows, plan)
-    cost = costs(scores, squared_distances(rows, plan), None, plan)
-    xp = namespace(cost)
-    member = _membership(xp.argmin(cost, axis=1), len(plan.flats.sizes))
-    weights = xp.astype(member, scores.dtype)
-    own = xp.sum((scores - plan.beside(scores).shift[None, ...]) * weights[..., None], axis=1)
-    number = xp.astype(xp.argmin(cost, axis=1), own.dtype)
-    return xp.concat([own, number[:, None]], axis=1), None
-
-
-def nearest_points(rows: Any, labels: Any | None, start: int, plan: Pass) -> tuple[Any, None]:
-    """The nearest point to every row in its nearest flat."""
-    found, _ = own_scores(rows, labels, start, plan)
-    xp, placed = namespace(found), plan.beside(found)
-    n_clusters, _, n_axes = plan.flats.axes.shape
-    weights = xp.astype(_membership(xp.astype(found[:, -1], xp.int64), n_clusters), found.dtype)
-    spread = weights[..., None] * found[:, None, :-1]
-    points = xp.reshape(spread, (found.shape[0], n_clusters * n_axes)) @ placed.axes.T
-    return points + weights @ placed.centres + placed.origin, None
-
-
 @dataclass(frozen=True)
 class First:
     """The least row number of every cluster, (K,)."""
@@ -209,7 +190,8 @@ def squared_distances(rows: Any, plan: Pass) -> Any:
 def squared_lengths(rows: Any) -> Any:
     """Squared length of every row of a block."""
     if sparse.issparse(rows):
-        return np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
+        squares = (rows.data * rows.data, rows.indices, rows.indptr)
+        return sparse.csr_array(squares, shape=rows.shape).sum(axis=1)
     if isinstance(rows, np.ndarray):
         return np.einsum("ij,ij->i", rows, rows)
     return namespace(rows).linalg.vector_norm(rows, axis=1) ** 2
@@ -221,7 +203,7 @@ def costs(scores: Any, squared: Any, labels: Any | None, plan: Pass) -> Any:
     xp = namespace(scores)
     energies = (scores - placed.shift[None, ...]) ** 2
     residual = xp.clip(squared - xp.sum(energies, axis=2), 0.0, None)
-    member = None if labels is None else _membership(labels, len(plan.flats.sizes))
+    member = None if labels is None else membership(labels, len(plan.flats.sizes))
     return _COSTS[plan.criterion](energies, residual, member, plan)
 
 
@@ -241,7 +223,8 @@ def _own(cost: Any, labels: Any) -> Any:
     return xp.take_along_axis(cost, xp.astype(labels, xp.int64)[:, None], axis=1)[:, 0]
 
 
-def _membership(labels: Any, n_clusters: int) -> Any:
+def membership(labels: Any, n_clusters: int) -> Any:
+    """Who is a member of which cluster, (b, K)."""
     return labels[:, None] == like(np.arange(n_clusters), labels)[None, :]
 
 
@@ -318,7 +301,7 @@ def tally(
     """The sums of a block under its next labels; of the moved rows alone, signed, if so planned."""
     xp = namespace(new)
     n_clusters = len(plan.flats.sizes)
-    member = _membership(new, n_clusters)
+    member = membership(new, n_clusters)
     sizes = xp.sum(xp.astype(member, xp.float64), axis=0)
     moved = new.shape[0] if labels is None else xp.sum(xp.astype(new != labels, xp.int64))
     if plan.only_moved and labels is not None:
@@ -338,7 +321,7 @@ def _changes(rows: Any, labels: Any, new: Any, plan: Pass) -> tuple[Any, Any, An
     n_clusters = len(plan.flats.sizes)
     (chosen,) = xp.nonzero(new != labels)
     own, after, before = _take(rows, chosen), _take(new, chosen), _take(labels, chosen)
-    joined, left = _membership(after, n_clusters), _membership(before, n_clusters)
+    joined, left = membership(after, n_clusters), membership(before, n_clusters)
     one, two = _weighted(own, joined), _weighted(own, left)
     products = _scatter(own, after, n_clusters, plan.exact)
     products = products - _scatter(own, before, n_clusters, plan.exact)

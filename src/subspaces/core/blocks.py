@@ -1,6 +1,6 @@
 """Many rows, reached a block at a time: in memory, in a file, or on a device."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -36,18 +36,21 @@ class Blocks(Protocol):
         """Numbers of rows and variables."""
 
     @property
-    def single(self) -> bool:
-        """Whether the rows are of single precision."""
-
-    @property
     def rounded(self) -> bool:
         """Whether passes sum in single precision, and an exact finish must follow."""
+
+    @property
+    def stays_sparse(self) -> bool:
+        """Whether nothing may be taken from the rows, so that their zeros remain zeros."""
 
     def fold(self, visit: Visit, labels: Any | None) -> tuple[Any, Any]:
         """Visit every block once; what each gives per row, joined, and the sum of what it tells.
 
         The sum is taken in the order of the blocks, so that it does not depend on who was first.
         """
+
+    def each(self, visit: Visit) -> Any:
+        """What a visit gives for every row, as the caller of the estimator gets it."""
 
     def sample(self, indices: NDArray[np.intp]) -> NDArray[np.float64]:
         """Some rows, in main memory."""
@@ -73,14 +76,15 @@ class ArrayBlocks:
         return self.array.shape
 
     @property
-    def single(self) -> bool:
-        """Whether the rows are of single precision."""
-        return self.array.dtype == namespace(self.array).float32
-
-    @property
     def rounded(self) -> bool:
         """On a device, sums of single precision: double is slow on many."""
-        return self.single and not isinstance(self.array, np.ndarray)
+        foreign = not isinstance(self.array, np.ndarray)
+        return foreign and self.array.dtype == namespace(self.array).float32
+
+    @property
+    def stays_sparse(self) -> bool:
+        """There are no zeros to keep."""
+        return False
 
     def fold(self, visit: Visit, labels: Any | None) -> tuple[Any, Any]:
         """Visit the blocks, side by side in threads."""
@@ -93,11 +97,11 @@ class ArrayBlocks:
         found = Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")(
             delayed(one)(part) for part in self._parts()
         )
-        values, total = [], None
-        for value, told in found:
-            values.append(value)
-            total = told if total is None else total + told
-        return _joined(values), total.at_home() if isinstance(total, Tally) else total
+        return gathered(found)
+
+    def each(self, visit: Visit) -> Any:
+        """What a visit gives for every row."""
+        return self.fold(visit, None)[0]
 
     def _parts(self) -> Iterator[slice]:
         n, p = self.shape
@@ -126,6 +130,15 @@ class ArrayBlocks:
         if xp is np:
             return numbers[labels]
         return xp.take(like(numbers, labels, xp.int64), xp.astype(labels, xp.int64), axis=0)
+
+
+def gathered(found: Iterable[tuple[Any, Any]]) -> tuple[Any, Any]:
+    """What the blocks gave per row, joined, and the sum of what they told."""
+    values, total = [], None
+    for value, told in found:
+        values.append(value)
+        total = told if total is None else total + told
+    return _joined(values), total.at_home() if isinstance(total, Tally) else total
 
 
 def _joined(values: list[Any]) -> Any:

@@ -215,7 +215,8 @@ def broken(bulk: Bulk, flats: Flats) -> list[int]:
     needed = np.array([smallest_size(r) for r in bulk.dimensions])
     dead = np.any(flats.in_use & ~flats.axes.any(axis=1), axis=1)
     weakest = np.where(flats.in_use, flats.spectra, np.inf).min(axis=1)
-    usual = np.einsum("ij,ij->", bulk.sample, bulk.sample) / len(bulk.sample) / bulk.rank
+    rows = _seen(bulk)
+    usual = np.einsum("ij,ij->", rows, rows) / len(rows) / bulk.rank
     faint = weakest < DEGENERATE * usual * flats.sizes
     return np.flatnonzero((flats.sizes < needed) | dead | faint).tolist()
 
@@ -231,11 +232,16 @@ def repair(
     return flats, repairs
 
 
+def _seen(bulk: Bulk) -> Array:
+    """The sample from its middle, where flats have centres of their own."""
+    return bulk.sample - bulk.sample.mean(axis=0) if bulk.affine else bulk.sample
+
+
 def _begun_again(bulk: Bulk, flats: Flats, k: int, random: np.random.Generator) -> Flats:
-    rows, n_rows = bulk.sample, bulk.blocks.shape[0]
-    lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))
-    seed = rows[random.choice(np.flatnonzero(lengths > 0.0))]
-    closeness = np.abs(rows @ seed) / np.where(lengths > 0.0, lengths, np.inf)
+    rows, seen, n_rows = bulk.sample, _seen(bulk), bulk.blocks.shape[0]
+    lengths = np.sqrt(np.einsum("ij,ij->i", seen, seen))
+    seed = seen[random.choice(np.flatnonzero(lengths > 0.0))]
+    closeness = np.abs(seen @ seed) / np.where(lengths > 0.0, lengths, np.inf)
     wanted = max(3 * smallest_size(bulk.dimensions[k]), len(rows) // (4 * len(bulk.dimensions)))
     near = rows[np.argsort(-closeness, kind="stable")[:wanted]]
     subspace = fit_subspace(near, bulk.dimensions[k], affine=bulk.affine)

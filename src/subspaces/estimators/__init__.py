@@ -4,6 +4,7 @@ from subspaces.estimators._loading import load
 from subspaces.estimators.ensemble import EnsembleKSubspaces
 from subspaces.estimators.gpca import GPCA
 from subspaces.estimators.k_subspaces import KSubspaces
+from subspaces.estimators.mini_batch_psc import MiniBatchPSC
 from subspaces.estimators.mixtures import MCFA, MPPCA, MCtFA
 from subspaces.estimators.psc import PSC
 from subspaces.estimators.scc import SCC
@@ -22,6 +23,7 @@ __all__ = [
     "EnsembleKSubspaces",
     "KSubspaces",
     "MCtFA",
+    "MiniBatchPSC",
     "SparseKMeans",
     "load",
 ]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from subspaces.core.array_namespace import is_foreign, to_host
+from subspaces.core.array_namespace import is_dask, is_foreign, to_host
 from subspaces.core.criteria import Data
 from subspaces.core.factor_mixture import FactorMixture
 from subspaces.core.ppca_mixture import PPCAMixture
@@ -114,6 +114,19 @@ def _preparation(value: Any, sizes: Sizes) -> bool:
     )
 
 
+def _sums(value: Any, sizes: Sizes) -> bool:
+    """What MiniBatchPSC keeps of the past."""
+    forms = {
+        "sizes": _finite("K"),
+        "energy": _finite("K"),
+        "totals": _finite("K", "p"),
+        "products": _finite("K", "p", "*"),
+    }
+    if not isinstance(value, dict) or set(value) != set(forms):
+        return False
+    return all(form(value[name], sizes) for name, form in forms.items())
+
+
 _INT, _TEXT, _REAL = _kind(int), _kind(str), _kind(int, float)
 _TABLE = _kind(dict)
 _ROWS = _listed(_TABLE)
@@ -125,6 +138,8 @@ FORMS: dict[str, Form] = {
     "_model": _kind(FactorMixture, PPCAMixture),
     "_n_parameters": _INT,
     "_scale": _REAL,
+    "_sizes": _finite("K"),
+    "_sums": _sums,
     "affinity_matrix_": _graph,
     "bic_": _REAL,
     "bound_": _REAL,
@@ -175,11 +190,18 @@ ALWAYS = ("_scale", "labels_", "n_features_in_", "objective_", "record_")
 def fitted_state(model: Any) -> dict[str, Any]:
     """The attributes that fit set, by name."""
     known = {name: value for name, value in vars(model).items() if name in FORMS}
-    state = {name: to_host(value) if is_foreign(value) else value for name, value in known.items()}
+    state = {name: _fetched(value) for name, value in known.items()}
     unknown = [name for name in vars(model) if name.endswith("_") and name not in FORMS]
     if unknown:
         raise TypeError(f"{unknown[0]} is not an attribute that a model file knows")
     return state
+
+
+def _fetched(value: Any) -> Any:
+    """Arrays of workers and devices as numpy arrays."""
+    if is_dask(value):
+        return value.compute()
+    return to_host(value) if is_foreign(value) else value
 
 
 def check_state(state: dict[str, Any]) -> None:

@@ -12,6 +12,7 @@ from subspaces.estimators._recorded import RecordedClusterer
 from subspaces.estimators.ensemble import EnsembleKSubspaces
 from subspaces.estimators.gpca import GPCA
 from subspaces.estimators.k_subspaces import KSubspaces
+from subspaces.estimators.mini_batch_psc import MiniBatchPSC
 from subspaces.estimators.mixtures import MCFA, MPPCA, MCtFA
 from subspaces.estimators.psc import PSC
 from subspaces.estimators.scc import SCC
@@ -22,7 +23,8 @@ from subspaces.estimators.ssc import SSC
 ESTIMATORS: dict[str, type[RecordedClusterer]] = {
     kind.__name__: kind
     for kind in (
-        EnsembleKSubspaces, GPCA, KSubspaces, MCFA, MCtFA, MPPCA, PSC, SCC, SLBF, SparseKMeans, SSC,
+        EnsembleKSubspaces, GPCA, KSubspaces, MCFA, MCtFA, MiniBatchPSC, MPPCA, PSC, SCC, SLBF,
+        SparseKMeans, SSC,
     )
 }  # fmt: skip
 

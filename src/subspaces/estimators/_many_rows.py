@@ -7,11 +7,12 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from subspaces._validation import as_generator, as_matrix, check_magnitude, not_finite
-from subspaces.core import block_pass, starts
-from subspaces.core.array_namespace import as_floating, is_foreign, namespace, to_host
+from subspaces._validation import as_generator, as_matrix, check_survey
+from subspaces.core import block_pass, block_views, partition, starts
+from subspaces.core.array_namespace import as_floating, is_dask, is_foreign, namespace, to_host
 from subspaces.core.block_pass import Pass
 from subspaces.core.blocks import ArrayBlocks, Blocks, device_rows
 from subspaces.core.bulk import Bulk, BulkResult, first_rows, flats_of_sample, sweep
@@ -21,6 +22,7 @@ from subspaces.core.problem import Problem
 from subspaces.core.record import Record
 from subspaces.core.result import Clustering
 from subspaces.core.search import Run
+from subspaces.core.sparse_blocks import SparseBlocks, canonical
 from subspaces.core.survey import Survey, survey
 from subspaces.core.threads import one_blas_thread
 from subspaces.estimators._alternating import AlternatingClusterer
@@ -44,6 +46,7 @@ class ManyRowsClusterer(AlternatingClusterer):
     def _fit(self, X: Any) -> None:
         if isinstance(X, np.ndarray):
             self._fit_few(X)
+            self._sizes = partition.sizes(self.labels_, len(self.subspaces_)).astype(float)
         else:
             with one_blas_thread():
                 self._fit_many(X)
@@ -58,9 +61,9 @@ class ManyRowsClusterer(AlternatingClusterer):
     def _choice(self) -> str:
         return "objective"
 
-    def _takes_passes(self) -> bool:
-        """Whether what is asked for can be had in passes."""
-        return True
+    def _beyond_passes(self) -> str | None:
+        """What is asked for and cannot be had in passes."""
+        return None
 
     def _measure(self, bulk: Bulk, labels: Any, flats: Flats) -> None:
         """What the method says of every row beyond its label."""
@@ -111,7 +114,7 @@ class ManyRowsClusterer(AlternatingClusterer):
         return self
 
     def _validate(self, X: Any) -> Any:
-        blocks = blocks_of(X, self.n_jobs) if self._takes_passes() else None
+        blocks = self._blocks(X)
         if blocks is None:
             return super()._validate(in_memory(X))
         validate_data(self, X, skip_check_array=True)
@@ -119,11 +122,24 @@ class ManyRowsClusterer(AlternatingClusterer):
         self._scale = self._survey.largest
         return blocks
 
+    def _blocks(self, X: Any) -> Blocks | None:
+        """X in blocks; None where its rows are few or something needs them all in view."""
+        beyond = self._beyond_passes()
+        if beyond is None:
+            return blocks_of(X, self.n_jobs)
+        if in_blocks_only(X):
+            raise ValueError(
+                f"{beyond} needs all rows in memory at once, and X is read in passes; without it, "
+                f"or with X.{'compute' if is_dask(X) else 'toarray'}(), the fit would do"
+            )
+        return None
+
     def _fit_many(self, blocks: Blocks) -> None:
         n = blocks.shape[0]
         random = as_generator(self.random_state)
         dimensions = self._dimensions(blocks, low=0 if self.affine else 1)
-        origin = self._survey.totals / n if self.affine else None
+        shifted = self.affine and not blocks.stays_sparse
+        origin = self._survey.totals / n if shifted else None
         enough = min(starts.n_landmarks(dimensions), n)
         chosen = np.sort(random.choice(n, enough, replace=False))
         sample = blocks.sample(chosen)
@@ -180,13 +196,21 @@ class ManyRowsClusterer(AlternatingClusterer):
             numbers = np.argsort(np.argsort(first_rows(bulk, result.labels), kind="stable"))
         self.labels_ = bulk.blocks.join(result.labels, numbers)
         flats = take(result.flats, np.argsort(numbers))
+        self._sizes = flats.sizes
         self.subspaces_ = to_subspaces(flats, bulk.origin)
         self.n_components_ = np.array([flat.basis.shape[1] for flat in self.subspaces_])
-        n, origin, whole = bulk.blocks.shape[0], bulk.origin, self._survey.energy
-        around = whole if origin is None else whole - n * float(origin @ origin)
+        n, totals, around = bulk.blocks.shape[0], self._survey.totals, self._survey.energy
+        if self.affine:
+            around -= float(totals @ totals) / n
         self._data = Data(n, bulk.rank, around / (n * bulk.rank))
         self._measure(bulk, result.labels, result.flats)
         del self._survey
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.array_api_support = True
+        return tags
 
     def _recorded(
         self, X: Any, names: NDArray[Any] | None, seconds: float, heard: Iterable[Warning]
@@ -212,7 +236,7 @@ class ManyRowsClusterer(AlternatingClusterer):
         blocks = self._new_blocks(X, "predict")
         if blocks is None:
             return sent(super().predict(in_memory(X)), self._home)
-        labels, _ = blocks.fold(partial(block_pass.nearest, plan=self._pass(blocks)), None)
+        labels = blocks.each(partial(block_pass.nearest, plan=self._pass(blocks)))
         return blocks.join(labels, np.arange(len(self.subspaces_)))
 
     def transform(self, X: Any) -> Any:
@@ -230,9 +254,9 @@ class ManyRowsClusterer(AlternatingClusterer):
         blocks = self._new_blocks(X, "transform")
         if blocks is None:
             return sent(super().transform(in_memory(X)), self._home)
-        return blocks.fold(partial(block_pass.score, plan=self._pass(blocks)), None)[0]
+        return blocks.each(partial(block_pass.score, plan=self._pass(blocks)))
 
-    def project(self, X: Any) -> list[Any]:
+    def project(self, X: Any) -> Any:
         """Coordinates of each sample in the subspace of the cluster it is predicted to be in.
 
         Parameters
@@ -243,15 +267,14 @@ class ManyRowsClusterer(AlternatingClusterer):
         Returns
         -------
         list of n arrays
-            As long as the own subspace has dimensions, so possibly ragged.
+            As long as the own subspace has dimensions, so possibly ragged. Of a Dask array a Dask
+            array, as wide as the largest dimension, with nan beyond the own.
         """
         blocks = self._new_blocks(X, "project")
         if blocks is None:
             return sent(super().project(in_memory(X)), self._home)
-        plan = self._pass(blocks)
-        found = blocks.fold(partial(block_pass.own_scores, plan=plan), None)[0]
-        lengths = plan.flats.dimensions[to_host(found[:, -1]).astype(np.intp)].tolist()
-        return [found[i, :length] for i, length in enumerate(lengths)]
+        padded = blocks.each(partial(block_views.own_coordinates, plan=self._pass(blocks)))
+        return padded if is_dask(X) else _ragged(padded)
 
     def reconstruct(self, X: Any) -> Any:
         """Nearest point to each sample in the subspace of the cluster it is predicted to be in.
@@ -264,48 +287,45 @@ class ManyRowsClusterer(AlternatingClusterer):
         Returns
         -------
         array of shape (n, p)
+            Of a Dask array a Dask array.
         """
         blocks = self._new_blocks(X, "reconstruct")
         if blocks is None:
             return sent(super().reconstruct(in_memory(X)), self._home)
-        return blocks.fold(partial(block_pass.nearest_points, plan=self._pass(blocks)), None)[0]
+        return blocks.each(partial(block_views.nearest_points, plan=self._pass(blocks)))
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.array_api_support = True
-        return tags
-
-    def _size(self, k: int) -> int:
-        """Number of members of a cluster, wherever the labels are."""
-        xp = namespace(self.labels_)
-        return int(xp.sum(xp.astype(self.labels_ == k, xp.int64)))
-
-    def _new_blocks(self, X: Any, method: str) -> Blocks | None:
-        """New rows in blocks; None where they are few."""
+    def _new_blocks(self, X: Any, method: str) -> Any:
+        """New rows in blocks; None where they are few. Those of Dask are checked as they come."""
         check_is_fitted(self)
         check_home(X, self._home, f"{type(self).__name__}.{method}")
-        blocks = blocks_of(X, self.n_jobs) if self._takes_passes() else None
+        blocks = self._blocks(X)
         if blocks is not None:
             validate_data(self, X, reset=False, skip_check_array=True)
+        if blocks is not None and not is_dask(X):
             self._check_scale(surveyed(blocks).largest)
         return blocks
 
     def _pass(self, blocks: Blocks) -> Pass:
         """What new rows are scored with."""
-        clusters = range(len(self.subspaces_))
-        sizes = np.array([self._size(k) for k in clusters], dtype=float)
         noise = float(getattr(self, "noise_variance_", 1.0))
-        origin = np.mean([flat.centre for flat in self.subspaces_], axis=0) if self.affine else None
-        shifted = [
+        shifted = self.affine and not blocks.stays_sparse
+        origin = np.mean([flat.centre for flat in self.subspaces_], axis=0) if shifted else None
+        seen = [
             flat if origin is None else replace(flat, centre=flat.centre - origin)
             for flat in self.subspaces_
         ]
-        flats = from_subspaces(shifted, sizes, noise)
+        flats = from_subspaces(seen, self._sizes, noise)
         return Pass(flats, self._scoring, self._data.rank, self._data.n_samples, origin)
 
 
 def blocks_of(X: Any, n_jobs: int | None) -> Blocks | None:
-    """X in blocks; None where the rows are few."""
+    """X in blocks; None where it is in memory, dense, and its rows are few."""
+    if is_dask(X):
+        from subspaces.on_dask import as_blocks
+
+        return as_blocks(X)
+    if sparse.issparse(X):
+        return SparseBlocks(canonical(X))
     shape: tuple[int, ...] = getattr(X, "shape", ())
     if len(shape) != 2 or shape[0] <= FEW_ROWS or shape[1] == 0:
         return None
@@ -320,10 +340,20 @@ def in_memory(X: Any) -> Any:
     return X if home_of(X) is None else to_host(X)
 
 
+def in_blocks_only(X: Any) -> bool:
+    """Whether X is of a kind that is never seen as a whole."""
+    return is_dask(X) or sparse.issparse(X)
+
+
 def surveyed(blocks: Blocks) -> Survey:
     """The first pass; says which value is in the way."""
     found: Survey = blocks.fold(survey, None)[1]
-    if found.bad is not None:
-        raise not_finite("X", *found.bad, found.n_bad)
-    check_magnitude(found.largest)
+    check_survey(found)
     return found
+
+
+def _ragged(padded: Any) -> list[Any]:
+    """Rows without the nan at their ends."""
+    xp = namespace(padded)
+    lengths = to_host(xp.sum(xp.astype(~xp.isnan(padded), xp.int64), axis=1)).tolist()
+    return [padded[i, :length] for i, length in enumerate(lengths)]

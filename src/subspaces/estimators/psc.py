@@ -243,15 +243,24 @@ class PSC(ManyRowsClusterer):
             self._store_sparse(X, views)
         self._store_variables()
         variables = self.support_ if self.criterion_ == "union_influence" else None
-        self._warn_of_repulsion([attraction(view, variables) for view in views])
+        pulls = [attraction(view, variables) for view in views]
+        self._warn_of_repulsion(pulls, [view.size for view in views])
 
     @property
     def _choice(self) -> str:
         return "t_likelihood" if self.criterion == "auto" else "objective"
 
-    def _takes_passes(self) -> bool:
-        plain = self.n_variables is None and self.refine is None
-        return plain and self.criterion in PASS_CRITERIA and not self._leaves_something_open()
+    def _beyond_passes(self) -> str | None:
+        names = ("n_clusters", "n_components", "n_variables", "refine", "criterion")
+        beyond = (
+            _is_auto(self.n_clusters),
+            _is_auto(self.n_components),
+            self.n_variables is not None,
+            self.refine is not None,
+            self.criterion not in PASS_CRITERIA,
+        )
+        asked = [name for name, is_beyond in zip(names, beyond, strict=True) if is_beyond]
+        return f"{asked[0]}={getattr(self, asked[0])!r}" if asked else None
 
     def _measure(self, bulk: Bulk, labels: Any, flats: Flats) -> None:
         self.n_clusters_, self.n_variables_ = self.n_clusters, None
@@ -259,7 +268,7 @@ class PSC(ManyRowsClusterer):
         self.noise_variance_ = max(flats.noise, VARIANCE_FLOOR * self._data.mean_variance)
         self.influence_, self.press_ = measured(bulk, labels, flats)
         self._store_variables()
-        self._warn_of_repulsion(pulls_of(flats))
+        self._warn_of_repulsion(pulls_of(flats), flats.sizes)
 
     def _store_variables(self) -> None:
         self.variables_ = [np.flatnonzero(flat.basis.any(axis=1)) for flat in self.subspaces_]
@@ -267,7 +276,7 @@ class PSC(ManyRowsClusterer):
 
     def _leaves_something_open(self) -> bool:
         open_ones = [self.n_clusters, self.n_components, self.n_variables]
-        return any(isinstance(value, str) and value == "auto" for value in open_ones)
+        return any(_is_auto(value) for value in open_ones)
 
     def _fit_automatic(self, X: Array) -> None:
         """Choose what is open, and become the model that was chosen."""
@@ -393,15 +402,16 @@ class PSC(ManyRowsClusterer):
         own = [own_costs(costs(name, views, self._data), self.labels_) for name in MEASURES]
         self.influence_, self.press_ = own[0], float(own[1].mean())
 
-    def _warn_of_repulsion(self, pulls: Sequence[float] | Array) -> None:
+    def _warn_of_repulsion(
+        self, pulls: Sequence[float] | Array, sizes: Sequence[int] | Array
+    ) -> None:
         """Say that members of a cluster are pushed out; the pulls are n_k rho_k."""
         if self.criterion_ not in ("influence", "union_influence"):
             return
         if min(pulls) < REPULSIVE:
             k = int(np.argmin(pulls))
-            size = self._size(k)
             warnings.warn(
-                f"cluster {k} has {size} samples, and its weakest axis catches so little "
+                f"cluster {k} has {sizes[k]:.0f} samples, and its weakest axis catches so little "
                 f"of their energy (samples x share = {pulls[k]:.1f}, below 4) that the influence "
                 "repels samples that fit; criterion='loo_projection', fewer components or fewer "
                 "clusters would do",
@@ -446,7 +456,7 @@ class PSC(ManyRowsClusterer):
 
     def _likelihood_score(self, X: Array, k: int) -> Array:
         flat = self.subspaces_[k]
-        size = self._size(k)
+        size = int(self._sizes[k])
         log_scale, distance = gaussian_of_all(
             scores(X, flat),
             squared_residual(X, flat),
@@ -458,9 +468,14 @@ class PSC(ManyRowsClusterer):
         return log_scale + 0.5 * distance
 
 
+def _is_auto(value: Any) -> bool:
+    return isinstance(value, str) and value == "auto"
+
+
 def _is_fitted_name(name: str) -> bool:
     """Attributes that fit sets: with a trailing underscore, or private ones of ours."""
     return (name.endswith("_") and not name.startswith("_")) or name in (
         "_data",
         "_scale",
+        "_sizes",
     )

@@ -1,0 +1,277 @@
+"""Predictive subspace clustering of streams: every row is looked at once."""
+
+from functools import partial
+from time import perf_counter
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils.validation import validate_data
+
+from subspaces._validation import as_choice, as_count, as_generator, as_matrix, as_real
+from subspaces.core import block_pass, block_views, starts
+from subspaces.core.blocks import ArrayBlocks, Blocks
+from subspaces.core.bulk import Bulk, flats_of_sample
+from subspaces.core.criteria import VARIANCE_FLOOR, Data
+from subspaces.core.flats import Flats, Tally, from_subspaces, take, to_subspaces
+from subspaces.core.problem import Problem
+from subspaces.core.record import Record
+from subspaces.core.step import Step
+from subspaces.core.stream import SUMS, Stream, follow, reordered
+from subspaces.core.threads import one_blas_thread
+from subspaces.estimators._alternating import NAMED_STARTS
+from subspaces.estimators._many_rows import ManyRowsClusterer, surveyed
+from subspaces.estimators._shell import Array
+
+CRITERIA = ("auto", "influence", "residual", "likelihood")
+
+
+class MiniBatchPSC(ManyRowsClusterer):
+    """Predictive subspace clustering in batches, for streams and for haste.
+
+    A batch is given to the subspaces found so far, which it had no part in: its residual is a
+    leave-one-out error for nothing. Then the subspaces follow it, and the past fades. `fit` looks
+    at ``max_batches`` batches drawn at random and labels all rows at the end; `partial_fit` takes
+    the batches as they come.
+
+    Parameters
+    ----------
+    n_clusters : int, default 2
+        Number of clusters.
+    n_components : int or one int per cluster, default 1
+        Dimension of the subspaces.
+    affine : bool, default False
+        Whether a subspace has a centre of its own; otherwise all pass through the origin.
+    criterion : {"auto", "influence", "residual", "likelihood"}, default "auto"
+        What a sample is scored by under a cluster that has not seen it. "auto" is "residual" for
+        equal dimensions, and "likelihood" for unequal ones or when a dimension equals the rank.
+    init : {"portfolio", "random", "k-means++", "local"}, default "portfolio"
+        First partitions, of a sample of the rows (`fit`) or of the first batch (`partial_fit`).
+    n_init : int or "auto", default "auto"
+        Number of starts; "auto" is 10.
+    batch_size : int, default 10_000
+        Rows in a batch of `fit`.
+    max_batches : int, default 20
+        Batches that `fit` looks at.
+    forgetting : float, default 0.9
+        Weight that the past keeps at every batch, above 0 up to 1: at 0.9 what counts are the last
+        ten batches or so; 1 forgets nothing.
+    random_state : int, RandomState or None
+        Seed.
+    n_jobs : int, optional
+        Threads over which the starts and blocks of rows are spread.
+    verbose : int, default 0
+        1: print a line per start that is swept; 2: one per batch, too.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n,)
+        Cluster of each sample, equal to ``predict(X)``; after `partial_fit`, of those of the last
+        batch, as they were given before the subspaces followed them.
+    subspaces_ : list of Subspace
+        Per cluster: ``centre`` (p,), ``basis`` (p, r), ``spectrum`` (r,).
+    n_components_ : ndarray of shape (n_clusters,)
+        Dimensions.
+    criterion_ : str
+        The criterion in use.
+    noise_variance_ : float
+        Variance per direction outside the subspaces, pooled over the clusters.
+    objective_ : float
+        Sum over the samples of their score under the own cluster.
+    n_iter_ : int
+        Number of batches seen.
+    record_ : Record
+        Seconds, warnings, and the samples as the model sees them; see `core.record.Record`.
+
+    Notes
+    -----
+    Projection-approximation subspace tracking, on which the paper builds its version for streams,
+    keeps the axes alone; here whole scatter matrices are kept up to 200 variables, where they are
+    exact. What it costs in accuracy is in docs/big_data.md. Batches should be alike: rows that come
+    sorted by cluster make the subspaces of the others fade.
+
+    References
+    ----------
+    B. McWilliams and G. Montana, "Subspace clustering of high-dimensional data: a predictive
+    approach", Data Mining and Knowledge Discovery 28 (2014) 736-772.
+
+    B. Yang, "Projection approximation subspace tracking", IEEE Trans. Signal Process. 43 (1995)
+    95-107.
+
+    Examples
+    --------
+    >>> from subspaces import MiniBatchPSC
+    >>> from subspaces.datasets import make_scenario
+    >>> planes = make_scenario("c", random_state=0)
+    >>> model = MiniBatchPSC(2, n_components=2, random_state=0)
+    >>> for batch in (planes.data[::2], planes.data[1::2]):
+    ...     model = model.partial_fit(batch)
+    >>> model.predict(planes.data[:3]).tolist(), model.n_iter_
+    ([0, 0, 0], 2)
+    """
+
+    max_iter = 50
+
+    def __init__(
+        self,
+        n_clusters: int = 2,
+        *,
+        n_components: Any = 1,
+        affine: bool = False,
+        criterion: str = "auto",
+        init: str = "portfolio",
+        n_init: Any = "auto",
+        batch_size: int = 10_000,
+        max_batches: int = 20,
+        forgetting: float = 0.9,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.n_components = n_components
+        self.affine = affine
+        self.criterion = criterion
+        self.init = init
+        self.n_init = n_init
+        self.batch_size = batch_size
+        self.max_batches = max_batches
+        self.forgetting = forgetting
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def partial_fit(self, X: Any, y: Any = None) -> Self:
+        """Let the subspaces follow one more batch.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+            Samples in rows. The first batch is searched for clusters, so that it must hold some of
+            each.
+        y : ignored
+            For compatibility.
+
+        Returns
+        -------
+        self
+            The estimator.
+        """
+        began = perf_counter()
+        fresh = "subspaces_" not in vars(self)
+        blocks = self._batch(X, fresh)
+        with one_blas_thread():
+            if fresh:
+                flats, sums = self._begin(blocks), None
+            else:
+                flats, sums = self._resume()
+            flats, sums, labels = follow(self._stream(), blocks, flats, sums)
+            self._store_stream(flats, sums)
+        self.n_iter_ = 1 if fresh else self.n_iter_ + 1
+        self.labels_ = blocks.join(labels, np.arange(self.n_clusters))
+        self.objective_ = float(sums.objective)
+        self.record_ = Record(perf_counter() - began, (), None, None, None, None)
+        return self
+
+    def _batch(self, X: Any, fresh: bool) -> Blocks:
+        """A checked batch."""
+        self._check_choices()
+        blocks = self._blocks(X)
+        if blocks is None:
+            blocks = ArrayBlocks(as_matrix(X, min_samples=1), self.n_jobs)
+        validate_data(self, X, reset=fresh, skip_check_array=True)
+        largest = surveyed(blocks).largest
+        if not fresh:
+            self._check_scale(largest)
+        self._scale = largest if fresh else max(largest, self._scale)
+        return blocks
+
+    def _check_choices(self) -> None:
+        as_choice(self.criterion, "criterion", CRITERIA)
+        as_choice(self.init, "init", ("portfolio", *NAMED_STARTS))
+        as_count(self.batch_size, "batch_size", low=1)
+        as_count(self.max_batches, "max_batches", low=1)
+        if not 0.0 < as_real(self.forgetting, "forgetting") <= 1.0:
+            raise ValueError(f"forgetting={self.forgetting!r} is out of range; above 0 up to 1")
+
+    def _fit(self, X: Any) -> None:
+        self._check_choices()
+        few = isinstance(X, np.ndarray)
+        blocks = ArrayBlocks(X, self.n_jobs) if few else X
+        with one_blas_thread():
+            random = as_generator(self.random_state)
+            flats, sums = self._begin(blocks), None
+            stream = self._stream()
+            for done in range(1, self.max_batches + 1):
+                batch = ArrayBlocks(blocks.sample(self._drawn(blocks, random)), self.n_jobs)
+                flats, sums, _ = follow(stream, batch, flats, sums)
+                self._tell(Step("batch", done, self.max_batches, f"cost {sums.objective:.6g}"))
+            self._label(blocks, flats, sums)
+        self.n_iter_ = self.max_batches
+
+    def _drawn(self, blocks: Blocks, random: np.random.Generator) -> Any:
+        """Numbers of the rows of a batch."""
+        n = blocks.shape[0]
+        return np.sort(random.choice(n, min(self.batch_size, n), replace=False, shuffle=False))
+
+    def _label(self, blocks: Blocks, flats: Flats, sums: Any) -> None:
+        """All rows to the flats found, clusters of one dimension in the order of their rows."""
+        self._store_stream(flats, sums)
+        plan = self._pass(blocks)
+        labels, told = blocks.fold(partial(block_views.give, plan=plan), None)
+        numbers = np.arange(self.n_clusters)
+        if len(set(flats.dimensions)) == 1:
+            numbers = np.argsort(np.argsort(told.first, kind="stable"))
+        order = np.argsort(numbers)
+        self._store_stream(take(flats, order), reordered(sums, order))
+        self.labels_ = blocks.join(labels, numbers)
+        self.objective_ = told.objective
+
+    def _begin(self, blocks: Blocks) -> Flats:
+        """The flats of the best partition of some rows."""
+        dimensions = self._dimensions(blocks, low=0 if self.affine else 1)
+        random, n = as_generator(self.random_state), blocks.shape[0]
+        enough = min(starts.n_landmarks(dimensions), n)
+        sample = blocks.sample(np.sort(random.choice(n, enough, replace=False)))
+        problem = self._problem(sample)
+        unsure = not (problem.alike and problem.identified)
+        default = "likelihood" if unsure else "residual"
+        self.criterion_ = default if self.criterion == "auto" else self.criterion
+        self._data = Data(n, len(problem.rows.spectrum), problem.data.mean_variance)
+        best, _ = self._search(sample, problem, self._choice)
+        bulk = Bulk(
+            ArrayBlocks(sample), dimensions, "residual", problem.affine, self._data.rank, sample
+        )
+        return flats_of_sample(bulk, best.clustering.labels)
+
+    @property
+    def _choice(self) -> str:
+        return "t_likelihood" if self.criterion == "auto" else "objective"
+
+    def _problem(self, X: Array) -> Problem:
+        criterion = "loo" if self.criterion == "auto" else self.criterion
+        return self._pose(X, criterion)
+
+    def _stream(self) -> Stream:
+        dimensions = self._per_cluster("n_components", 2**62, low=0, high=self.n_features_in_)
+        rank = self._data.rank
+        return Stream(dimensions, self.criterion_, bool(self.affine), rank, self.forgetting)
+
+    def _store_stream(self, flats: Flats, sums: Tally) -> None:
+        self.subspaces_ = to_subspaces(flats, None)
+        self.n_components_ = np.array([flat.basis.shape[1] for flat in self.subspaces_])
+        self.noise_variance_ = max(flats.noise, VARIANCE_FLOOR * self._data.mean_variance)
+        self._sizes = flats.sizes
+        self._sums = {name: getattr(sums, name) for name in SUMS}
+
+    def _resume(self) -> tuple[Flats, Tally]:
+        """The flats and sums that the last batch left."""
+        flats = from_subspaces(self.subspaces_, self._sizes, self.noise_variance_)
+        return flats, Tally(0.0, 0, **self._sums)
+
+    @property
+    def _scoring(self) -> str:
+        return self.criterion_
+
+    def _scores(self, X: Array) -> Array:
+        blocks = ArrayBlocks(X)
+        return blocks.each(partial(block_pass.score, plan=self._pass(blocks)))
