@@ -75,7 +75,7 @@ bench: $(READY)
 
 # Ten data sets a cell, or a hundred; started again after an interruption, it goes on.
 reproduce: .venv/.demo
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python reproduction/run.py $(if $(FULL),--full) $(if $(DATA),--data $(DATA))
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m reproduction.run $(if $(FULL),--full) $(if $(DATA),--data $(DATA))
 
 clean:
 	rm -rf docs/_build docs/gallery docs/measurements docs/api/generated

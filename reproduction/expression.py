@@ -1,6 +1,6 @@
 """Tables of Rand and adjusted Rand index on the gene-expression data sets, 32 rows.
 
-    python reproduction/expression.py --sets 10        # needs SUBSPACES_DATA
+    python -m reproduction.expression --sets 10        # needs SUBSPACES_DATA
 
 There is one data set a column, so a seed is one of the starts: one in ten of those asked for. "As
 printed": the intensities as they are, flats through the origin; the paper does not say how it
@@ -9,10 +9,10 @@ data prepared by `ExpressionScaler`.
 """
 
 import numpy as np
-from harness import Cell, Study, data_folder, main
-from printed import agreement, judged, judged_as_printed
 from sklearn.cluster import KMeans
 
+from reproduction.harness import Cell, Study, data_folder, main
+from reproduction.printed import agreement, judged, judged_as_printed
 from subspaces import GPCA, SCC, KSubspaces, MCtFA, SparseKMeans
 from subspaces.datasets import read_expression
 from subspaces.recipes import ExpressionScaler, expression

@@ -1,6 +1,6 @@
 """Table of the number of clusters chosen on the gene-expression data sets.
 
-    python reproduction/expression_clusters.py --sets 10        # needs SUBSPACES_DATA
+    python -m reproduction.expression_clusters --sets 10        # needs SUBSPACES_DATA
 
 R = 1, ten variables, K from 1 to 8. "As printed": PRESS of the printed algorithm on the intensities
 as they are, the clusters' means averaged (`press`) or summed (`press_sum`). "Defaults":
@@ -9,10 +9,10 @@ expression.py.
 """
 
 import numpy as np
-from expression import load, sets_at_hand
-from harness import Cell, Study, main
-from printed import pose, solve
 
+from reproduction.expression import load, sets_at_hand
+from reproduction.harness import Cell, Study, main
+from reproduction.printed import pose, solve
 from subspaces import PSC
 from subspaces.core import choice
 from subspaces.core.problem import view_clusters

@@ -2,12 +2,11 @@
 
 import warnings
 
-import illustrations
 import numpy as np
-import press
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from reproduction import illustrations, press
 from subspaces import plots
 from subspaces.datasets import make_scenario
 
@@ -16,6 +15,12 @@ SERIES = {
     "as printed": (plots.COLOURS[1], "s", 5),
     "defaults": (plots.COLOURS[0], "o", 6),
     "limit": ("0.6", "D", 4),
+}
+GRADES = {
+    "refit": ("leaving out, N decompositions", plots.COLOURS[3], "^"),
+    "exact": ("exact, one decomposition", plots.COLOURS[2], "D"),
+    "hat": ("joint down-date", plots.COLOURS[0], "o"),
+    "paper": ("closed form", plots.COLOURS[1], "s"),
 }
 SHAPES = {"a": "two lines", "b": "a line and a plane", "c": "two planes",
           "d": "a line, a plane, a space"}  # fmt: skip
@@ -32,23 +37,19 @@ def draw_press(results, path):
     error_axes, time_axes = figure.subplots(1, 2)
     sizes = np.array(press.SIZES)
     for noise, line in zip(press.NOISES, ("-", ":"), strict=True):
-        for grade, colour, marker in (
-            ("paper", plots.COLOURS[1], "s"),
-            ("hat", plots.COLOURS[0], "o"),
-        ):
+        for grade in ("paper", "hat"):
+            label, colour, marker = GRADES[grade]
             means = [squared(results, noise, n, grade) for n in sizes]
-            error_axes.loglog(sizes, means, line, marker=marker, color=colour,
-                              label=f"{'closed form' if grade == 'paper' else 'joint down-date'}, "
-                                    f"noise {noise}")  # fmt: skip
+            named = f"{label}, noise {noise}"
+            error_axes.loglog(sizes, means, line, marker=marker, color=colour, label=named)
     rate = np.log(sizes) / sizes**2
     first = squared(results, press.NOISES[0], sizes[0], "paper")
     error_axes.loglog(sizes, first * rate / rate[0], "--", color="0.5", label="theory: log N / N²")
     error_axes.set(ylabel="mean squared relative error of PRESS", title="Error")
-    labels = {"refit": "leaving out, N decompositions", "exact": "exact, one", "hat": "joint down-date",
-              "paper": "closed form"}  # fmt: skip
-    for name, colour, marker in zip(labels, plots.COLOURS[3::-1], "^Dos", strict=True):
-        seconds = [results.values("time", "noise 0.1", str(n), f"{name}_seconds")[0] for n in sizes]
-        time_axes.loglog(sizes, seconds, marker=marker, color=colour, label=labels[name])
+    for grade, (label, colour, marker) in GRADES.items():
+        name = f"{grade}_seconds"
+        seconds = [results.values("time", "noise 0.1", str(n), name)[0] for n in sizes]
+        time_axes.loglog(sizes, seconds, marker=marker, color=colour, label=label)
     time_axes.set(ylabel="seconds", title="Time")
     for ax in (error_axes, time_axes):
         ax.set_xlabel("samples N")
@@ -65,7 +66,7 @@ def squared(results, noise, n, grade):
 
 def draw_illustrations(path):
     """Each scenario of three dimensions: the truth, K-means, PSC."""
-    figure = Figure(figsize=(8.6, 10.6), layout="constrained")
+    figure = Figure(figsize=(8.6, 10), layout="constrained")
     for i, (name, shape) in enumerate(SHAPES.items()):
         scenario = make_scenario(name, random_state=0)
         panels = {"truth": scenario.target}
@@ -75,7 +76,7 @@ def draw_illustrations(path):
         for j, (title, labels) in enumerate(panels.items()):
             ax = figure.add_subplot(4, 3, 3 * i + j + 1, projection="3d")
             _scatter(ax, scenario.data, labels)
-            ax.set_title(f"({name}) {shape}" if j == 0 else title, fontsize=9)
+            ax.set_title(f"({name}) {shape}" if j == 0 else title, fontsize=10, y=0.98)
     save(figure, path)
 
 
@@ -86,6 +87,7 @@ def _scatter(ax, X, labels):
     ax.set(xticklabels=[], yticklabels=[], zticklabels=[])
     ax.tick_params(length=0)
     ax.view_init(elev=22, azim=35)
+    ax.set_box_aspect(None, zoom=1.2)
 
 
 def draw_lines(lines, path, label):

@@ -77,7 +77,7 @@ def read(study: Study, folder: Path) -> dict[Cell, dict[str, str]]:
 
 def measured(study: Study, cell: Cell) -> dict[str, object]:
     """One line of the file: the measures, processor seconds, and what went wrong."""
-    values: dict[str, object] = {name: "" for name in study.measures}
+    values: dict[str, object] = dict.fromkeys(study.measures, "")
     error, begin = "", time.process_time()
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -1,14 +1,14 @@
 """Figure of the four illustrations in three dimensions: data, K-means, PSC.
 
-    python reproduction/illustrations.py [--sets 10]
+    python -m reproduction.illustrations [--sets 10]
 
 The cells say how often the illustration would have come out; the figure shows seed 0.
 """
 
-from harness import Cell, Study, main
-from printed import agreement
 from sklearn.cluster import KMeans
 
+from reproduction.harness import Cell, Study, main
+from reproduction.printed import agreement
 from subspaces import PSC
 from subspaces.datasets import make_scenario
 

@@ -1,13 +1,13 @@
 """Tables of Rand and adjusted Rand index on the noise-free scenarios, six methods.
 
-python reproduction/nonsparse.py [--sets 10]
+python -m reproduction.nonsparse [--sets 10]
 """
 
 import numpy as np
-from harness import Cell, Study, main
-from printed import agreement, judged, judged_as_printed
 from sklearn.cluster import KMeans
 
+from reproduction.harness import Cell, Study, main
+from reproduction.printed import agreement, judged, judged_as_printed
 from subspaces import GPCA, SCC, KSubspaces, MCtFA
 from subspaces.comparison import METHODS, Setting
 from subspaces.datasets import make_scenario

@@ -1,6 +1,6 @@
 """Figure on PRESS: how far the closed form is from leaving out, and how long both take; P = 500.
 
-    python reproduction/press.py [--sets 10]
+    python -m reproduction.press [--sets 10]
 
 Data of one PCA model with three axes. The exact PRESS, which the refits agree with to rounding
 (`worst`), is the reference.
@@ -9,8 +9,8 @@ Data of one PCA model with three axes. The exact PRESS, which the refits agree w
 import time
 
 import numpy as np
-from harness import Cell, Study, main
 
+from reproduction.harness import Cell, Study, main
 from subspaces.datasets import make_subspaces
 from subspaces.diagnostics import pca_press
 

@@ -5,8 +5,9 @@ from collections import defaultdict
 from pathlib import Path
 
 import numpy as np
-from harness import Study, read
-from verdicts import Estimate, Published, estimate
+
+from reproduction.harness import Study, read
+from reproduction.verdicts import Estimate, Published, estimate
 
 
 def load_published() -> dict[tuple[str, str, str, str], Published]:
@@ -43,6 +44,11 @@ class Results:
     def columns(self) -> set[str]:
         """The columns that have any cell."""
         return {line["column"] for line in self.lines}
+
+    @property
+    def seeds_a_cell(self) -> list[int]:
+        """How many seeds each cell has, ascending."""
+        return sorted(len(lines) for lines in self._groups.values())
 
     @property
     def seconds(self) -> float:

@@ -1,9 +1,9 @@
 """Every table and figure of the paper, and the page that sets them beside the paper's numbers.
 
-    python reproduction/run.py [--full] [--data DIR] [--jobs 2]
+    python -m reproduction.run [--full] [--data DIR] [--jobs 2]
 
-Quick: 10 data sets a cell; the page and its files go to build/reproduction/quick. Full: 100; cells go
-to build/reproduction/full, then to reproduction/results, docs/reproduction.md and docs/images. Every
+Quick: 10 data sets a cell; cells and page go to build/reproduction/quick. Full: 100; cells go to
+build/reproduction/full, then to reproduction/results, and the page to docs/reproduction.md. Every
 cell gets its first data sets before any gets more. Interrupted and started again, it goes on.
 """
 
@@ -11,16 +11,19 @@ import argparse
 import os
 import sys
 import time
+from itertools import pairwise
 
-import expression
-import expression_clusters
-import harness
-import illustrations
-import nonsparse
-import page
-import press
-import selection
-import sparse
+from reproduction import (
+    expression,
+    expression_clusters,
+    harness,
+    illustrations,
+    nonsparse,
+    page,
+    press,
+    selection,
+    sparse,
+)
 
 STUDIES = [
     module.STUDY
@@ -29,9 +32,9 @@ STUDIES = [
         illustrations,
         nonsparse,
         sparse,
+        selection,
         expression_clusters,
         expression,
-        selection,
     )
 ]
 BLOCKS = (0, harness.QUICK_SETS, 30, harness.FULL_SETS)
@@ -55,14 +58,14 @@ def say_what_is_missing():
 
 def run_all(n_sets, folder, n_jobs):
     """Block by block, so that every cell has some data sets before any has all."""
-    for first, end in zip(BLOCKS, BLOCKS[1:], strict=False):
+    for first, end in pairwise(BLOCKS):
         seeds = range(first, min(end, n_sets))
         for study in STUDIES if seeds else ():
             begin = time.perf_counter()
             done = harness.run(study, seeds, folder, n_jobs)
             took = time.perf_counter() - begin
-            print(f"{study.name}, data sets {first + 1} to {seeds[-1] + 1}: "
-                  f"{f'{done} cells in {took:.0f} s' if done else 'already there'}", flush=True)  # fmt: skip
+            what = f"{done} cells in {took:.0f} s" if done else "already there"
+            print(f"{study.name}, data sets {first + 1} to {seeds[-1] + 1}: {what}", flush=True)
 
 
 def main():

@@ -1,6 +1,6 @@
 """Table of how often the right number of clusters is chosen, sparse scenarios, ten variables.
 
-    python reproduction/selection.py [--sets 10]
+    python -m reproduction.selection [--sets 10]
 
 K from 1 to 6. Where the dimension is given, it is one for all clusters: 1 in a, 2 in b, c and d, 3
 in e. A cell is the K that each criterion takes. "given": one dimension for all; "learned": the
@@ -8,8 +8,8 @@ library's R_k; "joint": the paper's R_k, chosen anew at every sweep.
 """
 
 import numpy as np
-from harness import Cell, Study, main
 
+from reproduction.harness import Cell, Study, main
 from subspaces import PSC
 from subspaces.datasets import SCENARIOS, make_scenario
 from subspaces.estimators import _choosing

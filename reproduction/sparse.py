@@ -1,17 +1,17 @@
 """Tables of Rand and adjusted Rand index on the sparse scenarios, eight rows.
 
-    python reproduction/sparse.py [--sets 10]
+    python -m reproduction.sparse [--sets 10]
 
 Loadings N(0, 1) on 10 of 200 variables, scores N(0, 1), noise of standard deviation 0.5
 (docs/errata.md says why not variance 0.5). The limit is the classifier that knows every parameter.
 """
 
-import nonsparse
 import numpy as np
-from harness import Cell, Study, main
-from printed import agreement, judged, judged_as_printed
 from scipy.stats import multivariate_normal
 
+from reproduction import nonsparse
+from reproduction.harness import Cell, Study, main
+from reproduction.printed import agreement, judged, judged_as_printed
 from subspaces import PSC, SparseKMeans
 from subspaces.comparison import METHODS
 from subspaces.datasets import SPARSE_NOISE, make_scenario

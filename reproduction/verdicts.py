@@ -59,7 +59,7 @@ def estimate(values) -> Estimate:
 
 
 def verdict(ours: Estimate, paper: Published) -> str:
-    """ "exceeded", "reached" (within one standard error of the difference), "not" or "missing"."""
+    """Whether the figure is exceeded, reached within one standard error, not, or missing."""
     if ours.count == 0:
         return "missing"
     margin = np.hypot(ours.error, paper.error) + paper.rounding
