@@ -57,7 +57,6 @@ format: $(READY)
 	$(BIN)/ruff format .
 
 bench: $(READY)
-	$(BIN)/python benchmarks/press.py
 	$(BIN)/python benchmarks/small_clusters.py
 	$(BIN)/python benchmarks/wide.py
 	$(BIN)/python benchmarks/repulsion.py

@@ -20,7 +20,7 @@ UNSTATED = {
     "GPCA": "how the polynomials were fitted and cut is not stated",
     "K-means": "the generator is not fully stated",
     "K-subspaces": "the number of restarts is not stated",
-    "SCC": "the number and the choice of sampled columns are not stated",
+    "SCC": "the generator and the columns that SCC samples are not fully stated",
     "MCtFA": "the numbers of factors and of restarts are not stated",
     sparse.SKM: "the generator is not fully stated",
 }
@@ -128,9 +128,15 @@ def selected(results: Results, published) -> list[Line]:
                 results.values("", "criteria", column, default),
             ]
             ours = [share(values, selection.TRUE[column]) for values in chosen]
-            reasons = [usual(values) for values in chosen]
+            reasons = [_why_selected(row, values) for values in chosen]
             lines.append(Line("share", row, column, paper, *ours, NOTHING, *reasons))
     return lines
+
+
+def _why_selected(row, chosen) -> str:
+    if row == "PRESS, R_k too":
+        return f"{usual(chosen)}; PRESS does not charge for room ([why](choosing.md))"
+    return f"the criterion {usual(chosen)}"
 
 
 def share(chosen, true) -> Estimate:

@@ -89,4 +89,4 @@ def beyond_the_limit(limit: Estimate, paper: Published) -> bool:
 
 
 def _short(value: float) -> str:
-    return f"{value:.4g}"
+    return f"{value:.6g}"
