@@ -152,7 +152,9 @@ def test_what_was_measured_before_a_signal_is_kept(tmp_path, sign):
     with subprocess.Popen(
         command, cwd=tmp_path, env=environment, stderr=subprocess.DEVNULL
     ) as process:
+        late = time.monotonic() + 9
         while not path.exists() or path.read_text().count("\n") < 6:
+            assert time.monotonic() < late, "lines do not reach the file as they come"
             time.sleep(0.02)
         process.send_signal(sign)
         process.wait()
