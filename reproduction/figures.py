@@ -76,7 +76,7 @@ def draw_illustrations(path):
         for j, (title, labels) in enumerate(panels.items()):
             ax = figure.add_subplot(4, 3, 3 * i + j + 1, projection="3d")
             _scatter(ax, scenario.data, labels)
-            ax.set_title(f"({name}) {shape}" if j == 0 else title, fontsize=10, y=0.98)
+            ax.set_title(f"({name}) {shape}" if j == 0 else title, fontsize=10, y=1.01)
     save(figure, path)
 
 

@@ -6,7 +6,8 @@ import numpy as np
 
 from reproduction import comparison, expression, figures, illustrations, press, selection
 
-HEADER = ["", "", "paper", "as printed", "verdict", "defaults", "verdict", "limit", "why not"]
+HEADER = ["paper", "as printed", "verdict", "defaults", "verdict", "limit", "why not"]
+TITLES = {"nonsparse": "noise-free scenarios", "sparse": "sparse scenarios"}
 NAMES = {"rand": "Rand index", "ari": "adjusted Rand index", "share": "share with the right K"}
 WORDS = ("exceeded", "reached", "not", "missing")
 READINGS = {
@@ -33,13 +34,15 @@ def bold(word):
 
 
 def cells(lines):
-    """A row for each cell of a table of the paper."""
+    """A row for each cell of a table of the paper; its column where there are several."""
+    several = len({line.column for line in lines}) > 1
     rows = []
     for line in lines:
         printed, defaults = map(bold, line.verdicts)
         found = [line.printed, printed, line.defaults, defaults, line.limit]
-        rows.append([line.row, line.column, line.paper.printed, *found, line.why])
-    return markdown(HEADER, rows)
+        place = [line.row, line.column] if several else [line.row]
+        rows.append([*place, line.paper.printed, *found, line.why])
+    return markdown(["row", "scenario", *HEADER] if several else ["row", *HEADER], rows)
 
 
 def summary(tables):
@@ -48,7 +51,8 @@ def summary(tables):
     for (name, measure), lines in tables.items():
         counted = [Counter(line.verdicts[i] for line in lines) for i in (0, 1)]
         words = [", ".join(f"{c[word]} {word}" for word in WORDS if c[word]) for c in counted]
-        rows.append([f"{name.replace('_', ' ')}, {NAMES[measure]}", len(lines), *words])
+        title = TITLES.get(name, name.replace("_", " "))
+        rows.append([f"{title}, {NAMES[measure]}", len(lines), *words])
     return markdown(["table", "cells", "as printed", "defaults"], rows)
 
 
