@@ -104,14 +104,18 @@ def expressed(results: Results, column, published, measure) -> list[Line]:
         paper = published["expression", measure, row, column]
         ours = [results.estimate(row, v, column, measure) for v in expression.VARIANTS]
         limit = results.estimate(row, "from the truth", column, measure)
-        reasons = [_why_expressed(results, row, v, column) for v in expression.VARIANTS]
+        reasons = [_why_expressed(results, row, v, column, limit) for v in expression.VARIANTS]
         lines.append(Line(measure, row, column, paper, *ours, limit, *reasons))
     return lines
 
 
-def _why_expressed(results, row, variant, column) -> str:
-    said = [objectives(results, row, variant, column), "preprocessing not stated"]
-    said += ["other genes"] if expression.FILES[column][1] else []
+def _why_expressed(results, row, variant, column, limit) -> str:
+    said = [objectives(results, row, variant, column)]
+    if variant == "defaults" and limit.count:
+        said.append(f"sweeps from the truth end at {limit.mean:.3f}")
+    said.append("the preparation is not stated")
+    if expression.FILES[column][1]:
+        said.append("other genes")
     return ", ".join(filter(None, said))
 
 

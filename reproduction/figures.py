@@ -142,13 +142,13 @@ def draw_sets(per_set, path, label):
         ax.set_yticks(places, [line.row for line in lines], fontsize=8)
         ax.grid(axis="y", color="0.92")
     panels[0].invert_yaxis()
-    _legend(figure, ("paper", "as printed", "defaults"))
+    _legend(figure, ("paper", "as printed", "defaults"), bar="|")
     save(figure, path)
 
 
-def _legend(figure, names):
+def _legend(figure, names, bar="_"):
     handles = [
-        Line2D([], [], ls="", color=SERIES[n][0], marker=SERIES[n][1], ms=SERIES[n][2],
+        Line2D([], [], ls="", color=SERIES[n][0], marker=bar if n == "paper" else SERIES[n][1], ms=SERIES[n][2],
                mew=2 if n == "paper" else 0, label=n)
         for n in names
     ]  # fmt: skip

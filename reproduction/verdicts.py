@@ -80,7 +80,7 @@ def preference(found, at_truth) -> str:
         return (
             f"the objective prefers another partition: {values}, lower in {lower} of {len(pairs)}"
         )
-    return f"the search does not find the truth, which the objective prefers: {values}"
+    return f"the objective prefers the truth, the search ends elsewhere: {values}"
 
 
 def beyond_the_limit(limit: Estimate, paper: Published) -> bool:

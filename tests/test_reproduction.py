@@ -78,7 +78,7 @@ def test_the_objective_says_whether_it_or_the_search_is_to_blame():
     assert preference([1.0, 2.0, 9.0], [2.0, 3.0, 4.0]).startswith(
         "the objective prefers another partition: 4 as found, 3 at the truth, lower in 2 of 3"
     )
-    assert preference([5.0, 2.0], [2.0, 2.0]).startswith("the search does not find the truth")
+    assert preference([5.0, 2.0], [2.0, 2.0]).startswith("the objective prefers the truth")
     assert preference([np.nan], [1.0]) == ""
 
 
