@@ -147,9 +147,9 @@ def draw_sets(per_set, path, label):
 
 
 def _legend(figure, names, bar="_"):
-    handles = [
-        Line2D([], [], ls="", color=SERIES[n][0], marker=bar if n == "paper" else SERIES[n][1], ms=SERIES[n][2],
-               mew=2 if n == "paper" else 0, label=n)
-        for n in names
-    ]  # fmt: skip
+    handles = []
+    for name in names:
+        colour, marker, size = SERIES[name]
+        style = {"marker": bar, "mew": 2} if name == "paper" else {"marker": marker, "mew": 0}
+        handles.append(Line2D([], [], ls="", color=colour, ms=size, label=name, **style))
     figure.legend(handles=handles, loc="outside lower center", ncols=len(names), frameon=False)
