@@ -110,7 +110,7 @@ def expressed(results: Results, column, published, measure) -> list[Line]:
 
 
 def _why_expressed(results, row, variant, column, limit) -> str:
-    said = [objectives(results, row, variant, column)]
+    said = [results.failure(row, variant, column), objectives(results, row, variant, column)]
     if variant == "defaults" and limit.count:
         said.append(f"sweeps from the truth end at {limit.mean:.3f}")
     said.append("the preparation is not stated")

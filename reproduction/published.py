@@ -40,6 +40,11 @@ class Results:
         """Mean and standard error over the seeds."""
         return estimate(self.values(row, variant, column, measure))
 
+    def failure(self, row: str, variant: str, column: str) -> str:
+        """What the method said that failed, if it did."""
+        lines = self._groups.get((row, variant, column), [])
+        return next((line["error"] for line in lines if line["error"]), "")
+
     @property
     def columns(self) -> set[str]:
         """The columns that have any cell."""

@@ -171,8 +171,7 @@ def expression_tables(per_set, there):
         title = column.replace("_", " ").capitalize()
         blocks.append(f"### {title}" if column in there else f"### {title}: missing\n\n{MISSING}")
         for measure in ("rand", "ari"):
-            named = NAMES[measure].capitalize()
-            blocks.append(f"{named}:\n\n{cells(per_set[column, measure])}")
+            blocks.append(f"By {NAMES[measure]}:\n\n{cells(per_set[column, measure])}")
     return "\n\n".join(blocks)
 
 

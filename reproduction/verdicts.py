@@ -9,15 +9,16 @@ PAPER_SETS = 100
 
 @dataclass(frozen=True)
 class Estimate:
-    """A mean over data sets, its standard error, and how many there were."""
+    """A mean over data sets, its standard error, how many there were, and how many failed."""
 
     mean: float
     error: float
     count: int
+    failed: int = 0
 
     def __str__(self) -> str:
         if self.count == 0:
-            return "-"
+            return "failed" if self.failed else "-"
         return f"{self.mean:.3f} ({self.error:.3f})" if self.count > 1 else f"{self.mean:.3f}"
 
 
@@ -50,18 +51,19 @@ class Published:
 
 def estimate(values) -> Estimate:
     """Mean and standard error of the values that are there."""
-    given = np.asarray(values, dtype=float)
-    given = given[np.isfinite(given)]
+    every = np.asarray(values, dtype=float)
+    given = every[np.isfinite(every)]
+    failed = len(every) - len(given)
     if len(given) == 0:
-        return Estimate(np.nan, np.nan, 0)
+        return Estimate(np.nan, np.nan, 0, failed)
     error = given.std(ddof=1) / np.sqrt(len(given)) if len(given) > 1 else 0.0
-    return Estimate(float(given.mean()), float(error), len(given))
+    return Estimate(float(given.mean()), float(error), len(given), failed)
 
 
 def verdict(ours: Estimate, paper: Published) -> str:
     """Whether the figure is exceeded, reached within one standard error, not, or missing."""
     if ours.count == 0:
-        return "missing"
+        return "not" if ours.failed else "missing"
     margin = np.hypot(ours.error, paper.error) + paper.rounding
     if ours.mean > paper.value + margin:
         return "exceeded"

@@ -56,9 +56,10 @@ def test_a_verdict_allows_one_standard_error_of_the_difference(mean, error, expe
     assert verdict(Estimate(mean, error, 10), Published("0.960", 0.019)) == expected
 
 
-def test_without_data_the_verdict_is_missing():
-    assert verdict(estimate([]), Published("0.9")) == "missing"
-    assert str(estimate([np.nan])) == "-"
+def test_without_data_the_verdict_is_missing_and_of_a_failure_not():
+    paper = Published("0.9")
+    assert (verdict(estimate([]), paper), str(estimate([]))) == ("missing", "-")
+    assert (verdict(estimate([np.nan]), paper), str(estimate([np.nan]))) == ("not", "failed")
 
 
 def test_the_papers_errors_are_standard_deviations_of_a_hundred():
