@@ -7,23 +7,8 @@ import numpy as np
 
 from reproduction import expression, nonsparse, selection, sparse
 from reproduction.published import Results
-from reproduction.verdicts import (
-    Estimate,
-    Published,
-    beyond_the_limit,
-    estimate,
-    preference,
-    verdict,
-)
+from reproduction.verdicts import Estimate, Published, beyond_the_limit, blame, estimate, verdict
 
-UNSTATED = {
-    "GPCA": "how the polynomials were fitted and cut is not stated",
-    "K-means": "the generator is not fully stated",
-    "K-subspaces": "the number of restarts is not stated",
-    "SCC": "the generator and the columns that SCC samples are not fully stated",
-    "MCtFA": "the numbers of factors and of restarts are not stated",
-    sparse.SKM: "the generator is not fully stated",
-}
 NOTHING = Estimate(np.nan, np.nan, 0)
 CERTAIN = Estimate(1.0, 0.0, 1)
 SELECTION = {
@@ -53,14 +38,13 @@ class Line:
         return verdict(self.printed, self.paper), verdict(self.defaults, self.paper)
 
     @property
-    def why(self) -> str:
-        """The reasons for what was not reached."""
-        names, reasons = ("as printed", "defaults"), (self.why_printed, self.why_defaults)
-        said: dict[str, list[str]] = {}
-        for variant, judged, reason in zip(names, self.verdicts, reasons, strict=True):
-            if judged == "not":
-                said.setdefault(reason, []).append(variant)
-        return "; ".join(f"{' and '.join(variants)}: {why}" for why, variants in said.items())
+    def judged(self) -> list[str]:
+        """The verdicts, with the reason where the figure was not reached."""
+        reasons = (self.why_printed, self.why_defaults)
+        return [
+            f"**not**: {why}" if word == "not" else word
+            for word, why in zip(self.verdicts, reasons, strict=True)
+        ]
 
 
 def simulated(results: Results, rows, published, measure) -> list[Line]:
@@ -73,7 +57,7 @@ def simulated(results: Results, rows, published, measure) -> list[Line]:
                 CERTAIN if name == "nonsparse" else results.estimate("", "Bayes", column, measure)
             )
             reasons = [
-                _why_simulated(results, row, variant, column, measure, paper, limit)
+                _why_simulated(results, row, variant, column, paper, limit)
                 for variant in ("as printed", "defaults")
             ]
             ours = [results.estimate(row, v, column, measure) for v in ("as printed", "defaults")]
@@ -81,20 +65,17 @@ def simulated(results: Results, rows, published, measure) -> list[Line]:
     return lines
 
 
-def _why_simulated(results, row, variant, column, measure, paper, limit) -> str:
+def _why_simulated(results, row, variant, column, paper, limit) -> str:
     if beyond_the_limit(limit, paper):
-        return "above what any method can reach on our data: the generator is not fully stated"
+        return "limit"
     if row.startswith("PSC"):
-        return objectives(results, row, variant, column)
-    other = results.estimate(row, nonsparse.POSITIVE, column, measure)
-    if other.count:
-        return f"scores U(0, 1) give {other}: the generator is not fully stated"
-    return UNSTATED[row]
+        return blame(*objectives(results, row, variant, column))
+    return "generator" if "K-means" in row else "settings"
 
 
-def objectives(results, row, variant, column) -> str:
-    """What the objective says of the truth."""
-    return preference(*[results.values(row, variant, column, m) for m in ("objective", "at_truth")])
+def objectives(results, row, variant, column):
+    """The objective as found and at the truth, one of each a seed."""
+    return [results.values(row, variant, column, m) for m in ("objective", "at_truth")]
 
 
 def expressed(results: Results, column, published, measure) -> list[Line]:
@@ -104,19 +85,17 @@ def expressed(results: Results, column, published, measure) -> list[Line]:
         paper = published["expression", measure, row, column]
         ours = [results.estimate(row, v, column, measure) for v in expression.VARIANTS]
         limit = results.estimate(row, "from the truth", column, measure)
-        reasons = [_why_expressed(results, row, v, column, limit) for v in expression.VARIANTS]
+        reasons = [_why_expressed(results, row, v, column) for v in expression.VARIANTS]
         lines.append(Line(measure, row, column, paper, *ours, limit, *reasons))
     return lines
 
 
-def _why_expressed(results, row, variant, column, limit) -> str:
-    said = [results.failure(row, variant, column), objectives(results, row, variant, column)]
-    if variant == "defaults" and limit.count:
-        said.append(f"sweeps from the truth end at {limit.mean:.3f}")
-    said.append("the preparation is not stated")
-    if expression.FILES[column][1]:
-        said.append("other genes")
-    return ", ".join(filter(None, said))
+def _why_expressed(results, row, variant, column) -> str:
+    if results.failure(row, variant, column):
+        return "fails"
+    if row.startswith("PSC"):
+        return blame(*objectives(results, row, variant, column))
+    return "preparation"
 
 
 def selected(results: Results, published) -> list[Line]:
@@ -132,15 +111,9 @@ def selected(results: Results, published) -> list[Line]:
                 results.values("", "criteria", column, default),
             ]
             ours = [share(values, selection.TRUE[column]) for values in chosen]
-            reasons = [_why_selected(row, values) for values in chosen]
+            reasons = [usual(values) for values in chosen]
             lines.append(Line("share", row, column, paper, *ours, NOTHING, *reasons))
     return lines
-
-
-def _why_selected(row, chosen) -> str:
-    if row == "PRESS, R_k too":
-        return f"{usual(chosen)}; PRESS does not charge for room ([why](choosing.md))"
-    return f"the criterion {usual(chosen)}"
 
 
 def share(chosen, true) -> Estimate:
@@ -154,7 +127,7 @@ def usual(chosen) -> str:
     if not counted:
         return ""
     k, times = counted.most_common(1)[0]
-    return f"takes K = {k} in {times} of {sum(counted.values())}"
+    return f"K = {k} in {times} of {sum(counted.values())}"
 
 
 def nearer(chosen, paper, true) -> str:

@@ -20,6 +20,7 @@ from reproduction import (
     sections,
     selection,
     sparse,
+    tables,
 )
 from reproduction.harness import ROOT, versions
 from reproduction.published import Results, load_published
@@ -75,16 +76,21 @@ def parts(results, published, images):
     found = comparison.claims(simulated, choosing, results["sparse"])
     draw_tables(simulated, choosing, images)
     return {
-        "summary": sections.summary(
+        "summary": tables.summary(
             {**simulated, ("choosing K", "share"): choosing, **per_set},
         ),
-        "claims": sections.claims(found),
+        "claims": tables.claims(found),
         "press": sections.press_table(results["press"]),
         "illustrations": sections.illustration_table(results["illustrations"]),
-        **{f"{name}_{measure}": sections.cells(lines)
+        **{f"{name}_{measure}": tables.cells(lines)
            for (name, measure), lines in simulated.items()},
+        **{f"{name}_objectives": tables.objectives_table(
+            [*simulated[name, "rand"], *simulated[name, "ari"]], results[name])
+           for name in comparison.ROWS},
+        "nonsparse_positive": sections.positive_table(results["nonsparse"], "K-means"),
+        "sparse_positive": sections.positive_table(results["sparse"], sparse.SKM),
         "refined": sections.refined_table(simulated["sparse", "ari"], results["sparse"]),
-        "selection": sections.cells(choosing),
+        "selection": tables.cells(choosing),
         "readings": sections.readings_table(results["selection"]),
         **expression_parts(results, published, per_set, images),
     }  # fmt: skip
@@ -106,7 +112,7 @@ def expression_parts(results, published, per_set, images):
         "files": sections.files_table(published, there),
         "expression_figure": PICTURE if there else "",
         "recipe": sections.recipe_table(results["expression"], published, there),
-        "expression": sections.expression_tables(per_set, there),
+        "expression": sections.expression_tables(per_set, there, results["expression"]),
         "expression_clusters": sections.clusters_table(results["expression_clusters"], published),
     }
 
@@ -124,9 +130,9 @@ def record(results, folder):
         measured_with = list(csv.reader(file))
     simulations = [results[name].seeds_a_cell for name in ("nonsparse", "sparse", "selection")]
     return {
-        "sets": sections.between([count for seeds in simulations for count in seeds]),
-        "starts": sections.between(results["expression"].seeds_a_cell),
-        "record": sections.record(results, measured_with),
+        "sets": tables.between([count for seeds in simulations for count in seeds]),
+        "starts": tables.between(results["expression"].seeds_a_cell),
+        "record": tables.record(results, measured_with),
     }
 
 

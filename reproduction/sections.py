@@ -1,15 +1,10 @@
-"""The tables of the page, in Markdown."""
-
-from collections import Counter
+"""The tables of single sections of the page, in Markdown."""
 
 import numpy as np
 
-from reproduction import comparison, expression, figures, illustrations, press, selection
+from reproduction import comparison, expression, figures, illustrations, nonsparse, press, selection
+from reproduction.tables import NAMES, bold, cells, markdown, objectives_table
 
-HEADER = ["paper", "as printed", "verdict", "defaults", "verdict", "limit", "why not"]
-TITLES = {"nonsparse": "noise-free scenarios", "sparse": "sparse scenarios"}
-NAMES = {"rand": "Rand index", "ari": "adjusted Rand index", "share": "share with the right K"}
-WORDS = ("exceeded", "reached", "not", "missing")
 READINGS = {
     "press_sum": "PRESS, the clusters' means summed: the text taken literally",
     "press_points": "PRESS, averaged over the samples",
@@ -23,45 +18,10 @@ MISSING = (
 )
 
 
-def markdown(header, rows):
-    """A table in Markdown."""
-    lines = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
-    return "\n".join(lines + ["| " + " | ".join(map(str, row)) + " |" for row in rows])
-
-
-def bold(word):
-    return f"**{word}**" if word == "not" else word
-
-
-def cells(lines):
-    """A row for each cell of a table of the paper; its column where there are several."""
-    several = len({line.column for line in lines}) > 1
-    rows = []
-    for line in lines:
-        printed, defaults = map(bold, line.verdicts)
-        found = [line.printed, printed, line.defaults, defaults, line.limit]
-        place = [line.row, line.column] if several else [line.row]
-        rows.append([*place, line.paper.printed, *found, line.why])
-    return markdown(["row", "scenario", *HEADER] if several else ["row", *HEADER], rows)
-
-
-def summary(tables):
-    """How many cells of each table were reached."""
-    rows = []
-    for (name, measure), lines in tables.items():
-        counted = [Counter(line.verdicts[i] for line in lines) for i in (0, 1)]
-        words = [", ".join(f"{c[word]} {word}" for word in WORDS if c[word]) for c in counted]
-        title = TITLES.get(name, name.replace("_", " "))
-        rows.append([f"{title}, {NAMES[measure]}", len(lines), *words])
-    return markdown(["table", "cells", "as printed", "defaults"], rows)
-
-
-def claims(found):
-    """What was to be shown, and whether it was."""
-    return "\n".join(
-        f"- {claim}: **{'not measured' if so is None else 'yes' if so else 'no'}** ({seen})."
-        for claim, so, seen in found
-    )
+def positive_table(results, row):
+    """A row of the paper's table with scores on one side of the origin."""
+    found = [results.estimate(row, nonsparse.POSITIVE, column, "ari") for column in "abcde"]
+    return markdown(["", *"abcde"], [[f"{row}, adjusted Rand index", *found]])
 
 
 def press_table(results):
@@ -164,7 +124,7 @@ def recipe_table(results, published, there):
     return markdown(header, rows)
 
 
-def expression_tables(per_set, there):
+def expression_tables(per_set, there, results):
     """A section for each data set."""
     blocks = []
     for column in expression.FILES:
@@ -172,6 +132,9 @@ def expression_tables(per_set, there):
         blocks.append(f"### {title}" if column in there else f"### {title}: missing\n\n{MISSING}")
         for measure in ("rand", "ari"):
             blocks.append(f"By {NAMES[measure]}:\n\n{cells(per_set[column, measure])}")
+        if column in there:
+            both = [*per_set[column, "rand"], *per_set[column, "ari"]]
+            blocks.append(f"Objectives:\n\n{objectives_table(both, results)}")
     return "\n\n".join(blocks)
 
 
@@ -190,38 +153,12 @@ def clusters_table(results, published):
             )
         ]
         judged = [comparison.nearer(values, paper, true) for values in (averaged, defaults)]
-        why = "the criterion prefers another number" if "not" in judged else ""
         shown = [_every(averaged), _every(summed), bold(judged[0]), _every(defaults)]
-        rows.append([column, true, paper, *shown, bold(judged[1]), why])
+        rows.append([column, true, paper, *shown, bold(judged[1])])
     printed = ["as printed, averaged", "as printed, summed", "verdict"]
-    return markdown(["set", "classes", "paper", *printed, "defaults", "verdict", "why not"], rows)
+    return markdown(["set", "classes", "paper", *printed, "defaults", "verdict"], rows)
 
 
 def _every(chosen):
     """The numbers chosen, one a seed."""
     return ", ".join(str(int(k)) for k in chosen if np.isfinite(k)) or "-"
-
-
-def between(counts):
-    """The least and the largest of some counts."""
-    few, many = min(counts, default=0), max(counts, default=0)
-    return str(few) if few == many else f"{few} to {many}"
-
-
-def record(results, versions):
-    """Cells, seeds, failures, seconds, versions."""
-    rows = []
-    for name, result in results.items():
-        seeds = result.seeds_a_cell
-        span = (
-            "-"
-            if not seeds
-            else f"{seeds[0]}"
-            if len(set(seeds)) == 1
-            else f"{seeds[0]} to {seeds[-1]}"
-        )
-        rows.append([name, len(result.lines), span, len(result.failures), f"{result.seconds:.0f}"])
-    header = ["study", "cells", "seeds a cell", "failed", "processor seconds"]
-    total = sum(result.seconds for result in results.values())
-    said = ", ".join(f"{name} {number}" for name, number in versions)
-    return f"{markdown(header, rows)}\n\n{total / 60:.0f} minutes of one core in all. {said}."

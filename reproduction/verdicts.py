@@ -70,25 +70,22 @@ def verdict(ours: Estimate, paper: Published) -> str:
     return "reached" if ours.mean >= paper.value - margin else "not"
 
 
-def preference(found, at_truth) -> str:
-    """What the objective, lower is better, says of the found partition and of the truth."""
+def compared(found, at_truth) -> tuple[float, float, int, int]:
+    """Mean objective as found and at the truth, and in how many of how many sets it is lower."""
     pairs = np.column_stack([found, at_truth]).astype(float)
     pairs = pairs[np.isfinite(pairs).all(axis=1)]
     if len(pairs) == 0:
-        return ""
+        return np.nan, np.nan, 0, 0
     lower = int(np.sum(pairs[:, 0] < pairs[:, 1]))
-    values = f"{_short(pairs[:, 0].mean())} as found, {_short(pairs[:, 1].mean())} at the truth"
-    if 2 * lower > len(pairs):
-        return (
-            f"the objective prefers another partition: {values}, lower in {lower} of {len(pairs)}"
-        )
-    return f"the objective prefers the truth, the search ends elsewhere: {values}"
+    return float(pairs[:, 0].mean()), float(pairs[:, 1].mean()), lower, len(pairs)
+
+
+def blame(found, at_truth) -> str:
+    """The objective, where it mostly prefers what was found to the truth; the search otherwise."""
+    _, _, lower, count = compared(found, at_truth)
+    return "objective" if 2 * lower > count else "search"
 
 
 def beyond_the_limit(limit: Estimate, paper: Published) -> bool:
     """Whether the paper's figure is above what any method could reach on our data."""
     return limit.count > 0 and limit.mean + np.hypot(limit.error, paper.error) < paper.value
-
-
-def _short(value: float) -> str:
-    return f"{value:.6g}"

@@ -17,8 +17,9 @@ from reproduction.verdicts import (
     Estimate,
     Published,
     beyond_the_limit,
+    blame,
+    compared,
     estimate,
-    preference,
     verdict,
 )
 
@@ -76,11 +77,16 @@ def test_an_estimate_leaves_out_what_failed():
 
 
 def test_the_objective_says_whether_it_or_the_search_is_to_blame():
-    assert preference([1.0, 2.0, 9.0], [2.0, 3.0, 4.0]).startswith(
-        "the objective prefers another partition: 4 as found, 3 at the truth, lower in 2 of 3"
-    )
-    assert preference([5.0, 2.0], [2.0, 2.0]).startswith("the objective prefers the truth")
-    assert preference([np.nan], [1.0]) == ""
+    assert compared([1.0, 2.0, 9.0], [2.0, 3.0, 4.0]) == (4.0, 3.0, 2, 3)
+    assert compared([1.0, np.nan], [2.0, 3.0]) == (1.0, 2.0, 1, 1)
+    assert blame([1.0, 2.0, 9.0], [2.0, 3.0, 4.0]) == "objective"
+    assert blame([5.0, 2.0], [2.0, 2.0]) == "search"
+
+
+def test_a_line_gives_the_reason_only_where_the_figure_was_not_reached():
+    paper, low, high = Published("0.5"), Estimate(0.1, 0.0, 9), Estimate(0.9, 0.0, 9)
+    line = comparison.Line("ari", "PSC", "a", paper, low, high, high, "search", "objective")
+    assert line.judged == ["**not**: search", "exceeded"]
 
 
 def test_beyond_the_limit_needs_more_than_chance():
