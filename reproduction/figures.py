@@ -93,7 +93,7 @@ def _scatter(ax, X, labels):
 def draw_lines(lines, path, label):
     """Small multiples: one panel a row of the table, its columns from left to right."""
     rows = list(dict.fromkeys(line.row for line in lines))
-    width = 4 if len(rows) > 3 else len(rows)
+    width = 3 if len(rows) % 3 == 0 else 4
     height = -(-len(rows) // width)
     figure = Figure(figsize=(2.5 * width + 0.4, 2.3 * height + 0.6), layout="constrained")
     panels = figure.subplots(height, width, sharey=True, squeeze=False).ravel()
