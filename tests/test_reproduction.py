@@ -80,7 +80,7 @@ def test_the_objective_says_whether_it_or_the_search_is_to_blame():
     assert compared([1.0, 2.0, 9.0], [2.0, 3.0, 4.0]) == (4.0, 3.0, 2, 3)
     assert compared([1.0, np.nan], [2.0, 3.0]) == (1.0, 2.0, 1, 1)
     assert blame([1.0, 2.0, 9.0], [2.0, 3.0, 4.0]) == "objective"
-    assert blame([5.0, 2.0], [2.0, 2.0]) == "search"
+    assert blame([1.0, 5.0, 4.0], [2.0, 2.0, 2.0]) == "search"
 
 
 def test_a_line_gives_the_reason_only_where_the_figure_was_not_reached():
