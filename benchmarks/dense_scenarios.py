@@ -30,7 +30,6 @@ METHODS = {
     "PSC, default settings": lambda truth, **options: PSC(**options),
     "PSC default, from the truth": lambda truth, **options: PSC(init=truth, **options),
 }
-PAPER = {"a": 0.980, "b": 0.999, "c": 1.000, "d": 0.942, "e": 0.943}
 
 
 def rand_indices(name, noise, n_features, seed):
@@ -64,10 +63,9 @@ def main():
     rows, moved_rows = [], []
     for column in COLUMNS:
         runs = [results[(*column, seed)] for seed in range(sets)]
-        paper = f"{PAPER[column[0]]:.3f}" if column[1] == 0 else ""
         row = [mean_and_error([run[method][0] for run in runs]) for method in METHODS]
         moved = [f"{100 * np.mean([run[method][1] for run in runs]):.2f}" for method in METHODS]
-        rows.append([title(*column), paper, *row])
+        rows.append([title(*column), *row])
         moved_rows.append([title(*column), *moved])
     save(
         "dense_scenarios",
@@ -75,7 +73,7 @@ def main():
         f"`python benchmarks/dense_scenarios.py --sets {sets}`. Mean and its standard error; "
         "scenario, standard\ndeviation of the noise, number of variables; seed of data and method "
         "0, 1, 2, ...\n\n"
-        + markdown(["scenario", "paper, PSC", *METHODS], rows)
+        + markdown(["scenario", *METHODS], rows)
         + "\n\nShare of the training labels (%) that `predict` gives otherwise:\n\n"
         + markdown(["scenario", *METHODS], moved_rows),
     )

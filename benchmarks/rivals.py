@@ -1,8 +1,9 @@
-"""Every method on the paper's scenarios, noise-free and sparse, beside the paper's numbers.
+"""Every method on the paper's scenarios, noise-free and sparse.
 
     python benchmarks/rivals.py [--sets 50]
 
 Writes benchmarks/results/rivals.md. An interrupted run goes on where it stopped.
+The paper's numbers are in docs/reproduction.md.
 """
 
 import argparse
@@ -14,33 +15,6 @@ from harness import markdown, mean_and_error, run_cells, save
 from subspaces import PSC, SSC, SparseKMeans, compare
 from subspaces.comparison import METHODS, Setting
 from subspaces.datasets import make_scenario
-
-# The paper's Rand and adjusted Rand index, scenarios a to e.
-PAPER = {
-    "dense": {
-        "PSC": ((0.980, 0.999, 1.000, 0.942, 0.943), (0.960, 0.999, 1.000, 0.877, 0.943)),
-        "GPCA": ((0.846, 0.786, 0.921, 0.791, 0.837), (0.693, 0.572, 0.843, 0.545, 0.576)),
-        "KMeans": ((0.503, 0.525, 0.595, 0.635, 0.702), (0.007, 0.055, 0.190, 0.198, 0.213)),
-        "KSubspaces": ((0.702, 0.804, 0.829, 0.766, 0.877), (0.401, 0.609, 0.659, 0.484, 0.687)),
-        "SCC": ((0.999, 1.000, 1.000, 0.754, 0.893), (0.998, 1.000, 1.000, 0.454, 0.719)),
-        "MCtFA": ((0.812, 0.984, 0.883, 0.942, 0.974), (0.625, 0.966, 0.767, 0.879, 0.936)),
-    },
-    "sparse": {
-        "PSC": ((0.643, 0.708, 0.533, 0.680, 0.712), (0.287, 0.415, 0.034, 0.339, 0.196)),
-        "PSC, 10 variables": (
-            (0.776, 0.887, 0.941, 0.781, 0.812),
-            (0.551, 0.774, 0.883, 0.509, 0.509),
-        ),
-        "GPCA": ((0.500, 0.500, 0.524, 0.634, 0.711), (0.096, 0.099, 0.132, 0.174, 0.232)),
-        "KSubspaces": ((0.499, 0.499, 0.498, 0.560, 0.632), (0.002, 0.003, 0.004, 0.006, 0.015)),
-        "SCC": ((0.607, 0.729, 0.832, 0.612, 0.733), (0.213, 0.457, 0.663, 0.134, 0.290)),
-        "MCtFA": ((0.596, 0.650, 0.673, 0.574, 0.663), (0.194, 0.303, 0.347, 0.159, 0.284)),
-        "SparseKMeans, 10 variables": (
-            (0.575, 0.667, 0.787, 0.590, 0.637),
-            (0.151, 0.335, 0.575, 0.080, 0.076),
-        ),
-    },
-}
 
 
 def methods_for(scenario, sparse, seed):
@@ -67,7 +41,7 @@ def one_set(name, kind, seed):
 
 
 def rows_of(results, kind, sets, measure):
-    """One row per method, the paper's below where it has one."""
+    """One row per method."""
     rows = []
     for place, method in enumerate(results["a", kind, 0]["method"]):
         cells = []
@@ -76,9 +50,6 @@ def rows_of(results, kind, sets, measure):
             values = [value for value in values if value == value]
             cells.append(mean_and_error(values) if len(values) > 1 else "failed")
         rows.append([method, *cells])
-        if method in PAPER[kind]:
-            paper = PAPER[kind][method][measure == "ari"]
-            rows.append([f"- paper, {method}", *[f"{value:.3f}" for value in paper]])
     return rows
 
 

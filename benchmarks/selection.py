@@ -1,9 +1,10 @@
-"""Choosing the number of clusters, the dimensions and the number of variables.
+"""Choosing the dimensions and the number of variables, and nothing where there is nothing.
 
     python benchmarks/selection.py [--sets 50]
 
 Writes benchmarks/results/selection.md; an interrupted run goes on where it stopped. Sparse
-scenarios as in sparse_scenarios.py; K from 1 to 6.
+scenarios as in sparse_scenarios.py; K from 1 to 6. How often the right K is chosen there:
+docs/reproduction.md.
 """
 
 import argparse
@@ -16,42 +17,10 @@ from subspaces import PSC
 from subspaces.core import choice
 from subspaces.datasets import make_scenario
 from subspaces.diagnostics import stability
-from subspaces.selection import COLUMNS, select_n_clusters, select_n_variables
+from subspaces.selection import select_n_clusters, select_n_variables
 
-COMMON = {"a": 1, "b": 2, "c": 2, "d": 2, "e": 3}
-TRUE = {"a": 2, "b": 2, "c": 2, "d": 3, "e": 4}
-PAPER = {
-    "SOD, R given": (0.86, 0.66, 0.90, 0.45, 0.35),
-    "PRESS, R given": (0.89, 1.0, 0.96, 0.62, 0.70),
-    "PRESS, R_k chosen too": (0.73, 0.84, 0.91, 0.60, 0.51),
-}
-NAMES = {
-    "free": "free, R given (the default)",
-    "learned": "likelihood, R_k learned (R_k left open)",
-}
+SCENARIOS = "abcde"
 CANDIDATES = range(1, 7)
-
-
-def number_of_clusters(name, seed):
-    """The choice of every criterion, one common R given; and with the R_k learned.
-
-    "free" is the lesser of the likelihoods with R given and with the R_k learned.
-    """
-    warnings.simplefilter("ignore")
-    X = make_scenario(name, sparse=True, random_state=seed).data
-    estimator = PSC(n_components=COMMON[name], n_variables=10, n_init=8, random_state=seed)
-    columns = select_n_clusters(estimator, X, CANDIDATES, criterion="bic").columns
-    learned = PSC(
-        "auto", n_components="auto", n_variables=10, n_init=5, max_clusters=6, random_state=seed
-    ).fit(X)
-    columns["learned"] = np.array(learned.selection_["likelihood"])
-    columns["free"] = np.minimum(columns["likelihood"], columns["learned"])
-    chosen = {}
-    for column in (*COLUMNS, "free", "learned"):
-        values = columns[column]
-        values = np.where(np.isfinite(values), -values if column == "sod" else values, np.inf)
-        chosen[column] = CANDIDATES[int(np.argmin(values))]
-    return chosen
 
 
 def dimensions_at_the_truth(name, seed):
@@ -118,16 +87,10 @@ def main():
         number_of_variables, [(seed,) for seed in sets], keep="selection/variables"
     )
     counts = np.array(list(variables.values()))
-    grid = [(name, seed) for name in COMMON for seed in sets]
+    grid = [(name, seed) for name in SCENARIOS for seed in sets]
     right = run_cells(dimensions_at_the_truth, grid, keep="selection/dimensions")
-    results = run_cells(number_of_clusters, grid, keep="selection/clusters")
-
-    rows = [[f"paper: {row}", *[f"{v:.2f}" for v in values]] for row, values in PAPER.items()]
-    for column in (*COLUMNS, "free", "learned"):
-        hits = [share([results[n, s][column] == TRUE[n] for s in sets]) for n in COMMON]
-        rows.append([NAMES.get(column, f"{column}, R given"), *hits])
     dimension_rows = [
-        [row, *[share([right[n, s][i] for s in sets]) for n in COMMON]]
+        [row, *[share([right[n, s][i] for s in sets]) for n in SCENARIOS]]
         for i, row in enumerate(("sparse PRESS", "noise edge", "permutation"))
     ]
     variable_rows = [
@@ -138,12 +101,10 @@ def main():
     forced = [steady for _, steady in drawn if steady is not None]
     save(
         "selection",
-        f"# Choosing K, R_k and the number of variables, {len(sets)} data sets a cell\n\n"
-        "`python benchmarks/selection.py`.\n\nShare with the right K, from 1 to 6, sparse "
-        "scenarios, ten variables; R given: 1 in a, 2 in\nb, c, d, 3 in e:\n\n"
-        + markdown(["", *COMMON], rows)
-        + "\n\nShare of the clusters with the right dimension at the true partition:\n\n"
-        + markdown(["", *COMMON], dimension_rows)
+        f"# Choosing R_k and the number of variables, {len(sets)} data sets a cell\n\n"
+        "`python benchmarks/selection.py`.\n\n"
+        "Share of the clusters with the right dimension at the true partition:\n\n"
+        + markdown(["", *SCENARIOS], dimension_rows)
         + "\n\nVariables per loading at the fitted partition, scenario c (true: 10):\n\n"
         + markdown(["", "median", "share in 8 to 15"], variable_rows)
         + "\n\nPure noise, 200 x 200, share with K = 1: dense "

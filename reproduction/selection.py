@@ -1,0 +1,76 @@
+"""Table of how often the right number of clusters is chosen, sparse scenarios, ten variables.
+
+    python -m reproduction.selection [--sets 10]
+
+K from 1 to 6. Where the dimension is given, it is one for all clusters: 1 in a, 2 in b, c and d, 3
+in e. A cell is the K that each criterion takes. "given": one dimension for all; "learned": the
+library's R_k; "joint": the paper's R_k, chosen anew at every sweep.
+"""
+
+import numpy as np
+
+from reproduction.harness import Cell, Study, main
+from subspaces import PSC
+from subspaces.datasets import SCENARIOS, make_scenario
+from subspaces.estimators import _choosing
+from subspaces.selection import select_n_clusters, select_n_components
+
+CANDIDATES = range(1, 7)
+COMMON = {"a": 1, "b": 2, "c": 2, "d": 2, "e": 3}
+TRUE = {name: len(dimensions) for name, (dimensions, _) in SCENARIOS.items()}
+N_STARTS, JOINT_STARTS = 5, 2
+# What "auto" reads where the dimension is given: the likelier of given and learned dimensions.
+CRITERIA = ("sod", "press", "press_points", "press_sum", "likelihood", "free", "learned")
+MEASURES = (*CRITERIA, "joint", "joint_sum")
+
+
+def cells(seeds):
+    return [
+        Cell("", variant, column, seed)
+        for seed in seeds
+        for column in "abcde"
+        for variant in ("criteria", "joint")
+    ]
+
+
+def measure(cell):
+    X = make_scenario(cell.column, sparse=True, random_state=cell.seed).data
+    if cell.variant == "joint":
+        return chosen_jointly(X, cell.seed)
+    return chosen(X, COMMON[cell.column], cell.seed)
+
+
+def chosen(X, dimension, seed):
+    """The K of every criterion; "free" is what criterion="free" does, from the same two fits."""
+    options = {"n_variables": 10, "n_init": N_STARTS, "random_state": seed}
+    given, learned = (
+        select_n_clusters(PSC(n_components=r, **options), X, CANDIDATES, criterion="likelihood")
+        for r in (dimension, "auto")
+    )
+    columns = {**given.columns, "learned": learned.columns["likelihood"]}
+    columns["free"] = np.minimum(columns["likelihood"], columns["learned"])
+    columns["sod"] = -columns["sod"]
+    return {name: _least(columns[name]) for name in CRITERIA}
+
+
+def chosen_jointly(X, seed):
+    """PRESS of the paper's joint scheme: clusters' means averaged, and summed as printed."""
+    averages = []
+    for k in CANDIDATES:
+        model = PSC(k, n_variables=10, n_init=JOINT_STARTS, random_state=seed)
+        fitted = select_n_components(model, X, criterion="joint").best_estimator_
+        averages.append(_choosing.press(fitted, X))
+    return {
+        "joint": _least(np.array(averages)),
+        "joint_sum": _least(np.array(averages) * CANDIDATES),
+    }
+
+
+def _least(values):
+    return CANDIDATES[int(np.nanargmin(np.where(np.isfinite(values), values, np.inf)))]
+
+
+STUDY = Study("selection", MEASURES, cells, measure)
+
+if __name__ == "__main__":
+    main(STUDY)
