@@ -1,11 +1,13 @@
 """Many rows, reached a block at a time: in memory, in a file, or on a device."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
 from subspaces.core.array_namespace import like, namespace, to_host
@@ -64,13 +66,11 @@ class ArrayBlocks:
         def one(part: slice) -> tuple[Any, Any]:
             return visit(self.array[part], None if labels is None else labels[part], part.start)
 
-        found = Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")(
-            delayed(one)(part) for part in self._parts()
-        )
         values, total = [], None
-        for value, told in found:
-            values.append(value)
-            total = told if total is None else total + told
+        with side_by_side(self.n_jobs) as each:
+            for value, told in each(one, self._parts()):
+                values.append(value)
+                total = told if total is None else total + told
         return _joined(values), total
 
     def _parts(self) -> Iterator[slice]:
@@ -100,6 +100,17 @@ class ArrayBlocks:
         if xp is np:
             return numbers[labels]
         return xp.take(like(numbers, labels, xp.int64), xp.astype(labels, xp.int64), axis=0)
+
+
+@contextmanager
+def side_by_side(n_jobs: int | None) -> Iterator[Callable[..., Iterable[Any]]]:
+    """A ``map`` whose calls run in threads; in order, and with one job in the caller's thread."""
+    n_threads = effective_n_jobs(n_jobs)
+    if n_threads == 1:
+        yield map
+        return
+    with ThreadPoolExecutor(n_threads) as pool:
+        yield pool.map
 
 
 def _joined(values: list[Any]) -> Any:

@@ -235,10 +235,6 @@ def _with(values: Array, k: int, value: Any) -> Array:
 
 def flats_of_sample(bulk: Bulk, labels: NDArray[np.intp]) -> Flats:
     """The flats of a partition of the sample."""
-    if not bulk.by_scatter:
-        pairs = enumerate(bulk.dimensions)
-        found = [fit_subspace(bulk.sample[labels == k], r, affine=bulk.affine) for k, r in pairs]
-        return from_subspaces(found, np.bincount(labels) + 0.0, 1.0, max(bulk.dimensions))
     small = replace(bulk, blocks=ArrayBlocks(bulk.sample), origin=None)
     return settle(small, small.blocks.split(labels), _blank(small))
 

@@ -175,13 +175,11 @@ def to_subspaces(flats: Flats, origin: Array | None) -> list[Subspace]:
     ]
 
 
-def from_subspaces(
-    subspaces: Sequence[Subspace], sizes: Array, noise: float, width: int = 1
-) -> Flats:
-    """Fitted subspaces as flats to score new rows with, with room for so many axes at least."""
+def from_subspaces(subspaces: Sequence[Subspace], sizes: Array, noise: float) -> Flats:
+    """Fitted subspaces as flats to score new rows with."""
     n_clusters, p = len(subspaces), len(subspaces[0].centre)
     counts = np.array([flat.basis.shape[1] for flat in subspaces], dtype=np.intp)
-    width = max(*counts, width)
+    width = max(*counts, 1)
     axes, spectra = np.zeros((n_clusters, p, width)), np.ones((n_clusters, width))
     for k, flat in enumerate(subspaces):
         axes[k, :, : counts[k]], spectra[k, : counts[k]] = flat.basis, flat.spectrum
