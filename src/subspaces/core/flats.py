@@ -81,10 +81,11 @@ def from_scatter(tally: Tally, dimensions: Sequence[int], rank: int, affine: boo
     centres, scatter = centred_scatter(tally, affine)
     widest = max(max(dimensions), 1)
     axes, spectra = [], []
+    last = [scatter.shape[1] - widest, scatter.shape[1] - 1]
     for matrix in scatter:
-        values, vectors = linalg.eigh(matrix, check_finite=False, driver="evd")
-        axes.append(vectors[:, ::-1][:, :widest])
-        spectra.append(values[::-1][:widest])
+        values, vectors = linalg.eigh(matrix, check_finite=False, subset_by_index=last)
+        axes.append(vectors[:, ::-1])
+        spectra.append(values[::-1])
     return _flats(tally, centres, np.array(axes), np.array(spectra), dimensions, rank)
 
 
