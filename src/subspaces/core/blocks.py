@@ -95,10 +95,10 @@ class ArrayBlocks:
         return xp.asarray(np.asarray(labels, dtype=np.int32), device=self.array.device)
 
     def join(self, labels: Any, numbers: NDArray[np.intp]) -> Any:
-        """Labels of the library's usual integers."""
+        """Labels of 32 bits in main memory, of the library's usual integers elsewhere."""
         xp = namespace(labels)
         if xp is np:
-            return numbers[labels]
+            return numbers.astype(labels.dtype)[labels]
         return xp.take(like(numbers, labels, xp.int64), xp.astype(labels, xp.int64), axis=0)
 
 

@@ -33,8 +33,9 @@ from subspaces.core.subspace import fit_subspace
 
 Array = NDArray[np.floating]
 
-# Passes after which scatter matrices are summed afresh, so that rounding does not build up.
-REFRESH = 10
+# Passes after which scatter matrices are summed afresh, so that rounding does not build up; and
+# the share of rows moved in the last pass above which that is quicker.
+REFRESH, MANY = 10, 0.4
 MAX_REPAIRS = 5
 
 
@@ -90,7 +91,8 @@ def sweep(
     reason = "max_iter"
     exact = bulk.by_scatter
     for sweep_number in range(max_iter):
-        fresh = not bulk.by_scatter or sweep_number % REFRESH == REFRESH - 1
+        many = sweep_number > 0 and state.moved > MANY * bulk.blocks.shape[0]
+        fresh = not bulk.by_scatter or sweep_number % REFRESH == REFRESH - 1 or many
         plan = _plan(bulk, flats, bulk.criterion, only_moved=not fresh)
         new, tally = _fold(bulk, plan, labels)
         path.append(tally.objective)
