@@ -133,12 +133,12 @@ def fits():
         repeats = 1 if X.size > 100_000_000 or n <= FEW_ROWS else REPEATS
         means, influence, loo = in_turn([lambda m=m: m.fit(X) for m in models], repeats)
         peak = peak_megabytes(X, models[1])
-        rows.append(
-            [name, f"{n} x {p}", precision, k, r, f"{1e3 * means:.0f}", f"{1e3 * influence:.0f}"]
-            + [f"{1e3 * loo:.0f}", f"{influence / means:.2f}", f"{loo / means:.2f}"]
-            + [" / ".join(str(model.n_iter_) for model in models)]
-            + [f"{X.nbytes / 1e6:.0f} + {peak:.1f} ({100e6 * peak / X.nbytes:.0f} %)"]
-        )
+        labels = [name, f"{n} x {p}", precision, k, r]
+        times = [f"{1e3 * taken:.0f}" for taken in (means, influence, loo)]
+        ratios = [f"{influence / means:.2f}", f"{loo / means:.2f}"]
+        counts = " / ".join(str(model.n_iter_) for model in models)
+        memory = f"{X.nbytes / 1e6:.0f} + {peak:.1f} ({100e6 * peak / X.nbytes:.0f} %)"
+        rows.append([*labels, *times, *ratios, counts, memory])
         print(*rows[-1], flush=True, file=sys.stderr)
         del X
     columns = [
@@ -153,13 +153,14 @@ def sweeps():
     for name, n, p, k, r, precision in REGIMES:
         X = union(n, p, k, r, NOISY, precision)
         means = np.median([iteration_time(X, k) for _ in range(REPEATS)])
-        influence, loo = (np.median(sweep_times(X, k, r, name)) for name in ("influence", "loo"))
-        gemm = gemm_time(X, k, r)
-        times = (means, gemm, influence, loo)
-        rows.append(
-            [name, f"{n} x {p}", precision, *(f"{1e3 * taken:.1f}" for taken in times)]
-            + [f"{influence / means:.2f}", f"{loo / means:.2f}", f"{influence / gemm:.2f}"]
+        influence, loo = (
+            np.median(sweep_times(X, k, r, criterion)) for criterion in ("influence", "loo")
         )
+        gemm = gemm_time(X, k, r)
+        times = [f"{1e3 * taken:.1f}" for taken in (means, gemm, influence, loo)]
+        pairs = [(influence, means), (loo, means), (influence, gemm)]
+        ratios = [f"{mine / other:.2f}" for mine, other in pairs]
+        rows.append([name, f"{n} x {p}", precision, *times, *ratios])
         print(*rows[-1], flush=True, file=sys.stderr)
         del X
     columns = [
