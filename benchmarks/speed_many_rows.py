@@ -13,6 +13,7 @@ import sys
 import time
 import tracemalloc
 import warnings
+from functools import partial
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -131,7 +132,7 @@ def fits():
         X = union(n, p, k, r, CLEAR, precision)
         models = [lloyd(k), ours(k, r, "influence"), ours(k, r, "loo")]
         repeats = 1 if X.size > 100_000_000 or n <= FEW_ROWS else REPEATS
-        means, influence, loo = in_turn([lambda m=m: m.fit(X) for m in models], repeats)
+        means, influence, loo = in_turn([partial(model.fit, X) for model in models], repeats)
         peak = peak_megabytes(X, models[1])
         labels = [name, f"{n} x {p}", precision, k, r]
         times = [f"{1e3 * taken:.0f}" for taken in (means, influence, loo)]
