@@ -33,7 +33,6 @@ REGIMES = [
     ("expression, noisy", 100, 1000, 4, 2, 50, 1.0),
     ("expression, noisy", 250, 1000, 6, 3, 50, 1.0),
     ("wide", 500, 20_000, 5, 5, 20, 0.1),
-    ("tall", 100_000, 50, 10, 5, 1, 0.1),
 ]
 
 COLUMNS = [
@@ -135,7 +134,7 @@ def main():
         "# The time of a fit beside K-means\n\n"
         f"`python benchmarks/speed.py`: {code}, one thread, process time, medians of {REPEATS} "
         f"fits in turn, at most {CAP} sweeps, `tol=0`. Noise energy over signal energy: 0.1 "
-        "(clear, wide, tall), 1 (noisy). Sweeps: of K-means' best start, and the means over our "
+        "(clear, wide), 1 (noisy). Sweeps: of K-means' best start, and the means over our "
         "starts.\n\n" + table + "\n\n" + portfolio + f"\n\n{machine()}.",
     )
 

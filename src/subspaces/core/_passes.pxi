@@ -57,7 +57,8 @@ ctypedef fused real:
 
 cdef enum:
     CHUNK_ROWS = 1024              # looked at together: their scores stay in the cache
-    GATHERED = 256                 # members of one cluster that are multiplied together
+    GATHERED = 128                 # members of one cluster that are multiplied together
+    FEW_VARIABLES = 64             # up to so many gemm is quicker than syrk
 
 PASS_CRITERIA = {
     "influence": BY_INFLUENCE, "residual": BY_RESIDUAL, "hat": BY_HAT, "loo": BY_HAT,
@@ -82,14 +83,14 @@ cdef class FlatTables:
 
 
 cdef void multiply(
-    char* first, int m, int n, int k, real scale, const real* a, int step, const real* b,
-    int other, real keep, real* c, int row,
+    char* first, char* second, int m, int n, int k, real scale, const real* a, int p,
+    const real* b, real keep, real* c, int row,
 ) noexcept nogil:
-    """BLAS's gemm with the second matrix as it is."""
+    """BLAS's gemm of two matrices whose columns have p numbers."""
     if real is float:
-        sgemm(first, b"N", &m, &n, &k, &scale, <float*> a, &step, <float*> b, &other, &keep, c, &row)
+        sgemm(first, second, &m, &n, &k, &scale, <float*> a, &p, <float*> b, &p, &keep, c, &row)
     else:
-        dgemm(first, b"N", &m, &n, &k, &scale, <double*> a, &step, <double*> b, &other, &keep, c, &row)
+        dgemm(first, second, &m, &n, &k, &scale, <double*> a, &p, <double*> b, &p, &keep, c, &row)
 
 
 cdef struct Work:
@@ -152,9 +153,9 @@ cdef class Room:
     def tally(self):
         """First rows, sizes, energies, totals and products, as a Tally has them."""
         products = self.products.swapaxes(1, 2)
-        if self.work.by_scatter:
-            products = np.tril(self.products.swapaxes(1, 2))
-            products = products + np.tril(products, -1).swapaxes(1, 2)
+        if self.work.by_scatter and products.shape[1] > FEW_VARIABLES:
+            rows, columns = np.triu_indices(products.shape[1], 1)
+            products[:, rows, columns] = products[:, columns, rows]
         return (
             self.first, self.sizes, self.energy, self.totals.astype(np.float64, copy=False),
             products.astype(np.float64, copy=False),
@@ -268,9 +269,12 @@ cdef void add_totals(int k, int held, int p, real sign, real* members, Work* wor
 
 
 cdef void add_scatter(int k, int held, int p, real sign, real* members, Work* work) noexcept nogil:
+    """The lower triangle, and where that is quicker the whole matrix."""
     cdef real one = 1.0
     cdef real* sums = <real*> work.products + <Py_ssize_t> k * p * p
-    if real is float:
+    if p <= FEW_VARIABLES:
+        multiply(b"N", b"T", p, p, held, sign, members, p, members, one, sums, p)
+    elif real is float:
         ssyrk(b"L", b"N", &p, &held, &sign, members, &p, &one, sums, &p)
     else:
         dsyrk(b"L", b"N", &p, &held, &sign, members, &p, &one, sums, &p)
@@ -295,7 +299,7 @@ cdef double choose(
     """Scores of a chunk on all axes, and where its rows go."""
     cdef int q = flats.n_clusters * flats.n_scores, p = flats.n_variables
     multiply(
-        b"T", n, q, p, <real> 1.0, seen, p, axes, p, <real> 0.0, <real*> work.scores, n
+        b"T", b"N", n, q, p, <real> 1.0, seen, p, axes, <real> 0.0, <real*> work.scores, n
     )
     if real is float:
         return choose_float(

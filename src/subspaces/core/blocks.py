@@ -1,11 +1,13 @@
 """Many rows, reached a block at a time: in memory, in a file, or on a device."""
 
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn import get_config
 
@@ -94,10 +96,8 @@ class ArrayBlocks:
                 self.array[part, ...], None if labels is None else labels[part], part.start
             )
 
-        found = Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")(
-            delayed(one)(part) for part in self._parts()
-        )
-        return gathered(found)
+        with side_by_side(self.n_jobs) as each:
+            return gathered(each(one, self._parts()))
 
     def each(self, visit: Visit) -> Any:
         """What a visit gives for every row."""
@@ -125,10 +125,10 @@ class ArrayBlocks:
         return like(to_host(labels), self.array, xp.int32)
 
     def join(self, labels: Any, numbers: NDArray[np.intp]) -> Any:
-        """Labels of the library's usual integers."""
+        """Labels of 32 bits in main memory, of the library's usual integers elsewhere."""
         xp = namespace(labels)
         if xp is np:
-            return numbers[labels]
+            return numbers.astype(labels.dtype)[labels]
         return xp.take(like(numbers, labels, xp.int64), xp.astype(labels, xp.int64), axis=0)
 
 
@@ -139,6 +139,17 @@ def gathered(found: Iterable[tuple[Any, Any]]) -> tuple[Any, Any]:
         values.append(value)
         total = told if total is None else total + told
     return _joined(values), total.at_home() if isinstance(total, Tally) else total
+
+
+@contextmanager
+def side_by_side(n_jobs: int | None) -> Iterator[Callable[..., Iterable[Any]]]:
+    """A ``map`` whose calls run in threads; in order, and with one job in the caller's thread."""
+    n_threads = effective_n_jobs(n_jobs)
+    if n_threads == 1:
+        yield map
+        return
+    with ThreadPoolExecutor(n_threads) as pool:
+        yield pool.map
 
 
 def _joined(values: list[Any]) -> Any:

@@ -33,8 +33,9 @@ from subspaces.core.subspace import fit_subspace
 
 Array = NDArray[np.floating]
 
-# Passes after which scatter matrices are summed afresh, so that rounding does not build up.
-REFRESH = 10
+# Passes after which scatter matrices are summed afresh, so that rounding does not build up; and
+# the share of rows moved in the last pass above which that is quicker.
+REFRESH, MANY = 10, 0.4
 # Subspace iteration from labels begins with a few steps.
 FIRST_STEPS = 5
 MAX_REPAIRS = 5
@@ -96,7 +97,8 @@ def sweep(
     reason = "max_iter"
     exact = bulk.exact_passes
     for sweep_number in range(max_iter):
-        fresh = not bulk.by_scatter or sweep_number % REFRESH == REFRESH - 1
+        many = sweep_number > 0 and state.moved > MANY * bulk.blocks.shape[0]
+        fresh = not bulk.by_scatter or sweep_number % REFRESH == REFRESH - 1 or many
         plan = _plan(bulk, flats, bulk.criterion, only_moved=not fresh)
         new, tally = _fold(bulk, plan, labels)
         path.append(tally.objective)
@@ -267,10 +269,6 @@ def _with(values: Array, k: int, value: Any) -> Array:
 
 def flats_of_sample(bulk: Bulk, labels: NDArray[np.intp]) -> Flats:
     """The flats of a partition of the sample."""
-    if not bulk.by_scatter:
-        pairs = enumerate(bulk.dimensions)
-        found = [fit_subspace(bulk.sample[labels == k], r, affine=bulk.affine) for k, r in pairs]
-        return from_subspaces(found, np.bincount(labels) + 0.0, 1.0, max(bulk.dimensions))
     small = replace(bulk, blocks=ArrayBlocks(bulk.sample), origin=None)
     return settle(small, small.blocks.split(labels), _blank(small))[1]
 

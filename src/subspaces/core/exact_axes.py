@@ -14,8 +14,9 @@ Array = NDArray[np.floating]
 
 # A residual against the largest eigenvalue; the error of an eigenvalue is its square.
 TOLERANCE = 1e-6
-# In single precision rounding may come first: steps in which the residual did not halve.
-MOST_STEPS, PATIENCE = 50, 3
+# In single precision rounding may come first: below this share, steps that did not halve it.
+ROUNDING, PATIENCE = 1e-4, 3
+MOST_STEPS = 50
 
 
 def leading_axes(
@@ -35,7 +36,7 @@ def leading_axes(
     for _ in range(most_steps):
         residual = images[:, :, :rank] - axes * values[:, None, :]
         error = _largest(residual, values, in_use)
-        waited = 0 if error < 0.5 * smallest else waited + 1
+        waited = 0 if error < 0.5 * smallest or error > ROUNDING else waited + 1
         smallest = min(smallest, error)
         if error <= TOLERANCE or waited == PATIENCE:
             break

@@ -86,10 +86,11 @@ def from_scatter(tally: Tally, dimensions: Sequence[int], rank: int, affine: boo
     centres, scatter = centred_scatter(tally, affine)
     widest = max(max(dimensions), 1)
     axes, spectra = [], []
+    last = [scatter.shape[1] - widest, scatter.shape[1] - 1]
     for matrix in scatter:
-        values, vectors = linalg.eigh(matrix, check_finite=False, driver="evd")
-        axes.append(vectors[:, ::-1][:, :widest])
-        spectra.append(values[::-1][:widest])
+        values, vectors = linalg.eigh(matrix, check_finite=False, subset_by_index=last)
+        axes.append(vectors[:, ::-1])
+        spectra.append(values[::-1])
     return _flats(tally, centres, np.array(axes), np.array(spectra), dimensions, rank)
 
 
@@ -191,13 +192,11 @@ def to_subspaces(flats: Flats, origin: Array | None) -> list[Subspace]:
     ]
 
 
-def from_subspaces(
-    subspaces: Sequence[Subspace], sizes: Array, noise: float, width: int = 1
-) -> Flats:
-    """Fitted subspaces as flats to score new rows with, with room for so many axes at least."""
+def from_subspaces(subspaces: Sequence[Subspace], sizes: Array, noise: float) -> Flats:
+    """Fitted subspaces as flats to score new rows with."""
     n_clusters, p = len(subspaces), len(subspaces[0].centre)
     counts = np.array([flat.basis.shape[1] for flat in subspaces], dtype=np.intp)
-    width = max(*counts, width)
+    width = max(*counts, 1)
     axes, spectra = np.zeros((n_clusters, p, width)), np.ones((n_clusters, width))
     for k, flat in enumerate(subspaces):
         axes[k, :, : counts[k]], spectra[k, : counts[k]] = flat.basis, flat.spectrum

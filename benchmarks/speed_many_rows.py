@@ -1,0 +1,251 @@
+"""How long a fit of many rows takes beside K-means, and how the time of a sweep grows.
+
+    python benchmarks/speed_many_rows.py
+
+Writes benchmarks/results/speed_many_rows.md and docs/images/speed_many_rows.png. One thread each;
+process time, the models in turn, medians. A sweep is timed from one to the next of a run on noisy
+rows, where labels still move; K-means' iteration is what fits with more of them take longer. The
+score GEMM is the product of all rows with all axes, in blocks. Peak memory is what Python's tracer
+sees in one more fit, beyond X.
+"""
+
+import sys
+import time
+import tracemalloc
+import warnings
+from functools import partial
+
+import matplotlib.pyplot as plt
+import numpy as np
+from harness import ROOT, markdown, save
+from sklearn.cluster import KMeans, MiniBatchKMeans
+from sklearn.mixture import GaussianMixture
+from speed import machine
+from threadpoolctl import threadpool_limits
+
+from subspaces import PSC
+from subspaces.core.alternation import alternate
+from subspaces.core.blocks import ArrayBlocks
+from subspaces.core.bulk import Bulk, flats_of_sample, sweep
+from subspaces.core.kernels import kernels
+from subspaces.core.problem import Problem
+from subspaces.core.rows import choose_rows
+from subspaces.estimators._many_rows import FEW_ROWS
+
+CAP, REPEATS = 50, 3
+CLEAR, NOISY = 0.1, 1.0
+# name, N, P, K, R, precision
+REGIMES = [
+    ("tall", 100_000, 50, 10, 5, "float64"),
+    ("tall", 100_000, 50, 10, 5, "float32"),
+    ("tall", 1_000_000, 50, 10, 5, "float32"),
+    ("single cell", 100_000, 2000, 15, 10, "float32"),
+    ("many variables", 5000, 5000, 20, 10, "float64"),
+]
+GROWTH = {
+    "rows": [(n, 50, 10) for n in (25_000, 50_000, 100_000, 200_000)],
+    "variables": [(100_000, p, 10) for p in (25, 50, 100, 200)],
+    "clusters": [(100_000, 50, k) for k in (5, 10, 20, 40)],
+}
+
+
+def union(n, p, k, r, noise, precision):
+    """Rows of K random subspaces, noise energy over signal energy, without a copy in float64."""
+    random = np.random.default_rng(0)
+    X = random.standard_normal((n, p), dtype=precision)
+    X *= np.sqrt(noise * r / p)
+    for part in np.array_split(np.arange(n), 10 * k):
+        axes = np.linalg.qr(np.random.default_rng(part[0] * k // n).standard_normal((p, r)))[0]
+        X[part] += (random.standard_normal((len(part), r)) @ axes.T).astype(precision)
+    random.shuffle(X)
+    return X
+
+
+def seconds(call):
+    start = time.process_time()
+    call()
+    return time.process_time() - start
+
+
+def in_turn(calls, repeats=REPEATS):
+    """Medians; the machine's moods meet all alike."""
+    return np.median([[seconds(call) for call in calls] for _ in range(repeats)], axis=0)
+
+
+def lloyd(k, cap=CAP):
+    return KMeans(k, init="random", n_init=1, max_iter=cap, tol=0, random_state=0)
+
+
+def ours(k, r, criterion):
+    options = {"init": "random", "n_init": 1, "max_iter": CAP, "random_state": 0}
+    return PSC(k, n_components=r, criterion=criterion, **options)
+
+
+def sweep_times(X, k, r, criterion, most=6):
+    """Seconds of each sweep, from random labels."""
+    n, p = X.shape
+    random, ticks = np.random.default_rng(0), []
+    options = {
+        "max_iter": most,
+        "random": random,
+        "tell": lambda _: ticks.append(time.process_time()),
+    }
+    if n <= FEW_ROWS:
+        problem = Problem(choose_rows(X, k), (r,) * k, criterion, False)
+        alternate(problem, random.integers(k, size=n), **options)
+    else:
+        sample = X[np.sort(random.choice(n, 3000, replace=False))].astype(float)
+        bulk = Bulk(ArrayBlocks(X, 1), (r,) * k, criterion, False, p, sample)
+        start = flats_of_sample(bulk, random.integers(k, size=len(sample)))
+        sweep(bulk, start, **options)
+    return np.diff(ticks)
+
+
+def iteration_time(X, k):
+    """Seconds of an iteration of K-means."""
+    few, many = (seconds(lambda cap=cap: lloyd(k, cap).fit(X)) for cap in (2, 12))
+    return (many - few) / 10
+
+
+def gemm_time(X, k, r):
+    """Seconds of all rows times all axes."""
+    axes = np.random.default_rng(0).standard_normal((X.shape[1], k * r)).astype(X.dtype)
+
+    def multiply():
+        for start in range(0, len(X), 4096):
+            X[start : start + 4096] @ axes
+
+    return min(seconds(multiply) for _ in range(3))
+
+
+def peak_megabytes(X, model):
+    tracemalloc.start()
+    model.fit(X)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return peak / 1e6
+
+
+def fits():
+    rows = []
+    for name, n, p, k, r, precision in REGIMES:
+        X = union(n, p, k, r, CLEAR, precision)
+        models = [lloyd(k), ours(k, r, "influence"), ours(k, r, "loo")]
+        repeats = 1 if X.size > 100_000_000 or n <= FEW_ROWS else REPEATS
+        means, influence, loo = in_turn([partial(model.fit, X) for model in models], repeats)
+        peak = peak_megabytes(X, models[1])
+        labels = [name, f"{n} x {p}", precision, k, r]
+        times = [f"{1e3 * taken:.0f}" for taken in (means, influence, loo)]
+        ratios = [f"{influence / means:.2f}", f"{loo / means:.2f}"]
+        counts = " / ".join(str(model.n_iter_) for model in models)
+        memory = f"{X.nbytes / 1e6:.0f} + {peak:.1f} ({100e6 * peak / X.nbytes:.0f} %)"
+        rows.append([*labels, *times, *ratios, counts, memory])
+        print(*rows[-1], flush=True, file=sys.stderr)
+        del X
+    columns = [
+        *("regime", "size", "precision", "K", "R", "KMeans, ms", "influence, ms", "loo, ms"),
+        *("influence / KMeans", "loo / KMeans", "sweeps", "MB: X + peak beyond"),
+    ]
+    return markdown(columns, rows)
+
+
+def sweeps():
+    rows = []
+    for name, n, p, k, r, precision in REGIMES:
+        X = union(n, p, k, r, NOISY, precision)
+        means = np.median([iteration_time(X, k) for _ in range(REPEATS)])
+        influence, loo = (
+            np.median(sweep_times(X, k, r, criterion)) for criterion in ("influence", "loo")
+        )
+        gemm = gemm_time(X, k, r)
+        times = [f"{1e3 * taken:.1f}" for taken in (means, gemm, influence, loo)]
+        pairs = [(influence, means), (loo, means), (influence, gemm)]
+        ratios = [f"{mine / other:.2f}" for mine, other in pairs]
+        rows.append([name, f"{n} x {p}", precision, *times, *ratios])
+        print(*rows[-1], flush=True, file=sys.stderr)
+        del X
+    columns = [
+        *("regime", "size", "precision", "KMeans' iteration, ms", "score GEMM, ms"),
+        *("sweep: influence, ms", "loo, ms", "influence / KMeans", "loo / KMeans"),
+        "influence / GEMM",
+    ]
+    return markdown(columns, rows)
+
+
+def growth():
+    """Times of a sweep and of an iteration along each size; R 5, float32."""
+    found = {}
+    for along, sizes in GROWTH.items():
+        data = [(union(n, p, k, 5, NOISY, "float32"), k) for n, p, k in sizes]
+        found[along] = [
+            (np.median(sweep_times(X, k, 5, "influence")), iteration_time(X, k)) for X, k in data
+        ]
+        print(along, found[along], flush=True, file=sys.stderr)
+    return found
+
+
+def varied(along):
+    place = list(GROWTH).index(along)
+    return np.array([size[place] for size in GROWTH[along]], dtype=float)
+
+
+def exponents(found):
+    rows = []
+    for along, times in found.items():
+        slopes = np.polyfit(np.log(varied(along)), np.log(np.array(times)), 1)[0]
+        low, high = varied(along)[[0, -1]].astype(int)
+        rows.append([along, f"{low} to {high}", *(f"{slope:.2f}" for slope in slopes)])
+    return markdown(["along", "from", "PSC, a sweep", "KMeans, an iteration"], rows)
+
+
+def figure(found):
+    drawn, panels = plt.subplots(1, 3, figsize=(9, 3), sharey=True, layout="constrained")
+    for panel, (along, times) in zip(panels, found.items(), strict=True):
+        names = ("PSC, a sweep", "KMeans, an iteration")
+        for j, (name, mark) in enumerate(zip(names, "os", strict=True)):
+            panel.loglog(varied(along), [1e3 * t[j] for t in times], marker=mark, label=name)
+        panel.set_xlabel(along)
+        panel.set_xticks(varied(along), [f"{value:,.0f}" for value in varied(along)])
+        panel.minorticks_off()
+        panel.spines[["top", "right"]].set_visible(False)
+    panels[0].set_ylabel("milliseconds")
+    panels[0].legend(frameon=False)
+    drawn.suptitle("100,000 x 50, float32, 10 clusters of dimension 5, and what changes", size=10)
+    drawn.savefig(ROOT / "docs" / "images" / "speed_many_rows.png", dpi=150)
+
+
+def others():
+    """Two more of scikit-learn's on the tall set, once."""
+    X = union(100_000, 50, 10, 5, CLEAR, "float64")
+    models = {
+        "PSC": ours(10, 5, "influence"),
+        "KMeans": lloyd(10),
+        "MiniBatchKMeans": MiniBatchKMeans(10, init="random", n_init=1, random_state=0),
+        "GaussianMixture": GaussianMixture(10, max_iter=CAP, init_params="random_from_data"),
+    }
+    rows = [[name, f"{seconds(lambda m=m: m.fit(X)):.2f}", m.n_iter_] for name, m in models.items()]
+    return markdown(["100,000 x 50, float64", "seconds", "iterations"], rows)
+
+
+def main():
+    warnings.simplefilter("ignore")
+    with threadpool_limits(1):
+        tables = [fits(), sweeps(), others()]
+        found = growth()
+    figure(found)
+    code = "plain code" if kernels() is None else "compiled kernels"
+    titles = ["A whole fit, clear structure", "A sweep, noisy rows", "Beside others", "Growth"]
+    parts = zip(titles, [*tables, exponents(found)], strict=True)
+    save(
+        "speed_many_rows",
+        "# Many rows: time and memory beside K-means\n\n"
+        f"`python benchmarks/speed_many_rows.py`: {code}, one thread, process time, one random "
+        f"start each, at most {CAP} sweeps, `tol=0`. Noise energy over signal energy: {CLEAR} "
+        f"(fits), {NOISY} (sweeps). Up to {FEW_ROWS} rows are fitted from their inner products.\n\n"
+        + "\n\n".join(f"## {title}\n{table}" for title, table in parts)
+        + f"\n\n![Time of a sweep](../../docs/images/speed_many_rows.png)\n\n{machine()}.",
+    )
+
+
+if __name__ == "__main__":
+    main()
