@@ -12,7 +12,7 @@ from subspaces.core import alternation, compiled, rows
 from subspaces.core.alternation import alternate
 from subspaces.core.criteria import costs
 from subspaces.core.kernels import kernels
-from subspaces.core.look import looker, plain_looker
+from subspaces.core.look import looker, plain_looker, single_sweeper
 from subspaces.core.problem import Problem, view_clusters
 from subspaces.core.rows import DenseRows, GramRows
 from subspaces.core.secular import downdate, plain_downdate
@@ -117,7 +117,9 @@ def test_runs_end_where_plain_runs_end(criterion, monkeypatch):
         start = random_start(problem, seed)
         fast = alternate(problem, start, max_iter=50, random=np.random.default_rng(seed))
         with monkeypatch.context() as patch:
-            patch.setattr(alternation, "looker", plain_looker)
+            patch.setattr(
+                alternation, "sweeper", lambda problem: single_sweeper(plain_looker(problem))
+            )
             plain = alternate(problem, start, max_iter=50, random=np.random.default_rng(seed))
         assert_array_equal(fast.labels, plain.labels)
         assert_allclose(fast.path, plain.path, rtol=1e-8)

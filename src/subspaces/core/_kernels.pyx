@@ -9,7 +9,9 @@ first guess for those that did. Nothing here holds the interpreter's lock for lo
 run side by side in threads; a looker belongs to one of them.
 """
 
+from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport INFINITY, acosh, exp2, fabs, log, log2, round, sqrt
+from libc.stdint cimport uint64_t
 from libc.string cimport memcpy, memset
 from scipy.linalg.cython_blas cimport dgemm, dgemv, dsyrk
 from scipy.linalg.cython_lapack cimport dpotrf, dsyev, dsyevd, dsyevr
@@ -27,6 +29,7 @@ cdef extern from "_vectors.h" nogil:
     )
     double end_row(Py_ssize_t n, const double* y, const double* remainder)
     double inner(Py_ssize_t n, const double* first, const double* second)
+    uint64_t key_of(Py_ssize_t n, const Py_ssize_t* labels)
     void secular_sums(
         Py_ssize_t n, double* weights, double* poles, double origin, double shift, double* value,
         double* slope,
@@ -107,7 +110,9 @@ cdef class GramLooker:
     cdef double[::1] squared, mean, values, left
     cdef double[::1] block, spare, axes, coordinates
     cdef Py_ssize_t[::1] labels, members
-    cdef int[::1] changed, degenerate
+    cdef int[::1] changed, degenerate, sizes
+    cdef uint64_t[::1] keys                     # of the partitions looked at
+    cdef int n_keys
     cdef list kept
     cdef Scratch scratch
 
@@ -125,32 +130,90 @@ cdef class GramLooker:
         self.squared, self.mean, self.values = np.empty(n), np.empty(n), np.empty(q)
         self.left = np.empty(2 * q)
         self.labels, self.members = np.full(n, -1), np.empty(n, dtype=np.intp)
-        self.changed, self.degenerate = np.empty(k, np.intc), np.empty(k, np.intc)
+        self.changed, self.degenerate, self.sizes = np.empty((3, k), np.intc)
+        self.keys, self.n_keys = np.empty(0, np.uint64), 0
 
     def look(self, const Py_ssize_t[::1] labels):
         """Objective, clusters that do not span their axes, and where every row would go."""
-        cdef int k, m, info = 0
-        cdef double objective
-        assigned = np.empty(self.n, dtype=np.intp)
-        cdef Py_ssize_t[::1] new = assigned
-        self._reserve(self._largest(labels))
-        with nogil:
-            self._note_changes(labels)
-            for k in range(self.n_clusters):
-                if self.changed[k]:
-                    m = self._gather(k)
-                    info = max(info, self._fit(k, m))
-            objective = self._assign(new)
-        if info:
-            raise np.linalg.LinAlgError("the eigenvalues of a cluster did not converge")
-        return objective, [k for k in range(self.n_clusters) if self.degenerate[k]], assigned
+        path, _, _, bad, assigned = self.run(labels, 1)
+        return path[0], bad, assigned
 
-    cdef int _largest(self, const Py_ssize_t[::1] labels):
-        cdef int[::1] counts = np.zeros(self.n_clusters, dtype=np.intc)
+    def run(self, const Py_ssize_t[::1] labels, int most):
+        """Sweep on while all is well: `look.Stretch`.
+
+        Ends where no label moves, a partition returns, a cluster is too small or does not span its
+        axes, or after so many sweeps.
+        """
+        here, assigned, kept = (np.array(labels) for _ in range(3))
+        cdef Py_ssize_t[::1] now = here, new = assigned, best = kept
+        cdef double[::1] path = np.empty(most)
+        cdef double lowest = INFINITY
+        cdef int done = 0
+        cdef bint well = True
+        self.keys = np.resize(self.keys, self.n_keys + most)
+        with nogil:
+            while well and done < most:
+                if done:
+                    now[:] = new
+                self.keys[self.n_keys] = key_of(self.n, &now[0])
+                self.n_keys += 1
+                path[done] = self._look(now, new)
+                well = not self._any_degenerate()
+                if well and path[done] <= lowest:
+                    lowest = path[done]
+                    best[:] = now
+                done += 1
+                well = well and self._large_enough(new) and not self._known(key_of(self.n, &new[0]))
+                with gil:
+                    PyErr_CheckSignals()
+        best_seen = None if lowest == INFINITY else (lowest, lowest, kept)
+        bad = [k for k in range(self.n_clusters) if self.degenerate[k]]
+        return np.asarray(path)[:done].tolist(), best_seen, here, bad, assigned
+
+    def knows(self, const Py_ssize_t[::1] labels):
+        """Whether a sweep began at this partition."""
+        return self._known(key_of(self.n, &labels[0]))
+
+    cdef double _look(self, const Py_ssize_t[::1] labels, Py_ssize_t[::1] new) except? -1 nogil:
+        cdef int k, m, info = 0
+        self._note_changes(labels)
+        for k in range(self.n_clusters):
+            if self.changed[k]:
+                m = self._gather(k)
+                if m > self.capacity:
+                    with gil:
+                        self._reserve(min(m + m // 4, self.n))
+                info = max(info, self._fit(k, m))
+        if info:
+            with gil:
+                raise np.linalg.LinAlgError("the eigenvalues of a cluster did not converge")
+        return self._assign(new)
+
+    cdef bint _any_degenerate(self) noexcept nogil:
+        cdef int k
+        for k in range(self.n_clusters):
+            if self.degenerate[k]:
+                return True
+        return False
+
+    cdef bint _large_enough(self, const Py_ssize_t[::1] labels) noexcept nogil:
+        """Whether every cluster has R + 2 members, or one where R is 0: partition.py."""
+        cdef int k
         cdef Py_ssize_t i
+        memset(&self.sizes[0], 0, self.n_clusters * sizeof(int))
         for i in range(self.n):
-            counts[labels[i]] += 1
-        return max(counts)
+            self.sizes[labels[i]] += 1
+        for k in range(self.n_clusters):
+            if self.sizes[k] < (self.dimensions[k] + 2 if self.dimensions[k] else 1):
+                return False
+        return True
+
+    cdef bint _known(self, uint64_t key) noexcept nogil:
+        cdef int s
+        for s in range(self.n_keys):
+            if self.keys[s] == key:
+                return True
+        return False
 
     def _reserve(self, int m):
         """Room for a cluster of m members."""

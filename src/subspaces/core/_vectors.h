@@ -3,6 +3,7 @@
 #define SUBSPACES_VECTORS_H
 
 #include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 
 #if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
@@ -89,6 +90,20 @@ static double end_row(ptrdiff_t n, const double *restrict y, const double *restr
     for (ptrdiff_t l = 0; l < n; l++)
         sum += (y[l] * remainder[l]) * (y[l] * remainder[l]);
     return sum;
+}
+
+/* A number that two partitions share once in 2^64: a sum, over rows, of splitmix64's finaliser. */
+FOR_EACH_PROCESSOR
+static uint64_t key_of(ptrdiff_t n, const ptrdiff_t *labels)
+{
+    uint64_t key = 0;
+    for (ptrdiff_t i = 0; i < n; i++) {
+        uint64_t word = ((uint64_t)i << 20) + (uint64_t)labels[i] + 0x9E3779B97F4A7C15u;
+        word = (word ^ (word >> 30)) * 0xBF58476D1CE4E5B9u;
+        word = (word ^ (word >> 27)) * 0x94D049BB133111EBu;
+        key += word ^ (word >> 31);
+    }
+    return key;
 }
 
 #endif

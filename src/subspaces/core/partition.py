@@ -26,10 +26,12 @@ def sizes(labels: Labels, n_clusters: int) -> Labels:
 
 def canonical(labels: Labels) -> Labels:
     """Number the clusters in the order in which they first appear."""
-    _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
-    rank = np.empty(len(first), dtype=np.intp)
+    n = len(labels)
+    first = np.full(int(labels.max(initial=-1)) + 1, n)
+    first[labels[::-1]] = np.arange(n)[::-1]
+    rank = np.empty_like(first)
     rank[np.argsort(first)] = np.arange(len(first))
-    return rank[inverse]
+    return rank[labels]
 
 
 def assign(costs: Array, labels: Labels | None = None) -> Labels:

@@ -6,8 +6,10 @@ good one. So the starts are first compared as they come, and only those within r
 swept and compared again (`benchmarks/ablation.py` shows what that buys).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import starmap
+from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
@@ -103,32 +105,50 @@ def search(
     """
     alone = effective_n_jobs(plan.n_jobs) == 1
     inside = plan if alone else replace(plan, tell=silence)
-    firsts = Parallel(n_jobs=plan.n_jobs, return_as="generator")(
-        delayed(_first)(problem, name, start, seed, inside)
+    drawn = [
+        (problem, name, start, seed, inside)
         for (name, start), seed in zip(starts, seeds, strict=True)
-    )
-    runs = []
+    ]
     with one_blas_thread():
-        for run in firsts:
+        runs = []
+        for run in _side_by_side(_first, drawn, plan.n_jobs):
             runs.append(run)
             plan.tell(Step("start", len(runs), len(starts), run.start))
+        return _swept(problem, runs, inside, plan, reach)
+
+
+def _swept(
+    problem: Problem, runs: Sequence[Run], inside: Plan, plan: Plan, reach: float
+) -> list[Run]:
     twins = _twins(problem, runs)
     near = min(run.promise for run in runs) + reach * len(runs[0].first)
     chosen = [i for i, run in enumerate(runs) if twins[i] == i and run.promise <= near]
     # Compiled looks do not hold the interpreter's lock; plain ones need processes.
-    side_by_side = "threads" if compiled_looker(problem) is not None else "processes"
-    sweeps = Parallel(n_jobs=plan.n_jobs, return_as="generator", prefer=side_by_side)(
-        delayed(_sweep)(problem, runs[i], inside) for i in chosen
+    prefer = "threads" if compiled_looker(problem) is not None else "processes"
+    sweeps = _side_by_side(
+        _sweep, [(problem, runs[i], inside) for i in chosen], plan.n_jobs, prefer
     )
     swept = list(runs)
-    with one_blas_thread():
-        for done, (i, run) in enumerate(zip(chosen, sweeps, strict=True), start=1):
-            swept[i] = run
-            plan.tell(Step("run", done, len(chosen), _story(run)))
+    for done, (i, run) in enumerate(zip(chosen, sweeps, strict=True), start=1):
+        swept[i] = run
+        plan.tell(Step("run", done, len(chosen), _story(run)))
     return [
         replace(run, clustering=swept[twin].clustering, merit=swept[twin].merit)
         for run, twin in zip(runs, twins, strict=True)
     ]
+
+
+def _side_by_side(
+    work: Callable[..., Run],
+    given: Sequence[tuple[Any, ...]],
+    n_jobs: int | None,
+    prefer: str | None = None,
+) -> Iterable[Run]:
+    """Each piece of work in its order, as it is done."""
+    if effective_n_jobs(n_jobs) == 1:
+        return starmap(work, given)
+    shared = Parallel(n_jobs=n_jobs, return_as="generator", prefer=prefer)
+    return shared(delayed(work)(*arguments) for arguments in given)
 
 
 def best_run(runs: Sequence[Run]) -> Run:
