@@ -18,7 +18,9 @@ cdef int leading_axes(
     LAPACK decides. spare: (m, m), overwritten. Returns 0, or what LAPACK complains of.
     """
     if m > SMALL + wanted and iterate(matrix, spare, m, wanted, axes, values, at):
-        if nothing_missed(matrix, spare, m, wanted, axes, values):
+        if nothing_missed(
+            matrix, spare, m, wanted, axes, values, values[wanted - 1] * (1.0 + 1e-7)
+        ):
             return 0
     return decompose_leading(matrix, spare, m, wanted, axes, values, at)
 
@@ -113,14 +115,12 @@ cdef void chebyshev(
 
 
 cdef bint nothing_missed(
-    double* matrix, double* spare, int m, int wanted, double* axes, double* values
+    double* matrix, double* spare, int m, int wanted, double* axes, double* values, double bound
 ) noexcept nogil:
-    """Whether all eigenvalues but those found lie below the last of them.
+    """Whether all eigenvalues but those found lie below a bound.
 
-    Then, and only then, ``s I - (matrix - V diag(values) V^T)`` is positive definite for an s just
-    above the last one.
+    Then, and only then, ``bound I - (matrix - V diag(values) V^T)`` is positive definite.
     """
-    cdef double bound = values[wanted - 1] * (1.0 + 1e-7)
     cdef int j, s, info = 0
     for j in range(m * m):
         spare[j] = -matrix[j]

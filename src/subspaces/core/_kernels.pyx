@@ -29,6 +29,23 @@ cdef extern from "_vectors.h" nogil:
     )
     double end_row(Py_ssize_t n, const double* y, const double* remainder)
     double inner(Py_ssize_t n, const double* first, const double* second)
+    ctypedef struct Series:
+        double bound
+        Py_ssize_t count
+        const double* moments
+        double* at
+    void begin_roots(
+        Py_ssize_t m, double* weights, double* poles, Py_ssize_t q, Py_ssize_t r, Series* rest,
+        double* origin, double* shift, double* low, double* high,
+    )
+    double step_roots(
+        Py_ssize_t m, double* weights, double* poles, Py_ssize_t q, Py_ssize_t r, Series* rest,
+        double* origin, double* shift, double* low, double* high,
+    )
+    void end_roots(
+        Py_ssize_t m, double* weights, double* poles, Py_ssize_t q, Py_ssize_t r, Series* rest,
+        double* origin, double* shift, double* errors,
+    )
     uint64_t key_of(Py_ssize_t n, const Py_ssize_t* labels)
     void secular_sums(
         Py_ssize_t n, double* weights, double* poles, double origin, double shift, double* value,
@@ -53,6 +70,7 @@ cdef struct Scratch:
 
 include "_axes.pxi"
 include "_secular.pxi"
+include "_moments.pxi"
 
 cdef enum Criterion:
     INFLUENCE, RESIDUAL, HAT, LOO
@@ -102,13 +120,14 @@ cdef class GramLooker:
     cdef const double[:, ::1] gram
     cdef const double[::1] squared_norms, least
     cdef const int[::1] dimensions
-    cdef int criterion, n, n_clusters, most_axes, capacity
+    cdef int criterion, n, n_clusters, most_axes, capacity, n_guards, n_moments
+    cdef double bound
     cdef bint affine
     cdef double[:, ::1] costs                 # (K, n)
     cdef double[:, :, ::1] guess              # (K, q, n): scores, then guards, of every row
     cdef double[:, ::1] scores                # (R, n)
     cdef double[::1] squared, mean, values, left
-    cdef double[::1] block, spare, axes, coordinates
+    cdef double[::1] block, spare, axes, coordinates, errors, moments
     cdef Py_ssize_t[::1] labels, members
     cdef int[::1] changed, degenerate, sizes
     cdef uint64_t[::1] keys                     # of the partitions looked at
@@ -121,7 +140,8 @@ cdef class GramLooker:
         self.dimensions = np.asarray(dimensions, dtype=np.intc)
         self.criterion, self.affine = CRITERIA[criterion], affine
         self.n, self.n_clusters = len(squared_norms), len(dimensions)
-        self.most_axes, self.capacity = max(dimensions) + GUARDS, -1
+        self.n_guards = GUARDS + EXTRA if self.criterion == LOO else GUARDS
+        self.most_axes, self.capacity = max(dimensions) + self.n_guards, -1
         n, k, q = self.n, self.n_clusters, self.most_axes
         self.costs = np.empty((k, n))
         # The inner products with any row are one power step from it: a guess for a first look.
@@ -222,7 +242,8 @@ cdef class GramLooker:
         q, full = self.most_axes, 2 * m * m if self.criterion == LOO else 0
         self.capacity = m
         self.block, self.spare = np.empty(m * m + 1), np.empty(m * m + 1)
-        self.axes, self.coordinates = np.empty(q * m + 1), np.empty(4 * m + 4)
+        self.axes, self.coordinates = np.empty(q * m + 1), np.empty((9 + q) * m + 4)
+        self.errors, self.moments = np.empty(m + 1), np.empty((MOST_MOMENTS + 2) * m + 1)
         sizes = {"images": q * m, "rotated": q * m, "small": q * q, "all_values": m}
         self.kept = [np.empty(size + 1) for size in sizes.values()]
         self.kept += [np.empty(full + 40 * m + 40 * q + 1), np.empty(20 * m + 20, dtype=np.intc)]
@@ -258,7 +279,7 @@ cdef class GramLooker:
 
     cdef int _fit(self, int k, int m) noexcept nogil:
         """PCA of the members from their block of the inner products, and the costs of all rows."""
-        cdef int wanted = min(self.dimensions[k], m), found = 0, info = 0
+        cdef int wanted = min(self.dimensions[k], m), found = 0, info = 0, a
         cdef double floor
         self._centre(m)
         if wanted:
@@ -267,14 +288,17 @@ cdef class GramLooker:
             floor = m * EPS * max(self.values[0], 0.0)
             while found < wanted and self.values[found] > floor:
                 found += 1
+        if self.criterion == LOO and found:
+            self._leave_out(m, found)
         self._project(m, found)
         self.degenerate[k] = self.dimensions[k] > 0 and (
             found < self.dimensions[k] or self.values[found - 1] < self.least[k] * m
         )
         self._charge(k, found)
         if self.criterion == LOO and found:
-            self._leave_out(k, m, found)
-        elif wanted:
+            for a in range(m):
+                self.costs[k, self.members[a]] = self.errors[a]
+        if wanted:
             self._remember(k, m, found)
         return info
 
@@ -310,22 +334,41 @@ cdef class GramLooker:
                     )
 
     cdef int _decompose(self, int k, int m, int wanted) noexcept nogil:
-        """The leading axes; for the exact errors all of them, left in ``block``."""
+        """The leading axes; where the exact errors need them all of them, left in ``block``."""
         cdef int j, a, info
         cdef double* values = self.scratch.all_values
-        if self.criterion == LOO:
-            info = decompose(&self.block[0], m, values, &self.scratch)
-            for j in range(wanted):
-                self.values[j] = values[m - 1 - j]
-                memcpy(&self.axes[j * m], &self.block[(m - 1 - j) * m], m * sizeof(double))
-            return info
-        for j in range(wanted + GUARDS):
+        for j in range(wanted + self.n_guards):
             for a in range(m):
                 self.axes[j * m + a] = self.guess[k, j, self.members[a]]
-        return leading_axes(
-            &self.block[0], &self.spare[0], m, wanted, &self.axes[0], &self.values[0],
-            &self.scratch,
-        )
+        if self.criterion != LOO:
+            return leading_axes(
+                &self.block[0], &self.spare[0], m, wanted, &self.axes[0], &self.values[0],
+                &self.scratch,
+            )
+        self.n_moments = self._iterate(m, wanted)
+        if self.n_moments:
+            return 0
+        info = decompose(&self.block[0], m, values, &self.scratch)
+        for j in range(min(wanted + self.n_guards, m)):
+            self.values[j] = values[m - 1 - j]
+            memcpy(&self.axes[j * m], &self.block[(m - 1 - j) * m], m * sizeof(double))
+        return info
+
+    cdef int _iterate(self, int m, int wanted) noexcept nogil:
+        """Leading axes, a bound on all other eigenvalues, and how many moments those call for."""
+        cdef int q = wanted + EXTRA
+        cdef double* block = &self.block[0]
+        cdef double* spare = &self.spare[0]
+        cdef double* axes = &self.axes[0]
+        cdef double* values = &self.values[0]
+        if m <= SMALL + q or not iterate(block, spare, m, q, axes, values, &self.scratch):
+            return 0
+        self.bound = 1.05 * values[q]
+        if not nothing_missed(block, spare, m, q, axes, values, self.bound):
+            self.bound = values[q - 1] * (1.0 + 1e-7)
+            if not nothing_missed(block, spare, m, q, axes, values, self.bound):
+                return 0
+        return moments_needed(axes, values, m, wanted, self.bound)
 
     cdef void _project(self, int m, int found) noexcept nogil:
         """Scores of all rows, ``G[:, C] U / sqrt(lambda)``, and their squared residuals."""
@@ -381,8 +424,44 @@ cdef class GramLooker:
             else:
                 self.costs[k, i] = self.squared[i]
 
-    cdef void _leave_out(self, int k, int m, int found) noexcept nogil:
+    cdef void _leave_out(self, int m, int found) noexcept nogil:
         """Exact leave-one-out errors of the members, by the secular equation."""
+        if self.n_moments:
+            self._leave_out_by_moments(m, found)
+        else:
+            self._leave_out_by_axes(m, found)
+
+    cdef void _leave_out_by_moments(self, int m, int found) noexcept nogil:
+        cdef int q = found + EXTRA, a, l
+        cdef double* poles = &self.coordinates[0]
+        cdef double* weights = poles + q
+        cdef double scale = exp2(round(log2(self.values[0])))
+        cdef Series rest
+        for a in range(m):
+            self.errors[a] = self.block[a * m + a] / scale
+            for l in range(q):
+                weights[l * m + a] = max(
+                    self.axes[l * m + a] * self.axes[l * m + a] * self.values[l] / scale,
+                    SMALLEST_WEIGHT,
+                )
+        take_moments(
+            &self.block[0], &self.spare[0], self.scratch.work, m, q, self.n_moments,
+            &self.axes[0], &self.values[0], self.bound, &self.moments[0],
+        )
+        for l in range((self.n_moments + 1) * m):
+            self.moments[l] /= scale
+        for l in range(q):
+            poles[l] = self.values[l] / scale
+        separate(poles, q)
+        rest.bound, rest.count = self.bound / scale, self.n_moments + 1
+        rest.moments = &self.moments[0]
+        leave_out_all(
+            weights, poles, q, found, m, &rest, weights + q * m, &self.errors[0]
+        )
+        for a in range(m):
+            self.errors[a] = scale * max(self.errors[a], 0.0)
+
+    cdef void _leave_out_by_axes(self, int m, int found) noexcept nogil:
         cdef double* values = self.scratch.all_values
         cdef double* poles = &self.coordinates[0]
         cdef double* y = poles + m + 1
@@ -401,7 +480,7 @@ cdef class GramLooker:
         for a in range(m):
             for l in range(rank):
                 y[l] = self.block[(m - 1 - l) * m + a]
-            self.costs[k, self.members[a]] = scale * scale * leave_out(
+            self.errors[a] = scale * scale * leave_out(
                 y, poles, rank, found, weights, remainder, &self.left[0], &self.left[found]
             )
 
@@ -410,7 +489,7 @@ cdef class GramLooker:
         cdef int j, a
         for j in range(found):
             memcpy(&self.guess[k, j, 0], &self.scores[j, 0], self.n * sizeof(double))
-        for j in range(found, found + GUARDS):
+        for j in range(found, found + self.n_guards):
             for a in range(m):
                 self.guess[k, j, self.members[a]] = self.axes[j * m + a]
 
