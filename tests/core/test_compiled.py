@@ -118,7 +118,7 @@ def test_runs_end_where_plain_runs_end(criterion, monkeypatch):
         fast = alternate(problem, start, max_iter=50, random=np.random.default_rng(seed))
         with monkeypatch.context() as patch:
             patch.setattr(
-                alternation, "sweeper", lambda problem: single_sweeper(plain_looker(problem))
+                alternation, "sweeper", lambda problem: single_sweeper(problem, plain_looker)
             )
             plain = alternate(problem, start, max_iter=50, random=np.random.default_rng(seed))
         assert_array_equal(fast.labels, plain.labels)

@@ -59,7 +59,7 @@ cdef extern from "_vectors.h" nogil:
 cdef struct Scratch:
     double* images        # (q, m): the matrix times the axes
     double* rotated       # (q, m)
-    double* small         # (q, q)
+    double* small         # (2, q, q)
     double* all_values    # (m,)
     double* work
     int* int_work
@@ -129,7 +129,7 @@ cdef class GramLooker:
     cdef double[::1] squared, mean, values, left
     cdef double[::1] block, spare, axes, coordinates, errors, moments
     cdef Py_ssize_t[::1] labels, members
-    cdef int[::1] changed, degenerate, sizes
+    cdef int[::1] changed, degenerate, sizes, guessed
     cdef uint64_t[::1] keys                     # of the partitions looked at
     cdef int n_keys
     cdef list kept
@@ -144,14 +144,19 @@ cdef class GramLooker:
         self.most_axes, self.capacity = max(dimensions) + self.n_guards, -1
         n, k, q = self.n, self.n_clusters, self.most_axes
         self.costs = np.empty((k, n))
-        # The inner products with any row are one power step from it: a guess for a first look.
-        self.guess = np.take(gram, np.arange(k * q) * 7 % n, axis=0).reshape(k, q, n)
-        self.scores = np.empty((q, n))
+        self.guess, self.scores = np.empty((k, q, n)), np.empty((q, n))
         self.squared, self.mean, self.values = np.empty(n), np.empty(n), np.empty(q)
         self.left = np.empty(2 * q)
-        self.labels, self.members = np.full(n, -1), np.empty(n, dtype=np.intp)
-        self.changed, self.degenerate, self.sizes = np.empty((3, k), np.intc)
-        self.keys, self.n_keys = np.empty(0, np.uint64), 0
+        self.labels, self.members = np.empty((2, n), np.intp)
+        self.changed, self.degenerate, self.sizes, self.guessed = np.empty((4, k), np.intc)
+        self.keys = np.empty(0, np.uint64)
+        self.begin()
+
+    def begin(self):
+        """Forget all partitions looked at: nothing of one run is seen in the next."""
+        self.labels[:] = -1
+        self.guessed[:] = False
+        self.n_keys = 0
 
     def look(self, const Py_ssize_t[::1] labels):
         """Objective, clusters that do not span their axes, and where every row would go."""
@@ -170,7 +175,8 @@ cdef class GramLooker:
         cdef double lowest = INFINITY
         cdef int done = 0
         cdef bint well = True
-        self.keys = np.resize(self.keys, self.n_keys + most)
+        if self.n_keys + most > len(self.keys):
+            self.keys = np.resize(self.keys, self.n_keys + most)
         with nogil:
             while well and done < most:
                 if done:
@@ -244,7 +250,7 @@ cdef class GramLooker:
         self.block, self.spare = np.empty(m * m + 1), np.empty(m * m + 1)
         self.axes, self.coordinates = np.empty(q * m + 1), np.empty((9 + q) * m + 4)
         self.errors, self.moments = np.empty(m + 1), np.empty((MOST_MOMENTS + 2) * m + 1)
-        sizes = {"images": q * m, "rotated": q * m, "small": q * q, "all_values": m}
+        sizes = {"images": q * m, "rotated": q * m, "small": 2 * q * q, "all_values": m}
         self.kept = [np.empty(size + 1) for size in sizes.values()]
         self.kept += [np.empty(full + 40 * m + 40 * q + 1), np.empty(20 * m + 20, dtype=np.intc)]
         cdef double[::1] images = self.kept[0], rotated = self.kept[1], small = self.kept[2]
@@ -337,9 +343,14 @@ cdef class GramLooker:
         """The leading axes; where the exact errors need them all of them, left in ``block``."""
         cdef int j, a, info
         cdef double* values = self.scratch.all_values
+        cdef const double* guess
         for j in range(wanted + self.n_guards):
+            guess = &self.guess[k, j, 0]
+            if not self.guessed[k]:
+                # The inner products with any row are one power step from it.
+                guess = &self.gram[(k * self.most_axes + j) * 7 % self.n, 0]
             for a in range(m):
-                self.axes[j * m + a] = self.guess[k, j, self.members[a]]
+                self.axes[j * m + a] = guess[self.members[a]]
         if self.criterion != LOO:
             return leading_axes(
                 &self.block[0], &self.spare[0], m, wanted, &self.axes[0], &self.values[0],
@@ -490,8 +501,11 @@ cdef class GramLooker:
         for j in range(found):
             memcpy(&self.guess[k, j, 0], &self.scores[j, 0], self.n * sizeof(double))
         for j in range(found, found + self.n_guards):
+            if not self.guessed[k]:
+                memset(&self.guess[k, j, 0], 0, self.n * sizeof(double))
             for a in range(m):
                 self.guess[k, j, self.members[a]] = self.axes[j * m + a]
+        self.guessed[k] = True
 
     cdef double _assign(self, Py_ssize_t[::1] new) noexcept nogil:
         """Each row to its least cost, staying where the own ties with it; the sum of the own."""

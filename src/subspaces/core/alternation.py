@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from subspaces.core import partition
 from subspaces.core.criteria import costs, own_costs
-from subspaces.core.look import degenerate, sweeper
+from subspaces.core.look import Sweeper, degenerate, sweeper
 from subspaces.core.problem import Problem, view_clusters
 from subspaces.core.result import Clustering
 from subspaces.core.rows import ClusterView
@@ -34,13 +34,15 @@ def alternate(
     max_iter: int,
     random: np.random.Generator,
     tell: Tell = silence,
+    looks: Sweeper | None = None,
 ) -> Clustering:
-    """Sweep from a first partition."""
+    """Sweep from a first partition; with ``looks`` as in other runs of the same problem."""
     labels, repairs = repair(problem, labels.copy(), 0, random)
     refilled = repairs
     best: tuple[float, float, Labels] | None = None
     path: list[float] = []
-    looks = sweeper(problem)
+    looks = sweeper(problem) if looks is None else looks
+    looks.begin()
     at_once = max_iter if tell is silence else 1
     reason = "max_iter"
     while len(path) < max_iter:

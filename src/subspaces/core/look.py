@@ -53,23 +53,35 @@ class Stretch:
 
 @dataclass(frozen=True)
 class Sweeper:
-    """``sweep(labels, most)``: at most so many sweeps; ``knows(labels)``: was it looked at?"""
+    """What runs of the loop look with, one run after the other.
 
+    begin(): a new run; sweep(labels, most): at most so many sweeps; knows(labels): whether this run
+    has looked at a partition.
+    """
+
+    begin: Callable[[], None]
     sweep: Callable[[Labels, int], Stretch]
     knows: Callable[[Labels], bool]
 
 
 def sweeper(problem: Problem) -> Sweeper:
-    """A fresh sweeper for one run of the loop, compiled where that is possible."""
+    """A sweeper for the runs of one thread, compiled where that is possible."""
     fast = compiled_looker(problem)
     if fast is None or not hasattr(fast, "run"):
-        return single_sweeper(looker(problem))
-    return Sweeper(lambda labels, most: Stretch(*fast.run(labels, most)), fast.knows)
+        return single_sweeper(problem, looker)
+    return Sweeper(fast.begin, lambda labels, most: Stretch(*fast.run(labels, most)), fast.knows)
 
 
-def single_sweeper(look: Looker) -> Sweeper:
-    """One look at a time."""
+def single_sweeper(problem: Problem, fresh: Callable[[Problem], Looker]) -> Sweeper:
+    """One look at a time, with a fresh looker for each run."""
     seen: set[bytes] = set()
+    look: Looker = fresh(problem)
+
+    def begin() -> None:
+        nonlocal look
+        if seen:
+            look = fresh(problem)
+            seen.clear()
 
     def sweep(labels: Labels, most: int) -> Stretch:
         seen.add(labels.tobytes())
@@ -77,7 +89,7 @@ def single_sweeper(look: Looker) -> Sweeper:
         best = None if here.degenerate else (here.merit, here.objective, labels)
         return Stretch([here.objective], best, labels, here.degenerate, here.assigned)
 
-    return Sweeper(sweep, lambda labels: labels.tobytes() in seen)
+    return Sweeper(begin, sweep, lambda labels: labels.tobytes() in seen)
 
 
 def looker(problem: Problem) -> Looker:
