@@ -154,26 +154,24 @@ def energy_on_loadings(views: Views) -> float:
     return sum(float(view.captured[view.members].sum()) for view in _sparse(views))
 
 
-def attraction(view: ClusterView, variables: NDArray[np.intp] | None = None) -> float:
+def attraction(size: int, spectrum: Array, energy: float) -> float:
     """``n_k rho``, with rho the share of the members' energy on the weakest axis in use.
 
     Below 4 the influence of a member grows as it fits better, and the cluster repels its own
     (docs/repulsion.md).
     """
-    own = view.members
-    if view.n_components == 0:
-        return np.inf
-    if variables is None:
-        energy = view.squared_residual[own].sum() + np.sum(view.scores[own] ** 2)
-    else:
-        energy = sum(sparse.squared_norms_on(variables)[own].sum() for sparse in _sparse([view]))
-    return float(view.size * view.spectrum.min() / energy) if energy > 0 else np.inf
+    return float(size * spectrum.min() / energy) if len(spectrum) and energy > 0 else np.inf
 
 
 def pooled_variance(views: Views, data: Data) -> float:
     """``sigma^2``: the members' residual energy over ``sum_k n_k (D - R_k)``."""
     energy = sum(float(view.squared_residual[view.members].sum()) for view in views)
     freedom = sum(view.size * (data.rank - view.n_components) for view in views)
+    return variance_of(energy, freedom, data)
+
+
+def variance_of(energy: float, freedom: int, data: Data) -> float:
+    """Energy per degree of freedom, not below what counts as nothing."""
     return max(energy / max(freedom, 1), VARIANCE_FLOOR * data.mean_variance)
 
 

@@ -162,7 +162,8 @@ class GramRows:
     @cached_property
     def spectrum(self) -> Array:
         """Eigenvalues of the scatter of all rows, cut at the numerical rank."""
-        return _positive(*_eigh(self.gram), len(self.gram))[0]
+        values = linalg.eigvalsh(self.gram, check_finite=False, driver="evd")[::-1]
+        return values[: _rank(values, len(values))]
 
     @cached_property
     def coordinates(self) -> Array:
@@ -201,11 +202,9 @@ def choose_rows(matrix: Array, n_clusters: int) -> Rows:
     n, p = matrix.shape
     if n >= p * n_clusters:
         return DenseRows(matrix)
-    gram = matrix @ matrix.T
-    values, vectors = _positive(*_eigh(gram), max(n, p))
-    if len(values) * n_clusters <= n:
-        return DenseRows(vectors * np.sqrt(values))
-    return GramRows(gram)
+    rows = GramRows(matrix @ matrix.T)
+    rank = _rank(rows.spectrum, max(n, p))
+    return DenseRows(rows.coordinates[:, :rank]) if rank * n_clusters <= n else rows
 
 
 def _smaller_scatter(matrix: Array) -> Array:
@@ -221,6 +220,11 @@ def _eigh(matrix: Array) -> tuple[Array, Array]:
 
 def _positive(values: Array, vectors: Array, size: int) -> tuple[Array, Array]:
     """Cut at the numerical rank of the scatter matrix."""
-    tolerance = size * np.finfo(values.dtype).eps * max(values[0], 0.0) if len(values) else 0.0
-    rank = int(np.count_nonzero(values > tolerance))
+    rank = _rank(values, size)
     return values[:rank], vectors[:, :rank]
+
+
+def _rank(values: Array, size: int) -> int:
+    """How many eigenvalues, largest first, are more than rounding."""
+    tolerance = size * np.finfo(values.dtype).eps * max(values[0], 0.0) if len(values) else 0.0
+    return int(np.count_nonzero(values > tolerance))
