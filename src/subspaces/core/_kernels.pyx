@@ -524,3 +524,4 @@ cdef class GramLooker:
 
 
 include "_scatter.pxi"
+include "_sparse.pxi"

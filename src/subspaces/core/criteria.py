@@ -110,19 +110,25 @@ def _loo_projection(view: ClusterView) -> Array:
 
 def _union_influence(views: Views, data: Data) -> Array:
     support = np.flatnonzero(union_of_supports(views))
-    return np.column_stack([_oblique(view, support) for view in views])
+    return _oblique(views, support)
 
 
 def _sparse_influence(views: Views, data: Data) -> Array:
-    return np.column_stack([_oblique(view, np.arange(len(view.centre))) for view in _sparse(views)])
+    return _oblique(views, np.arange(len(_sparse(views)[0].centre)))
 
 
-def _oblique(view: ClusterView, variables: NDArray[np.intp]) -> Array:
-    (view,) = _sparse([view])
-    residual = np.maximum(view.squared_norms_on(variables) - view.captured, 0.0)
-    return influence.squared_influence_oblique(
-        view.scores, residual, view.spectrum, view.overlap, view.is_member
-    )
+def _oblique(views: Views, variables: NDArray[np.intp]) -> Array:
+    """The influence on some variables."""
+    part = _sparse(views)[0].matrix[:, variables]
+    columns = []
+    for view in _sparse(views):
+        residual = np.maximum(view.squared_norms_on(part, variables) - view.captured, 0.0)
+        columns.append(
+            influence.squared_influence_oblique(
+                view.scores, residual, view.spectrum, view.overlap, view.is_member
+            )
+        )
+    return np.column_stack(columns)
 
 
 def union_of_supports(views: Views) -> NDArray[np.bool_]:

@@ -12,7 +12,6 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg
 
 from subspaces.core.secular import Downdate, downdate
 
@@ -162,7 +161,7 @@ class GramRows:
     @cached_property
     def spectrum(self) -> Array:
         """Eigenvalues of the scatter of all rows, cut at the numerical rank."""
-        values = linalg.eigvalsh(self.gram, check_finite=False, driver="evd")[::-1]
+        values = np.linalg.eigvalsh(self.gram)[::-1]
         return values[: _rank(values, len(values))]
 
     @cached_property
@@ -214,7 +213,7 @@ def _smaller_scatter(matrix: Array) -> Array:
 
 def _eigh(matrix: Array) -> tuple[Array, Array]:
     """Eigenvalues, largest first, with their vectors."""
-    values, vectors = linalg.eigh(matrix, check_finite=False, driver="evd")
+    values, vectors = np.linalg.eigh(matrix)
     return values[::-1], vectors[:, ::-1]
 
 

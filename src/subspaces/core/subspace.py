@@ -74,7 +74,7 @@ def principal_axes(rows: Array, n_axes: int | None = None) -> PrincipalAxes:
     n, p = rows.shape
     if not rows.any():
         return PrincipalAxes(np.zeros((n, 0)), np.zeros(0), np.zeros((p, 0)))
-    wide = n_axes is not None and 2 * n < p
+    wide = n_axes is not None and n <= p
     left, singular, right = _left_axes(rows) if wide else _svd(rows)
     tolerance = max(rows.shape) * np.finfo(rows.dtype).eps * singular[0]
     rank = int(np.count_nonzero(singular > tolerance))
@@ -90,7 +90,7 @@ def _signs(left: Array) -> Array:
 
 
 def _svd(rows: Array) -> tuple[Array, Array, Array]:
-    return linalg.svd(rows, full_matrices=False, check_finite=False)
+    return np.linalg.svd(rows, full_matrices=False)
 
 
 def _left_axes(rows: Array) -> tuple[Array, Array, Array]:
@@ -99,16 +99,16 @@ def _left_axes(rows: Array) -> tuple[Array, Array, Array]:
     From the inner products of the rows where these hold ten digits of the smallest, otherwise from
     a triangle.
     """
-    values, vectors = linalg.eigh(rows @ rows.T, check_finite=False, driver="evd")
+    values, vectors = np.linalg.eigh(rows @ rows.T)
     if values[0] > FAINT * values[-1]:
         return vectors[:, ::-1], np.sqrt(values[::-1]), np.empty((0, 0))
-    triangle = linalg.qr(rows.T, mode="r", check_finite=False)[0][: len(rows)]
+    triangle = np.linalg.qr(rows.T, mode="r")
     return (*_svd(triangle.T)[:2], np.empty((0, 0)))
 
 
 def _orthonormal(axes: Array) -> Array:
     """Axes that are orthonormal up to some rounding, made so."""
-    basis, triangle = linalg.qr(axes, mode="economic")
+    basis, triangle = np.linalg.qr(axes)
     return basis * np.sign(np.diag(triangle))
 
 
@@ -135,12 +135,14 @@ def scores(rows: Array, subspace: Subspace) -> Array:
 
 def coordinates(rows: Array, subspace: Subspace) -> Array:
     """Coordinates of the nearest points of the flat in its basis; the scores if orthonormal."""
-    return scores(rows, subspace) @ _inverse_overlap(subspace.basis)
+    return scores(rows, subspace) @ inverse_overlap(subspace.basis.T @ subspace.basis)
 
 
-def _inverse_overlap(basis: Array) -> Array:
+def inverse_overlap(overlap: Array) -> Array:
     """``S^+``, S = V^T V: the identity where the axes are orthonormal."""
-    return linalg.pinvh(basis.T @ basis, check_finite=False)
+    values, vectors = np.linalg.eigh(overlap)
+    kept = values > len(values) * np.finfo(float).eps * values.max(initial=0.0)
+    return (vectors[:, kept] / values[kept]) @ vectors[:, kept].T
 
 
 def _centred(rows: Array, subspace: Subspace) -> Array:
@@ -156,7 +158,7 @@ def squared_residual(rows: Array, subspace: Subspace) -> Array:
     """``||x_perp||^2``; from the residual itself where ``||x||^2 - ||V V^+ x||^2`` would cancel."""
     centred = _centred(rows, subspace)
     along = centred @ subspace.basis
-    inside = along @ _inverse_overlap(subspace.basis)
+    inside = along @ inverse_overlap(subspace.basis.T @ subspace.basis)
     squared = np.einsum("ij,ij->i", centred, centred)
     residual = squared - np.einsum("ij,ij->i", inside, along)
     lost = np.flatnonzero(residual <= CANCELLATION * squared)

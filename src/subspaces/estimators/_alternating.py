@@ -68,7 +68,7 @@ class AlternatingClusterer(SubspaceClusterer):
         if self._by_portfolio:
             if problem.sparsity is None:
                 return starts.portfolio(problem, n_starts, learned=learned)
-            screened = starts.on_screened_variables(starts.energetic_flats)
+            screened = starts.on_screened_variables(starts.energetic_flats, problem)
             return [("screened", screened)] * n_starts
         if isinstance(self.init, str) and self.init in NAMED_STARTS:
             return [(self.init, NAMED_STARTS[self.init])] * n_starts

@@ -380,7 +380,8 @@ class PSC(AlternatingClusterer):
         self.influence_, self.press_ = own[0], float(own[1].mean())
         self.noise_variance_ = pooled_variance(views, self._data)
         shared = np.flatnonzero(union_of_supports(views))
-        return [float(v.squared_norms_on(shared)[v.members].sum()) for v in sparse]
+        part = X[:, shared] - shift[shared]
+        return [float(v.squared_norms_on(part, shared)[v.members].sum()) for v in sparse]
 
     def _warn_of_repulsion(self, energies: Sequence[float]) -> None:
         if self.criterion_ not in ("influence", "union_influence"):
