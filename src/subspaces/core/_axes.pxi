@@ -2,7 +2,8 @@
 
 cdef double TOLERANCE = 1e-11      # of a residual, against the largest eigenvalue
 cdef double SPREAD = 16.0          # log of how far one filter may pull the axes apart
-cdef int SMALL = 8                # below this a decomposition is quicker
+cdef int SMALL = 4                # below this a decomposition is quicker
+cdef int WHOLE = 24                # up to this all eigenvectors are as quick as a few
 cdef int GUARDS = 2                # axes iterated beyond those wanted
 cdef int MOST_ROUNDS = 8
 cdef int MOST_TURNS = 30           # sweeps of Jacobi's rotations; five or six are usual
@@ -18,7 +19,9 @@ cdef int leading_axes(
     result counts only if a Cholesky factor proves that no larger eigenvalue was missed, otherwise
     LAPACK decides. spare: (m, m), overwritten. Returns 0, or what LAPACK complains of.
     """
-    if m > SMALL + wanted and iterate(matrix, spare, m, wanted, axes, values, at):
+    if m > SMALL + wanted and iterate(
+        matrix, spare, m, wanted, wanted + GUARDS, axes, values, at
+    ):
         if nothing_missed(
             matrix, spare, m, wanted, axes, values, values[wanted - 1] * (1.0 + 1e-7)
         ):
@@ -27,10 +30,14 @@ cdef int leading_axes(
 
 
 cdef bint iterate(
-    double* matrix, double* spare, int m, int wanted, double* axes, double* values, Scratch* at
+    double* matrix, double* spare, int m, int wanted, int q, double* axes, double* values,
+    Scratch* at,
 ) noexcept nogil:
-    """Filter and rotate until the residuals vanish; False where that takes too long."""
-    cdef int q = wanted + GUARDS, rounds, degree, j
+    """Filter and rotate q axes until the residuals of those wanted vanish.
+
+    False where that takes too long.
+    """
+    cdef int rounds, degree, j
     cdef double residual, edge, gain, spread, degrees = 0.0
     for rounds in range(MOST_ROUNDS):
         if not orthonormalise(axes, m, q):
@@ -181,9 +188,15 @@ cdef int decompose_leading(
     double* matrix, double* spare, int m, int wanted, double* axes, double* values, Scratch* at
 ) noexcept nogil:
     """The same by LAPACK."""
-    cdef int first = m - wanted + 1, found = 0, info = 0, j, s
+    cdef int first = m - wanted + 1, found = 0, info = 0, j
     cdef double zero = 0.0
     memcpy(spare, matrix, <size_t> m * m * sizeof(double))
+    if m <= WHOLE:
+        info = decompose(spare, m, at.all_values, at)
+        for j in range(wanted):
+            values[j] = at.all_values[m - 1 - j]
+            memcpy(axes + j * m, spare + (m - 1 - j) * m, m * sizeof(double))
+        return info
     dsyevr(
         b"V", b"I", b"L", &m, spare, &m, &zero, &zero, &first, &m, &zero, &found, at.all_values,
         at.rotated, &m, at.support, at.work, &at.work_size, at.int_work, &at.int_work_size, &info,

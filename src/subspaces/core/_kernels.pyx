@@ -120,8 +120,8 @@ cdef class GramLooker:
     cdef const double[:, ::1] gram
     cdef const double[::1] squared_norms, least
     cdef const int[::1] dimensions
-    cdef int criterion, n, n_clusters, most_axes, capacity, n_guards, n_moments
-    cdef double bound
+    cdef int criterion, n, n_clusters, most_axes, capacity, n_guards, n_known, n_moments
+    cdef double bound, lowest                 # of the eigenvalues beyond those known, of the roots
     cdef bint affine
     cdef double[:, ::1] costs                 # (K, n)
     cdef double[:, :, ::1] guess              # (K, q, n): scores, then guards, of every row
@@ -248,7 +248,7 @@ cdef class GramLooker:
         q, full = self.most_axes, 2 * m * m if self.criterion == LOO else 0
         self.capacity = m
         self.block, self.spare = np.empty(m * m + 1), np.empty(m * m + 1)
-        self.axes, self.coordinates = np.empty(q * m + 1), np.empty((9 + q) * m + 4)
+        self.axes, self.coordinates = np.empty(q * m + 1), np.empty((10 + q) * m + q + 4)
         self.errors, self.moments = np.empty(m + 1), np.empty((MOST_MOMENTS + 2) * m + 1)
         sizes = {"images": q * m, "rotated": q * m, "small": 2 * q * q, "all_values": m}
         self.kept = [np.empty(size + 1) for size in sizes.values()]
@@ -367,19 +367,25 @@ cdef class GramLooker:
 
     cdef int _iterate(self, int m, int wanted) noexcept nogil:
         """Leading axes, a bound on all other eigenvalues, and how many moments those call for."""
-        cdef int q = wanted + EXTRA
+        cdef int more, q, n_moments
         cdef double* block = &self.block[0]
         cdef double* spare = &self.spare[0]
         cdef double* axes = &self.axes[0]
         cdef double* values = &self.values[0]
-        if m <= SMALL + q or not iterate(block, spare, m, q, axes, values, &self.scratch):
+        if m <= SMALL + wanted + EXTRA:
             return 0
-        self.bound = 1.05 * values[q]
-        if not nothing_missed(block, spare, m, q, axes, values, self.bound):
-            self.bound = values[q - 1] * (1.0 + 1e-7)
-            if not nothing_missed(block, spare, m, q, axes, values, self.bound):
+        # Where the axes wanted stand out, the next ones need not be known.
+        for more in range(2):
+            q = wanted + more * EXTRA
+            if not iterate(
+                block, spare, m, q, wanted + self.n_guards, axes, values, &self.scratch
+            ):
                 return 0
-        return moments_needed(axes, values, m, wanted, self.bound)
+            self.bound, self.n_known = 1.05 * values[q], q
+            n_moments = moments_needed(axes, values, m, wanted, self.bound, &self.lowest)
+            if n_moments and nothing_missed(block, spare, m, q, axes, values, self.bound):
+                return n_moments
+        return 0
 
     cdef void _project(self, int m, int found) noexcept nogil:
         """Scores of all rows, ``G[:, C] U / sqrt(lambda)``, and their squared residuals."""
@@ -443,9 +449,9 @@ cdef class GramLooker:
             self._leave_out_by_axes(m, found)
 
     cdef void _leave_out_by_moments(self, int m, int found) noexcept nogil:
-        cdef int q = found + EXTRA, a, l
+        cdef int q = self.n_known, a, l
         cdef double* poles = &self.coordinates[0]
-        cdef double* weights = poles + q
+        cdef double* weights = poles + q + 1
         cdef double scale = exp2(round(log2(self.values[0])))
         cdef Series rest
         for a in range(m):
@@ -464,6 +470,7 @@ cdef class GramLooker:
         for l in range(q):
             poles[l] = self.values[l] / scale
         separate(poles, q)
+        poles[q] = self.lowest / scale
         rest.bound, rest.count = self.bound / scale, self.n_moments + 1
         rest.moments = &self.moments[0]
         leave_out_all(

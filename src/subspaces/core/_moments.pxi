@@ -18,9 +18,9 @@ cdef int MOST_MOMENTS = 48         # beyond, a decomposition is as quick
 
 
 cdef int moments_needed(
-    double* axes, double* values, int m, int wanted, double bound
+    double* axes, double* values, int m, int wanted, double bound, double* lowest
 ) noexcept nogil:
-    """How many moments give the errors to rounding; 0 where they cannot."""
+    """How many moments give the errors to rounding, 0 where they cannot; no root is below lowest."""
     cdef double leverage, most = 0.0, z, x
     cdef int a, l
     if not bound > m * EPS * values[0]:
@@ -30,7 +30,8 @@ cdef int moments_needed(
         for l in range(wanted):
             leverage += axes[l * m + a] * axes[l * m + a]
         most = max(most, leverage)
-    z = 2.0 * max(values[wanted], values[wanted - 1] * (1.0 - most)) / bound - 1.0
+    lowest[0] = max(values[wanted], values[wanted - 1] * (1.0 - most))
+    z = 2.0 * lowest[0] / bound - 1.0
     if z < 1.01:
         return 0
     x = 1.0 / (z + sqrt(z * z - 1.0))
@@ -93,7 +94,7 @@ cdef void leave_out_all(
 ) noexcept nogil:
     """errors (m,) <- errors less the energies along the axes left: see `leave_out`.
 
-    weights (q, m), y_l^2; poles (q,), apart; lines (9, m), scratch.
+    weights (q, m), y_l^2; poles (q + 1,), apart, then a bound from below on all roots; lines (9, m), scratch.
     """
     cdef double* origin = lines
     cdef double* shift = lines + m

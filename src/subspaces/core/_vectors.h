@@ -167,14 +167,16 @@ static inline double between(double square, double linear, double constant)
     return linear <= 0.0 ? (linear - root) / (2.0 * square) : 2.0 * constant / (linear + root);
 }
 
-/* Brackets and first guesses between poles r + 1 and r: `root_between`, all members at once. */
+/* Brackets and first guesses between poles r + 1 and r: `root_between`, all members at once. The
+   last entry, poles[q], is no pole but a bound from below on all roots. */
 FOR_EACH_PROCESSOR
 static void begin_roots(ptrdiff_t m, const double *restrict weights, const double *poles,
                         ptrdiff_t q, ptrdiff_t r, const Series *rest, double *restrict origin,
                         double *restrict shift, double *restrict low, double *restrict high)
 {
     const double gap = poles[r] - poles[r + 1], middle = poles[r + 1] + 0.5 * gap;
-    const double *restrict upper = weights + r * m, *restrict lower = upper + m;
+    const int last = r + 1 == q;
+    const double *upper = weights + r * m, *lower = last ? upper : upper + m;
     double *restrict value = rest->at;
     for (ptrdiff_t i = 0; i < m; i++) {
         origin[i] = middle;
@@ -182,12 +184,13 @@ static void begin_roots(ptrdiff_t m, const double *restrict weights, const doubl
     }
     secular_values(m, weights, poles, q, r, rest, origin, shift, value, value + m, value + 2 * m);
     for (ptrdiff_t i = 0; i < m; i++) {
-        const int lower_half = value[i] >= 0.0;
-        const double frozen = value[i] - 2.0 * (upper[i] - lower[i]) / gap;
-        const double linear = (lower_half ? frozen : -frozen) * gap + upper[i] + lower[i];
-        const double guess = between(frozen, linear, gap * (lower_half ? lower[i] : -upper[i]));
+        const int lower_half = !last && value[i] >= 0.0;
+        const double faint = last ? 0.0 : lower[i];
+        const double frozen = value[i] - 2.0 * (upper[i] - faint) / gap;
+        const double linear = (lower_half ? frozen : -frozen) * gap + upper[i] + faint;
+        const double guess = between(frozen, linear, gap * (lower_half ? faint : -upper[i]));
         origin[i] = lower_half ? poles[r + 1] : poles[r];
-        low[i] = lower_half ? 0.0 : -0.5 * gap;
+        low[i] = lower_half ? 0.0 : (last ? -gap : -0.5 * gap);
         high[i] = lower_half ? 0.5 * gap : 0.0;
         shift[i] = guess > low[i] && guess < high[i] ? guess : 0.5 * (low[i] + high[i]);
     }

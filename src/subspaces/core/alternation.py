@@ -49,7 +49,8 @@ def alternate(
         part = looks.sweep(labels, min(at_once, max_iter - len(path)))
         labels = part.labels
         path += part.path
-        tell(Step("sweep", len(path), max_iter, f"objective {path[-1]:.6g}"))
+        if tell is not silence:
+            tell(Step("sweep", len(path), max_iter, f"objective {path[-1]:.6g}"))
         if part.best is not None and (best is None or part.best[0] <= best[0]):
             best = part.best
         new, repairs = repair(problem, part.assigned, repairs, random, part.degenerate)

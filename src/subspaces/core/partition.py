@@ -45,7 +45,7 @@ def assign(costs: Array, labels: Labels | None = None) -> Labels:
 
 def too_small(labels: Labels, dimensions: Sequence[int]) -> list[int]:
     """Clusters with too few members for their dimension."""
-    counts = sizes(labels, len(dimensions))
+    counts = sizes(labels, len(dimensions)).tolist()
     return [k for k, r in enumerate(dimensions) if counts[k] < smallest_size(r)]
 
 
@@ -56,19 +56,20 @@ def refill(
     labels = labels.copy()
     n, n_clusters = len(labels), len(dimensions)
     labels[labels == cluster] = _other_cluster(labels, cluster, n_clusters)
-    spare = sizes(labels, n_clusters) - [smallest_size(r) for r in dimensions]
+    spare = (sizes(labels, n_clusters) - [smallest_size(r) for r in dimensions]).tolist()
     wanted = max(3 * smallest_size(dimensions[cluster]), n // (4 * n_clusters))
-    seed = random.choice(np.flatnonzero(labels == np.argmax(spare)))
+    seed = random.choice(np.flatnonzero(labels == spare.index(max(spare))))
     closeness = angular_closeness(rows, seed)
     closeness[seed] = np.inf
-    taken = 0
-    for i in np.argsort(-closeness, kind="stable"):
-        if taken == wanted:
+    taken: list[int] = []
+    owners = labels.tolist()
+    for i in np.argsort(-closeness, kind="stable").tolist():
+        if len(taken) == wanted:
             break
-        if spare[labels[i]] > 0:
-            spare[labels[i]] -= 1
-            labels[i] = cluster
-            taken += 1
+        if spare[owners[i]] > 0:
+            spare[owners[i]] -= 1
+            taken.append(i)
+    labels[taken] = cluster
     return labels
 
 

@@ -128,10 +128,13 @@ def _swept(
     swept = list(runs)
     for done, (i, run) in enumerate(zip(chosen, sweeps, strict=True), start=1):
         swept[i] = run
-        plan.tell(Step("run", done, len(chosen), _story(run)))
+        if plan.tell is not silence:
+            plan.tell(Step("run", done, len(chosen), _story(run)))
     return [
-        replace(run, clustering=swept[twin].clustering, merit=swept[twin].merit)
-        for run, twin in zip(runs, twins, strict=True)
+        swept[i]
+        if twin == i
+        else replace(run, clustering=swept[twin].clustering, merit=swept[twin].merit)
+        for i, (run, twin) in enumerate(zip(runs, twins, strict=True))
     ]
 
 

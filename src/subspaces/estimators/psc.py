@@ -348,9 +348,7 @@ class PSC(AlternatingClusterer):
         with one_blas_thread():
             return refine_labels(rows, first, problem.dimensions, problem.affine)
 
-    def _store_left_out(
-        self, problem: Problem, all_axes: Sequence[PrincipalAxes]
-    ) -> list[float]:
+    def _store_left_out(self, problem: Problem, all_axes: Sequence[PrincipalAxes]) -> list[float]:
         """Influence, exact leave-one-out errors and noise of the members; their energies."""
         errors = np.empty(len(self.labels_))
         self.influence_: Array = np.empty(len(self.labels_))
