@@ -102,7 +102,7 @@ def _left_axes(rows: Array) -> tuple[Array, Array, Array]:
     values, vectors = np.linalg.eigh(rows @ rows.T)
     if values[0] > FAINT * values[-1]:
         return vectors[:, ::-1], np.sqrt(values[::-1]), np.empty((0, 0))
-    triangle = np.linalg.qr(rows.T, mode="r")
+    triangle: Array = np.asarray(np.linalg.qr(rows.T, mode="r"))
     return (*_svd(triangle.T)[:2], np.empty((0, 0)))
 
 
