@@ -50,6 +50,11 @@ def listen(listener: Callable[[Step], None]) -> Iterator[None]:
         _listeners.reset(token)
 
 
+def is_heard() -> bool:
+    """Whether anybody listens."""
+    return bool(_listeners.get())
+
+
 def tell(step: Step) -> None:
     """Hand a step to whoever listens."""
     for listener in _listeners.get():

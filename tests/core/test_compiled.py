@@ -8,11 +8,11 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from subspaces import PSC, KSubspaces
-from subspaces.core import alternation, compiled, rows
+from subspaces.core import alternation, compiled, rows, sparse_basis
 from subspaces.core.alternation import alternate
 from subspaces.core.criteria import costs
 from subspaces.core.kernels import kernels
-from subspaces.core.look import looker, plain_looker
+from subspaces.core.look import looker, plain_looker, single_sweeper, sweeper
 from subspaces.core.problem import Problem, view_clusters
 from subspaces.core.rows import DenseRows, GramRows
 from subspaces.core.secular import downdate, plain_downdate
@@ -117,11 +117,89 @@ def test_runs_end_where_plain_runs_end(criterion, monkeypatch):
         start = random_start(problem, seed)
         fast = alternate(problem, start, max_iter=50, random=np.random.default_rng(seed))
         with monkeypatch.context() as patch:
-            patch.setattr(alternation, "looker", plain_looker)
+            patch.setattr(
+                alternation, "sweeper", lambda problem: single_sweeper(problem, plain_looker)
+            )
             plain = alternate(problem, start, max_iter=50, random=np.random.default_rng(seed))
         assert_array_equal(fast.labels, plain.labels)
         assert_allclose(fast.path, plain.path, rtol=1e-8)
         assert (fast.stop_reason, fast.repairs) == (plain.stop_reason, plain.repairs)
+
+
+@needs_kernels
+@pytest.mark.parametrize("criterion", ["influence", "loo"])
+def test_runs_through_repairs_and_cycles_are_the_plain_ones(criterion, monkeypatch):
+    monkeypatch.setattr(rows, "downdate", plain_downdate)
+    reasons, repairs = set(), 0
+    problem = gram_problem(36, 300, (2, 2, 2), 0.25, False, criterion)
+    both = sweeper(problem), single_sweeper(problem, plain_looker)
+    for seed in range(12):
+        start = random_start(problem, seed)
+        fast, plain = (
+            alternate(problem, start, max_iter=40, random=np.random.default_rng(seed), looks=looks)
+            for looks in both
+        )
+        assert_array_equal(fast.labels, plain.labels)
+        assert_allclose(fast.path, plain.path, rtol=1e-8)
+        assert (fast.stop_reason, fast.repairs) == (plain.stop_reason, plain.repairs)
+        reasons.add(fast.stop_reason)
+        repairs += fast.repairs
+    assert "cycle" in reasons or repairs
+
+
+@needs_kernels
+@pytest.mark.parametrize("criterion", ["influence", "loo"])
+def test_a_run_begun_again_is_the_same_run(criterion):
+    problem = gram_problem(*SHAPES[2], criterion=criterion)
+    looks = sweeper(problem)
+    runs = []
+    for seed in (0, 1, 0):
+        given = {"random": np.random.default_rng(seed), "looks": looks}
+        runs.append(alternate(problem, random_start(problem, seed), max_iter=50, **given))
+    assert runs[0].path == runs[2].path
+    assert_array_equal(runs[0].labels, runs[2].labels)
+
+
+@needs_kernels
+def test_a_listener_changes_nothing_but_hears_every_sweep():
+    problem = gram_problem(*SHAPES[2], criterion="loo")
+    heard = []
+    given = {"max_iter": 50, "random": np.random.default_rng(0)}
+    quiet = alternate(problem, random_start(problem), **given)
+    told = alternate(problem, random_start(problem), tell=heard.append, **given)
+    assert told.path == quiet.path
+    assert [step.done for step in heard] == list(range(1, quiet.n_iter + 1))
+
+
+@needs_kernels
+@pytest.mark.parametrize("spectrum", ["clear", "crowded", "equal", "flat"])
+@pytest.mark.parametrize("scale", [1.0, 1e-100, 1e100])
+def test_errors_by_moments_are_the_exact_ones(spectrum, scale, monkeypatch):
+    monkeypatch.setattr(rows, "downdate", plain_downdate)
+    random = np.random.default_rng(0)
+    lengths = {
+        "clear": np.r_[9.0, 7.0, 6.0, np.linspace(0.3, 0.1, 37)],
+        "crowded": np.linspace(3.0, 1.0, 40),
+        "equal": np.r_[5.0, 5.0, 5.0, 5.0, 4.9, np.ones(35)],
+        "flat": np.r_[5.0, 4.0, 3.0, np.full(37, 1e-9)],
+    }[spectrum]
+    axes = np.linalg.qr(random.normal(size=(40, 40)))[0]
+    X = scale * axes * lengths
+    problem = Problem(GramRows(X @ X.T), (3,), "loo", False)
+    labels = np.zeros(40, dtype=np.intp)
+    fast, plain = looker(problem)(labels), plain_looker(problem)(labels)
+    unit = problem.rows.squared_norms.sum()
+    assert_allclose(fast.objective / unit, plain.objective / unit, rtol=1e-9, atol=1e-13)
+
+
+@needs_kernels
+@pytest.mark.parametrize("penalty", ["l1", "nonnegative"])
+@pytest.mark.parametrize("n_variables", [1, 2, 7, 59, 60])
+def test_sparse_loadings_are_the_plain_ones(penalty, n_variables, monkeypatch):
+    X = generic(20, 60, seed=3)
+    fast = sparse_basis.sparse_loadings(X, 3, n_variables, penalty)
+    monkeypatch.setattr(sparse_basis, "kernels", lambda: None)
+    assert_allclose(fast, sparse_basis.sparse_loadings(X, 3, n_variables, penalty), atol=1e-10)
 
 
 @needs_kernels

@@ -173,6 +173,6 @@ def test_screened_starts_see_the_variables_that_matter():
     problem = pose(union)
     kept = starts.screened_rows(problem)
     assert kept.matrix.shape[1] < 60
-    screened = starts.on_screened_variables(starts.energetic_flats)
+    screened = starts.on_screened_variables(starts.energetic_flats, problem)
     labels = screened(problem, np.random.default_rng(0))
     assert labels.shape == (120,)

@@ -2,9 +2,11 @@
 
 cdef double TOLERANCE = 1e-11      # of a residual, against the largest eigenvalue
 cdef double SPREAD = 16.0          # log of how far one filter may pull the axes apart
-cdef int SMALL = 8                # below this a decomposition is quicker
+cdef int SMALL = 4                # below this a decomposition is quicker
+cdef int WHOLE = 24                # up to this all eigenvectors are as quick as a few
 cdef int GUARDS = 2                # axes iterated beyond those wanted
 cdef int MOST_ROUNDS = 8
+cdef int MOST_TURNS = 30           # sweeps of Jacobi's rotations; five or six are usual
 cdef int MOST_DEGREES = 60         # a filter that would need more is slower than a decomposition
 
 
@@ -17,21 +19,30 @@ cdef int leading_axes(
     result counts only if a Cholesky factor proves that no larger eigenvalue was missed, otherwise
     LAPACK decides. spare: (m, m), overwritten. Returns 0, or what LAPACK complains of.
     """
-    if m > SMALL + wanted and iterate(matrix, spare, m, wanted, axes, values, at):
-        if nothing_missed(matrix, spare, m, wanted, axes, values):
+    if m > SMALL + wanted and iterate(
+        matrix, spare, m, wanted, wanted + GUARDS, axes, values, at
+    ):
+        if nothing_missed(
+            matrix, spare, m, wanted, axes, values, values[wanted - 1] * (1.0 + 1e-7)
+        ):
             return 0
     return decompose_leading(matrix, spare, m, wanted, axes, values, at)
 
 
 cdef bint iterate(
-    double* matrix, double* spare, int m, int wanted, double* axes, double* values, Scratch* at
+    double* matrix, double* spare, int m, int wanted, int q, double* axes, double* values,
+    Scratch* at,
 ) noexcept nogil:
-    """Filter and rotate until the residuals vanish; False where that takes too long."""
-    cdef int q = wanted + GUARDS, rounds, degree, j
+    """Filter and rotate q axes until the residuals of those wanted vanish.
+
+    False where that takes too long.
+    """
+    cdef int rounds, degree, j
     cdef double residual, edge, gain, spread, degrees = 0.0
     for rounds in range(MOST_ROUNDS):
-        if not orthonormalise(axes, m, q) or rotate(matrix, m, q, axes, values, at) != 0:
+        if not orthonormalise(axes, m, q):
             return False
+        rotate(matrix, m, q, axes, values, at)
         residual = 0.0
         for j in range(wanted):
             add_one(m, -values[j], axes + j * m, at.images + j * m)
@@ -70,25 +81,67 @@ cdef bint orthonormalise(double* axes, int m, int q) noexcept nogil:
     return True
 
 
-cdef int rotate(
+cdef void rotate(
     double* matrix, int m, int q, double* axes, double* values, Scratch* at
 ) noexcept nogil:
     """Make the axes Ritz vectors, the largest value first; at.images becomes matrix @ axes."""
     cdef double one = 1.0, zero = 0.0
-    cdef int info = 0, j, s
+    cdef int j, s
     dgemm(b"N", b"N", &m, &q, &m, &one, matrix, &m, axes, &m, &zero, at.images, &m)
     for j in range(q):
-        for s in range(q):
-            # Minus the projected matrix, so that LAPACK's ascending order is ours.
-            at.small[j * q + s] = -inner(m, axes + j * m, at.images + s * m)
-    dsyev(b"V", b"L", &q, at.small, &q, values, at.work, &at.work_size, &info)
-    for j in range(q):
-        values[j] = -values[j]
+        for s in range(j + 1):
+            at.small[j * q + s] = inner(m, axes + j * m, at.images + s * m)
+            at.small[s * q + j] = at.small[j * q + s]
+    jacobi(at.small, q, values, at.small + q * q)
     dgemm(b"N", b"N", &m, &q, &q, &one, axes, &m, at.small, &q, &zero, at.rotated, &m)
     memcpy(axes, at.rotated, q * m * sizeof(double))
     dgemm(b"N", b"N", &m, &q, &q, &one, at.images, &m, at.small, &q, &zero, at.rotated, &m)
     memcpy(at.images, at.rotated, q * m * sizeof(double))
-    return info
+
+
+cdef void jacobi(double* matrix, int q, double* values, double* turned) noexcept nogil:
+    """Eigenvalues of a small matrix, largest first; the matrix becomes their axes, a row each."""
+    cdef int j, s, l, largest, rounds
+    cdef double off, angle, cosine, sine, first, second
+    memset(turned, 0, q * q * sizeof(double))
+    for j in range(q):
+        turned[j * q + j] = 1.0
+    for rounds in range(MOST_TURNS):
+        off = 0.0
+        for j in range(q):
+            for s in range(j):
+                first = matrix[j * q + s]
+                if fabs(first) <= EPS * sqrt(fabs(matrix[j * q + j] * matrix[s * q + s])):
+                    continue
+                off = 1.0
+                angle = 0.5 * (matrix[s * q + s] - matrix[j * q + j]) / first
+                sine = (1.0 if angle >= 0.0 else -1.0) / (fabs(angle) + sqrt(1.0 + angle * angle))
+                cosine = 1.0 / sqrt(1.0 + sine * sine)
+                sine *= cosine
+                for l in range(q):
+                    first, second = matrix[j * q + l], matrix[s * q + l]
+                    matrix[j * q + l] = cosine * first - sine * second
+                    matrix[s * q + l] = sine * first + cosine * second
+                    first, second = turned[j * q + l], turned[s * q + l]
+                    turned[j * q + l] = cosine * first - sine * second
+                    turned[s * q + l] = sine * first + cosine * second
+                for l in range(q):
+                    first, second = matrix[l * q + j], matrix[l * q + s]
+                    matrix[l * q + j] = cosine * first - sine * second
+                    matrix[l * q + s] = sine * first + cosine * second
+        if off == 0.0:
+            break
+    for j in range(q):
+        values[j] = matrix[j * q + j]
+    for j in range(q):
+        largest = j
+        for s in range(j + 1, q):
+            if values[s] > values[largest]:
+                largest = s
+        values[j], values[largest] = values[largest], values[j]
+        for l in range(q):
+            matrix[j * q + l] = turned[largest * q + l]
+            turned[largest * q + l] = turned[j * q + l]
 
 
 cdef void chebyshev(
@@ -113,14 +166,12 @@ cdef void chebyshev(
 
 
 cdef bint nothing_missed(
-    double* matrix, double* spare, int m, int wanted, double* axes, double* values
+    double* matrix, double* spare, int m, int wanted, double* axes, double* values, double bound
 ) noexcept nogil:
-    """Whether all eigenvalues but those found lie below the last of them.
+    """Whether all eigenvalues but those found lie below a bound.
 
-    Then, and only then, ``s I - (matrix - V diag(values) V^T)`` is positive definite for an s just
-    above the last one.
+    Then, and only then, ``bound I - (matrix - V diag(values) V^T)`` is positive definite.
     """
-    cdef double bound = values[wanted - 1] * (1.0 + 1e-7)
     cdef int j, s, info = 0
     for j in range(m * m):
         spare[j] = -matrix[j]
@@ -137,9 +188,15 @@ cdef int decompose_leading(
     double* matrix, double* spare, int m, int wanted, double* axes, double* values, Scratch* at
 ) noexcept nogil:
     """The same by LAPACK."""
-    cdef int first = m - wanted + 1, found = 0, info = 0, j, s
+    cdef int first = m - wanted + 1, found = 0, info = 0, j
     cdef double zero = 0.0
     memcpy(spare, matrix, <size_t> m * m * sizeof(double))
+    if m <= WHOLE:
+        info = decompose(spare, m, at.all_values, at)
+        for j in range(wanted):
+            values[j] = at.all_values[m - 1 - j]
+            memcpy(axes + j * m, spare + (m - 1 - j) * m, m * sizeof(double))
+        return info
     dsyevr(
         b"V", b"I", b"L", &m, spare, &m, &zero, &zero, &first, &m, &zero, &found, at.all_values,
         at.rotated, &m, at.support, at.work, &at.work_size, at.int_work, &at.int_work_size, &info,

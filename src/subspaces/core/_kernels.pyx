@@ -9,7 +9,9 @@ first guess for those that did. Nothing here holds the interpreter's lock for lo
 run side by side in threads; a looker belongs to one of them.
 """
 
+from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport INFINITY, acosh, exp2, fabs, log, log2, round, sqrt
+from libc.stdint cimport uint64_t
 from libc.string cimport memcpy, memset
 from scipy.linalg.cython_blas cimport dgemm, dgemv, dsyrk
 from scipy.linalg.cython_lapack cimport dpotrf, dsyev, dsyevd, dsyevr
@@ -27,6 +29,24 @@ cdef extern from "_vectors.h" nogil:
     )
     double end_row(Py_ssize_t n, const double* y, const double* remainder)
     double inner(Py_ssize_t n, const double* first, const double* second)
+    ctypedef struct Series:
+        double bound
+        Py_ssize_t count
+        const double* moments
+        double* at
+    void begin_roots(
+        Py_ssize_t m, double* weights, double* poles, Py_ssize_t q, Py_ssize_t r, Series* rest,
+        double* origin, double* shift, double* low, double* high,
+    )
+    double step_roots(
+        Py_ssize_t m, double* weights, double* poles, Py_ssize_t q, Py_ssize_t r, Series* rest,
+        double* origin, double* shift, double* low, double* high,
+    )
+    void end_roots(
+        Py_ssize_t m, double* weights, double* poles, Py_ssize_t q, Py_ssize_t r, Series* rest,
+        double* origin, double* shift, double* errors,
+    )
+    uint64_t key_of(Py_ssize_t n, const Py_ssize_t* labels)
     void secular_sums(
         Py_ssize_t n, double* weights, double* poles, double origin, double shift, double* value,
         double* slope,
@@ -39,7 +59,7 @@ cdef extern from "_vectors.h" nogil:
 cdef struct Scratch:
     double* images        # (q, m): the matrix times the axes
     double* rotated       # (q, m)
-    double* small         # (q, q)
+    double* small         # (2, q, q)
     double* all_values    # (m,)
     double* work
     int* int_work
@@ -50,6 +70,7 @@ cdef struct Scratch:
 
 include "_axes.pxi"
 include "_secular.pxi"
+include "_moments.pxi"
 
 cdef enum Criterion:
     INFLUENCE, RESIDUAL, HAT, LOO
@@ -99,15 +120,18 @@ cdef class GramLooker:
     cdef const double[:, ::1] gram
     cdef const double[::1] squared_norms, least
     cdef const int[::1] dimensions
-    cdef int criterion, n, n_clusters, most_axes, capacity
+    cdef int criterion, n, n_clusters, most_axes, capacity, n_guards, n_known, n_moments
+    cdef double bound, lowest                 # of the eigenvalues beyond those known, of the roots
     cdef bint affine
     cdef double[:, ::1] costs                 # (K, n)
     cdef double[:, :, ::1] guess              # (K, q, n): scores, then guards, of every row
     cdef double[:, ::1] scores                # (R, n)
     cdef double[::1] squared, mean, values, left
-    cdef double[::1] block, spare, axes, coordinates
+    cdef double[::1] block, spare, axes, coordinates, errors, moments
     cdef Py_ssize_t[::1] labels, members
-    cdef int[::1] changed, degenerate
+    cdef int[::1] changed, degenerate, sizes, guessed
+    cdef uint64_t[::1] keys                     # of the partitions looked at
+    cdef int n_keys
     cdef list kept
     cdef Scratch scratch
 
@@ -116,41 +140,106 @@ cdef class GramLooker:
         self.dimensions = np.asarray(dimensions, dtype=np.intc)
         self.criterion, self.affine = CRITERIA[criterion], affine
         self.n, self.n_clusters = len(squared_norms), len(dimensions)
-        self.most_axes, self.capacity = max(dimensions) + GUARDS, -1
+        self.n_guards = GUARDS + EXTRA if self.criterion == LOO else GUARDS
+        self.most_axes, self.capacity = max(dimensions) + self.n_guards, -1
         n, k, q = self.n, self.n_clusters, self.most_axes
         self.costs = np.empty((k, n))
-        # The inner products with any row are one power step from it: a guess for a first look.
-        self.guess = np.take(gram, np.arange(k * q) * 7 % n, axis=0).reshape(k, q, n)
-        self.scores = np.empty((q, n))
+        self.guess, self.scores = np.empty((k, q, n)), np.empty((q, n))
         self.squared, self.mean, self.values = np.empty(n), np.empty(n), np.empty(q)
         self.left = np.empty(2 * q)
-        self.labels, self.members = np.full(n, -1), np.empty(n, dtype=np.intp)
-        self.changed, self.degenerate = np.empty(k, np.intc), np.empty(k, np.intc)
+        self.labels, self.members = np.empty((2, n), np.intp)
+        self.changed, self.degenerate, self.sizes, self.guessed = np.empty((4, k), np.intc)
+        self.keys = np.empty(0, np.uint64)
+        self.begin()
+
+    def begin(self):
+        """Forget all partitions looked at: nothing of one run is seen in the next."""
+        self.labels[:] = -1
+        self.guessed[:] = False
+        self.n_keys = 0
 
     def look(self, const Py_ssize_t[::1] labels):
         """Objective, clusters that do not span their axes, and where every row would go."""
-        cdef int k, m, info = 0
-        cdef double objective
-        assigned = np.empty(self.n, dtype=np.intp)
-        cdef Py_ssize_t[::1] new = assigned
-        self._reserve(self._largest(labels))
-        with nogil:
-            self._note_changes(labels)
-            for k in range(self.n_clusters):
-                if self.changed[k]:
-                    m = self._gather(k)
-                    info = max(info, self._fit(k, m))
-            objective = self._assign(new)
-        if info:
-            raise np.linalg.LinAlgError("the eigenvalues of a cluster did not converge")
-        return objective, [k for k in range(self.n_clusters) if self.degenerate[k]], assigned
+        path, _, _, bad, assigned = self.run(labels, 1)
+        return path[0], bad, assigned
 
-    cdef int _largest(self, const Py_ssize_t[::1] labels):
-        cdef int[::1] counts = np.zeros(self.n_clusters, dtype=np.intc)
+    def run(self, const Py_ssize_t[::1] labels, int most):
+        """Sweep on while all is well: `look.Stretch`.
+
+        Ends where no label moves, a partition returns, a cluster is too small or does not span its
+        axes, or after so many sweeps.
+        """
+        here, assigned, kept = (np.array(labels) for _ in range(3))
+        cdef Py_ssize_t[::1] now = here, new = assigned, best = kept
+        cdef double[::1] path = np.empty(most)
+        cdef double lowest = INFINITY
+        cdef int done = 0
+        cdef bint well = True
+        if self.n_keys + most > len(self.keys):
+            self.keys = np.resize(self.keys, self.n_keys + most)
+        with nogil:
+            while well and done < most:
+                if done:
+                    now[:] = new
+                self.keys[self.n_keys] = key_of(self.n, &now[0])
+                self.n_keys += 1
+                path[done] = self._look(now, new)
+                well = not self._any_degenerate()
+                if well and path[done] <= lowest:
+                    lowest = path[done]
+                    best[:] = now
+                done += 1
+                well = well and self._large_enough(new) and not self._known(key_of(self.n, &new[0]))
+                with gil:
+                    PyErr_CheckSignals()
+        best_seen = None if lowest == INFINITY else (lowest, lowest, kept)
+        bad = [k for k in range(self.n_clusters) if self.degenerate[k]]
+        return np.asarray(path)[:done].tolist(), best_seen, here, bad, assigned
+
+    def knows(self, const Py_ssize_t[::1] labels):
+        """Whether a sweep began at this partition."""
+        return self._known(key_of(self.n, &labels[0]))
+
+    cdef double _look(self, const Py_ssize_t[::1] labels, Py_ssize_t[::1] new) except? -1 nogil:
+        cdef int k, m, info = 0
+        self._note_changes(labels)
+        for k in range(self.n_clusters):
+            if self.changed[k]:
+                m = self._gather(k)
+                if m > self.capacity:
+                    with gil:
+                        self._reserve(min(m + m // 4, self.n))
+                info = max(info, self._fit(k, m))
+        if info:
+            with gil:
+                raise np.linalg.LinAlgError("the eigenvalues of a cluster did not converge")
+        return self._assign(new)
+
+    cdef bint _any_degenerate(self) noexcept nogil:
+        cdef int k
+        for k in range(self.n_clusters):
+            if self.degenerate[k]:
+                return True
+        return False
+
+    cdef bint _large_enough(self, const Py_ssize_t[::1] labels) noexcept nogil:
+        """Whether every cluster has R + 2 members, or one where R is 0: partition.py."""
+        cdef int k
         cdef Py_ssize_t i
+        memset(&self.sizes[0], 0, self.n_clusters * sizeof(int))
         for i in range(self.n):
-            counts[labels[i]] += 1
-        return max(counts)
+            self.sizes[labels[i]] += 1
+        for k in range(self.n_clusters):
+            if self.sizes[k] < (self.dimensions[k] + 2 if self.dimensions[k] else 1):
+                return False
+        return True
+
+    cdef bint _known(self, uint64_t key) noexcept nogil:
+        cdef int s
+        for s in range(self.n_keys):
+            if self.keys[s] == key:
+                return True
+        return False
 
     def _reserve(self, int m):
         """Room for a cluster of m members."""
@@ -159,8 +248,9 @@ cdef class GramLooker:
         q, full = self.most_axes, 2 * m * m if self.criterion == LOO else 0
         self.capacity = m
         self.block, self.spare = np.empty(m * m + 1), np.empty(m * m + 1)
-        self.axes, self.coordinates = np.empty(q * m + 1), np.empty(4 * m + 4)
-        sizes = {"images": q * m, "rotated": q * m, "small": q * q, "all_values": m}
+        self.axes, self.coordinates = np.empty(q * m + 1), np.empty((10 + q) * m + q + 4)
+        self.errors, self.moments = np.empty(m + 1), np.empty((MOST_MOMENTS + 2) * m + 1)
+        sizes = {"images": q * m, "rotated": q * m, "small": 2 * q * q, "all_values": m}
         self.kept = [np.empty(size + 1) for size in sizes.values()]
         self.kept += [np.empty(full + 40 * m + 40 * q + 1), np.empty(20 * m + 20, dtype=np.intc)]
         cdef double[::1] images = self.kept[0], rotated = self.kept[1], small = self.kept[2]
@@ -195,7 +285,7 @@ cdef class GramLooker:
 
     cdef int _fit(self, int k, int m) noexcept nogil:
         """PCA of the members from their block of the inner products, and the costs of all rows."""
-        cdef int wanted = min(self.dimensions[k], m), found = 0, info = 0
+        cdef int wanted = min(self.dimensions[k], m), found = 0, info = 0, a
         cdef double floor
         self._centre(m)
         if wanted:
@@ -204,14 +294,17 @@ cdef class GramLooker:
             floor = m * EPS * max(self.values[0], 0.0)
             while found < wanted and self.values[found] > floor:
                 found += 1
+        if self.criterion == LOO and found:
+            self._leave_out(m, found)
         self._project(m, found)
         self.degenerate[k] = self.dimensions[k] > 0 and (
             found < self.dimensions[k] or self.values[found - 1] < self.least[k] * m
         )
         self._charge(k, found)
         if self.criterion == LOO and found:
-            self._leave_out(k, m, found)
-        elif wanted:
+            for a in range(m):
+                self.costs[k, self.members[a]] = self.errors[a]
+        if wanted:
             self._remember(k, m, found)
         return info
 
@@ -247,22 +340,52 @@ cdef class GramLooker:
                     )
 
     cdef int _decompose(self, int k, int m, int wanted) noexcept nogil:
-        """The leading axes; for the exact errors all of them, left in ``block``."""
+        """The leading axes; where the exact errors need them all of them, left in ``block``."""
         cdef int j, a, info
         cdef double* values = self.scratch.all_values
-        if self.criterion == LOO:
-            info = decompose(&self.block[0], m, values, &self.scratch)
-            for j in range(wanted):
-                self.values[j] = values[m - 1 - j]
-                memcpy(&self.axes[j * m], &self.block[(m - 1 - j) * m], m * sizeof(double))
-            return info
-        for j in range(wanted + GUARDS):
+        cdef const double* guess
+        for j in range(wanted + self.n_guards):
+            guess = &self.guess[k, j, 0]
+            if not self.guessed[k]:
+                # The inner products with any row are one power step from it.
+                guess = &self.gram[(k * self.most_axes + j) * 7 % self.n, 0]
             for a in range(m):
-                self.axes[j * m + a] = self.guess[k, j, self.members[a]]
-        return leading_axes(
-            &self.block[0], &self.spare[0], m, wanted, &self.axes[0], &self.values[0],
-            &self.scratch,
-        )
+                self.axes[j * m + a] = guess[self.members[a]]
+        if self.criterion != LOO:
+            return leading_axes(
+                &self.block[0], &self.spare[0], m, wanted, &self.axes[0], &self.values[0],
+                &self.scratch,
+            )
+        self.n_moments = self._iterate(m, wanted)
+        if self.n_moments:
+            return 0
+        info = decompose(&self.block[0], m, values, &self.scratch)
+        for j in range(min(wanted + self.n_guards, m)):
+            self.values[j] = values[m - 1 - j]
+            memcpy(&self.axes[j * m], &self.block[(m - 1 - j) * m], m * sizeof(double))
+        return info
+
+    cdef int _iterate(self, int m, int wanted) noexcept nogil:
+        """Leading axes, a bound on all other eigenvalues, and how many moments those call for."""
+        cdef int more, q, n_moments
+        cdef double* block = &self.block[0]
+        cdef double* spare = &self.spare[0]
+        cdef double* axes = &self.axes[0]
+        cdef double* values = &self.values[0]
+        if m <= SMALL + wanted + EXTRA:
+            return 0
+        # Where the axes wanted stand out, the next ones need not be known.
+        for more in range(2):
+            q = wanted + more * EXTRA
+            if not iterate(
+                block, spare, m, q, wanted + self.n_guards, axes, values, &self.scratch
+            ):
+                return 0
+            self.bound, self.n_known = 1.05 * values[q], q
+            n_moments = moments_needed(axes, values, m, wanted, self.bound, &self.lowest)
+            if n_moments and nothing_missed(block, spare, m, q, axes, values, self.bound):
+                return n_moments
+        return 0
 
     cdef void _project(self, int m, int found) noexcept nogil:
         """Scores of all rows, ``G[:, C] U / sqrt(lambda)``, and their squared residuals."""
@@ -318,8 +441,45 @@ cdef class GramLooker:
             else:
                 self.costs[k, i] = self.squared[i]
 
-    cdef void _leave_out(self, int k, int m, int found) noexcept nogil:
+    cdef void _leave_out(self, int m, int found) noexcept nogil:
         """Exact leave-one-out errors of the members, by the secular equation."""
+        if self.n_moments:
+            self._leave_out_by_moments(m, found)
+        else:
+            self._leave_out_by_axes(m, found)
+
+    cdef void _leave_out_by_moments(self, int m, int found) noexcept nogil:
+        cdef int q = self.n_known, a, l
+        cdef double* poles = &self.coordinates[0]
+        cdef double* weights = poles + q + 1
+        cdef double scale = exp2(round(log2(self.values[0])))
+        cdef Series rest
+        for a in range(m):
+            self.errors[a] = self.block[a * m + a] / scale
+            for l in range(q):
+                weights[l * m + a] = max(
+                    self.axes[l * m + a] * self.axes[l * m + a] * self.values[l] / scale,
+                    SMALLEST_WEIGHT,
+                )
+        take_moments(
+            &self.block[0], &self.spare[0], self.scratch.work, m, q, self.n_moments,
+            &self.axes[0], &self.values[0], self.bound, &self.moments[0],
+        )
+        for l in range((self.n_moments + 1) * m):
+            self.moments[l] /= scale
+        for l in range(q):
+            poles[l] = self.values[l] / scale
+        separate(poles, q)
+        poles[q] = self.lowest / scale
+        rest.bound, rest.count = self.bound / scale, self.n_moments + 1
+        rest.moments = &self.moments[0]
+        leave_out_all(
+            weights, poles, q, found, m, &rest, weights + q * m, &self.errors[0]
+        )
+        for a in range(m):
+            self.errors[a] = scale * max(self.errors[a], 0.0)
+
+    cdef void _leave_out_by_axes(self, int m, int found) noexcept nogil:
         cdef double* values = self.scratch.all_values
         cdef double* poles = &self.coordinates[0]
         cdef double* y = poles + m + 1
@@ -338,7 +498,7 @@ cdef class GramLooker:
         for a in range(m):
             for l in range(rank):
                 y[l] = self.block[(m - 1 - l) * m + a]
-            self.costs[k, self.members[a]] = scale * scale * leave_out(
+            self.errors[a] = scale * scale * leave_out(
                 y, poles, rank, found, weights, remainder, &self.left[0], &self.left[found]
             )
 
@@ -347,9 +507,12 @@ cdef class GramLooker:
         cdef int j, a
         for j in range(found):
             memcpy(&self.guess[k, j, 0], &self.scores[j, 0], self.n * sizeof(double))
-        for j in range(found, found + GUARDS):
+        for j in range(found, found + self.n_guards):
+            if not self.guessed[k]:
+                memset(&self.guess[k, j, 0], 0, self.n * sizeof(double))
             for a in range(m):
                 self.guess[k, j, self.members[a]] = self.axes[j * m + a]
+        self.guessed[k] = True
 
     cdef double _assign(self, Py_ssize_t[::1] new) noexcept nogil:
         """Each row to its least cost, staying where the own ties with it; the sum of the own."""
@@ -369,3 +532,4 @@ cdef class GramLooker:
 
 include "_scatter.pxi"
 include "_passes.pxi"
+include "_sparse.pxi"

@@ -2,7 +2,9 @@
 #ifndef SUBSPACES_VECTORS_H
 #define SUBSPACES_VECTORS_H
 
+#include <math.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 
 #if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
@@ -89,6 +91,148 @@ static double end_row(ptrdiff_t n, const double *restrict y, const double *restr
     for (ptrdiff_t l = 0; l < n; l++)
         sum += (y[l] * remainder[l]) * (y[l] * remainder[l]);
     return sum;
+}
+
+/* A number that two partitions share once in 2^64: a sum, over rows, of splitmix64's finaliser. */
+FOR_EACH_PROCESSOR
+static uint64_t key_of(ptrdiff_t n, const ptrdiff_t *labels)
+{
+    uint64_t key = 0;
+    for (ptrdiff_t i = 0; i < n; i++) {
+        uint64_t word = ((uint64_t)i << 20) + (uint64_t)labels[i] + 0x9E3779B97F4A7C15u;
+        word = (word ^ (word >> 30)) * 0xBF58476D1CE4E5B9u;
+        word = (word ^ (word >> 27)) * 0x94D049BB133111EBu;
+        key += word ^ (word >> 31);
+    }
+    return key;
+}
+
+/* f_i(t) of `_moments.pxi`: moments (count, m), a series in x; at (5, m) is scratch */
+typedef struct {
+    double bound;
+    ptrdiff_t count;
+    const double *moments;
+    double *at;
+} Series;
+
+/* The secular function at origin + shift for m members at once, and its slopes on both sides of
+   the interval: by the poles up to r, and by those below it with the rest. */
+FOR_EACH_PROCESSOR
+static void secular_values(ptrdiff_t m, const double *restrict weights, const double *poles,
+                           ptrdiff_t q, ptrdiff_t r, const Series *rest,
+                           const double *restrict origin, const double *restrict shift,
+                           double *restrict value, double *restrict above, double *restrict below)
+{
+    double *restrict x = rest->at + 3 * m, *restrict slope = rest->at + 4 * m;
+    const double unit = 2.0 / rest->bound;
+    const double *moments = rest->moments + (rest->count - 1) * m;
+    for (ptrdiff_t i = 0; i < m; i++) {
+        const double z = unit * (origin[i] + shift[i]) - 1.0, square = z * z - 1.0;
+        x[i] = 1.0 / (z + sqrt(square > 1e-6 ? square : 1e-6));
+        value[i] = moments[i];
+        slope[i] = 0.0;
+    }
+    for (ptrdiff_t j = rest->count - 2; j >= 0; j--) {
+        moments -= m;
+        for (ptrdiff_t i = 0; i < m; i++) {
+            slope[i] = slope[i] * x[i] + value[i];
+            value[i] = value[i] * x[i] + moments[i];
+        }
+    }
+    for (ptrdiff_t i = 0; i < m; i++) {
+        const double inverse = 2.0 * x[i] / (1.0 - x[i] * x[i]);  /* 1 / sqrt(z^2 - 1) */
+        const double middle = 0.5 * (x[i] + 1.0 / x[i]);
+        const double sum = unit * inverse * value[i];
+        below[i] = unit * inverse * (unit * inverse * x[i] * slope[i] + sum * middle * inverse);
+        value[i] = -1.0 - sum;
+        above[i] = 0.0;
+    }
+    for (ptrdiff_t l = 0; l < q; l++) {
+        double *restrict side = l <= r ? above : below;
+        const double *restrict w = weights + l * m;
+        for (ptrdiff_t i = 0; i < m; i++) {
+            const double inverse = 1.0 / ((poles[l] - origin[i]) - shift[i]);
+            const double term = w[i] * inverse;
+            value[i] += term;
+            side[i] += term * inverse;
+        }
+    }
+}
+
+/* the root of square t^2 - linear t + constant that lies between the poles */
+static inline double between(double square, double linear, double constant)
+{
+    const double inside = linear * linear - 4.0 * square * constant;
+    const double root = sqrt(inside > 0.0 ? inside : 0.0);
+    return linear <= 0.0 ? (linear - root) / (2.0 * square) : 2.0 * constant / (linear + root);
+}
+
+/* Brackets and first guesses between poles r + 1 and r: `root_between`, all members at once. The
+   last entry, poles[q], is no pole but a bound from below on all roots. */
+FOR_EACH_PROCESSOR
+static void begin_roots(ptrdiff_t m, const double *restrict weights, const double *poles,
+                        ptrdiff_t q, ptrdiff_t r, const Series *rest, double *restrict origin,
+                        double *restrict shift, double *restrict low, double *restrict high)
+{
+    const double gap = poles[r] - poles[r + 1], middle = poles[r + 1] + 0.5 * gap;
+    const int last = r + 1 == q;
+    const double *upper = weights + r * m, *lower = last ? upper : upper + m;
+    double *restrict value = rest->at;
+    for (ptrdiff_t i = 0; i < m; i++) {
+        origin[i] = middle;
+        shift[i] = 0.0;
+    }
+    secular_values(m, weights, poles, q, r, rest, origin, shift, value, value + m, value + 2 * m);
+    for (ptrdiff_t i = 0; i < m; i++) {
+        const int lower_half = !last && value[i] >= 0.0;
+        const double faint = last ? 0.0 : lower[i];
+        const double frozen = value[i] - 2.0 * (upper[i] - faint) / gap;
+        const double linear = (lower_half ? frozen : -frozen) * gap + upper[i] + faint;
+        const double guess = between(frozen, linear, gap * (lower_half ? faint : -upper[i]));
+        origin[i] = lower_half ? poles[r + 1] : poles[r];
+        low[i] = lower_half ? 0.0 : (last ? -gap : -0.5 * gap);
+        high[i] = lower_half ? 0.5 * gap : 0.0;
+        shift[i] = guess > low[i] && guess < high[i] ? guess : 0.5 * (low[i] + high[i]);
+    }
+}
+
+/* One step of the "middle way" within the brackets; returns the largest relative change. */
+FOR_EACH_PROCESSOR
+static double step_roots(ptrdiff_t m, const double *restrict weights, const double *poles,
+                         ptrdiff_t q, ptrdiff_t r, const Series *rest,
+                         const double *restrict origin, double *restrict shift,
+                         double *restrict low, double *restrict high)
+{
+    double *restrict value = rest->at, *restrict above = value + m, *restrict below = above + m;
+    double largest = 0.0;
+    secular_values(m, weights, poles, q, r, rest, origin, shift, value, above, below);
+    for (ptrdiff_t i = 0; i < m; i++) {
+        const double up = (poles[r] - origin[i]) - shift[i];
+        const double down = (poles[r + 1] - origin[i]) - shift[i];
+        const double linear = (up + down) * value[i] - up * down * (above[i] + below[i]);
+        const double step = between(value[i] - up * above[i] - down * below[i], linear,
+                                    up * down * value[i]);
+        low[i] = value[i] < 0.0 ? shift[i] : low[i];
+        high[i] = value[i] < 0.0 ? high[i] : shift[i];
+        double next = shift[i] + step;
+        next = next >= low[i] && next <= high[i] && next != 0.0 ? next : 0.5 * (low[i] + high[i]);
+        const double change = fabs(next - shift[i]) / fabs(next);
+        largest = change > largest ? change : largest;
+        shift[i] = next;
+    }
+    return largest;
+}
+
+/* errors -= the energies along the r-th axis left */
+FOR_EACH_PROCESSOR
+static void end_roots(ptrdiff_t m, const double *restrict weights, const double *poles,
+                      ptrdiff_t q, ptrdiff_t r, const Series *rest, const double *restrict origin,
+                      const double *restrict shift, double *restrict errors)
+{
+    double *restrict value = rest->at, *restrict above = value + m, *restrict below = above + m;
+    secular_values(m, weights, poles, q, r, rest, origin, shift, value, above, below);
+    for (ptrdiff_t i = 0; i < m; i++)
+        errors[i] -= 1.0 / (above[i] + below[i]);
 }
 
 #endif

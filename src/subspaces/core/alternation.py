@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from subspaces.core import partition
 from subspaces.core.criteria import costs, own_costs
-from subspaces.core.look import degenerate, looker
+from subspaces.core.look import Sweeper, degenerate, sweeper
 from subspaces.core.problem import Problem, view_clusters
 from subspaces.core.result import Clustering
 from subspaces.core.rows import ClusterView
@@ -34,31 +34,34 @@ def alternate(
     max_iter: int,
     random: np.random.Generator,
     tell: Tell = silence,
+    looks: Sweeper | None = None,
 ) -> Clustering:
-    """Sweep from a first partition."""
+    """Sweep from a first partition; with ``looks`` as in other runs of the same problem."""
     labels, repairs = repair(problem, labels.copy(), 0, random)
     refilled = repairs
     best: tuple[float, float, Labels] | None = None
     path: list[float] = []
-    seen: set[bytes] = set()
-    look = looker(problem)
+    looks = sweeper(problem) if looks is None else looks
+    looks.begin()
+    at_once = max_iter if tell is silence else 1
     reason = "max_iter"
-    for sweep in range(max_iter):
-        seen.add(labels.tobytes())
-        here = look(labels)
-        path.append(here.objective)
-        tell(Step("sweep", sweep + 1, max_iter, f"objective {here.objective:.6g}"))
-        if not here.degenerate and (best is None or here.merit <= best[0]):
-            best = (here.merit, here.objective, labels)
-        new, repairs = repair(problem, here.assigned, repairs, random, here.degenerate)
-        refilled = repairs if sweep == 0 else refilled
+    while len(path) < max_iter:
+        part = looks.sweep(labels, min(at_once, max_iter - len(path)))
+        labels = part.labels
+        path += part.path
+        if tell is not silence:
+            tell(Step("sweep", len(path), max_iter, f"objective {path[-1]:.6g}"))
+        if part.best is not None and (best is None or part.best[0] <= best[0]):
+            best = part.best
+        new, repairs = repair(problem, part.assigned, repairs, random, part.degenerate)
+        refilled = repairs if len(path) == 1 else refilled
         if np.array_equal(new, labels):
             reason = "converged"
             break
         if partition.too_small(new, problem.dimensions):
             reason = "infeasible"
             break
-        if new.tobytes() in seen:
+        if looks.knows(new):
             reason = "cycle"
             break
         labels = new

@@ -300,41 +300,31 @@ def tally(
 ) -> Tally:
     """The sums of a block under its next labels; of the moved rows alone, signed, if so planned."""
     xp = namespace(new)
-    n_clusters = len(plan.flats.sizes)
-    member = membership(new, n_clusters)
+    member = membership(new, len(plan.flats.sizes))
     sizes = xp.sum(xp.astype(member, xp.float64), axis=0)
     moved = new.shape[0] if labels is None else xp.sum(xp.astype(new != labels, xp.int64))
     if plan.only_moved and labels is not None:
-        energy, totals, products = _changes(rows, labels, new, plan)
-    else:
-        energy, totals = _weighted(rows, member)
-        if plan.by_scatter:
-            products = _scatter(rows, new, n_clusters, plan.exact)
-        else:
-            products = _images(rows, scores, member)
-    return Tally(objective, moved, sizes, energy, totals, products)
+        (chosen,) = xp.nonzero(new != labels)
+        own, along = _take(rows, chosen), None if scores is None else _take(scores, chosen)
+        joined = sums(own, along, _take(new, chosen), plan)
+        left = sums(own, along, _take(labels, chosen), plan)
+        return Tally(objective, moved, sizes, *(a - b for a, b in zip(joined, left, strict=True)))
+    return Tally(objective, moved, sizes, *sums(rows, scores, new, plan))
 
 
-def _changes(rows: Any, labels: Any, new: Any, plan: Pass) -> tuple[Any, Any, Any]:
-    """What the rows that moved add to the clusters they join, and take from those they leave."""
-    xp = namespace(new)
+def sums(rows: Any, scores: Any, labels: Any, plan: Pass) -> tuple[Any, Any, Any]:
+    """Energy (K,), totals (K, p) and products of the members of each cluster."""
     n_clusters = len(plan.flats.sizes)
-    (chosen,) = xp.nonzero(new != labels)
-    own, after, before = _take(rows, chosen), _take(new, chosen), _take(labels, chosen)
-    joined, left = membership(after, n_clusters), membership(before, n_clusters)
-    one, two = _weighted(own, joined), _weighted(own, left)
-    products = _scatter(own, after, n_clusters, plan.exact)
-    products = products - _scatter(own, before, n_clusters, plan.exact)
-    return one[0] - two[0], one[1] - two[1], products
-
-
-def _weighted(rows: Any, member: Any) -> tuple[Any, Any]:
-    """Energy (K,) and totals (K, p) of the members."""
     lengths = squared_lengths(rows)
     xp = namespace(lengths)
+    member = membership(labels, n_clusters)
     weights = xp.astype(member, lengths.dtype).T
-    totals = weights @ rows
-    return xp.astype(weights @ lengths, xp.float64), xp.astype(totals, xp.float64)
+    if plan.by_scatter:
+        products = _scatter(rows, labels, n_clusters, plan.exact)
+    else:
+        products = _images(rows, scores, member)
+    energy, totals = weights @ lengths, weights @ rows
+    return xp.astype(energy, xp.float64), xp.astype(totals, xp.float64), products
 
 
 def _images(rows: Any, scores: Any, member: Any) -> Any:

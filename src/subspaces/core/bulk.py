@@ -286,8 +286,8 @@ def first_rows(bulk: Bulk, labels: Any) -> Array:
     return bulk.blocks.fold(visit, labels)[1].rows
 
 
-def measured(bulk: Bulk, labels: Any, flats: Flats) -> tuple[Any, float]:
+def measured(bulk: Bulk, result: BulkResult) -> tuple[Any, float]:
     """The influence of every row, and the mean squared error of a row left out."""
-    plan = _plan(bulk, flats, "influence")
-    influence, errors = bulk.blocks.fold(partial(block_pass.measure, plan=plan), labels)
+    plan = _plan(bulk, result.flats, "influence")
+    influence, errors = bulk.blocks.fold(partial(block_pass.measure, plan=plan), result.labels)
     return influence, float(errors) / bulk.blocks.shape[0]

@@ -110,19 +110,25 @@ def _loo_projection(view: ClusterView) -> Array:
 
 def _union_influence(views: Views, data: Data) -> Array:
     support = np.flatnonzero(union_of_supports(views))
-    return np.column_stack([_oblique(view, support) for view in views])
+    return _oblique(views, support)
 
 
 def _sparse_influence(views: Views, data: Data) -> Array:
-    return np.column_stack([_oblique(view, np.arange(len(view.centre))) for view in _sparse(views)])
+    return _oblique(views, np.arange(len(_sparse(views)[0].centre)))
 
 
-def _oblique(view: ClusterView, variables: NDArray[np.intp]) -> Array:
-    (view,) = _sparse([view])
-    residual = np.maximum(view.squared_norms_on(variables) - view.captured, 0.0)
-    return influence.squared_influence_oblique(
-        view.scores, residual, view.spectrum, view.overlap, view.is_member
-    )
+def _oblique(views: Views, variables: NDArray[np.intp]) -> Array:
+    """The influence on some variables."""
+    part = _sparse(views)[0].matrix[:, variables]
+    columns = []
+    for view in _sparse(views):
+        residual = np.maximum(view.squared_norms_on(part, variables) - view.captured, 0.0)
+        columns.append(
+            influence.squared_influence_oblique(
+                view.scores, residual, view.spectrum, view.overlap, view.is_member
+            )
+        )
+    return np.column_stack(columns)
 
 
 def union_of_supports(views: Views) -> NDArray[np.bool_]:
@@ -154,26 +160,24 @@ def energy_on_loadings(views: Views) -> float:
     return sum(float(view.captured[view.members].sum()) for view in _sparse(views))
 
 
-def attraction(view: ClusterView, variables: NDArray[np.intp] | None = None) -> float:
+def attraction(size: int, spectrum: Array, energy: float) -> float:
     """``n_k rho``, with rho the share of the members' energy on the weakest axis in use.
 
     Below 4 the influence of a member grows as it fits better, and the cluster repels its own
     (docs/repulsion.md).
     """
-    own = view.members
-    if view.n_components == 0:
-        return np.inf
-    if variables is None:
-        energy = view.squared_residual[own].sum() + np.sum(view.scores[own] ** 2)
-    else:
-        energy = sum(sparse.squared_norms_on(variables)[own].sum() for sparse in _sparse([view]))
-    return float(view.size * view.spectrum.min() / energy) if energy > 0 else np.inf
+    return float(size * spectrum.min() / energy) if len(spectrum) and energy > 0 else np.inf
 
 
 def pooled_variance(views: Views, data: Data) -> float:
     """``sigma^2``: the members' residual energy over ``sum_k n_k (D - R_k)``."""
     energy = sum(float(view.squared_residual[view.members].sum()) for view in views)
     freedom = sum(view.size * (data.rank - view.n_components) for view in views)
+    return variance_of(energy, freedom, data)
+
+
+def variance_of(energy: float, freedom: int, data: Data) -> float:
+    """Energy per degree of freedom, not below what counts as nothing."""
     return max(energy / max(freedom, 1), VARIANCE_FLOOR * data.mean_variance)
 
 

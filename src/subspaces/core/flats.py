@@ -163,17 +163,6 @@ def _flats(
     )
 
 
-def attraction(flats: Flats) -> Array:
-    """``n_k rho_k`` of every cluster; see `criteria.attraction`."""
-    weakest = np.where(flats.in_use, flats.spectra, np.inf).min(axis=1)
-    return np.divide(
-        flats.sizes * weakest,
-        flats.energy,
-        out=np.full(len(weakest), np.inf),
-        where=flats.energy > 0,
-    )
-
-
 def take(flats: Flats, order: NDArray[np.intp]) -> Flats:
     """The clusters in another order."""
     arrays = {field.name: getattr(flats, field.name) for field in fields(flats)}

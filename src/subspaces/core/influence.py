@@ -23,10 +23,9 @@ predictive approach", Data Mining and Knowledge Discovery 28 (2014) 736-772.
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg
 
 from subspaces.core.secular import LEVERAGE_ONE
-from subspaces.core.subspace import Subspace
+from subspaces.core.subspace import Subspace, inverse_overlap
 
 Array = NDArray[np.floating]
 Mask = NDArray[np.bool_]
@@ -71,7 +70,7 @@ def paper_errors_oblique(
     ``||e_-i||^2 = a^2 ||x_perp||^2 + u^T S u``.
     """
     w, a, alone = _weights(pull(scores, spectrum, True))
-    u = a * (scores @ linalg.pinvh(overlap)) - w * scores
+    u = a * (scores @ inverse_overlap(overlap)) - w * scores
     energy = a[:, 0] ** 2 * squared_residual + np.einsum("ir,rs,is->i", u, overlap, u)
     return np.where(alone, np.inf, energy)
 
@@ -112,7 +111,7 @@ def squared_influence_oblique(
     """
     w, a, alone = _weights(pull(scores, spectrum, member))
     c = a * scores - (w * scores) @ overlap
-    u = a**2 * (scores @ linalg.pinvh(overlap)) - w * (a * scores + c)
+    u = a**2 * (scores @ inverse_overlap(overlap)) - w * (a * scores + c)
     energy = a[:, 0] ** 4 * squared_residual + np.einsum("ir,rs,is->i", u, overlap, u)
     return np.where(alone, np.inf, energy)
 

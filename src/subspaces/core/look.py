@@ -1,4 +1,4 @@
-"""One look at a partition: what it costs, what is wrong with it, and where every row would go.
+"""Looks at partitions: what one costs, what is wrong with it, and where every row would go.
 
 The only place that chooses between the plain code and its compiled twin.
 """
@@ -34,6 +34,62 @@ class Look:
 
 
 Looker = Callable[[Labels], Look]
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """Sweeps in a row, up to a partition that the loop must decide about.
+
+    path: the objective of every partition looked at; best: merit, objective and labels of the best
+    whose clusters span their axes; labels: the last; degenerate, assigned: as in its `Look`.
+    """
+
+    path: list[float]
+    best: tuple[float, float, Labels] | None
+    labels: Labels
+    degenerate: list[int]
+    assigned: Labels
+
+
+@dataclass(frozen=True)
+class Sweeper:
+    """What runs of the loop look with, one run after the other.
+
+    begin(): a new run; sweep(labels, most): at most so many sweeps; knows(labels): whether this run
+    has looked at a partition.
+    """
+
+    begin: Callable[[], None]
+    sweep: Callable[[Labels, int], Stretch]
+    knows: Callable[[Labels], bool]
+
+
+def sweeper(problem: Problem) -> Sweeper:
+    """A sweeper for the runs of one thread, compiled where that is possible."""
+    fast = compiled_looker(problem)
+    if fast is None or not hasattr(fast, "run"):
+        return single_sweeper(problem, looker)
+    return Sweeper(fast.begin, lambda labels, most: Stretch(*fast.run(labels, most)), fast.knows)
+
+
+def single_sweeper(problem: Problem, fresh: Callable[[Problem], Looker]) -> Sweeper:
+    """One look at a time, with a fresh looker for each run."""
+    seen: set[bytes] = set()
+    look: Looker = fresh(problem)
+
+    def begin() -> None:
+        nonlocal look
+        if seen:
+            look = fresh(problem)
+            seen.clear()
+
+    def sweep(labels: Labels, most: int) -> Stretch:
+        seen.add(labels.tobytes())
+        here = look(labels)
+        best = None if here.degenerate else (here.merit, here.objective, labels)
+        return Stretch([here.objective], best, labels, here.degenerate, here.assigned)
+
+    return Sweeper(begin, sweep, lambda labels: labels.tobytes() in seen)
 
 
 def looker(problem: Problem) -> Looker:

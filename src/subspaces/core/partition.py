@@ -26,10 +26,12 @@ def sizes(labels: Labels, n_clusters: int) -> Labels:
 
 def canonical(labels: Labels) -> Labels:
     """Number the clusters in the order in which they first appear."""
-    _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
-    rank = np.empty(len(first), dtype=np.intp)
+    n = len(labels)
+    first = np.full(int(labels.max(initial=-1)) + 1, n)
+    first[labels[::-1]] = np.arange(n)[::-1]
+    rank = np.empty_like(first)
     rank[np.argsort(first)] = np.arange(len(first))
-    return rank[inverse]
+    return rank[labels]
 
 
 def assign(costs: Array, labels: Labels | None = None) -> Labels:
@@ -43,7 +45,7 @@ def assign(costs: Array, labels: Labels | None = None) -> Labels:
 
 def too_small(labels: Labels, dimensions: Sequence[int]) -> list[int]:
     """Clusters with too few members for their dimension."""
-    counts = sizes(labels, len(dimensions))
+    counts = sizes(labels, len(dimensions)).tolist()
     return [k for k, r in enumerate(dimensions) if counts[k] < smallest_size(r)]
 
 
@@ -54,19 +56,20 @@ def refill(
     labels = labels.copy()
     n, n_clusters = len(labels), len(dimensions)
     labels[labels == cluster] = _other_cluster(labels, cluster, n_clusters)
-    spare = sizes(labels, n_clusters) - [smallest_size(r) for r in dimensions]
+    spare = (sizes(labels, n_clusters) - [smallest_size(r) for r in dimensions]).tolist()
     wanted = max(3 * smallest_size(dimensions[cluster]), n // (4 * n_clusters))
-    seed = random.choice(np.flatnonzero(labels == np.argmax(spare)))
+    seed = random.choice(np.flatnonzero(labels == spare.index(max(spare))))
     closeness = angular_closeness(rows, seed)
     closeness[seed] = np.inf
-    taken = 0
-    for i in np.argsort(-closeness, kind="stable"):
-        if taken == wanted:
+    taken: list[int] = []
+    owners = labels.tolist()
+    for i in np.argsort(-closeness, kind="stable").tolist():
+        if len(taken) == wanted:
             break
-        if spare[labels[i]] > 0:
-            spare[labels[i]] -= 1
-            labels[i] = cluster
-            taken += 1
+        if spare[owners[i]] > 0:
+            spare[owners[i]] -= 1
+            taken.append(i)
+    labels[taken] = cluster
     return labels
 
 

@@ -12,7 +12,6 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg
 
 from subspaces.core.secular import Downdate, downdate
 
@@ -218,7 +217,7 @@ def _smaller_scatter(matrix: Array) -> Array:
 
 def _eigh(matrix: Array) -> tuple[Array, Array]:
     """Eigenvalues, largest first, with their vectors."""
-    values, vectors = linalg.eigh(matrix, check_finite=False, driver="evd")
+    values, vectors = np.linalg.eigh(matrix)
     return values[::-1], vectors[:, ::-1]
 
 

@@ -6,8 +6,9 @@ good one. So the starts are first compared as they come, and only those within r
 swept and compared again (`benchmarks/ablation.py` shows what that buys).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain, starmap
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 from subspaces.core.alternation import alternate, repair
 from subspaces.core.compiled import compiled_looker
 from subspaces.core.criteria import classification_likelihood, energy_on_loadings, t_likelihood
-from subspaces.core.look import degenerate
+from subspaces.core.look import Sweeper, degenerate, sweeper
 from subspaces.core.partition import canonical
 from subspaces.core.problem import Problem, view_clusters
 from subspaces.core.result import Clustering
@@ -103,32 +104,58 @@ def search(
     """
     alone = effective_n_jobs(plan.n_jobs) == 1
     inside = plan if alone else replace(plan, tell=silence)
-    firsts = Parallel(n_jobs=plan.n_jobs, return_as="generator")(
-        delayed(_first)(problem, name, start, seed, inside)
+    drawn = [
+        (problem, name, start, seed, inside)
         for (name, start), seed in zip(starts, seeds, strict=True)
-    )
-    runs = []
+    ]
     with one_blas_thread():
+        runs = []
+        shared = Parallel(n_jobs=plan.n_jobs, return_as="generator")
+        firsts = starmap(_first, drawn) if alone else shared(delayed(_first)(*d) for d in drawn)
         for run in firsts:
             runs.append(run)
             plan.tell(Step("start", len(runs), len(starts), run.start))
+        return _swept(problem, runs, inside, plan, reach)
+
+
+def _swept(
+    problem: Problem, runs: Sequence[Run], inside: Plan, plan: Plan, reach: float
+) -> list[Run]:
     twins = _twins(problem, runs)
     near = min(run.promise for run in runs) + reach * len(runs[0].first)
     chosen = [i for i, run in enumerate(runs) if twins[i] == i and run.promise <= near]
-    # Compiled looks do not hold the interpreter's lock; plain ones need processes.
-    side_by_side = "threads" if compiled_looker(problem) is not None else "processes"
-    sweeps = Parallel(n_jobs=plan.n_jobs, return_as="generator", prefer=side_by_side)(
-        delayed(_sweep)(problem, runs[i], inside) for i in chosen
-    )
+    sweeps = _sweeps(problem, [runs[i] for i in chosen], inside)
     swept = list(runs)
-    with one_blas_thread():
-        for done, (i, run) in enumerate(zip(chosen, sweeps, strict=True), start=1):
-            swept[i] = run
+    for done, (i, run) in enumerate(zip(chosen, sweeps, strict=True), start=1):
+        swept[i] = run
+        if plan.tell is not silence:
             plan.tell(Step("run", done, len(chosen), _story(run)))
     return [
-        replace(run, clustering=swept[twin].clustering, merit=swept[twin].merit)
-        for run, twin in zip(runs, twins, strict=True)
+        swept[i]
+        if twin == i
+        else replace(run, clustering=swept[twin].clustering, merit=swept[twin].merit)
+        for i, (run, twin) in enumerate(zip(runs, twins, strict=True))
     ]
+
+
+def _sweeps(problem: Problem, runs: Sequence[Run], plan: Plan) -> Iterable[Run]:
+    """The runs in their order, as they end; those of one thread share what they look with."""
+    jobs = effective_n_jobs(plan.n_jobs)
+    if jobs == 1:
+        looks = sweeper(problem)
+        return (_sweep(problem, run, plan, looks) for run in runs)
+    # Compiled looks do not hold the interpreter's lock; plain ones need processes.
+    prefer = "threads" if compiled_looker(problem) is not None else "processes"
+    share = -(-len(runs) // (4 * jobs))
+    parts = [runs[i : i + share] for i in range(0, len(runs), share)]
+    shared = Parallel(n_jobs=jobs, return_as="generator", prefer=prefer)
+    return chain.from_iterable(shared(delayed(_sweep_some)(problem, part, plan) for part in parts))
+
+
+def _sweep_some(problem: Problem, runs: Sequence[Run], plan: Plan) -> list[Run]:
+    looks = sweeper(problem)
+    with one_blas_thread():
+        return [_sweep(problem, run, plan, looks) for run in runs]
 
 
 def best_run(runs: Sequence[Run]) -> Run:
@@ -186,13 +213,12 @@ def _twins(problem: Problem, runs: Sequence[Run]) -> list[int]:
     return [known.setdefault(labels.tobytes(), i) for i, labels in enumerate(firsts)]
 
 
-def _sweep(problem: Problem, run: Run, plan: Plan) -> Run:
+def _sweep(problem: Problem, run: Run, plan: Plan, looks: Sweeper | None = None) -> Run:
     random = np.random.default_rng(run.seed)
-    with one_blas_thread():
-        clustering = alternate(
-            problem, run.first, max_iter=plan.max_iter, random=random, tell=plan.tell
-        )
-        return replace(run, clustering=clustering, merit=merit(problem, clustering, plan.choice))
+    clustering = alternate(
+        problem, run.first, max_iter=plan.max_iter, random=random, tell=plan.tell, looks=looks
+    )
+    return replace(run, clustering=clustering, merit=merit(problem, clustering, plan.choice))
 
 
 def merit(problem: Problem, clustering: Clustering, choice: str) -> float:

@@ -72,7 +72,7 @@ def admm_coefficients(
 
 def _split(rows: Array, fidelity: float, penalty: float, affine: bool) -> Split:
     """``left`` = U, with a column of ones if affine; ``right`` = U^T, with m / sum(m) below it."""
-    axes = principal_axes(rows)
+    axes = principal_axes(rows, 0)
     basis = axes.coordinates / np.sqrt(axes.eigenvalues)
     weights = fidelity * axes.eigenvalues / (fidelity * axes.eigenvalues + penalty)
     if not affine:

@@ -15,7 +15,7 @@ from subspaces.core.subspace import principal_axes
 def lsr_coefficients(rows: Array, keep: int, ridge: float = 0.01) -> Sparse:
     """The ``keep`` largest coefficients of each row; the ridge relative to the mean eigenvalue."""
     n = len(rows)
-    axes = principal_axes(rows)
+    axes = principal_axes(rows, 0)
     if axes.rank == 0:
         return sparse.csr_array((n, n))
     shrunk = 1.0 / (axes.eigenvalues + ridge * axes.eigenvalues.mean())

@@ -24,8 +24,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
+from subspaces.core.kernels import kernels
 from subspaces.core.rows import ClusterView, DenseRows, Rows
-from subspaces.core.subspace import principal_axes
+from subspaces.core.subspace import inverse_overlap, principal_axes
 
 Array = NDArray[np.floating]
 Indices = NDArray[np.intp]
@@ -47,11 +48,15 @@ class Sparsity:
 
 @dataclass(frozen=True)
 class SparseView(ClusterView):
-    """A cluster seen through sparse loadings: basis (p, R), centre (p,), and the rows."""
+    """A cluster seen through sparse loadings: basis (p, R), centre (p,), and the rows.
+
+    captured (n,): squared length of each row's projection on the span of the loadings.
+    """
 
     basis: Array
     centre: Array
     matrix: Array
+    captured: Array
 
     @cached_property
     def overlap(self) -> Array:
@@ -63,20 +68,16 @@ class SparseView(ClusterView):
         """Which variables have a loading, (p,)."""
         return np.any(self.basis != 0.0, axis=1)
 
-    def squared_norms_on(self, variables: Indices) -> Array:
-        """``||x - mu||^2`` over some variables."""
-        part = self.matrix[:, variables] - self.centre[variables]
+    def squared_norms_on(self, part: Array, variables: Indices) -> Array:
+        """``||x - mu||^2`` over some variables, of which ``part`` has the values."""
+        centre = self.centre[variables]
+        part = part - centre if centre.any() else part
         return np.einsum("ij,ij->i", part, part)
-
-    @cached_property
-    def captured(self) -> Array:
-        """Squared length of each row's projection on the span of the loadings, (n,)."""
-        return captured_energy(self.scores, self.overlap)
 
 
 def captured_energy(scores: Array, overlap: Array) -> Array:
     """``d^T S^+ d``: what least squares on the loadings explains of a row."""
-    return np.maximum(np.einsum("ir,rs,is->i", scores, linalg.pinvh(overlap), scores), 0.0)
+    return np.maximum(np.einsum("ir,ir->i", scores @ inverse_overlap(overlap), scores), 0.0)
 
 
 def sparse_view(
@@ -91,18 +92,23 @@ def sparse_view(
     """Fit sparse loadings to the members, from those already known if there are any."""
     if not isinstance(rows, DenseRows):
         raise TypeError("sparse loadings need the rows themselves, not their inner products")
-    own = rows.matrix[members]
+    own, squared = rows.matrix[members], rows.squared_norms
     centre = own.mean(axis=0) if affine else np.zeros(own.shape[1])
+    if affine:
+        own = own - centre
+        squared = squared - 2.0 * (rows.matrix @ centre) + centre @ centre
     start = known.basis if isinstance(known, SparseView) else None
     basis = sparse_loadings(
-        own - centre, n_components, sparsity.n_variables[cluster], sparsity.penalty, start
+        own, n_components, sparsity.n_variables[cluster], sparsity.penalty, start
     )
-    scores = rows.matrix @ basis - centre @ basis
-    squared = rows.squared_norms - 2.0 * (rows.matrix @ centre) + centre @ centre
-    residual = np.maximum(squared - captured_energy(scores, basis.T @ basis), 0.0)
+    used = np.flatnonzero(basis.any(axis=1))
+    loaded = basis[used]
+    scores = rows.matrix[:, used] @ loaded - centre[used] @ loaded
+    captured = captured_energy(scores, loaded.T @ loaded)
+    residual = np.maximum(squared - captured, 0.0)
     spectrum = np.sum(scores[members] ** 2, axis=0)
     return SparseView(
-        members, spectrum, scores, residual, scores[members], basis, centre, rows.matrix
+        members, spectrum, scores, residual, scores[members], basis, centre, rows.matrix, captured
     )
 
 
@@ -113,14 +119,15 @@ def sparse_loadings(
     if n_variables >= rows.shape[1] and penalty == "l1":
         return _padded(principal_axes(rows).basis, n_components)
     basis = np.zeros((rows.shape[1], n_components))
-    scale = float(np.abs(rows).max(initial=0.0))
+    scale = max(float(rows.max(initial=0.0)), -float(rows.min(initial=0.0)))
     if scale == 0.0:
         return basis
     rest = rows / scale
     for r in range(n_components):
         left = rest @ start[:, r] if start is not None else _leading_left(rest)
         left, loading = _one_loading(rest, left, n_variables, penalty)
-        rest = rest - np.outer(left, loading)
+        used = np.flatnonzero(loading)
+        rest[:, used] -= np.outer(left, loading[used])
         length = np.linalg.norm(loading)
         if length > NOTHING_LEFT:
             basis[:, r] = loading / length
@@ -137,6 +144,12 @@ def _one_loading(rows: Array, left: Array, n_variables: int, penalty: str) -> tu
     left = _unit(left) if left.any() else _unit(_leading_left(rows))
     if penalty == "nonnegative":
         left = _better_sign(rows, left, n_variables)
+    module = kernels()
+    if module is not None:
+        kind = penalty == "nonnegative"
+        found = module.sparse_loading(rows, left, n_variables, kind, SETTLED, MAX_STEPS, TIED)
+        if found is not None:
+            return found
     loading = shrink(rows.T @ left, n_variables)
     for _ in range(MAX_STEPS):
         left = _unit(rows @ loading)
@@ -194,7 +207,8 @@ def _leading_left(rows: Array) -> Array:
 
 def _leading_eigenvector(matrix: Array) -> Array:
     last = len(matrix) - 1
-    return linalg.eigh(matrix, subset_by_index=[last, last], check_finite=False)[1][:, 0]
+    vector = linalg.eigh(matrix, subset_by_index=[last, last], check_finite=False)[1][:, 0]
+    return np.ascontiguousarray(vector)
 
 
 def _unit(vector: Array) -> Array:

@@ -172,14 +172,10 @@ def screened_rows(problem: Problem) -> DenseRows:
     return DenseRows(matrix[:, screen_variables(matrix, fewest=2 * sum(problem.dimensions) + 2)])
 
 
-def on_screened_variables(start: Start) -> Start:
-    """Run a start on the variables that carry more than noise."""
-
-    def screened(problem: Problem, random: np.random.Generator) -> Labels:
-        small = replace(problem, rows=screened_rows(problem), sparsity=None)
-        return on_landmarks(start)(small, random)
-
-    return screened
+def on_screened_variables(start: Start, problem: Problem) -> Start:
+    """Run a start of a problem on the variables that carry more than noise."""
+    small = replace(problem, rows=screened_rows(problem), sparsity=None)
+    return lambda problem, random: on_landmarks(start)(small, random)
 
 
 def sequential(fraction: float, any_order: bool = False) -> Start:

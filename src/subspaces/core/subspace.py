@@ -19,12 +19,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
-from sklearn.utils.extmath import svd_flip
 
 Array = NDArray[np.floating]
 
 # ||x||^2 - sum d^2 keeps twelve digits down to this share of ||x||^2.
 CANCELLATION = 1e-4
+# Eigenvalues down to this share of the largest keep ten digits.
+FAINT = 1e-6
 
 
 @dataclass(frozen=True)
@@ -73,20 +74,41 @@ def principal_axes(rows: Array, n_axes: int | None = None) -> PrincipalAxes:
     n, p = rows.shape
     if not rows.any():
         return PrincipalAxes(np.zeros((n, 0)), np.zeros(0), np.zeros((p, 0)))
-    wide = n_axes is not None and 2 * n < p
-    square = linalg.qr(rows.T, mode="r", check_finite=False)[0][:n].T if wide else rows
-    left, singular, right = linalg.svd(square, full_matrices=False, lapack_driver="gesdd")
-    left, right = svd_flip(left, right)
+    wide = n_axes is not None and n <= p
+    left, singular, right = _left_axes(rows) if wide else _svd(rows)
     tolerance = max(rows.shape) * np.finfo(rows.dtype).eps * singular[0]
     rank = int(np.count_nonzero(singular > tolerance))
-    left, singular = left[:, :rank], singular[:rank]
-    basis = _orthonormal(rows.T @ (left / singular)[:, :n_axes]) if wide else right[:rank].T
-    return PrincipalAxes(left * singular, singular**2, np.ascontiguousarray(basis[:, :n_axes]))
+    left, singular, signs = left[:, :rank], singular[:rank], _signs(left[:, :rank])
+    basis = rows.T @ (left / singular)[:, :n_axes] if wide else right[:rank].T[:, :n_axes]
+    basis = (_orthonormal(basis) if wide else basis) * signs[:n_axes]
+    return PrincipalAxes(left * (singular * signs), singular**2, np.ascontiguousarray(basis))
+
+
+def _signs(left: Array) -> Array:
+    """Signs that make the largest entry of each column positive."""
+    return np.sign(left[np.argmax(np.abs(left), axis=0), np.arange(left.shape[1])])
+
+
+def _svd(rows: Array) -> tuple[Array, Array, Array]:
+    return np.linalg.svd(rows, full_matrices=False)
+
+
+def _left_axes(rows: Array) -> tuple[Array, Array, Array]:
+    """Left singular vectors of a wide matrix and its singular values; the third array is empty.
+
+    From the inner products of the rows where these hold ten digits of the smallest, otherwise from
+    a triangle.
+    """
+    values, vectors = np.linalg.eigh(rows @ rows.T)
+    if values[0] > FAINT * values[-1]:
+        return vectors[:, ::-1], np.sqrt(values[::-1]), np.empty((0, 0))
+    triangle: Array = np.asarray(np.linalg.qr(rows.T, mode="r"))
+    return (*_svd(triangle.T)[:2], np.empty((0, 0)))
 
 
 def _orthonormal(axes: Array) -> Array:
     """Axes that are orthonormal up to some rounding, made so."""
-    basis, triangle = linalg.qr(axes, mode="economic")
+    basis, triangle = np.linalg.qr(axes)
     return basis * np.sign(np.diag(triangle))
 
 
@@ -113,7 +135,14 @@ def scores(rows: Array, subspace: Subspace) -> Array:
 
 def coordinates(rows: Array, subspace: Subspace) -> Array:
     """Coordinates of the nearest points of the flat in its basis; the scores if orthonormal."""
-    return _centred(rows, subspace) @ linalg.pinv(subspace.basis).T
+    return scores(rows, subspace) @ inverse_overlap(subspace.basis.T @ subspace.basis)
+
+
+def inverse_overlap(overlap: Array) -> Array:
+    """``S^+``, S = V^T V: the identity where the axes are orthonormal."""
+    values, vectors = np.linalg.eigh(overlap)
+    kept = values > len(values) * np.finfo(float).eps * values.max(initial=0.0)
+    return (vectors[:, kept] / values[kept]) @ vectors[:, kept].T
 
 
 def _centred(rows: Array, subspace: Subspace) -> Array:
@@ -128,9 +157,10 @@ def project(rows: Array, subspace: Subspace) -> Array:
 def squared_residual(rows: Array, subspace: Subspace) -> Array:
     """``||x_perp||^2``; from the residual itself where ``||x||^2 - ||V V^+ x||^2`` would cancel."""
     centred = _centred(rows, subspace)
-    inside = centred @ linalg.pinv(subspace.basis).T
+    along = centred @ subspace.basis
+    inside = along @ inverse_overlap(subspace.basis.T @ subspace.basis)
     squared = np.einsum("ij,ij->i", centred, centred)
-    residual = squared - np.einsum("ij,ij->i", inside, centred @ subspace.basis)
+    residual = squared - np.einsum("ij,ij->i", inside, along)
     lost = np.flatnonzero(residual <= CANCELLATION * squared)
     rest = centred[lost] - inside[lost] @ subspace.basis.T
     residual[lost] = np.einsum("ij,ij->i", rest, rest)

@@ -16,7 +16,7 @@ from subspaces.core.result import Clustering
 from subspaces.core.rows import DenseRows, choose_rows
 from subspaces.core.search import Plan, Run, best_run, search, search_by_landmarks, start_margin
 from subspaces.core.sparse_basis import Sparsity
-from subspaces.core.step import Step
+from subspaces.core.step import Step, silence
 from subspaces.estimators._shell import Array, Labels, SubspaceClusterer
 
 NAMED_STARTS: dict[str, starts.Start] = {
@@ -70,7 +70,7 @@ class AlternatingClusterer(SubspaceClusterer):
         if self._by_portfolio:
             if problem.sparsity is None:
                 return starts.portfolio(problem, n_starts, learned=learned)
-            screened = starts.on_screened_variables(starts.energetic_flats)
+            screened = starts.on_screened_variables(starts.energetic_flats, problem)
             return [("screened", screened)] * n_starts
         if isinstance(self.init, str) and self.init in NAMED_STARTS:
             return [(self.init, NAMED_STARTS[self.init])] * n_starts
@@ -124,7 +124,9 @@ class AlternatingClusterer(SubspaceClusterer):
         random = as_generator(self.random_state)
         by_portfolio = self._by_portfolio and problem.sparsity is None
         shortlist = by_portfolio and problem.alike and choice == "t_likelihood"
-        plan = Plan(choice, shortlist, self.max_iter, self.n_jobs, self._tell)
+        # Where nobody listens, a run need not stop at every sweep.
+        tell = self._tell if self.verbose or self._is_heard else silence
+        plan = Plan(choice, shortlist, self.max_iter, self.n_jobs, tell)
         if by_portfolio:
             best, runs = search_by_landmarks(problem, partial(self._starts, X), random, plan)
         else:

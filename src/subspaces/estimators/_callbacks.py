@@ -5,7 +5,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from subspaces.core.step import Step
 
-__all__ = ["CallbackSupportMixin", "begin", "end", "managed", "pass_on"]
+__all__ = ["CallbackSupportMixin", "are_set", "begin", "end", "managed", "pass_on"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -34,10 +34,15 @@ def begin(estimator: Any, X: Any) -> None:
         context.call_on_fit_task_begin(estimator=estimator, X=X)
 
 
+def are_set(estimator: Any) -> bool:
+    """Whether there are callbacks to be told."""
+    return bool(vars(estimator).get("_skl_callbacks"))
+
+
 def pass_on(estimator: Any, step: Step) -> None:
     """Tell the callbacks of a step: a task of the fit, begun and ended."""
     context = vars(estimator).get("_callback_fit_ctx")
-    if context is not None and vars(estimator).get("_skl_callbacks"):
+    if context is not None and are_set(estimator):
         task = context.subcontext(task_name=step.stage)
         task.call_on_fit_task_begin(estimator=estimator)
         task.call_on_fit_task_end(estimator=estimator)

@@ -65,8 +65,8 @@ class ManyRowsClusterer(AlternatingClusterer):
         """What is asked for and cannot be had in passes."""
         return None
 
-    def _measure(self, bulk: Bulk, labels: Any, flats: Flats) -> None:
-        """What the method says of every row beyond its label."""
+    def _measure(self, bulk: Bulk, result: BulkResult, flats: Flats) -> None:
+        """What the method says of every row beyond its label; the flats are in their last order."""
 
     @property
     def _scoring(self) -> str:
@@ -203,7 +203,7 @@ class ManyRowsClusterer(AlternatingClusterer):
         if self.affine:
             around -= float(totals @ totals) / n
         self._data = Data(n, bulk.rank, around / (n * bulk.rank))
-        self._measure(bulk, result.labels, result.flats)
+        self._measure(bulk, result, flats)
         del self._survey
 
     def __sklearn_tags__(self) -> Any:

@@ -191,6 +191,10 @@ class RecordedClusterer(
         self._fit(matrix)
         _callbacks.end(self, X)
 
+    @property
+    def _is_heard(self) -> bool:
+        return _callbacks.are_set(self) or progress.is_heard()
+
     def _tell(self, step: Step) -> None:
         """Pass a step of the fit on to the callbacks, and to whoever listens."""
         _callbacks.pass_on(self, step)

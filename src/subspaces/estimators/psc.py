@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from subspaces._validation import as_choice, as_count
 from subspaces.core import block_pass, influence, partition
 from subspaces.core.alternation import descend, objective_of
-from subspaces.core.bulk import Bulk, measured
+from subspaces.core.bulk import Bulk, BulkResult, measured
 from subspaces.core.criteria import (
     VARIANCE_FLOOR,
     attraction,
@@ -20,9 +20,10 @@ from subspaces.core.criteria import (
     gaussian_of_all,
     own_costs,
     pooled_variance,
+    union_of_supports,
+    variance_of,
 )
 from subspaces.core.flats import Flats
-from subspaces.core.flats import attraction as pulls_of
 from subspaces.core.ppca_mixture import refine_labels
 from subspaces.core.problem import Problem, view_clusters
 from subspaces.core.rows import ClusterView
@@ -235,16 +236,13 @@ class PSC(ManyRowsClusterer):
         self._store(problem, self._refined(problem, best, runs), runs)
         self.criterion_ = problem.criterion
         self._data = problem.data
-        views = view_clusters(problem, self.labels_)
-        self.noise_variance_ = pooled_variance(views, problem.data)
         if problem.sparsity is None:
-            self._store_left_out(problem, self._store_flats(X, problem.dimensions, problem.affine))
+            axes = self._store_flats(X, problem.dimensions, problem.affine)
+            energies = self._store_left_out(problem, axes)
         else:
-            self._store_sparse(X, views)
+            energies = self._store_sparse(X, view_clusters(problem, self.labels_))
         self._store_variables()
-        variables = self.support_ if self.criterion_ == "union_influence" else None
-        pulls = [attraction(view, variables) for view in views]
-        self._warn_of_repulsion(pulls, [view.size for view in views])
+        self._warn_of_repulsion(energies, partition.sizes(self.labels_, len(energies)))
 
     @property
     def _choice(self) -> str:
@@ -262,17 +260,18 @@ class PSC(ManyRowsClusterer):
         asked = [name for name, is_beyond in zip(names, beyond, strict=True) if is_beyond]
         return f"{asked[0]}={getattr(self, asked[0])!r}" if asked else None
 
-    def _measure(self, bulk: Bulk, labels: Any, flats: Flats) -> None:
+    def _measure(self, bulk: Bulk, result: BulkResult, flats: Flats) -> None:
         self.n_clusters_, self.n_variables_ = self.n_clusters, None
         self.criterion_ = bulk.criterion
         self.noise_variance_ = max(flats.noise, VARIANCE_FLOOR * self._data.mean_variance)
-        self.influence_, self.press_ = measured(bulk, labels, flats)
+        self.influence_, self.press_ = measured(bulk, result)
         self._store_variables()
-        self._warn_of_repulsion(pulls_of(flats), flats.sizes)
+        self._warn_of_repulsion(flats.energy, flats.sizes)
 
     def _store_variables(self) -> None:
-        self.variables_ = [np.flatnonzero(flat.basis.any(axis=1)) for flat in self.subspaces_]
-        self.support_ = np.unique(np.concatenate(self.variables_))
+        used = [flat.basis.any(axis=1) for flat in self.subspaces_]
+        self.variables_ = [np.flatnonzero(loaded) for loaded in used]
+        self.support_ = np.flatnonzero(np.any(used, axis=0))
 
     def _leaves_something_open(self) -> bool:
         open_ones = [self.n_clusters, self.n_components, self.n_variables]
@@ -382,32 +381,45 @@ class PSC(ManyRowsClusterer):
         with one_blas_thread():
             return refine_labels(rows, first, problem.dimensions, problem.affine)
 
-    def _store_left_out(self, problem: Problem, all_axes: Sequence[PrincipalAxes]) -> None:
-        """Influence and exact leave-one-out errors of the members."""
+    def _store_left_out(self, problem: Problem, all_axes: Sequence[PrincipalAxes]) -> list[float]:
+        """Influence, exact leave-one-out errors and noise of the members; their energies."""
         errors = np.empty(len(self.labels_))
         self.influence_ = np.empty(len(self.labels_))
+        outside, freedom = 0.0, 0
         for k, (axes, dimension) in enumerate(zip(all_axes, problem.dimensions, strict=True)):
             members = self.labels_ == k
             left_out = downdate(axes.coordinates, axes.eigenvalues, dimension)
             errors[members] = left_out.squared_error
-            self.influence_[members] = influence.squared_influence(*axes.split(dimension))
+            kept, residual, spectrum = axes.split(dimension)
+            self.influence_[members] = influence.squared_influence(kept, residual, spectrum)
+            outside += float(residual.sum())
+            freedom += len(residual) * (self._data.rank - len(spectrum))
         self.press_ = float(errors.mean())
+        self.noise_variance_ = variance_of(outside, freedom, self._data)
+        return [float(axes.eigenvalues.sum()) for axes in all_axes]
 
-    def _store_sparse(self, X: Array, views: Sequence[ClusterView]) -> None:
-        """Subspaces, influence on the union of the supports, errors by leave-one-out projection."""
+    def _store_sparse(self, X: Array, views: Sequence[ClusterView]) -> list[float]:
+        """Subspaces, influence on the union of the supports, errors by leave-one-out projection.
+
+        Returns the members' energies on that union.
+        """
         shift = X.mean(axis=0) if self.affine else np.zeros(X.shape[1])
         sparse = [view for view in views if isinstance(view, SparseView)]
         self.subspaces_ = [Subspace(v.centre + shift, v.basis, v.spectrum) for v in sparse]
         self.n_components_ = np.array([view.n_components for view in sparse])
         own = [own_costs(costs(name, views, self._data), self.labels_) for name in MEASURES]
         self.influence_, self.press_ = own[0], float(own[1].mean())
+        self.noise_variance_ = pooled_variance(views, self._data)
+        shared = np.flatnonzero(union_of_supports(views))
+        part = X[:, shared] - shift[shared]
+        return [float(v.squared_norms_on(part, shared)[v.members].sum()) for v in sparse]
 
-    def _warn_of_repulsion(
-        self, pulls: Sequence[float] | Array, sizes: Sequence[int] | Array
-    ) -> None:
-        """Say that members of a cluster are pushed out; the pulls are n_k rho_k."""
+    def _warn_of_repulsion(self, energies: Sequence[float] | Array, sizes: NDArray[Any]) -> None:
+        """Say that members of a cluster, of these energies, are pushed out."""
         if self.criterion_ not in ("influence", "union_influence"):
             return
+        spectra = [flat.spectrum for flat in self.subspaces_]
+        pulls = list(map(attraction, sizes, spectra, energies))
         if min(pulls) < REPULSIVE:
             k = int(np.argmin(pulls))
             warnings.warn(
