@@ -530,6 +530,7 @@ cdef class GramLooker:
         return objective
 
 
+include "_flats.pxi"
 include "_scatter.pxi"
 include "_passes.pxi"
 include "_sparse.pxi"

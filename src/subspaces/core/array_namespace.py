@@ -1,5 +1,6 @@
 """The one place that asks which array library an array belongs to."""
 
+from functools import cache
 from importlib import import_module
 from types import ModuleType
 from typing import Any
@@ -13,7 +14,13 @@ def namespace(array: Any) -> ModuleType:
     """The array library, by its standard names; numpy for numpy and for sparse matrices."""
     if isinstance(array, np.ndarray | np.generic) or sparse.issparse(array):
         return np
-    return compat().array_namespace(array)
+    return _torch() if type(array).__module__ == "torch" else compat().array_namespace(array)
+
+
+@cache
+def _torch() -> ModuleType:
+    """Torch by the standard names; blocks ask for it often, and asking takes its time."""
+    return import_module("sklearn.externals.array_api_compat.torch")
 
 
 def is_dask(array: Any) -> bool:

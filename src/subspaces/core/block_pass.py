@@ -10,7 +10,9 @@ out error by a share of about 5 / n_k (docs/big_data.md).
 """
 
 from dataclasses import dataclass, field, fields, replace
+from functools import reduce
 from itertools import pairwise
+from operator import add
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,10 +21,14 @@ from scipy import sparse
 from subspaces.core import compiled_pass
 from subspaces.core.array_namespace import like, namespace, to_host
 from subspaces.core.flats import Flats, Tally
-from subspaces.core.fused import fused_assignment
+from subspaces.core.fused import fused_assignment, fused_look, looks_at_all
 from subspaces.core.secular import LEVERAGE_ONE
 
 CRITERIA = ("influence", "loo", "hat", "residual", "likelihood")
+# Where the first members of all clusters usually are.
+FRONT = 4096
+# All rows of a device are summed in so many parts.
+PARTS = 8
 
 
 class Placed(NamedTuple):
@@ -91,6 +97,8 @@ def look(rows: Any, labels: Any | None, start: int, plan: Pass) -> tuple[Any, Ta
     """
     if compiled_pass.knows(rows):
         return compiled_pass.look(rows, labels, start, plan)
+    if looks_at_all(rows):
+        return _look_at_all(rows, labels, plan)
     rows = centred(rows, plan)
     scores, squared = scores_on(rows, plan), squared_distances(rows, plan)
     new, own = fused_assignment(scores, squared, labels, plan) or _assignment(
@@ -101,10 +109,38 @@ def look(rows: Any, labels: Any | None, start: int, plan: Pass) -> tuple[Any, Ta
     return new, tally(rows, scores, labels, new, objective, plan)
 
 
+def _look_at_all(rows: Any, labels: Any | None, plan: Pass) -> tuple[Any, Tally]:
+    """The same of all rows of a device at once, by one kernel; sums of all in some parts."""
+    new, own, sizes = fused_look(rows, labels, plan)
+    xp = namespace(own)
+    objective = xp.sum(own, dtype=xp.float64)
+    if not plan.only_moved or labels is None:
+        moved = new.shape[0] if labels is None else xp.sum(xp.astype(new != labels, xp.int64))
+        return new, replace(_sums_in_parts(rows, new, plan), objective=objective, moved=moved)
+    (chosen,) = xp.nonzero(new != labels)
+    after, before = _take(new, chosen), _take(labels, chosen)
+    own = centred(_take(rows, chosen), plan)
+    changes = zip(sums(own, None, after, plan), sums(own, None, before, plan), strict=True)
+    sizes = xp.astype(sizes, xp.float64)
+    return new, Tally(objective, chosen.shape[0], sizes, *(a - b for a, b in changes))
+
+
+def _sums_in_parts(rows: Any, labels: Any, plan: Pass) -> Tally:
+    """The sums of all rows of a device, some at a time, since they are sorted for that."""
+    step = -(-rows.shape[0] // PARTS)
+    parts = [slice(start, start + step) for start in range(0, rows.shape[0], step)]
+    found = (
+        tally(centred(rows[part, ...], plan), None, None, labels[part], 0.0, plan) for part in parts
+    )
+    return reduce(add, found)
+
+
 def count(rows: Any, labels: Any, start: int, plan: Pass) -> tuple[Any, Tally]:
     """The tally of a block under the labels it has."""
     if compiled_pass.knows(rows):
         return compiled_pass.count(rows, labels, start, plan)
+    if plan.by_scatter and looks_at_all(rows):
+        return labels, _sums_in_parts(rows, labels, plan)
     rows = centred(rows, plan)
     scores = None if plan.by_scatter else scores_on(rows, plan)
     return labels, tally(rows, scores, None, labels, 0.0, plan)
@@ -158,11 +194,12 @@ class First:
 def first_rows(rows: Any, labels: Any, start: int, n_clusters: int) -> tuple[None, First]:
     """Where each cluster first appears; infinite where it does not."""
     first = np.full(n_clusters, np.inf)
-    xp = namespace(labels)
-    for k in range(n_clusters):
-        at = int(xp.argmax(xp.astype(labels == k, xp.int8)))
-        if int(labels[at]) == k:
-            first[k] = start + at
+    front = min(FRONT, labels.shape[0])
+    for begin, end in ((0, front), (front, labels.shape[0])):
+        there, where = np.unique(to_host(labels[begin:end]), return_index=True)
+        first[there] = np.minimum(first[there], start + begin + where)
+        if np.isfinite(first).all():
+            break
     return None, First(first)
 
 

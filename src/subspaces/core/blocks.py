@@ -111,11 +111,7 @@ class ArrayBlocks:
 
     def sample(self, indices: NDArray[np.intp]) -> NDArray[np.float64]:
         """Some rows, in main memory."""
-        xp = namespace(self.array)
-        if xp is np:
-            return np.asarray(self.array[indices], dtype=np.float64)
-        chosen = xp.asarray(indices, device=self.array.device)
-        return to_host(xp.take(self.array, chosen, axis=0), np.float64)
+        return to_host(rows_of(self.array, indices), np.float64)
 
     def split(self, labels: Any) -> Any:
         """Labels beside the rows."""
@@ -130,6 +126,14 @@ class ArrayBlocks:
         if xp is np:
             return numbers.astype(labels.dtype)[labels]
         return xp.take(like(numbers, labels, xp.int64), xp.astype(labels, xp.int64), axis=0)
+
+
+def rows_of(array: Any, indices: NDArray[np.intp]) -> Any:
+    """Some rows of an array, where the others are."""
+    xp = namespace(array)
+    if xp is np:
+        return array[indices]
+    return xp.take(array, like(indices, array, xp.int64), axis=0)
 
 
 def gathered(found: Iterable[tuple[Any, Any]]) -> tuple[Any, Any]:

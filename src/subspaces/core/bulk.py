@@ -7,7 +7,7 @@ iteration, and when no label moves the flats are first made exact, and the label
 """
 
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,7 @@ from subspaces.core.flats import (
     from_scatter,
     from_subspaces,
 )
+from subspaces.core.fused import looks_at_all
 from subspaces.core.partition import DEGENERATE, smallest_size
 from subspaces.core.step import Step, Tell, silence
 from subspaces.core.subspace import fit_subspace
@@ -56,6 +57,12 @@ class Bulk:
     rank: int
     sample: Array
     origin: Array | None = None
+
+    @cached_property
+    def usual_energy(self) -> float:
+        """Of a row along one direction, in the mean."""
+        rows = _seen(self)
+        return float(np.einsum("ij,ij->", rows, rows)) / len(rows) / self.rank
 
     @property
     def by_scatter(self) -> bool:
@@ -176,13 +183,20 @@ def _plan(bulk: Bulk, flats: Flats, criterion: str, only_moved: bool = False) ->
 
 
 def _fold(bulk: Bulk, plan: Pass, labels: Any | None) -> tuple[Any, Tally]:
-    return bulk.blocks.fold(partial(block_pass.look, plan=plan), labels)
+    return _for_looks(bulk.blocks).fold(partial(block_pass.look, plan=plan), labels)
+
+
+def _for_looks(blocks: Blocks) -> Blocks:
+    """The blocks as looks and counts take them: all rows at once where a kernel does."""
+    if isinstance(blocks, ArrayBlocks) and looks_at_all(blocks.array):
+        return replace(blocks, block_rows=blocks.shape[0])
+    return blocks
 
 
 def _count(bulk: Bulk, labels: Any, flats: Flats) -> Tally:
     """The sums of a partition as it is."""
     plan = replace(_plan(bulk, flats, "residual"), exact=True)
-    return bulk.blocks.fold(partial(block_pass.count, plan=plan), labels)[1]
+    return _for_looks(bulk.blocks).fold(partial(block_pass.count, plan=plan), labels)[1]
 
 
 def _follow(state: Tally, now: Tally, plan: Pass) -> Tally:
@@ -199,7 +213,7 @@ def _follow(state: Tally, now: Tally, plan: Pass) -> Tally:
 
 def _next(bulk: Bulk, state: Tally, flats: Flats) -> Flats:
     if bulk.by_scatter:
-        return from_scatter(state, bulk.dimensions, bulk.rank, bulk.affine)
+        return from_scatter(state, flats, bulk.dimensions, bulk.rank, bulk.affine)
     return from_images(state, flats, bulk.dimensions, bulk.rank, bulk.affine)
 
 
@@ -217,9 +231,7 @@ def broken(bulk: Bulk, flats: Flats) -> list[int]:
     needed = np.array([smallest_size(r) for r in bulk.dimensions])
     dead = np.any(flats.in_use & ~flats.axes.any(axis=1), axis=1)
     weakest = np.where(flats.in_use, flats.spectra, np.inf).min(axis=1)
-    rows = _seen(bulk)
-    usual = np.einsum("ij,ij->", rows, rows) / len(rows) / bulk.rank
-    faint = weakest < DEGENERATE * usual * flats.sizes
+    faint = weakest < DEGENERATE * bulk.usual_energy * flats.sizes
     return np.flatnonzero((flats.sizes < needed) | dead | faint).tolist()
 
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from subspaces.core.array_namespace import to_host
+from subspaces.core.kernels import kernels
 from subspaces.core.subspace import Subspace
 
 Array = NDArray[np.floating]
@@ -81,17 +82,26 @@ def centred_scatter(tally: Tally, affine: bool) -> tuple[Array, Array]:
     return centres, tally.products - weighted[:, :, None] * centres[:, None, :]
 
 
-def from_scatter(tally: Tally, dimensions: Sequence[int], rank: int, affine: bool) -> Flats:
-    """The principal axes of every cluster."""
+def from_scatter(
+    tally: Tally, before: Flats, dimensions: Sequence[int], rank: int, affine: bool
+) -> Flats:
+    """The principal axes of every cluster; those before are a guess."""
     centres, scatter = centred_scatter(tally, affine)
-    widest = max(max(dimensions), 1)
-    axes, spectra = [], []
-    last = [scatter.shape[1] - widest, scatter.shape[1] - 1]
-    for matrix in scatter:
-        values, vectors = linalg.eigh(matrix, check_finite=False, subset_by_index=last)
-        axes.append(vectors[:, ::-1])
-        spectra.append(values[::-1])
-    return _flats(tally, centres, np.array(axes), np.array(spectra), dimensions, rank)
+    axes, spectra = _leading(scatter, before.axes)
+    return _flats(tally, centres, axes, spectra, dimensions, rank)
+
+
+def _leading(scatter: Array, guess: Array) -> tuple[Array, Array]:
+    """Axes (K, p, R) and eigenvalues (K, R) of matrices (K, p, p), the largest first."""
+    wanted, module = guess.shape[2], kernels()
+    if module is not None:
+        guess = np.ascontiguousarray(guess, dtype=np.float64)
+        spectra, rows = module.leading_axes_of(np.ascontiguousarray(scatter), guess, wanted)
+        return rows.swapaxes(1, 2), spectra
+    last = [scatter.shape[1] - wanted, scatter.shape[1] - 1]
+    found = [linalg.eigh(matrix, check_finite=False, subset_by_index=last) for matrix in scatter]
+    axes = np.array([vectors[:, ::-1] for _, vectors in found])
+    return axes, np.array([values[::-1] for values, _ in found])
 
 
 def from_images(

@@ -83,7 +83,7 @@ def reordered(sums: Tally, order: NDArray[np.intp]) -> Tally:
 def _fed(stream: Stream, sums: Tally, before: Flats) -> Flats:
     """The flats of the sums; those with too little in them stay as they are."""
     if before.axes.shape[1] <= MOST_VARIABLES:
-        flats = from_scatter(sums, stream.dimensions, stream.rank, stream.affine)
+        flats = from_scatter(sums, before, stream.dimensions, stream.rank, stream.affine)
     else:
         flats = from_images(sums, before, stream.dimensions, stream.rank, stream.affine)
     needed = np.array([smallest_size(r) for r in stream.dimensions])

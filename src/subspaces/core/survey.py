@@ -49,7 +49,7 @@ def survey(rows: Any, labels: Any | None, start: int) -> tuple[None, Survey]:
         return None, Survey(np.inf, np.zeros(rows.shape[1]), np.inf, bad, n_bad)
     values = rows.data if sparse.issparse(rows) else rows
     xp = namespace(values)
-    largest = float(xp.max(xp.abs(values))) if 0 not in values.shape else 0.0
+    largest = 0.0 if 0 in values.shape else max(float(xp.max(values)), -float(xp.min(values)))
     lengths = squared_lengths(rows)
     return None, Survey(largest, total(rows), float(namespace(lengths).sum(lengths)), None, 0)
 

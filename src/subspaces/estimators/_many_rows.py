@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from subspaces._validation import as_generator, as_matrix, check_survey
+from subspaces._validation import as_count, as_generator, as_matrix, check_survey
 from subspaces.core import block_pass, block_views, partition, starts
 from subspaces.core.array_namespace import as_floating, is_dask, is_foreign, namespace, to_host
 from subspaces.core.block_pass import Pass
-from subspaces.core.blocks import ArrayBlocks, Blocks, device_rows
+from subspaces.core.blocks import ArrayBlocks, Blocks, device_rows, rows_of
 from subspaces.core.bulk import Bulk, BulkResult, first_rows, flats_of_sample, sweep
 from subspaces.core.criteria import Data
 from subspaces.core.flats import Flats, from_subspaces, take, to_subspaces
@@ -23,6 +23,7 @@ from subspaces.core.record import Record
 from subspaces.core.result import Clustering
 from subspaces.core.search import Run
 from subspaces.core.sparse_blocks import SparseBlocks, canonical
+from subspaces.core.step import Step
 from subspaces.core.survey import Survey, survey
 from subspaces.core.threads import one_blas_thread
 from subspaces.estimators._alternating import AlternatingClusterer
@@ -31,6 +32,8 @@ from subspaces.estimators._shell import Array
 
 # Up to so many rows all are in view at once.
 FEW_ROWS = 10_000
+# So many rows tell the rank of the data where no sample is searched.
+RANK_ROWS = 500
 
 
 class ManyRowsClusterer(AlternatingClusterer):
@@ -142,20 +145,48 @@ class ManyRowsClusterer(AlternatingClusterer):
         origin = self._survey.totals / n if shifted else None
         enough = min(starts.n_landmarks(dimensions), n)
         chosen = np.sort(random.choice(n, enough, replace=False))
-        sample = blocks.sample(chosen)
+        searched = isinstance(self.init, str) and not self._random_on_device(blocks)
+        sample = blocks.sample(chosen if searched else chosen[:: -(-enough // RANK_ROWS)])
         problem = self._problem(sample)
+        rank = len(problem.rows.spectrum)
         bulk = Bulk(
             blocks,
             dimensions,
             problem.criterion if problem.identified else "likelihood",
             problem.affine,
-            len(problem.rows.spectrum),
+            blocks.shape[1] if rank == len(sample) else rank,
             sample if origin is None else sample - origin,
             origin,
         )
-        start, runs = self._start_many(sample, problem, bulk)
+        if self._random_on_device(blocks):
+            start, runs = self._device_starts(bulk, chosen, random)
+        else:
+            start, runs = self._start_many(sample, problem, bulk)
         result = sweep(bulk, start, max_iter=self.max_iter, random=random, tell=self._tell)
         self._store_many(bulk, problem, result, runs)
+
+    def _random_on_device(self, blocks: Blocks) -> bool:
+        """Whether random starts are swept on the device of the rows."""
+        named = isinstance(self.init, str) and self.init == "random"
+        return named and isinstance(blocks, ArrayBlocks) and is_foreign(blocks.array)
+
+    def _device_starts(
+        self, bulk: Bulk, chosen: NDArray[np.intp], random: np.random.Generator
+    ) -> tuple[Flats, list[Run]]:
+        """The best flats of some random partitions of some rows, all of it beside the rows."""
+        small = replace(bulk, blocks=ArrayBlocks(rows_of(bulk.blocks.array, chosen)))
+        n_starts = as_count(1 if self.n_init == "auto" else self.n_init, "n_init", low=1)
+        found, runs = [], []
+        for done in range(1, n_starts + 1):
+            labels = small.blocks.split(random.integers(self.n_clusters, size=len(chosen)))
+            result = sweep(small, labels, max_iter=self.max_iter, random=random)
+            course = Clustering(
+                to_host(result.labels), result.objective, result.path, result.stop_reason, 0
+            )
+            runs.append(Run("random", course.labels, 0, 0.0, course, result.objective))
+            found.append(result)
+            self._tell(Step("run", done, n_starts, f"random: objective {result.objective:.6g}"))
+        return min(found, key=lambda result: result.objective).flats, runs
 
     def _start_many(
         self, sample: Array, problem: Problem, bulk: Bulk
