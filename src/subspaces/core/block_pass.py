@@ -323,13 +323,13 @@ def _place(plan: Pass, rows: Any) -> Placed:
         np.zeros(p) if plan.origin is None else plan.origin,
         np.moveaxis(flats.axes, 0, 1).reshape(p, -1),
         flats.centres,
-        np.einsum("kp,kp->k", flats.centres, flats.centres),
+        np.vecdot(flats.centres, flats.centres),
         (flats.centres[:, None, :] @ flats.axes)[:, 0, :],
         flats.spectra,
         weights,
         scale,
     )
-    return Placed(*(like(value, rows) for value in values))
+    return Placed(*(like(np.ascontiguousarray(value), rows) for value in values))
 
 
 def tally(

@@ -18,9 +18,10 @@ from subspaces.core.flats import Tally
 # beside it; but never more than the most.
 BLOCK_NUMBERS, BLOCK_ROWS, MOST_NUMBERS = 1 << 19, 4096, 1 << 23
 
-# On a device a block is at most this share of the rows, so that its sums, scores and sorted rows
-# stay within half of the data; and as scikit-learn's `working_memory` has it.
-SHARE = 4
+# On a device a block is at most this share of the rows, of few variables (as few as the scores) and
+# of many, so that its scores and sums stay within half of the data; and of what scikit-learn's
+# `working_memory` has.
+SHARES, FEW_VARIABLES = (20, 4), 256
 
 # What is done to one block: its rows, its part of the labels, and the number of its first row.
 Visit = Callable[[Any, Any, int], tuple[Any, Any]]
@@ -168,4 +169,4 @@ def device_rows(shape: tuple[int, ...]) -> int:
     """Rows of a block on a device."""
     n, p = shape
     allowed = int(get_config()["working_memory"] * 2**20) // (16 * p)
-    return max(min(-(-n // SHARE), allowed), 1)
+    return max(min(-(-n // SHARES[p > FEW_VARIABLES]), allowed), 1)

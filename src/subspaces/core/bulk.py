@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from subspaces.core import block_pass
 from subspaces.core.block_pass import Pass
 from subspaces.core.blocks import ArrayBlocks, Blocks
-from subspaces.core.exact_axes import MOST_STEPS, leading_axes
+from subspaces.core.exact_axes import leading_axes
 from subspaces.core.flats import (
     MOST_VARIABLES,
     Flats,
@@ -38,7 +38,7 @@ Array = NDArray[np.floating]
 # the share of rows moved in the last pass above which that is quicker.
 REFRESH, MANY = 10, 0.4
 # Subspace iteration from labels begins with a few steps.
-FIRST_STEPS = 5
+FIRST_STEPS = 3
 MAX_REPAIRS = 5
 
 
@@ -94,9 +94,10 @@ def sweep(
     max_iter: int,
     random: np.random.Generator,
     tell: Tell = silence,
+    finish: bool = True,
 ) -> BulkResult:
-    """Sweep from flats (of a sample) or from labels."""
-    labels, flats, state = begin(bulk, start)
+    """Sweep from flats (of a sample) or from labels; without a finish to flats near the exact."""
+    labels, flats, state = begin(bulk, start, finish)
     flats, repairs = repair(bulk, flats, 0, random)
     path: list[float] = []
     best = BulkResult(labels, flats, np.inf, (), "", 0)
@@ -112,7 +113,7 @@ def sweep(
         tell(Step("sweep", sweep_number + 1, max_iter, f"objective {tally.objective:.6g}"))
         if tally.objective <= best.objective or not exact:
             best = BulkResult(labels, flats, tally.objective, (), "", repairs)
-        if tally.moved == 0 and exact:
+        if tally.moved == 0 and (exact or not finish):
             reason = "converged"
             break
         here = (tally.objective, *state.sizes)
@@ -126,11 +127,12 @@ def sweep(
         else:
             state = _follow(state, tally, plan)
             flats = _next(bulk, state, flats)
-        flats, repairs = repair(bulk, flats, repairs, random)
         if broken(bulk, flats):
-            reason = "infeasible"
-            break
-    if not exact:
+            flats, repairs = repair(bulk, flats, repairs, random)
+            if broken(bulk, flats):
+                reason = "infeasible"
+                break
+    if finish and not exact:
         best = _finished(bulk, best)
     return replace(best, path=tuple(path), stop_reason=reason, repairs=repairs)
 
@@ -142,19 +144,23 @@ def _finished(bulk: Bulk, result: BulkResult) -> BulkResult:
     return replace(result, flats=flats, objective=objective)
 
 
-def begin(bulk: Bulk, start: Flats | Any) -> tuple[Any, Flats, Tally]:
+def begin(bulk: Bulk, start: Flats | Any, exact: bool) -> tuple[Any, Flats, Tally]:
     """First labels, their flats and sums: every row to the nearest flat, or as it is given."""
     if isinstance(start, Flats):
         labels, state = _fold(bulk, _plan(bulk, start, "residual"), None)
         return labels, _next(bulk, state, start), state
-    state, flats = settle(bulk, start, _blank(bulk), FIRST_STEPS)
+    flats = _blank(bulk)
+    if exact or bulk.by_scatter:
+        state, flats = settle(bulk, start, flats)
+        return start, flats, state
+    for _ in range(FIRST_STEPS):
+        state = _count(bulk, start, flats)
+        flats = _next(bulk, state, flats)
     return start, flats, state
 
 
-def settle(
-    bulk: Bulk, labels: Any, flats: Flats, most_steps: int = MOST_STEPS
-) -> tuple[Tally, Flats]:
-    """The sums and the exact flats of a partition; with fewer steps, flats on the way to them."""
+def settle(bulk: Bulk, labels: Any, flats: Flats) -> tuple[Tally, Flats]:
+    """The sums and the exact flats of a partition."""
     state = _count(bulk, labels, flats)
     if bulk.by_scatter:
         return state, _next(bulk, state, flats)
@@ -164,7 +170,7 @@ def settle(
         counted = _count(bulk, labels, replace(flats, axes=axes))
         return centred_images(counted, axes, bulk.affine)
 
-    axes, spectra = leading_axes(product, found.axes, found.in_use, most_steps)
+    axes, spectra = leading_axes(product, found.axes, found.in_use)
     return state, from_axes(state, axes, spectra, bulk.dimensions, bulk.rank, bulk.affine)
 
 

@@ -23,7 +23,6 @@ def leading_axes(
     product: Callable[[Array], Array],
     guess: Array,
     in_use: NDArray[np.bool_],
-    most_steps: int = MOST_STEPS,
 ) -> tuple[Array, Array]:
     """Axes (K, p, R) and eigenvalues (K, R), the largest first; those in use (K, R) are exact.
 
@@ -33,7 +32,7 @@ def leading_axes(
     basis = np.linalg.qr(guess)[0]
     images, values, coefficients = _best(basis, product(basis), rank)
     axes, step, smallest, waited = basis @ coefficients, None, np.inf, 0
-    for _ in range(most_steps):
+    for _ in range(MOST_STEPS):
         residual = images[:, :, :rank] - axes * values[:, None, :]
         error = _largest(residual, values, in_use)
         waited = 0 if error < 0.5 * smallest or error > ROUNDING else waited + 1

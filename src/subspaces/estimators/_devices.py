@@ -59,7 +59,8 @@ def moved(attributes: dict[str, Any], home: Any | None) -> dict[str, Any]:
     arrays = {
         name: value
         for name, value in attributes.items()
-        if name.endswith("_") and (isinstance(value, np.ndarray) or is_foreign(value))
+        if (name.endswith("_") or name == "_sizes")
+        and (isinstance(value, np.ndarray) or is_foreign(value))
     }
     return {name: sent(to_host(value), home) for name, value in arrays.items()}
 

@@ -179,7 +179,9 @@ class ManyRowsClusterer(AlternatingClusterer):
         found, runs = [], []
         for done in range(1, n_starts + 1):
             labels = small.blocks.split(random.integers(self.n_clusters, size=len(chosen)))
-            result = sweep(small, labels, max_iter=self.max_iter, random=random)
+            result = sweep(
+                small, labels, max_iter=self.max_iter, random=random, finish=n_starts > 1
+            )
             course = Clustering(
                 to_host(result.labels), result.objective, result.path, result.stop_reason, 0
             )
@@ -345,7 +347,7 @@ class ManyRowsClusterer(AlternatingClusterer):
             flat if origin is None else replace(flat, centre=flat.centre - origin)
             for flat in self.subspaces_
         ]
-        flats = from_subspaces(seen, self._sizes, noise)
+        flats = from_subspaces(seen, to_host(self._sizes), noise)
         return Pass(flats, self._scoring, self._data.rank, self._data.n_samples, origin)
 
 
