@@ -20,11 +20,14 @@ from subspaces.core.flats import (
     MOST_VARIABLES,
     Flats,
     Tally,
+    centred_images,
+    from_axes,
     from_images,
     from_scatter,
     from_subspaces,
 )
 from subspaces.core.partition import DEGENERATE, smallest_size
+from subspaces.core.ritz import Span
 from subspaces.core.step import Step, Tell, silence
 from subspaces.core.subspace import fit_subspace
 
@@ -32,8 +35,8 @@ Array = NDArray[np.floating]
 
 # Passes after which scatter matrices are summed afresh, so that rounding does not build up.
 REFRESH = 10
-# Subspace iteration has settled where the energies change by less than this share.
-SETTLED, MOST_STEPS = 1e-10, 200
+# Axes have settled where the energies change by less than this share.
+SETTLED, MOST_STEPS = 1e-10, 40
 MAX_REPAIRS = 5
 
 
@@ -131,13 +134,19 @@ def settle(bulk: Bulk, labels: Any, flats: Flats) -> Flats:
     state = _count(bulk, labels, flats)
     if bulk.by_scatter:
         return _next(bulk, state, flats)
-    for _ in range(MOST_STEPS):
-        before, flats = flats, _next(bulk, state, flats)
-        change = np.abs(flats.spectra - before.spectra).max(axis=1)
-        if np.all(change <= SETTLED * flats.spectra[:, 0]):
+    n_axes = flats.axes.shape[2]
+    most = max(bulk.blocks.shape[1] // n_axes - 1, 1)
+    span = Span(flats.axes, centred_images(state, flats, bulk.affine))
+    axes, spectra = span.axes(n_axes)
+    for _ in range(min(MOST_STEPS, most)):
+        before = spectra
+        probe = replace(flats, axes=span.outside(n_axes))
+        state = _count(bulk, labels, probe)
+        span = span.grown(probe.axes, centred_images(state, probe, bulk.affine))
+        axes, spectra = span.axes(n_axes)
+        if np.all(np.abs(spectra - before).max(axis=1) <= SETTLED * spectra[:, 0]):
             break
-        state = _count(bulk, labels, flats)
-    return flats
+    return from_axes(state, axes, spectra, bulk.dimensions, bulk.rank, bulk.affine)
 
 
 def _plan(bulk: Bulk, flats: Flats, criterion: str, only_moved: bool = False) -> Pass:

@@ -92,11 +92,23 @@ def from_images(
     tally: Tally, before: Flats, dimensions: Sequence[int], rank: int, affine: bool
 ) -> Flats:
     """One step of subspace iteration: the axes of ``S_k V_k``, its singular values the energies."""
+    images = centred_images(tally, before, affine)
+    axes, spectra, _ = np.linalg.svd(images, full_matrices=False)
+    return from_axes(tally, axes, spectra, dimensions, rank, affine)
+
+
+def centred_images(tally: Tally, before: Flats, affine: bool) -> Array:
+    """``S_k V_k`` of the scatter around the centres, (K, p, R)."""
     centres = _centres(tally, affine)
     along = np.einsum("kp,kpr->kr", tally.sizes[:, None] * centres, before.axes)
-    images = tally.products - centres[:, :, None] * along[:, None, :]
-    axes, spectra, _ = np.linalg.svd(images, full_matrices=False)
-    return _flats(tally, centres, axes, spectra, dimensions, rank)
+    return tally.products - centres[:, :, None] * along[:, None, :]
+
+
+def from_axes(
+    tally: Tally, axes: Array, spectra: Array, dimensions: Sequence[int], rank: int, affine: bool
+) -> Flats:
+    """Flats of known axes and energies."""
+    return _flats(tally, _centres(tally, affine), axes, spectra, dimensions, rank)
 
 
 def _centres(tally: Tally, affine: bool) -> Array:
