@@ -17,8 +17,9 @@ from scipy import sparse
 from subspaces import GPCA, PSC, KSubspaces, load, progress
 from subspaces.datasets import make_subspaces
 from subspaces.estimators import _many_rows
+from subspaces.on_dask import as_blocks
 
-CHUNKS = {"one": 600, "seven": 90, "uneven": (1, 300, 0, 20, 279)}
+CHUNKS = {"one": 600, "seven": 90, "uneven": (1, 300, 0, 20, 279), "many": 25}
 MODELS = {"PSC": PSC, "KSubspaces": KSubspaces}
 
 
@@ -66,6 +67,7 @@ def test_of_many_variables_too_dense_or_sparse(chunk, affine):
     model = PSC(3, n_components=2, affine=affine, init=start, random_state=0)
     expected = model.fit(X).labels_
     rows = rows_of(X, 220).map_blocks(chunk)
+    assert as_blocks(rows).stays_sparse == (chunk is sparse.csr_matrix)
     np.testing.assert_array_equal(model.fit(rows).labels_.compute(), expected)
     np.testing.assert_allclose(model.transform(rows).compute(), model.transform(X), rtol=1e-6)
 

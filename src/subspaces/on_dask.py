@@ -79,7 +79,8 @@ class DaskBlocks:
 
     def _model(self, visit: Visit, labels: Any | None) -> Any:
         """What the visit gives of one row of zeros: its type and width."""
-        row = np.zeros((1, self.shape[1]), dtype=np.result_type(self.array.dtype, np.float32))
+        single = self.array.dtype == np.float32
+        row = np.zeros((1, self.shape[1]), dtype=np.float32 if single else np.float64)
         rows = sparse.csr_array(row) if self.stays_sparse else row
         return visit(rows, None if labels is None else np.zeros(1, dtype=np.int32), 0)[0]
 
