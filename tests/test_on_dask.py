@@ -119,8 +119,10 @@ def test_what_cannot_be_taken_says_what_would_do():
         PSC(3).fit(da.from_array(X, chunks=(100, 6)))
     with pytest.raises(ValueError, match=r"unknown length; X.compute_chunk_sizes\(\) would do"):
         PSC(3).fit(rows[rows[:, 0] > 0])
-    with pytest.raises(ValueError, match="3 dimensions; 2 are needed"):
+    with pytest.raises(ValueError, match=r"shape \(1, 600, 12\); samples x variables"):
         PSC(3).fit(rows[None])
+    with pytest.raises(ValueError, match=r"shape \(0, 12\); samples x variables, some of each"):
+        PSC(3).fit(rows[:0])
     with pytest.raises(TypeError, match="of type complex128; real numbers would do"):
         PSC(3).fit(rows.astype(complex))
     with pytest.raises(TypeError, match=r"a Dask Delayed.*; a Dask array would do"):

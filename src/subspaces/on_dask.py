@@ -20,7 +20,7 @@ from dask.array import Array, concatenate, from_array, from_delayed
 from numpy.typing import NDArray
 from scipy import sparse
 
-from subspaces._validation import check_survey
+from subspaces._validation import check_shape, check_survey
 from subspaces.core.blocks import Visit
 from subspaces.core.flats import MOST_VARIABLES
 from subspaces.core.sparse_blocks import blocks_within
@@ -134,8 +134,7 @@ def _check(X: Any) -> None:
             f"X is a Dask {type(X).__name__}; a Dask array would do: "
             "X.to_dask_array(lengths=True) of a data frame"
         )
-    if X.ndim != 2:
-        raise ValueError(f"X has {X.ndim} dimensions; 2 are needed, samples x variables")
+    check_shape(X.shape)
     if X.dtype.kind not in "fiub":
         raise TypeError(f"X is of type {X.dtype}; real numbers would do")
     if np.isnan(X.shape[0]):

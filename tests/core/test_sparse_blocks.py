@@ -104,6 +104,12 @@ def test_the_value_in_the_way_is_named():
         PSC(3, n_components=2, init=start).fit(sparse.csr_array(X))
 
 
+@pytest.mark.parametrize("shape", [(0, 300), (20, 0)])
+def test_an_empty_matrix_is_refused(shape):
+    with pytest.raises(ValueError, match=rf"shape \({shape[0]}, {shape[1]}\); samples x variables"):
+        PSC(2).fit(sparse.csr_array(shape))
+
+
 def test_other_methods_say_what_would_do():
     with pytest.raises(TypeError, match=r"a dense array would do: X.toarray\(\)"):
         GPCA(2).fit(sparse.eye_array(30, format="csr"))
