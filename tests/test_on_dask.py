@@ -112,6 +112,12 @@ def test_a_saved_model_holds_its_labels_in_memory(fitted, tmp_path):
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
 
 
+def test_a_report_fetches_what_it_shows(fitted, tmp_path):
+    model, X, _ = fitted
+    assert "600" in model.report(X, tmp_path / "page.html").read_text(encoding="utf-8")
+    assert isinstance(model.labels_, da.Array)
+
+
 def test_what_cannot_be_taken_says_what_would_do():
     X, _ = union(0)
     rows = rows_of(X, 100)

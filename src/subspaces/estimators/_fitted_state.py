@@ -4,6 +4,7 @@ A file can set these and no others, and each only with a value of its form.
 """
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -198,6 +199,15 @@ def fitted_state(model: Any) -> dict[str, Any]:
     if unknown:
         raise TypeError(f"{unknown[0]} is not an attribute that a model file knows")
     return state
+
+
+def in_memory(model: Any) -> Any:
+    """The model, or a copy whose Dask arrays were fetched."""
+    if not any(is_dask(value) for value in vars(model).values()):
+        return model
+    fetched = copy(model)
+    vars(fetched).update(fitted_state(model))
+    return fetched
 
 
 def check_state(state: dict[str, Any]) -> None:
