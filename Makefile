@@ -62,6 +62,7 @@ bench: $(READY)
 	$(BIN)/python benchmarks/small_clusters.py
 	$(BIN)/python benchmarks/wide.py
 	$(BIN)/python benchmarks/speed.py
+	$(BIN)/python benchmarks/big_data.py
 	$(BIN)/python benchmarks/repulsion.py
 	$(BIN)/python benchmarks/sparse_scenarios.py
 	$(BIN)/python benchmarks/dense_scenarios.py
