@@ -63,6 +63,7 @@ bench: $(READY)
 	$(BIN)/python benchmarks/wide.py
 	$(BIN)/python benchmarks/speed.py
 	$(BIN)/python benchmarks/speed_many_rows.py
+	$(BIN)/python benchmarks/big_data.py
 	$(BIN)/python benchmarks/repulsion.py
 	$(BIN)/python benchmarks/sparse_scenarios.py
 	$(BIN)/python benchmarks/dense_scenarios.py

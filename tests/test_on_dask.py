@@ -17,8 +17,9 @@ from scipy import sparse
 from subspaces import GPCA, PSC, KSubspaces, load, progress
 from subspaces.datasets import make_subspaces
 from subspaces.estimators import _many_rows
+from subspaces.on_dask import as_blocks
 
-CHUNKS = {"one": 600, "seven": 90, "uneven": (1, 300, 0, 20, 279)}
+CHUNKS = {"one": 600, "seven": 90, "uneven": (1, 300, 0, 20, 279), "many": 25}
 MODELS = {"PSC": PSC, "KSubspaces": KSubspaces}
 
 
@@ -66,6 +67,7 @@ def test_of_many_variables_too_dense_or_sparse(chunk, affine):
     model = PSC(3, n_components=2, affine=affine, init=start, random_state=0)
     expected = model.fit(X).labels_
     rows = rows_of(X, 220).map_blocks(chunk)
+    assert as_blocks(rows).stays_sparse == (chunk is sparse.csr_matrix)
     np.testing.assert_array_equal(model.fit(rows).labels_.compute(), expected)
     np.testing.assert_allclose(model.transform(rows).compute(), model.transform(X), rtol=1e-6)
 
@@ -110,6 +112,12 @@ def test_a_saved_model_holds_its_labels_in_memory(fitted, tmp_path):
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
 
 
+def test_a_report_fetches_what_it_shows(fitted, tmp_path):
+    model, X, _ = fitted
+    assert "600" in model.report(X, tmp_path / "page.html").read_text(encoding="utf-8")
+    assert isinstance(model.labels_, da.Array)
+
+
 def test_what_cannot_be_taken_says_what_would_do():
     X, _ = union(0)
     rows = rows_of(X, 100)
@@ -117,8 +125,10 @@ def test_what_cannot_be_taken_says_what_would_do():
         PSC(3).fit(da.from_array(X, chunks=(100, 6)))
     with pytest.raises(ValueError, match=r"unknown length; X.compute_chunk_sizes\(\) would do"):
         PSC(3).fit(rows[rows[:, 0] > 0])
-    with pytest.raises(ValueError, match="3 dimensions; 2 are needed"):
+    with pytest.raises(ValueError, match=r"shape \(1, 600, 12\); samples x variables"):
         PSC(3).fit(rows[None])
+    with pytest.raises(ValueError, match=r"shape \(0, 12\); samples x variables, some of each"):
+        PSC(3).fit(rows[:0])
     with pytest.raises(TypeError, match="of type complex128; real numbers would do"):
         PSC(3).fit(rows.astype(complex))
     with pytest.raises(TypeError, match=r"a Dask Delayed.*; a Dask array would do"):

@@ -98,6 +98,12 @@ def not_finite(
     )
 
 
+def check_shape(shape: tuple[Any, ...], name: str = "X") -> None:
+    """Refuse what is no table, or an empty one."""
+    if len(shape) != 2 or 0 in shape:
+        raise ValueError(f"{name} has shape {shape}; samples x variables, some of each, would do")
+
+
 def check_survey(found: Survey, name: str = "X") -> None:
     """Refuse rows that the first pass has found to be unfit, naming the value in the way."""
     if found.bad is not None:

@@ -20,7 +20,7 @@ from dask.array import Array, concatenate, from_array, from_delayed
 from numpy.typing import NDArray
 from scipy import sparse
 
-from subspaces._validation import check_survey
+from subspaces._validation import check_shape, check_survey
 from subspaces.core.blocks import Visit
 from subspaces.core.flats import MOST_VARIABLES
 from subspaces.core.sparse_blocks import blocks_within
@@ -84,7 +84,8 @@ class DaskBlocks:
 
     def _model(self, visit: Visit, labels: Any | None) -> Any:
         """What the visit gives of one row of zeros: its type and width."""
-        row = np.zeros((1, self.shape[1]), dtype=np.result_type(self.array.dtype, np.float32))
+        single = self.array.dtype == np.float32
+        row = np.zeros((1, self.shape[1]), dtype=np.float32 if single else np.float64)
         rows = sparse.csr_array(row) if self.stays_sparse else row
         return visit(rows, None if labels is None else np.zeros(1, dtype=np.int32), 0)[0]
 
@@ -138,8 +139,7 @@ def _check(X: Any) -> None:
             f"X is a Dask {type(X).__name__}; a Dask array would do: "
             "X.to_dask_array(lengths=True) of a data frame"
         )
-    if X.ndim != 2:
-        raise ValueError(f"X has {X.ndim} dimensions; 2 are needed, samples x variables")
+    check_shape(X.shape)
     if X.dtype.kind not in "fiub":
         raise TypeError(f"X is of type {X.dtype}; real numbers would do")
     if np.isnan(X.shape[0]):

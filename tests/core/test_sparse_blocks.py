@@ -30,6 +30,12 @@ def counts(seed, n=500, p=WIDE, k=3):
     return rows, np.where(random.random(n) < 0.5, target, guesses)
 
 
+def centred_if_dense(rows, origin):
+    """Take the origin from the rows; not from sparse ones, which would fill."""
+    assert origin is None or not sparse.issparse(rows)
+    return rows if origin is None else rows - origin
+
+
 def flats_at_random(p, k=3, r=2):
     random = np.random.default_rng(0)
     axes = np.linalg.qr(random.standard_normal((k, p, r)))[0]
@@ -58,6 +64,7 @@ def test_a_pass_gives_what_it_gives_of_dense_rows(criterion, p):
 @pytest.mark.parametrize("kind", [PSC, KSubspaces])
 def test_fits_are_those_of_dense_rows(kind, p, affine, seed, monkeypatch):
     monkeypatch.setattr(_many_rows, "FEW_ROWS", 100)
+    monkeypatch.setattr(block_pass, "centred", centred_if_dense)
     X, start = counts(seed, p=p)
     model = kind(3, n_components=2, affine=affine, init=start, random_state=0, max_iter=200)
     expected = model.fit(X)
@@ -95,6 +102,12 @@ def test_the_value_in_the_way_is_named():
     X[411, 5] = np.inf
     with pytest.raises(ValueError, match="inf at row 411, column 5; remove or impute it"):
         PSC(3, n_components=2, init=start).fit(sparse.csr_array(X))
+
+
+@pytest.mark.parametrize("shape", [(0, 300), (20, 0)])
+def test_an_empty_matrix_is_refused(shape):
+    with pytest.raises(ValueError, match=rf"shape \({shape[0]}, {shape[1]}\); samples x variables"):
+        PSC(2).fit(sparse.csr_array(shape))
 
 
 def test_other_methods_say_what_would_do():

@@ -11,7 +11,7 @@ class Step:
     Attributes
     ----------
     stage : str
-        "start", "run", "sweep" or "candidate".
+        "start", "run", "sweep", "batch" or "candidate".
     done : int
         How many of them.
     total : int

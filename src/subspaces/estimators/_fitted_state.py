@@ -4,6 +4,7 @@ A file can set these and no others, and each only with a value of its form.
 """
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -202,6 +203,15 @@ def _fetched(value: Any) -> Any:
     if is_dask(value):
         return value.compute()
     return to_host(value) if is_foreign(value) else value
+
+
+def in_memory(model: Any) -> Any:
+    """The model, or a copy whose arrays were fetched from workers and devices."""
+    if not any(is_dask(value) or is_foreign(value) for value in vars(model).values()):
+        return model
+    fetched = copy(model)
+    vars(fetched).update(fitted_state(model))
+    return fetched
 
 
 def check_state(state: dict[str, Any]) -> None:

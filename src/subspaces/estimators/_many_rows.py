@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from subspaces._validation import as_count, as_generator, as_matrix, check_survey
+from subspaces._validation import as_count, as_generator, as_matrix, check_shape, check_survey
 from subspaces.core import block_pass, block_views, partition, starts
 from subspaces.core.array_namespace import as_floating, is_dask, is_foreign, namespace, to_host
 from subspaces.core.block_pass import Pass
@@ -358,6 +358,7 @@ def blocks_of(X: Any, n_jobs: int | None) -> Blocks | None:
 
         return as_blocks(X)
     if sparse.issparse(X):
+        check_shape(X.shape)
         return SparseBlocks(canonical(X))
     shape: tuple[int, ...] = getattr(X, "shape", ())
     if len(shape) != 2 or shape[0] <= FEW_ROWS or shape[1] == 0:

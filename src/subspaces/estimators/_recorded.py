@@ -26,7 +26,7 @@ from subspaces.core.record import Record, is_too_large, own_coordinates
 from subspaces.core.step import Step
 from subspaces.core.subspace import Subspace
 from subspaces.estimators import _callbacks
-from subspaces.estimators._fitted_state import fitted_state
+from subspaces.estimators._fitted_state import fitted_state, in_memory
 from subspaces.model_file import SavedModel
 
 Array = NDArray[np.floating]
@@ -149,7 +149,7 @@ class RecordedClusterer(
         """
         from subspaces.report import write
 
-        return write(self, X, path, **options)
+        return write(in_memory(self), X, path, **options)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model as plain arrays and JSON, for `subspaces.load`.

@@ -68,6 +68,12 @@ class KSubspaces(ManyRowsClusterer):
     record_ : Record
         Seconds, warnings, and the samples as the model sees them; see `core.record.Record`.
 
+    Notes
+    -----
+    X may be a numpy array, a file mapped into memory, a scipy sparse matrix or a Dask array: see
+    docs/big_data.md for the last three, and for more than 10,000 rows. Of a Dask array ``labels_``
+    is a Dask array.
+
     References
     ----------
     P. S. Bradley and O. L. Mangasarian, "k-plane clustering", J. Global Optim. 16 (2000) 23-32.

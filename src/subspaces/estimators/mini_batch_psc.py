@@ -191,7 +191,9 @@ class MiniBatchPSC(ManyRowsClusterer):
         as_count(self.batch_size, "batch_size", low=1)
         as_count(self.max_batches, "max_batches", low=1)
         if not 0.0 < as_real(self.forgetting, "forgetting") <= 1.0:
-            raise ValueError(f"forgetting={self.forgetting!r} is out of range; above 0 up to 1")
+            raise ValueError(
+                f"forgetting={self.forgetting!r} is out of range; above 0 up to 1 would do"
+            )
 
     def _fit(self, X: Any) -> None:
         self._check_choices()

@@ -161,6 +161,10 @@ class PSC(ManyRowsClusterer):
     1 % of the samples of the paper's scenarios (benchmarks/dense_scenarios.py). Where a dimension
     equals the rank of the data, `predict` and `transform` use "likelihood" whatever the criterion.
 
+    X may be a numpy array, a file mapped into memory, a scipy sparse matrix or a Dask array: see
+    docs/big_data.md for the last three, and for more than 10,000 rows. Of a Dask array ``labels_``
+    and ``influence_`` are Dask arrays.
+
     References
     ----------
     B. McWilliams and G. Montana, "Subspace clustering of high-dimensional data: a predictive

@@ -1,0 +1,48 @@
+"""Files mapped into memory are read block by block, and give what arrays give."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+
+from subspaces import PSC, KSubspaces, MiniBatchPSC
+from subspaces.datasets import make_subspaces
+from subspaces.estimators import _many_rows
+
+
+def mapped(path, X, kind):
+    X.astype(kind).tofile(path)
+    return np.memmap(path, dtype=kind, mode="r", shape=X.shape)
+
+
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("affine", [False, True])
+@pytest.mark.parametrize("kind", [PSC, KSubspaces])
+def test_a_file_gives_the_labels_of_the_array(kind, affine, seed, tmp_path, monkeypatch):
+    monkeypatch.setattr(_many_rows, "FEW_ROWS", 100)
+    made = make_subspaces([200, 200, 200], 10, [2] * 3, noise=0.2, random_state=seed)
+    start = np.random.default_rng(seed).integers(3, size=600)
+    model = kind(3, n_components=2, affine=affine, init=start, random_state=0, max_iter=200)
+    expected = model.fit(made.data + 1.0 * affine).labels_
+    rows = mapped(tmp_path / "rows", made.data + 1.0 * affine, np.float64)
+    np.testing.assert_array_equal(model.fit(rows).labels_, expected)
+    np.testing.assert_array_equal(model.predict(rows), model.predict(np.array(rows)))
+
+
+@pytest.mark.filterwarnings("ignore:labels still moved")
+@pytest.mark.parametrize("kind", [KSubspaces, MiniBatchPSC])
+def test_a_file_is_never_held_whole(kind, tmp_path):
+    n, p = 200_000, 100
+    rows = np.memmap(tmp_path / "rows", dtype=np.float32, mode="w+", shape=(n, p))
+    random = np.random.default_rng(0)
+    for part in np.split(np.arange(n), 20):
+        rows[part] = random.standard_normal((len(part), p), dtype=np.float32)
+    rows = np.memmap(tmp_path / "rows", dtype=np.float32, mode="r", shape=(n, p))
+    model = kind(2, init="random", n_init=1, random_state=0)
+    model.set_params(**{"max_batches": 2} if kind is MiniBatchPSC else {"max_iter": 3})
+    tracemalloc.start()
+    model.fit(rows)
+    model.predict(rows)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < rows.nbytes / 3
