@@ -201,11 +201,11 @@ def exponents(found):
 def figure(found):
     drawn, panels = plt.subplots(1, 3, figsize=(9, 3), sharey=True, layout="constrained")
     for panel, (along, times) in zip(panels, found.items(), strict=True):
-        names = ("PSC, a sweep", "KMeans, an iteration")
-        for j, (name, mark) in enumerate(zip(names, "os", strict=True)):
+        for j, (name, mark) in enumerate([("PSC, a sweep", "o"), ("KMeans, an iteration", "s")]):
             panel.loglog(varied(along), [1e3 * t[j] for t in times], marker=mark, label=name)
         panel.set_xlabel(along)
-        panel.set_xticks(varied(along), [f"{value:,.0f}" for value in varied(along)])
+        names = [f"{value:g}" if value < 1e4 else f"{value / 1e3:g}k" for value in varied(along)]
+        panel.set_xticks(varied(along), names)
         panel.minorticks_off()
         panel.spines[["top", "right"]].set_visible(False)
     panels[0].set_ylabel("milliseconds")
