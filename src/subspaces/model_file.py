@@ -25,12 +25,6 @@ HEADER = "header"
 MOST_HEADER_BYTES = 64 * 2**20
 LARGEST_CODE_POINT = 0x10FFFF
 
-# What zipfile, json and numpy raise on bytes that nobody wrote.
-DAMAGE = (
-    zipfile.BadZipFile, ValueError, TypeError, KeyError, IndexError, EOFError, OverflowError,
-    RuntimeError, MemoryError, SyntaxError, AttributeError, AssertionError, OSError,
-)  # fmt: skip
-
 
 @dataclass(frozen=True)
 class SavedModel:
@@ -70,8 +64,8 @@ def read(path: str | os.PathLike[str]) -> SavedModel:
     content = Path(path).read_bytes()
     try:
         return _parse(content)
-    except DAMAGE as error:
-        reason = (str(error) or type(error).__name__).splitlines()[0]
+    except Exception as error:  # zipfile, json and numpy raise all sorts on bytes that nobody wrote
+        reason = (str(error) or type(error).__name__).strip().splitlines()[0]
         if isinstance(error, zipfile.BadZipFile):
             reason = f"`save` wrote no such file, or it is damaged ({reason})"
         raise ValueError(f"{os.fspath(path)} is no model that can be loaded: {reason}") from error

@@ -1,12 +1,17 @@
 """Files that hold arrays: NPZ, Parquet, H5AD. Nothing in them is run."""
 
+import io
+import warnings
 import zipfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from math import prod
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from subspaces.tables._content import check_room, content_of
 from subspaces.tables._table import Array, Table, by_name, checked, default_names, offered
 
 VARIABLES = ("variable_names", "genes", "feature_names")
@@ -38,15 +43,17 @@ def read_parquet(path: Path, samples_in_columns: bool, labels: str | None) -> Ta
     try:
         import pandas as pd
         import pyarrow as pa
+        from pyarrow import parquet
     except ImportError as error:
         raise ImportError(
             "reading Parquet needs pyarrow: pip install 'subspaces[parquet]'"
         ) from error
-    try:
-        frame = pd.read_parquet(path, engine="pyarrow")
-    except pa.ArrowInvalid as error:
-        reason = str(error).splitlines()[0]
-        raise ValueError(f"{path} is not a Parquet file: {reason}") from None
+    content = pa.py_buffer(content_of(path))
+    with _foreign(path, "a Parquet file"):
+        found = parquet.ParquetFile(pa.BufferReader(content)).metadata
+    check_room(path, 2 * 8 * found.num_rows * found.num_columns)
+    with _foreign(path, "a Parquet file"):
+        frame = pd.read_parquet(io.BytesIO(content), engine="pyarrow")
     if isinstance(frame.index, pd.RangeIndex) and frame.shape[1] > 1:
         first = frame.columns[0]
         if first != labels and not pd.api.types.is_numeric_dtype(frame[first]):
@@ -58,15 +65,15 @@ def read_h5ad(path: Path, samples_in_columns: bool, labels: str | None) -> Table
     """Read X of an AnnData file; the classes are a column of obs."""
     try:
         import anndata
+        import h5py
     except ImportError as error:
         raise ImportError("reading H5AD needs anndata: pip install 'subspaces[scverse]'") from error
-    if not path.exists():
-        raise FileNotFoundError(2, "No such file or directory", str(path))
-    try:
+    with path.open("rb"), _foreign(path, "a readable H5AD file"), h5py.File(path) as file:
+        X = file.get("X")
+        shape = X.shape if isinstance(X, h5py.Dataset) else X.attrs["shape"] if X else ()
+    check_room(path, 2 * 8 * prod(map(int, shape)))
+    with _foreign(path, "a readable H5AD file"):
         read = anndata.read_h5ad(path)
-    except (OSError, KeyError, ValueError) as error:
-        reason = str(error).splitlines()[0]
-        raise ValueError(f"{path} is not a readable H5AD file: {reason}") from None
     if read.X is None:
         raise ValueError(f"{path} has no X; counts or expression values in X would do")
     if labels is not None and labels not in read.obs:
@@ -104,19 +111,28 @@ def _from_frame(path: Path, frame: Any, labels: str | None) -> Table:
     return checked(table, path, by_name(table))
 
 
-def _arrays(path: Path) -> dict[str, Any]:
+@contextmanager
+def _foreign(path: Path, kind: str) -> Iterator[None]:
+    """Whatever a library raises on bytes that nobody wrote, in one line that names the file."""
     try:
-        with path.open("rb") as file:
-            read = np.load(file, allow_pickle=False)
-            if isinstance(read, np.ndarray):
-                raise ValueError("it holds one array without a name")
-            return {name: read[name] for name in read.files}
-    except (ValueError, EOFError, zipfile.BadZipFile) as error:
-        reason = str(error).splitlines()[0]
-        raise ValueError(
-            f"{path} is not an NPZ file of plain arrays ({reason}); numpy.savez of X and names "
-            "would do"
-        ) from None
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    except Exception as error:
+        reason = (str(error) or type(error).__name__).strip().splitlines()[0]
+        raise ValueError(f"{path} is not {kind} ({reason})") from None
+
+
+def _arrays(path: Path) -> dict[str, Any]:
+    content = io.BytesIO(content_of(path))
+    kind = "an NPZ file of plain arrays, as numpy.savez writes of X and names"
+    with _foreign(path, kind), zipfile.ZipFile(content) as archive:
+        declared = sum(member.file_size for member in archive.infolist())
+    check_room(path, 2 * declared)
+    with _foreign(path, kind):
+        read = np.load(content, allow_pickle=False)
+        found = {name: read[name] for name in read.files}
+    return {name: array for name, array in found.items() if isinstance(array, np.ndarray)}
 
 
 def _matrix(path: Path, X: Any) -> Array:
