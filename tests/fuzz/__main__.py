@@ -20,9 +20,10 @@ from tests.fuzz.targets import violation
 
 BATCH = 500
 MEMORY = 4 * 2**30
+HANG = 30
 
 
-def batch(files, first, count, folder, kept, found):
+def batch(files, first, count, folder, kept, said):
     """Try some files; file i is the same in every run."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     for i in range(first, first + count):
@@ -31,50 +32,54 @@ def batch(files, first, count, folder, kept, found):
         damaged = mutate(content, random)
         path = folder / f"f{ending}"
         path.write_bytes(damaged)
-        found.put(("tried", ending, i))
+        said.send(("tried", ending, i))
         wrong = violation(path)
         if wrong is not None:
             (kept / f"{i}{ending}").write_bytes(damaged)
-            found.put(("wrong", ending, f"file {i}: {wrong}"))
+            said.send(("wrong", ending, f"file {i}: {wrong}"))
 
 
-def main(count: int, kept: Path, start: int = 0) -> int:
+def tried_apart(files, first, count, folder, kept):
+    """Try some files in a process of their own; yields what it says, and how it ended."""
+    heard, said = multiprocessing.Pipe(duplex=False)
+    arguments = (files, first, count, folder, kept, said)
+    process = multiprocessing.Process(target=batch, args=arguments)
+    process.start()
+    said.close()
+    last = first
+    try:
+        while heard.poll(HANG):
+            kind, ending, what = heard.recv()
+            last = what if kind == "tried" else last
+            yield kind, ending, what
+        process.kill()
+        yield "wrong", "hang", f"file {last}: nothing for {HANG} seconds"
+    except EOFError:
+        process.join()
+        if process.exitcode:
+            yield "wrong", "crash", f"file {last}: exit code {process.exitcode}"
+
+
+def main(count: int, kept: Path, first: int) -> int:
     """Try so many files; returns the number of violations."""
     kept.mkdir(exist_ok=True, parents=True)
-    tried, wrong, began = Counter(), [], time.perf_counter()
+    tried, wrong, began = Counter(), 0, time.perf_counter()
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        files = seeds(folder)
-        first = start
-        while first < start + count:
-            size = min(BATCH, start + count - first)
-            found = multiprocessing.SimpleQueue()
-            process = multiprocessing.Process(
-                target=batch, args=(files, first, size, folder, kept, found)
-            )
-            process.start()
-            last = first
-            while process.is_alive() or not found.empty():
-                if found.empty():
-                    time.sleep(0.01)
-                    continue
-                kind, ending, what = found.get()
+        files = seeds(Path(name))
+        end = first + count
+        while first < end:
+            size = min(BATCH, end - first)
+            for kind, ending, what in tried_apart(files, first, size, Path(name), kept):
                 if kind == "tried":
                     tried[ending] += 1
-                    last = what
+                    first = what + 1
                 else:
-                    wrong.append((ending, what))
-            if process.exitcode:
-                wrong.append(("crash", f"file {last}: exit code {process.exitcode}"))
-            first = last + 1
-    for ending, what in wrong:
-        sys.stdout.write(f"{ending}: {what}\n")
+                    wrong += 1
+                    print(f"{ending}: {what}", flush=True)
     kinds = ", ".join(f"{ending} {tried[ending]}" for ending in sorted(tried))
-    sys.stdout.write(
-        f"{sum(tried.values())} damaged files ({kinds}) in {time.perf_counter() - began:.0f} s: "
-        f"{len(wrong)} violations\n"
-    )
-    return len(wrong)
+    seconds = time.perf_counter() - began
+    print(f"{tried.total()} damaged files ({kinds}) in {seconds:.0f} s: {wrong} violations")
+    return wrong
 
 
 if __name__ == "__main__":

@@ -113,7 +113,8 @@ def _merit(problem: Problem, views: Sequence[ClusterView], path: Sequence[float]
 
 def _promising_moves(matrix: Array, labels: Labels) -> list[tuple[int, int]]:
     """All moves of one row to another cluster, the cheapest change of its cost first."""
-    change = matrix - own_costs(matrix, labels)[:, None]
+    own = own_costs(matrix, labels)[:, None]
+    change = np.subtract(matrix, own, out=np.full_like(matrix, np.inf), where=np.isfinite(matrix))
     change[np.arange(len(labels)), labels] = np.inf
     order = np.argsort(change, axis=None, kind="stable")[: change.size - len(labels)]
     rows, clusters = np.unravel_index(order, change.shape)

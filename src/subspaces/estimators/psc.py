@@ -323,7 +323,7 @@ class PSC(AlternatingClusterer):
             if not partition.too_small(labels, problem.dimensions):
                 objective = objective_of(problem, labels)
                 result = replace(best.clustering, labels=labels, objective=objective)
-                return replace(best, clustering=result)
+                return replace(best, clustering=result) if np.isfinite(objective) else best
         return best
 
     def _mixture_labels(self, problem: Problem, best: Run, runs: Sequence[Run]) -> Labels:

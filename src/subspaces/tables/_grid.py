@@ -51,6 +51,8 @@ def as_grid(path: Path, text: str, separator: str | None = None, first_line: int
     except csv.Error as error:
         line = reader.line_num + first_line - 1
         raise ValueError(f"{path}, line {line}: {error}; check its quotes") from None
+    if not rows:
+        raise ValueError(f"{path} has no cells; a table of numbers would do")
     if len(rows) > 1 and len(rows[0]) == len(rows[1]) - 1:
         rows[0].insert(0, "")  # R writes no heading above the names of the rows
     _check_width(path, rows, lines)
