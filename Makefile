@@ -15,6 +15,8 @@ help:
 	@echo "make bench   the measurements behind the claims in README and docs (slow)"
 	@echo "make clean   remove the environment and the caches"
 
+KERNELS := CMakeLists.txt $(wildcard src/subspaces/core/_*.pyx src/subspaces/core/_*.pxi src/subspaces/core/_*.h)
+
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "subspaces needs Python 3.11 or later; say which with: make PYTHON=/path/to/python3"; exit 1; }
@@ -22,11 +24,11 @@ $(BIN)/python:
 	$(PYTHON) -m venv .venv
 
 # The demo needs no more than what draws it.
-.venv/.demo: pyproject.toml | $(BIN)/python
+.venv/.demo: pyproject.toml $(KERNELS) | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[plots,report,cli]'
 	@touch $@
 
-$(READY): pyproject.toml | $(BIN)/python
+$(READY): pyproject.toml $(KERNELS) | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $@
 
@@ -59,6 +61,7 @@ bench: $(READY)
 	$(BIN)/python benchmarks/press.py
 	$(BIN)/python benchmarks/small_clusters.py
 	$(BIN)/python benchmarks/wide.py
+	$(BIN)/python benchmarks/speed.py
 	$(BIN)/python benchmarks/repulsion.py
 	$(BIN)/python benchmarks/sparse_scenarios.py
 	$(BIN)/python benchmarks/dense_scenarios.py

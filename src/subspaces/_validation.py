@@ -1,6 +1,7 @@
 """Checks at the door: what was wrong, where, and what would do, in one line."""
 
 import sys
+from collections.abc import Sequence
 from numbers import Integral
 from typing import Any
 
@@ -78,16 +79,27 @@ def _check_finite(matrix: Array, name: str, columns: list[Any]) -> None:
         return
     where = np.argwhere(~finite)
     row, column = (int(index) for index in where[0])
-    more = f" (and {len(where) - 1} more)" if len(where) > 1 else ""
-    raise ValueError(
-        f"{name} contains NaN or infinity: {matrix[row, column]} at row {row}, column {column}"
+    raise not_finite(name, row, column, float(matrix[row, column]), len(where), columns)
+
+
+def not_finite(
+    name: str, row: int, column: int, value: float, count: int, columns: Sequence[Any] = ()
+) -> ValueError:
+    """The error that names the first of the values that are not finite."""
+    more = f" (and {count - 1} more)" if count > 1 else ""
+    return ValueError(
+        f"{name} contains NaN or infinity: {value} at row {row}, column {column}"
         f"{f' ({columns[column]!r})' if columns else ''}{more}; remove or impute it"
     )
 
 
 def check_squares(matrix: Array, name: str = "X") -> None:
     """Refuse magnitudes whose squares overflow or vanish, where squares are the answer."""
-    largest = float(np.abs(matrix).max(initial=0.0))
+    check_magnitude(float(np.abs(matrix).max(initial=0.0)), name)
+
+
+def check_magnitude(largest: float, name: str = "X") -> None:
+    """The same, of the largest absolute value."""
     if largest and not SMALLEST <= largest <= LARGEST:
         raise ValueError(
             f"{name} has its largest value at {largest:.3g}, whose square leaves the range of "

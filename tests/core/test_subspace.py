@@ -23,6 +23,22 @@ def test_principal_axes_rebuild_the_rows(shape):
     assert_allclose(axes.coordinates.T @ axes.coordinates, np.diag(axes.eigenvalues), atol=1e-10)
 
 
+@pytest.mark.parametrize("shape", [(40, 6), (6, 40), (12, 12)])
+@pytest.mark.parametrize("n_axes", [0, 2, 6])
+def test_the_first_axes_alone_are_the_same_axes(shape, n_axes):
+    X = generic(*shape, decay=0.9)
+    whole, cut = principal_axes(X), principal_axes(X, n_axes)
+    assert_allclose(cut.basis, whole.basis[:, :n_axes], atol=1e-10)
+    assert_allclose(cut.coordinates, whole.coordinates, atol=1e-10)
+    assert_allclose(cut.eigenvalues, whole.eigenvalues, rtol=1e-10)
+
+
+def test_the_first_axes_alone_are_orthonormal_even_where_one_is_faint():
+    X = generic(6, 40) @ np.diag(np.r_[1e7, np.ones(39)])
+    basis = principal_axes(X, 6).basis
+    assert_allclose(basis.T @ basis, np.eye(6), atol=1e-12)
+
+
 def test_rank_is_found():
     X = generic(30, 3) @ np.random.default_rng(1).normal(size=(3, 10))
     assert principal_axes(X).rank == 3

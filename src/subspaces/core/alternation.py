@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subspaces.core import partition
-from subspaces.core.criteria import classification_likelihood, costs, own_costs
+from subspaces.core.criteria import costs, own_costs
+from subspaces.core.look import degenerate, looker
 from subspaces.core.problem import Problem, view_clusters
 from subspaces.core.result import Clustering
 from subspaces.core.rows import ClusterView
@@ -40,18 +41,16 @@ def alternate(
     best: tuple[float, float, Labels] | None = None
     path: list[float] = []
     seen: set[bytes] = set()
-    views: list[ClusterView] = []
+    look = looker(problem)
     reason = "max_iter"
     for sweep in range(max_iter):
         seen.add(labels.tobytes())
-        views = view_clusters(problem, labels, views)
-        matrix = costs(problem.criterion, views, problem.data)
-        path.append(float(own_costs(matrix, labels).sum()))
-        tell(Step("sweep", sweep + 1, max_iter, f"objective {path[-1]:.6g}"))
-        merit = _merit(problem, views, path)
-        if not degenerate(problem, views) and (best is None or merit <= best[0]):
-            best = (merit, path[-1], labels)
-        new, repairs = repair(problem, partition.assign(matrix, labels), repairs, random, views)
+        here = look(labels)
+        path.append(here.objective)
+        tell(Step("sweep", sweep + 1, max_iter, f"objective {here.objective:.6g}"))
+        if not here.degenerate and (best is None or here.merit <= best[0]):
+            best = (here.merit, here.objective, labels)
+        new, repairs = repair(problem, here.assigned, repairs, random, here.degenerate)
         refilled = repairs if sweep == 0 else refilled
         if np.array_equal(new, labels):
             reason = "converged"
@@ -101,16 +100,6 @@ def objective_of(problem: Problem, labels: Labels, known: Sequence[ClusterView] 
     return float(own_costs(costs(problem.criterion, views, problem.data), labels).sum())
 
 
-def _merit(problem: Problem, views: Sequence[ClusterView], path: Sequence[float]) -> float:
-    """What decides which partition of a run is kept; the lowest is, of equals the last."""
-    if problem.sparsity is not None:
-        # The union of the supports moves from sweep to sweep, and the objective with it.
-        return 0.0
-    if problem.identified:
-        return path[-1]
-    return classification_likelihood(views, problem.data)
-
-
 def _promising_moves(matrix: Array, labels: Labels) -> list[tuple[int, int]]:
     """All moves of one row to another cluster, the cheapest change of its cost first."""
     own = own_costs(matrix, labels)[:, None]
@@ -121,29 +110,16 @@ def _promising_moves(matrix: Array, labels: Labels) -> list[tuple[int, int]]:
     return list(zip(rows.tolist(), clusters.tolist(), strict=True))
 
 
-def degenerate(problem: Problem, views: Sequence[ClusterView]) -> list[int]:
-    """Clusters whose members do not span their axes, against what all rows span."""
-    whole, n = problem.rows.spectrum, len(problem.rows.squared_norms)
-    bad = []
-    for k, (view, r) in enumerate(zip(views, problem.dimensions, strict=True)):
-        if r and (
-            view.n_components < r
-            or view.eigenvalues[r - 1] < partition.DEGENERATE * whole[r - 1] * view.size / n
-        ):
-            bad.append(k)
-    return bad
-
-
 def repair(
     problem: Problem,
     labels: Labels,
     repairs: int,
     random: np.random.Generator,
-    views: Sequence[ClusterView] = (),
+    also: Sequence[int] = (),
 ) -> tuple[Labels, int]:
-    """Refill clusters that are too small, or were degenerate, while repairs are left."""
+    """Refill clusters that are too small, and others that are named, while repairs are left."""
     broken = partition.too_small(labels, problem.dimensions)
-    broken += [k for k in degenerate(problem, views) if k not in broken] if views else []
+    broken += [k for k in also if k not in broken]
     for k in broken:
         if repairs == MAX_REPAIRS:
             break

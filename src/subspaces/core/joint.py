@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from subspaces.core import partition
 from subspaces.core.alternation import repair
 from subspaces.core.criteria import costs
+from subspaces.core.look import degenerate
 from subspaces.core.problem import Problem, view_clusters
 
 Labels = NDArray[np.intp]
@@ -37,7 +38,7 @@ def alternate_jointly(
         problem = replace(problem, dimensions=dimensions)
         views = view_clusters(problem, labels)
         new = partition.assign(costs(problem.criterion, views, problem.data), labels)
-        new, repairs = repair(problem, new, repairs, random, views)
+        new, repairs = repair(problem, new, repairs, random, degenerate(problem, views))
         if new.tobytes() in seen or partition.too_small(new, dimensions):
             break
         labels = new

@@ -12,15 +12,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
-from subspaces.core.alternation import alternate, degenerate, repair
+from subspaces.core.alternation import alternate, repair
+from subspaces.core.compiled import compiled_looker
 from subspaces.core.criteria import classification_likelihood, energy_on_loadings, t_likelihood
+from subspaces.core.look import degenerate
 from subspaces.core.partition import canonical
 from subspaces.core.problem import Problem, view_clusters
 from subspaces.core.result import Clustering
 from subspaces.core.starts import Start, extend, landmarks
 from subspaces.core.step import Step, Tell, silence
+from subspaces.core.threads import one_blas_thread
 
 # Starts within so much of the best, in the mean over the rows, are swept.
 REACH = 0.3
@@ -52,8 +54,8 @@ class Plan:
     """How a search goes on from its starts.
 
     choice: what ended runs are compared by, "objective" or "t_likelihood"; shortlist: whether
-    starts are compared as they come, too; max_iter: the cap on sweeps; n_jobs: processes; tell:
-    who hears of each step.
+    starts are compared as they come, too; max_iter: the cap on sweeps; n_jobs: how many starts run
+    side by side; tell: who hears of each step.
     """
 
     choice: str
@@ -106,19 +108,23 @@ def search(
         for (name, start), seed in zip(starts, seeds, strict=True)
     )
     runs = []
-    for run in firsts:
-        runs.append(run)
-        plan.tell(Step("start", len(runs), len(starts), run.start))
+    with one_blas_thread():
+        for run in firsts:
+            runs.append(run)
+            plan.tell(Step("start", len(runs), len(starts), run.start))
     twins = _twins(problem, runs)
     near = min(run.promise for run in runs) + reach * len(runs[0].first)
     chosen = [i for i, run in enumerate(runs) if twins[i] == i and run.promise <= near]
-    sweeps = Parallel(n_jobs=plan.n_jobs, return_as="generator")(
+    # Compiled looks do not hold the interpreter's lock; plain ones need processes.
+    side_by_side = "threads" if compiled_looker(problem) is not None else "processes"
+    sweeps = Parallel(n_jobs=plan.n_jobs, return_as="generator", prefer=side_by_side)(
         delayed(_sweep)(problem, runs[i], inside) for i in chosen
     )
     swept = list(runs)
-    for done, (i, run) in enumerate(zip(chosen, sweeps, strict=True), start=1):
-        swept[i] = run
-        plan.tell(Step("run", done, len(chosen), _story(run)))
+    with one_blas_thread():
+        for done, (i, run) in enumerate(zip(chosen, sweeps, strict=True), start=1):
+            swept[i] = run
+            plan.tell(Step("run", done, len(chosen), _story(run)))
     return [
         replace(run, clustering=swept[twin].clustering, merit=swept[twin].merit)
         for run, twin in zip(runs, twins, strict=True)
@@ -160,7 +166,7 @@ def _story(run: Run) -> str:
 def _first(problem: Problem, name: str, start: Start, seed: int, plan: Plan) -> Run:
     """The first partition of a start, its clusters large enough, and what it promises."""
     random = np.random.default_rng(seed)
-    with threadpool_limits(1):
+    with one_blas_thread():
         labels, _ = repair(problem, start(problem, random), 0, random)
         promise = _promise(problem, labels) if plan.shortlist else 0.0
     not_swept = Clustering(labels, np.nan, (), "not swept", 0)
@@ -182,7 +188,7 @@ def _twins(problem: Problem, runs: Sequence[Run]) -> list[int]:
 
 def _sweep(problem: Problem, run: Run, plan: Plan) -> Run:
     random = np.random.default_rng(run.seed)
-    with threadpool_limits(1):
+    with one_blas_thread():
         clustering = alternate(
             problem, run.first, max_iter=plan.max_iter, random=random, tell=plan.tell
         )

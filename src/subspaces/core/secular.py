@@ -30,6 +30,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from subspaces.core.kernels import kernels
+
 Array = NDArray[np.floating]
 
 EPS = float(np.finfo(np.float64).eps)
@@ -59,6 +61,14 @@ def downdate(coordinates: Array, eigenvalues: Array, n_components: int) -> Downd
     A row with leverage one takes its last axis with it: the eigenvalue left there is zero, and
     it gets no credit for that axis.
     """
+    module = kernels()
+    if module is None or coordinates.dtype != np.float64:
+        return plain_downdate(coordinates, eigenvalues, n_components)
+    return Downdate(*module.downdate(coordinates, eigenvalues, n_components))
+
+
+def plain_downdate(coordinates: Array, eigenvalues: Array, n_components: int) -> Downdate:
+    """The same in array operations, many rows at a time."""
     n, rank = coordinates.shape
     n_roots = min(n_components, rank)
     result = Downdate(np.zeros((n, n_components)), np.zeros((n, n_components)), np.zeros(n))

@@ -12,7 +12,8 @@ from scipy import linalg, sparse
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import eigsh
 from sklearn.cluster import KMeans
-from threadpoolctl import threadpool_limits
+
+from subspaces.core.threads import one_blas_thread
 
 Array = NDArray[np.floating]
 Labels = NDArray[np.intp]
@@ -40,7 +41,7 @@ def rows_to_labels(vectors: Array, n_clusters: int, random: np.random.Generator)
     distinct = len(np.unique(unit.round(12), axis=0))
     k_means = KMeans(min(n_clusters, distinct), n_init=KMEANS_STARTS, random_state=seed)
     # On so small a problem threads wait for each other longer than they work.
-    with threadpool_limits(1, user_api="openmp"):
+    with one_blas_thread():
         return k_means.fit(unit).labels_.astype(np.intp)
 
 

@@ -125,8 +125,13 @@ def _for_unequal() -> list[tuple[str, Start]]:
 def landmarks(problem: Problem, random: np.random.Generator) -> Labels | None:
     """The rows that the starts look at; None for all of them."""
     n = len(problem.rows.squared_norms)
-    enough = max(LANDMARKS, PER_DIMENSION * sum(r + 1 for r in problem.dimensions))
+    enough = n_landmarks(problem.dimensions)
     return None if n <= enough else np.sort(random.choice(n, enough, replace=False))
+
+
+def n_landmarks(dimensions: Sequence[int]) -> int:
+    """How many rows are enough for the starts to look at."""
+    return max(LANDMARKS, PER_DIMENSION * sum(r + 1 for r in dimensions))
 
 
 def extend(problem: Problem, chosen: Labels, labels: Labels) -> Labels:

@@ -23,6 +23,9 @@ from sklearn.utils.extmath import svd_flip
 
 Array = NDArray[np.floating]
 
+# ||x||^2 - sum d^2 keeps twelve digits down to this share of ||x||^2.
+CANCELLATION = 1e-4
+
 
 @dataclass(frozen=True)
 class Subspace:
@@ -62,18 +65,29 @@ class PrincipalAxes:
         return kept, np.einsum("ij,ij->i", rest, rest), self.eigenvalues[:n_components]
 
 
-def principal_axes(rows: Array) -> PrincipalAxes:
-    """Decompose ``rows = U Lambda V^T``; coordinates ``U Lambda``, eigenvalues ``Lambda^2``."""
+def principal_axes(rows: Array, n_axes: int | None = None) -> PrincipalAxes:
+    """Decompose ``rows = U Lambda V^T``; coordinates ``U Lambda``, eigenvalues ``Lambda^2``.
+
+    With ``n_axes``, V is cut after so many: of few rows with many variables the rest is dear.
+    """
+    n, p = rows.shape
     if not rows.any():
-        n, p = rows.shape
         return PrincipalAxes(np.zeros((n, 0)), np.zeros(0), np.zeros((p, 0)))
-    left, singular, right = linalg.svd(rows, full_matrices=False, lapack_driver="gesdd")
+    wide = n_axes is not None and 2 * n < p
+    square = linalg.qr(rows.T, mode="r", check_finite=False)[0][:n].T if wide else rows
+    left, singular, right = linalg.svd(square, full_matrices=False, lapack_driver="gesdd")
     left, right = svd_flip(left, right)
     tolerance = max(rows.shape) * np.finfo(rows.dtype).eps * singular[0]
     rank = int(np.count_nonzero(singular > tolerance))
-    return PrincipalAxes(
-        left[:, :rank] * singular[:rank], singular[:rank] ** 2, np.ascontiguousarray(right[:rank].T)
-    )
+    left, singular = left[:, :rank], singular[:rank]
+    basis = _orthonormal(rows.T @ (left / singular)[:, :n_axes]) if wide else right[:rank].T
+    return PrincipalAxes(left * singular, singular**2, np.ascontiguousarray(basis[:, :n_axes]))
+
+
+def _orthonormal(axes: Array) -> Array:
+    """Axes that are orthonormal up to some rounding, made so."""
+    basis, triangle = linalg.qr(axes, mode="economic")
+    return basis * np.sign(np.diag(triangle))
 
 
 def fit_subspace(rows: Array, n_components: int, *, affine: bool = False) -> Subspace:
@@ -94,12 +108,16 @@ def leading(centre: Array, axes: PrincipalAxes, n_components: int) -> Subspace:
 
 def scores(rows: Array, subspace: Subspace) -> Array:
     """Coordinates of the rows along the axes: ``d = (x - mu) V``."""
-    return (rows - subspace.centre) @ subspace.basis
+    return _centred(rows, subspace) @ subspace.basis
 
 
 def coordinates(rows: Array, subspace: Subspace) -> Array:
     """Coordinates of the nearest points of the flat in its basis; the scores if orthonormal."""
-    return (rows - subspace.centre) @ linalg.pinv(subspace.basis).T
+    return _centred(rows, subspace) @ linalg.pinv(subspace.basis).T
+
+
+def _centred(rows: Array, subspace: Subspace) -> Array:
+    return rows - subspace.centre if subspace.centre.any() else rows
 
 
 def project(rows: Array, subspace: Subspace) -> Array:
@@ -108,9 +126,15 @@ def project(rows: Array, subspace: Subspace) -> Array:
 
 
 def squared_residual(rows: Array, subspace: Subspace) -> Array:
-    """``||x_perp||^2``, from the residual itself: ``||x||^2 - sum d^2`` would cancel."""
-    residual = rows - project(rows, subspace)
-    return np.einsum("ij,ij->i", residual, residual)
+    """``||x_perp||^2``; from the residual itself where ``||x||^2 - ||V V^+ x||^2`` would cancel."""
+    centred = _centred(rows, subspace)
+    inside = centred @ linalg.pinv(subspace.basis).T
+    squared = np.einsum("ij,ij->i", centred, centred)
+    residual = squared - np.einsum("ij,ij->i", inside, centred @ subspace.basis)
+    lost = np.flatnonzero(residual <= CANCELLATION * squared)
+    rest = centred[lost] - inside[lost] @ subspace.basis.T
+    residual[lost] = np.einsum("ij,ij->i", rest, rest)
+    return residual
 
 
 def principal_angles(first: Subspace, second: Subspace) -> Array:

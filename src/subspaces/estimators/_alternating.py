@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from subspaces._validation import as_count, as_flag, as_generator, check_rank
 from subspaces.core import partition, starts
 from subspaces.core.problem import Problem
+from subspaces.core.result import Clustering
 from subspaces.core.rows import DenseRows, choose_rows
 from subspaces.core.search import Plan, Run, best_run, search, search_by_landmarks, start_margin
 from subspaces.core.sparse_basis import Sparsity
@@ -141,8 +142,7 @@ class AlternatingClusterer(SubspaceClusterer):
             count = f"{step.stage} {step.done} of {step.total}"
             print(f"[{type(self).__name__}] {count}, {step.detail}")  # noqa: T201
 
-    def _warn_of_a_poor_end(self, problem: Problem, run: Run, runs: Sequence[Run]) -> None:
-        reason = run.clustering.stop_reason
+    def _warn_of_a_poor_end(self, problem: Problem, reason: str, runs: Sequence[Run]) -> None:
         if reason == "max_iter":
             warnings.warn(
                 f"labels still moved after max_iter={self.max_iter} sweeps; a larger max_iter "
@@ -174,12 +174,16 @@ class AlternatingClusterer(SubspaceClusterer):
         result = best.clustering
         numbered = not problem.interchangeable
         self.labels_ = result.labels if numbered else partition.canonical(result.labels)
+        self._store_course(result, runs)
+
+    def _store_course(self, result: Clustering, runs: list[Run]) -> None:
+        """Set how the labels were reached."""
         self.objective_ = result.objective
         self.objective_path_ = np.array(result.path)
         self.n_iter_ = result.n_iter
         self.stop_reason_ = result.stop_reason
         self.starts_ = _table(runs)
-        self.start_margin_ = start_margin(runs)
+        self.start_margin_ = start_margin(runs) if len(runs) > 1 else np.inf
 
 
 def _table(runs: Sequence[Run]) -> list[dict[str, Any]]:

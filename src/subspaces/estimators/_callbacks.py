@@ -37,7 +37,7 @@ def begin(estimator: Any, X: Any) -> None:
 def pass_on(estimator: Any, step: Step) -> None:
     """Tell the callbacks of a step: a task of the fit, begun and ended."""
     context = vars(estimator).get("_callback_fit_ctx")
-    if context is not None:
+    if context is not None and vars(estimator).get("_skl_callbacks"):
         task = context.subcontext(task_name=step.stage)
         task.call_on_fit_task_begin(estimator=estimator)
         task.call_on_fit_task_end(estimator=estimator)

@@ -216,13 +216,16 @@ class RecordedClusterer(
         matrix = as_matrix(X, min_samples=1)
         validate_data(self, X, reset=False, skip_check_array=True)
         check_squares(matrix)
-        largest = float(np.abs(matrix).max())
+        self._check_scale(float(np.abs(matrix).max()))
+        return matrix
+
+    def _check_scale(self, largest: float) -> None:
+        """Refuse rows too far away from those of fit to be scored."""
         if largest > FURTHEST * self._scale:
             raise ValueError(
                 f"X has values up to {largest:.3g}, the data of fit up to {self._scale:.3g}: too "
                 "far apart to score; data of like scale would do"
             )
-        return matrix
 
     def _recorded(
         self,

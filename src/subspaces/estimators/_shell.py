@@ -76,7 +76,7 @@ class SubspaceClusterer(RecordedClusterer):
         """Score of rows that are not members, (n, K): the distance from the flat, squared."""
         return np.column_stack([squared_residual(X, flat) for flat in self.subspaces_])
 
-    def _dimensions(self, X: Array, *, low: int = 1) -> tuple[int, ...]:
+    def _dimensions(self, X: Any, *, low: int = 1) -> tuple[int, ...]:
         """The dimension of each cluster, checked against the data."""
         n, p = X.shape
         dimensions = self._per_cluster("n_components", n, low=low, high=p)
@@ -115,12 +115,12 @@ class SubspaceClusterer(RecordedClusterer):
     def _store_flats(
         self, X: Array, dimensions: Sequence[int], affine: bool
     ) -> list[PrincipalAxes]:
-        """Fit a flat to each cluster of ``labels_``; returns all axes of each."""
+        """Fit a flat to each cluster of ``labels_``; returns all coordinates of each."""
         self.subspaces_, all_axes = [], []
         for k, dimension in enumerate(dimensions):
             members = X[self.labels_ == k]
             centre = centre_of(members, affine)
-            all_axes.append(principal_axes(members - centre))
+            all_axes.append(principal_axes(members - centre, dimension))
             self.subspaces_.append(leading(centre, all_axes[k], dimension))
         self.n_components_ = np.array([flat.basis.shape[1] for flat in self.subspaces_])
         return all_axes

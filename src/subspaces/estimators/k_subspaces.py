@@ -7,11 +7,12 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from subspaces.core import partition
-from subspaces.estimators._alternating import AlternatingClusterer
+from subspaces.core.problem import Problem
+from subspaces.estimators._many_rows import ManyRowsClusterer
 from subspaces.estimators._shell import Array
 
 
-class KSubspaces(AlternatingClusterer):
+class KSubspaces(ManyRowsClusterer):
     """K-subspaces clustering.
 
     Alternates between fitting a PCA to each cluster and giving each sample to the cluster whose
@@ -37,7 +38,8 @@ class KSubspaces(AlternatingClusterer):
     random_state : int, RandomState or None
         Seed.
     n_jobs : int, optional
-        Processes over which the starts are spread; the result does not depend on it.
+        Threads over which the starts are spread, processes where the compiled kernels do not know
+        the criterion; the result does not depend on it.
     verbose : int, default 0
         1: print a line per start that is swept; 2: one per sweep, too. `subspaces.progress` and
         scikit-learn's callbacks (`set_callbacks`, from its version 1.9 on) hear the same.
@@ -103,10 +105,13 @@ class KSubspaces(AlternatingClusterer):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _fit(self, X: Array) -> None:
-        problem = self._pose(X, "residual")
-        best, runs = self._search(X, problem, "objective")
-        self._warn_of_a_poor_end(problem, best, runs)
+    def _problem(self, X: Array) -> Problem:
+        return self._pose(X, "residual")
+
+    def _fit_few(self, X: Array) -> None:
+        problem = self._problem(X)
+        best, runs = self._search(X, problem, self._choice)
+        self._warn_of_a_poor_end(problem, best.clustering.stop_reason, runs)
         self._store(problem, best, runs)
         self._store_flats(X, problem.dimensions, problem.affine)
         self.labels_ = partition.assign(self._scores(X))

@@ -8,12 +8,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
-from threadpoolctl import threadpool_limits
 
 from subspaces._validation import as_choice, as_count
-from subspaces.core import influence, partition
+from subspaces.core import block_pass, influence, partition
 from subspaces.core.alternation import descend, objective_of
-from subspaces.core.criteria import attraction, costs, gaussian_of_all, own_costs, pooled_variance
+from subspaces.core.bulk import Bulk, own_costs_of
+from subspaces.core.criteria import (
+    VARIANCE_FLOOR,
+    attraction,
+    costs,
+    gaussian_of_all,
+    own_costs,
+    pooled_variance,
+)
+from subspaces.core.flats import Flats
+from subspaces.core.flats import attraction as pulls_of
 from subspaces.core.ppca_mixture import refine_labels
 from subspaces.core.problem import Problem, view_clusters
 from subspaces.core.rows import ClusterView
@@ -22,19 +31,21 @@ from subspaces.core.secular import downdate
 from subspaces.core.sparse_basis import SparseView, Sparsity
 from subspaces.core.starts import screened_rows
 from subspaces.core.subspace import PrincipalAxes, Subspace, scores, squared_residual
+from subspaces.core.threads import one_blas_thread
 from subspaces.estimators import _choosing
-from subspaces.estimators._alternating import AlternatingClusterer
+from subspaces.estimators._many_rows import ManyRowsClusterer
 from subspaces.estimators._shell import Array, Labels
 
 MEASURES = ("union_influence", "loo_projection")
 CRITERIA = ("auto", "influence", "loo", "hat", "residual", "likelihood", "loo_projection")
 SPARSE_CRITERIA = ("auto", "residual", "loo_projection")
+PASS_CRITERIA = ("auto", *block_pass.CRITERIA)
 REFINEMENTS = ("ppca", "descent")
 PENALTIES = ("l1", "nonnegative")
 REPULSIVE = 4.0
 
 
-class PSC(AlternatingClusterer):
+class PSC(ManyRowsClusterer):
     """Predictive subspace clustering.
 
     Finds groups of samples that each lie near their own low-dimensional subspace. A sample goes to
@@ -88,7 +99,8 @@ class PSC(AlternatingClusterer):
     random_state : int, RandomState or None
         Seed.
     n_jobs : int, optional
-        Processes over which the starts are spread; the result does not depend on it.
+        Threads over which the starts are spread, processes where the compiled kernels do not know
+        the criterion; the result does not depend on it.
     verbose : int, default 0
         1: print a line per start that is swept; 2: one per sweep, too. `subspaces.progress` and
         scikit-learn's callbacks (`set_callbacks`, from its version 1.9 on) hear the same.
@@ -206,18 +218,20 @@ class PSC(AlternatingClusterer):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _fit(self, X: Array) -> None:
+    def _fit(self, X: Any) -> None:
         self._check_choices()
         self.__dict__.pop("selection_", None)
+        super()._fit(X)
+
+    def _fit_few(self, X: Array) -> None:
         if self._leaves_something_open():
             self._fit_automatic(X)
             return
         self.n_clusters_ = self.n_clusters
         self.n_variables_ = self.n_variables
         problem = self._problem(X)
-        choice = "t_likelihood" if self.criterion == "auto" else "objective"
-        best, runs = self._search(X, problem, choice)
-        self._warn_of_a_poor_end(problem, best, runs)
+        best, runs = self._search(X, problem, self._choice)
+        self._warn_of_a_poor_end(problem, best.clustering.stop_reason, runs)
         self._store(problem, self._refined(problem, best, runs), runs)
         self.criterion_ = problem.criterion
         self._data = problem.data
@@ -227,9 +241,31 @@ class PSC(AlternatingClusterer):
             self._store_left_out(problem, self._store_flats(X, problem.dimensions, problem.affine))
         else:
             self._store_sparse(X, views)
+        self._store_variables()
+        variables = self.support_ if self.criterion_ == "union_influence" else None
+        self._warn_of_repulsion([attraction(view, variables) for view in views])
+
+    @property
+    def _choice(self) -> str:
+        return "t_likelihood" if self.criterion == "auto" else "objective"
+
+    def _takes_passes(self) -> bool:
+        plain = self.n_variables is None and self.refine is None
+        return plain and self.criterion in PASS_CRITERIA and not self._leaves_something_open()
+
+    def _measure(self, bulk: Bulk, labels: Any, flats: Flats) -> None:
+        self.n_clusters_, self.n_variables_ = self.n_clusters, None
+        self.criterion_ = bulk.criterion
+        self.noise_variance_ = max(flats.noise, VARIANCE_FLOOR * self._data.mean_variance)
+        self.influence_, _ = own_costs_of(bulk, labels, flats, "influence")
+        _, errors = own_costs_of(bulk, labels, flats, "loo")
+        self.press_ = errors / bulk.blocks.shape[0]
+        self._store_variables()
+        self._warn_of_repulsion(pulls_of(flats))
+
+    def _store_variables(self) -> None:
         self.variables_ = [np.flatnonzero(flat.basis.any(axis=1)) for flat in self.subspaces_]
         self.support_ = np.unique(np.concatenate(self.variables_))
-        self._warn_of_repulsion(views)
 
     def _leaves_something_open(self) -> bool:
         open_ones = [self.n_clusters, self.n_components, self.n_variables]
@@ -336,13 +372,13 @@ class PSC(AlternatingClusterer):
         else:
             rows = screened_rows(problem).matrix
             first += [run.first for run in runs]
-        with threadpool_limits(1):
+        with one_blas_thread():
             return refine_labels(rows, first, problem.dimensions, problem.affine)
 
     def _store_left_out(self, problem: Problem, all_axes: Sequence[PrincipalAxes]) -> None:
         """Influence and exact leave-one-out errors of the members."""
         errors = np.empty(len(self.labels_))
-        self.influence_: Array = np.empty(len(self.labels_))
+        self.influence_ = np.empty(len(self.labels_))
         for k, (axes, dimension) in enumerate(zip(all_axes, problem.dimensions, strict=True)):
             members = self.labels_ == k
             left_out = downdate(axes.coordinates, axes.eigenvalues, dimension)
@@ -359,21 +395,27 @@ class PSC(AlternatingClusterer):
         own = [own_costs(costs(name, views, self._data), self.labels_) for name in MEASURES]
         self.influence_, self.press_ = own[0], float(own[1].mean())
 
-    def _warn_of_repulsion(self, views: Sequence[ClusterView]) -> None:
+    def _warn_of_repulsion(self, pulls: Sequence[float] | Array) -> None:
+        """Say that members of a cluster are pushed out; the pulls are n_k rho_k."""
         if self.criterion_ not in ("influence", "union_influence"):
             return
-        variables = self.support_ if self.criterion_ == "union_influence" else None
-        pulls = [attraction(view, variables) for view in views]
         if min(pulls) < REPULSIVE:
             k = int(np.argmin(pulls))
+            size = int(np.count_nonzero(self.labels_ == k))
             warnings.warn(
-                f"cluster {k} has {views[k].size} samples, and its weakest axis catches so little "
+                f"cluster {k} has {size} samples, and its weakest axis catches so little "
                 f"of their energy (samples x share = {pulls[k]:.1f}, below 4) that the influence "
                 "repels samples that fit; criterion='loo_projection', fewer components or fewer "
                 "clusters would do",
                 UserWarning,
                 stacklevel=3,
             )
+
+    @property
+    def _scoring(self) -> str:
+        if self.scores_are_likelihoods_:
+            return "likelihood"
+        return "influence" if self.criterion_ == "influence" else "residual"
 
     def _scores(self, X: Array) -> Array:
         if self.scores_are_likelihoods_:

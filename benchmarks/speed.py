@@ -1,0 +1,144 @@
+"""How long a fit takes beside K-means: random starts, the same number and the same cap for both.
+
+    python benchmarks/speed.py
+
+Writes benchmarks/results/speed.md. One thread each; process time, the models in turn, medians. Peak
+memory is what Python's own tracer sees in one more fit, beyond X.
+"""
+
+import os
+import platform
+import time
+import tracemalloc
+import warnings
+from pathlib import Path
+
+import numpy as np
+from harness import markdown, save
+from sklearn.cluster import KMeans
+from threadpoolctl import threadpool_limits
+
+from subspaces import PSC
+from subspaces.core.kernels import kernels
+from subspaces.datasets import make_subspaces
+
+REPEATS = 3
+CAP = 50
+# name, N, P, K, R, starts, noise energy over signal energy
+REGIMES = [
+    ("expression, clear", 38, 1000, 3, 2, 50, 0.1),
+    ("expression, clear", 100, 1000, 4, 2, 50, 0.1),
+    ("expression, clear", 250, 1000, 6, 3, 50, 0.1),
+    ("expression, noisy", 38, 1000, 3, 2, 50, 1.0),
+    ("expression, noisy", 100, 1000, 4, 2, 50, 1.0),
+    ("expression, noisy", 250, 1000, 6, 3, 50, 1.0),
+    ("wide", 500, 20_000, 5, 5, 20, 0.1),
+    ("tall", 100_000, 50, 10, 5, 1, 0.1),
+]
+
+COLUMNS = [
+    *("regime", "size", "K", "R", "starts", "KMeans, ms", "influence, ms", "loo, ms"),
+    *("influence / KMeans", "loo / KMeans", "sweeps", "MB: X / peak beyond X"),
+]
+
+
+def union(n, p, k, r, noise):
+    sizes = [len(part) for part in np.array_split(np.arange(n), k)]
+    spread = np.sqrt(noise * r / p)
+    return make_subspaces(sizes, p, [r] * k, noise=spread, scores="normal", random_state=0).data
+
+
+def in_turn(X, models):
+    """Seconds of each model's fit, medians; the machine's moods meet all alike."""
+    for model in models:
+        model.fit(X)
+    taken = np.empty((REPEATS, len(models)))
+    for repeat in range(REPEATS):
+        for j, model in enumerate(models):
+            start = time.process_time()
+            model.fit(X)
+            taken[repeat, j] = time.process_time() - start
+    return np.median(taken, axis=0)
+
+
+def peak_megabytes(X, model):
+    tracemalloc.start()
+    model.fit(X)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return peak / 1e6
+
+
+def ours(k, r, starts, criterion, seed=0):
+    return PSC(
+        k,
+        n_components=r,
+        init="random",
+        n_init=starts,
+        max_iter=CAP,
+        criterion=criterion,
+        random_state=seed,
+    )
+
+
+def lloyd(k, starts):
+    return KMeans(k, init="random", n_init=starts, max_iter=CAP, tol=0, random_state=0)
+
+
+def random_starts():
+    rows = []
+    for name, n, p, k, r, starts, noise in REGIMES:
+        X = union(n, p, k, r, noise)
+        models = [lloyd(k, starts), ours(k, r, starts, "influence"), ours(k, r, starts, "loo")]
+        means, influence, loo = in_turn(X, models)
+        sweeps = [models[0].n_iter_]
+        sweeps += [sum(start["n_iter"] for start in model.starts_) / starts for model in models[1:]]
+        rows.append(
+            [name, f"{n} x {p}", k, r, starts, f"{1e3 * means:.0f}"]
+            + [f"{1e3 * taken:.0f}" for taken in (influence, loo)]
+            + [f"{taken / means:.2f}" for taken in (influence, loo)]
+            + [" / ".join(f"{count:.1f}" for count in sweeps)]
+            + [f"{X.nbytes / 1e6:.1f} / {peak_megabytes(X, models[2]):.1f}"]
+        )
+        print(*rows[-1], flush=True)
+    return markdown(
+        COLUMNS,
+        rows,
+    )
+
+
+def default_portfolio():
+    X = union(250, 1000, 6, 3, 0.1)
+    models = [KMeans(6, n_init=10, random_state=0), PSC(6, n_components=3, random_state=0)]
+    means, taken = in_turn(X, models)
+    return (
+        f"`PSC(6, n_components=3)` as it comes, 250 x 1000: {1e3 * taken:.0f} ms, "
+        f"`KMeans(6, n_init=10)` {1e3 * means:.0f} ms, ratio {taken / means:.1f}."
+    )
+
+
+def machine():
+    """The processor's name and the number of cores; what ran on it, `save` adds."""
+    information = Path("/proc/cpuinfo")
+    lines = information.read_text().splitlines() if information.exists() else []
+    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    return f"{names[0] if names else platform.machine()}, {os.cpu_count()} cores"
+
+
+def main():
+    warnings.simplefilter("ignore")
+    with threadpool_limits(1):
+        table, portfolio = random_starts(), default_portfolio()
+    code = "plain code" if kernels() is None else "compiled kernels"
+    save(
+        "speed",
+        "# The time of a fit beside K-means\n\n"
+        f"`python benchmarks/speed.py`: {code}, one thread, process time, medians of {REPEATS} "
+        f"fits in turn, at most {CAP} sweeps, `tol=0`. Noise energy over signal energy: 0.1 "
+        "(clear, wide, tall), 1 (noisy). Sweeps: of K-means' best start, and the means over our "
+        "starts.\n\n" + table + "\n\n" + portfolio + f"\n\n{machine()}.",
+    )
+
+
+if __name__ == "__main__":
+    main()

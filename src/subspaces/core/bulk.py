@@ -1,0 +1,244 @@
+"""The loop of alternation.py for rows that are too many to be looked at more than once a sweep.
+
+A pass gives every row its next label and sums, of the members each cluster then has, what its next
+flat needs. With few variables the sums are scatter matrices and every flat is exact; of rows that
+keep their cluster nothing is summed again. With many variables a pass is one step of subspace
+iteration, and when no label moves the flats are first made exact, and the labels must hold.
+"""
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from subspaces.core import block_pass
+from subspaces.core.block_pass import Pass
+from subspaces.core.blocks import ArrayBlocks, Blocks
+from subspaces.core.flats import (
+    MOST_VARIABLES,
+    Flats,
+    Tally,
+    from_images,
+    from_scatter,
+    from_subspaces,
+)
+from subspaces.core.partition import DEGENERATE, smallest_size
+from subspaces.core.step import Step, Tell, silence
+from subspaces.core.subspace import fit_subspace
+
+Array = NDArray[np.floating]
+
+# Passes after which scatter matrices are summed afresh, so that rounding does not build up.
+REFRESH = 10
+# Subspace iteration has settled where the energies change by less than this share.
+SETTLED, MOST_STEPS = 1e-10, 200
+MAX_REPAIRS = 5
+
+
+@dataclass(frozen=True)
+class Bulk:
+    """What stays the same from pass to pass.
+
+    rank: of the data; sample (m, p): some rows, from which a cluster that empties is begun again;
+    origin (p,): what is taken from every row before anything else, None for nothing.
+    """
+
+    blocks: Blocks
+    dimensions: tuple[int, ...]
+    criterion: str
+    affine: bool
+    rank: int
+    sample: Array
+    origin: Array | None = None
+
+    @property
+    def by_scatter(self) -> bool:
+        """Whether whole scatter matrices are kept."""
+        return self.blocks.shape[1] <= MOST_VARIABLES
+
+
+@dataclass(frozen=True)
+class BulkResult:
+    """The best partition seen, its flats, and the path to it."""
+
+    labels: Any
+    flats: Flats
+    objective: float
+    path: tuple[float, ...]
+    stop_reason: str
+    repairs: int
+    first: Array
+
+
+def sweep(
+    bulk: Bulk,
+    start: Flats | Any,
+    *,
+    max_iter: int,
+    random: np.random.Generator,
+    tell: Tell = silence,
+) -> BulkResult:
+    """Sweep from flats (of a sample) or from labels."""
+    labels, flats, state = begin(bulk, start)
+    flats, repairs = repair(bulk, flats, 0, random)
+    path: list[float] = []
+    best = BulkResult(labels, flats, np.inf, (), "", 0, state.first)
+    seen: set[tuple[float, ...]] = set()
+    reason = "max_iter"
+    exact = bulk.by_scatter
+    for sweep_number in range(max_iter):
+        fresh = not bulk.by_scatter or sweep_number % REFRESH == REFRESH - 1
+        plan = _plan(bulk, flats, bulk.criterion, only_moved=not fresh)
+        new, tally = _fold(bulk, plan, labels)
+        path.append(tally.objective)
+        tell(Step("sweep", sweep_number + 1, max_iter, f"objective {tally.objective:.6g}"))
+        if tally.objective <= best.objective or not exact:
+            best = BulkResult(labels, flats, tally.objective, (), "", repairs, state.first)
+        if tally.moved == 0 and exact:
+            reason = "converged"
+            break
+        here = (tally.objective, *state.sizes)
+        if exact and here in seen:
+            reason = "cycle"
+            break
+        seen.add(here)
+        state = _follow(state, tally, plan)
+        settled = tally.moved == 0
+        labels = new
+        flats = settle(bulk, labels, flats) if settled else _next(bulk, state, flats)
+        exact = bulk.by_scatter or settled
+        flats, repairs = repair(bulk, flats, repairs, random)
+        if broken(bulk, flats):
+            reason = "infeasible"
+            break
+    return replace(best, path=tuple(path), stop_reason=reason, repairs=repairs)
+
+
+def begin(bulk: Bulk, start: Flats | Any) -> tuple[Any, Flats, Tally]:
+    """First labels, their flats and sums: every row to the nearest flat, or as it is given."""
+    if isinstance(start, Flats):
+        labels, state = _fold(bulk, _plan(bulk, start, "residual"), None)
+        return labels, _next(bulk, state, start), state
+    flats = _blank(bulk)
+    state = _count(bulk, start, flats)
+    return start, settle(bulk, start, flats), state
+
+
+def settle(bulk: Bulk, labels: Any, flats: Flats) -> Flats:
+    """The exact flats of a partition."""
+    state = _count(bulk, labels, flats)
+    if bulk.by_scatter:
+        return _next(bulk, state, flats)
+    for _ in range(MOST_STEPS):
+        before, flats = flats, _next(bulk, state, flats)
+        change = np.abs(flats.spectra - before.spectra).max(axis=1)
+        if np.all(change <= SETTLED * flats.spectra[:, 0]):
+            break
+        state = _count(bulk, labels, flats)
+    return flats
+
+
+def _plan(bulk: Bulk, flats: Flats, criterion: str, only_moved: bool = False) -> Pass:
+    n_rows = bulk.blocks.shape[0]
+    return Pass(flats, criterion, bulk.rank, n_rows, bulk.origin, bulk.by_scatter, only_moved)
+
+
+def _fold(bulk: Bulk, plan: Pass, labels: Any | None) -> tuple[Any, Tally]:
+    return bulk.blocks.fold(partial(block_pass.look, plan=plan), labels)
+
+
+def _count(bulk: Bulk, labels: Any, flats: Flats) -> Tally:
+    """The sums of a partition as it is."""
+    plan = _plan(bulk, flats, "residual")
+    return bulk.blocks.fold(partial(block_pass.count, plan=plan), labels)[1]
+
+
+def _follow(state: Tally, now: Tally, plan: Pass) -> Tally:
+    """The sums of the clusters after a pass."""
+    if not plan.only_moved:
+        return now
+    return replace(
+        now,
+        energy=state.energy + now.energy,
+        totals=state.totals + now.totals,
+        products=state.products + now.products,
+    )
+
+
+def _next(bulk: Bulk, state: Tally, flats: Flats) -> Flats:
+    if bulk.by_scatter:
+        return from_scatter(state, bulk.dimensions, bulk.rank, bulk.affine)
+    return from_images(state, flats, bulk.dimensions, bulk.rank, bulk.affine)
+
+
+def _blank(bulk: Bulk) -> Flats:
+    """Axes at random, to begin subspace iteration with."""
+    p, k, r = bulk.blocks.shape[1], len(bulk.dimensions), max(*bulk.dimensions, 1)
+    axes = np.linalg.qr(np.random.default_rng(0).standard_normal((k, p, min(r, p))))[0]
+    counts = np.asarray(bulk.dimensions, dtype=np.intp)
+    none = np.ones(k)
+    return Flats(np.zeros((k, p)), axes, np.ones((k, r)), counts, none, none, 1.0)
+
+
+def broken(bulk: Bulk, flats: Flats) -> list[int]:
+    """Clusters with too few members, or whose members do not span their axes."""
+    needed = np.array([smallest_size(r) for r in bulk.dimensions])
+    dead = np.any(flats.in_use & ~flats.axes.any(axis=1), axis=1)
+    weakest = np.where(flats.in_use, flats.spectra, np.inf).min(axis=1)
+    usual = np.einsum("ij,ij->", bulk.sample, bulk.sample) / len(bulk.sample) / bulk.rank
+    faint = weakest < DEGENERATE * usual * flats.sizes
+    return np.flatnonzero((flats.sizes < needed) | dead | faint).tolist()
+
+
+def repair(
+    bulk: Bulk, flats: Flats, repairs: int, random: np.random.Generator
+) -> tuple[Flats, int]:
+    """Begin clusters that cannot be fitted again, each among the neighbours of a random row."""
+    for k in broken(bulk, flats):
+        if repairs == MAX_REPAIRS:
+            break
+        flats, repairs = _begun_again(bulk, flats, k, random), repairs + 1
+    return flats, repairs
+
+
+def _begun_again(bulk: Bulk, flats: Flats, k: int, random: np.random.Generator) -> Flats:
+    rows, n_rows = bulk.sample, bulk.blocks.shape[0]
+    lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))
+    seed = rows[random.choice(np.flatnonzero(lengths > 0.0))]
+    closeness = np.abs(rows @ seed) / np.where(lengths > 0.0, lengths, np.inf)
+    wanted = max(3 * smallest_size(bulk.dimensions[k]), len(rows) // (4 * len(bulk.dimensions)))
+    near = rows[np.argsort(-closeness, kind="stable")[:wanted]]
+    subspace = fit_subspace(near, bulk.dimensions[k], affine=bulk.affine)
+    more = n_rows / len(rows)
+    new = from_subspaces([subspace], np.array([more * wanted]), flats.noise)
+    r = new.axes.shape[2]
+    axes, spectra = np.zeros_like(flats.axes[k]), np.ones_like(flats.spectra[k])
+    axes[:, :r], spectra[:r] = new.axes[0], more * new.spectra[0]
+    return replace(
+        flats,
+        centres=_with(flats.centres, k, new.centres[0]),
+        axes=_with(flats.axes, k, axes),
+        spectra=_with(flats.spectra, k, spectra),
+        sizes=_with(flats.sizes, k, new.sizes[0]),
+    )
+
+
+def _with(values: Array, k: int, value: Any) -> Array:
+    values = values.copy()
+    values[k] = value
+    return values
+
+
+def flats_of_sample(bulk: Bulk, labels: NDArray[np.intp]) -> Flats:
+    """The flats of a partition of the sample."""
+    small = replace(bulk, blocks=ArrayBlocks(bulk.sample), origin=None)
+    return settle(small, small.blocks.split(labels), _blank(small))
+
+
+def own_costs_of(bulk: Bulk, labels: Any, flats: Flats, criterion: str) -> tuple[Any, float]:
+    """The cost of every row under its own cluster, and their sum."""
+    return bulk.blocks.fold(
+        partial(block_pass.own_cost, plan=_plan(bulk, flats, criterion)), labels
+    )

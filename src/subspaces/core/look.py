@@ -1,0 +1,91 @@
+"""One look at a partition: what it costs, what is wrong with it, and where every row would go.
+
+The only place that chooses between the plain code and its compiled twin.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from subspaces.core import partition
+from subspaces.core.compiled import compiled_looker
+from subspaces.core.criteria import classification_likelihood, costs, own_costs
+from subspaces.core.problem import Problem, view_clusters
+from subspaces.core.rows import ClusterView
+
+Labels = NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class Look:
+    """What the loop needs to know of a partition.
+
+    objective: the rows' costs under their own clusters, summed; merit: what partitions of a run are
+    compared by; degenerate: clusters that do not span their axes; assigned: the cluster of least
+    cost of every row.
+    """
+
+    objective: float
+    merit: float
+    degenerate: list[int]
+    assigned: Labels
+
+
+Looker = Callable[[Labels], Look]
+
+
+def looker(problem: Problem) -> Looker:
+    """A fresh looker, compiled where that is possible; it takes over what did not change."""
+    fast = compiled_looker(problem)
+    if fast is None:
+        return plain_looker(problem)
+
+    def look(labels: Labels) -> Look:
+        objective, bad, assigned = fast.look(labels)
+        return Look(objective, objective, bad, assigned)
+
+    return look
+
+
+def plain_looker(problem: Problem) -> Looker:
+    """The plain code, for every problem."""
+    views: list[ClusterView] = []
+
+    def look(labels: Labels) -> Look:
+        nonlocal views
+        views = view_clusters(problem, labels, views)
+        matrix = costs(problem.criterion, views, problem.data)
+        objective = float(own_costs(matrix, labels).sum())
+        return Look(
+            objective,
+            _merit(problem, views, objective),
+            degenerate(problem, views),
+            partition.assign(matrix, labels),
+        )
+
+    return look
+
+
+def _merit(problem: Problem, views: Sequence[ClusterView], objective: float) -> float:
+    """What decides which partition of a run is kept; the lowest is, of equals the last."""
+    if problem.sparsity is not None:
+        # The union of the supports moves from sweep to sweep, and the objective with it.
+        return 0.0
+    if problem.identified:
+        return objective
+    return classification_likelihood(views, problem.data)
+
+
+def degenerate(problem: Problem, views: Sequence[ClusterView]) -> list[int]:
+    """Clusters whose members do not span their axes, against what all rows span."""
+    whole, n = problem.rows.spectrum, len(problem.rows.squared_norms)
+    bad = []
+    for k, (view, r) in enumerate(zip(views, problem.dimensions, strict=True)):
+        if r and (
+            view.n_components < r
+            or view.eigenvalues[r - 1] < partition.DEGENERATE * whole[r - 1] * view.size / n
+        ):
+            bad.append(k)
+    return bad

@@ -1,0 +1,277 @@
+"""The compiled looks against the plain code, look by look and run by run."""
+
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from subspaces import PSC, KSubspaces
+from subspaces.core import alternation, compiled, rows
+from subspaces.core.alternation import alternate
+from subspaces.core.criteria import costs
+from subspaces.core.kernels import kernels
+from subspaces.core.look import looker, plain_looker
+from subspaces.core.problem import Problem, view_clusters
+from subspaces.core.rows import DenseRows, GramRows
+from subspaces.core.secular import downdate, plain_downdate
+from subspaces.core.subspace import principal_axes
+from subspaces.datasets import make_subspaces
+from tests.plain import generic
+
+needs_kernels = pytest.mark.skipif(kernels() is None, reason="plain code was asked for")
+CRITERIA = ("influence", "residual", "hat", "loo")
+# n, p, dimensions, noise, affine: blocks below and above the size from which axes are iterated
+SHAPES = [
+    (38, 200, (2, 2, 2), 0.02, False),
+    (100, 200, (1, 3, 2, 4), 0.3, False),
+    (250, 300, (3,) * 6, 0.05, False),
+    (250, 300, (3,) * 6, 0.5, True),
+    (90, 150, (0, 2, 1), 0.1, True),
+    (60, 100, (1, 1), 1.0, False),
+]
+
+# n, p, dimensions, noise: in chunks and by the chunk, with and without cancellation
+TALL = [
+    (300, 6, (1, 2, 3), 0.1),
+    (512, 30, (2, 2), 0.01),
+    (1000, 60, (3, 3, 3), 0.5),
+    (400, 9, (2, 2, 2), 0.0),
+]
+
+
+def gram_problem(n, p, dimensions, noise, affine, criterion="loo", seed=0):
+    sizes = [len(part) for part in np.array_split(np.arange(n), len(dimensions))]
+    drawn = [max(r, 1) for r in dimensions]
+    offset = 1.0 if affine else 0.0
+    X = make_subspaces(sizes, p, drawn, noise=noise, offset=offset, random_state=seed).data
+    X = X - X.mean(axis=0) if affine else X
+    return Problem(GramRows(X @ X.T), dimensions, criterion, affine)
+
+
+def tall_problem(n, p, dimensions, noise, criterion="loo", seed=0):
+    sizes = [len(part) for part in np.array_split(np.arange(n), len(dimensions))]
+    X = make_subspaces(sizes, p, dimensions, noise=noise, offset=0.0, random_state=seed).data
+    return Problem(DenseRows(X), dimensions, criterion, False)
+
+
+def random_start(problem, seed=0):
+    n = len(problem.rows.squared_norms)
+    return np.random.default_rng(seed).permutation(np.arange(n) % problem.n_clusters)
+
+
+def assert_same_look(problem, labels, fast, plain):
+    """Objective and flaws agree, and so do the labels where the two best costs differ at all."""
+    unit = problem.rows.squared_norms.sum()
+    assert_allclose(fast.objective, plain.objective, rtol=1e-8, atol=1e-13 * unit)
+    assert fast.degenerate == plain.degenerate
+    matrix = costs(problem.criterion, view_clusters(problem, labels), problem.data)
+    moved = np.flatnonzero(fast.assigned != plain.assigned)
+    assert_allclose(
+        matrix[moved, fast.assigned[moved]],
+        matrix[moved, plain.assigned[moved]],
+        rtol=1e-8,
+        atol=1e-13 * problem.rows.squared_norms.max(),
+    )
+
+
+@needs_kernels
+@pytest.mark.parametrize("criterion", CRITERIA)
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_every_look_of_a_run_is_the_plain_one(shape, criterion, monkeypatch):
+    monkeypatch.setattr(rows, "downdate", plain_downdate)
+    problem = gram_problem(*shape, criterion=criterion)
+    assert compiled.compiled_looker(problem) is not None
+    fast, plain = looker(problem), plain_looker(problem)
+    labels = random_start(problem)
+    for _ in range(8):
+        seen, expected = fast(labels), plain(labels)
+        assert_same_look(problem, labels, seen, expected)
+        labels, _ = alternation.repair(problem, expected.assigned, 0, np.random.default_rng(0))
+
+
+@needs_kernels
+@pytest.mark.parametrize("criterion", CRITERIA)
+@pytest.mark.parametrize("shape", TALL, ids=str)
+def test_every_look_at_many_rows_is_the_plain_one(shape, criterion, monkeypatch):
+    monkeypatch.setattr(rows, "downdate", plain_downdate)
+    problem = tall_problem(*shape, criterion=criterion)
+    assert compiled.compiled_looker(problem) is not None
+    fast, plain = looker(problem), plain_looker(problem)
+    labels, random = random_start(problem), np.random.default_rng(0)
+    # Past the look at which scatter matrices are summed afresh; a few rows are pushed each time.
+    for _ in range(12):
+        expected = plain(labels)
+        assert_same_look(problem, labels, fast(labels), expected)
+        labels = expected.assigned.copy()
+        labels[random.integers(len(labels), size=5)] = 0
+
+
+@needs_kernels
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_runs_end_where_plain_runs_end(criterion, monkeypatch):
+    monkeypatch.setattr(rows, "downdate", plain_downdate)
+    for seed in range(3):
+        problem = gram_problem(120, 200, (2, 2, 2), 0.2, False, criterion, seed)
+        start = random_start(problem, seed)
+        fast = alternate(problem, start, max_iter=50, random=np.random.default_rng(seed))
+        with monkeypatch.context() as patch:
+            patch.setattr(alternation, "looker", plain_looker)
+            plain = alternate(problem, start, max_iter=50, random=np.random.default_rng(seed))
+        assert_array_equal(fast.labels, plain.labels)
+        assert_allclose(fast.path, plain.path, rtol=1e-8)
+        assert (fast.stop_reason, fast.repairs) == (plain.stop_reason, plain.repairs)
+
+
+@needs_kernels
+@pytest.mark.parametrize("criterion", CRITERIA)
+@pytest.mark.parametrize("affine", [False, True])
+def test_small_empty_and_flat_clusters(criterion, affine):
+    random = np.random.default_rng(0)
+    line = np.outer(random.normal(size=30), random.normal(size=50))
+    X = np.vstack([line, random.normal(size=(30, 50))])
+    problem = Problem(GramRows(X @ X.T), (2, 2, 1), criterion, affine)
+    labels = np.repeat([0, 1], 30)
+    for held in ([], [40], [40, 41], list(range(31, 60))):
+        labels[30:] = 1
+        labels[held] = 2
+        if affine and 0 in np.bincount(labels, minlength=3):
+            continue
+        # On the line itself errors are zero up to rounding: only what is flagged must agree.
+        assert looker(problem)(labels).degenerate == plain_looker(problem)(labels).degenerate
+
+
+@needs_kernels
+def test_an_axis_that_the_guess_knows_nothing_of_is_found():
+    # Two blocks without inner products between them: an iteration that starts inside the first
+    # never leaves it, and its residuals vanish all the same.
+    weak, strong = (make_subspaces(40, 60, [2], noise=0.1, random_state=s).data for s in (1, 2))
+    X = np.zeros((80, 120))
+    X[:40, :60], X[40:, 60:] = weak, 3.0 * strong
+    problem = Problem(GramRows(X @ X.T), (2, 2), "influence", False)
+    fast, plain = looker(problem), plain_looker(problem)
+    first, joined = np.repeat([0, 1], 40), np.zeros(80, dtype=np.intp)
+    joined[[0, 1, 2, 40, 41]] = 1
+    for labels in (first, joined):
+        assert_same_look(problem, labels, fast(labels), plain(labels))
+
+
+@needs_kernels
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_a_row_that_costs_the_same_everywhere_stays(criterion):
+    X = make_subspaces([20, 20, 20], 15, [2, 2, 2], noise=0.1, random_state=0).data
+    X[7] = 0.0
+    # From inner products the exact error of a zero row is zero up to rounding only, in both codes.
+    by_products = [] if criterion == "loo" else [GramRows(X @ X.T)]
+    for form in (*by_products, DenseRows(X)):
+        problem = Problem(form, (2, 2, 2), criterion, False)
+        for own in range(3):
+            labels = random_start(problem)
+            labels[7] = own
+            assert looker(problem)(labels).assigned[7] == own
+
+
+@needs_kernels
+def test_faint_residuals_of_many_rows_do_not_cancel():
+    problem = tall_problem(300, 20, (2, 2, 2), 1e-7, "residual")
+    labels = np.repeat([0, 1, 2], 100)
+    fast, plain = looker(problem)(labels), plain_looker(problem)(labels)
+    assert_allclose(fast.objective, plain.objective, rtol=1e-6)
+
+
+@needs_kernels
+def test_a_looker_takes_over_what_did_not_change():
+    problem = gram_problem(*SHAPES[2], criterion="influence")
+    fast, labels = looker(problem), random_start(problem)
+    there = fast(labels)
+    other = fast(np.roll(labels, 1))
+    back = fast(labels)
+    assert other.objective != there.objective
+    assert_allclose(back.objective, there.objective, rtol=1e-10)
+    assert fast(labels).objective == back.objective
+
+
+@needs_kernels
+@pytest.mark.parametrize("shape", [(40, 12), (12, 40), (5, 3), (1, 4)])
+@pytest.mark.parametrize("scale", [1.0, 1e-60, 3e70])
+def test_leaving_rows_out_is_the_plain_code(shape, scale):
+    axes = principal_axes(generic(*shape, seed=1))
+    for r in range(axes.rank + 2):
+        given = axes.coordinates * scale, axes.eigenvalues * scale**2, r
+        fast, plain = downdate(*given), plain_downdate(*given)
+        for name in ("eigenvalues", "energies", "squared_error"):
+            expected = getattr(plain, name)
+            assert_allclose(
+                getattr(fast, name),
+                expected,
+                rtol=1e-9,
+                atol=1e-13 * axes.eigenvalues[0] * scale**2,
+            )
+
+
+@needs_kernels
+def test_ties_zeros_and_lone_rows_are_left_out_as_in_the_plain_code():
+    y = np.zeros((6, 3))
+    y[[0, 1], 0], y[[2, 3], 1], y[4, 2] = [1.0, -1.0], [1.0, 1.0], 0.5
+    values = np.array([2.0, 2.0, 0.25])
+    for r in range(4):
+        fast, plain = downdate(y, values, r), plain_downdate(y, values, r)
+        assert_allclose(fast.squared_error, plain.squared_error, atol=1e-14)
+        assert_allclose(fast.eigenvalues, plain.eigenvalues, atol=1e-14)
+
+
+@needs_kernels
+@pytest.mark.parametrize("criterion", ["influence", "loo"])
+def test_threads_change_nothing(criterion):
+    X = make_subspaces(60, 100, [2, 2, 2], noise=0.05, random_state=0).data
+    fits = [
+        PSC(
+            3,
+            n_components=2,
+            init="random",
+            n_init=8,
+            criterion=criterion,
+            random_state=0,
+            n_jobs=j,
+        )
+        for j in (1, 2, 3)
+    ]
+    one, *others = [model.fit(X) for model in fits]
+    for other in others:
+        assert_array_equal(one.labels_, other.labels_)
+        assert one.starts_ == other.starts_
+
+
+@pytest.fixture
+def fresh_kernels():
+    kernels.cache_clear()
+    yield
+    kernels.cache_clear()
+
+
+def test_without_the_module_fits_go_on_and_say_so_once(monkeypatch, fresh_kernels):
+    X = make_subspaces(25, 60, [1, 1], noise=0.1, random_state=0).data
+    expected = KSubspaces(2, random_state=0).fit(X)
+    kernels.cache_clear()
+    monkeypatch.delenv("SUBSPACES_PURE", raising=False)
+    monkeypatch.setitem(sys.modules, "subspaces.core._kernels", None)
+    with pytest.warns(RuntimeWarning, match="compiled kernels"):
+        plain = KSubspaces(2, random_state=0).fit(X)
+    KSubspaces(2, random_state=0).fit(X)  # warnings are errors here: a second one would be seen
+    assert_array_equal(plain.labels_, expected.labels_)
+
+
+def test_the_plain_code_can_be_asked_for(monkeypatch, fresh_kernels):
+    monkeypatch.setenv("SUBSPACES_PURE", "1")
+    assert compiled.compiled_looker(gram_problem(*SHAPES[0])) is None
+
+
+@needs_kernels
+def test_what_the_kernels_do_not_know_is_left_to_the_plain_code():
+    shape = SHAPES[0]
+    assert compiled.compiled_looker(gram_problem(*shape, criterion="likelihood")) is None
+    whole_rank = gram_problem(30, 4, (4, 4), 0.1, False)
+    assert compiled.compiled_looker(whole_rank) is None
+    affine = replace(tall_problem(*TALL[0]), affine=True)
+    assert compiled.compiled_looker(affine) is None
