@@ -36,7 +36,7 @@ def alternate(
     tell: Tell = silence,
 ) -> Clustering:
     """Sweep from a first partition."""
-    labels, repairs = repair(problem, labels.copy(), 0, random)
+    labels, repairs = repair(problem, labels.copy(), 0, random, first=True)
     refilled = repairs
     best: tuple[float, float, Labels] | None = None
     path: list[float] = []
@@ -116,13 +116,18 @@ def repair(
     repairs: int,
     random: np.random.Generator,
     also: Sequence[int] = (),
+    *,
+    first: bool = False,
 ) -> tuple[Labels, int]:
-    """Refill clusters that are too small, and others that are named, while repairs are left."""
+    """Refill clusters that are too small, and others that are named, while repairs are left.
+
+    Of a first partition an empty cluster is refilled in any case: it has nothing to begin with.
+    """
     broken = partition.too_small(labels, problem.dimensions)
     broken += [k for k in also if k not in broken]
     for k in broken:
-        if repairs == MAX_REPAIRS:
-            break
+        if repairs >= MAX_REPAIRS and not (first and not np.any(labels == k)):
+            continue
         labels = partition.refill(problem.rows, labels, k, problem.dimensions, random)
         repairs += 1
     return labels, repairs

@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from subspaces import model_file, progress
 from subspaces._validation import as_matrix, check_squares, row_names
 from subspaces.core import partition
+from subspaces.core.hearing import hearing, warn
 from subspaces.core.plain import is_plain
 from subspaces.core.record import Record, is_too_large, own_coordinates
 from subspaces.core.step import Step
@@ -34,9 +35,6 @@ Labels = NDArray[np.intp]
 
 # The influence has the eighth power of a score: beyond this it would overflow.
 FURTHEST = 1e25
-
-# Heard whatever filters are set, for the record; the filters decide what the user sees of them.
-HEARD = (UserWarning, RuntimeWarning)
 
 
 class RecordedClusterer(
@@ -71,16 +69,14 @@ class RecordedClusterer(
         """
         began = perf_counter()
         try:
-            with warnings.catch_warnings(record=True) as heard:
-                for category in HEARD:
-                    warnings.simplefilter("always", category)
+            with hearing() as heard:
                 matrix = self._validate(X)
                 self._fit_with_callbacks(X, matrix)
             seconds = perf_counter() - began
-            self.record_ = self._recorded(matrix, row_names(X), seconds, _unique(heard))
+            self.record_ = self._recorded(matrix, row_names(X), seconds, heard)
         finally:
-            for warning in _unique(heard):
-                warnings.warn(warning, stacklevel=2)
+            for warning in heard:
+                warn(warning, above=2)
         return self
 
     def fit_predict(self, X: Any, y: Any = None) -> Labels:
@@ -247,9 +243,3 @@ class RecordedClusterer(
             coordinates=own_coordinates(X, self.labels_, flats) if flats else None,
             influence=getattr(self, "influence_", None),
         )
-
-
-def _unique(heard: Iterable[warnings.WarningMessage]) -> list[Warning]:
-    """The warnings in their order; what was said twice, once."""
-    said = {(entry.category, str(entry.message)): entry.message for entry in heard}
-    return [message for message in said.values() if isinstance(message, Warning)]

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from subspaces.core.hearing import FILTERS
 from subspaces.tables._content import check_room, content_of
 from subspaces.tables._table import Array, Table, by_name, checked, default_names, offered
 
@@ -115,7 +116,7 @@ def _from_frame(path: Path, frame: Any, labels: str | None) -> Table:
 def _foreign(path: Path, kind: str) -> Iterator[None]:
     """Whatever a library raises on bytes that nobody wrote, in one line that names the file."""
     try:
-        with warnings.catch_warnings():
+        with FILTERS, warnings.catch_warnings():
             warnings.simplefilter("ignore")
             yield
     except Exception as error:
