@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from subspaces._writing import written_whole
 from subspaces.core.plain import Arrays, from_plain, is_plain_type, to_plain
 
 FORMAT, FORMAT_VERSION = "subspaces model", 1
@@ -48,15 +49,9 @@ def write(path: str | os.PathLike[str], model: SavedModel) -> None:
     }
     text = json.dumps(header, allow_nan=False).encode()
     arrays[HEADER] = np.frombuffer(text, dtype=np.uint8)
-    target = Path(path)
-    part = target.with_name(f".{target.name}.{os.getpid()}.part")
-    try:
-        with zipfile.ZipFile(part, "w") as archive:
-            for name, array in arrays.items():
-                archive.writestr(zipfile.ZipInfo(f"{name}.npy"), _as_bytes(array))
-        os.replace(part, target)
-    finally:
-        part.unlink(missing_ok=True)
+    with written_whole(Path(path)) as part, zipfile.ZipFile(part, "w") as archive:
+        for name, array in arrays.items():
+            archive.writestr(zipfile.ZipInfo(f"{name}.npy"), _as_bytes(array))
 
 
 def read(path: str | os.PathLike[str]) -> SavedModel:
