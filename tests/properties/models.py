@@ -19,6 +19,7 @@ from subspaces import (
 CLUSTERS = (2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 4, 1, 8, 24)
 DIMENSIONS = (1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 3, 0, 9, "each")
 AFFINE = st.booleans()
+SHORT = st.sampled_from([1, 20])
 FEW = st.integers(1, 3)
 OPTIONS = {
     PSC: {
@@ -46,10 +47,14 @@ OPTIONS = {
         "affine": AFFINE,
         "solver": st.sampled_from(["elastic_net", "lasso", "omp", "admm", "lsr"]),
     },
-    MPPCA: {"n_init": FEW, "noise": st.sampled_from(["own", "shared"])},
-    MCFA: {"n_init": FEW},
-    MCtFA: {"n_init": FEW, "df": st.sampled_from([None, 1.0, 4.0])},
-    SparseKMeans: {"n_init": FEW, "n_variables": st.sampled_from([None, 1, 2, 5])},
+    MPPCA: {"max_iter": SHORT, "n_init": FEW, "noise": st.sampled_from(["own", "shared"])},
+    MCFA: {"max_iter": SHORT, "n_init": FEW},
+    MCtFA: {"max_iter": SHORT, "n_init": FEW, "df": st.sampled_from([None, 1.0, 4.0])},
+    SparseKMeans: {
+        "max_iter": SHORT,
+        "n_init": FEW,
+        "n_variables": st.sampled_from([None, 1, 2, 5]),
+    },
 }
 
 

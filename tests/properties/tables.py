@@ -15,6 +15,8 @@ STORAGE = (
     "C", "C", "C", "C", "C", "C", "C", "C", "F", "every other", "reversed", "read-only", "list", "pandas", "mixed pandas", "polars",
     "float32", "float16", "int64", "int8", "bool", "big-endian", "longdouble",
 )  # fmt: skip
+# The same float64 numbers, whatever holds them.
+EXACT = ("F", "every other", "reversed", "read-only", "list", "pandas", "polars", "big-endian")
 # Most of them allow a fit; the rest are for the checks.
 SIZES = (12, 12, 16, 16, 20, 20, 24, 24, 30, 30, 40, 40, 60, 60, 8, 8, 5, 3, 2, 1)
 WIDTHS = (3, 3, 4, 4, 5, 5, 9, 9, 30, 2, 1)

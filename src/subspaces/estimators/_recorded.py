@@ -19,6 +19,7 @@ from sklearn.base import (
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from subspaces import model_file, progress
+from subspaces._memory import no_room
 from subspaces._validation import as_matrix, check_squares, row_names
 from subspaces.core import partition
 from subspaces.core.hearing import hearing, warn
@@ -201,11 +202,26 @@ class RecordedClusterer(
         raise NotImplementedError
 
     def _validate(self, X: Any) -> Array:
+        self._check_room(X)
         matrix = as_matrix(X)
         validate_data(self, X, skip_check_array=True)
         check_squares(matrix)
         self._scale = float(np.abs(matrix).max())
         return matrix
+
+    def _check_room(self, X: Any) -> None:
+        """Refuse what would not fit into memory, while all is well."""
+        shape: tuple[int, ...] = getattr(X, "shape", ())
+        too_large = no_room(8 * self._numbers_held(shape[0], shape[1])) if len(shape) == 2 else None
+        if too_large:
+            raise MemoryError(
+                f"{type(self).__name__} of {shape[0]} samples x {shape[1]} variables {too_large}; "
+                "fewer samples or variables would do"
+            )
+
+    def _numbers_held(self, n: int, p: int) -> int:
+        """How many numbers a fit holds at once, at least: the rows and a copy of them."""
+        return 2 * n * p
 
     def _validate_new(self, X: Any) -> Array:
         check_is_fitted(self)
