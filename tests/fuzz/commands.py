@@ -14,14 +14,16 @@ COMMANDS = (
     "--help",
 )
 OPTIONS = (
-    "--clusters", "--dims", "--variables", "--out", "--labels", "--classes", "--samples", "--floor", "--log",
-    "--top-variables", "--scale", "--method", "--affine", "--criterion", "--seed", "--no-page", "--force", "--json",
-    "--preset", "--max-clusters", "--top", "--by", "--noise", "--title", "--methods", "--version", "--", "-x",
+    "--clusters", "--dims", "--variables", "--out", "--labels", "--classes", "--samples",
+    "--floor", "--log", "--top-variables", "--scale", "--method", "--affine", "--criterion",
+    "--seed", "--no-page", "--force", "--json", "--preset", "--max-clusters", "--top", "--by",
+    "--noise", "--title", "--methods", "--version", "--", "-x",
 )  # fmt: skip
 WORDS = (
-    "0", "1", "2", "3", "-1", "999999999", "1e9", "2,2", "1,,2", ",", "auto", "nan", "inf", "", " ", "rows", "columns",
-    "type", "sample", "PSC", "KMeans", "GPCA", "psc", "expression", "loo", "d", "a", "é\u202e", "a\nb", "\x1b[31m",
-    "=1+1", "--clusters", "x" * 300, "9" * 400, "%s", "{}", "$HOME", "\ud800",
+    "0", "1", "2", "3", "-1", "999999999", "1e9", "2,2", "1,,2", ",", "auto", "nan", "inf", "",
+    " ", "rows", "columns", "type", "sample", "PSC", "KMeans", "GPCA", "psc", "expression", "loo",
+    "d", "a", "é\u202e", "a\nb", "\x1b[31m", "=1+1", "--clusters", "x" * 300, "9" * 400, "%s",
+    "{}", "$HOME", "\ud800",
 )  # fmt: skip
 
 

@@ -7,16 +7,18 @@ import zipfile
 import numpy as np
 
 TOKENS = (
-    b"\0", b"\r\n", b"\r", b"\n\n", b",", b"\t", b";", b'"', b'""', b"'", b"=cmd|' /C calc'!A0", b"@SUM(1)",
-    b"\xff\xfe", b"\xef\xbb\xbf", b"\x85", b"\x0c", b"\xe2\x80\xa8", b"\x1c", "²".encode(), "१२".encode(),
-    b"nan", b"inf", b"-inf", b"1e999", b"1e-999", b"1_000", b"0x10", b"NA", b"1,5", b"9" * 5000, b"-",
-    b"../../x", b"\x1b[2J", b"{", b"[" * 50, b"\xf0\x9f\x98\x80", b"PK\x01\x02", b"PK\x03\x04", b"\x93NUMPY",
-    b"\xff\xff\xff\xff", b"\x00\x00\x00\x80", b"\x7f\xff\xff\xff", b"#1.3", b"#1.2", b"999999999", b" " * 300,
+    b"\0", b"\r\n", b"\r", b"\n\n", b",", b"\t", b";", b'"', b'""', b"'", b"=cmd|' /C calc'!A0",
+    b"@SUM(1)", b"\xff\xfe", b"\xef\xbb\xbf", b"\x85", b"\x0c", b"\xe2\x80\xa8", b"\x1c",
+    "²".encode(), "१२".encode(), b"nan", b"inf", b"-inf", b"1e999", b"1e-999", b"1_000", b"0x10",
+    b"NA", b"1,5", b"9" * 5000, b"-", b"../../x", b"\x1b[2J", b"{", b"[" * 50,
+    b"\xf0\x9f\x98\x80", b"PK\x01\x02", b"PK\x03\x04", b"\x93NUMPY", b"\xff\xff\xff\xff",
+    b"\x00\x00\x00\x80", b"\x7f\xff\xff\xff", b"#1.3", b"#1.2", b"999999999", b" " * 300,
 )  # fmt: skip
 ENCODINGS = ("utf-16", "utf-16-le", "utf-32", "latin-1", "utf-7", "cp037")
 VALUES = (
-    None, True, -1, 0, 1, 2**63, 10**400, -0.5, 1e308, "", "x", "inf", [], {}, [[]], {"array": "array_0"},
-    {"float": "nan"}, {"tuple": []}, {"dict": {}}, {"names": ["a"]}, {"sparse": {}}, {"Subspace": {}},
+    None, True, -1, 0, 1, 2**63, 10**400, -0.5, 1e308, "", "x", "inf", [], {}, [[]],
+    {"array": "array_0"}, {"float": "nan"}, {"tuple": []}, {"dict": {}}, {"names": ["a"]},
+    {"sparse": {}}, {"Subspace": {}},
 )  # fmt: skip
 
 
@@ -132,5 +134,6 @@ def _edited(value, random):
 
 
 WAYS = (
-    _flip, _flip, _cut, _drop, _repeat, _move, _insert, _insert, _overwrite, _recode, _new_lines, _repack, _repack,
+    _flip, _flip, _cut, _drop, _repeat, _move, _insert, _insert, _overwrite, _recode, _new_lines,
+    _repack, _repack,
 )  # fmt: skip

@@ -23,7 +23,10 @@ def seeds(folder: Path) -> list[tuple[str, bytes]]:
 
 
 def _texts(data, target):
-    rows = [[f"s{i}", *map(str, row.round(3)), f"c{k}"] for i, (row, k) in enumerate(zip(data, target, strict=True))]  # fmt: skip
+    rows = [
+        [f"s{i}", *map(str, row), f"c{k}"]
+        for i, (row, k) in enumerate(zip(data.round(3).tolist(), target, strict=True))
+    ]
     head = ["sample", *(f"g{j}" for j in range(data.shape[1])), "type"]
     comma, tab, semicolon = (
         "\n".join(separator.join(cells) for cells in [head, *rows]) + "\n" for separator in ",\t;"

@@ -14,7 +14,7 @@ LONGEST = 10.0
 
 
 def violation(path: Path) -> str | None:
-    """What went wrong other than by a ValueError in one line that names the file; None if nothing."""
+    """What went wrong; None where the file was read, or refused in one line that names it."""
     began = time.perf_counter()
     try:
         with warnings.catch_warnings():
