@@ -8,6 +8,8 @@ from pathlib import Path
 
 SEPARATORS = "\t,;"
 MOST_DIGITS = 18
+# Characters of a line that tell what separates its cells; csv takes no cell of over 131,072.
+LOOKED_AT = 10_000
 MISSING = {"", "na", "n/a", "nan", "null", "none", "#n/a", "?", "-"}
 
 
@@ -61,7 +63,8 @@ def as_grid(path: Path, text: str, separator: str | None = None, first_line: int
 
 def _separator(text: str) -> str:
     """The one that cuts the first lines into most cells."""
-    top = [line for line in islice(io.StringIO(text, newline=""), 50) if line.strip()][:5]
+    lines = islice(io.StringIO(text, newline=""), 50)
+    top = [line[:LOOKED_AT] for line in lines if line.strip()][:5]
     widths = {
         separator: sum(len(row) for row in csv.reader(top, delimiter=separator))
         for separator in SEPARATORS
