@@ -1,4 +1,4 @@
-"""Labels of every estimator on one table, kept from release to release: ``python -m tests.references``.
+"""Labels of every estimator on one table, kept over releases: ``python -m tests.references``.
 
 The rule: `tests/references.json` changes only on purpose. Whoever changes a method so that its
 labels change runs this script, reads the difference, and says in CHANGELOG.md, under "Changed",

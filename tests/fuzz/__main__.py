@@ -20,7 +20,7 @@ from tests.fuzz.targets import violation
 
 BATCH = 500
 MEMORY = 4 * 2**30
-HANG = 30
+HANG = 120
 
 
 def batch(files, first, count, folder, kept, said):
