@@ -1,4 +1,4 @@
-"""Whole files of every kind that is read, to be damaged."""
+"""Whole files of every kind that is read in this process, to be damaged."""
 
 import gzip
 import io
@@ -17,7 +17,7 @@ def seeds(folder: Path) -> list[tuple[str, bytes]]:
     drawn = make_subspaces([9, 9], 5, [1, 1], noise=0.1, offset=0.5, random_state=0)
     return [
         *_texts(drawn.data, drawn.target),
-        *_arrays(drawn.data, drawn.target, folder),
+        *_arrays(drawn.data, drawn.target),
         *_models(drawn.data, folder),
     ]
 
@@ -51,8 +51,7 @@ def _texts(data, target):
     ]
 
 
-def _arrays(data, target, folder):
-    import anndata
+def _arrays(data, target):
     import pandas as pd
 
     plain, packed = io.BytesIO(), io.BytesIO()
@@ -60,13 +59,10 @@ def _arrays(data, target, folder):
     np.savez_compressed(packed, X=data.astype("f4"))
     frame = pd.DataFrame(data, columns=[f"g{j}" for j in range(data.shape[1])])
     frame.index = [f"s{i}" for i in range(len(frame))]
-    cells = anndata.AnnData(frame.astype(np.float32))
-    cells.write_h5ad(folder / "seed.h5ad")
     return [
         (".npz", plain.getvalue()),
         (".npz", packed.getvalue()),
         (".parquet", frame.assign(type=target).to_parquet()),
-        (".h5ad", (folder / "seed.h5ad").read_bytes()),
     ]
 
 

@@ -42,10 +42,9 @@ def _labels(ending, content):
 
 
 def test_damaged_files_are_refused_in_one_line(whole_files, tmp_path):
-    readable = [(ending, content) for ending, content in whole_files if ending != ".h5ad"]
     for i in range(FILES):
         random = np.random.default_rng(10**6 + i)
-        ending, content = readable[random.integers(len(readable))]
+        ending, content = whole_files[random.integers(len(whole_files))]
         path = tmp_path / f"f{ending}"
         path.write_bytes(mutate(content, random))
         assert violation(path) is None, i

@@ -1,11 +1,10 @@
-"""Files that hold arrays: NPZ, Parquet, H5AD. Nothing in them is run."""
+"""Files that hold arrays: NPZ and Parquet. Nothing in them is run."""
 
 import io
 import warnings
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +25,7 @@ def read_npz(path: Path, samples_in_columns: bool, labels: str | None) -> Table:
         raise ValueError(
             f"{path} has no array X; {offered('X', arrays)}; X of shape (n, p) would do"
         )
-    data = _matrix(path, arrays["X"])
+    data = as_numbers(path, arrays["X"])
     data = data.T.copy() if samples_in_columns else data
     classes = _vector(path, arrays, ("y",) if labels is None else (labels,), len(data))
     if labels is not None and classes is None:
@@ -62,30 +61,6 @@ def read_parquet(path: Path, samples_in_columns: bool, labels: str | None) -> Ta
     return _from_frame(path, frame.T if samples_in_columns else frame, labels)
 
 
-def read_h5ad(path: Path, samples_in_columns: bool, labels: str | None) -> Table:
-    """Read X of an AnnData file; the classes are a column of obs."""
-    try:
-        import anndata
-        import h5py
-    except ImportError as error:
-        raise ImportError("reading H5AD needs anndata: pip install 'subspaces[scverse]'") from error
-    with path.open("rb"), _foreign(path, "a readable H5AD file"), h5py.File(path) as file:
-        X = file.get("X")
-        shape = X.shape if isinstance(X, h5py.Dataset) else X.attrs["shape"] if X else ()
-    check_room(path, 2 * 8 * prod(map(int, shape)))
-    with _foreign(path, "a readable H5AD file"):
-        read = anndata.read_h5ad(path)
-    if read.X is None:
-        raise ValueError(f"{path} has no X; counts or expression values in X would do")
-    if labels is not None and labels not in read.obs:
-        raise ValueError(f"{path} has no obs column {labels!r}; {offered(labels, read.obs)}")
-    dense = read.X if isinstance(read.X, np.ndarray) else read.X.toarray()
-    classes = None if labels is None else _texts(read.obs[labels])
-    names = tuple(map(str, read.obs_names)), tuple(map(str, read.var_names))
-    table = Table(_matrix(path, dense), *names, classes)
-    return checked(table, path, by_name(table))
-
-
 def _from_frame(path: Path, frame: Any, labels: str | None) -> Table:
     import pandas as pd
 
@@ -93,7 +68,7 @@ def _from_frame(path: Path, frame: Any, labels: str | None) -> Table:
     if labels is not None:
         if labels not in frame.columns:
             raise ValueError(f"{path} has no column {labels!r}; {offered(labels, frame.columns)}")
-        classes = _texts(frame[labels])
+        classes = as_texts(frame[labels])
         frame = frame.drop(columns=labels)
     numeric = isinstance(frame.index, pd.RangeIndex)
     samples = default_names("sample", len(frame)) if numeric else tuple(map(str, frame.index))
@@ -136,7 +111,8 @@ def _arrays(path: Path) -> dict[str, Any]:
     return {name: array for name, array in found.items() if isinstance(array, np.ndarray)}
 
 
-def _matrix(path: Path, X: Any) -> Array:
+def as_numbers(path: Path, X: Any) -> Array:
+    """A matrix in float64, or ValueError."""
     X = np.asarray(X)
     if X.ndim != 2 or X.dtype.kind not in "biuf":
         raise ValueError(
@@ -156,8 +132,9 @@ def _vector(
         raise ValueError(
             f"{path}: {name} has shape {arrays[name].shape}; ({count},) would do, to go with X"
         )
-    return _texts(arrays[name])
+    return as_texts(arrays[name])
 
 
-def _texts(values: Iterable[Any]) -> tuple[str, ...]:
+def as_texts(values: Iterable[Any]) -> tuple[str, ...]:
+    """Names as text; empty where there is none."""
     return tuple("" if value != value else str(value) for value in values)
