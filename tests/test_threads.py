@@ -3,6 +3,8 @@
 import threading
 import warnings
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,8 +12,8 @@ from sklearn.base import clone
 from threadpoolctl import threadpool_info
 
 from subspaces import MPPCA, PSC, SSC, KSubspaces, SparseKMeans
+from subspaces.core import threads
 from subspaces.core.hearing import hearing, warn
-from subspaces.core.threads import one_blas_thread
 from subspaces.datasets import make_subspaces
 
 MODELS = [
@@ -59,20 +61,23 @@ def test_eight_threads_fit_as_one_does(data):
         assert (list(warnings.filters), warnings.showwarning, blas_threads()) == before
 
 
-def test_the_limit_of_blas_is_lifted_by_the_last_one_out():
-    before, limited = blas_threads(), []
-    inside = threading.Barrier(2)
+def test_every_thread_limits_blas_once_and_lifts_it(monkeypatch):
+    calls = []
 
-    def first(i):
-        with one_blas_thread():
-            inside.wait()
-            if i:
-                limited.append(blas_threads())
-        inside.wait()
+    @contextmanager
+    def limit(limits):
+        calls.append(threading.get_ident())
+        yield
+        calls.append(threading.get_ident())
 
-    together(first, 2)
-    assert limited == [[1] * len(before)]
-    assert blas_threads() == before
+    monkeypatch.setattr(threads, "_controller", lambda: SimpleNamespace(limit=limit))
+
+    def nested(i):
+        with threads.one_blas_thread(), threads.one_blas_thread():
+            return threading.get_ident()
+
+    entered = together(nested, 4)
+    assert sorted(calls) == sorted(entered * 2)
 
 
 def test_what_is_heard_is_heard_once_and_by_one_thread():

@@ -3,34 +3,29 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
-from threading import Lock
-from typing import Any
+from threading import local
 
 from threadpoolctl import ThreadpoolController
 
-_changing = Lock()
-_inside = 0
-_limits: Any = None
+_held = local()
 
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
     """A context in which BLAS and OpenMP keep to the calling thread; free inside another.
 
-    The limit is one for the process: the first thread in sets it, the last one out lifts it.
+    Each thread enters for itself: the limit of OpenMP belongs to a thread, and of BLAS, whose limit
+    is one for all, threadpoolctl lets the first thread in take charge (from its version 3.8 on).
     """
-    global _inside, _limits
-    with _changing:
-        if _inside == 0:
-            _limits = _controller().limit(limits=1)
-        _inside += 1
-    try:
+    if getattr(_held, "inside", False):
         yield
-    finally:
-        with _changing:
-            _inside -= 1
-            if _inside == 0:
-                _limits.restore_original_limits()
+        return
+    with _controller().limit(limits=1):
+        _held.inside = True
+        try:
+            yield
+        finally:
+            _held.inside = False
 
 
 @cache

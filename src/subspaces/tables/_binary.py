@@ -118,7 +118,8 @@ def as_numbers(path: Path, X: Any) -> Array:
         raise ValueError(
             f"{path}: X has shape {X.shape} and type {X.dtype}; numbers of shape (n, p) would do"
         )
-    return X.astype(np.float64)
+    with np.errstate(all="ignore"):  # a signalling nan becomes a nan, and is found as one
+        return X.astype(np.float64)
 
 
 def _vector(
