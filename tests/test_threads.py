@@ -1,5 +1,8 @@
 """Fits side by side in one process: the same labels, each its own warnings, nothing left behind."""
 
+import os
+import subprocess
+import sys
 import threading
 import warnings
 from concurrent.futures import ThreadPoolExecutor
@@ -61,23 +64,51 @@ def test_eight_threads_fit_as_one_does(data):
         assert (list(warnings.filters), warnings.showwarning, blas_threads()) == before
 
 
-def test_every_thread_limits_blas_once_and_lifts_it(monkeypatch):
-    calls = []
+def test_one_of_the_threads_limits_blas_and_lifts_it(monkeypatch):
+    calls, inside = [], threading.Barrier(4)
 
-    @contextmanager
-    def limit(limits):
-        calls.append(threading.get_ident())
-        yield
-        calls.append(threading.get_ident())
+    def controller(blas):
+        @contextmanager
+        def limit(limits):
+            calls.append((blas, "set"))
+            yield
+            calls.append((blas, "lifted"))
 
-    monkeypatch.setattr(threads, "_controller", lambda: SimpleNamespace(limit=limit))
+        return SimpleNamespace(limit=limit)
+
+    monkeypatch.setattr(threads, "_controller", controller)
 
     def nested(i):
         with threads.one_blas_thread(), threads.one_blas_thread():
-            return threading.get_ident()
+            inside.wait()
 
-    entered = together(nested, 4)
-    assert sorted(calls) == sorted(entered * 2)
+    for _ in range(2):
+        together(nested, 4)
+        assert calls.count((True, "set")) == calls.count((True, "lifted")) == 1
+        assert calls.count((False, "set")) == calls.count((False, "lifted")) == 3
+        calls.clear()
+
+
+def test_blas_has_its_threads_back_after_fits_that_overlap():
+    code = "from tests.test_threads import *; print(overlapping())"
+    settings = {"OPENBLAS_NUM_THREADS": "2", "OMP_NUM_THREADS": "2"}
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code],
+        env={**os.environ, **settings},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == "True\n"
+
+
+def overlapping():
+    """Whether the limits are the same after eight fits at once as before."""
+    X = np.random.default_rng(0).normal(size=(60, 6))
+    before = blas_threads()
+    for _ in range(4):
+        together(lambda i: clone(MODELS[i]).fit(X), len(MODELS))
+    return blas_threads() == before
 
 
 def test_what_is_heard_is_heard_once_and_by_one_thread():
