@@ -14,7 +14,7 @@ from sklearn.cluster import KMeans
 
 from subspaces import plots
 from subspaces._validation import as_count, as_flag, as_matrix
-from subspaces.core.hearing import FILTERS, hearing
+from subspaces.core.hearing import PROCESS, hearing
 from subspaces.estimators import (
     GPCA,
     MCFA,
@@ -215,7 +215,7 @@ def _timed_fit(estimator: Any, X: Any) -> tuple[Any, Any, float, list[str], str]
     """Model, labels, the seconds it took, what it warned of, and its error if it failed."""
     start = time.perf_counter()
     model, labels, error = None, None, ""
-    with hearing() as ours, FILTERS, warnings.catch_warnings(record=True) as others:
+    with hearing() as ours, PROCESS, warnings.catch_warnings(record=True) as others:
         warnings.simplefilter("always")
         try:
             model = clone(estimator)

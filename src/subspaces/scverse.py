@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from subspaces.core.hearing import FILTERS
+from subspaces.core.hearing import PROCESS
 from subspaces.core.partition import sizes
 from subspaces.core.plain import is_plain
 from subspaces.core.subspace import coordinates
@@ -91,7 +91,7 @@ def psc(
     model = PSC(n_clusters, n_components=n_components, **parameters).fit(matrix)
     source = {"layer": layer, "use_rep": use_rep}
     target = adata.copy() if copy else adata
-    with FILTERS, warnings.catch_warnings():
+    with PROCESS, warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Trying to modify attribute .* of view", UserWarning)
         _store(target, model, matrix, key_added, source)
     return target if copy else None

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
-from subspaces.core.hearing import FILTERS
+from subspaces.core.hearing import PROCESS
 
 Array = NDArray[np.floating]
 Labels = NDArray[np.intp]
@@ -129,7 +129,7 @@ def _continued(X: Array, weights: Array, labels: Labels) -> Labels:
 
 
 def _k_means(X: Array, estimator: KMeans) -> Labels:
-    with FILTERS, warnings.catch_warnings():
+    with PROCESS, warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Number of distinct clusters", ConvergenceWarning)
         return estimator.fit(X).labels_.astype(np.intp)
 

@@ -2,7 +2,7 @@
 
 `warnings.catch_warnings` changes what the whole process hears, so two fits that overlap would take
 each other's warnings and leave the filters of one of them behind. Ours go to whoever is `hearing`
-in the same thread; where others warn (scikit-learn, within a fit), `FILTERS` is held.
+in the same thread; where others warn (scikit-learn, within a fit), `PROCESS` is held.
 """
 
 import warnings
@@ -11,8 +11,9 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from threading import RLock
 
-# Held while the process-wide filters are changed: with FILTERS, warnings.catch_warnings(): ...
-FILTERS = RLock()
+# Held by whoever changes what belongs to the whole process, the filters or the limit of BLAS, and
+# by calls of scikit-learn that do so: with PROCESS, warnings.catch_warnings(): ...
+PROCESS = RLock()
 
 _heard: ContextVar[list[Warning] | None] = ContextVar("heard", default=None)
 

@@ -7,6 +7,8 @@ from threading import Lock, local
 
 from threadpoolctl import ThreadpoolController
 
+from subspaces.core.hearing import PROCESS
+
 _held = local()
 _blas = Lock()
 
@@ -15,19 +17,24 @@ _blas = Lock()
 def one_blas_thread() -> Iterator[None]:
     """A context in which BLAS and OpenMP keep to the calling thread; free inside another.
 
-    The limit of OpenMP belongs to a thread, that of BLAS to the process: of several threads one sets
-    it and lifts it again. Were each to restore what it found, the last would restore the limit.
+    The limit of OpenMP belongs to a thread, that of BLAS to the process: one of several threads
+    sets and lifts it. Were each to restore what it found, the last would restore the limit. So
+    would scikit-learn's K-means, which limits BLAS, too: it is called with PROCESS held.
     """
     if getattr(_held, "inside", False):
         yield
         return
     first = _blas.acquire(blocking=False)
+    with PROCESS:
+        limits = _controller(blas=first).limit(limits=1)
+        limits.__enter__()
+    _held.inside = True
     try:
-        with _controller(blas=first).limit(limits=1):
-            _held.inside = True
-            yield
+        yield
     finally:
         _held.inside = False
+        with PROCESS:
+            limits.__exit__(None, None, None)
         if first:
             _blas.release()
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from subspaces.core.hearing import FILTERS
+from subspaces.core.hearing import PROCESS
 from subspaces.tables._content import check_room, content_of
 from subspaces.tables._table import Array, Table, by_name, checked, default_names, offered
 
@@ -91,7 +91,7 @@ def _from_frame(path: Path, frame: Any, labels: str | None) -> Table:
 def _foreign(path: Path, kind: str) -> Iterator[None]:
     """Whatever a library raises on bytes that nobody wrote, in one line that names the file."""
     try:
-        with FILTERS, warnings.catch_warnings():
+        with PROCESS, warnings.catch_warnings():
             warnings.simplefilter("ignore")
             yield
     except Exception as error:
