@@ -215,8 +215,6 @@ def _smaller_scatter(matrix: Array) -> Array:
 
 def _eigh(matrix: Array) -> tuple[Array, Array]:
     """Eigenvalues, largest first, with their vectors."""
-    if len(matrix) == 1:  # which scipy before 1.14 does not do by this driver
-        return matrix[0], np.ones((1, 1))
     values, vectors = linalg.eigh(matrix, check_finite=False, driver="evd")
     return values[::-1], vectors[:, ::-1]
 
