@@ -10,6 +10,8 @@ import pytest
 from hypothesis import settings
 
 settings.register_profile("bounded", max_examples=30, deadline=None, derandomize=True)
+# Once by hand, over the eleven estimators: pytest tests/properties --hypothesis-profile=by-hand
+settings.register_profile("by-hand", max_examples=910, deadline=None)
 settings.load_profile("bounded")
 
 

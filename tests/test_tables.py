@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from subspaces.datasets import read_expression
-from subspaces.tables import Table, orientation_hint, read_cls, read_table
+from subspaces.tables import Table, _h5ad, orientation_hint, read_cls, read_table
 
 PLAIN = "sample,TP53,BRCA1,type\nA,1.5,-2,ALL\nB,0,3e2,AML\n"
 
@@ -283,6 +283,22 @@ def test_parquet(tmp_path):
         read_table(path)
     path.write_bytes(b"no such thing")
     with pytest.raises(ValueError, match="is not a Parquet file"):
+        read_table(path)
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        ("import os; os.kill(os.getpid(), 11)", "ended with code -11; is it whole?"),
+        ("import time; time.sleep(60)", "did not end within 3 seconds"),
+    ],
+)
+def test_a_crash_of_the_library_that_reads_hdf5(tmp_path, monkeypatch, code, said):
+    monkeypatch.setattr(_h5ad, "CODE", code)
+    monkeypatch.setattr(_h5ad, "PATIENCE", 3.0)
+    path = tmp_path / "data.h5ad"
+    path.write_bytes(b"x")
+    with pytest.raises(ValueError, match=said):
         read_table(path)
 
 

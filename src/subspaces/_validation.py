@@ -30,7 +30,7 @@ def as_matrix(X: Any, name: str = "X", *, min_samples: int = 2) -> Array:
     _check_names(X, name)
     try:
         matrix = check_array(
-            X, dtype=np.float64, ensure_all_finite=False, ensure_2d=False, allow_nd=True,
+            X, dtype=np.float64, order="C", ensure_all_finite=False, ensure_2d=False, allow_nd=True,
             ensure_min_samples=0, ensure_min_features=0, input_name=name,
         )  # fmt: skip
     except (TypeError, ValueError) as error:

@@ -14,6 +14,7 @@ from sklearn.cluster import KMeans
 
 from subspaces import plots
 from subspaces._validation import as_count, as_flag, as_matrix
+from subspaces.core.hearing import PROCESS, hearing
 from subspaces.estimators import (
     GPCA,
     MCFA,
@@ -214,14 +215,14 @@ def _timed_fit(estimator: Any, X: Any) -> tuple[Any, Any, float, list[str], str]
     """Model, labels, the seconds it took, what it warned of, and its error if it failed."""
     start = time.perf_counter()
     model, labels, error = None, None, ""
-    with warnings.catch_warnings(record=True) as caught:
+    with hearing() as ours, PROCESS, warnings.catch_warnings(record=True) as others:
         warnings.simplefilter("always")
         try:
             model = clone(estimator)
             labels = np.asarray(model.fit_predict(X))
         except Exception as failure:
             error = f"{type(failure).__name__}: {failure}".splitlines()[0]
-    said = list(dict.fromkeys(str(warning.message) for warning in caught))
+    said = list(dict.fromkeys(map(str, [*ours, *(other.message for other in others)])))
     return model, labels, time.perf_counter() - start, said, error
 
 

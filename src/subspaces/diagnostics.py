@@ -1,6 +1,5 @@
 """Which samples drive this PCA, and how well does it predict what it has not seen?"""
 
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +10,7 @@ from sklearn.utils import check_random_state
 
 from subspaces._validation import as_choice, as_count, as_flag, as_matrix, check_squares
 from subspaces.core import influence
+from subspaces.core.hearing import hearing
 from subspaces.core.secular import LEVERAGE_ONE, downdate
 from subspaces.core.subspace import PrincipalAxes, Subspace, principal_axes
 from subspaces.metrics import adjusted_rand_score, matched_labels
@@ -231,8 +231,7 @@ def stability(
     agreement, same = np.empty(n_resamples), np.zeros(len(matrix))
     for split in range(n_resamples):
         halves = np.array_split(random.permutation(len(matrix)), 2)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with hearing():
             one, other = (clone(estimator).fit(matrix[half]).predict(matrix) for half in halves)
         agreement[split] = adjusted_rand_score(one, other)
         same += matched_labels(one, other) == one

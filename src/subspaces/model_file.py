@@ -18,18 +18,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from subspaces._writing import written_whole
 from subspaces.core.plain import Arrays, from_plain, is_plain_type, to_plain
 
 FORMAT, FORMAT_VERSION = "subspaces model", 1
 HEADER = "header"
 MOST_HEADER_BYTES = 64 * 2**20
 LARGEST_CODE_POINT = 0x10FFFF
-
-# What zipfile, json and numpy raise on bytes that nobody wrote.
-DAMAGE = (
-    zipfile.BadZipFile, ValueError, TypeError, KeyError, IndexError, EOFError, OverflowError,
-    RuntimeError, MemoryError, SyntaxError, AttributeError, AssertionError, OSError,
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -54,15 +49,9 @@ def write(path: str | os.PathLike[str], model: SavedModel) -> None:
     }
     text = json.dumps(header, allow_nan=False).encode()
     arrays[HEADER] = np.frombuffer(text, dtype=np.uint8)
-    target = Path(path)
-    part = target.with_name(f".{target.name}.{os.getpid()}.part")
-    try:
-        with zipfile.ZipFile(part, "w") as archive:
-            for name, array in arrays.items():
-                archive.writestr(zipfile.ZipInfo(f"{name}.npy"), _as_bytes(array))
-        os.replace(part, target)
-    finally:
-        part.unlink(missing_ok=True)
+    with written_whole(Path(path)) as part, zipfile.ZipFile(part, "w") as archive:
+        for name, array in arrays.items():
+            archive.writestr(zipfile.ZipInfo(f"{name}.npy"), _as_bytes(array))
 
 
 def read(path: str | os.PathLike[str]) -> SavedModel:
@@ -70,8 +59,8 @@ def read(path: str | os.PathLike[str]) -> SavedModel:
     content = Path(path).read_bytes()
     try:
         return _parse(content)
-    except DAMAGE as error:
-        reason = (str(error) or type(error).__name__).splitlines()[0]
+    except Exception as error:  # zipfile, json and numpy raise all sorts on bytes that nobody wrote
+        reason = (str(error) or type(error).__name__).strip().splitlines()[0]
         if isinstance(error, zipfile.BadZipFile):
             reason = f"`save` wrote no such file, or it is damaged ({reason})"
         raise ValueError(f"{os.fspath(path)} is no model that can be loaded: {reason}") from error

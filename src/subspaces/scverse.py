@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from subspaces.core.array_namespace import is_dask
+from subspaces.core.hearing import PROCESS
 from subspaces.core.partition import sizes
 from subspaces.core.plain import is_plain
 from subspaces.core.subspace import Subspace, coordinates
@@ -98,7 +99,7 @@ def psc(
     model.fit(matrix)
     source = {"layer": layer, "use_rep": use_rep}
     target = adata.copy() if copy else adata
-    with warnings.catch_warnings():
+    with PROCESS, warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Trying to modify attribute .* of view", UserWarning)
         _store(target, model, matrix, key_added, source)
     return target if copy else None

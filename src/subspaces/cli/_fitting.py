@@ -14,6 +14,7 @@ from subspaces.cli._main import in_options
 from subspaces.cli._outputs import as_csv
 from subspaces.cli._say import note
 from subspaces.comparison import METHODS, Setting
+from subspaces.core.hearing import hearing
 from subspaces.core.subspace import grand_mean, variable_strength
 from subspaces.diagnostics import BETWEEN, ambiguity
 from subspaces.estimators import PSC, SparseKMeans
@@ -101,11 +102,9 @@ def _check_rival(request: Request) -> None:
 def fitted(request: Request, table: Table) -> tuple[Any, list[str]]:
     """The model and what it warned of."""
     model = estimator(request, table)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with hearing() as heard:
         model.fit(table.frame)
-    said = dict.fromkeys(in_options(str(warning.message)) for warning in caught)
-    return model, list(said)
+    return model, list(dict.fromkeys(in_options(str(warning)) for warning in heard))
 
 
 def summary(request: Request, model: Any, table: Table, messages: list[str]) -> dict[str, Any]:

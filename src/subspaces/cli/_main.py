@@ -25,6 +25,12 @@ OPTIONS = {
     "affine": "--affine",
 }
 
+# What is wrong with a path that cannot be written or read, rather than with the machine.
+UNUSABLE = {
+    errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOENT, errno.ENOTDIR, errno.EISDIR,
+    errno.ENAMETOOLONG, errno.ELOOP, errno.EINVAL, errno.EILSEQ,
+}  # fmt: skip
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; whatever goes wrong is one line on stderr."""
@@ -42,10 +48,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if isinstance(error, OSError) and error.filename is None:
             _give_up_output()
         say_error(_described(error))
-        return 2 if isinstance(error, (typer.TyperException, TypeError, ValueError)) else 1
+        return 2 if _is_bad_input(error) else 1
     if code == 130:
         say_error("interrupted; earlier results are as they were")
     return code if isinstance(code, int) else 0
+
+
+def _is_bad_input(error: Exception) -> bool:
+    """Whether other words would have done; a full disk is not the user's fault."""
+    if isinstance(error, OSError):
+        return error.filename is not None and error.errno in UNUSABLE
+    return isinstance(error, (typer.TyperException, TypeError, ValueError))
 
 
 def _give_up_output() -> None:
@@ -64,9 +77,13 @@ def _described(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
         full = error.errno == errno.ENOSPC and error.filename is not None
         done = "; earlier results are as they were, make room and run again" if full else ""
+        done = "; another path would do" if _is_bad_input(error) else done
         return f"{error.filename or 'standard output'}: {error.strerror}{done}"
     if isinstance(error, MemoryError):
-        return "not enough memory; --top-variables, or fewer samples, would do"
+        return (
+            in_options(str(error))
+            or "not enough memory; --top-variables, or fewer samples, would do"
+        )
     if isinstance(error, (ImportError, TypeError, ValueError)):
         return in_options(str(error))
     return (

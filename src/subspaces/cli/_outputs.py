@@ -1,14 +1,30 @@
-"""Files that appear whole or not at all, and never in place of others unless asked."""
+"""Files that appear whole or not at all, and never in place of others unless asked.
+
+The files of a fit appear together. They are written into a folder ``.unfinished-...`` within the
+one asked for; renaming that to ``.finished-...`` is the moment at which the new result counts; then
+its files take their places. A process killed before that leaves the old result, one killed after
+it the new: what is still to be moved is moved by the next command that opens the folder.
+"""
 
 import csv
 import io
 import os
 import shutil
+import socket
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
+
+from subspaces._writing import written_whole
+from subspaces.tables import is_number
+
+UNFINISHED, FINISHED = ".unfinished-", ".finished-"
+# Beside finished files: one that is older and was not written again, and goes.
+GONE = ".gone"
+# A cell that begins so is a formula to a spreadsheet, which would run it.
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 @contextmanager
@@ -19,18 +35,25 @@ def staged(folder: Path, names: Sequence[str], *, force: bool) -> Iterator[Path]
     """
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"{folder} is a file, not a folder; another --out would do")
-    there = [name for name in names if (folder / name).exists()]
-    if there and not force:
-        raise ValueError(
-            f"{folder} has {', '.join(there)} already; --force or another --out would do"
-        )
     with errors_named(folder):
+        settle(folder)
+        there = [name for name in names if (folder / name).exists()]
+        if there and not force:
+            raise ValueError(
+                f"{folder} has {', '.join(there)} already; --force or another --out would do"
+            )
         made = _make(folder)
-        stage = Path(tempfile.mkdtemp(prefix=".unfinished-", dir=folder))
+        _clear(folder)
+        owner = f"{socket.gethostname()}-{os.getpid()}"
+        stage = Path(tempfile.mkdtemp(prefix=f"{UNFINISHED}{owner}-", dir=folder))
     try:
         with errors_named(folder):
             yield stage
-            _move(stage, folder, there)
+            for name in there:
+                if not (stage / name).exists():
+                    (stage / f"{name}{GONE}").touch()
+            stage.rename(stage.with_name(stage.name.replace(UNFINISHED, FINISHED)))
+            settle(folder)
     except BaseException:
         shutil.rmtree(stage, ignore_errors=True)
         with suppress(OSError):
@@ -39,14 +62,36 @@ def staged(folder: Path, names: Sequence[str], *, force: bool) -> Iterator[Path]
         raise
 
 
-def _move(stage: Path, folder: Path, there: Sequence[str]) -> None:
-    """Put what was written in its place; what is older and was not written again goes."""
-    written = sorted(stage.iterdir())
-    for path in written:
-        os.replace(path, folder / path.name)
-    for name in set(there) - {path.name for path in written}:
-        (folder / name).unlink()
-    stage.rmdir()
+def settle(folder: Path) -> None:
+    """Put finished results in their places."""
+    for finished in sorted(folder.glob(f"{FINISHED}*")):
+        for path in sorted(finished.iterdir()):
+            with suppress(FileNotFoundError):  # another command may be at it, too
+                if path.suffix == GONE:
+                    (folder / path.stem).unlink(missing_ok=True)
+                    path.unlink()
+                else:
+                    os.replace(path, folder / path.name)
+        with suppress(OSError):
+            finished.rmdir()
+
+
+def _clear(folder: Path) -> None:
+    """Remove what processes of this machine left unfinished that are no more."""
+    for left in folder.glob(f"{UNFINISHED}{socket.gethostname()}-*-*"):
+        pid = left.name.rsplit("-", 2)[1]
+        if os.name == "posix" and pid.isdecimal() and not _is_alive(int(pid)):
+            shutil.rmtree(left, ignore_errors=True)
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
 
 
 @contextmanager
@@ -72,24 +117,14 @@ def refuse_to_overwrite(path: Path | None, *, force: bool) -> None:
 
 
 def write_file(path: Path, text: str, *, force: bool) -> None:
-    """Write one file by way of another beside it."""
+    """Write one file, whole or not at all."""
     refuse_to_overwrite(path, force=force)
-    with errors_named(path):
-        _replace(path, text)
-
-
-def _replace(path: Path, text: str) -> None:
-    unfinished = path.with_name(f".unfinished-{os.getpid()}-{path.name}")
-    try:
-        unfinished.write_text(text, encoding="utf-8")
-        os.replace(unfinished, path)
-    except BaseException:
-        unfinished.unlink(missing_ok=True)
-        raise
+    with errors_named(path), written_whole(path) as part:
+        part.write_text(text, encoding="utf-8")
 
 
 def as_csv(headings: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """The text of a CSV file; numbers with six digits."""
+    """The text of a CSV file, safe to open in a spreadsheet; numbers with six digits."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(headings)
@@ -98,4 +133,7 @@ def as_csv(headings: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
 
 
 def _cell(value: Any) -> str:
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    text = str(value)
+    return f"'{text}" if text.startswith(FORMULA) and not is_number(text) else text

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+from subspaces.cli._outputs import settle
 from subspaces.cli._say import note
 from subspaces.diagnostics import ambiguity
 from subspaces.estimators import PSC, load
@@ -14,6 +15,7 @@ from subspaces.tables import Table
 def read_model(path: Path) -> Any:
     """A model file; one that cannot be read is bad input."""
     try:
+        settle(path.parent)
         return load(path)
     except OSError as error:
         raise ValueError(f"{path}: {error.strerror or error}") from error

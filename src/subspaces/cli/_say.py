@@ -19,12 +19,17 @@ def say(text: str = "") -> None:
 
 def note(text: str) -> None:
     """A line beside the answer."""
-    typer.echo(text, err=True)
+    typer.echo(visible(text), err=True)
 
 
 def say_error(text: str) -> None:
     """What went wrong."""
-    typer.echo(f"Error: {text}", err=True)
+    typer.echo(f"Error: {visible(text)}", err=True)
+
+
+def visible(text: str) -> str:
+    """One line of text: what would steer a terminal, in a name or a path, is spelt out."""
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 def say_json(document: Mapping[str, Any]) -> None:
@@ -59,7 +64,7 @@ def say_table(
     for place, heading in enumerate(headings):
         table.add_column(heading, justify="right" if place in numbers else "left", overflow="fold")
     for row in rows:
-        table.add_row(*row)
+        table.add_row(*map(visible, row))
     width = None if sys.stdout.isatty() else PIPE_WIDTH
     Console(file=sys.stdout, width=width, markup=False, highlight=False).print(table)
 

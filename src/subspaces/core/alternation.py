@@ -37,7 +37,7 @@ def alternate(
     looks: Sweeper | None = None,
 ) -> Clustering:
     """Sweep from a first partition; with ``looks`` as in other runs of the same problem."""
-    labels, repairs = repair(problem, labels.copy(), 0, random)
+    labels, repairs = repair(problem, labels.copy(), 0, random, first=True)
     refilled = repairs
     best: tuple[float, float, Labels] | None = None
     path: list[float] = []
@@ -105,7 +105,8 @@ def objective_of(problem: Problem, labels: Labels, known: Sequence[ClusterView] 
 
 def _promising_moves(matrix: Array, labels: Labels) -> list[tuple[int, int]]:
     """All moves of one row to another cluster, the cheapest change of its cost first."""
-    change = matrix - own_costs(matrix, labels)[:, None]
+    own = own_costs(matrix, labels)[:, None]
+    change = np.subtract(matrix, own, out=np.full_like(matrix, np.inf), where=np.isfinite(matrix))
     change[np.arange(len(labels)), labels] = np.inf
     order = np.argsort(change, axis=None, kind="stable")[: change.size - len(labels)]
     rows, clusters = np.unravel_index(order, change.shape)
@@ -118,13 +119,18 @@ def repair(
     repairs: int,
     random: np.random.Generator,
     also: Sequence[int] = (),
+    *,
+    first: bool = False,
 ) -> tuple[Labels, int]:
-    """Refill clusters that are too small, and others that are named, while repairs are left."""
+    """Refill clusters that are too small, and others that are named, while repairs are left.
+
+    Of a first partition an empty cluster is refilled in any case: it has nothing to begin with.
+    """
     broken = partition.too_small(labels, problem.dimensions)
     broken += [k for k in also if k not in broken]
     for k in broken:
-        if repairs == MAX_REPAIRS:
-            break
+        if repairs >= MAX_REPAIRS and not (first and not np.any(labels == k)):
+            continue
         labels = partition.refill(problem.rows, labels, k, problem.dimensions, random)
         repairs += 1
     return labels, repairs

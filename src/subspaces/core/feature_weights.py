@@ -21,6 +21,8 @@ from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
+from subspaces.core.hearing import PROCESS
+
 Array = NDArray[np.floating]
 Labels = NDArray[np.intp]
 # From the between-cluster sums of squares (p,) to the weights (p,).
@@ -127,7 +129,7 @@ def _continued(X: Array, weights: Array, labels: Labels) -> Labels:
 
 
 def _k_means(X: Array, estimator: KMeans) -> Labels:
-    with warnings.catch_warnings():
+    with PROCESS, warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Number of distinct clusters", ConvergenceWarning)
         return estimator.fit(X).labels_.astype(np.intp)
 
@@ -150,5 +152,7 @@ def _threshold(a: Array, bound: float) -> float:
     m = fewest + bisect_right(places, bound, key=lambda m: _thresholded(a, float(knots[m])).sum())
     if m == len(knots):
         return 0.0
+    if m <= bound**2:  # then only rounding lifts the sum above the bound
+        return float(knots[m])
     top = knots[:m]
     return float(top.mean() - bound * np.sqrt(top.var() / (m - bound**2)))

@@ -70,9 +70,10 @@ def paper_errors_oblique(
     ``||e_-i||^2 = a^2 ||x_perp||^2 + u^T S u``.
     """
     w, a, alone = _weights(pull(scores, spectrum, True))
-    u = a * (scores @ inverse_overlap(overlap)) - w * scores
-    energy = a[:, 0] ** 2 * squared_residual + np.einsum("ir,rs,is->i", u, overlap, u)
-    return np.where(alone, np.inf, energy)
+    with np.errstate(over="ignore", invalid="ignore"):
+        u = a * (scores @ inverse_overlap(overlap)) - w * scores
+        energy = a[:, 0] ** 2 * squared_residual + np.einsum("ir,rs,is->i", u, overlap, u)
+    return np.where(alone | np.isnan(energy), np.inf, energy)
 
 
 def hat_errors(scores: Array, squared_residual: Array, spectrum: Array) -> Array:
@@ -110,10 +111,11 @@ def squared_influence_oblique(
     where nothing large cancels; ``squared_residual`` is the distance from the span of V.
     """
     w, a, alone = _weights(pull(scores, spectrum, member))
-    c = a * scores - (w * scores) @ overlap
-    u = a**2 * (scores @ inverse_overlap(overlap)) - w * (a * scores + c)
-    energy = a[:, 0] ** 4 * squared_residual + np.einsum("ir,rs,is->i", u, overlap, u)
-    return np.where(alone, np.inf, energy)
+    with np.errstate(over="ignore", invalid="ignore"):
+        c = a * scores - (w * scores) @ overlap
+        u = a**2 * (scores @ inverse_overlap(overlap)) - w * (a * scores + c)
+        energy = a[:, 0] ** 4 * squared_residual + np.einsum("ir,rs,is->i", u, overlap, u)
+    return np.where(alone | np.isnan(energy), np.inf, energy)
 
 
 def gradient(rows: Array, subspace: Subspace) -> Array:
@@ -138,8 +140,9 @@ def gradient(rows: Array, subspace: Subspace) -> Array:
 def _weighted_energy(g: Array, scores: Array, squared_residual: Array, power: int) -> Array:
     """``a^power ||x_perp||^2 + sum_r (a - w_r)^power d_r^2``."""
     w, a, alone = _weights(g)
-    energy = a[:, 0] ** power * squared_residual + np.sum((a - w) ** power * scores**2, axis=1)
-    return np.where(alone, np.inf, energy)
+    with np.errstate(over="ignore", invalid="ignore"):
+        energy = a[:, 0] ** power * squared_residual + np.sum((a - w) ** power * scores**2, axis=1)
+    return np.where(alone | np.isnan(energy), np.inf, energy)
 
 
 def _weights(g: Array) -> tuple[Array, Array, Mask]:

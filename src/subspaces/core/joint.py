@@ -29,7 +29,7 @@ def alternate_jointly(
     random: np.random.Generator,
 ) -> tuple[list[int], Labels]:
     """Sweep from a first partition; the dimensions that were chosen last, and the partition."""
-    labels, repairs = repair(problem, labels.copy(), 0, random)
+    labels, repairs = repair(problem, labels.copy(), 0, random, first=True)
     seen: set[bytes] = set()
     for _ in range(max_iter):
         seen.add(labels.tobytes())

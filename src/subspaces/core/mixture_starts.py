@@ -16,6 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.extmath import randomized_svd
 
 from subspaces.core import starts
+from subspaces.core.hearing import PROCESS
 from subspaces.core.partition import refill, too_small
 from subspaces.core.problem import Problem
 from subspaces.core.rows import choose_rows
@@ -27,7 +28,7 @@ Labels = NDArray[np.intp]
 def k_means(problem: Problem, random: np.random.Generator) -> Labels:
     """K-means from one start."""
     seed = int(random.integers(2**31))
-    with warnings.catch_warnings():
+    with PROCESS, warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         found = KMeans(problem.n_clusters, n_init=1, random_state=seed)
         return found.fit(problem.rows.coordinates).labels_.astype(np.intp)

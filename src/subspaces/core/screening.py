@@ -30,6 +30,8 @@ def clipped_mean(values: Array) -> float:
     middle, spread = float(np.median(values)), float(values.std())
     for _ in range(50):
         inside = values[np.abs(values - middle) <= CLIP * spread]
+        if not len(inside):  # values that differ by rounding alone
+            break
         new_middle, new_spread = float(inside.mean()), float(inside.std())
         if (new_middle, new_spread) == (middle, spread):
             break

@@ -194,7 +194,7 @@ def _first(problem: Problem, name: str, start: Start, seed: int, plan: Plan) -> 
     """The first partition of a start, its clusters large enough, and what it promises."""
     random = np.random.default_rng(seed)
     with one_blas_thread():
-        labels, _ = repair(problem, start(problem, random), 0, random)
+        labels, _ = repair(problem, start(problem, random), 0, random, first=True)
         promise = _promise(problem, labels) if plan.shortlist else 0.0
     not_swept = Clustering(labels, np.nan, (), "not swept", 0)
     return Run(name, labels, int(random.integers(2**31)), promise, not_swept, np.inf)

@@ -18,6 +18,7 @@ from sklearn import config_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import enet_path
 
+from subspaces.core.hearing import PROCESS
 from subspaces.core.self_expression import (
     Array,
     Indices,
@@ -76,7 +77,7 @@ def elastic_net_coefficients(
     """
     penalty = Penalty(l1_ratio, tolerance, max_iter)
     solved: list[Expansion] = []
-    with config_context(skip_parameter_validation=True), warnings.catch_warnings():
+    with PROCESS, config_context(skip_parameter_validation=True), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         for block in row_blocks(len(rows)):
             solved += _solve_block(rows, block[fidelity[block] > 0], fidelity, penalty)

@@ -3,50 +3,44 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
-from threading import Lock
-from typing import Any
+from threading import Lock, local
 
 from threadpoolctl import ThreadpoolController
 
-_lock = Lock()
-_inside = 0
-_before: list[tuple[Any, int]] = []
+from subspaces.core.hearing import PROCESS
+
+_held = local()
+_blas = Lock()
 
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
     """A context in which BLAS and OpenMP keep to the calling thread; free inside another.
 
-    The limit holds for the whole process, so it ends when the last thread leaves its context.
+    The limit of OpenMP belongs to a thread, that of BLAS to the process: one of several threads
+    sets and lifts it. Were each to restore what it found, the last would restore the limit. So
+    would scikit-learn's K-means, which limits BLAS, too: it is called with PROCESS held.
     """
-    _enter()
+    if getattr(_held, "inside", False):
+        yield
+        return
+    first = _blas.acquire(blocking=False)
+    with PROCESS:
+        limits = _controller(blas=first).limit(limits=1)
+        limits.__enter__()
+    _held.inside = True
     try:
         yield
     finally:
-        _leave()
-
-
-def _enter() -> None:
-    global _inside
-    with _lock:
-        _inside += 1
-        if _inside == 1:
-            # To set a limit takes as long as a small fit: only where it is not there already.
-            _before[:] = [(lib, lib.num_threads) for lib in _libraries() if lib.num_threads != 1]
-            for library, _ in _before:
-                library.set_num_threads(1)
-
-
-def _leave() -> None:
-    global _inside
-    with _lock:
-        _inside -= 1
-        if _inside == 0:
-            for library, threads in _before:
-                library.set_num_threads(threads)
+        _held.inside = False
+        with PROCESS:
+            limits.__exit__(None, None, None)
+        if first:
+            _blas.release()
 
 
 @cache
-def _libraries() -> list[Any]:
-    # Finding them takes as long as a small fit, too.
-    return list(ThreadpoolController().lib_controllers)
+def _controller(blas: bool) -> ThreadpoolController:
+    # Finding the libraries takes as long as a small fit.
+    found = ThreadpoolController()
+    return found if blas else found.select(user_api="openmp")

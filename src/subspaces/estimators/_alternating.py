@@ -1,6 +1,5 @@
 """What the alternating clusterers share: the problem posed, the starts, the search, its record."""
 
-import warnings
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
@@ -11,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from subspaces._validation import as_count, as_flag, as_generator, check_rank
 from subspaces.core import partition, starts
 from subspaces.core.array_namespace import to_host
+from subspaces.core.hearing import warn
 from subspaces.core.problem import Problem
 from subspaces.core.result import Clustering
 from subspaces.core.rows import DenseRows, choose_rows
@@ -48,12 +48,10 @@ class AlternatingClusterer(SubspaceClusterer):
         check_rank(len(rows.spectrum), max(dimensions), self.affine)
         problem = Problem(rows, dimensions, criterion, bool(self.affine), sparsity)
         if not problem.identified and self.n_clusters > 1:
-            warnings.warn(
+            warn(
                 f"n_components={max(dimensions)} equals the rank of X: such a cluster fits every "
                 "sample without error, so a Gaussian likelihood decides among the partitions "
                 "visited; a smaller dimension would let the score decide",
-                UserWarning,
-                stacklevel=3,
             )
         return problem
 
@@ -147,29 +145,25 @@ class AlternatingClusterer(SubspaceClusterer):
 
     def _warn_of_a_poor_end(self, problem: Problem, reason: str, runs: Sequence[Run]) -> None:
         if reason == "max_iter":
-            warnings.warn(
+            warn(
                 f"labels still moved after max_iter={self.max_iter} sweeps; a larger max_iter "
                 "would do",
                 ConvergenceWarning,
-                stacklevel=3,
             )
         if reason == "infeasible":
-            warnings.warn(
+            warn(
                 f"a cluster kept emptying: the data may not hold n_clusters={self.n_clusters} "
                 "clusters of these dimensions; fewer clusters or dimensions would do",
                 ConvergenceWarning,
-                stacklevel=3,
             )
         # With unequal dimensions a refill may only sort out which cluster has which.
         swept = [other for other in runs if other.swept]
         refilled = sum(other.clustering.repairs > 0 for other in swept)
         if problem.alike and 2 * refilled > len(swept) and reason != "infeasible":
-            warnings.warn(
+            warn(
                 f"in {refilled} of {len(swept)} starts a cluster became too small for its "
                 f"dimension and was refilled: n_clusters={self.n_clusters} may be more than the "
                 "data hold; fewer clusters or dimensions would do, and diagnostics.stability tells",
-                UserWarning,
-                stacklevel=3,
             )
 
     def _store(self, problem: Problem, best: Run, runs: list[Run]) -> None:

@@ -1,6 +1,5 @@
 """What the user leaves to us: the number of clusters, their dimensions, their variables."""
 
-import warnings
 from collections.abc import Iterable, Sequence
 from itertools import combinations_with_replacement
 from typing import Any
@@ -10,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from subspaces.core import choice
+from subspaces.core.hearing import hearing
 from subspaces.core.joint import alternate_jointly
 from subspaces.core.screening import screen_variables
 from subspaces.core.step import Step
@@ -42,8 +42,7 @@ def mean_residuals(model: Any, X: Array) -> float:
 
 def quietly_fitted(estimator: Any, X: Any, **parameters: Any) -> Any:
     """A fitted copy; what it warns of is not news while candidates are being compared."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with hearing():
         return clone(estimator).set_params(**parameters).fit(X)
 
 

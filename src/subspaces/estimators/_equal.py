@@ -1,12 +1,12 @@
 """What the estimators with one dimension for all clusters share."""
 
-import warnings
 from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning
 
 from subspaces._validation import check_rank
 from subspaces.core import partition
+from subspaces.core.hearing import warn
 from subspaces.core.subspace import centre_of, principal_axes
 from subspaces.estimators._shell import Array, Labels, SubspaceClusterer
 
@@ -37,11 +37,9 @@ class EqualDimensionClusterer(SubspaceClusterer):
             return min(dimension, rank)
         most = max(rank - 1, 0 if affine else 1)
         if dimension >= rank:
-            warnings.warn(
+            warn(
                 f"n_components={dimension} equals the rank of X, {rank}, or exceeds it: one flat "
                 f"would hold every sample, so {most} is used; less than the rank would do",
-                UserWarning,
-                stacklevel=3,
             )
         return min(dimension, most)
 
@@ -50,10 +48,9 @@ class EqualDimensionClusterer(SubspaceClusterer):
         self.labels_ = partition.canonical(labels)
         found = int(self.labels_.max()) + 1
         if found < self.n_clusters:
-            warnings.warn(
+            warn(
                 f"only {found} of n_clusters={self.n_clusters} clusters have samples; fewer "
                 "clusters or a smaller dimension would do",
                 ConvergenceWarning,
-                stacklevel=3,
             )
         self._store_flats(X, [dimension] * found, affine)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from subspaces import model_file
+from subspaces.core.hearing import PROCESS
 from subspaces.estimators._fitted_state import check_state
 from subspaces.estimators._recorded import RecordedClusterer
 from subspaces.estimators.ensemble import EnsembleKSubspaces
@@ -81,7 +82,7 @@ def _restored(saved: model_file.SavedModel) -> RecordedClusterer:
 
 def _try(model: RecordedClusterer) -> None:
     """See the model score a sample, so that what does not fit together is found here."""
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
+    with PROCESS, warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         scores = model._scores(np.zeros((1, model.n_features_in_)))
     if scores.shape != (1, model._n_features_out):

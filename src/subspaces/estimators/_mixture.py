@@ -1,6 +1,5 @@
 """What the mixtures share: densities, posterior probabilities, the record of the search."""
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,6 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from subspaces._validation import as_count, as_generator, as_real
 from subspaces.core import em, partition
+from subspaces.core.hearing import warn
 from subspaces.core.subspace import Subspace, scores
 from subspaces.estimators._shell import Array, Labels, SubspaceClusterer
 
@@ -134,7 +134,7 @@ class MixtureClusterer(SubspaceClusterer):
     def _warn(self) -> None:
         """Say what is wrong with the fit."""
         for message in self._complaints():
-            warnings.warn(message, ConvergenceWarning, stacklevel=3)
+            warn(message, ConvergenceWarning)
 
     def _complaints(self) -> list[str]:
         found = []

@@ -19,8 +19,10 @@ from sklearn.base import (
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from subspaces import model_file, progress
+from subspaces._memory import no_room
 from subspaces._validation import as_matrix, check_squares, row_names
 from subspaces.core import partition
+from subspaces.core.hearing import hearing, warn
 from subspaces.core.plain import is_plain
 from subspaces.core.record import Record, is_too_large, own_coordinates
 from subspaces.core.step import Step
@@ -34,9 +36,6 @@ Labels = NDArray[np.intp]
 
 # The influence has the eighth power of a score: beyond this it would overflow.
 FURTHEST = 1e25
-
-# Heard whatever filters are set, for the record; the filters decide what the user sees of them.
-HEARD = (UserWarning, RuntimeWarning)
 
 
 class RecordedClusterer(
@@ -71,16 +70,14 @@ class RecordedClusterer(
         """
         began = perf_counter()
         try:
-            with warnings.catch_warnings(record=True) as heard:
-                for category in HEARD:
-                    warnings.simplefilter("always", category)
+            with hearing() as heard:
                 matrix = self._validate(X)
                 self._fit_with_callbacks(X, matrix)
             seconds = perf_counter() - began
-            self.record_ = self._recorded(matrix, row_names(X), seconds, _unique(heard))
+            self.record_ = self._recorded(matrix, row_names(X), seconds, heard)
         finally:
-            for warning in _unique(heard):
-                warnings.warn(warning, stacklevel=2)
+            for warning in heard:
+                warn(warning, above=2)
         return self
 
     def fit_predict(self, X: Any, y: Any = None) -> Labels:
@@ -209,11 +206,26 @@ class RecordedClusterer(
         raise NotImplementedError
 
     def _validate(self, X: Any) -> Array:
+        self._check_room(X)
         matrix = as_matrix(X)
         validate_data(self, X, skip_check_array=True)
         check_squares(matrix)
         self._scale = float(np.abs(matrix).max())
         return matrix
+
+    def _check_room(self, X: Any) -> None:
+        """Refuse what would not fit into memory, while all is well."""
+        shape: tuple[int, ...] = getattr(X, "shape", ())
+        too_large = no_room(8 * self._numbers_held(shape[0], shape[1])) if len(shape) == 2 else None
+        if too_large:
+            raise MemoryError(
+                f"{type(self).__name__} of {shape[0]} samples x {shape[1]} variables {too_large}; "
+                "fewer samples or variables would do"
+            )
+
+    def _numbers_held(self, n: int, p: int) -> int:
+        """How many numbers a fit holds at once, at least: the rows and a copy of them."""
+        return 2 * n * p
 
     def _validate_new(self, X: Any) -> Array:
         check_is_fitted(self)
@@ -251,9 +263,3 @@ class RecordedClusterer(
             coordinates=own_coordinates(X, self.labels_, flats) if flats else None,
             influence=getattr(self, "influence_", None),
         )
-
-
-def _unique(heard: Iterable[warnings.WarningMessage]) -> list[Warning]:
-    """The warnings in their order; what was said twice, once."""
-    said = {(entry.category, str(entry.message)): entry.message for entry in heard}
-    return [message for message in said.values() if isinstance(message, Warning)]

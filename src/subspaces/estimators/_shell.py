@@ -1,6 +1,5 @@
 """What all subspace clusterers share: flats, dimensions, projection."""
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -8,6 +7,7 @@ import numpy as np
 
 from subspaces._validation import as_count
 from subspaces.core import partition
+from subspaces.core.hearing import warn
 from subspaces.core.subspace import (
     PrincipalAxes,
     Subspace,
@@ -92,11 +92,9 @@ class SubspaceClusterer(RecordedClusterer):
     def _warn_of_full_rank(self, largest: int, rank: int) -> None:
         """Say that a flat which holds all samples is of no use to predict with."""
         if largest >= rank and self.n_clusters > 1:
-            warnings.warn(
+            warn(
                 f"n_components={largest} equals the rank of X: such a flat is nearest to every "
                 "sample, so predict is of no use; labels_ and a smaller dimension are",
-                UserWarning,
-                stacklevel=4,
             )
 
     def _per_cluster(self, name: str, n: int, *, low: int, high: int) -> tuple[int, ...]:

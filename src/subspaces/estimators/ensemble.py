@@ -1,6 +1,5 @@
 """Ensembles of K-subspaces."""
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -8,6 +7,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from subspaces._validation import as_count, as_flag, as_generator, check_rank
 from subspaces.core import co_association, partition
+from subspaces.core.hearing import warn
 from subspaces.core.problem import Problem
 from subspaces.core.rows import choose_rows
 from subspaces.core.search import Plan, search
@@ -179,10 +179,9 @@ class EnsembleKSubspaces(SubspaceClusterer):
 
     def _warn_of_missing_clusters(self, missing: int) -> None:
         if missing:
-            warnings.warn(
+            warn(
                 f"the graph yields {missing} clusters less than n_clusters={self.n_clusters}; they "
                 "were filled with neighbours of random samples; fewer clusters or a larger n_runs "
                 "would do",
                 ConvergenceWarning,
-                stacklevel=3,
             )

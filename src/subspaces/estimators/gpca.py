@@ -1,6 +1,5 @@
 """Generalised PCA: clusters from the polynomials that vanish on all of them."""
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from subspaces._validation import (
 )
 from subspaces.core import partition
 from subspaces.core.alternation import alternate
+from subspaces.core.hearing import warn
 from subspaces.core.polynomial_segmentation import homogeneous, hyperplane_labels, vote_labels
 from subspaces.core.problem import Problem
 from subspaces.core.rows import choose_rows
@@ -188,12 +188,10 @@ class GPCA(SubspaceClusterer):
                 "clusters: no polynomial vanishes on them; a smaller dimension would do"
             )
         if filling and self.n_clusters > 1:
-            warnings.warn(
+            warn(
                 f"n_components={rank} equals the rank of X: no polynomial vanishes on such a "
                 "cluster, it gets the samples far from all other flats; a smaller dimension "
                 "would let the polynomials decide",
-                UserWarning,
-                stacklevel=3,
             )
         return problem
 
@@ -258,11 +256,10 @@ class GPCA(SubspaceClusterer):
         """Refill clusters that are too small to be fitted."""
         broken = partition.too_small(labels, problem.dimensions)
         if broken:
-            warnings.warn(
+            warn(
                 f"{len(broken)} of n_clusters={self.n_clusters} clusters came out too small for "
                 "their dimension and were filled up; fewer clusters or dimensions would do",
                 ConvergenceWarning,
-                stacklevel=3,
             )
         for k in broken:
             labels = partition.refill(problem.rows, labels, k, problem.dimensions, random)
@@ -277,5 +274,5 @@ class GPCA(SubspaceClusterer):
         result = alternate(problem, labels, max_iter=self.max_iter, random=random)
         if result.stop_reason in POOR_ENDS:
             message = POOR_ENDS[result.stop_reason].format(**self.get_params())
-            warnings.warn(message, ConvergenceWarning, stacklevel=3)
+            warn(message, ConvergenceWarning)
         return result.labels, result.n_iter

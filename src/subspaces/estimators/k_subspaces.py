@@ -1,12 +1,12 @@
 """K-subspaces: the same loop with the plain residual as its score."""
 
-import warnings
 from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from subspaces.core import partition
+from subspaces.core.hearing import warn
 from subspaces.core.problem import Problem
 from subspaces.estimators._many_rows import ManyRowsClusterer
 from subspaces.estimators._shell import Array
@@ -123,9 +123,8 @@ class KSubspaces(ManyRowsClusterer):
         self.labels_ = partition.assign(self._scores(X))
         empty = self.n_clusters - len(np.unique(self.labels_))
         if empty:
-            warnings.warn(
+            warn(
                 f"{empty} of n_clusters={self.n_clusters} clusters are empty: another flat is as "
                 "near to all of their samples; fewer clusters or a smaller dimension would do",
                 ConvergenceWarning,
-                stacklevel=2,
             )

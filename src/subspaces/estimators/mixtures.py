@@ -5,13 +5,13 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from subspaces._validation import as_choice, as_count
 from subspaces.core import em, factor_mixture, ppca_mixture
 from subspaces.core.mixture_starts import first_partitions, leading_loadings, random_loadings
 from subspaces.core.partition import smallest_size
 from subspaces.core.student import FIRST_DF
+from subspaces.core.threads import one_blas_thread
 from subspaces.estimators._mixture import MixtureClusterer, order_of_appearance
 from subspaces.estimators._shell import Array
 
@@ -130,7 +130,7 @@ class MPPCA(MixtureClusterer):
         dimensions = self._dimensions(X)
         n_starts, random = self._check_search(X)
         setting = ppca_mixture.pose(X, dimensions, affine=True, shared_noise=shared)
-        with threadpool_limits(1):
+        with one_blas_thread():
             partitions = first_partitions(setting.rows, [dimensions], n_starts, random)
             identity = np.eye(len(dimensions))
             begun = [
@@ -169,7 +169,7 @@ class CommonFactorClusterer(MixtureClusterer):
         n_factors = self._check_sizes(X)
         df = self._degrees_of_freedom()
         n_starts, random = self._check_search(X)
-        with threadpool_limits(1):
+        with one_blas_thread():
             begun = self._begin(X, n_factors, FIRST_DF if df is None else df, n_starts, random)
             floor = factor_mixture.floors(X)
             step = partial(factor_mixture.step, X, floor, estimate_df=df is None)

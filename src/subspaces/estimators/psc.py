@@ -1,6 +1,5 @@
 """Predictive subspace clustering."""
 
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -24,6 +23,7 @@ from subspaces.core.criteria import (
     variance_of,
 )
 from subspaces.core.flats import Flats
+from subspaces.core.hearing import warn
 from subspaces.core.ppca_mixture import refine_labels
 from subspaces.core.problem import Problem, view_clusters
 from subspaces.core.rows import ClusterView
@@ -288,12 +288,10 @@ class PSC(ManyRowsClusterer):
         best, self.selection_ = _choosing.fit_automatic(self, X, X)
         tried = self.selection_["n_clusters"]
         if len(tried) > 1 and len(best.subspaces_) == tried[-1]:
-            warnings.warn(
+            warn(
                 f"{tried[-1]} clusters were chosen, the most that were tried: more may suit "
                 f"better, or none do; a max_clusters above {tried[-1]} and diagnostics.stability "
                 "tell",
-                UserWarning,
-                stacklevel=2,
             )
         fitted = {name: value for name, value in vars(best).items() if _is_fitted_name(name)}
         self.__dict__.update(fitted)
@@ -369,7 +367,7 @@ class PSC(ManyRowsClusterer):
             if not partition.too_small(labels, problem.dimensions):
                 objective = objective_of(problem, labels)
                 result = replace(best.clustering, labels=labels, objective=objective)
-                return replace(best, clustering=result)
+                return replace(best, clustering=result) if np.isfinite(objective) else best
         return best
 
     def _mixture_labels(self, problem: Problem, best: Run, runs: Sequence[Run]) -> Labels:
@@ -426,13 +424,11 @@ class PSC(ManyRowsClusterer):
         pulls = list(map(attraction, sizes, spectra, energies))
         if min(pulls) < REPULSIVE:
             k = int(np.argmin(pulls))
-            warnings.warn(
+            warn(
                 f"cluster {k} has {sizes[k]:.0f} samples, and its weakest axis catches so little "
                 f"of their energy (samples x share = {pulls[k]:.1f}, below 4) that the influence "
                 "repels samples that fit; criterion='loo_projection', fewer components or fewer "
                 "clusters would do",
-                UserWarning,
-                stacklevel=3,
             )
 
     @property

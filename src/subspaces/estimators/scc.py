@@ -1,14 +1,14 @@
 """Spectral curvature clustering."""
 
-import warnings
 from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from threadpoolctl import threadpool_limits
 
 from subspaces._validation import as_count, as_flag, as_generator
 from subspaces.core.curvature_clustering import Flats, curvature_clustering
+from subspaces.core.hearing import warn
+from subspaces.core.threads import one_blas_thread
 from subspaces.estimators._equal import EqualDimensionClusterer
 from subspaces.estimators._shell import Array
 
@@ -109,13 +109,12 @@ class SCC(EqualDimensionClusterer):
         dimension = self._identified(dimension, points.shape[1], affine)
         flats = Flats(int(self.n_clusters), dimension, not affine)
         random = as_generator(self.random_state)
-        with threadpool_limits(1):  # many small eigenproblems
+        with one_blas_thread():  # many small eigenproblems
             found = curvature_clustering(points, flats, n_columns, max_iter, random)
         if not found.settled:
-            warnings.warn(
+            warn(
                 f"the error was still falling after max_iter={max_iter} rounds; more would do",
                 ConvergenceWarning,
-                stacklevel=2,
             )
         self.objective_path_ = found.errors * len(X)
         self.objective_ = float(np.min(self.objective_path_))

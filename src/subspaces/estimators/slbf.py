@@ -111,6 +111,10 @@ class SLBF(EqualDimensionClusterer):
             return graph_clustering(points, k, dimension, affine, random)
         return greedy_clustering(points, k, dimension, affine, n_candidates, random)
 
+    def _numbers_held(self, n: int, p: int) -> int:
+        """With the graph of all samples and what it is made of."""
+        return super()._numbers_held(n, p) + (6 * n**2 if self.spectral else 0)
+
     def _check_size(self, n: int) -> None:
         if as_flag(self.spectral, "spectral") and n > MOST_SAMPLES:
             raise ValueError(

@@ -1,6 +1,5 @@
 """Sparse K-means."""
 
-import warnings
 from dataclasses import asdict
 from functools import partial
 from typing import Any
@@ -9,11 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
-from threadpoolctl import threadpool_limits
 
 from subspaces._validation import as_count, as_generator, as_real
 from subspaces.core import feature_weights, partition
 from subspaces.core.feature_weights import Rule, WeightedClustering
+from subspaces.core.hearing import warn
+from subspaces.core.threads import one_blas_thread
 from subspaces.core.weight_gap import gap_table
 from subspaces.estimators._recorded import Array, RecordedClusterer
 
@@ -127,7 +127,7 @@ class SparseKMeans(RecordedClusterer):
         centred = _centred(X)
         random = as_generator(self.random_state)
         # Hundreds of small K-means: threads would wait for each other longer than they work.
-        with threadpool_limits(1):
+        with one_blas_thread():
             rule = self._rule(centred, random)
             starts = feature_weights.first_partitions(centred, self.n_clusters, self.n_init, random)
             best = feature_weights.best_of_starts(centred, starts, rule, self.max_iter, self.tol)
@@ -225,18 +225,16 @@ class SparseKMeans(RecordedClusterer):
 
     def _warn_of_a_poor_end(self) -> None:
         if self.stop_reason_ == "max_iter":
-            warnings.warn(
+            warn(
                 f"weights still moved after max_iter={self.max_iter} rounds; a larger max_iter or "
                 "tol would do",
                 ConvergenceWarning,
-                stacklevel=3,
             )
         if len(self.cluster_centers_) < self.n_clusters:
-            warnings.warn(
+            warn(
                 f"only {len(self.cluster_centers_)} clusters were found for n_clusters="
                 f"{self.n_clusters}: rows coincide; fewer clusters would do",
                 ConvergenceWarning,
-                stacklevel=3,
             )
 
 

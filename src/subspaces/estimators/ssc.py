@@ -167,6 +167,10 @@ class SSC(SubspaceClusterer):
         self._store_flats(X, dimensions, affine)
         self.objective_ = self._distance_from_own_flats(X)
 
+    def _numbers_held(self, n: int, p: int) -> int:
+        """With a coefficient for every pair of samples, where the solver holds them all."""
+        return super()._numbers_held(n, p) + (n**2 if self.solver == "admm" else 0)
+
     def _coefficients(self, X: Array, largest_dimension: int) -> Sparse:
         """Self-expression of the prepared rows by the solver asked for."""
         rows = self._prepare(X)

@@ -2,7 +2,6 @@
 
 import base64
 import hashlib
-import os
 from collections.abc import Callable
 from datetime import date
 from importlib.metadata import version
@@ -13,6 +12,7 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
+from subspaces._writing import written_whole
 from subspaces.report._canvas import require_plotly
 from subspaces.report._clusters import clusters, variables
 from subspaces.report._draft import Draft
@@ -118,12 +118,8 @@ def write(model: Any, X: Any = None, path: str | Path = "report.html", **options
     """
     target = Path(path)
     page = render(model, X, **options).encode()
-    part = target.with_name(f".{target.name}.{os.getpid()}.part")
-    try:
+    with written_whole(target) as part:
         part.write_bytes(page)
-        os.replace(part, target)
-    finally:
-        part.unlink(missing_ok=True)
     return target
 
 

@@ -5,13 +5,15 @@ from pathlib import Path
 from typing import Any
 
 from subspaces._validation import as_choice
-from subspaces.tables._binary import read_h5ad, read_npz, read_parquet
+from subspaces.tables._binary import read_npz, read_parquet
 from subspaces.tables._gct import read_cls, read_gct
+from subspaces.tables._grid import is_number
+from subspaces.tables._h5ad import read_h5ad
 from subspaces.tables._orientation import orientation_hint
 from subspaces.tables._table import Table
 from subspaces.tables._text import read_text
 
-__all__ = ["Table", "orientation_hint", "read_cls", "read_table"]
+__all__ = ["Table", "is_number", "orientation_hint", "read_cls", "read_table"]
 
 # Each reader takes the path, whether samples are in columns, and the name of the classes.
 READERS: dict[str, Callable[[Path, bool, str | None], Table]] = {

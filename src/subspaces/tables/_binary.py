@@ -1,12 +1,17 @@
-"""Files that hold arrays: NPZ, Parquet, H5AD. Nothing in them is run."""
+"""Files that hold arrays: NPZ and Parquet. Nothing in them is run."""
 
+import io
+import warnings
 import zipfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from subspaces.core.hearing import PROCESS
+from subspaces.tables._content import check_room, content_of
 from subspaces.tables._table import Array, Table, by_name, checked, default_names, offered
 
 VARIABLES = ("variable_names", "genes", "feature_names")
@@ -20,7 +25,7 @@ def read_npz(path: Path, samples_in_columns: bool, labels: str | None) -> Table:
         raise ValueError(
             f"{path} has no array X; {offered('X', arrays)}; X of shape (n, p) would do"
         )
-    data = _matrix(path, arrays["X"])
+    data = as_numbers(path, arrays["X"])
     data = data.T.copy() if samples_in_columns else data
     classes = _vector(path, arrays, ("y",) if labels is None else (labels,), len(data))
     if labels is not None and classes is None:
@@ -38,44 +43,22 @@ def read_parquet(path: Path, samples_in_columns: bool, labels: str | None) -> Ta
     try:
         import pandas as pd
         import pyarrow as pa
+        from pyarrow import parquet
     except ImportError as error:
         raise ImportError(
             "reading Parquet needs pyarrow: pip install 'subspaces[parquet]'"
         ) from error
-    try:
-        frame = pd.read_parquet(path, engine="pyarrow")
-    except pa.ArrowInvalid as error:
-        reason = str(error).splitlines()[0]
-        raise ValueError(f"{path} is not a Parquet file: {reason}") from None
+    content = pa.py_buffer(content_of(path))
+    with _foreign(path, "a Parquet file"):
+        found = parquet.ParquetFile(pa.BufferReader(content)).metadata
+    check_room(path, 2 * 8 * found.num_rows * found.num_columns)
+    with _foreign(path, "a Parquet file"):
+        frame = pd.read_parquet(io.BytesIO(content), engine="pyarrow")
     if isinstance(frame.index, pd.RangeIndex) and frame.shape[1] > 1:
         first = frame.columns[0]
         if first != labels and not pd.api.types.is_numeric_dtype(frame[first]):
             frame = frame.set_index(first)
     return _from_frame(path, frame.T if samples_in_columns else frame, labels)
-
-
-def read_h5ad(path: Path, samples_in_columns: bool, labels: str | None) -> Table:
-    """Read X of an AnnData file; the classes are a column of obs."""
-    try:
-        import anndata
-    except ImportError as error:
-        raise ImportError("reading H5AD needs anndata: pip install 'subspaces[scverse]'") from error
-    if not path.exists():
-        raise FileNotFoundError(2, "No such file or directory", str(path))
-    try:
-        read = anndata.read_h5ad(path)
-    except (OSError, KeyError, ValueError) as error:
-        reason = str(error).splitlines()[0]
-        raise ValueError(f"{path} is not a readable H5AD file: {reason}") from None
-    if read.X is None:
-        raise ValueError(f"{path} has no X; counts or expression values in X would do")
-    if labels is not None and labels not in read.obs:
-        raise ValueError(f"{path} has no obs column {labels!r}; {offered(labels, read.obs)}")
-    dense = read.X if isinstance(read.X, np.ndarray) else read.X.toarray()
-    classes = None if labels is None else _texts(read.obs[labels])
-    names = tuple(map(str, read.obs_names)), tuple(map(str, read.var_names))
-    table = Table(_matrix(path, dense), *names, classes)
-    return checked(table, path, by_name(table))
 
 
 def _from_frame(path: Path, frame: Any, labels: str | None) -> Table:
@@ -85,7 +68,7 @@ def _from_frame(path: Path, frame: Any, labels: str | None) -> Table:
     if labels is not None:
         if labels not in frame.columns:
             raise ValueError(f"{path} has no column {labels!r}; {offered(labels, frame.columns)}")
-        classes = _texts(frame[labels])
+        classes = as_texts(frame[labels])
         frame = frame.drop(columns=labels)
     numeric = isinstance(frame.index, pd.RangeIndex)
     samples = default_names("sample", len(frame)) if numeric else tuple(map(str, frame.index))
@@ -104,28 +87,39 @@ def _from_frame(path: Path, frame: Any, labels: str | None) -> Table:
     return checked(table, path, by_name(table))
 
 
-def _arrays(path: Path) -> dict[str, Any]:
+@contextmanager
+def _foreign(path: Path, kind: str) -> Iterator[None]:
+    """Whatever a library raises on bytes that nobody wrote, in one line that names the file."""
     try:
-        with path.open("rb") as file:
-            read = np.load(file, allow_pickle=False)
-            if isinstance(read, np.ndarray):
-                raise ValueError("it holds one array without a name")
-            return {name: read[name] for name in read.files}
-    except (ValueError, EOFError, zipfile.BadZipFile) as error:
-        reason = str(error).splitlines()[0]
-        raise ValueError(
-            f"{path} is not an NPZ file of plain arrays ({reason}); numpy.savez of X and names "
-            "would do"
-        ) from None
+        with PROCESS, warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    except Exception as error:
+        reason = (str(error) or type(error).__name__).strip().splitlines()[0]
+        raise ValueError(f"{path} is not {kind} ({reason})") from None
 
 
-def _matrix(path: Path, X: Any) -> Array:
+def _arrays(path: Path) -> dict[str, Any]:
+    content = io.BytesIO(content_of(path))
+    kind = "an NPZ file of plain arrays, as numpy.savez writes of X and names"
+    with _foreign(path, kind), zipfile.ZipFile(content) as archive:
+        declared = sum(member.file_size for member in archive.infolist())
+    check_room(path, 2 * declared)
+    with _foreign(path, kind):
+        read = np.load(content, allow_pickle=False)
+        found = {name: read[name] for name in read.files}
+    return {name: array for name, array in found.items() if isinstance(array, np.ndarray)}
+
+
+def as_numbers(path: Path, X: Any) -> Array:
+    """A matrix in float64, or ValueError."""
     X = np.asarray(X)
     if X.ndim != 2 or X.dtype.kind not in "biuf":
         raise ValueError(
             f"{path}: X has shape {X.shape} and type {X.dtype}; numbers of shape (n, p) would do"
         )
-    return X.astype(np.float64)
+    with np.errstate(all="ignore"):  # a signalling nan becomes a nan, and is found as one
+        return X.astype(np.float64)
 
 
 def _vector(
@@ -139,8 +133,9 @@ def _vector(
         raise ValueError(
             f"{path}: {name} has shape {arrays[name].shape}; ({count},) would do, to go with X"
         )
-    return _texts(arrays[name])
+    return as_texts(arrays[name])
 
 
-def _texts(values: Iterable[Any]) -> tuple[str, ...]:
+def as_texts(values: Iterable[Any]) -> tuple[str, ...]:
+    """Names as text; empty where there is none."""
     return tuple("" if value != value else str(value) for value in values)

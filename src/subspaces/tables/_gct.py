@@ -3,7 +3,8 @@
 from pathlib import Path
 
 from subspaces.tables._block import Block, to_table
-from subspaces.tables._grid import Grid, as_grid, text_of
+from subspaces.tables._content import text_of
+from subspaces.tables._grid import Grid, as_grid, as_whole
 from subspaces.tables._table import Table
 
 # How many numbers follow the version: rows, columns, then extra columns and rows in 1.3.
@@ -44,15 +45,15 @@ def _parts(path: Path) -> tuple[str, tuple[int, ...], Grid]:
             f"{path}, line 1: {version[:20]!r} is not a version of GCT; #1.2 or #1.3 would do"
         )
     counts, _, rest = rest.partition("\n")
-    words = counts.split()
-    if len(words) != SIZES[version] or not all(word.isdigit() for word in words):
+    sizes = tuple(size for word in counts.split() if (size := as_whole(word)) is not None)
+    if len(sizes) != SIZES[version] or len(sizes) != len(counts.split()):
         raise ValueError(
             f"{path}, line 2: {counts.strip()[:40]!r} is not the size of the table; "
             f"{SIZES[version]} whole numbers would do"
         )
     if not rest.strip():
         raise ValueError(f"{path} ends after line 2; a line of {HEADING[version]} would do")
-    return version, tuple(map(int, words)), as_grid(path, rest, "\t", first_line=3)
+    return version, sizes, as_grid(path, rest, "\t", first_line=3)
 
 
 def _check_size(path: Path, what: str, said: int, found: int) -> None:
@@ -76,9 +77,9 @@ def read_cls(path: Path) -> tuple[str, ...]:
         )
     sizes, heading, marks = lines
     names = [name for name in [heading[0].lstrip("#"), *heading[1:]] if name]
-    if len(sizes) < 2 or not all(word.isdigit() for word in sizes[:2]):
+    n_samples, n_classes = map(as_whole, [*sizes, "", ""][:2])
+    if n_samples is None or n_classes is None:
         raise ValueError(f"{path}, line 1: {' '.join(sizes)!r} has no sizes; '38 3 1' would do")
-    n_samples, n_classes = map(int, sizes[:2])
     used = list(dict.fromkeys(marks))
     if len(marks) != n_samples or len(names) != n_classes or len(used) > n_classes:
         raise ValueError(

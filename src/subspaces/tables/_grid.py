@@ -1,12 +1,15 @@
 """A text file as lines of cells of one width; what is not like that is named by its line."""
 
 import csv
-import gzip
-import zlib
+import io
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 SEPARATORS = "\t,;"
+MOST_DIGITS = 18
+# Characters of a line that tell what separates its cells; csv takes no cell of over 131,072.
+LOOKED_AT = 10_000
 MISSING = {"", "na", "n/a", "nan", "null", "none", "#n/a", "?", "-"}
 
 
@@ -32,35 +35,15 @@ def is_number(cell: str) -> bool:
     return "_" not in cell and not is_missing(cell)
 
 
-def text_of(path: Path) -> str:
-    """The text of a file in UTF-8, packed by gzip or not."""
-    content = path.read_bytes()
-    if path.suffix.lower() == ".gz":
-        try:
-            content = gzip.decompress(content)
-        except (EOFError, OSError, zlib.error) as error:
-            raise ValueError(
-                f"{path} is not a whole gzip file ({error}); unpack it and see"
-            ) from None
-    if not content.strip():
-        raise ValueError(f"{path} is empty; a table of numbers would do")
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = content[: error.start].count(b"\n") + 1
-        raise ValueError(
-            f"{path}, line {line}: byte 0x{content[error.start]:02x} is not UTF-8 text; save the "
-            "file as CSV UTF-8"
-        ) from None
-    if "\0" in text:
-        raise ValueError(f"{path} is not a text file; save it as CSV UTF-8")
-    return text
+def as_whole(cell: str) -> int | None:
+    """A cell of digits as a number; int() would stumble over ² and over thousands of digits."""
+    return int(cell) if cell.isascii() and cell.isdigit() and len(cell) <= MOST_DIGITS else None
 
 
 def as_grid(path: Path, text: str, separator: str | None = None, first_line: int = 1) -> Grid:
     """Cut the text into cells; blank lines are left out, and every line has as many cells."""
     rows, lines = [], []
-    reader = csv.reader(text.splitlines(), delimiter=separator or _separator(text))
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator or _separator(text))
     try:
         for row in reader:
             cells = [cell.strip() for cell in row]
@@ -70,6 +53,8 @@ def as_grid(path: Path, text: str, separator: str | None = None, first_line: int
     except csv.Error as error:
         line = reader.line_num + first_line - 1
         raise ValueError(f"{path}, line {line}: {error}; check its quotes") from None
+    if not rows:
+        raise ValueError(f"{path} has no cells; a table of numbers would do")
     if len(rows) > 1 and len(rows[0]) == len(rows[1]) - 1:
         rows[0].insert(0, "")  # R writes no heading above the names of the rows
     _check_width(path, rows, lines)
@@ -78,7 +63,8 @@ def as_grid(path: Path, text: str, separator: str | None = None, first_line: int
 
 def _separator(text: str) -> str:
     """The one that cuts the first lines into most cells."""
-    top = [line for line in text.splitlines()[:50] if line.strip()][:5]
+    lines = islice(io.StringIO(text, newline=""), 50)
+    top = [line[:LOOKED_AT] for line in lines if line.strip()][:5]
     widths = {
         separator: sum(len(row) for row in csv.reader(top, delimiter=separator))
         for separator in SEPARATORS

@@ -3,7 +3,8 @@
 from pathlib import Path
 
 from subspaces.tables._block import Block, to_table
-from subspaces.tables._grid import Grid, as_grid, is_missing, is_number, text_of
+from subspaces.tables._content import text_of
+from subspaces.tables._grid import Grid, as_grid, as_whole, is_missing, is_number
 from subspaces.tables._table import Table, default_names, offered
 
 # What people write above a column of names.
@@ -65,12 +66,12 @@ def _has_header(rows: list[list[str]]) -> bool:
 
 def _counts(top: list[str], below: list[list[str]]) -> bool:
     """Whether a line of numbers is a header: 0, 1, 2, ..., or whole numbers above fractions."""
-    if len(top) < 3 or not all(cell.isdigit() for cell in top):
+    values = [as_whole(cell) for cell in top]
+    if len(top) < 3 or None in values:
         return False
-    values = [int(cell) for cell in top]
     if values in (list(range(len(top))), list(range(1, len(top) + 1))):
         return True
-    whole = all(cell.isdigit() for row in below for cell in row)
+    whole = all(as_whole(cell) is not None for row in below for cell in row)
     return len(set(values)) == len(values) and not whole
 
 

@@ -1,0 +1,108 @@
+"""H5AD, read in a process of its own.
+
+The library that reads HDF5 is not made for damaged files: some make it crash, some make it take all
+memory. In another process that is an error like any other.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from subspaces.tables._binary import as_numbers, as_texts
+from subspaces.tables._content import check_room
+from subspaces.tables._table import Table, by_name, checked, offered
+
+# Seconds that reading may take: to begin with, and for every byte.
+PATIENCE, SECONDS_PER_BYTE = 120.0, 1e-7
+CODE = "import sys; from subspaces.tables._h5ad import main; sys.exit(main(*sys.argv[1:]))"
+REFUSED = 2
+
+
+def read_h5ad(path: Path, samples_in_columns: bool, labels: str | None) -> Table:
+    """Read X of an AnnData file; the classes are a column of obs."""
+    if find_spec("anndata") is None:
+        raise ImportError("reading H5AD needs anndata: pip install 'subspaces[scverse]'")
+    with path.open("rb"), tempfile.TemporaryDirectory() as folder:
+        target = Path(folder) / "read.npz"
+        _read_apart(path, target, labels)
+        with np.load(target) as read:
+            arrays = dict(read)
+    classes = tuple(arrays["classes"].tolist()) if labels is not None else None
+    names = tuple(arrays["samples"].tolist()), tuple(arrays["variables"].tolist())
+    table = Table(arrays["X"], *names, classes)
+    return checked(table, path, by_name(table))
+
+
+def _read_apart(path: Path, target: Path, labels: str | None) -> None:
+    """Let another process read the file and leave its arrays at the target."""
+    limit = PATIENCE + SECONDS_PER_BYTE * path.stat().st_size
+    words = [
+        sys.executable,
+        "-P",
+        "-c",
+        CODE,
+        str(path),
+        str(target),
+        *([labels] if labels else []),
+    ]
+    try:
+        done = subprocess.run(
+            words,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
+            timeout=limit,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        reason = f"reading it did not end within {limit:.0f} seconds"
+    else:
+        if done.returncode == 0:
+            return
+        said = done.stderr.strip().splitlines()
+        if done.returncode == REFUSED and said:
+            raise ValueError(said[-1])
+        reason = f"reading it ended with code {done.returncode}"
+    raise ValueError(f"{path} is not a readable H5AD file: {reason}; is it whole?")
+
+
+def main(path: str, target: str, labels: str | None = None) -> int:
+    """In the other process: read, and write plain arrays; what is wrong goes to stderr."""
+    try:
+        arrays = _arrays(Path(path), labels)
+    except Exception as error:
+        known = isinstance(error, ValueError) and str(error).startswith(path)
+        said = (str(error).strip() or type(error).__name__).splitlines()[0]
+        sys.stderr.write(said if known else f"{path} is not a readable H5AD file: {said}")
+        return REFUSED
+    np.savez(target, **arrays)
+    return 0
+
+
+def _arrays(path: Path, labels: str | None) -> dict[str, Any]:
+    import anndata
+    import h5py
+
+    with h5py.File(path) as file:
+        X = file.get("X")
+        shape = X.shape if isinstance(X, h5py.Dataset) else X.attrs["shape"] if X else ()
+    check_room(path, 2 * 8 * int(np.prod(np.asarray(shape, dtype=float))))
+    read = anndata.read_h5ad(path)
+    if read.X is None:
+        raise ValueError(f"{path} has no X; counts or expression values in X would do")
+    if labels is not None and labels not in read.obs:
+        raise ValueError(f"{path} has no obs column {labels!r}; {offered(labels, read.obs)}")
+    dense = read.X if isinstance(read.X, np.ndarray) else read.X.toarray()
+    kept = {} if labels is None else {"classes": np.array(as_texts(read.obs[labels]))}
+    names = {
+        "samples": np.array(as_texts(read.obs_names)),
+        "variables": np.array(as_texts(read.var_names)),
+    }
+    return {"X": as_numbers(path, dense), **names, **kept}

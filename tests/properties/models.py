@@ -1,0 +1,72 @@
+"""Every estimator with every parameter that a user might set, sensible or not."""
+
+from hypothesis import strategies as st
+
+from subspaces import (
+    GPCA,
+    MCFA,
+    MPPCA,
+    PSC,
+    SCC,
+    SLBF,
+    SSC,
+    EnsembleKSubspaces,
+    KSubspaces,
+    MCtFA,
+    SparseKMeans,
+)
+
+CLUSTERS = (2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 4, 1, 8, 24)
+DIMENSIONS = (1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 3, 0, 9, "each")
+AFFINE = st.booleans()
+SHORT = st.sampled_from([1, 20])
+FEW = st.integers(1, 3)
+OPTIONS = {
+    PSC: {
+        "affine": AFFINE,
+        "criterion": st.sampled_from(
+            ["auto", "auto", "influence", "loo", "hat", "residual", "likelihood", "loo_projection"]
+        ),
+        "n_variables": st.sampled_from([None, None, None, None, 1, 2, 3]),
+        "penalty": st.sampled_from(["l1", "l1", "nonnegative"]),
+        "init": st.sampled_from(["portfolio", "random", "k-means++", "local"]),
+        "refine": st.sampled_from([None, None, "descent", "ppca"]),
+        "n_init": FEW,
+        "max_iter": st.sampled_from([1, 50]),
+    },
+    KSubspaces: {
+        "affine": AFFINE,
+        "init": st.sampled_from(["portfolio", "random", "k-means++", "local"]),
+        "n_init": FEW,
+    },
+    EnsembleKSubspaces: {"affine": AFFINE, "n_runs": st.integers(1, 10)},
+    GPCA: {"affine": AFFINE, "polish": st.booleans()},
+    SCC: {"linear": AFFINE},
+    SLBF: {"affine": AFFINE, "spectral": st.booleans()},
+    SSC: {
+        "affine": AFFINE,
+        "solver": st.sampled_from(["elastic_net", "lasso", "omp", "admm", "lsr"]),
+    },
+    MPPCA: {"max_iter": SHORT, "n_init": FEW, "noise": st.sampled_from(["own", "shared"])},
+    MCFA: {"max_iter": SHORT, "n_init": FEW},
+    MCtFA: {"max_iter": SHORT, "n_init": FEW, "df": st.sampled_from([None, 1.0, 4.0])},
+    SparseKMeans: {
+        "max_iter": SHORT,
+        "n_init": FEW,
+        "n_variables": st.sampled_from([None, 1, 2, 5]),
+    },
+}
+
+
+@st.composite
+def models(draw, kind):
+    """An estimator of this kind, not yet fitted."""
+    given = {name: draw(values) for name, values in OPTIONS[kind].items()}
+    if given.get("n_variables") and kind is PSC:
+        given["criterion"] = draw(st.sampled_from(["auto", "auto", "loo_projection", "residual"]))
+        given["refine"] = draw(st.sampled_from([None, "ppca"]))
+    n_clusters = draw(st.sampled_from(CLUSTERS))
+    if kind is not SparseKMeans:
+        each = draw(st.sampled_from(DIMENSIONS))
+        given["n_components"] = [*range(1, n_clusters + 1)] if each == "each" else each
+    return kind(n_clusters, random_state=draw(st.integers(0, 5)), **given)

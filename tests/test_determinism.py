@@ -1,0 +1,65 @@
+"""Same seed, same labels: whatever the number of jobs, processes or threads, and over releases."""
+
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from subspaces import EnsembleKSubspaces, KSubspaces
+from tests.references import MODELS, STORE, data, found
+
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning:tests")
+
+SOME = ("PSC", "PSC sparse", "KSubspaces", "SSC", "SCC", "MPPCA", "SparseKMeans")
+CODE = (
+    "import sys, tests.references as r; print(r.json.dumps({n: r.found(n) for n in sys.argv[1:]}))"
+)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_labels_of_earlier_releases(name):
+    assert found(name) == json.loads(STORE.read_text())[name]
+
+
+def test_every_estimator_has_a_reference():
+    from subspaces.estimators import __all__ as names
+
+    kinds = {type(model).__name__ for model in MODELS.values()}
+    assert kinds == {name for name in names if name != "load"}
+    assert list(json.loads(STORE.read_text())) == list(MODELS)
+
+
+@pytest.mark.parametrize("name", ["PSC", "PSC sparse", "EnsembleKSubspaces"])
+def test_the_number_of_jobs(name):
+    one, two, four = (
+        clone(MODELS[name]).set_params(n_jobs=n_jobs).fit(data()) for n_jobs in (1, 2, 4)
+    )
+    np.testing.assert_array_equal(one.labels_, two.labels_)
+    np.testing.assert_array_equal(one.labels_, four.labels_)
+    assert one.objective_ == two.objective_ == four.objective_
+
+
+@pytest.mark.parametrize("threads", ["1", "4"])
+def test_other_processes_with_other_threads_of_blas(threads):
+    settings = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), threads)
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", CODE, *SOME],
+        env={**os.environ, **settings, "PYTHONHASHSEED": threads},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    references = json.loads(STORE.read_text())
+    assert json.loads(done.stdout) == {name: references[name] for name in SOME}
+
+
+@pytest.mark.parametrize("estimator", [KSubspaces, EnsembleKSubspaces])
+def test_another_seed_is_another_draw(estimator):
+    settings = {"n_init": 1, "init": "random"} if estimator is KSubspaces else {"n_runs": 2}
+    noise = np.random.default_rng(0).normal(size=(60, 5))
+    seeds = [estimator(3, random_state=seed, **settings).fit(noise).labels_ for seed in range(4)]
+    assert len({labels.tobytes() for labels in seeds}) > 1

@@ -1,0 +1,97 @@
+"""What a user's process and a packager expect: quiet imports, no network, known licences."""
+
+import re
+import subprocess
+import sys
+import tomllib
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+
+HOME = Path(__file__).parents[1]
+PROJECT = tomllib.loads((HOME / "pyproject.toml").read_text())["project"]
+PERMISSIVE = re.compile(
+    r"BSD|MIT|Apache|PSF|Python Software Foundation|ISC|MPL|Matplotlib|HPND", re.I
+)
+NO_NETWORK = """
+import socket, subprocess, sys, warnings
+warnings.simplefilter("ignore")
+def refused(*arguments, **options):
+    raise RuntimeError(f"the network was asked for: {arguments}")
+socket.socket.connect = socket.socket.connect_ex = refused
+socket.create_connection = socket.getaddrinfo = refused
+from subspaces import *
+from subspaces import PSC, compare, cli
+from subspaces.datasets import make_scenario
+X = make_scenario("c", random_state=0).data
+compare(X, 2, 2, methods=["PSC", "KMeans", "SSC"])
+assert cli.main(["simulate", "a", "--out", "a.csv"]) == 0
+assert cli.main(["fit", "a.csv", "--labels", "cluster", "--clusters", "2", "--json"]) == 0
+assert cli.main(["predict", "result/model.npz", "a.csv", "--labels", "cluster"]) == 0
+"""
+
+
+def ended(*words, cwd=None):
+    return subprocess.run(
+        [sys.executable, *words], capture_output=True, text=True, timeout=300, cwd=cwd
+    )
+
+
+@pytest.mark.parametrize("module", ["subspaces", "subspaces.estimators", "subspaces.cli.app"])
+def test_imports_warn_of_nothing(module):
+    done = ended("-W", "error", "-c", f"import {module}")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_nothing_asks_for_the_network(tmp_path):
+    done = ended("-c", NO_NETWORK, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+
+
+def required(name, seen):
+    """A distribution and all that it requires, without extras."""
+    name = re.sub(r"[-_.]+", "-", name).lower()
+    if name in seen:
+        return
+    try:
+        wanted = metadata.requires(name) or []
+    except metadata.PackageNotFoundError:
+        return
+    seen.add(name)
+    for line in wanted:
+        if "extra ==" not in line:
+            required(re.match(r"[\w.-]+", line).group(), seen)
+
+
+def licence(name):
+    about = metadata.metadata(name)
+    classifiers = [c for c in about.get_all("Classifier", []) if c.startswith("License")]
+    parts = [about.get("License-Expression"), *classifiers, (about.get("License") or "")[:200]]
+    return " ".join(part for part in parts if part)
+
+
+def test_every_dependency_has_a_permissive_licence():
+    extras = PROJECT["optional-dependencies"]
+    lines = [*PROJECT["dependencies"], *(line for name in USERS for line in extras[name])]
+    seen = set()
+    for line in lines:
+        required(re.match(r"[\w.-]+", line).group(), seen)
+    assert {"numpy", "scipy", "scikit-learn", "pandas"} <= seen
+    others = {name: licence(name) for name in seen if not PERMISSIVE.search(licence(name))}
+    assert others == {}
+
+
+USERS = ("plots", "cli", "report", "parquet", "scverse")
+
+
+def test_the_lock_allows_what_the_project_requires():
+    lock = dict(
+        line.split("==")
+        for line in (HOME / ".ci" / "lock.txt").read_text().splitlines()
+        if "==" in line
+    )
+    for line in PROJECT["dependencies"]:
+        name, least = line.split(">=")
+        locked = tuple(map(int, lock[name].split(".")[:2]))
+        assert locked >= tuple(map(int, least.split(".")[:2]))

@@ -1,0 +1,136 @@
+"""Against arithmetic with 50 digits, where float64 has little to spare.
+
+The tolerances here are those that docs/reliability.md states.
+"""
+
+import mpmath
+import numpy as np
+import pytest
+from mpmath import mp, mpf
+
+from subspaces import PSC, KSubspaces
+from subspaces.core.partition import assign
+from subspaces.core.rows import DenseRows
+from subspaces.core.subspace import Subspace, principal_axes, squared_residual
+from subspaces.datasets import make_subspaces
+from subspaces.diagnostics import pca_press
+from subspaces.metrics import matched_accuracy
+
+RESIDUAL, LEFT_OUT, EIGENVALUE = 1e-9, 1e-8, 1e-13
+
+
+@pytest.fixture(autouse=True)
+def fifty_digits():
+    with mp.workdps(50):
+        yield
+
+
+def exact(rows):
+    return mpmath.matrix([[mpf(float(value)) for value in row] for row in rows])
+
+
+def exact_axes(rows, r):
+    """The leading eigenvectors of the scatter, and all eigenvalues, the largest first."""
+    X = exact(rows)
+    values, vectors = mp.eigsy(X.T * X)
+    order = sorted(range(len(values)), key=lambda j: -values[j])
+    basis = mpmath.matrix([[vectors[i, j] for j in order[:r]] for i in range(X.cols)])
+    return basis, [values[j] for j in order]
+
+
+def exact_residual(row, basis):
+    x = exact([row]).T
+    rest = x - basis * (basis.T * x)
+    return sum(value**2 for value in rest)
+
+
+def relative(found, true):
+    return float(abs((mpf(float(found)) - true) / true))
+
+
+@pytest.mark.parametrize("share", [1e-2, 1e-5, 1e-8])
+def test_the_residual_of_rows_near_their_plane(share):
+    """``||x||^2 - sum d^2`` keeps nothing of a residual of 1e-16 ||x||^2; ours does."""
+    random = np.random.default_rng(0)
+    plane = np.linalg.qr(random.normal(size=(5, 2)))[0]
+    rows = random.normal(size=(12, 2)) @ plane.T
+    off = random.normal(size=(12, 5))
+    rows = rows + share * (off - off @ plane @ plane.T)
+    flat = Subspace(np.zeros(5), plane, np.ones(2))
+    true = [exact_residual(row, exact(plane)) for row in rows]
+    own = squared_residual(rows, flat)
+    worst = max(relative(f, t) for f, t in zip(own, true, strict=True))
+    assert worst < RESIDUAL if share > 1e-6 else worst < 1e-6
+    naive = np.sum(rows**2, axis=1) - np.sum((rows @ plane) ** 2, axis=1)
+    lost = max(relative(f, t) for f, t in zip(naive, true, strict=True))
+    assert lost > 10 * worst
+    assert lost > 1.0 or share > 1e-6
+
+
+@pytest.mark.parametrize("share", [1e-2, 1e-6])
+def test_the_view_of_a_cluster(share):
+    random = np.random.default_rng(1)
+    plane = np.linalg.qr(random.normal(size=(4, 2)))[0]
+    rows = random.normal(size=(10, 2)) @ plane.T + share * random.normal(size=(10, 4))
+    view = DenseRows(rows).view(np.arange(10), 2, False)
+    basis, values = exact_axes(rows, 2)
+    true = [exact_residual(row, basis) for row in rows]
+    found = view.squared_residual
+    assert max(relative(f, t) for f, t in zip(found, true, strict=True)) < (
+        RESIDUAL if share > 1e-4 else 1e-6
+    )
+    assert relative(view.eigenvalues[0], values[0]) < EIGENVALUE
+
+
+@pytest.mark.parametrize("far", [1.0, 1e3, 1e6])
+def test_leave_one_out_as_the_leverage_nears_one(far):
+    """One row ever further out claims an axis for itself; without it the axis is another."""
+    random = np.random.default_rng(2)
+    rows = random.normal(size=(8, 3)) * [3.0, 1.0, 0.3]
+    rows[0] = [0.1, far, 0.2]
+    found = pca_press(rows, 1, method="exact").per_sample
+    for i in range(len(rows)):
+        basis, _ = exact_axes(np.delete(rows, i, axis=0), 1)
+        assert relative(found[i], exact_residual(rows[i], basis)) < LEFT_OUT * max(far**0.5, 1.0)
+
+
+def test_repeated_eigenvalues():
+    """Which axes they get is open; what they span, and what is left of a row, is not."""
+    rotation = np.linalg.qr(np.random.default_rng(3).normal(size=(4, 4)))[0]
+    rows = np.vstack([np.eye(4) * [2, 2, 1, 1], -np.eye(4) * [2, 2, 1, 1]]) @ rotation.T
+    axes = principal_axes(rows)
+    np.testing.assert_allclose(axes.eigenvalues, [8, 8, 2, 2], rtol=EIGENVALUE)
+    basis, _ = exact_axes(rows, 2)
+    flat = Subspace(np.zeros(4), axes.basis[:, :2], axes.eigenvalues[:2])
+    for row, found in zip(rows, squared_residual(rows, flat), strict=True):
+        assert abs(mpf(float(found)) - exact_residual(row, basis)) < 1e-14
+
+
+def test_ties_stay_where_they_are_or_go_to_the_first():
+    diagonal = np.array([[1.0, 1.0], [-3.0, 3.0], [0.0, 0.0]])
+    costs = np.column_stack([diagonal[:, 1] ** 2, diagonal[:, 0] ** 2])
+    assert assign(costs).tolist() == [0, 0, 0]
+    assert assign(costs, np.array([1, 0, 1])).tolist() == [1, 0, 1]
+
+
+@pytest.mark.parametrize("estimator", [PSC, KSubspaces])
+def test_a_mean_of_1e8_and_unit_variance(estimator):
+    """Labels are right where the naive formula for the distances has no correct digit left."""
+    union = make_subspaces(120, 4, [1, 1], noise=0.02, offset=3.0, random_state=0)
+    X = union.data + 1e8
+    model = estimator(2, n_components=1, affine=True, random_state=0).fit(X)
+    assert matched_accuracy(union.target, model.labels_) > 0.97
+    naive, own, true = [], [], []
+    for k, flat in enumerate(model.subspaces_):
+        rows, basis = X[model.labels_ == k][:5], exact(flat.basis)
+        scores = (rows - flat.centre) @ flat.basis
+        squared = np.sum(rows**2, axis=1) - 2 * rows @ flat.centre + flat.centre @ flat.centre
+        naive.extend(squared - np.sum(scores**2, axis=1))
+        own.extend(squared_residual(rows, flat))
+        centre = exact([flat.centre])
+        for row in rows:
+            x = (exact([row]) - centre).T
+            true.append(sum(value**2 for value in x - basis * (basis.T * x)))
+    errors = [abs(mpf(float(f)) - t) for f, t in zip(own, true, strict=True)]
+    assert max(errors) < 1e-7 * float(max(true))
+    assert max(abs(mpf(float(f)) - t) for f, t in zip(naive, true, strict=True)) > max(true)
