@@ -7,9 +7,11 @@ import sys
 import numpy as np
 import pytest
 from sklearn import config_context
+from sklearn.metrics import adjusted_rand_score
 from sklearn.utils import estimator_checks
 
 from subspaces import PSC, KSubspaces, load
+from subspaces.core.blocks import ArrayBlocks, device_rows
 from subspaces.datasets import make_subspaces
 from subspaces.estimators import _many_rows
 
@@ -119,6 +121,35 @@ def test_the_value_in_the_way_is_named(xp, monkeypatch):
         pytest.raises(ValueError, match="inf at row 333, column 4"),
     ):
         PSC(3, n_components=2).fit(xp.asarray(X))
+
+
+def test_a_device_without_memory_says_what_would_do(xp):
+    class OutOfMemoryError(RuntimeError):
+        pass
+
+    def visit(rows, labels, start):
+        raise OutOfMemoryError
+
+    blocks = ArrayBlocks(xp.asarray(np.ones((4000, 2048))), block_rows=1000)
+    message = r"a block of 1000 rows needs .* of 250 would do: .*working_memory=7\)"
+    with pytest.raises(MemoryError, match=message):
+        blocks.fold(visit, None)
+
+
+def test_the_working_memory_sets_the_blocks():
+    assert device_rows((1_000_000, 2048)) == 32_768
+    with config_context(working_memory=7):
+        assert device_rows((1_000_000, 2048)) == 224
+    assert device_rows((1000, 2048)) == 250
+
+
+def test_random_starts_are_swept_on_the_device(xp, monkeypatch):
+    monkeypatch.setattr(_many_rows, "FEW_ROWS", 100)
+    X, target = union(0, 0.0)
+    with config_context(array_api_dispatch=True):
+        model = PSC(3, n_components=2, init="random", n_init=3, random_state=0).fit(xp.asarray(X))
+    assert [start["start"] for start in model.starts_] == ["random"] * 3
+    assert adjusted_rand_score(target, host(model.labels_)) > 0.9
 
 
 @pytest.mark.parametrize("library", LIBRARIES)

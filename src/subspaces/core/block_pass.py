@@ -27,8 +27,8 @@ from subspaces.core.secular import LEVERAGE_ONE
 CRITERIA = ("influence", "loo", "hat", "residual", "likelihood")
 # Where the first members of all clusters usually are.
 FRONT = 4096
-# All rows of a device are summed in so many parts.
-PARTS = 8
+# All rows of a device are summed in so many parts, of so many rows at least.
+PARTS, PART_ROWS = 8, 1 << 16
 
 
 class Placed(NamedTuple):
@@ -51,7 +51,7 @@ class Pass:
     flats; criterion; rank: of the data; n_rows: of all blocks; origin (p,): taken from every row
     first, None for nothing; by_scatter: whether scatter matrices are summed rather than images;
     only_moved: whether of the rows that keep their cluster nothing is summed; exact: whether sums
-    are taken in float64 whatever the rows are.
+    are taken in float64 whatever the rows are; affine: whether sums of rows are of any use.
     """
 
     flats: Flats
@@ -62,6 +62,7 @@ class Pass:
     by_scatter: bool = True
     only_moved: bool = False
     exact: bool = True
+    affine: bool = True
     placed: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -118,16 +119,14 @@ def _look_at_all(rows: Any, labels: Any | None, plan: Pass) -> tuple[Any, Tally]
         moved = new.shape[0] if labels is None else xp.sum(xp.astype(new != labels, xp.int64))
         return new, replace(_sums_in_parts(rows, new, plan), objective=objective, moved=moved)
     (chosen,) = xp.nonzero(new != labels)
-    after, before = _take(new, chosen), _take(labels, chosen)
     own = centred(_take(rows, chosen), plan)
-    changes = zip(sums(own, None, after, plan), sums(own, None, before, plan), strict=True)
-    sizes = xp.astype(sizes, xp.float64)
-    return new, Tally(objective, chosen.shape[0], sizes, *(a - b for a, b in changes))
+    changes = _changes(own, None, _take(labels, chosen), _take(new, chosen), plan)
+    return new, Tally(objective, chosen.shape[0], xp.astype(sizes, xp.float64), *changes)
 
 
 def _sums_in_parts(rows: Any, labels: Any, plan: Pass) -> Tally:
     """The sums of all rows of a device, some at a time, since they are sorted for that."""
-    step = -(-rows.shape[0] // PARTS)
+    step = max(-(-rows.shape[0] // PARTS), PART_ROWS)
     parts = [slice(start, start + step) for start in range(0, rows.shape[0], step)]
     found = (
         tally(centred(rows[part, ...], plan), None, None, labels[part], 0.0, plan) for part in parts
@@ -337,31 +336,35 @@ def tally(
 ) -> Tally:
     """The sums of a block under its next labels; of the moved rows alone, signed, if so planned."""
     xp = namespace(new)
-    member = membership(new, len(plan.flats.sizes))
-    sizes = xp.sum(xp.astype(member, xp.float64), axis=0)
     moved = new.shape[0] if labels is None else xp.sum(xp.astype(new != labels, xp.int64))
-    if plan.only_moved and labels is not None:
-        (chosen,) = xp.nonzero(new != labels)
-        own, along = _take(rows, chosen), None if scores is None else _take(scores, chosen)
-        joined = sums(own, along, _take(new, chosen), plan)
-        left = sums(own, along, _take(labels, chosen), plan)
-        return Tally(objective, moved, sizes, *(a - b for a, b in zip(joined, left, strict=True)))
-    return Tally(objective, moved, sizes, *sums(rows, scores, new, plan))
+    if labels is None or not plan.only_moved:
+        return Tally(objective, moved, *sums(rows, scores, new, plan))
+    sizes = xp.sum(xp.astype(membership(new, len(plan.flats.sizes)), xp.float64), axis=0)
+    return Tally(objective, moved, sizes, *_changes(rows, scores, labels, new, plan))
 
 
-def sums(rows: Any, scores: Any, labels: Any, plan: Pass) -> tuple[Any, Any, Any]:
-    """Energy (K,), totals (K, p) and products of the members of each cluster."""
+def _changes(rows: Any, scores: Any, labels: Any, new: Any, plan: Pass) -> list[Any]:
+    """What the rows that moved add to the sums of the clusters they join, and take from others."""
+    (chosen,) = namespace(new).nonzero(new != labels)
+    own, along = _take(rows, chosen), None if scores is None else _take(scores, chosen)
+    joined = sums(own, along, _take(new, chosen), plan)
+    left = sums(own, along, _take(labels, chosen), plan)
+    return [a - b for a, b in zip(joined[1:], left[1:], strict=True)]
+
+
+def sums(rows: Any, scores: Any, labels: Any, plan: Pass) -> tuple[Any, Any, Any, Any]:
+    """Sizes (K,), energy (K,), totals (K, p) and products of the members of each cluster."""
     n_clusters = len(plan.flats.sizes)
+    if plan.by_scatter:
+        return _sorted_sums(rows, labels, n_clusters, plan)
     lengths = squared_lengths(rows)
     xp = namespace(lengths)
     member = membership(labels, n_clusters)
     weights = xp.astype(member, lengths.dtype).T
-    if plan.by_scatter:
-        products = _scatter(rows, labels, n_clusters, plan.exact)
-    else:
-        products = _images(rows, scores, member)
     energy, totals = weights @ lengths, weights @ rows
-    return xp.astype(energy, xp.float64), xp.astype(totals, xp.float64), products
+    sizes = xp.sum(xp.astype(weights, xp.float64), axis=1)
+    products = _images(rows, scores, member)
+    return sizes, xp.astype(energy, xp.float64), xp.astype(totals, xp.float64), products
 
 
 def _images(rows: Any, scores: Any, member: Any) -> Any:
@@ -373,16 +376,21 @@ def _images(rows: Any, scores: Any, member: Any) -> Any:
     return xp.permute_dims(product, (1, 0, 2)) if xp is not np else np.moveaxis(product, 1, 0)
 
 
-def _scatter(rows: Any, labels: Any, n_clusters: int, exact: bool) -> Any:
-    """``sum x x^T`` over the members of each cluster, (K, p, p); sorted, each is a slice."""
+def _sorted_sums(rows: Any, labels: Any, n_clusters: int, plan: Pass) -> tuple[Any, Any, Any, Any]:
+    """The same with scatter matrices; in sorted rows each cluster is a slice."""
     xp = namespace(labels)
     order = xp.argsort(labels, stable=True)
     ends = to_host(xp.searchsorted(_take(labels, order), like(np.arange(n_clusters + 1), labels)))
     rows = _take(rows, order)
-    if exact and not sparse.issparse(rows):
+    if plan.exact and not sparse.issparse(rows):
         rows = xp.astype(rows, xp.float64)
-    parts = [_square(rows[int(a) : int(b), :]) for a, b in pairwise(ends)]
-    return xp.astype(xp.stack(parts), xp.float64)
+    parts = [rows[int(a) : int(b), :] for a, b in pairwise(ends)]
+    products = xp.astype(xp.stack([_square(part) for part in parts]), xp.float64)
+    energy = xp.sum(xp.linalg.diagonal(products), axis=1)
+    totals = np.zeros((n_clusters, rows.shape[1]))
+    if plan.affine:
+        totals = xp.stack([_column_sums(part) for part in parts])
+    return np.diff(ends) + 0.0, energy, totals, products
 
 
 def _square(rows: Any) -> Any:
@@ -398,6 +406,10 @@ def _take(array: Any, chosen: Any) -> Any:
 
 def total(rows: Any) -> np.ndarray:
     """Sums of the columns, in main memory."""
+    return to_host(_column_sums(rows), np.float64)
+
+
+def _column_sums(rows: Any) -> Any:
     if sparse.issparse(rows):
         return np.asarray(rows.sum(axis=0)).ravel()
-    return to_host(namespace(rows).sum(rows, axis=0), np.float64)
+    return namespace(rows).sum(rows, axis=0)

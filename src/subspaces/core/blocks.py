@@ -22,6 +22,8 @@ BLOCK_NUMBERS, BLOCK_ROWS, MOST_NUMBERS = 1 << 19, 4096, 1 << 23
 # of many, so that its scores and sums stay within half of the data; and of what scikit-learn's
 # `working_memory` has.
 SHARES, FEW_VARIABLES = (20, 4), 256
+# What a block needs for every number in it.
+BYTES_A_NUMBER = 16
 
 # What is done to one block: its rows, its part of the labels, and the number of its first row.
 Visit = Callable[[Any, Any, int], tuple[Any, Any]]
@@ -97,7 +99,7 @@ class ArrayBlocks:
                 self.array[part, ...], None if labels is None else labels[part], part.start
             )
 
-        with side_by_side(self.n_jobs) as each:
+        with side_by_side(self.n_jobs) as each, enough_memory(self):
             return gathered(each(one, self._parts()))
 
     def each(self, visit: Visit) -> Any:
@@ -147,6 +149,22 @@ def gathered(found: Iterable[tuple[Any, Any]]) -> tuple[Any, Any]:
 
 
 @contextmanager
+def enough_memory(blocks: ArrayBlocks) -> Iterator[None]:
+    """A context in which a device that runs out of memory is one clear error."""
+    try:
+        yield
+    except Exception as error:
+        if type(error).__name__ != "OutOfMemoryError":
+            raise
+        rows = blocks.block_rows or blocks.shape[0]
+        smaller = max(rows * BYTES_A_NUMBER * blocks.shape[1] // 4 // 2**20, 1)
+        raise MemoryError(
+            f"the device has no room for what a block of {rows} rows needs beside the data; blocks "
+            f"of {max(rows // 4, 1)} would do: sklearn.set_config(working_memory={smaller})"
+        ) from error
+
+
+@contextmanager
 def side_by_side(n_jobs: int | None) -> Iterator[Callable[..., Iterable[Any]]]:
     """A ``map`` whose calls run in threads; in order, and with one job in the caller's thread."""
     n_threads = effective_n_jobs(n_jobs)
@@ -168,5 +186,5 @@ def _joined(values: list[Any]) -> Any:
 def device_rows(shape: tuple[int, ...]) -> int:
     """Rows of a block on a device."""
     n, p = shape
-    allowed = int(get_config()["working_memory"] * 2**20) // (16 * p)
+    allowed = int(get_config()["working_memory"] * 2**20) // (BYTES_A_NUMBER * p)
     return max(min(-(-n // SHARES[p > FEW_VARIABLES]), allowed), 1)

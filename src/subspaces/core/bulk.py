@@ -185,6 +185,7 @@ def _plan(bulk: Bulk, flats: Flats, criterion: str, only_moved: bool = False) ->
         bulk.by_scatter,
         only_moved,
         exact=not bulk.blocks.rounded,
+        affine=bulk.affine,
     )
 
 

@@ -32,6 +32,8 @@ from subspaces.estimators._shell import Array
 
 # Up to so many rows all are in view at once.
 FEW_ROWS = 10_000
+# Random starts of so many numbers are swept in main memory, of more on the device.
+FEW_NUMBERS = 1 << 18
 # So many rows tell the rank of the data where no sample is searched.
 RANK_ROWS = 500
 
@@ -173,8 +175,10 @@ class ManyRowsClusterer(AlternatingClusterer):
     def _device_starts(
         self, bulk: Bulk, chosen: NDArray[np.intp], random: np.random.Generator
     ) -> tuple[Flats, list[Run]]:
-        """The best flats of some random partitions of some rows, all of it beside the rows."""
-        small = replace(bulk, blocks=ArrayBlocks(rows_of(bulk.blocks.array, chosen)))
+        """The best flats of some random partitions of some rows; beside them unless those are few."""
+        rows = rows_of(bulk.blocks.array, chosen)
+        few = rows.shape[0] * rows.shape[1] <= FEW_NUMBERS
+        small = replace(bulk, blocks=ArrayBlocks(to_host(rows) if few else rows))
         n_starts = as_count(1 if self.n_init == "auto" else self.n_init, "n_init", low=1)
         found, runs = [], []
         for done in range(1, n_starts + 1):
