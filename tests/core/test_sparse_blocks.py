@@ -30,10 +30,10 @@ def counts(seed, n=500, p=WIDE, k=3):
     return rows, np.where(random.random(n) < 0.5, target, guesses)
 
 
-def centred_if_dense(rows, origin):
+def centred_if_dense(rows, plan):
     """Take the origin from the rows; not from sparse ones, which would fill."""
-    assert origin is None or not sparse.issparse(rows)
-    return rows if origin is None else rows - origin
+    assert plan.origin is None or not sparse.issparse(rows)
+    return rows if plan.origin is None else rows - plan.origin
 
 
 def flats_at_random(p, k=3, r=2):

@@ -144,7 +144,7 @@ def _from_rows(
             mask=known[:, None] & used[None, :],
             other=0.0,
         )
-        d = tl.dot(x, basis, input_precision="ieee")
+        d = tl.dot(x, basis, input_precision="tf32x3")
         length = squared
         if AFFINE:
             centre = tl.load(centres + k * P + column, mask=known, other=0.0)[None, :]

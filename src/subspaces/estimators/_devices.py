@@ -62,7 +62,12 @@ def moved(attributes: dict[str, Any], home: Any | None) -> dict[str, Any]:
         if (name.endswith("_") or name == "_sizes")
         and (isinstance(value, np.ndarray) or is_foreign(value))
     }
-    return {name: sent(to_host(value), home) for name, value in arrays.items()}
+    away = {name: value for name, value in arrays.items() if _place_of(value) != _place(home)}
+    return {name: sent(to_host(value), home) for name, value in away.items()}
+
+
+def _place_of(array: Any) -> tuple[str, str]:
+    return _place(array if is_foreign(array) else None)
 
 
 def sent(value: Any, home: Any | None) -> Any:

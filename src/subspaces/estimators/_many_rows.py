@@ -175,7 +175,7 @@ class ManyRowsClusterer(AlternatingClusterer):
     def _device_starts(
         self, bulk: Bulk, chosen: NDArray[np.intp], random: np.random.Generator
     ) -> tuple[Flats, list[Run]]:
-        """The best flats of some random partitions of some rows; beside them unless those are few."""
+        """The best flats of random partitions of some rows; beside them, unless those are few."""
         rows = rows_of(bulk.blocks.array, chosen)
         few = rows.shape[0] * rows.shape[1] <= FEW_NUMBERS
         small = replace(bulk, blocks=ArrayBlocks(to_host(rows) if few else rows))
