@@ -23,6 +23,7 @@ from subspaces import (
     EnsembleKSubspaces,
     KSubspaces,
     MCtFA,
+    MiniBatchPSC,
     SparseKMeans,
 )
 from subspaces.datasets import make_subspaces
@@ -35,6 +36,7 @@ MODELS = {
     "PSC influence": PSC(3, n_components=2, criterion="influence", n_init=4, random_state=0),
     "PSC sparse": PSC(3, n_components=2, n_variables=4, n_init=4, random_state=0),
     "PSC refined": PSC(3, n_components=2, refine="ppca", n_init=4, random_state=0),
+    "MiniBatchPSC": MiniBatchPSC(3, n_components=2, random_state=0),
     "KSubspaces": KSubspaces(3, n_components=2, n_init=4, random_state=0),
     "EnsembleKSubspaces": EnsembleKSubspaces(3, n_components=2, n_runs=20, random_state=0),
     "SSC": SSC(3, n_components=2, random_state=0),

@@ -36,8 +36,10 @@ def compat() -> Any:
 def to_host(array: Any, dtype: Any = None) -> NDArray[Any]:
     """As a numpy array in main memory."""
     if is_foreign(array):
-        strict = namespace(array).__name__ == "array_api_strict"
-        array = np.from_dlpack(array) if strict else compat().to_device(array, "cpu")
+        xp = namespace(array)
+        strict = xp.__name__ == "array_api_strict"
+        array = compat().to_device(array, xp.Device("CPU_DEVICE") if strict else "cpu")
+        array = np.from_dlpack(array) if strict else array
     return np.asarray(array, dtype=dtype)
 
 

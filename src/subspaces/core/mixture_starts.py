@@ -66,7 +66,7 @@ def first_partitions(
 def leading_loadings(matrix: Array, n_factors: int, random: np.random.Generator) -> Array:
     """Leading right singular vectors of the rows, (p, q)."""
     seed = int(random.integers(2**31))
-    right = randomized_svd(matrix, n_factors, random_state=seed)[2]
+    right = randomized_svd(matrix, n_factors, power_iteration_normalizer="QR", random_state=seed)[2]
     return linalg.qr(right.T, mode="economic")[0]
 
 

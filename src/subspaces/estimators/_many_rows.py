@@ -78,27 +78,13 @@ class ManyRowsClusterer(AlternatingClusterer):
         """The criterion that new rows are scored by."""
         return "residual"
 
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Find the clusters.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, p)
-            Samples in rows. Under scikit-learn's array API dispatch, torch and CuPy arrays stay on
-            their device.
-        y : ignored
-            For compatibility.
-
-        Returns
-        -------
-        self
-            The fitted estimator.
-        """
-        super().fit(X, y)
-        self._home = home_of(X)
-        if self._home is not None:
-            self.__dict__.update(moved(self.__dict__, self._home))
-        return self
+    def _settle_in(self, X: Any) -> None:
+        """Arrays of a fit to rows of another library or device go there."""
+        home = home_of(X)
+        self.__dict__.pop("_home", None)
+        if home is not None:
+            self._home = home
+            self.__dict__.update(moved(self.__dict__, home))
 
     def move_to(self, X: Any) -> Self:
         """Bring the fitted attributes to the library, device and type of X, to predict there.
@@ -114,8 +100,8 @@ class ManyRowsClusterer(AlternatingClusterer):
             The same estimator.
         """
         check_is_fitted(self)
-        self._home = home_of(X)
-        self.__dict__.update(moved(self.__dict__, self._home))
+        self.__dict__.update(moved(self.__dict__, home_of(X)))
+        self._settle_in(X)
         return self
 
     def _validate(self, X: Any) -> Any:
@@ -133,9 +119,10 @@ class ManyRowsClusterer(AlternatingClusterer):
         if beyond is None:
             return blocks_of(X, self.n_jobs)
         if in_blocks_only(X):
+            kind, fetch = ("Dask array", "compute") if is_dask(X) else ("sparse matrix", "toarray")
             raise ValueError(
-                f"{beyond} needs all rows in memory at once, and X is read in passes; without it, "
-                f"or with X.{'compute' if is_dask(X) else 'toarray'}(), the fit would do"
+                f"{beyond} needs all rows in memory at once, and a {kind} is read in passes; "
+                f"without it, or with X.{fetch}(), the fit would do"
             )
         return None
 
@@ -245,7 +232,7 @@ class ManyRowsClusterer(AlternatingClusterer):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
+        tags.input_tags.sparse = self._beyond_passes() is None
         tags.array_api_support = True
         return tags
 

@@ -59,7 +59,8 @@ class RecordedClusterer(
         Parameters
         ----------
         X : array-like of shape (n, p)
-            Samples in rows.
+            Samples in rows. `PSC` and `KSubspaces` take sparse matrices and Dask arrays, too, and under
+            scikit-learn's array API dispatch torch and CuPy arrays, which stay on their device.
         y : ignored
             For compatibility.
 
@@ -75,6 +76,7 @@ class RecordedClusterer(
                 self._fit_with_callbacks(X, matrix)
             seconds = perf_counter() - began
             self.record_ = self._recorded(matrix, row_names(X), seconds, heard)
+            self._settle_in(X)
         finally:
             for warning in heard:
                 warn(warning, above=2)
@@ -200,6 +202,9 @@ class RecordedClusterer(
     def _fit(self, X: Array) -> None:
         """Set ``labels_`` and all else that the method finds."""
         raise NotImplementedError
+
+    def _settle_in(self, X: Any) -> None:
+        """Bring what was found to where X is; where that is main memory, nothing is to be done."""
 
     def _scores(self, X: Array) -> Array:
         """Score of rows that are not members, (n, K)."""
