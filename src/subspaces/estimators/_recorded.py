@@ -59,8 +59,8 @@ class RecordedClusterer(
         Parameters
         ----------
         X : array-like of shape (n, p)
-            Samples in rows. `PSC` and `KSubspaces` take sparse matrices and Dask arrays, too, and under
-            scikit-learn's array API dispatch torch and CuPy arrays, which stay on their device.
+            Samples in rows. `PSC` and `KSubspaces` take sparse matrices and Dask arrays, too, and
+            under scikit-learn's array API dispatch torch and CuPy arrays on their device.
         y : ignored
             For compatibility.
 

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from subspaces._validation import as_choice, as_count
 from subspaces.core import block_pass, influence, partition
 from subspaces.core.alternation import descend, objective_of
+from subspaces.core.array_namespace import to_host
 from subspaces.core.bulk import Bulk, BulkResult, measured
 from subspaces.core.criteria import (
     VARIANCE_FLOOR,
@@ -455,7 +456,7 @@ class PSC(ManyRowsClusterer):
 
     def _influence_score(self, X: Array, k: int) -> Array:
         flat = self.subspaces_[k]
-        kept = self.support_ if self.criterion_ == "union_influence" else slice(None)
+        kept = to_host(self.support_) if self.criterion_ == "union_influence" else slice(None)
         part = Subspace(flat.centre[kept], flat.basis[kept], flat.spectrum)
         rows = X[:, kept]
         return influence.squared_influence_oblique(
