@@ -103,7 +103,9 @@ def test_how_a_table_is_stored_does_not_matter(kind, data):
 FOUND = [
     (
         Draw("zero rows", 16, 4, 749497, 100, 0.0, "C"),
-        PSC(affine=True, init="local", n_components=[1, 2], n_init=2, n_variables=2, random_state=4),
+        PSC(
+            affine=True, init="local", n_components=[1, 2], n_init=2, n_variables=2, random_state=4
+        ),
     ),
     (
         Draw("collinear", 60, 30, 974173, -100, 0.0, "mixed pandas"),
@@ -135,13 +137,6 @@ def test_what_was_broken_once(drawn, model):
 
 
 def test_a_refinement_that_does_not_span_its_axes_is_dropped():
-    ends = []
-    for seed in range(12):
-        X = Draw("copies", 16, 5, seed, 0, 0.0, "C").matrix()
-        model = PSC(2, n_init=2, random_state=0)
-        plain, refined = (
-            attempted(clone(model).set_params(refine=r).fit, X) for r in (None, "ppca")
-        )
-        ends.append((np.isfinite(plain.objective_), np.isfinite(refined.objective_)))
-    assert sum(before for before, _ in ends) >= 6
-    assert all(after for before, after in ends if before)
+    X = Draw("two points", 16, 5, 0, 0, 0.0, "C").matrix()
+    model = PSC(2, n_init=2, affine=True, random_state=0, refine="ppca")
+    assert np.isfinite(attempted(model.fit, X).objective_)
