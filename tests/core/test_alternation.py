@@ -135,3 +135,15 @@ def test_descent_ends_where_no_single_move_helps():
         moved[i] = 1 - moved[i]
         if not alternation.partition.too_small(moved, (1, 1)):
             assert objective_of(problem, moved) >= result.objective
+
+
+def test_no_cluster_of_a_first_partition_is_empty():
+    rows = DenseRows(np.random.default_rng(0).normal(size=(60, 3)))
+    problem = Problem(rows, (0,) * 20, "residual", True)
+    labels = np.zeros(60, dtype=np.intp)
+    random = np.random.default_rng(0)
+    filled, _ = alternation.repair(problem, labels, 0, random, first=True)
+    assert len(np.unique(filled)) == 20
+    later, repairs = alternation.repair(problem, labels, 0, random)
+    assert repairs == alternation.MAX_REPAIRS
+    assert len(np.unique(later)) == 1 + alternation.MAX_REPAIRS

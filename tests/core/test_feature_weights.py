@@ -251,3 +251,10 @@ def test_fewer_distinct_rows_than_clusters():
     (start,) = first_partitions(X, 4, 1, np.random.default_rng(0))
     end = alternate_weights(X, start, lambda a: bounded_weights(a, 1.2), 50, 1e-4)
     assert_array_equal(canonical(end.labels), [0] * 5 + [1] * 5)
+
+
+def test_variables_that_differ_by_rounding_alone_share_the_bound():
+    eps = np.finfo(float).eps
+    between = 1.0 - eps / 2 * np.array([3, 2, 2, 1, 1, 0, 0, 0, 0])
+    weights = bounded_weights(between, 3.0)
+    np.testing.assert_allclose(weights, 1 / 3, rtol=1e-12)

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 
 import subspaces
+from subspaces import PSC, EnsembleKSubspaces
 from tests.properties.models import OPTIONS, models
-from tests.properties.tables import EXACT, draws
+from tests.properties.tables import EXACT, Draw, draws
 
 HOME = str(Path(subspaces.__file__).parent)
 VALIDATION = str(Path("sklearn") / "utils" / "validation.py")
@@ -96,3 +97,46 @@ def test_how_a_table_is_stored_does_not_matter(kind, data):
     if one is not None:
         np.testing.assert_array_equal(one.labels_, two.labels_)
         assert one.objective_ == two.objective_
+
+
+# What earlier examples broke, so that CI need not find it again.
+FOUND = [
+    (
+        Draw("zero rows", 16, 4, 749497, 100, 0.0, "C"),
+        PSC(
+            affine=True, init="local", n_components=[1, 2], n_init=2, n_variables=2, random_state=4
+        ),
+    ),
+    (
+        Draw("collinear", 60, 30, 974173, -100, 0.0, "mixed pandas"),
+        PSC(
+            8, affine=True, criterion="residual", init="local", max_iter=1, n_init=2,
+            n_variables=3, penalty="nonnegative", random_state=1, refine="ppca",
+        ),
+    ),
+    (
+        Draw("flats", 30, 4, 55850, 0, 1e15, "read-only"),
+        EnsembleKSubspaces(24, affine=True, n_components=0, n_runs=3, random_state=0),
+    ),
+    (
+        Draw("spike", 8, 9, 147191, 0, 0.0, "pandas"),
+        PSC(max_iter=1, n_init=2, n_variables=2, random_state=5, refine="ppca"),
+    ),
+    (
+        Draw("spike", 24, 30, 298061, 0, 0.0, "C"),
+        PSC(8, criterion="hat", max_iter=1, n_init=3, random_state=4, refine="descent"),
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("drawn", "model"), FOUND, ids=[drawn.kind for drawn, _ in FOUND])
+def test_what_was_broken_once(drawn, model):
+    table = drawn.table()
+    fitted = attempted(clone(model).fit, table)
+    assert_valid(fitted, *np.shape(table))
+
+
+def test_a_refinement_that_does_not_span_its_axes_is_dropped():
+    X = Draw("two points", 16, 5, 0, 0, 0.0, "C").matrix()
+    model = PSC(2, n_init=2, affine=True, random_state=0, refine="ppca")
+    assert np.isfinite(attempted(model.fit, X).objective_)
