@@ -1,0 +1,92 @@
+"""The compiled module among threads, processes and signals."""
+
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from subspaces import PSC
+from subspaces.core.kernels import kernels
+from subspaces.datasets import make_subspaces
+
+pytestmark = pytest.mark.skipif(kernels() is None, reason="the compiled kernels are not at hand")
+
+# Ending the interpreter takes its time on a busy machine.
+SLACK = 2.0
+# A fit of some minutes, all of it in the kernels.
+LONG_FIT = """
+import numpy as np
+from subspaces import PSC
+X = np.random.default_rng(0).standard_normal((300, 400))
+PSC(6, n_components=3, criterion="influence", init="random", n_init=1).fit(X[:60])
+print("begun", flush=True)
+PSC(6, n_components=3, criterion="influence", init="random", n_init=20_000).fit(X)
+"""
+
+
+def planes():
+    return make_subspaces(150, 200, [2, 2, 2], noise=0.05, random_state=0).data
+
+
+def labels_of(X):
+    return PSC(3, n_components=2, init="random", n_init=4, random_state=0).fit(X).labels_
+
+
+def test_other_threads_run_beside_a_look():
+    module = kernels()
+    X = np.random.default_rng(0).standard_normal((1500, 2000))
+    looker = module.GramLooker(
+        X @ X.T, np.einsum("ij,ij->i", X, X), (5, 5), np.zeros(2), "influence", False
+    )
+    ticks, done = [], threading.Event()
+
+    def tick():
+        while not done.is_set():
+            ticks.append(time.perf_counter())
+            time.sleep(0.002)
+
+    clock = threading.Thread(target=tick)
+    clock.start()
+    begun = time.perf_counter()
+    looker.look(np.arange(1500) % 2)
+    ended = time.perf_counter()
+    done.set()
+    clock.join()
+    beside = sum(begun < tick < ended for tick in ticks)
+    assert ended - begun > 0.02
+    assert beside >= 0.2 * (ended - begun) / 0.005
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals as Ctrl-C sends them")
+def test_a_fit_is_interrupted_within_a_second():
+    fit = subprocess.Popen(
+        [sys.executable, "-W", "ignore", "-c", LONG_FIT],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert fit.stdout.readline() == "begun\n"
+    time.sleep(1.0)
+    begun = time.perf_counter()
+    fit.send_signal(signal.SIGINT)
+    _, errors = fit.communicate(timeout=60)
+    assert "KeyboardInterrupt" in errors
+    assert time.perf_counter() - begun < 1.0 + SLACK
+
+
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+@pytest.mark.parametrize(
+    "way", [way for way in ("fork", "spawn") if way in multiprocessing.get_all_start_methods()]
+)
+def test_a_new_process_finds_the_same(way):
+    X = planes()
+    expected = labels_of(X)
+    with multiprocessing.get_context(way).Pool(1) as pool:
+        np.testing.assert_array_equal(pool.apply(labels_of, (X,)), expected)
+    np.testing.assert_array_equal(labels_of(X), expected)
