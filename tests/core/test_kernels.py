@@ -21,7 +21,9 @@ pytestmark = pytest.mark.skipif(kernels() is None, reason="the compiled kernels 
 SLACK = 2.0
 # A fit of some minutes, all of it in the kernels.
 LONG_FIT = """
+import signal
 import numpy as np
+signal.signal(signal.SIGINT, signal.default_int_handler)
 from subspaces import PSC
 X = np.random.default_rng(0).standard_normal((300, 400))
 PSC(6, n_components=3, criterion="influence", init="random", n_init=1).fit(X[:60])
