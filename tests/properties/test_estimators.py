@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 
 import subspaces
-from subspaces import PSC, EnsembleKSubspaces
+from subspaces import PSC, SSC, EnsembleKSubspaces, SparseKMeans
 from tests.properties.models import OPTIONS, models
 from tests.properties.tables import EXACT, Draw, draws
 
@@ -101,6 +101,7 @@ def test_how_a_table_is_stored_does_not_matter(kind, data):
 
 # What earlier examples broke, so that CI need not find it again.
 FOUND = [
+    (Draw("two points", 40, 9, 0, 0, 0.0, "C"), SparseKMeans(max_iter=1, n_init=1, random_state=0)),
     (
         Draw("zero rows", 16, 4, 749497, 100, 0.0, "C"),
         PSC(
@@ -140,3 +141,9 @@ def test_a_refinement_that_does_not_span_its_axes_is_dropped():
     X = Draw("two points", 16, 5, 0, 0, 0.0, "C").matrix()
     model = PSC(2, n_init=2, affine=True, random_state=0, refine="ppca")
     assert np.isfinite(attempted(model.fit, X).objective_)
+
+
+def test_rows_of_full_rank_are_not_divided_by_nothing():
+    X = Draw("grid", 3, 30, 0, 139, 0.0, "C").matrix()
+    with pytest.raises(ValueError, match="no sample of X is expressed by others"):
+        SSC(1, affine=True, solver="admm").fit(X)

@@ -141,6 +141,8 @@ def _scaled(between: Array) -> Array:
 
 def _thresholded(a: Array, threshold: float) -> Array:
     above = np.maximum(a - threshold, 0.0)
+    # Where no variable differs between the clusters, none is better than another.
+    above = above if above.any() else np.ones_like(a)
     return above / np.linalg.norm(above)
 
 

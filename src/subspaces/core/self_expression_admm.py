@@ -79,10 +79,10 @@ def _split(rows: Array, fidelity: float, penalty: float, affine: bool) -> Split:
         return Split(basis, np.ascontiguousarray(basis.T), weights, basis, False)
     sums = basis.sum(axis=0)
     move = 1.0 - basis @ (weights * sums)
-    ones = np.ones((len(rows), 1))
-    return Split(
-        np.hstack([basis, ones]), np.vstack([basis.T, move / move.sum()]), weights, basis, True
-    )
+    ones, total = np.ones((len(rows), 1)), float(move.sum())
+    # Rows of full rank, fitted without error but for rounding: any move to sum one will do.
+    share = move / total if total > 0.0 else np.full(len(rows), 1.0 / len(rows))
+    return Split(np.hstack([basis, ones]), np.vstack([basis.T, share]), weights, basis, True)
 
 
 def _meet(split: Split, start: Array, block: Indices) -> Array:
