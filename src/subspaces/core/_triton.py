@@ -1,86 +1,128 @@
-"""The kernels behind `fused.py`: all costs of a row at once, from its scores or from itself."""
+"""The kernels behind `fused.py`: all costs of a row at once, and clusters' scatter matrices."""
 
 from typing import Any
 
+import numpy as np
 import torch
 import triton
 import triton.language as tl
 
-ROWS = 64
+ROWS = 128
 NAMES = {"residual": 0, "hat": 1, "loo": 1, "influence": 2, "likelihood": 3}
+# A scatter matrix is summed in squares of so many variables, by so many programs, each over so many
+# rows at least and so many at a time; sums of more rows than that are of double precision.
+TILE, PROGRAMS, LEAST_ROWS, AT_A_TIME = 64, 528, 256, 64
 
 
 def assignment(scores: Any, squared: Any, labels: Any | None, plan: Any) -> tuple[Any, Any]:
     """Next labels (b,), and the costs under the present ones, or the least without any."""
     n, n_clusters, n_axes = scores.shape
     placed = plan.beside(scores)
-    new, own = _room(scores)
+    new = torch.empty(n, dtype=torch.int32, device=scores.device)
+    own = torch.empty(n, dtype=scores.dtype, device=scores.device)
     _from_scores[(triton.cdiv(n, ROWS),)](
         scores, squared.contiguous(), new if labels is None else labels, placed.shift,
-        placed.spectra, placed.weights, placed.scale, new, own, n, plan.flats.noise,
-        K=n_clusters, R=n_axes, WIDTH=triton.next_power_of_2(n_axes), STRIDE=squared.shape[1],
-        CRITERION=NAMES[plan.criterion], KNOWN=labels is not None, ROWS=ROWS,
+        placed.spectra, placed.weights, placed.scale, placed.noise, new, own, n, *scores.stride(),
+        K=n_clusters, R=n_axes, WIDTH=squared.shape[1], CRITERION=NAMES[plan.criterion],
+        KNOWN=labels is not None, ROWS=ROWS,
     )  # fmt: skip
     return new, own
 
 
-def looked(rows: Any, labels: Any | None, plan: Any) -> tuple[Any, Any, Any]:
-    """The same of rows (b, p), and the sizes of the next clusters; nothing else is written."""
-    n, p = rows.shape
-    n_clusters, _, n_axes = plan.flats.axes.shape
-    placed = plan.beside(rows)
-    new, own = _room(rows)
-    sizes = torch.zeros(n_clusters, dtype=torch.int64, device=rows.device)
-    _from_rows[(triton.cdiv(n, ROWS),)](
-        rows, new if labels is None else labels, placed.origin, placed.axes, placed.centres,
-        placed.lengths, placed.shift, placed.spectra, placed.weights, placed.scale, new, own,
-        sizes, n, plan.flats.noise, P=p, WIDE=max(triton.next_power_of_2(p), 16), K=n_clusters,
-        R=n_axes, WIDTH=max(triton.next_power_of_2(n_axes), 16),
-        SHIFTED=plan.origin is not None, AFFINE=bool(plan.flats.centres.any()),
-        CRITERION=NAMES[plan.criterion], KNOWN=labels is not None, ROWS=ROWS,
-    )  # fmt: skip
-    return new, own, sizes
+def sorted_by_cluster(labels: Any, n_clusters: int) -> tuple[Any, Any]:
+    """The rows in the order of their clusters, and where each cluster begins and ends (K + 1,)."""
+    short = labels.to(torch.uint8) if n_clusters < 256 else labels
+    ends = np.concatenate([[0], np.cumsum(sizes(labels, n_clusters))])
+    return torch.sort(short, stable=True).indices, ends
 
 
-def _room(like: Any) -> tuple[Any, Any]:
-    n, device = like.shape[0], like.device
-    return (
-        torch.empty(n, dtype=torch.int32, device=device),
-        torch.empty(n, dtype=like.dtype, device=device),
-    )
+def sizes(labels: Any, n_clusters: int) -> Any:
+    """Numbers of members, in main memory."""
+    return torch.bincount(labels, minlength=n_clusters).cpu().numpy()
+
+
+def scatter(rows: Any, order: Any, ends: Any, plan: Any) -> tuple[Any, Any]:
+    """Scatter matrices (K, p, p) and sums (K, p), in double precision, of sorted rows."""
+    p, device = rows.shape[1], rows.device
+    tiles = triton.cdiv(p, TILE)
+    step = max(triton.cdiv(len(order), max(PROGRAMS // tiles**2, 1)), LEAST_ROWS)
+    counts = -(-np.diff(ends) // step)
+    firsts = np.concatenate([a + step * np.arange(m) for a, m in zip(ends, counts, strict=False)])
+    lasts = np.minimum(firsts + step, np.repeat(ends[1:], counts))
+    spans = torch.as_tensor(np.stack([firsts, lasts], axis=1), device=device)
+    products = torch.empty(len(firsts), p, p, dtype=torch.float64, device=device)
+    totals = torch.empty(len(firsts), p, dtype=torch.float64, device=device)
+    if len(firsts):
+        _scatter[(len(firsts), tiles, tiles)](
+            rows, order, spans, plan.beside(rows).origin, products, totals, P=p, TILE=TILE,
+            SHIFTED=plan.origin is not None, PRECISION="ieee" if plan.exact else "tf32x3",
+            ROWS=AT_A_TIME,
+        )  # fmt: skip
+    pieces = counts.tolist()
+    return tuple(torch.stack([s.sum(0) for s in sums.split(pieces)]) for sums in (products, totals))
 
 
 @triton.jit
-def _cost(e, s, v, scale, residual, member, noise, CRITERION: tl.constexpr):
-    """The cost under one cluster of rows with energies e on its axes."""
-    cost = residual
+def _energy(scores, shift, inside):
+    """The squared score of rows on one axis."""
+    d = tl.load(scores, mask=inside, other=0.0) - tl.load(shift)
+    return d * d
+
+
+@triton.jit
+def _weight(e, s, member):
+    """What a row's energy is against the others' on one axis, and whether there are others."""
+    taken = tl.where(member, e, 0.0)
+    alone = taken >= s * (1.0 - 1e-10)
+    return e / tl.where(alone, s, s - taken), alone
+
+
+@triton.jit
+def _cost(
+    place, along, shift, spectra, weights, length, scale, noise, member, inside,
+    R: tl.constexpr, CRITERION: tl.constexpr,
+):  # fmt: skip
+    """The cost of rows under one cluster, whose tables these are."""
+    nothing = length * 0.0
+    captured, total, weighted, lonely = nothing, nothing, nothing, nothing
+    for r in range(R):
+        e = _energy(place + r * along, shift + r, inside)
+        s = tl.load(spectra + r)
+        captured += e
+        if CRITERION == 2:
+            g, alone = _weight(e, s, member)
+            total += g
+            lonely = tl.where(alone, 1.0, lonely)
+        else:
+            total += e / s
+            weighted += e * tl.load(weights + r)
+    cost = tl.maximum(length - captured, 0.0)
     if CRITERION == 2:
-        taken = tl.where(member[:, None], e, 0.0)
-        alone = taken >= s
-        g = e / tl.where(alone, s, s - taken)
-        a = tl.sum(g, axis=1)
-        b = a[:, None] - g
-        a = (1.0 + a) * (1.0 + a)
-        cost = a * a * cost + tl.sum(b * b * b * b * e, axis=1)
-        cost = tl.where(tl.sum(alone.to(tl.int32), axis=1) > 0, float("inf"), cost)
+        a = (1.0 + total) * (1.0 + total)
+        cost *= a * a
+        for r in range(R):
+            e = _energy(place + r * along, shift + r, inside)
+            g, _ = _weight(e, tl.load(spectra + r), member)
+            b = (total - g) * (total - g)
+            cost += b * b * e
+        cost = tl.where(lonely > 0.0, float("inf"), cost)
     if CRITERION == 1 or CRITERION == 3:
-        left = tl.where(member, 1.0 - tl.sum(e / s, axis=1), 1.0)
+        left = tl.where(member, 1.0 - total, 1.0)
         cost = tl.where(left <= 1e-10, float("inf"), cost / (left * left))
     if CRITERION == 3:
-        cost = scale + 0.5 * (cost / noise + tl.sum(e * v, axis=1))
+        cost = tl.load(scale) + 0.5 * (cost / tl.load(noise) + weighted)
     return cost
 
 
 @triton.jit
 def _from_scores(
-    scores, squared, labels, shift, spectra, weights, scale, new, own, n, noise,
-    K: tl.constexpr, R: tl.constexpr, WIDTH: tl.constexpr, STRIDE: tl.constexpr,
+    scores, squared, labels, shift, spectra, weights, scale, noise, new, own, n,
+    along_rows, along_clusters, along_axes, K: tl.constexpr, R: tl.constexpr, WIDTH: tl.constexpr,
     CRITERION: tl.constexpr, KNOWN: tl.constexpr, ROWS: tl.constexpr,
 ):  # fmt: skip
+    """A thread has a row, and goes through the clusters and their axes."""
     rows = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)
     inside = rows < n
-    axis = tl.arange(0, WIDTH)
-    used = axis < R
     present = tl.full([ROWS], -1, tl.int32)
     if KNOWN:
         present = tl.load(labels + rows, mask=inside, other=-1)
@@ -88,19 +130,13 @@ def _from_scores(
     mine = best
     at = tl.zeros([ROWS], tl.int32)
     for k in range(K):
-        d = tl.load(
-            scores + rows[:, None] * (K * R) + k * R + axis[None, :],
-            mask=inside[:, None] & used[None, :],
-            other=0.0,
-        )
-        d -= tl.load(shift + k * R + axis, mask=used, other=0.0)[None, :]
-        e = d * d
-        s = tl.load(spectra + k * R + axis, mask=used, other=1.0)[None, :]
-        v = tl.load(weights + k * R + axis, mask=used, other=0.0)[None, :]
-        length = tl.load(squared + rows * STRIDE + (k if STRIDE > 1 else 0), mask=inside, other=0.0)
-        residual = tl.maximum(length - tl.sum(e, axis=1), 0.0)
+        place = scores + rows * along_rows + k * along_clusters
+        length = tl.load(squared + rows * WIDTH + (k if WIDTH > 1 else 0), mask=inside, other=0.0)
         member = present == k
-        cost = _cost(e, s, v, tl.load(scale + k), residual, member, noise, CRITERION)
+        cost = _cost(
+            place, along_axes, shift + k * R, spectra + k * R, weights + k * R, length,
+            scale + k, noise, member, inside, R=R, CRITERION=CRITERION,
+        )  # fmt: skip
         at = tl.where(cost < best, k, at)
         best = tl.minimum(best, cost)
         mine = tl.where(member, cost, mine)
@@ -112,57 +148,30 @@ def _from_scores(
 
 
 @triton.jit
-def _from_rows(
-    data, labels, origin, axes, centres, lengths, shift, spectra, weights, scale, new, own, sizes,
-    n, noise, P: tl.constexpr, WIDE: tl.constexpr, K: tl.constexpr, R: tl.constexpr,
-    WIDTH: tl.constexpr, SHIFTED: tl.constexpr, AFFINE: tl.constexpr, CRITERION: tl.constexpr,
-    KNOWN: tl.constexpr, ROWS: tl.constexpr,
+def _scatter(
+    data, order, spans, origin, products, totals, P: tl.constexpr, TILE: tl.constexpr,
+    SHIFTED: tl.constexpr, PRECISION: tl.constexpr, ROWS: tl.constexpr,
 ):  # fmt: skip
-    rows = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)
-    inside = rows < n
-    column = tl.arange(0, WIDE)
-    known = column < P
-    axis = tl.arange(0, WIDTH)
-    used = axis < R
-    x = tl.load(
-        data + rows[:, None] * P + column[None, :],
-        mask=inside[:, None] & known[None, :],
-        other=0.0,
-    )
-    if SHIFTED:
-        x -= tl.load(origin + column, mask=known, other=0.0)[None, :]
-    squared = tl.sum(x * x, axis=1)
-    present = tl.full([ROWS], -1, tl.int32)
-    if KNOWN:
-        present = tl.load(labels + rows, mask=inside, other=-1)
-    best = tl.full([ROWS], float("inf"), data.dtype.element_ty)
-    mine = best
-    at = tl.zeros([ROWS], tl.int32)
-    for k in range(K):
-        basis = tl.load(
-            axes + column[:, None] * (K * R) + k * R + axis[None, :],
-            mask=known[:, None] & used[None, :],
-            other=0.0,
-        )
-        d = tl.dot(x, basis, input_precision="tf32x3")
-        length = squared
-        if AFFINE:
-            centre = tl.load(centres + k * P + column, mask=known, other=0.0)[None, :]
-            length += tl.load(lengths + k) - 2.0 * tl.sum(x * centre, axis=1)
-            d -= tl.load(shift + k * R + axis, mask=used, other=0.0)[None, :]
-        e = d * d
-        s = tl.load(spectra + k * R + axis, mask=used, other=1.0)[None, :]
-        v = tl.load(weights + k * R + axis, mask=used, other=0.0)[None, :]
-        residual = tl.maximum(length - tl.sum(e, axis=1), 0.0)
-        member = present == k
-        cost = _cost(e, s, v, tl.load(scale + k), residual, member, noise, CRITERION)
-        at = tl.where(cost < best, k, at)
-        best = tl.minimum(best, cost)
-        mine = tl.where(member, cost, mine)
-    if KNOWN:
-        at = tl.where(mine <= best, present, at)
-        best = mine
-    tl.store(new + rows, at, mask=inside)
-    tl.store(own + rows, best, mask=inside)
-    for k in range(K):
-        tl.atomic_add(sizes + k, tl.sum(((at == k) & inside).to(tl.int64), axis=0))
+    """One square of the scatter matrix of some rows of one cluster."""
+    program = tl.program_id(0).to(tl.int64)
+    first, last = tl.load(spans + 2 * program), tl.load(spans + 2 * program + 1)
+    left = tl.program_id(1) * TILE + tl.arange(0, TILE)
+    right = tl.program_id(2) * TILE + tl.arange(0, TILE)
+    product = tl.zeros([TILE, TILE], tl.float64)
+    total = tl.zeros([TILE], tl.float64)
+    for start in range(first, last, ROWS):
+        at = start + tl.arange(0, ROWS)
+        inside = at < last
+        begin = data + tl.load(order + at, mask=inside, other=0)[:, None] * P
+        known, also = inside[:, None] & (left < P)[None, :], inside[:, None] & (right < P)[None, :]
+        a = tl.load(begin + left[None, :], mask=known, other=0.0)
+        b = tl.load(begin + right[None, :], mask=also, other=0.0)
+        if SHIFTED:
+            a -= tl.where(known, tl.load(origin + left, mask=left < P, other=0.0)[None, :], 0.0)
+            b -= tl.where(also, tl.load(origin + right, mask=right < P, other=0.0)[None, :], 0.0)
+        product += tl.dot(tl.trans(a), b, input_precision=PRECISION).to(tl.float64)
+        total += tl.sum(a, axis=0).to(tl.float64)
+    whole = products + program * P * P + left[:, None] * P + right[None, :]
+    tl.store(whole, product, mask=(left < P)[:, None] & (right < P)[None, :])
+    if tl.program_id(2) == 0:
+        tl.store(totals + program * P + left, total, mask=left < P)

@@ -61,5 +61,5 @@ def like(values: Any, array: Any, dtype: Any = None) -> Any:
     xp = namespace(array)
     dtype = array.dtype if dtype is None else dtype
     if xp is np:
-        return np.asarray(values, dtype=dtype)
+        return to_host(values, dtype)
     return xp.asarray(values, dtype=dtype, device=compat().device(array))

@@ -9,39 +9,51 @@ In passes over many rows a member is scored without itself to first order: the c
 out error by a share of about 5 / n_k (docs/big_data.md).
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, fields, replace
-from functools import reduce
 from itertools import pairwise
-from operator import add
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
 from subspaces.core import compiled_pass
-from subspaces.core.array_namespace import like, namespace, to_host
+from subspaces.core.array_namespace import compat, like, namespace, to_host
+from subspaces.core.blocks import working_memory
 from subspaces.core.flats import Flats, Tally
-from subspaces.core.fused import fused_assignment, fused_look, looks_at_all
+from subspaces.core.fused import (
+    fused_assignment,
+    fused_sums,
+    knows,
+    sizes_of,
+    sums_where_they_are,
+)
 from subspaces.core.secular import LEVERAGE_ONE
 
 CRITERIA = ("influence", "loo", "hat", "residual", "likelihood")
 # Where the first members of all clusters usually are.
 FRONT = 4096
-# All rows of a device are summed in so many parts, of so many rows at least.
-PARTS, PART_ROWS = 8, 1 << 16
+# Of all rows of a device so many at a time are scored at least, and else so many that their scores
+# take this share of the rows' memory.
+PART_ROWS, PART_SHARE = 1 << 16, 4
 
 
 class Placed(NamedTuple):
-    """The flats beside the rows: origin (p,), axes (p, K R), the rest (K, R) or (K,) or (K, p)."""
+    """The flats beside the rows.
+
+    origin (p,); axes (p, K R); centres (K, p); shift, spectra, weights (K, R); lengths, scale (K,);
+    noise (1,).
+    """
 
     origin: Any
     axes: Any
     centres: Any
-    lengths: Any
     shift: Any
     spectra: Any
     weights: Any
+    lengths: Any
     scale: Any
+    noise: Any
 
 
 @dataclass(frozen=True)
@@ -98,48 +110,60 @@ def look(rows: Any, labels: Any | None, start: int, plan: Pass) -> tuple[Any, Ta
     """
     if compiled_pass.knows(rows):
         return compiled_pass.look(rows, labels, start, plan)
-    if looks_at_all(rows):
+    if looks_at_all(rows, plan):
         return _look_at_all(rows, labels, plan)
     rows = centred(rows, plan)
-    scores, squared = scores_on(rows, plan), squared_distances(rows, plan)
-    new, own = fused_assignment(scores, squared, labels, plan) or _assignment(
-        scores, squared, labels, plan
-    )
-    xp = namespace(own)
-    objective = xp.sum(xp.astype(own, xp.float64))
-    return new, tally(rows, scores, labels, new, objective, plan)
+    scores, squared = _scored(rows, plan)
+    new, own = _assigned(scores, squared, labels, plan)
+    return new, tally(rows, scores, labels, new, grand_total(own), plan)
+
+
+def looks_at_all(rows: Any, plan: Pass) -> bool:
+    """Whether a look at all rows of a device at once needs little room beside them."""
+    return plan.by_scatter and sums_where_they_are(rows)
 
 
 def _look_at_all(rows: Any, labels: Any | None, plan: Pass) -> tuple[Any, Tally]:
-    """The same of all rows of a device at once, by one kernel; sums of all in some parts."""
-    new, own, sizes = fused_look(rows, labels, plan)
-    xp = namespace(own)
-    objective = xp.sum(own, dtype=xp.float64)
-    if not plan.only_moved or labels is None:
+    """The same of all rows of a device; their scores are there for some at a time."""
+    found = [
+        fused_assignment(*_scored(centred(rows[part, ...], plan), plan), _some(labels, part), plan)
+        for part in _parts(rows, plan)
+    ]
+    xp = namespace(rows)
+    new, own = (xp.concat(values) for values in zip(*found, strict=True))
+    objective = grand_total(own)
+    if labels is None or not plan.only_moved:
         moved = new.shape[0] if labels is None else xp.sum(xp.astype(new != labels, xp.int64))
-        return new, replace(_sums_in_parts(rows, new, plan), objective=objective, moved=moved)
+        return new, Tally(objective, moved, *fused_sums(rows, new, plan))
     (chosen,) = xp.nonzero(new != labels)
-    own = centred(_take(rows, chosen), plan)
-    changes = _changes(own, None, _take(labels, chosen), _take(new, chosen), plan)
-    return new, Tally(objective, chosen.shape[0], xp.astype(sizes, xp.float64), *changes)
+    joined, left = (fused_sums(rows, _take(at, chosen), plan, chosen) for at in (new, labels))
+    changes = (a - b for a, b in zip(joined[1:], left[1:], strict=True))
+    return new, Tally(objective, chosen.shape[0], sizes_of(new, plan), *changes)
 
 
-def _sums_in_parts(rows: Any, labels: Any, plan: Pass) -> Tally:
-    """The sums of all rows of a device, some at a time, since they are sorted for that."""
-    step = max(-(-rows.shape[0] // PARTS), PART_ROWS)
-    parts = [slice(start, start + step) for start in range(0, rows.shape[0], step)]
-    found = (
-        tally(centred(rows[part, ...], plan), None, None, labels[part], 0.0, plan) for part in parts
-    )
-    return reduce(add, found)
+def _parts(rows: Any, plan: Pass) -> Iterator[slice]:
+    n, p = rows.shape
+    numbers = p + plan.flats.spectra.size
+    step = min(n * p // (PART_SHARE * numbers), working_memory() // (rows.itemsize * numbers))
+    step = max(step, PART_ROWS)
+    return (slice(start, start + step) for start in range(0, n, step))
+
+
+def _some(labels: Any | None, part: slice) -> Any | None:
+    return None if labels is None else labels[part]
+
+
+def _scored(rows: Any, plan: Pass) -> tuple[Any, Any]:
+    """Scores and squared distances of a centred block."""
+    return scores_on(rows, plan), squared_distances(rows, plan)
 
 
 def count(rows: Any, labels: Any, start: int, plan: Pass) -> tuple[Any, Tally]:
     """The tally of a block under the labels it has."""
     if compiled_pass.knows(rows):
         return compiled_pass.count(rows, labels, start, plan)
-    if plan.by_scatter and looks_at_all(rows):
-        return labels, _sums_in_parts(rows, labels, plan)
+    if looks_at_all(rows, plan):
+        return labels, Tally(0.0, labels.shape[0], *fused_sums(rows, labels, plan))
     rows = centred(rows, plan)
     scores = None if plan.by_scatter else scores_on(rows, plan)
     return labels, tally(rows, scores, None, labels, 0.0, plan)
@@ -147,37 +171,32 @@ def count(rows: Any, labels: Any, start: int, plan: Pass) -> tuple[Any, Tally]:
 
 def score(rows: Any, labels: Any | None, start: int, plan: Pass) -> tuple[Any, None]:
     """The costs of a block under every cluster, (b, K)."""
-    rows = centred(rows, plan)
-    return costs(scores_on(rows, plan), squared_distances(rows, plan), labels, plan), None
+    return costs(*_scored(centred(rows, plan), plan), labels, plan), None
 
 
 def nearest(rows: Any, labels: Any | None, start: int, plan: Pass) -> tuple[Any, None]:
     """The cluster of least cost of every row of a block."""
     if compiled_pass.knows(rows):
         return compiled_pass.nearest(rows, None, start, plan)
-    cost, _ = score(rows, None, start, plan)
-    xp = namespace(cost)
-    return xp.astype(xp.argmin(cost, axis=1), xp.int32), None
+    return _assigned(*_scored(centred(rows, plan), plan), None, plan)[0], None
 
 
 def own_cost(rows: Any, labels: Any, start: int, plan: Pass) -> tuple[Any, Any]:
     """The cost of every row of a block under its own cluster, and their sum."""
-    cost, _ = score(rows, labels, start, plan)
-    xp = namespace(cost)
-    own = _own(cost, labels)
-    return own, xp.sum(xp.astype(own, xp.float64))
+    own = _assigned(*_scored(centred(rows, plan), plan), labels, plan)[1]
+    return own, grand_total(own)
 
 
 def measure(rows: Any, labels: Any, start: int, plan: Pass) -> tuple[Any, Any]:
     """The influence of every row, and the sum of the squared errors without each."""
     if compiled_pass.knows(rows):
         return compiled_pass.measure(rows, labels, start, plan)
-    rows = centred(rows, plan)
-    scores, squared = scores_on(rows, plan), squared_distances(rows, plan)
-    influence = _own(costs(scores, squared, labels, replace(plan, criterion="influence")), labels)
-    errors = _own(costs(scores, squared, labels, replace(plan, criterion="loo")), labels)
-    xp = namespace(errors)
-    return influence, xp.sum(xp.astype(errors, xp.float64))
+    scored = _scored(centred(rows, plan), plan)
+    influence, errors = (
+        _assigned(*scored, labels, replace(plan, criterion=name))[1]
+        for name in ("influence", "loo")
+    )
+    return influence, grand_total(errors)
 
 
 @dataclass(frozen=True)
@@ -208,16 +227,18 @@ def centred(rows: Any, plan: Pass) -> Any:
 
 
 def scores_on(rows: Any, plan: Pass) -> Any:
-    """``x V_k`` of a block from the origin of the pass, (b, K, R)."""
-    n_clusters, _, n_axes = plan.flats.axes.shape
-    product = rows @ plan.beside(rows).axes
-    return namespace(product).reshape(product, (rows.shape[0], n_clusters, n_axes))
+    """``x V_k`` of a block from the origin of the pass, (b, K, R); for kernels, rows innermost."""
+    shape, axes = plan.flats.spectra.shape, plan.beside(rows).axes
+    if knows(rows):
+        return (axes.T @ rows.T).reshape(*shape, -1).permute(2, 0, 1)
+    product = rows @ axes
+    return namespace(product).reshape(product, (rows.shape[0], *shape))
 
 
 def squared_distances(rows: Any, plan: Pass) -> Any:
     """``||x - c_k||^2``, (b, K); (b, 1) where all centres are the origin."""
     squared = squared_lengths(rows)[:, None]
-    if not plan.flats.centres.any():
+    if plan.flats.linear:
         return squared
     placed = plan.beside(rows)
     return squared - 2.0 * (rows @ placed.centres.T) + placed.lengths[None, :]
@@ -243,25 +264,34 @@ def costs(scores: Any, squared: Any, labels: Any | None, plan: Pass) -> Any:
     return _COSTS[plan.criterion](energies, residual, member, plan)
 
 
-def _assignment(scores: Any, squared: Any, labels: Any | None, plan: Pass) -> tuple[Any, Any]:
+def _assigned(scores: Any, squared: Any, labels: Any | None, plan: Pass) -> tuple[Any, Any]:
     """Next labels, and the cost under the present ones; a row that ties stays."""
+    found = fused_assignment(scores, squared, labels, plan)
+    if found is not None:
+        return found
     cost = costs(scores, squared, labels, plan)
     xp = namespace(cost)
     best, least = xp.astype(xp.argmin(cost, axis=1), xp.int32), xp.min(cost, axis=1)
     if labels is None:
         return best, least
-    own = _own(cost, labels)
+    own = xp.take_along_axis(cost, xp.astype(labels, xp.int64)[:, None], axis=1)[:, 0]
     return xp.where(own <= least, labels, best), own
 
 
-def _own(cost: Any, labels: Any) -> Any:
-    xp = namespace(cost)
-    return xp.take_along_axis(cost, xp.astype(labels, xp.int64)[:, None], axis=1)[:, 0]
+def grand_total(values: Any) -> Any:
+    """The sum of all values, in double precision."""
+    xp = namespace(values)
+    return xp.sum(values, dtype=xp.float64)
 
 
 def membership(labels: Any, n_clusters: int) -> Any:
     """Who is a member of which cluster, (b, K)."""
-    return labels[:, None] == like(np.arange(n_clusters), labels)[None, :]
+    if isinstance(labels, np.ndarray):
+        return labels[:, None] == np.arange(n_clusters)
+    numbers = namespace(labels).arange(
+        n_clusters, dtype=labels.dtype, device=compat().device(labels)
+    )
+    return labels[:, None] == numbers[None, :]
 
 
 def _influence(energies: Any, residual: Any, member: Any, plan: Pass) -> Any:
@@ -315,20 +345,24 @@ def _infinite(where: Any, cost: Any) -> Any:
 
 
 def _place(plan: Pass, rows: Any) -> Placed:
+    """What is small goes there in one piece."""
     flats = plan.flats
-    p = flats.axes.shape[1]
+    n_clusters, p, n_axes = flats.axes.shape
     weights, scale = plan.weights
-    values = (
-        np.zeros(p) if plan.origin is None else plan.origin,
-        np.moveaxis(flats.axes, 0, 1).reshape(p, -1),
-        flats.centres,
-        np.vecdot(flats.centres, flats.centres),
-        (flats.centres[:, None, :] @ flats.axes)[:, 0, :],
-        flats.spectra,
-        weights,
-        scale,
+    shift, lengths = flats.shift_and_lengths
+    blocks = (shift, flats.spectra, weights, lengths, scale, np.array([flats.noise]))
+    small = like(np.concatenate([block.ravel() for block in blocks]), rows)
+    ends = np.cumsum([0, *(block.size for block in blocks)]).tolist()
+    pieces = [small[a:b] for a, b in pairwise(ends)]
+    axes = like(flats.axes, rows)
+    xp = namespace(axes)
+    return Placed(
+        like(np.zeros(p) if plan.origin is None else plan.origin, rows),
+        xp.reshape(xp.permute_dims(axes, (1, 0, 2)), (p, -1)),
+        like(flats.centres, rows),
+        *(xp.reshape(piece, (n_clusters, n_axes)) for piece in pieces[:3]),
+        *pieces[3:],
     )
-    return Placed(*(like(np.ascontiguousarray(value), rows) for value in values))
 
 
 def tally(
@@ -361,19 +395,24 @@ def sums(rows: Any, scores: Any, labels: Any, plan: Pass) -> tuple[Any, Any, Any
     xp = namespace(lengths)
     member = membership(labels, n_clusters)
     weights = xp.astype(member, lengths.dtype).T
-    energy, totals = weights @ lengths, weights @ rows
     sizes = xp.sum(xp.astype(weights, xp.float64), axis=1)
-    products = _images(rows, scores, member)
-    return sizes, xp.astype(energy, xp.float64), xp.astype(totals, xp.float64), products
+    totals = np.zeros((n_clusters, rows.shape[1]))
+    if plan.affine:
+        totals = xp.astype(weights @ rows, xp.float64)
+    return sizes, xp.astype(weights @ lengths, xp.float64), totals, _images(rows, scores, member)
 
 
 def _images(rows: Any, scores: Any, member: Any) -> Any:
     """``sum x (x V_k)`` over the members of each cluster, (K, p, R)."""
     xp = namespace(scores)
     own = scores * xp.astype(member, scores.dtype)[..., None]
-    product = rows.T @ xp.reshape(own, (own.shape[0], -1))
-    product = xp.reshape(xp.astype(product, xp.float64), (rows.shape[1], *scores.shape[1:]))
-    return xp.permute_dims(product, (1, 0, 2)) if xp is not np else np.moveaxis(product, 1, 0)
+    if xp is np:
+        product = rows.T @ own.reshape(len(own), -1)
+        shape = (rows.shape[1], *scores.shape[1:])
+        return np.moveaxis(product.astype(np.float64).reshape(shape), 1, 0)
+    columns = xp.reshape(xp.permute_dims(own, (1, 2, 0)), (-1, own.shape[0]))
+    product = xp.reshape(xp.astype(columns @ rows, xp.float64), (*scores.shape[1:], -1))
+    return xp.permute_dims(product, (0, 2, 1))
 
 
 def _sorted_sums(rows: Any, labels: Any, n_clusters: int, plan: Pass) -> tuple[Any, Any, Any, Any]:
@@ -412,4 +451,5 @@ def total(rows: Any) -> np.ndarray:
 def _column_sums(rows: Any) -> Any:
     if sparse.issparse(rows):
         return np.asarray(rows.sum(axis=0)).ravel()
-    return namespace(rows).sum(rows, axis=0)
+    xp = namespace(rows)
+    return xp.sum(rows, axis=0, dtype=xp.float64)

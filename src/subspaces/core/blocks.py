@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -131,6 +131,13 @@ class ArrayBlocks:
         return xp.take(like(numbers, labels, xp.int64), xp.astype(labels, xp.int64), axis=0)
 
 
+def at_once(blocks: Blocks) -> Blocks:
+    """For visits that need no room beside the rows: those of a device in one block."""
+    if isinstance(blocks, ArrayBlocks) and not isinstance(blocks.array, np.ndarray):
+        return replace(blocks, block_rows=blocks.shape[0])
+    return blocks
+
+
 def rows_of(array: Any, indices: NDArray[np.intp]) -> Any:
     """Some rows of an array, where the others are."""
     xp = namespace(array)
@@ -183,8 +190,13 @@ def _joined(values: list[Any]) -> Any:
     return np.concatenate(values) if xp is np else xp.concat(values)
 
 
+def working_memory() -> int:
+    """Bytes that what is made of a block may take."""
+    return int(get_config()["working_memory"] * 2**20)
+
+
 def device_rows(shape: tuple[int, ...]) -> int:
     """Rows of a block on a device."""
     n, p = shape
-    allowed = int(get_config()["working_memory"] * 2**20) // (BYTES_A_NUMBER * p)
+    allowed = working_memory() // (BYTES_A_NUMBER * p)
     return max(min(-(-n // SHARES[p > FEW_VARIABLES]), allowed), 1)

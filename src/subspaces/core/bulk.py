@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subspaces.core import block_pass
+from subspaces.core.array_namespace import to_host
 from subspaces.core.block_pass import Pass
-from subspaces.core.blocks import ArrayBlocks, Blocks
+from subspaces.core.blocks import ArrayBlocks, Blocks, at_once
 from subspaces.core.exact_axes import leading_axes
 from subspaces.core.flats import (
     MOST_VARIABLES,
@@ -27,7 +28,6 @@ from subspaces.core.flats import (
     from_scatter,
     from_subspaces,
 )
-from subspaces.core.fused import looks_at_all
 from subspaces.core.partition import DEGENERATE, smallest_size
 from subspaces.core.step import Step, Tell, silence
 from subspaces.core.subspace import fit_subspace
@@ -134,7 +134,8 @@ def sweep(
                 break
     if finish and not exact:
         best = _finished(bulk, best)
-    return replace(best, path=tuple(path), stop_reason=reason, repairs=repairs)
+    home = best.flats.at_home()
+    return replace(best, flats=home, path=tuple(path), stop_reason=reason, repairs=repairs)
 
 
 def _finished(bulk: Bulk, result: BulkResult) -> BulkResult:
@@ -168,9 +169,9 @@ def settle(bulk: Bulk, labels: Any, flats: Flats) -> tuple[Tally, Flats]:
 
     def product(axes: Array) -> Array:
         counted = _count(bulk, labels, replace(flats, axes=axes))
-        return centred_images(counted, axes, bulk.affine)
+        return to_host(centred_images(counted, axes, bulk.affine))
 
-    axes, spectra = leading_axes(product, found.axes, found.in_use)
+    axes, spectra = leading_axes(product, to_host(found.axes), found.in_use)
     return state, from_axes(state, axes, spectra, bulk.dimensions, bulk.rank, bulk.affine)
 
 
@@ -190,20 +191,19 @@ def _plan(bulk: Bulk, flats: Flats, criterion: str, only_moved: bool = False) ->
 
 
 def _fold(bulk: Bulk, plan: Pass, labels: Any | None) -> tuple[Any, Tally]:
-    return _for_looks(bulk.blocks).fold(partial(block_pass.look, plan=plan), labels)
+    return _for_looks(bulk, plan).fold(partial(block_pass.look, plan=plan), labels)
 
 
-def _for_looks(blocks: Blocks) -> Blocks:
-    """The blocks as looks and counts take them: all rows at once where a kernel does."""
-    if isinstance(blocks, ArrayBlocks) and looks_at_all(blocks.array):
-        return replace(blocks, block_rows=blocks.shape[0])
-    return blocks
+def _for_looks(bulk: Bulk, plan: Pass) -> Blocks:
+    """The blocks as looks and counts take them: all rows at once where kernels do."""
+    blocks = bulk.blocks
+    return at_once(blocks) if block_pass.looks_at_all(blocks.array, plan) else blocks
 
 
 def _count(bulk: Bulk, labels: Any, flats: Flats) -> Tally:
     """The sums of a partition as it is."""
     plan = replace(_plan(bulk, flats, "residual"), exact=True)
-    return _for_looks(bulk.blocks).fold(partial(block_pass.count, plan=plan), labels)[1]
+    return _for_looks(bulk, plan).fold(partial(block_pass.count, plan=plan), labels)[1]
 
 
 def _follow(state: Tally, now: Tally, plan: Pass) -> Tally:
@@ -236,20 +236,17 @@ def _blank(bulk: Bulk) -> Flats:
 def broken(bulk: Bulk, flats: Flats) -> list[int]:
     """Clusters with too few members, or whose members do not span their axes."""
     needed = np.array([smallest_size(r) for r in bulk.dimensions])
-    dead = np.any(flats.in_use & ~flats.axes.any(axis=1), axis=1)
     weakest = np.where(flats.in_use, flats.spectra, np.inf).min(axis=1)
     faint = weakest < DEGENERATE * bulk.usual_energy * flats.sizes
-    return np.flatnonzero((flats.sizes < needed) | dead | faint).tolist()
+    return np.flatnonzero((flats.sizes < needed) | flats.dead | faint).tolist()
 
 
 def repair(
     bulk: Bulk, flats: Flats, repairs: int, random: np.random.Generator
 ) -> tuple[Flats, int]:
     """Begin clusters that cannot be fitted again, each among the neighbours of a random row."""
-    for k in broken(bulk, flats):
-        if repairs == MAX_REPAIRS:
-            break
-        flats, repairs = _begun_again(bulk, flats, k, random), repairs + 1
+    for k in broken(bulk, flats)[: MAX_REPAIRS - repairs]:
+        flats, repairs = _begun_again(bulk, flats.at_home(), k, random), repairs + 1
     return flats, repairs
 
 
@@ -302,7 +299,7 @@ def own_costs_of(bulk: Bulk, labels: Any, flats: Flats, criterion: str) -> tuple
 def first_rows(bulk: Bulk, labels: Any) -> Array:
     """The least row number of every cluster."""
     visit = partial(block_pass.first_rows, n_clusters=len(bulk.dimensions))
-    return bulk.blocks.fold(visit, labels)[1].rows
+    return at_once(bulk.blocks).fold(visit, labels)[1].rows
 
 
 def measured(bulk: Bulk, result: BulkResult) -> tuple[Any, float]:

@@ -6,14 +6,14 @@ from which one step of subspace iteration gives the next axes.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
-from subspaces.core.array_namespace import to_host
+from subspaces.core.array_namespace import like, namespace, to_host
 from subspaces.core.kernels import kernels
 from subspaces.core.subspace import Subspace
 
@@ -31,11 +31,11 @@ class Flats:
 
     centres (K, p); axes (K, p, R), orthonormal; spectra (K, R): the energy of the members along the
     axes; dimensions (K,); sizes (K,): numbers of members; energy (K,): their squared distances from
-    the centres, summed; noise: the variance around the flats.
+    the centres, summed; noise: the variance around the flats. Centres and axes may be on a device.
     """
 
-    centres: Array
-    axes: Array
+    centres: Any
+    axes: Any
     spectra: Array
     dimensions: NDArray[np.intp]
     sizes: Array
@@ -47,6 +47,28 @@ class Flats:
         """Which axes there are, (K, R)."""
         return np.arange(self.axes.shape[2]) < self.dimensions[:, None]
 
+    @property
+    def dead(self) -> NDArray[np.bool_]:
+        """Clusters one of whose axes has no energy, (K,)."""
+        return np.any(self.in_use & ~to_host(namespace(self.axes).any(self.axes != 0.0, axis=1)), 1)
+
+    @property
+    def linear(self) -> bool:
+        """Whether all centres are the origin."""
+        return isinstance(self.centres, np.ndarray) and not self.centres.any()
+
+    @property
+    def shift_and_lengths(self) -> tuple[Array, Array]:
+        """Coordinates ``c_k V_k`` of the centres, (K, R), and their squared lengths, (K,)."""
+        if self.linear:
+            return np.zeros_like(self.spectra), np.zeros(len(self.spectra))
+        shift = (self.centres[:, None, :] @ self.axes)[:, 0, :]
+        return to_host(shift), _squared_lengths(self.centres)
+
+    def at_home(self) -> "Flats":
+        """The same in main memory."""
+        return replace(self, centres=to_host(self.centres), axes=to_host(self.axes))
+
 
 @dataclass(frozen=True)
 class Tally:
@@ -55,31 +77,38 @@ class Tally:
     objective: the rows' costs under the clusters they came with; moved: how many left them. Of the
     clusters they go to: sizes; energy, the squared lengths summed; totals (K, p); products: the
     scatter matrices (K, p, p), or the images (K, p, R) of the axes. Sums of blocks on a device stay
-    there until all are added (`at_home`).
+    there until all are added, totals and products longer (`at_home`).
     """
 
     objective: Any
     moved: Any
     sizes: Array
     energy: Array
-    totals: Array
-    products: Array
+    totals: Any
+    products: Any
 
     def __add__(self, other: "Tally") -> "Tally":
         names = [field.name for field in fields(self)]
         return Tally(*(getattr(self, name) + getattr(other, name) for name in names))
 
     def at_home(self) -> "Tally":
-        """The same in main memory."""
-        objective, moved, *sums = (getattr(self, field.name) for field in fields(self))
-        return Tally(float(objective), int(moved), *(to_host(array, np.float64) for array in sums))
+        """The same with all but totals and products in main memory."""
+        return replace(
+            self,
+            objective=float(self.objective),
+            moved=int(self.moved),
+            sizes=to_host(self.sizes, np.float64),
+            energy=to_host(self.energy, np.float64),
+        )
 
 
 def centred_scatter(tally: Tally, affine: bool) -> tuple[Array, Array]:
-    """Centres (K, p) and the scatter matrices around them (K, p, p)."""
-    centres = _centres(tally, affine)
+    """Centres (K, p) and the scatter matrices around them (K, p, p), in main memory."""
+    centres, scatter = to_host(_centres(tally, affine)), to_host(tally.products, np.float64)
+    if not affine:
+        return centres, scatter
     weighted = tally.sizes[:, None] * centres
-    return centres, tally.products - weighted[:, :, None] * centres[:, None, :]
+    return centres, scatter - weighted[:, :, None] * centres[:, None, :]
 
 
 def from_scatter(
@@ -113,43 +142,52 @@ def from_images(
     return from_axes(tally, axes, spectra, dimensions, rank, affine)
 
 
-def centred_images(tally: Tally, axes: Array, affine: bool) -> Array:
-    """``S_k V_k`` around the centres, (K, p, R)."""
+def centred_images(tally: Tally, axes: Any, affine: bool) -> Any:
+    """``S_k V_k`` around the centres, (K, p, R), where the tally is."""
     if not affine:
         return tally.products
     centres = _centres(tally, affine)
-    along = (tally.sizes[:, None] * centres)[:, None, :] @ axes
+    sizes, axes = like(tally.sizes, centres), like(axes, centres)
+    along = (sizes[:, None] * centres)[:, None, :] @ axes
     return tally.products - centres[:, :, None] * along
 
 
 def from_axes(
-    tally: Tally, axes: Array, spectra: Array, dimensions: Sequence[int], rank: int, affine: bool
+    tally: Tally, axes: Any, spectra: Array, dimensions: Sequence[int], rank: int, affine: bool
 ) -> Flats:
     """Flats whose axes and energies are known."""
     return _flats(tally, _centres(tally, affine), axes, spectra, dimensions, rank)
 
 
-def _left_singular(images: Array) -> tuple[Array, Array]:
+def _left_singular(images: Any) -> tuple[Any, Array]:
     """Left singular vectors (K, p, R) and values (K, R), by way of the small side where safe."""
-    squares, vectors = np.linalg.eigh(images.swapaxes(1, 2) @ images)
+    squares, vectors = np.linalg.eigh(to_host(images.mT @ images))
     squares, vectors = squares[:, ::-1], vectors[:, :, ::-1]
-    if np.any(squares[:, -1] <= CONDITION * squares[:, 0]):
-        axes, values, _ = np.linalg.svd(images, full_matrices=False)
+    values = np.sqrt(np.maximum(squares, 0.0))
+    safe = squares[:, -1] > CONDITION * squares[:, 0]
+    axes = images @ like(vectors / np.where(safe[:, None], values, 1.0)[:, None, :], images)
+    if safe.all():
         return axes, values
-    values = np.sqrt(squares)
-    return images @ (vectors / values[:, None, :]), values
+    axes = to_host(axes).copy()
+    for k in np.flatnonzero(~safe):
+        axes[k], values[k], _ = np.linalg.svd(to_host(images[int(k), ...]), full_matrices=False)
+    return like(axes, images), values
 
 
-def _centres(tally: Tally, affine: bool) -> Array:
+def _centres(tally: Tally, affine: bool) -> Any:
     if not affine:
-        return np.zeros_like(tally.totals)
-    return tally.totals / np.maximum(tally.sizes, 1)[:, None]
+        return np.zeros(tally.totals.shape)
+    return tally.totals / like(np.maximum(tally.sizes, 1)[:, None], tally.totals)
+
+
+def _squared_lengths(centres: Any) -> Array:
+    return to_host(namespace(centres).vecdot(centres, centres))
 
 
 def _flats(
     tally: Tally,
-    centres: Array,
-    axes: Array,
+    centres: Any,
+    axes: Any,
     spectra: Array,
     dimensions: Sequence[int],
     rank: int,
@@ -157,14 +195,14 @@ def _flats(
     """Axes without energy, and those beyond the dimension, are put out of use."""
     counts = np.asarray(dimensions, dtype=np.intp)
     used = np.arange(axes.shape[2]) < counts[:, None]
-    around = tally.energy - tally.sizes * np.einsum("kp,kp->k", centres, centres)
+    around = tally.energy - tally.sizes * _squared_lengths(centres)
     captured = np.where(used, np.maximum(spectra, 0.0), 0.0)
     freedom = float(tally.sizes @ np.maximum(rank - counts, 0))
     noise = float(np.maximum(around - captured.sum(axis=1), 0.0).sum()) / max(freedom, 1.0)
     alive = used & (spectra > 0.0)
     return Flats(
-        centres,
-        np.where(alive[:, None, :], axes, 0.0),
+        centres if isinstance(centres, np.ndarray) else like(centres, axes),
+        axes * like(alive[:, None, :], axes),
         np.where(alive, spectra, 1.0),
         counts,
         tally.sizes,

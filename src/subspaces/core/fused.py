@@ -1,4 +1,4 @@
-"""The costs of a row and its next label in one kernel, where the rows are on a GPU with Triton."""
+"""Costs and scatter matrices by kernels of our own, where the rows are on a GPU with Triton."""
 
 from functools import cache
 from importlib import import_module
@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
-# Up to so many variables a row is held by the threads that score it.
-MOST_VARIABLES = 128
+
+def knows(rows: Any) -> bool:
+    """Whether there are kernels for these rows."""
+    return _kernels(rows) is not None
 
 
 def fused_assignment(
@@ -19,16 +21,23 @@ def fused_assignment(
     return None if kernels is None else kernels.assignment(scores, squared, labels, plan)
 
 
-def looks_at_all(rows: Any) -> bool:
-    """Whether rows are looked at without any array of their scores, all of them at once."""
-    if _kernels(rows) is None or rows.shape[1] > MOST_VARIABLES:
-        return False
-    return str(rows.dtype).endswith("float32") and rows.is_contiguous()
+def sums_where_they_are(rows: Any) -> bool:
+    """Whether scatter matrices are summed without a sorted copy of the rows."""
+    return knows(rows) and str(rows.dtype).endswith("float32") and rows.is_contiguous()
 
 
-def fused_look(rows: Any, labels: Any | None, plan: Any) -> tuple[Any, Any, Any]:
-    """Next labels, costs under the present ones, and the sizes of the next clusters."""
-    return _kernels(rows).looked(rows, labels, plan)
+def fused_sums(rows: Any, labels: Any, plan: Any, chosen: Any = None) -> tuple[Any, Any, Any, Any]:
+    """`block_pass.sums` with scatter matrices; of chosen rows alone, whose labels these are."""
+    kernels = _kernels(rows)
+    order, ends = kernels.sorted_by_cluster(labels, len(plan.flats.sizes))
+    products, totals = kernels.scatter(rows, order if chosen is None else chosen[order], ends, plan)
+    energy = products.diagonal(dim1=1, dim2=2).sum(1)
+    return np.diff(ends) + 0.0, energy, totals, products
+
+
+def sizes_of(labels: Any, plan: Any) -> Any:
+    """Numbers of members."""
+    return _kernels(labels).sizes(labels, len(plan.flats.sizes)) + 0.0
 
 
 def _kernels(array: Any) -> Any:

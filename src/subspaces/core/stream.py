@@ -87,8 +87,7 @@ def _fed(stream: Stream, sums: Tally, before: Flats) -> Flats:
     else:
         flats = from_images(sums, before, stream.dimensions, stream.rank, stream.affine)
     needed = np.array([smallest_size(r) for r in stream.dimensions])
-    dead = np.any(flats.in_use & ~flats.axes.any(axis=1), axis=1)
-    stays = (sums.sizes < needed) | dead
+    stays = (sums.sizes < needed) | flats.dead
 
     def kept(old: NDArray[Any], new: NDArray[Any]) -> NDArray[Any]:
         return np.where(stays.reshape(-1, *(1,) * (new.ndim - 1)), old, new)

@@ -9,7 +9,7 @@ from scipy import sparse
 
 from subspaces.core import compiled_pass
 from subspaces.core.array_namespace import namespace, to_host
-from subspaces.core.block_pass import squared_lengths, total
+from subspaces.core.block_pass import grand_total, squared_lengths, total
 
 Array = NDArray[np.floating]
 
@@ -50,8 +50,7 @@ def survey(rows: Any, labels: Any | None, start: int) -> tuple[None, Survey]:
     values = rows.data if sparse.issparse(rows) else rows
     xp = namespace(values)
     largest = 0.0 if 0 in values.shape else max(float(xp.max(values)), -float(xp.min(values)))
-    lengths = squared_lengths(rows)
-    return None, Survey(largest, total(rows), float(namespace(lengths).sum(lengths)), None, 0)
+    return None, Survey(largest, total(rows), float(grand_total(squared_lengths(rows))), None, 0)
 
 
 def _not_finite(rows: Any, start: int) -> tuple[tuple[int, int, float] | None, int]:

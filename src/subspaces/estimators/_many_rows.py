@@ -14,7 +14,7 @@ from subspaces._validation import as_count, as_generator, as_matrix, check_shape
 from subspaces.core import block_pass, block_views, partition, starts
 from subspaces.core.array_namespace import as_floating, is_dask, is_foreign, namespace, to_host
 from subspaces.core.block_pass import Pass
-from subspaces.core.blocks import ArrayBlocks, Blocks, device_rows, rows_of
+from subspaces.core.blocks import ArrayBlocks, Blocks, at_once, device_rows, rows_of
 from subspaces.core.bulk import Bulk, BulkResult, first_rows, flats_of_sample, sweep
 from subspaces.core.criteria import Data
 from subspaces.core.flats import Flats, from_subspaces, take, to_subspaces
@@ -372,7 +372,7 @@ def in_blocks_only(X: Any) -> bool:
 
 def surveyed(blocks: Blocks) -> Survey:
     """The first pass; says which value is in the way."""
-    found: Survey = blocks.fold(survey, None)[1]
+    found: Survey = at_once(blocks).fold(survey, None)[1]
     check_survey(found)
     return found
 
