@@ -2,16 +2,15 @@
 
 from typing import Any
 
-import numpy as np
 import torch
 import triton
 import triton.language as tl
 
 ROWS = 128
 NAMES = {"residual": 0, "hat": 1, "loo": 1, "influence": 2, "likelihood": 3}
-# A scatter matrix is summed in squares of so many variables, by so many programs, each over so many
-# rows at least and so many at a time; sums of more rows than that are of double precision.
-TILE, PROGRAMS, LEAST_ROWS, AT_A_TIME = 64, 528, 256, 64
+# A scatter matrix is summed in squares of so many variables, so many rows at a time, in at most so
+# many parts, of so many rows of all clusters at least, that take this share of the rows' memory.
+TILE, AT_A_TIME, PARTS, LEAST_ROWS, SHARE = 64, 64, 132, 1024, 16
 
 
 def assignment(scores: Any, squared: Any, labels: Any | None, plan: Any) -> tuple[Any, Any]:
@@ -29,37 +28,29 @@ def assignment(scores: Any, squared: Any, labels: Any | None, plan: Any) -> tupl
     return new, own
 
 
-def sorted_by_cluster(labels: Any, n_clusters: int) -> tuple[Any, Any]:
-    """The rows in the order of their clusters, and where each cluster begins and ends (K + 1,)."""
-    short = labels.to(torch.uint8) if n_clusters < 256 else labels
-    ends = np.concatenate([[0], np.cumsum(sizes(labels, n_clusters))])
-    return torch.sort(short, stable=True).indices, ends
-
-
 def sizes(labels: Any, n_clusters: int) -> Any:
-    """Numbers of members, in main memory."""
-    return torch.bincount(labels, minlength=n_clusters).cpu().numpy()
+    """Numbers of members."""
+    return torch.bincount(labels, minlength=n_clusters)
 
 
-def scatter(rows: Any, order: Any, ends: Any, plan: Any) -> tuple[Any, Any]:
-    """Scatter matrices (K, p, p) and sums (K, p), in double precision, of sorted rows."""
-    p, device = rows.shape[1], rows.device
+def scatter(rows: Any, labels: Any, chosen: Any | None, plan: Any) -> tuple[Any, Any, Any]:
+    """Sizes (K,), scatter matrices (K, p, p) and sums (K, p) in double precision."""
+    p, n_clusters, device = rows.shape[1], len(plan.flats.sizes), rows.device
+    short = labels.to(torch.uint8) if n_clusters < 256 else labels
+    order = torch.sort(short, stable=True).indices
+    order = order if chosen is None else chosen[order]
+    members = sizes(labels, n_clusters)
+    room = rows.nbytes // (SHARE * 8 * n_clusters * p * p)
+    n_parts = max(min(room, PARTS, triton.cdiv(len(order), LEAST_ROWS)), 1)
+    products = torch.empty(n_clusters, n_parts, p, p, dtype=torch.float64, device=device)
+    totals = torch.empty(n_clusters, n_parts, p, dtype=torch.float64, device=device)
     tiles = triton.cdiv(p, TILE)
-    step = max(triton.cdiv(len(order), max(PROGRAMS // tiles**2, 1)), LEAST_ROWS)
-    counts = -(-np.diff(ends) // step)
-    firsts = np.concatenate([a + step * np.arange(m) for a, m in zip(ends, counts, strict=False)])
-    lasts = np.minimum(firsts + step, np.repeat(ends[1:], counts))
-    spans = torch.as_tensor(np.stack([firsts, lasts], axis=1), device=device)
-    products = torch.empty(len(firsts), p, p, dtype=torch.float64, device=device)
-    totals = torch.empty(len(firsts), p, dtype=torch.float64, device=device)
-    if len(firsts):
-        _scatter[(len(firsts), tiles, tiles)](
-            rows, order, spans, plan.beside(rows).origin, products, totals, P=p, TILE=TILE,
-            SHIFTED=plan.origin is not None, PRECISION="ieee" if plan.exact else "tf32x3",
-            ROWS=AT_A_TIME,
-        )  # fmt: skip
-    pieces = counts.tolist()
-    return tuple(torch.stack([s.sum(0) for s in sums.split(pieces)]) for sums in (products, totals))
+    _scatter[(n_clusters * n_parts, tiles, tiles)](
+        rows, order, members.cumsum(0), plan.beside(rows).origin, products, totals, n_parts, P=p,
+        TILE=TILE, SHIFTED=plan.origin is not None,
+        PRECISION="ieee" if plan.exact else "tf32x3", ROWS=AT_A_TIME,
+    )  # fmt: skip
+    return members, products.sum(1), totals.sum(1)
 
 
 @triton.jit
@@ -149,12 +140,17 @@ def _from_scores(
 
 @triton.jit
 def _scatter(
-    data, order, spans, origin, products, totals, P: tl.constexpr, TILE: tl.constexpr,
+    data, order, ends, origin, products, totals, n_parts, P: tl.constexpr, TILE: tl.constexpr,
     SHIFTED: tl.constexpr, PRECISION: tl.constexpr, ROWS: tl.constexpr,
 ):  # fmt: skip
-    """One square of the scatter matrix of some rows of one cluster."""
+    """One square of the scatter matrix of some rows of one cluster; the rows are in its order."""
     program = tl.program_id(0).to(tl.int64)
-    first, last = tl.load(spans + 2 * program), tl.load(spans + 2 * program + 1)
+    k = program // n_parts
+    end = tl.load(ends + k)
+    begin = tl.load(ends + k - 1, mask=k > 0, other=0)
+    span = tl.cdiv(end - begin, n_parts)
+    first = begin + (program % n_parts) * span
+    last = tl.minimum(first + span, end)
     left = tl.program_id(1) * TILE + tl.arange(0, TILE)
     right = tl.program_id(2) * TILE + tl.arange(0, TILE)
     product = tl.zeros([TILE, TILE], tl.float64)
@@ -162,10 +158,10 @@ def _scatter(
     for start in range(first, last, ROWS):
         at = start + tl.arange(0, ROWS)
         inside = at < last
-        begin = data + tl.load(order + at, mask=inside, other=0)[:, None] * P
+        row = data + tl.load(order + at, mask=inside, other=0)[:, None] * P
         known, also = inside[:, None] & (left < P)[None, :], inside[:, None] & (right < P)[None, :]
-        a = tl.load(begin + left[None, :], mask=known, other=0.0)
-        b = tl.load(begin + right[None, :], mask=also, other=0.0)
+        a = tl.load(row + left[None, :], mask=known, other=0.0)
+        b = tl.load(row + right[None, :], mask=also, other=0.0)
         if SHIFTED:
             a -= tl.where(known, tl.load(origin + left, mask=left < P, other=0.0)[None, :], 0.0)
             b -= tl.where(also, tl.load(origin + right, mask=right < P, other=0.0)[None, :], 0.0)

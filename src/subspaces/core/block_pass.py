@@ -143,7 +143,7 @@ def _look_at_all(rows: Any, labels: Any | None, plan: Pass) -> tuple[Any, Tally]
 
 def _parts(rows: Any, plan: Pass) -> Iterator[slice]:
     n, p = rows.shape
-    numbers = p + plan.flats.spectra.size
+    numbers = plan.flats.spectra.size + (0 if plan.origin is None else p)
     step = min(n * p // (PART_SHARE * numbers), working_memory() // (rows.itemsize * numbers))
     step = max(step, PART_ROWS)
     return (slice(start, start + step) for start in range(0, n, step))

@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subspaces.core import block_pass
-from subspaces.core.array_namespace import to_host
 from subspaces.core.block_pass import Pass
 from subspaces.core.blocks import ArrayBlocks, Blocks, at_once
 from subspaces.core.exact_axes import leading_axes
@@ -26,11 +25,11 @@ from subspaces.core.flats import (
     from_axes,
     from_images,
     from_scatter,
-    from_subspaces,
+    left_singular,
 )
 from subspaces.core.partition import DEGENERATE, smallest_size
 from subspaces.core.step import Step, Tell, silence
-from subspaces.core.subspace import fit_subspace
+from subspaces.core.subspace import centre_of
 
 Array = NDArray[np.floating]
 
@@ -167,11 +166,11 @@ def settle(bulk: Bulk, labels: Any, flats: Flats) -> tuple[Tally, Flats]:
         return state, _next(bulk, state, flats)
     found = _next(bulk, state, flats)
 
-    def product(axes: Array) -> Array:
+    def product(axes: Any) -> Any:
         counted = _count(bulk, labels, replace(flats, axes=axes))
-        return to_host(centred_images(counted, axes, bulk.affine))
+        return centred_images(counted, axes, bulk.affine)
 
-    axes, spectra = leading_axes(product, to_host(found.axes), found.in_use)
+    axes, spectra = leading_axes(product, found.axes, found.in_use)
     return state, from_axes(state, axes, spectra, bulk.dimensions, bulk.rank, bulk.affine)
 
 
@@ -225,9 +224,9 @@ def _next(bulk: Bulk, state: Tally, flats: Flats) -> Flats:
 
 
 def _blank(bulk: Bulk) -> Flats:
-    """Axes at random, to begin subspace iteration with."""
+    """Axes at random, nearly orthonormal, to begin subspace iteration with."""
     p, k, r = bulk.blocks.shape[1], len(bulk.dimensions), max(*bulk.dimensions, 1)
-    axes = np.linalg.qr(np.random.default_rng(0).standard_normal((k, p, min(r, p))))[0]
+    axes = np.random.default_rng(0).standard_normal((k, p, min(r, p))) / np.sqrt(p)
     counts = np.asarray(bulk.dimensions, dtype=np.intp)
     none = np.ones(k)
     return Flats(np.zeros((k, p)), axes, np.ones((k, r)), counts, none, none, 1.0)
@@ -262,18 +261,17 @@ def _begun_again(bulk: Bulk, flats: Flats, k: int, random: np.random.Generator) 
     closeness = np.abs(seen @ seed) / np.where(lengths > 0.0, lengths, np.inf)
     wanted = max(3 * smallest_size(bulk.dimensions[k]), len(rows) // (4 * len(bulk.dimensions)))
     near = rows[np.argsort(-closeness, kind="stable")[:wanted]]
-    subspace = fit_subspace(near, bulk.dimensions[k], affine=bulk.affine)
-    more = n_rows / len(rows)
-    new = from_subspaces([subspace], np.array([more * wanted]), flats.noise)
-    r = new.axes.shape[2]
+    centre = centre_of(near, bulk.affine)
+    found, values = left_singular((near - centre).T[None])
+    r, more = bulk.dimensions[k], n_rows / len(rows)
     axes, spectra = np.zeros_like(flats.axes[k]), np.ones_like(flats.spectra[k])
-    axes[:, :r], spectra[:r] = new.axes[0], more * new.spectra[0]
+    axes[:, :r], spectra[:r] = found[0, :, :r], more * values[0, :r] ** 2
     return replace(
         flats,
-        centres=_with(flats.centres, k, new.centres[0]),
+        centres=_with(flats.centres, k, centre),
         axes=_with(flats.axes, k, axes),
         spectra=_with(flats.spectra, k, spectra),
-        sizes=_with(flats.sizes, k, new.sizes[0]),
+        sizes=_with(flats.sizes, k, more * wanted),
     )
 
 

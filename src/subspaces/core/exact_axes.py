@@ -6,9 +6,12 @@ so that the error falls with the root of the gap in the spectrum rather than wit
 """
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from subspaces.core.array_namespace import like, namespace, to_host
 
 Array = NDArray[np.floating]
 
@@ -17,65 +20,72 @@ TOLERANCE = 1e-6
 # In single precision rounding may come first: below this share, steps that did not halve it.
 ROUNDING, PATIENCE = 1e-4, 3
 MOST_STEPS = 50
+# Squared lengths below this share of the largest are of directions that are there already.
+DEPENDENT = 1e-13
 
 
 def leading_axes(
-    product: Callable[[Array], Array],
-    guess: Array,
-    in_use: NDArray[np.bool_],
-) -> tuple[Array, Array]:
+    product: Callable[[Any], Any], guess: Any, in_use: NDArray[np.bool_]
+) -> tuple[Any, Array]:
     """Axes (K, p, R) and eigenvalues (K, R), the largest first; those in use (K, R) are exact.
 
-    product: ``S_k W_k`` for any W (K, p, R) of orthonormal columns, R at most p / 3.
+    product: ``S_k W_k`` for any W (K, p, R) of orthonormal columns, R at most p / 3. Axes and
+    images stay where the guess is; what is small is solved in main memory.
     """
-    rank = guess.shape[2]
-    basis = np.linalg.qr(guess)[0]
-    images, values, coefficients = _best(basis, product(basis), rank)
-    axes, step, smallest, waited = basis @ coefficients, None, np.inf, 0
+    xp, rank = namespace(guess), guess.shape[2]
+    basis = _orthonormal(guess)
+    images = product(basis)
+    values, coefficients = _best(basis, images, rank)
+    basis, images = basis @ like(coefficients, basis), images @ like(coefficients, images)
+    smallest, waited = np.inf, 0
     for _ in range(MOST_STEPS):
-        residual = images[:, :, :rank] - axes * values[:, None, :]
-        error = _largest(residual, values, in_use)
+        axes = basis[:, :, :rank]
+        residual = images[:, :, :rank] - axes * like(values[:, None, :], axes)
+        lengths = np.sqrt(to_host(xp.sum(residual**2, axis=1)))
+        error = _largest(lengths, values, in_use)
         waited = 0 if error < 0.5 * smallest or error > ROUNDING else waited + 1
         smallest = min(smallest, error)
         if error <= TOLERANCE or waited == PATIENCE:
             break
-        known = axes if step is None else np.concatenate([axes, step], axis=2)
-        basis, triangle = np.linalg.qr(np.concatenate([known, _unit(residual)], axis=2))
-        width = known.shape[2]
-        signs = np.sign(np.diagonal(triangle, axis1=1, axis2=2)[:, None, :width])
-        fresh = product(np.ascontiguousarray(basis[:, :, width:]))
-        all_images = np.concatenate([images * signs, fresh], axis=2)
-        _, values, coefficients = _best(basis, all_images, rank)
-        both = _with_the_step(coefficients, rank)
-        moved, images = basis @ both, all_images @ both
-        axes, step = moved[:, :, :rank], moved[:, :, rank:]
-    return axes, values
+        units = residual / like(np.where(lengths > 0.0, lengths, 1.0)[:, None, :], residual)
+        fresh = _orthonormal(units, basis)
+        basis = xp.concat([basis, fresh], axis=2)
+        images = xp.concat([images, product(fresh)], axis=2)
+        values, coefficients = _best(basis, images, rank)
+        both = like(_with_the_step(coefficients, rank), basis)
+        basis, images = basis @ both, images @ both
+    return basis[:, :, :rank], values
 
 
-def _best(basis: Array, images: Array, rank: int) -> tuple[Array, Array, Array]:
-    """Images of the best axes within a basis, their eigenvalues, and their coefficients."""
-    small = np.swapaxes(basis, 1, 2) @ images
-    values, vectors = np.linalg.eigh(0.5 * (small + np.swapaxes(small, 1, 2)))
-    coefficients = vectors[:, :, ::-1][:, :, :rank]
-    return images @ coefficients, values[:, ::-1][:, :rank], coefficients
+def _orthonormal(vectors: Any, known: Any = None) -> Any:
+    """Orthonormal columns of their span, beyond what is known; zeros where it has fewer.
+
+    Twice, since once leaves the rounding of directions that are nearly there.
+    """
+    for _ in range(2):
+        if known is not None:
+            vectors = vectors - known @ (known.mT @ vectors)
+        squares, turned = np.linalg.eigh(to_host(vectors.mT @ vectors))
+        there = squares > DEPENDENT * np.maximum(squares[:, -1:], 0.0)
+        roots = np.where(there, np.sqrt(np.where(there, squares, 1.0)), np.inf)
+        vectors = vectors @ like(turned / roots[:, None, :], vectors)
+    return vectors
+
+
+def _best(basis: Any, images: Any, rank: int) -> tuple[Array, Array]:
+    """Eigenvalues of the best axes within a basis, and their coefficients."""
+    small = to_host(basis.mT @ images)
+    values, vectors = np.linalg.eigh(0.5 * (small + small.mT))
+    return values[:, ::-1][:, :rank], vectors[:, :, ::-1][:, :, :rank]
 
 
 def _with_the_step(coefficients: Array, rank: int) -> Array:
     """The new axes, and beside them, orthonormal, the part that is not of the old ones."""
     step = coefficients.copy()
     step[:, :rank] = 0.0
-    both, triangle = np.linalg.qr(np.concatenate([coefficients, step], axis=2))
-    signs = np.sign(np.diagonal(triangle, axis1=1, axis2=2)[:, None, :rank])
-    both[:, :, :rank] *= signs
-    return both
+    return np.concatenate([coefficients, _orthonormal(step, coefficients)], axis=2)
 
 
-def _largest(residual: Array, values: Array, in_use: NDArray[np.bool_]) -> float:
-    lengths = np.sqrt(np.einsum("kpr,kpr->kr", residual, residual))
+def _largest(lengths: Array, values: Array, in_use: NDArray[np.bool_]) -> float:
     top = np.maximum(values[:, :1], np.finfo(float).tiny)
     return float(np.where(in_use, lengths / top, 0.0).max(initial=0.0))
-
-
-def _unit(vectors: Array) -> Array:
-    lengths = np.sqrt(np.einsum("kpr,kpr->kr", vectors, vectors))[:, None, :]
-    return vectors / np.where(lengths > 0.0, lengths, 1.0)

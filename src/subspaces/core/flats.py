@@ -138,7 +138,7 @@ def from_images(
 ) -> Flats:
     """One step of subspace iteration: the axes of ``S_k V_k``, its singular values the energies."""
     images = centred_images(tally, before.axes, affine)
-    axes, spectra = _left_singular(images)
+    axes, spectra = left_singular(images)
     return from_axes(tally, axes, spectra, dimensions, rank, affine)
 
 
@@ -159,7 +159,7 @@ def from_axes(
     return _flats(tally, _centres(tally, affine), axes, spectra, dimensions, rank)
 
 
-def _left_singular(images: Any) -> tuple[Any, Array]:
+def left_singular(images: Any) -> tuple[Any, Array]:
     """Left singular vectors (K, p, R) and values (K, R), by way of the small side where safe."""
     squares, vectors = np.linalg.eigh(to_host(images.mT @ images))
     squares, vectors = squares[:, ::-1], vectors[:, :, ::-1]
@@ -168,9 +168,11 @@ def _left_singular(images: Any) -> tuple[Any, Array]:
     axes = images @ like(vectors / np.where(safe[:, None], values, 1.0)[:, None, :], images)
     if safe.all():
         return axes, values
-    axes = to_host(axes).copy()
+    axes, columns = to_host(axes).copy(), min(images.shape[1:])
     for k in np.flatnonzero(~safe):
-        axes[k], values[k], _ = np.linalg.svd(to_host(images[int(k), ...]), full_matrices=False)
+        found = np.linalg.svd(to_host(images[int(k), ...]), full_matrices=False)
+        axes[k, :, :columns], values[k, :columns] = found[:2]
+    values[~safe, columns:] = 0.0
     return like(axes, images), values
 
 

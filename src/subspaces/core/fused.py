@@ -28,16 +28,13 @@ def sums_where_they_are(rows: Any) -> bool:
 
 def fused_sums(rows: Any, labels: Any, plan: Any, chosen: Any = None) -> tuple[Any, Any, Any, Any]:
     """`block_pass.sums` with scatter matrices; of chosen rows alone, whose labels these are."""
-    kernels = _kernels(rows)
-    order, ends = kernels.sorted_by_cluster(labels, len(plan.flats.sizes))
-    products, totals = kernels.scatter(rows, order if chosen is None else chosen[order], ends, plan)
-    energy = products.diagonal(dim1=1, dim2=2).sum(1)
-    return np.diff(ends) + 0.0, energy, totals, products
+    sizes, products, totals = _kernels(rows).scatter(rows, labels, chosen, plan)
+    return sizes, products.diagonal(dim1=1, dim2=2).sum(1), totals, products
 
 
 def sizes_of(labels: Any, plan: Any) -> Any:
     """Numbers of members."""
-    return _kernels(labels).sizes(labels, len(plan.flats.sizes)) + 0.0
+    return _kernels(labels).sizes(labels, len(plan.flats.sizes))
 
 
 def _kernels(array: Any) -> Any:

@@ -44,13 +44,22 @@ def survey(rows: Any, labels: Any | None, start: int) -> tuple[None, Survey]:
         largest, totals, energy = compiled_pass.survey(rows)
         if np.isfinite(totals.sum()) and np.isfinite(energy):
             return None, Survey(largest, totals, energy, None, 0)
-    bad, n_bad = _not_finite(rows, start)
-    if n_bad:
-        return None, Survey(np.inf, np.zeros(rows.shape[1]), np.inf, bad, n_bad)
+    totals, largest = total(rows), _largest(rows)
+    if not np.isfinite(largest) or not np.isfinite(totals).all():
+        bad, n_bad = _not_finite(rows, start)
+        if n_bad:
+            return None, Survey(np.inf, np.zeros(rows.shape[1]), np.inf, bad, n_bad)
+    return None, Survey(largest, totals, float(grand_total(squared_lengths(rows))), None, 0)
+
+
+def _largest(rows: Any) -> float:
+    """Of the absolute values."""
     values = rows.data if sparse.issparse(rows) else rows
-    xp = namespace(values)
-    largest = 0.0 if 0 in values.shape else max(float(xp.max(values)), -float(xp.min(values)))
-    return None, Survey(largest, total(rows), float(grand_total(squared_lengths(rows))), None, 0)
+    if 0 in values.shape:
+        return 0.0
+    if isinstance(values, np.ndarray):
+        return max(float(values.max()), -float(values.min()))
+    return float(namespace(values).linalg.vector_norm(values, ord=np.inf))
 
 
 def _not_finite(rows: Any, start: int) -> tuple[tuple[int, int, float] | None, int]:
@@ -61,10 +70,6 @@ def _not_finite(rows: Any, start: int) -> tuple[tuple[int, int, float] | None, i
         entry = entries[0]
         row = int(np.searchsorted(rows.indptr, entry, side="right")) - 1
         return (start + row, int(rows.indices[entry]), float(rows.data[entry])), len(entries)
-    xp = namespace(rows)
-    with np.errstate(over="ignore", invalid="ignore"):
-        if bool(xp.isfinite(xp.sum(rows))):
-            return None, 0
     where = np.argwhere(~np.isfinite(to_host(rows)))
     if len(where) == 0:
         return None, 0

@@ -165,7 +165,7 @@ class ManyRowsClusterer(AlternatingClusterer):
         """The best flats of random partitions of some rows; beside them, unless those are few."""
         rows = rows_of(bulk.blocks.array, chosen)
         few = rows.shape[0] * rows.shape[1] <= FEW_NUMBERS
-        small = replace(bulk, blocks=ArrayBlocks(to_host(rows) if few else rows))
+        small = replace(bulk, blocks=at_once(ArrayBlocks(to_host(rows) if few else rows)))
         n_starts = as_count(1 if self.n_init == "auto" else self.n_init, "n_init", low=1)
         found, runs = [], []
         for done in range(1, n_starts + 1):
