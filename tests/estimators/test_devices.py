@@ -65,6 +65,21 @@ def test_labels_are_those_of_numpy(xp, way, model, seed, affine):
     model.set_params(init="portfolio", affine=False)
 
 
+@pytest.mark.parametrize("affine", [False, True], ids=["linear", "affine"])
+def test_labels_of_many_variables_are_those_of_numpy(xp, monkeypatch, affine):
+    """Too many for scatter matrices: axes and images stay on the device from pass to pass."""
+    monkeypatch.setattr(_many_rows, "FEW_ROWS", 100)
+    made = make_subspaces([120, 160, 200], 230, [2, 2, 2], noise=0.1, random_state=0)
+    X, target = made.data + (3.0 if affine else 0.0), made.target
+    start = np.where(np.random.default_rng(0).random(480) < 0.6, target, (target + 1) % 3)
+    model = PSC(3, n_components=2, affine=affine, init=start)
+    expected, influence = model.fit(X).labels_, model.influence_
+    with config_context(array_api_dispatch=True):
+        model.fit(xp.asarray(X))
+    np.testing.assert_array_equal(host(model.labels_), expected)
+    np.testing.assert_allclose(host(model.influence_), influence, rtol=1e-6)
+
+
 def test_everything_comes_back_where_it_came_from(xp, way):
     X, _ = union(0, 0.0)
     with config_context(array_api_dispatch=True):

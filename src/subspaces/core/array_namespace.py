@@ -62,4 +62,6 @@ def like(values: Any, array: Any, dtype: Any = None) -> Any:
     dtype = array.dtype if dtype is None else dtype
     if xp is np:
         return to_host(values, dtype)
+    if isinstance(values, np.ndarray):
+        values = np.ascontiguousarray(values)
     return xp.asarray(values, dtype=dtype, device=compat().device(array))

@@ -39,6 +39,9 @@ REFRESH, MANY = 10, 0.4
 # Subspace iteration from labels begins with a few steps.
 FIRST_STEPS = 3
 MAX_REPAIRS = 5
+# Partitions of the same sizes whose objectives agree in so many digits are the same: flats that a
+# pass brings only nearer to the exact ones come back to a state slowly.
+SAME_DIGITS = 10
 
 
 @dataclass(frozen=True)
@@ -58,10 +61,19 @@ class Bulk:
     origin: Array | None = None
 
     @cached_property
+    def seen(self) -> Array:
+        """The sample from its middle, where flats have centres of their own."""
+        return self.sample - self.sample.mean(axis=0) if self.affine else self.sample
+
+    @cached_property
+    def lengths(self) -> Array:
+        """Of the rows of the sample, as they are seen."""
+        return np.linalg.norm(self.seen, axis=1)
+
+    @property
     def usual_energy(self) -> float:
         """Of a row along one direction, in the mean."""
-        rows = _seen(self)
-        return float(np.einsum("ij,ij->", rows, rows)) / len(rows) / self.rank
+        return float(self.lengths @ self.lengths) / len(self.lengths) / self.rank
 
     @property
     def by_scatter(self) -> bool:
@@ -115,8 +127,9 @@ def sweep(
         if tally.moved == 0 and (exact or not finish):
             reason = "converged"
             break
-        here = (tally.objective, *state.sizes)
-        if exact and here in seen:
+        reached = tally.objective if exact else float(f"{tally.objective:.{SAME_DIGITS}g}")
+        here = (reached, *state.sizes)
+        if here in seen:
             reason = "cycle"
             break
         seen.add(here)
@@ -249,21 +262,15 @@ def repair(
     return flats, repairs
 
 
-def _seen(bulk: Bulk) -> Array:
-    """The sample from its middle, where flats have centres of their own."""
-    return bulk.sample - bulk.sample.mean(axis=0) if bulk.affine else bulk.sample
-
-
 def _begun_again(bulk: Bulk, flats: Flats, k: int, random: np.random.Generator) -> Flats:
-    rows, seen, n_rows = bulk.sample, _seen(bulk), bulk.blocks.shape[0]
-    lengths = np.sqrt(np.einsum("ij,ij->i", seen, seen))
+    rows, seen, lengths = bulk.sample, bulk.seen, bulk.lengths
     seed = seen[random.choice(np.flatnonzero(lengths > 0.0))]
     closeness = np.abs(seen @ seed) / np.where(lengths > 0.0, lengths, np.inf)
     wanted = max(3 * smallest_size(bulk.dimensions[k]), len(rows) // (4 * len(bulk.dimensions)))
     near = rows[np.argsort(-closeness, kind="stable")[:wanted]]
     centre = centre_of(near, bulk.affine)
     found, values = left_singular((near - centre).T[None])
-    r, more = bulk.dimensions[k], n_rows / len(rows)
+    r, more = bulk.dimensions[k], bulk.blocks.shape[0] / len(rows)
     axes, spectra = np.zeros_like(flats.axes[k]), np.ones_like(flats.spectra[k])
     axes[:, :r], spectra[:r] = found[0, :, :r], more * values[0, :r] ** 2
     return replace(

@@ -1,0 +1,59 @@
+"""The kernels for GPUs against the plain pass; without a GPU, run by Triton's interpreter."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("triton")
+
+COMPARISON = """
+import itertools
+from dataclasses import replace
+import numpy as np, torch
+from subspaces.core import _triton, block_pass, fused
+from subspaces.core.flats import Flats
+
+N, K, R = 500, 4, 3
+random = np.random.default_rng(0)
+
+def posed(p, criterion, affine, by_scatter, only_moved):
+    axes = np.linalg.qr(random.normal(size=(K, p, R)))[0]
+    spectra = random.uniform(60.0, 500.0, (K, R))
+    axes[0, :, -1], spectra[0, -1] = 0.0, 1.0
+    centres = random.normal(size=(K, p)) * affine
+    flats = Flats(
+        centres, axes, spectra, np.array([R - 1, R, R, R]), np.full(K, N / K), np.ones(K), 0.3
+    )
+    origin = random.normal(size=p) if affine else None
+    return block_pass.Pass(flats, criterion, p, N, origin, by_scatter, only_moved, affine=affine)
+
+def told(rows, labels, plan):
+    plan = replace(plan, placed={})
+    new, tally = block_pass.look(rows, labels, 0, plan)
+    sums = [tally.objective, tally.moved, tally.sizes, tally.energy, tally.products]
+    sums += [tally.totals] if plan.affine else []
+    more = [] if labels is None else block_pass.measure(rows, labels, 0, plan)
+    return [np.asarray(value, dtype=float) for value in (new, *sums, *more)]
+
+plain, by_kernels = fused._kernels, lambda a: _triton if isinstance(a, torch.Tensor) else None
+criteria = ("residual", "hat", "influence", "likelihood")
+for criterion, affine, known, moved in itertools.product(criteria, *[(False, True)] * 3):
+    for p, by_scatter in ((7, True), (70, True), (30, False)):
+        rows = torch.asarray(random.normal(size=(N, p)).astype(np.float32))
+        labels = torch.asarray(random.integers(K, size=N).astype(np.int32)) if known else None
+        plan = posed(p, criterion, affine, by_scatter, moved and by_scatter)
+        fused._kernels = plain
+        expected = told(rows, labels, plan)
+        fused._kernels = by_kernels
+        for mine, theirs in zip(told(rows, labels, plan), expected, strict=True):
+            scale = np.abs(theirs[np.isfinite(theirs)]).max(initial=1e-3)
+            np.testing.assert_allclose(mine, theirs, rtol=1e-3, atol=2e-5 * scale)
+"""
+
+
+def test_kernels_are_the_plain_pass():
+    environment = {**os.environ, "TRITON_INTERPRET": "1"}
+    subprocess.run([sys.executable, "-c", COMPARISON], env=environment, check=True, timeout=300)
