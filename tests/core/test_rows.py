@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from subspaces.core import rows as rows_module
 from subspaces.core.rows import DenseRows, GramRows, choose_rows
 from subspaces.core.subspace import fit_subspace, principal_axes, scores, squared_residual
 from tests.plain import generic
@@ -69,3 +70,57 @@ def test_leave_one_out_is_computed_once():
     view = DenseRows(generic(20, 6)).view(MEMBERS, 2, False)
     assert view.leave_one_out is view.leave_one_out
     assert_array_equal(view.members, MEMBERS)
+
+
+def of_rank(kind, n=60, p=80):
+    X = generic(n, p, decay=0.99)
+    return {
+        "full": X,
+        "centred": X - X.mean(axis=0),
+        "low": X[:, :7] @ generic(7, p),
+        "lacking": np.vstack([X[:-5], X[:5]]),
+        "zero rows": np.vstack([X[:-3], np.zeros((3, p))]),
+        "zeros": np.zeros((n, p)),
+        "on many scales": X * np.logspace(0, -5, n)[:, None],
+    }[kind]
+
+
+RANKS = {"full": 60, "centred": 59, "low": 7, "lacking": 55, "zero rows": 57, "zeros": 0}
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+@pytest.mark.parametrize("kind", [*RANKS, "on many scales"])
+def test_the_rank_of_many_rows_is_counted_as_their_eigenvalues_would_be(kind, scale, monkeypatch):
+    X = scale * of_rank(kind)
+    found = GramRows(X @ X.T)
+    expected = found.rank
+    assert expected == RANKS.get(kind, expected)
+    monkeypatch.setattr(rows_module, "MOST_DECOMPOSED", 10)
+    counted = GramRows(X @ X.T)
+    assert counted.spectrum is None
+    assert counted.rank == expected
+    assert_allclose(counted.energy, found.energy, rtol=1e-9, atol=1e-9 * scale**2)
+    leading = counted.leading(5)
+    assert len(leading) == min(expected, 5)
+    assert_allclose(leading, found.leading(5), rtol=0.1)
+    assert np.all(leading <= found.leading(5) * (1 + 1e-9))
+
+
+def test_positive_eigenvalues_of_an_indefinite_matrix_are_counted():
+    matrix = generic(30, 30)
+    matrix = matrix + matrix.T - 0.1 * np.eye(30)
+    np.fill_diagonal(matrix[:10, :10], 0.0)
+    expected = np.count_nonzero(np.linalg.eigvalsh(matrix) > 0)
+    assert rows_module._count_positive(matrix.copy().T) == expected
+
+
+@pytest.mark.parametrize("shape", [(60, 80), (60, 50), (60, 20)])
+def test_many_rows_take_the_same_form_with_the_same_rank(shape, monkeypatch):
+    X = generic(*shape, decay=0.99)
+    few = choose_rows(X, 4)
+    monkeypatch.setattr(rows_module, "MOST_DECOMPOSED", 10)
+    many = choose_rows(X, 4)
+    assert type(few) is type(many)
+    assert few.rank == many.rank == min(shape)
+    low = X[:, :3] @ generic(3, 90)
+    assert choose_rows(low, 4).matrix.shape == (60, 3)

@@ -1,8 +1,11 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from sklearn.decomposition import PCA
 
+from subspaces.core import subspace
 from subspaces.core.subspace import (
     Subspace,
     fit_subspace,
@@ -10,6 +13,7 @@ from subspaces.core.subspace import (
     principal_axes,
     project,
     scores,
+    scores_and_residuals,
     squared_residual,
 )
 from tests.plain import generic
@@ -68,3 +72,23 @@ def test_principal_angles_of_a_known_pair():
     line = Subspace(np.zeros(3), np.array([[0.0], [np.cos(turn)], [np.sin(turn)]]), np.ones(1))
     plane = Subspace(np.ones(3), np.eye(3)[:, :2], np.ones(2))
     assert_allclose(principal_angles(line, plane), [turn])
+
+
+@pytest.mark.parametrize("oblique", [False, True])
+def test_many_numbers_are_scored_in_one_product(oblique, monkeypatch):
+    X = generic(40, 12)
+    flats = [fit_subspace(X[i : i + 10], 1 + i // 10) for i in (0, 10, 20)]
+    if oblique:
+        flats[1] = replace(flats[1], basis=flats[1].basis + 0.3 * flats[2].basis[:, :2])
+    X[3] = flats[2].basis @ np.array([1.0, -2.0, 1e8])  # nothing of it is left
+    one_by_one = scores_and_residuals(X, flats)
+    monkeypatch.setattr(subspace, "FEW_NUMBERS", 0)
+    for (along, far), (expected, distance) in zip(
+        scores_and_residuals(X, flats), one_by_one, strict=True
+    ):
+        assert_allclose(along, expected, atol=1e-7)
+        assert_allclose(far, distance, rtol=1e-9, atol=1e-12)
+    assert scores_and_residuals(X, flats)[2][1][3] < 1e-10
+    shifted = [replace(flat, centre=np.ones(12)) for flat in flats]
+    far = scores_and_residuals(X, shifted)[0][1]
+    assert_allclose(far, squared_residual(X, shifted[0]))

@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 
 from subspaces.core.kernels import kernels
-from subspaces.core.partition import DEGENERATE
 from subspaces.core.problem import Problem
 from subspaces.core.rows import DenseRows, GramRows
 
@@ -21,8 +20,7 @@ def compiled_looker(problem: Problem) -> Any | None:
     if module is None or problem.criterion not in module.CRITERIA:
         return None
     dimensions, given = problem.dimensions, (problem.criterion, problem.affine)
-    # A cluster of m members must reach m times this on its last axis (look.degenerate).
-    least = DEGENERATE * rows.spectrum[np.array(dimensions) - 1] / len(rows.squared_norms)
+    least = problem.faintest
     if isinstance(rows, GramRows):
         gram = np.ascontiguousarray(rows.gram)
         return module.GramLooker(gram, rows.squared_norms, dimensions, least, *given)

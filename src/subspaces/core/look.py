@@ -136,12 +136,9 @@ def _merit(problem: Problem, views: Sequence[ClusterView], objective: float) -> 
 
 def degenerate(problem: Problem, views: Sequence[ClusterView]) -> list[int]:
     """Clusters whose members do not span their axes, against what all rows span."""
-    whole, n = problem.rows.spectrum, len(problem.rows.squared_norms)
-    bad = []
-    for k, (view, r) in enumerate(zip(views, problem.dimensions, strict=True)):
-        if r and (
-            view.n_components < r
-            or view.eigenvalues[r - 1] < partition.DEGENERATE * whole[r - 1] * view.size / n
-        ):
-            bad.append(k)
-    return bad
+    needed = zip(views, problem.dimensions, problem.faintest, strict=True)
+    return [
+        k
+        for k, (view, r, least) in enumerate(needed)
+        if r and (view.n_components < r or view.eigenvalues[r - 1] < least * view.size)
+    ]

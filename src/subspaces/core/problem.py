@@ -2,14 +2,17 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from subspaces.core.criteria import Data
+from subspaces.core.partition import DEGENERATE
 from subspaces.core.rows import ClusterView, Rows
 from subspaces.core.sparse_basis import Sparsity, sparse_view
 
+Array = NDArray[np.floating]
 Labels = NDArray[np.intp]
 
 
@@ -41,7 +44,7 @@ class Problem:
 
         A cluster as large as the space that holds all rows fits every row without error.
         """
-        return max(self.dimensions) < len(self.rows.spectrum)
+        return max(self.dimensions) < self.rows.rank
 
     @property
     def interchangeable(self) -> bool:
@@ -56,9 +59,19 @@ class Problem:
     @property
     def data(self) -> Data:
         """Facts on all rows."""
-        spectrum = self.rows.spectrum
-        n, rank = len(self.rows.squared_norms), len(spectrum)
-        return Data(n, rank, float(spectrum.sum()) / (n * max(rank, 1)))
+        n, rank = len(self.rows.squared_norms), self.rows.rank
+        return Data(n, rank, self.rows.energy / (n * max(rank, 1)))
+
+    @cached_property
+    def faintest(self) -> Array:
+        """Energy along its last axis that a cluster must have for each member, (K,).
+
+        With less the members do not span their axes, against what all rows span.
+        """
+        found = self.rows.leading(max(*self.dimensions, 1))
+        whole = np.zeros(max(self.dimensions) + 2)
+        whole[1 : len(found) + 1] = found
+        return DEGENERATE * whole[list(self.dimensions)] / len(self.rows.squared_norms)
 
     def subset(self, indices: Labels) -> "Problem":
         """The same problem on some of the rows."""

@@ -12,6 +12,7 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import lapack
 
 from subspaces.core.secular import Downdate, downdate
 
@@ -21,6 +22,10 @@ Indices = NDArray[np.intp]
 # ||x||^2 - sum d^2 keeps ten digits down to this share of ||x||^2; below, the residual itself is
 # formed where the rows are at hand.
 CANCELLATION = 1e-6
+# Of larger matrices of inner products the eigenvalues are counted, and the leading ones found
+# nearly, by so many steps on so many more axes.
+MOST_DECOMPOSED = 1000
+STEPS, MORE = 2, 10
 
 
 @dataclass(frozen=True)
@@ -73,8 +78,15 @@ class Rows(Protocol):
         """Squared length of each row."""
 
     @property
-    def spectrum(self) -> Array:
-        """Eigenvalues of the scatter of all rows, cut at the numerical rank."""
+    def rank(self) -> int:
+        """How many eigenvalues of the scatter of all rows are more than rounding."""
+
+    @property
+    def energy(self) -> float:
+        """The sum of these eigenvalues."""
+
+    def leading(self, count: int) -> Array:
+        """The largest of them, largest first; of many rows nearly."""
 
     @property
     def coordinates(self) -> Array:
@@ -105,6 +117,20 @@ class DenseRows:
     def spectrum(self) -> Array:
         """Eigenvalues of the scatter of all rows, cut at the numerical rank."""
         return _positive(*_eigh(_smaller_scatter(self.matrix)), len(self.matrix))[0]
+
+    @property
+    def rank(self) -> int:
+        """How many eigenvalues of the scatter of all rows are more than rounding."""
+        return len(self.spectrum)
+
+    @property
+    def energy(self) -> float:
+        """The sum of these eigenvalues."""
+        return float(self.spectrum.sum())
+
+    def leading(self, count: int) -> Array:
+        """The largest of them, largest first."""
+        return self.spectrum[:count]
 
     @property
     def coordinates(self) -> Array:
@@ -160,12 +186,31 @@ class GramRows:
         return np.diag(self.gram).copy()
 
     @cached_property
-    def spectrum(self) -> Array:
-        """Eigenvalues of the scatter of all rows, cut at the numerical rank."""
+    def spectrum(self) -> Array | None:
+        """Eigenvalues of the scatter of all rows, cut at the numerical rank; None for many rows."""
         values = self.eigenvalues
         if values is None:
+            if len(self.gram) > MOST_DECOMPOSED:
+                return None
             values = np.linalg.eigvalsh(self.gram)[::-1]
         return values[: _rank(values, len(self.gram))]
+
+    @cached_property
+    def rank(self) -> int:
+        """How many eigenvalues of the scatter of all rows are more than rounding."""
+        return _counted_rank(self.gram) if self.spectrum is None else len(self.spectrum)
+
+    @property
+    def energy(self) -> float:
+        """The sum of these eigenvalues."""
+        kept = self.squared_norms if self.spectrum is None else self.spectrum
+        return float(kept.sum())
+
+    def leading(self, count: int) -> Array:
+        """The largest of them, largest first; of many rows nearly."""
+        if self.spectrum is not None:
+            return self.spectrum[:count]
+        return _leading(self.gram, min(count, self.rank))
 
     @cached_property
     def coordinates(self) -> Array:
@@ -204,9 +249,11 @@ def choose_rows(matrix: Array, n_clusters: int) -> Rows:
     n, p = matrix.shape
     if n >= p * n_clusters:
         return DenseRows(matrix)
-    known = np.linalg.eigvalsh(_smaller_scatter(matrix))[::-1] if p < n else None
+    # To count the eigenvalues of the larger matrix is quicker than to find those of a smaller one.
+    quick = p < n and (p <= MOST_DECOMPOSED or 2 * p <= n)
+    known = np.linalg.eigvalsh(_smaller_scatter(matrix))[::-1] if quick else None
     rows = GramRows(matrix @ matrix.T, known)
-    rank = _rank(rows.spectrum, max(n, p))
+    rank = rows.rank if rows.spectrum is None else _rank(rows.spectrum, max(n, p))
     return DenseRows(rows.coordinates[:, :rank]) if rank * n_clusters <= n else rows
 
 
@@ -231,3 +278,43 @@ def _rank(values: Array, size: int) -> int:
     """How many eigenvalues, largest first, are more than rounding."""
     tolerance = size * np.finfo(values.dtype).eps * max(values[0], 0.0) if len(values) else 0.0
     return int(np.count_nonzero(values > tolerance))
+
+
+def _counted_rank(gram: Array) -> int:
+    """The same without the eigenvalues: how many of ``gram - tolerance`` are positive.
+
+    A Cholesky factor that ends at the last row proves all but one (rows from their mean);
+    otherwise the signs of a symmetric factorisation are those of the eigenvalues (Sylvester).
+    """
+    n = len(gram)
+    tolerance = float(n * np.finfo(gram.dtype).eps * _leading(gram, 1)[0])
+    shifted = _less(gram, tolerance)
+    failed = lapack.dpotrf(shifted, lower=1, clean=0, overwrite_a=1)[1]
+    if failed in (0, n):
+        return n - bool(failed)
+    return _count_positive(_less(gram, tolerance))
+
+
+def _count_positive(matrix: Array) -> int:
+    """How many eigenvalues of a symmetric matrix, which is overwritten, are positive."""
+    size = int(lapack.dsytrf_lwork(len(matrix), lower=1)[0])
+    factor, pivots, _ = lapack.dsytrf(matrix, lower=1, lwork=size, overwrite_a=1)
+    # A negative pivot is half of a block of two rows: one eigenvalue of each sign.
+    single = pivots > 0
+    above = np.diag(factor)[single] > 0
+    return int(np.count_nonzero(above) + np.count_nonzero(~single) // 2)
+
+
+def _less(gram: Array, tolerance: float) -> Array:
+    """``gram - tolerance``, laid out as LAPACK has it."""
+    shifted = gram.copy().T
+    np.fill_diagonal(shifted, np.diag(gram) - tolerance)
+    return shifted
+
+
+def _leading(gram: Array, count: int) -> Array:
+    """The leading eigenvalues, from below, by subspace iteration from random axes."""
+    axes = np.random.default_rng(0).standard_normal((len(gram), count + MORE))
+    for _ in range(STEPS):
+        axes = np.linalg.qr(gram @ axes)[0]
+    return np.linalg.eigvalsh(axes.T @ (gram @ axes))[::-1][:count]

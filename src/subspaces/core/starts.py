@@ -188,7 +188,7 @@ def sequential(fraction: float, any_order: bool = False) -> Start:
 
     def start(problem: Problem, random: np.random.Generator) -> Labels:
         n, dimensions = len(problem.rows.squared_norms), problem.dimensions
-        full = np.array([r >= len(problem.rows.spectrum) for r in dimensions])
+        full = np.array([r >= problem.rows.rank for r in dimensions])
         shuffled = random.permutation(len(dimensions))
         keys = full[shuffled] if any_order else np.array(dimensions)[shuffled]
         order = shuffled[np.argsort(keys, kind="stable")]

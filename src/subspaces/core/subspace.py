@@ -28,6 +28,10 @@ CANCELLATION = 1e-4
 FAINT = 1e-6
 
 
+# Above so many the rows are read once for all flats.
+FEW_NUMBERS = 1 << 18
+
+
 @dataclass(frozen=True)
 class Subspace:
     """A flat ``centre + span(basis)`` with the spectrum of the samples it was fitted to.
@@ -157,13 +161,32 @@ def project(rows: Array, subspace: Subspace) -> Array:
 def squared_residual(rows: Array, subspace: Subspace) -> Array:
     """``||x_perp||^2``; from the residual itself where ``||x||^2 - ||V V^+ x||^2`` would cancel."""
     centred = _centred(rows, subspace)
-    along = centred @ subspace.basis
-    inside = along @ inverse_overlap(subspace.basis.T @ subspace.basis)
-    squared = np.einsum("ij,ij->i", centred, centred)
+    return _squared_residual(centred, centred @ subspace.basis, _squared(centred), subspace.basis)
+
+
+def scores_and_residuals(rows: Array, flats: Sequence[Subspace]) -> list[tuple[Array, Array]]:
+    """Scores and squared residuals under each flat; of many numbers in one product."""
+    if rows.size <= FEW_NUMBERS or any(flat.centre.any() for flat in flats):
+        return [(scores(rows, flat), squared_residual(rows, flat)) for flat in flats]
+    ends = np.cumsum([flat.basis.shape[1] for flat in flats])
+    along = np.split(rows @ np.hstack([flat.basis for flat in flats]), ends[:-1], axis=1)
+    squared = _squared(rows)
+    return [
+        (own, _squared_residual(rows, own, squared, flat.basis))
+        for own, flat in zip(along, flats, strict=True)
+    ]
+
+
+def _squared(rows: Array) -> Array:
+    return np.einsum("ij,ij->i", rows, rows)
+
+
+def _squared_residual(rows: Array, along: Array, squared: Array, basis: Array) -> Array:
+    inside = along @ inverse_overlap(basis.T @ basis)
     residual = squared - np.einsum("ij,ij->i", inside, along)
     lost = np.flatnonzero(residual <= CANCELLATION * squared)
-    rest = centred[lost] - inside[lost] @ subspace.basis.T
-    residual[lost] = np.einsum("ij,ij->i", rest, rest)
+    rest = rows[lost] - inside[lost] @ basis.T
+    residual[lost] = _squared(rest)
     return residual
 
 

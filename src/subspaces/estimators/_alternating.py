@@ -45,7 +45,7 @@ class AlternatingClusterer(SubspaceClusterer):
         dimensions = self._dimensions(X, low=0 if self.affine else 1)
         centred = X - X.mean(axis=0) if self.affine else X
         rows = DenseRows(centred) if sparsity else choose_rows(centred, self.n_clusters)
-        check_rank(len(rows.spectrum), max(dimensions), self.affine)
+        check_rank(rows.rank, max(dimensions), self.affine)
         problem = Problem(rows, dimensions, criterion, bool(self.affine), sparsity)
         if not problem.identified and self.n_clusters > 1:
             warn(

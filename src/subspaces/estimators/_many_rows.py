@@ -137,7 +137,7 @@ class ManyRowsClusterer(AlternatingClusterer):
         searched = isinstance(self.init, str) and not self._random_on_device(blocks)
         sample = blocks.sample(chosen if searched else chosen[:: -(-enough // RANK_ROWS)])
         problem = self._problem(sample)
-        rank = len(problem.rows.spectrum)
+        rank = problem.rows.rank
         bulk = Bulk(
             blocks,
             dimensions,

@@ -16,6 +16,7 @@ from subspaces.core.subspace import (
     leading,
     principal_axes,
     project,
+    scores_and_residuals,
     squared_residual,
 )
 from subspaces.estimators._recorded import Array, Labels, RecordedClusterer
@@ -74,7 +75,7 @@ class SubspaceClusterer(RecordedClusterer):
 
     def _scores(self, X: Array) -> Array:
         """Score of rows that are not members, (n, K): the distance from the flat, squared."""
-        return np.column_stack([squared_residual(X, flat) for flat in self.subspaces_])
+        return np.column_stack([far for _, far in scores_and_residuals(X, self.subspaces_)])
 
     def _dimensions(self, X: Any, *, low: int = 1) -> tuple[int, ...]:
         """The dimension of each cluster, checked against the data."""

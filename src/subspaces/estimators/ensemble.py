@@ -142,14 +142,14 @@ class EnsembleKSubspaces(SubspaceClusterer):
         affine = as_flag(self.affine, "affine")
         dimensions = self._dimensions(X, low=0 if affine else 1)
         rows = choose_rows(X - X.mean(axis=0) if affine else X, self.n_clusters)
-        rank, largest = len(rows.spectrum), max(dimensions)
+        rank, largest = rows.rank, max(dimensions)
         check_rank(rank, largest, affine)
         self._warn_of_full_rank(largest, rank)
         return Problem(rows, dimensions, "residual", affine)
 
     def _base(self, problem: Problem) -> Problem:
         """What the runs solve: perhaps other clusters and dimensions, none that fills the space."""
-        n, rank = len(problem.rows.squared_norms), len(problem.rows.spectrum)
+        n, rank = len(problem.rows.squared_norms), problem.rows.rank
         low = 0 if problem.affine else 1
         given = problem.n_clusters if self.n_candidates is None else self.n_candidates
         count = as_count(given, "n_candidates", low=1, high=n, why=f" for {n} samples")

@@ -179,7 +179,7 @@ class GPCA(SubspaceClusterer):
         dimensions = self._dimensions(X, low=0 if self.affine else 1)
         rows = choose_rows(X - X.mean(axis=0) if self.affine else X, self.n_clusters)
         problem = Problem(rows, dimensions, "residual", bool(self.affine))
-        rank, largest = len(rows.spectrum), max(dimensions)
+        rank, largest = rows.rank, max(dimensions)
         filling = sum(r == rank for r in dimensions)
         check_rank(rank, largest, self.affine)
         if filling > 1:
@@ -198,7 +198,7 @@ class GPCA(SubspaceClusterer):
     def _plan(self, problem: Problem) -> tuple[int, str]:
         """The dimension of the projection, and the method."""
         lifted = [r + problem.affine for r in problem.dimensions]
-        space, equal = len(problem.rows.spectrum) + problem.affine, len({*lifted}) == 1
+        space, equal = problem.rows.rank + problem.affine, len({*lifted}) == 1
         least = min(max(lifted) + 1, space)
         projected = self._projected(lifted, least, space, len(problem.rows.squared_norms))
         hyperplanes = equal and projected == lifted[0] + 1

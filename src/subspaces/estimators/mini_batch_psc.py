@@ -238,7 +238,7 @@ class MiniBatchPSC(ManyRowsClusterer):
         unsure = not (problem.alike and problem.identified)
         default = "likelihood" if unsure else "residual"
         self.criterion_ = default if self.criterion == "auto" else self.criterion
-        self._data = Data(n, len(problem.rows.spectrum), problem.data.mean_variance)
+        self._data = Data(n, problem.rows.rank, problem.data.mean_variance)
         best, _ = self._search(sample, problem, self._choice)
         bulk = Bulk(
             ArrayBlocks(sample), dimensions, "residual", problem.affine, self._data.rank, sample

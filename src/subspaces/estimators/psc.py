@@ -32,7 +32,7 @@ from subspaces.core.search import Run
 from subspaces.core.secular import downdate
 from subspaces.core.sparse_basis import SparseView, Sparsity
 from subspaces.core.starts import screened_rows
-from subspaces.core.subspace import PrincipalAxes, Subspace, scores, squared_residual
+from subspaces.core.subspace import PrincipalAxes, Subspace, scores_and_residuals
 from subspaces.core.threads import one_blas_thread
 from subspaces.estimators import _choosing
 from subspaces.estimators._many_rows import ManyRowsClusterer
@@ -440,9 +440,15 @@ class PSC(ManyRowsClusterer):
 
     def _scores(self, X: Array) -> Array:
         if self.scores_are_likelihoods_:
-            return self._each_score(X, self._likelihood_score)
-        if self.criterion_ in ("influence", "union_influence"):
-            return self._each_score(X, self._influence_score)
+            return self._each_score(X, self.subspaces_, self._likelihood_score)
+        if self.criterion_ == "influence":
+            return self._each_score(X, self.subspaces_, self._influence_score)
+        if self.criterion_ == "union_influence":
+            kept = to_host(self.support_)
+            parts = [
+                replace(f, centre=f.centre[kept], basis=f.basis[kept]) for f in self.subspaces_
+            ]
+            return self._each_score(X[:, kept], parts, self._influence_score)
         return super()._scores(X)
 
     @property
@@ -451,32 +457,23 @@ class PSC(ManyRowsClusterer):
         identified = max(self.n_components_) < self._data.rank
         return self.criterion_ == "likelihood" or not identified
 
-    def _each_score(self, X: Array, score: Callable[[Array, int], Array]) -> Array:
-        return np.column_stack([score(X, k) for k in range(len(self.subspaces_))])
+    def _each_score(
+        self,
+        X: Array,
+        flats: Sequence[Subspace],
+        score: Callable[[int, Subspace, Array, Array], Array],
+    ) -> Array:
+        seen = zip(flats, scores_and_residuals(X, flats), strict=True)
+        return np.column_stack([score(k, flat, *places) for k, (flat, places) in enumerate(seen)])
 
-    def _influence_score(self, X: Array, k: int) -> Array:
-        flat = self.subspaces_[k]
-        kept = to_host(self.support_) if self.criterion_ == "union_influence" else slice(None)
-        part = Subspace(flat.centre[kept], flat.basis[kept], flat.spectrum)
-        rows = X[:, kept]
-        return influence.squared_influence_oblique(
-            scores(rows, part),
-            squared_residual(rows, part),
-            part.spectrum,
-            part.basis.T @ part.basis,
-            False,
-        )
+    def _influence_score(self, k: int, flat: Subspace, along: Array, residual: Array) -> Array:
+        overlap = flat.basis.T @ flat.basis
+        return influence.squared_influence_oblique(along, residual, flat.spectrum, overlap, False)
 
-    def _likelihood_score(self, X: Array, k: int) -> Array:
-        flat = self.subspaces_[k]
-        size = int(self._sizes[k])
+    def _likelihood_score(self, k: int, flat: Subspace, along: Array, residual: Array) -> Array:
+        size, noise = int(self._sizes[k]), self.noise_variance_
         log_scale, distance = gaussian_of_all(
-            scores(X, flat),
-            squared_residual(X, flat),
-            flat.spectrum,
-            size,
-            self._data,
-            self.noise_variance_,
+            along, residual, flat.spectrum, size, self._data, noise
         )
         return log_scale + 0.5 * distance
 
