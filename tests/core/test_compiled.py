@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from subspaces import PSC, KSubspaces
-from subspaces.core import alternation, compiled, rows, sparse_basis
+from subspaces.core import alternation, compiled, rows
 from subspaces.core.alternation import alternate
 from subspaces.core.criteria import costs
 from subspaces.core.kernels import kernels
@@ -190,16 +190,6 @@ def test_errors_by_moments_are_the_exact_ones(spectrum, scale, monkeypatch):
     fast, plain = looker(problem)(labels), plain_looker(problem)(labels)
     unit = problem.rows.squared_norms.sum()
     assert_allclose(fast.objective / unit, plain.objective / unit, rtol=1e-9, atol=1e-13)
-
-
-@needs_kernels
-@pytest.mark.parametrize("penalty", ["l1", "nonnegative"])
-@pytest.mark.parametrize("n_variables", [1, 2, 7, 59, 60])
-def test_sparse_loadings_are_the_plain_ones(penalty, n_variables, monkeypatch):
-    X = generic(20, 60, seed=3)
-    fast = sparse_basis.sparse_loadings(X, 3, n_variables, penalty)
-    monkeypatch.setattr(sparse_basis, "kernels", lambda: None)
-    assert_allclose(fast, sparse_basis.sparse_loadings(X, 3, n_variables, penalty), atol=1e-10)
 
 
 @needs_kernels

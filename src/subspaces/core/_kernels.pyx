@@ -3,10 +3,10 @@
 """Compiled twins: a look at a partition (the PCA of each cluster, costs, the next labels), and
 the exact leave-one-out errors of one PCA.
 
-What a look is, `look.py` says; what it computes, `rows.py`, `criteria.py` and `partition.py`. Clusters
-that did not change since the last look are not fitted again, and the axes of the last look are the
-first guess for those that did. Nothing here holds the interpreter's lock for long, so that starts
-run side by side in threads; a looker belongs to one of them.
+What a look is, `look.py` says; what it computes, `rows.py`, `sparse_basis.py`, `criteria.py` and
+`partition.py`. Clusters that did not change since the last look are not fitted again, and the axes
+of the last look are the first guess for those that did. Nothing here holds the interpreter's lock
+for long, so that starts run side by side in threads; a looker belongs to one of them.
 """
 
 from cpython.exc cimport PyErr_CheckSignals
@@ -71,6 +71,7 @@ cdef struct Scratch:
 include "_axes.pxi"
 include "_secular.pxi"
 include "_moments.pxi"
+include "_sweeps.pxi"
 
 cdef enum Criterion:
     INFLUENCE, RESIDUAL, HAT, LOO
@@ -110,95 +111,31 @@ cdef double hat_cost(
     return residual / ((1.0 - total) * (1.0 - total))
 
 
-cdef class GramLooker:
-    """Looks at partitions of rows known by their inner products (n, n) alone.
-
-    dimensions (K,); least (K,): a cluster whose last eigenvalue is below this, for each member, does
-    not span its axes.
-    """
+cdef class GramLooker(Sweeps):
+    """Looks at partitions of rows known by their inner products (n, n) alone."""
 
     cdef const double[:, ::1] gram
-    cdef const double[::1] squared_norms, least
-    cdef const int[::1] dimensions
-    cdef int criterion, n, n_clusters, most_axes, capacity, n_guards, n_known, n_moments
+    cdef const double[::1] squared_norms
+    cdef int criterion, most_axes, capacity, n_guards, n_known, n_moments
     cdef double bound, lowest                 # of the eigenvalues beyond those known, of the roots
     cdef bint affine
-    cdef double[:, ::1] costs                 # (K, n)
     cdef double[:, :, ::1] guess              # (K, q, n): scores, then guards, of every row
     cdef double[:, ::1] scores                # (R, n)
     cdef double[::1] squared, mean, values, left
     cdef double[::1] block, spare, axes, coordinates, errors, moments
-    cdef Py_ssize_t[::1] labels, members
-    cdef int[::1] changed, degenerate, sizes, guessed
-    cdef uint64_t[::1] keys                     # of the partitions looked at
-    cdef int n_keys
     cdef list kept
     cdef Scratch scratch
 
     def __init__(self, gram, squared_norms, dimensions, least, criterion, affine):
-        self.gram, self.squared_norms, self.least = gram, squared_norms, least
-        self.dimensions = np.asarray(dimensions, dtype=np.intc)
+        Sweeps.__init__(self, len(squared_norms), dimensions, least)
+        self.gram, self.squared_norms = gram, squared_norms
         self.criterion, self.affine = CRITERIA[criterion], affine
-        self.n, self.n_clusters = len(squared_norms), len(dimensions)
         self.n_guards = GUARDS + EXTRA if self.criterion == LOO else GUARDS
         self.most_axes, self.capacity = max(dimensions) + self.n_guards, -1
         n, k, q = self.n, self.n_clusters, self.most_axes
-        self.costs = np.empty((k, n))
         self.guess, self.scores = np.empty((k, q, n)), np.empty((q, n))
         self.squared, self.mean, self.values = np.empty(n), np.empty(n), np.empty(q)
         self.left = np.empty(2 * q)
-        self.labels, self.members = np.empty((2, n), np.intp)
-        self.changed, self.degenerate, self.sizes, self.guessed = np.empty((4, k), np.intc)
-        self.keys = np.empty(0, np.uint64)
-        self.begin()
-
-    def begin(self):
-        """Forget all partitions looked at: nothing of one run is seen in the next."""
-        self.labels[:] = -1
-        self.guessed[:] = False
-        self.n_keys = 0
-
-    def look(self, const Py_ssize_t[::1] labels):
-        """Objective, clusters that do not span their axes, and where every row would go."""
-        path, _, _, bad, assigned = self.run(labels, 1)
-        return path[0], bad, assigned
-
-    def run(self, const Py_ssize_t[::1] labels, int most):
-        """Sweep on while all is well: `look.Stretch`.
-
-        Ends where no label moves, a partition returns, a cluster is too small or does not span its
-        axes, or after so many sweeps.
-        """
-        here, assigned, kept = (np.array(labels) for _ in range(3))
-        cdef Py_ssize_t[::1] now = here, new = assigned, best = kept
-        cdef double[::1] path = np.empty(most)
-        cdef double lowest = INFINITY
-        cdef int done = 0
-        cdef bint well = True
-        if self.n_keys + most > len(self.keys):
-            self.keys = np.resize(self.keys, self.n_keys + most)
-        with nogil:
-            while well and done < most:
-                if done:
-                    now[:] = new
-                self.keys[self.n_keys] = key_of(self.n, &now[0])
-                self.n_keys += 1
-                path[done] = self._look(now, new)
-                well = not self._any_degenerate()
-                if well and path[done] <= lowest:
-                    lowest = path[done]
-                    best[:] = now
-                done += 1
-                well = well and self._large_enough(new) and not self._known(key_of(self.n, &new[0]))
-                with gil:
-                    PyErr_CheckSignals()
-        best_seen = None if lowest == INFINITY else (lowest, lowest, kept)
-        bad = [k for k in range(self.n_clusters) if self.degenerate[k]]
-        return np.asarray(path)[:done].tolist(), best_seen, here, bad, assigned
-
-    def knows(self, const Py_ssize_t[::1] labels):
-        """Whether a sweep began at this partition."""
-        return self._known(key_of(self.n, &labels[0]))
 
     cdef double _look(self, const Py_ssize_t[::1] labels, Py_ssize_t[::1] new) except? -1 nogil:
         cdef int k, m, info = 0
@@ -214,32 +151,6 @@ cdef class GramLooker:
             with gil:
                 raise np.linalg.LinAlgError("the eigenvalues of a cluster did not converge")
         return self._assign(new)
-
-    cdef bint _any_degenerate(self) noexcept nogil:
-        cdef int k
-        for k in range(self.n_clusters):
-            if self.degenerate[k]:
-                return True
-        return False
-
-    cdef bint _large_enough(self, const Py_ssize_t[::1] labels) noexcept nogil:
-        """Whether every cluster has R + 2 members, or one where R is 0: partition.py."""
-        cdef int k
-        cdef Py_ssize_t i
-        memset(&self.sizes[0], 0, self.n_clusters * sizeof(int))
-        for i in range(self.n):
-            self.sizes[labels[i]] += 1
-        for k in range(self.n_clusters):
-            if self.sizes[k] < (self.dimensions[k] + 2 if self.dimensions[k] else 1):
-                return False
-        return True
-
-    cdef bint _known(self, uint64_t key) noexcept nogil:
-        cdef int s
-        for s in range(self.n_keys):
-            if self.keys[s] == key:
-                return True
-        return False
 
     def _reserve(self, int m):
         """Room for a cluster of m members."""
@@ -260,28 +171,6 @@ cdef class GramLooker:
             &images[0], &rotated[0], &small[0], &all_values[0], &work[0], &integers[0],
             &integers[12 * m + 10], len(work), 12 * m + 10,
         )
-
-    cdef void _note_changes(self, const Py_ssize_t[::1] labels) noexcept nogil:
-        cdef bint first = self.labels[0] < 0
-        cdef int k
-        cdef Py_ssize_t i
-        for k in range(self.n_clusters):
-            self.changed[k] = first
-        for i in range(self.n):
-            if self.labels[i] != labels[i]:
-                if not first:
-                    self.changed[self.labels[i]] = True
-                self.changed[labels[i]] = True
-                self.labels[i] = labels[i]
-
-    cdef int _gather(self, int k) noexcept nogil:
-        cdef int m = 0
-        cdef Py_ssize_t i
-        for i in range(self.n):
-            if self.labels[i] == k:
-                self.members[m] = i
-                m += 1
-        return m
 
     cdef int _fit(self, int k, int m) noexcept nogil:
         """PCA of the members from their block of the inner products, and the costs of all rows."""
@@ -514,20 +403,6 @@ cdef class GramLooker:
                 self.guess[k, j, self.members[a]] = self.axes[j * m + a]
         self.guessed[k] = True
 
-    cdef double _assign(self, Py_ssize_t[::1] new) noexcept nogil:
-        """Each row to its least cost, staying where the own ties with it; the sum of the own."""
-        cdef double objective = 0.0, own
-        cdef Py_ssize_t i, best
-        cdef int k
-        for i in range(self.n):
-            best = 0
-            for k in range(1, self.n_clusters):
-                if self.costs[k, i] < self.costs[best, i]:
-                    best = k
-            own = self.costs[self.labels[i], i]
-            new[i] = self.labels[i] if own <= self.costs[best, i] else best
-            objective += own
-        return objective
 
 
 include "_flats.pxi"

@@ -11,7 +11,12 @@ from numpy.typing import NDArray
 
 from subspaces.core import partition
 from subspaces.core.compiled import compiled_looker
-from subspaces.core.criteria import classification_likelihood, costs, own_costs
+from subspaces.core.criteria import (
+    classification_likelihood,
+    costs,
+    energy_on_loadings,
+    own_costs,
+)
 from subspaces.core.problem import Problem, view_clusters
 from subspaces.core.rows import ClusterView
 
@@ -34,6 +39,7 @@ class Look:
 
 
 Looker = Callable[[Labels], Look]
+Energy = Callable[[Labels], float]
 
 
 @dataclass(frozen=True)
@@ -56,12 +62,13 @@ class Sweeper:
     """What runs of the loop look with, one run after the other.
 
     begin(): a new run; sweep(labels, most): at most so many sweeps; knows(labels): whether this run
-    has looked at a partition.
+    has looked at a partition; energy(labels), of sparse loadings: that of the members on their own.
     """
 
     begin: Callable[[], None]
     sweep: Callable[[Labels, int], Stretch]
     knows: Callable[[Labels], bool]
+    energy: Energy
 
 
 def sweeper(problem: Problem) -> Sweeper:
@@ -69,7 +76,12 @@ def sweeper(problem: Problem) -> Sweeper:
     fast = compiled_looker(problem)
     if fast is None or not hasattr(fast, "run"):
         return single_sweeper(problem, looker)
-    return Sweeper(fast.begin, lambda labels, most: Stretch(*fast.run(labels, most)), fast.knows)
+    return Sweeper(
+        fast.begin,
+        lambda labels, most: Stretch(*fast.run(labels, most)),
+        fast.knows,
+        _plain_energy(problem) if problem.sparsity is None else _once(problem, fast.energy),
+    )
 
 
 def single_sweeper(problem: Problem, fresh: Callable[[Problem], Looker]) -> Sweeper:
@@ -89,7 +101,25 @@ def single_sweeper(problem: Problem, fresh: Callable[[Problem], Looker]) -> Swee
         best = None if here.degenerate else (here.merit, here.objective, labels)
         return Stretch([here.objective], best, labels, here.degenerate, here.assigned)
 
-    return Sweeper(begin, sweep, lambda labels: labels.tobytes() in seen)
+    return Sweeper(begin, sweep, lambda labels: labels.tobytes() in seen, _plain_energy(problem))
+
+
+def _plain_energy(problem: Problem) -> Energy:
+    return _once(problem, lambda labels: energy_on_loadings(view_clusters(problem, labels)))
+
+
+def _once(problem: Problem, energy: Energy) -> Energy:
+    """The same partition once, whatever its numbers if they mean nothing."""
+    known: dict[bytes, float] = {}
+
+    def of(labels: Labels) -> float:
+        labels = partition.canonical(labels) if problem.interchangeable else labels
+        key = labels.tobytes()
+        if key not in known:
+            known[key] = energy(labels)
+        return known[key]
+
+    return of
 
 
 def looker(problem: Problem) -> Looker:
@@ -100,7 +130,7 @@ def looker(problem: Problem) -> Looker:
 
     def look(labels: Labels) -> Look:
         objective, bad, assigned = fast.look(labels)
-        return Look(objective, objective, bad, assigned)
+        return Look(objective, objective if problem.sparsity is None else 0.0, bad, assigned)
 
     return look
 

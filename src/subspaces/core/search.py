@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from subspaces.core.alternation import alternate, repair
 from subspaces.core.compiled import compiled_looker
-from subspaces.core.criteria import classification_likelihood, energy_on_loadings, t_likelihood
+from subspaces.core.criteria import classification_likelihood, t_likelihood
 from subspaces.core.look import Sweeper, degenerate, sweeper
 from subspaces.core.partition import canonical
 from subspaces.core.problem import Problem, view_clusters
@@ -159,10 +159,10 @@ def _sweep_some(problem: Problem, runs: Sequence[Run], plan: Plan) -> list[Run]:
 
 
 def best_run(runs: Sequence[Run]) -> Run:
-    """The lowest merit among the runs that kept their clusters alive; the first of equals."""
+    """The lowest merit among the runs that kept their clusters alive, of equals the objective."""
     swept = [run for run in runs if run.swept]
     alive = [run for run in swept if np.isfinite(run.merit)]
-    return min(alive or swept, key=lambda run: run.merit)
+    return min(alive or swept, key=lambda run: (run.merit, run.clustering.objective))
 
 
 def start_margin(runs: Sequence[Run]) -> float:
@@ -215,13 +215,14 @@ def _twins(problem: Problem, runs: Sequence[Run]) -> list[int]:
 
 def _sweep(problem: Problem, run: Run, plan: Plan, looks: Sweeper | None = None) -> Run:
     random = np.random.default_rng(run.seed)
+    looks = sweeper(problem) if looks is None else looks
     clustering = alternate(
         problem, run.first, max_iter=plan.max_iter, random=random, tell=plan.tell, looks=looks
     )
-    return replace(run, clustering=clustering, merit=merit(problem, clustering, plan.choice))
+    return replace(run, clustering=clustering, merit=merit(problem, clustering, plan.choice, looks))
 
 
-def merit(problem: Problem, clustering: Clustering, choice: str) -> float:
+def merit(problem: Problem, clustering: Clustering, choice: str, looks: Sweeper) -> float:
     """What finished starts are compared by; lower is better.
 
     The own objective or the t-likelihood; the classification likelihood of a mixture of
@@ -229,7 +230,7 @@ def merit(problem: Problem, clustering: Clustering, choice: str) -> float:
     energy that they capture, with its sign changed.
     """
     if problem.sparsity is not None:
-        return -energy_on_loadings(view_clusters(problem, clustering.labels))
+        return -looks.energy(clustering.labels)
     if problem.identified and choice == "objective":
         return clustering.objective
     views = view_clusters(problem, clustering.labels)

@@ -24,7 +24,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
-from subspaces.core.kernels import kernels
 from subspaces.core.rows import ClusterView, DenseRows, Rows
 from subspaces.core.subspace import inverse_overlap, principal_axes
 
@@ -144,12 +143,6 @@ def _one_loading(rows: Array, left: Array, n_variables: int, penalty: str) -> tu
     left = _unit(left) if left.any() else _unit(_leading_left(rows))
     if penalty == "nonnegative":
         left = _better_sign(rows, left, n_variables)
-    module = kernels()
-    if module is not None:
-        kind = penalty == "nonnegative"
-        found = module.sparse_loading(rows, left, n_variables, kind, SETTLED, MAX_STEPS, TIED)
-        if found is not None:
-            return found
     loading = shrink(rows.T @ left, n_variables)
     for _ in range(MAX_STEPS):
         left = _unit(rows @ loading)
@@ -183,8 +176,10 @@ def _shrink(magnitudes: Array, n_variables: int) -> Array:
     gamma, smallest = ordered[place - 1], ordered[place]
     if gamma < smallest * (1.0 - TIED):
         return np.maximum(magnitudes - gamma, 0.0)
-    chosen = np.argsort(-magnitudes, kind="stable")[:n_variables]
+    above = magnitudes > smallest * (1.0 + TIED)
     below = magnitudes[magnitudes < smallest * (1.0 - TIED)]
+    tied = ~above & (magnitudes >= smallest * (1.0 - TIED))
+    chosen = np.r_[np.flatnonzero(above), np.flatnonzero(tied)][:n_variables]
     shrunk = np.zeros_like(magnitudes)
     shrunk[chosen] = magnitudes[chosen] - below.max(initial=0.0)
     return shrunk
