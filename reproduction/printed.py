@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from subspaces.core.alternation import objective_of
+from subspaces.core.look import sweeper
 from subspaces.core.problem import Problem
 from subspaces.core.result import Clustering
 from subspaces.core.rows import DenseRows, choose_rows
@@ -62,4 +63,5 @@ def judged(model, X, truth):
 
 def _merit(problem, labels, choice):
     empty = Clustering(np.asarray(labels), np.nan, (), "", 0)
-    return merit(problem, replace(empty, objective=objective_of(problem, labels)), choice)
+    found = replace(empty, objective=objective_of(problem, labels))
+    return merit(problem, found, choice, sweeper(problem))
