@@ -65,3 +65,11 @@ def like(values: Any, array: Any, dtype: Any = None) -> Any:
     if isinstance(values, np.ndarray):
         values = np.ascontiguousarray(values)
     return xp.asarray(values, dtype=dtype, device=compat().device(array))
+
+
+def zeros_beside(array: Any, shape: tuple[int, ...]) -> Any:
+    """Zeros in the library, on the device and of the type of an array."""
+    xp = namespace(array)
+    if xp is np:
+        return np.zeros(shape, dtype=array.dtype)
+    return xp.zeros(shape, dtype=array.dtype, device=compat().device(array))

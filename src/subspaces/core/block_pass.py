@@ -18,7 +18,7 @@ import numpy as np
 from scipy import sparse
 
 from subspaces.core import compiled_pass
-from subspaces.core.array_namespace import compat, like, namespace, to_host
+from subspaces.core.array_namespace import compat, like, namespace, to_host, zeros_beside
 from subspaces.core.blocks import working_memory
 from subspaces.core.flats import Flats, Tally
 from subspaces.core.fused import (
@@ -357,9 +357,9 @@ def _place(plan: Pass, rows: Any) -> Placed:
     axes = like(flats.axes, rows)
     xp = namespace(axes)
     return Placed(
-        like(np.zeros(p) if plan.origin is None else plan.origin, rows),
+        zeros_beside(axes, (p,)) if plan.origin is None else like(plan.origin, rows),
         xp.reshape(xp.permute_dims(axes, (1, 0, 2)), (p, -1)),
-        like(flats.centres, rows),
+        zeros_beside(axes, (n_clusters, p)) if flats.linear else like(flats.centres, rows),
         *(xp.reshape(piece, (n_clusters, n_axes)) for piece in pieces[:3]),
         *pieces[3:],
     )
