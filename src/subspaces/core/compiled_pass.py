@@ -31,7 +31,9 @@ def nearest(rows: Any, labels: Any | None, start: int, plan: Any) -> tuple[Any, 
 
 def count(rows: Any, labels: Any, start: int, plan: Any) -> tuple[Any, Tally]:
     """The twin of `block_pass.count`."""
-    return labels, Tally(0.0, len(labels), *_run("count_block", rows, plan, labels, plan.by_scatter))
+    return labels, Tally(
+        0.0, len(labels), *_run("count_block", rows, plan, labels, plan.by_scatter)
+    )
 
 
 def measure(rows: Any, labels: Any, start: int, plan: Any) -> tuple[Any, float]:
