@@ -4,10 +4,14 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from subspaces import PSC, KSubspaces, MiniBatchPSC
+from subspaces.core.blocks import ArrayBlocks
+from subspaces.core.sparse_blocks import SparseBlocks
 from subspaces.datasets import make_subspaces
 from subspaces.estimators import _many_rows
+from subspaces.estimators._many_rows import sample_size
 
 
 def mapped(path, X, kind):
@@ -46,3 +50,23 @@ def test_a_file_is_never_held_whole(kind, tmp_path):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < rows.nbytes / 3
+
+
+def shaped(n, p, precision="float64"):
+    return ArrayBlocks(np.broadcast_to(np.zeros((), precision), (n, p)))
+
+
+def test_the_sample_searched_is_bounded_by_the_data():
+    two = (2,) * 5
+    assert sample_size(shaped(20_000, 50), two) == 2000
+    assert sample_size(shaped(20_000, 500), two) == 2000
+    assert sample_size(shaped(12_000, 2000, "float32"), two) == 1000
+    assert sample_size(shaped(100_000, 2000, "float32"), two) == 2000
+    assert sample_size(shaped(30_000, 2000, "float64"), two) == int(
+        (30_000 * 2000 * 8 / 200) ** 0.5
+    )
+    # At least 15 rows of a cluster for each dimension, and its centre.
+    assert sample_size(shaped(12_000, 2000, "float32"), (9,) * 20) == 15 * 10 * 20
+    assert sample_size(shaped(1500, 300), two) == 1500
+    entries = sparse.csr_array(np.ones((9000, 2500)))
+    assert sample_size(SparseBlocks(entries), two) == int((entries.nnz * 12 / 200) ** 0.5)

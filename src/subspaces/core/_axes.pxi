@@ -7,7 +7,8 @@ cdef int WHOLE = 24                # up to this all eigenvectors are as quick as
 cdef int GUARDS = 2                # axes iterated beyond those wanted
 cdef int MOST_ROUNDS = 8
 cdef int MOST_TURNS = 30           # sweeps of Jacobi's rotations; five or six are usual
-cdef int MOST_DEGREES = 60         # a filter that would need more is slower than a decomposition
+cdef int MOST_DEGREES = 60         # a filter that would need more is slower than a decomposition,
+cdef int ROWS_A_DEGREE = 6         # of a large matrix than so many rows a degree
 
 
 cdef int leading_axes(
@@ -38,6 +39,7 @@ cdef bint iterate(
     False where that takes too long.
     """
     cdef int rounds, degree, j
+    cdef int most = max(MOST_DEGREES, m // ROWS_A_DEGREE)
     cdef double residual, edge, gain, spread, degrees = 0.0
     for rounds in range(MOST_ROUNDS):
         if not orthonormalise(axes, m, q):
@@ -57,7 +59,7 @@ cdef bint iterate(
         spread = acosh(2.0 * values[0] / edge - 1.0) - gain
         degree = <int> min(log(residual / TOLERANCE) / gain + 1.0, SPREAD / max(spread, 1e-3))
         degree = max(degree, 2)
-        if rounds and log(residual / TOLERANCE) / gain + degrees > MOST_DEGREES:
+        if rounds and log(residual / TOLERANCE) / gain + degrees > most:
             return False
         degrees += degree
         chebyshev(matrix, spare, m, q, degree, 0.5 * edge, axes, at.images)

@@ -79,6 +79,10 @@ cdef enum Criterion:
 CRITERIA = {"influence": INFLUENCE, "residual": RESIDUAL, "hat": HAT, "loo": LOO}
 
 
+cdef enum:
+    COLUMNS = 256                  # of inner products that are multiplied while in the cache
+
+
 cdef double influence_cost(
     double* scores, Py_ssize_t stride, double* values, int found, double residual, bint member
 ) noexcept nogil:
@@ -278,29 +282,17 @@ cdef class GramLooker(Sweeps):
 
     cdef void _project(self, int m, int found) noexcept nogil:
         """Scores of all rows, ``G[:, C] U / sqrt(lambda)``, and their squared residuals."""
-        cdef double[4] weights
         cdef double scale, shift, drift
-        cdef const double* row
-        cdef int a, b, r
-        cdef Py_ssize_t i
+        cdef int a, r
+        cdef Py_ssize_t i, start = 0
         memset(&self.scores[0, 0], 0, found * self.n * sizeof(double))
         for r in range(found):
             scale = 1.0 / sqrt(self.values[r])
             for a in range(m):
                 self.axes[r * m + a] *= scale
-        for a in range(0, m - 3, 4):
-            for r in range(found):
-                add_four(
-                    self.n, &self.axes[r * m + a], &self.gram[self.members[a], 0],
-                    &self.gram[self.members[a + 1], 0], &self.gram[self.members[a + 2], 0],
-                    &self.gram[self.members[a + 3], 0], &self.scores[r, 0],
-                )
-        for a in range(m - m % 4, m):
-            for r in range(found):
-                add_one(
-                    self.n, self.axes[r * m + a], &self.gram[self.members[a], 0],
-                    &self.scores[r, 0],
-                )
+        while start < self.n:
+            self._multiply(start, min(COLUMNS, self.n - start), m, found)
+            start += COLUMNS
         for r in range(found):
             if self.affine:
                 shift, drift = 0.0, 0.0
@@ -313,6 +305,23 @@ cdef class GramLooker(Sweeps):
                 self.squared[i] -= self.scores[r, i] * self.scores[r, i]
         for i in range(self.n):
             self.squared[i] = max(self.squared[i], 0.0)
+
+    cdef void _multiply(self, Py_ssize_t start, Py_ssize_t width, int m, int found) noexcept nogil:
+        """Some columns of the inner products with the members times the axes, into the scores."""
+        cdef int a, r
+        for a in range(0, m - 3, 4):
+            for r in range(found):
+                add_four(
+                    width, &self.axes[r * m + a], &self.gram[self.members[a], start],
+                    &self.gram[self.members[a + 1], start], &self.gram[self.members[a + 2], start],
+                    &self.gram[self.members[a + 3], start], &self.scores[r, start],
+                )
+        for a in range(m - m % 4, m):
+            for r in range(found):
+                add_one(
+                    width, self.axes[r * m + a], &self.gram[self.members[a], start],
+                    &self.scores[r, start],
+                )
 
     cdef void _charge(self, int k, int found) noexcept nogil:
         """Cost of every row under cluster k; see criteria.py."""

@@ -117,7 +117,7 @@ cdef class Room:
 
     cdef Work work
     cdef list kept
-    cdef readonly object products, totals, energy, sizes, first
+    cdef readonly object products, totals, energy, sizes
 
     def __init__(self, FlatTables tables, dtype, n, all_scores, centred, by_scatter, summed):
         k, r, p = tables.flats.n_clusters, tables.flats.n_axes, tables.flats.n_variables
@@ -143,7 +143,7 @@ cdef class Room:
         self.totals = self.kept[len(self.kept) - 1].reshape(k, p)
         self.work.energy = <double*> self._new(k, np.float64)
         self.energy = self.kept[len(self.kept) - 1]
-        self.sizes, self.first = np.zeros(k), np.full(k, np.inf)
+        self.sizes = np.zeros(k)
 
     cdef void* _new(self, size, dtype):
         array = np.zeros(size, dtype=dtype)
@@ -151,13 +151,13 @@ cdef class Room:
         return <void*> <Py_ssize_t> array.ctypes.data
 
     def tally(self):
-        """First rows, sizes, energies, totals and products, as a Tally has them."""
+        """Sizes, energies, totals and products, as a Tally has them."""
         products = self.products.swapaxes(1, 2)
         if self.work.by_scatter and products.shape[1] > FEW_VARIABLES:
             rows, columns = np.triu_indices(products.shape[1], 1)
             products[:, rows, columns] = products[:, columns, rows]
         return (
-            self.first, self.sizes, self.energy, self.totals.astype(np.float64, copy=False),
+            self.sizes, self.energy, self.totals.astype(np.float64, copy=False),
             products.astype(np.float64, copy=False),
         )
 
@@ -314,14 +314,11 @@ cdef double choose(
 
 
 cdef int note(
-    const int* labels, const int* chosen, int n, bint only_moved, double number, double* sizes,
-    double* first, int* keys,
+    const int* labels, const int* chosen, int n, bint only_moved, double* sizes, int* keys
 ) noexcept nogil:
-    """Sizes and first rows of the chosen clusters; keys: what is to be summed. How many moved."""
+    """Sizes of the chosen clusters; keys: what is to be summed. How many moved."""
     cdef int i, moved = 0
     for i in range(n):
-        if sizes[chosen[i]] == 0.0:
-            first[chosen[i]] = number + i
         sizes[chosen[i]] += 1.0
         keys[i] = chosen[i]
         if labels == NULL or labels[i] != chosen[i]:
@@ -332,7 +329,7 @@ cdef int note(
 
 
 def look_block(
-    const real[:, ::1] rows, const int[::1] labels, double number, FlatTables tables,
+    const real[:, ::1] rows, const int[::1] labels, FlatTables tables,
     const real[:, ::1] axes, const real[::1] origin, bint by_scatter, bint only_moved, bint summed,
 ):
     """Next labels, objective, how many moved, and the sums; see `block_pass.look`."""
@@ -348,7 +345,7 @@ def look_block(
         tables, np.asarray(rows).dtype, min(size, CHUNK_ROWS), True, origin is not None,
         by_scatter, summed,
     )
-    cdef double[::1] sizes = room.sizes, first = room.first
+    cdef double[::1] sizes = room.sizes
     cdef Work* work = &room.work
     with nogil:
         while start < size:
@@ -356,10 +353,7 @@ def look_block(
             old = NULL if labels is None else &labels[start]
             seen = see(&rows[start, 0], origin, n, p, work)
             objective += choose(flats, n, seen, &axes[0, 0], old, work, &chosen[start])
-            moved += note(
-                old, &chosen[start], n, only_moved, number + start, &sizes[0], &first[0],
-                work.keys,
-            )
+            moved += note(old, &chosen[start], n, only_moved, &sizes[0], work.keys)
             if summed:
                 add_sums(
                     seen, <real*> work.scores, work.keys, n, <real> 1.0, flats, &axes[0, 0], work
@@ -376,7 +370,7 @@ def look_block(
 
 
 def count_block(
-    const real[:, ::1] rows, const int[::1] labels, double number, FlatTables tables,
+    const real[:, ::1] rows, const int[::1] labels, FlatTables tables,
     const real[:, ::1] axes, const real[::1] origin, bint by_scatter,
 ):
     """The sums under given labels; see `block_pass.count`."""
@@ -387,15 +381,13 @@ def count_block(
         tables, np.asarray(rows).dtype, min(size, CHUNK_ROWS), False, origin is not None,
         by_scatter, True,
     )
-    cdef double[::1] sizes = room.sizes, first = room.first
+    cdef double[::1] sizes = room.sizes
     cdef Work* work = &room.work
     with nogil:
         while start < size:
             n = <int> min(CHUNK_ROWS, size - start)
             seen = see(&rows[start, 0], origin, n, p, work)
-            note(
-                NULL, &labels[start], n, False, number + start, &sizes[0], &first[0], work.keys
-            )
+            note(NULL, &labels[start], n, False, &sizes[0], work.keys)
             add_sums(
                 seen, <const real*> NULL, &labels[start], n, <real> 1.0, &tables.flats,
                 &axes[0, 0], work,

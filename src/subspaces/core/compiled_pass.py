@@ -20,20 +20,20 @@ def knows(rows: Any) -> bool:
 def look(rows: Any, labels: Any | None, start: int, plan: Any) -> tuple[Any, Tally]:
     """The twin of `block_pass.look`."""
     shape = (plan.by_scatter, plan.only_moved, True)
-    new, objective, moved, sums = _run("look_block", rows, plan, labels, start, after=shape)
-    return new, Tally(objective, moved, *sums[1:])
+    new, objective, moved, sums = _run("look_block", rows, plan, labels, *shape)
+    return new, Tally(objective, moved, *sums)
 
 
 def nearest(rows: Any, labels: Any | None, start: int, plan: Any) -> tuple[Any, None]:
     """The twin of `block_pass.nearest`."""
-    after = (True, False, False)
-    return _run("look_block", rows, plan, labels, start, after=after)[0], None
+    return _run("look_block", rows, plan, labels, True, False, False)[0], None
 
 
 def count(rows: Any, labels: Any, start: int, plan: Any) -> tuple[Any, Tally]:
     """The twin of `block_pass.count`."""
-    sums = _run("count_block", rows, plan, labels, start, after=(plan.by_scatter,))
-    return labels, Tally(0.0, len(labels), *sums[1:])
+    return labels, Tally(
+        0.0, len(labels), *_run("count_block", rows, plan, labels, plan.by_scatter)
+    )
 
 
 def measure(rows: Any, labels: Any, start: int, plan: Any) -> tuple[Any, float]:
@@ -50,10 +50,10 @@ def _module() -> Any:
     return kernels()
 
 
-def _run(name: str, rows: Any, plan: Any, labels: Any, *before: Any, after: tuple = ()) -> Any:
+def _run(name: str, rows: Any, plan: Any, labels: Any, *more: Any) -> Any:
     given = None if labels is None else np.ascontiguousarray(labels, dtype=np.intc)
     tables = _tables(plan, rows.dtype)
-    return getattr(_module(), name)(np.ascontiguousarray(rows), given, *before, *tables, *after)
+    return getattr(_module(), name)(np.ascontiguousarray(rows), given, *tables, *more)
 
 
 def _tables(plan: Any, dtype: Any) -> tuple[Any, Any, Any]:

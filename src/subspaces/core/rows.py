@@ -175,10 +175,11 @@ class DenseRows:
 
 @dataclass(frozen=True)
 class GramRows:
-    """Rows known by their inner products (n, n) alone; their eigenvalues may be known, too."""
+    """Rows known by their inner products (n, n) alone; eigenvalues or rank may be known, too."""
 
     gram: Array
     eigenvalues: Array | None = None
+    known_rank: int | None = None
 
     @cached_property
     def squared_norms(self) -> Array:
@@ -198,7 +199,9 @@ class GramRows:
     @cached_property
     def rank(self) -> int:
         """How many eigenvalues of the scatter of all rows are more than rounding."""
-        return _counted_rank(self.gram) if self.spectrum is None else len(self.spectrum)
+        if self.spectrum is not None:
+            return len(self.spectrum)
+        return _counted_rank(self.gram.copy()) if self.known_rank is None else self.known_rank
 
     @property
     def energy(self) -> float:
@@ -249,12 +252,18 @@ def choose_rows(matrix: Array, n_clusters: int) -> Rows:
     n, p = matrix.shape
     if n >= p * n_clusters:
         return DenseRows(matrix)
-    # To count the eigenvalues of the larger matrix is quicker than to find those of a smaller one.
-    quick = p < n and (p <= MOST_DECOMPOSED or 2 * p <= n)
-    known = np.linalg.eigvalsh(_smaller_scatter(matrix))[::-1] if quick else None
-    rows = GramRows(matrix @ matrix.T, known)
+    known = _smaller_facts(matrix) if p < n else (None, None)
+    rows = GramRows(matrix @ matrix.T, *known)
     rank = rows.rank if rows.spectrum is None else _rank(rows.spectrum, max(n, p))
     return DenseRows(rows.coordinates[:, :rank]) if rank * n_clusters <= n else rows
+
+
+def _smaller_facts(matrix: Array) -> tuple[Array | None, int | None]:
+    """Eigenvalues of the scatter of fewer variables than rows; of many their number alone."""
+    scatter = matrix.T @ matrix
+    if len(scatter) > MOST_DECOMPOSED:
+        return None, _counted_rank(scatter, len(matrix))
+    return np.linalg.eigvalsh(scatter)[::-1], None
 
 
 def _smaller_scatter(matrix: Array) -> Array:
@@ -280,36 +289,31 @@ def _rank(values: Array, size: int) -> int:
     return int(np.count_nonzero(values > tolerance))
 
 
-def _counted_rank(gram: Array) -> int:
+def _counted_rank(gram: Array, size: int = 0) -> int:
     """The same without the eigenvalues: how many of ``gram - tolerance`` are positive.
 
     A Cholesky factor that ends at the last row proves all but one (rows from their mean);
-    otherwise the signs of a symmetric factorisation are those of the eigenvalues (Sylvester).
+    otherwise the signs of a symmetric factorisation are those of the eigenvalues (Sylvester). The
+    matrix is overwritten: the first factor takes one triangle, the second the other.
     """
-    n = len(gram)
-    tolerance = float(n * np.finfo(gram.dtype).eps * _leading(gram, 1)[0])
-    shifted = _less(gram, tolerance)
-    failed = lapack.dpotrf(shifted, lower=1, clean=0, overwrite_a=1)[1]
+    n, diagonal = len(gram), np.diag(gram).copy()
+    diagonal -= max(n, size) * np.finfo(gram.dtype).eps * _leading(gram, 1)[0]
+    np.fill_diagonal(gram, diagonal)
+    failed = lapack.dpotrf(gram.T, lower=1, clean=0, overwrite_a=1)[1]
     if failed in (0, n):
         return n - bool(failed)
-    return _count_positive(_less(gram, tolerance))
+    np.fill_diagonal(gram, diagonal)
+    return _count_positive(gram.T)
 
 
 def _count_positive(matrix: Array) -> int:
-    """How many eigenvalues of a symmetric matrix, which is overwritten, are positive."""
-    size = int(lapack.dsytrf_lwork(len(matrix), lower=1)[0])
-    factor, pivots, _ = lapack.dsytrf(matrix, lower=1, lwork=size, overwrite_a=1)
+    """How many eigenvalues of a symmetric matrix are positive; one triangle is overwritten."""
+    size = int(lapack.dsytrf_lwork(len(matrix), lower=0)[0])
+    factor, pivots, _ = lapack.dsytrf(matrix, lower=0, lwork=size, overwrite_a=1)
     # A negative pivot is half of a block of two rows: one eigenvalue of each sign.
     single = pivots > 0
     above = np.diag(factor)[single] > 0
     return int(np.count_nonzero(above) + np.count_nonzero(~single) // 2)
-
-
-def _less(gram: Array, tolerance: float) -> Array:
-    """``gram - tolerance``, laid out as LAPACK has it."""
-    shifted = gram.copy().T
-    np.fill_diagonal(shifted, np.diag(gram) - tolerance)
-    return shifted
 
 
 def _leading(gram: Array, count: int) -> Array:

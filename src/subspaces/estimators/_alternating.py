@@ -143,7 +143,8 @@ class AlternatingClusterer(SubspaceClusterer):
             count = f"{step.stage} {step.done} of {step.total}"
             print(f"[{type(self).__name__}] {count}, {step.detail}")  # noqa: T201
 
-    def _warn_of_a_poor_end(self, problem: Problem, reason: str, runs: Sequence[Run]) -> None:
+    def _warn_of_a_poor_end(self, alike: bool, reason: str, runs: Sequence[Run]) -> None:
+        """Say why the end may be poor; ``alike`` as of the problem."""
         if reason == "max_iter":
             warn(
                 f"labels still moved after max_iter={self.max_iter} sweeps; a larger max_iter "
@@ -159,7 +160,7 @@ class AlternatingClusterer(SubspaceClusterer):
         # With unequal dimensions a refill may only sort out which cluster has which.
         swept = [other for other in runs if other.swept]
         refilled = sum(other.clustering.repairs > 0 for other in swept)
-        if problem.alike and 2 * refilled > len(swept) and reason != "infeasible":
+        if alike and 2 * refilled > len(swept) and reason != "infeasible":
             warn(
                 f"in {refilled} of {len(swept)} starts a cluster became too small for its "
                 f"dimension and was refilled: n_clusters={self.n_clusters} may be more than the "

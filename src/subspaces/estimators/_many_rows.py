@@ -1,6 +1,6 @@
 """Fits of many rows: a sample is searched, its best partition swept on over all rows, in passes."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, Self
@@ -36,6 +36,10 @@ FEW_ROWS = 10_000
 FEW_NUMBERS = 1 << 18
 # So many rows tell the rank of the data where no sample is searched.
 RANK_ROWS = 500
+# What a search holds for every number of the sample, of variables beyond the rows of their inner
+# products. It may be a share of the data, and so many bytes in any case; with fewer rows a cluster
+# would have fewer than so many for each dimension.
+SEARCH_BYTES, SEARCH_SHARE, SEARCH_MOST, FEWEST_PER_DIMENSION = 100, 0.5, 100e6, 15
 
 
 class ManyRowsClusterer(AlternatingClusterer):
@@ -132,7 +136,7 @@ class ManyRowsClusterer(AlternatingClusterer):
         dimensions = self._dimensions(blocks, low=0 if self.affine else 1)
         shifted = self.affine and not blocks.stays_sparse
         origin = self._survey.totals / n if shifted else None
-        enough = min(starts.n_landmarks(dimensions), n)
+        enough = sample_size(blocks, dimensions)
         chosen = np.sort(random.choice(n, enough, replace=False))
         searched = isinstance(self.init, str) and not self._random_on_device(blocks)
         sample = blocks.sample(chosen if searched else chosen[:: -(-enough // RANK_ROWS)])
@@ -147,12 +151,18 @@ class ManyRowsClusterer(AlternatingClusterer):
             sample if origin is None else sample - origin,
             origin,
         )
+        alike, interchangeable = problem.alike, problem.interchangeable
         if self._random_on_device(blocks):
             start, runs = self._device_starts(bulk, chosen, random)
+        elif isinstance(self.init, str):
+            best, runs = self._search(sample, problem, self._choice)
+            del problem  # may hold the inner products of the sample
+            start = flats_of_sample(bulk, best.clustering.labels)
         else:
-            start, runs = self._start_many(sample, problem, bulk)
+            start, runs = self._given_start(bulk), []
         result = sweep(bulk, start, max_iter=self.max_iter, random=random, tell=self._tell)
-        self._store_many(bulk, problem, result, runs)
+        self._store_many(bulk, result, runs, interchangeable)
+        self._warn_of_a_poor_end(alike, result.stop_reason, runs)
 
     def _random_on_device(self, blocks: Blocks) -> bool:
         """Whether random starts are swept on the device of the rows."""
@@ -181,13 +191,8 @@ class ManyRowsClusterer(AlternatingClusterer):
             self._tell(Step("run", done, n_starts, f"random: objective {result.objective:.6g}"))
         return min(found, key=lambda result: result.objective).flats, runs
 
-    def _start_many(
-        self, sample: Array, problem: Problem, bulk: Bulk
-    ) -> tuple[Flats | Any, list[Run]]:
-        """Flats of the sample's best partition; labels where they are given."""
-        if isinstance(self.init, str):
-            best, runs = self._search(sample, problem, self._choice)
-            return flats_of_sample(bulk, best.clustering.labels), runs
+    def _given_start(self, bulk: Bulk) -> Any:
+        """The labels that are given."""
         labels, n = self.init, bulk.blocks.shape[0]
         if callable(labels):
             seed = int(as_generator(self.random_state).integers(2**31))
@@ -196,7 +201,7 @@ class ManyRowsClusterer(AlternatingClusterer):
             self._check_labels(labels, n)
         else:
             labels = self._given_labels(labels, n)
-        return bulk.blocks.split(labels), []
+        return bulk.blocks.split(labels)
 
     def _check_labels(self, labels: Any, n_samples: int) -> None:
         """Labels on a device, checked there; wrong ones are fetched to be named."""
@@ -207,16 +212,15 @@ class ManyRowsClusterer(AlternatingClusterer):
             raise TypeError(f"init has the type {labels.dtype}; whole numbers would do")
 
     def _store_many(
-        self, bulk: Bulk, problem: Problem, result: BulkResult, runs: list[Run]
+        self, bulk: Bulk, result: BulkResult, runs: list[Run], interchangeable: bool
     ) -> None:
         course = Clustering(
             result.labels, result.objective, result.path, result.stop_reason, result.repairs
         )
         given = Run("labels", result.labels, 0, 0.0, course, result.objective)
         self._store_course(course, runs or [given])
-        self._warn_of_a_poor_end(problem, result.stop_reason, runs)
         numbers = np.arange(self.n_clusters)
-        if problem.interchangeable:
+        if interchangeable:
             numbers = np.argsort(np.argsort(first_rows(bulk, result.labels), kind="stable"))
         self.labels_ = bulk.blocks.join(result.labels, numbers)
         flats = take(result.flats, np.argsort(numbers))
@@ -358,6 +362,24 @@ def blocks_of(X: Any, n_jobs: int | None) -> Blocks | None:
         return ArrayBlocks(as_floating(X), block_rows=device_rows(shape))
     as_it_is = isinstance(X, np.ndarray) and X.dtype in (np.float32, np.float64)
     return ArrayBlocks(X if as_it_is else as_matrix(X), n_jobs)
+
+
+def sample_size(blocks: Blocks, dimensions: Sequence[int]) -> int:
+    """How many rows are searched: of data in main memory no more than a share of it allows."""
+    n, p = blocks.shape
+    usual = min(starts.n_landmarks(dimensions), n)
+    if is_foreign(blocks.array):
+        return usual
+    allowed = max(SEARCH_SHARE * held_bytes(blocks.array), SEARCH_MOST) / SEARCH_BYTES
+    fewest = FEWEST_PER_DIMENSION * sum(r + 1 for r in dimensions)
+    return min(usual, max(int(allowed**0.5), int(allowed / p), fewest))
+
+
+def held_bytes(array: Any) -> int:
+    """The bytes of a matrix, of a sparse one those of its entries."""
+    if sparse.issparse(array):
+        return int(array.data.nbytes + array.indices.nbytes)
+    return int(array.shape[0] * array.shape[1] * array.dtype.itemsize)
 
 
 def in_memory(X: Any) -> Any:

@@ -237,7 +237,7 @@ class PSC(ManyRowsClusterer):
         self.n_variables_ = self.n_variables
         problem = self._problem(X)
         best, runs = self._search(X, problem, self._choice)
-        self._warn_of_a_poor_end(problem, best.clustering.stop_reason, runs)
+        self._warn_of_a_poor_end(problem.alike, best.clustering.stop_reason, runs)
         self._store(problem, self._refined(problem, best, runs), runs)
         self.criterion_ = problem.criterion
         self._data = problem.data
