@@ -53,12 +53,15 @@ def alternate(
             tell(Step("sweep", len(path), max_iter, f"objective {path[-1]:.6g}"))
         if part.best is not None and (best is None or part.best[0] <= best[0]):
             best = part.best
-        new, repairs = repair(problem, part.assigned, repairs, random, part.degenerate)
+        new = part.assigned
+        sound = not (part.degenerate or partition.too_small(new, problem.dimensions))
+        if not sound:
+            new, repairs = repair(problem, new, repairs, random, part.degenerate)
         refilled = repairs if len(path) == 1 else refilled
-        if np.array_equal(new, labels):
+        if (new == labels).all():
             reason = "converged"
             break
-        if partition.too_small(new, problem.dimensions):
+        if not sound and partition.too_small(new, problem.dimensions):
             reason = "infeasible"
             break
         if looks.knows(new):

@@ -34,6 +34,15 @@ def canonical(labels: Labels) -> Labels:
     return rank[labels]
 
 
+def canonical_each(partitions: Labels) -> Labels:
+    """`canonical` of each row of a matrix of labels, all at once."""
+    n = partitions.shape[1]
+    appears = partitions[:, :, None] == np.arange(int(partitions.max(initial=-1)) + 1)
+    first = np.where(appears.any(axis=1), appears.argmax(axis=1), n)
+    rank = np.argsort(np.argsort(first, axis=1), axis=1)
+    return np.take_along_axis(rank, partitions, axis=1)
+
+
 def assign(costs: Array, labels: Labels | None = None) -> Labels:
     """Each row to its least cost; where the own cluster ties with it, the row stays."""
     best = np.argmin(costs, axis=1)
@@ -53,12 +62,16 @@ def refill(
     rows: Rows, labels: Labels, cluster: int, dimensions: Sequence[int], random: np.random.Generator
 ) -> Labels:
     """Give a cluster the angular neighbours of a random row, from clusters that can spare them."""
-    labels = labels.copy()
-    n, n_clusters = len(labels), len(dimensions)
-    labels[labels == cluster] = _other_cluster(labels, cluster, n_clusters)
-    spare = (sizes(labels, n_clusters) - [smallest_size(r) for r in dimensions]).tolist()
+    labels, n, n_clusters = labels.copy(), len(labels), len(dimensions)
+    counts = sizes(labels, n_clusters).tolist()
+    left, counts[cluster] = counts[cluster], -1
+    heir = counts.index(max(counts))
+    labels[labels == cluster] = heir
+    counts[heir], counts[cluster] = counts[heir] + left, 0
+    spare = [count - smallest_size(r) for count, r in zip(counts, dimensions, strict=True)]
     wanted = max(3 * smallest_size(dimensions[cluster]), n // (4 * n_clusters))
-    seed = random.choice(np.flatnonzero(labels == spare.index(max(spare))))
+    donors = np.flatnonzero(labels == spare.index(max(spare)))
+    seed = int(donors[random.integers(len(donors))])
     closeness = angular_closeness(rows, seed)
     closeness[seed] = np.inf
     taken: list[int] = []
@@ -79,9 +92,3 @@ def angular_closeness(rows: Rows, index: int) -> Array:
     products = np.abs(rows.inner(np.array([index]))[:, 0])
     scale = norms * norms[index]
     return np.divide(products, scale, out=np.zeros_like(scale), where=scale > 0)
-
-
-def _other_cluster(labels: Labels, cluster: int, n_clusters: int) -> int:
-    counts = sizes(labels, n_clusters)
-    counts[cluster] = -1
-    return int(np.argmax(counts))

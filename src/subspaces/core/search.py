@@ -18,7 +18,7 @@ from subspaces.core.alternation import alternate, repair
 from subspaces.core.compiled import compiled_looker
 from subspaces.core.criteria import classification_likelihood, t_likelihood
 from subspaces.core.look import Sweeper, degenerate, sweeper
-from subspaces.core.partition import canonical
+from subspaces.core.partition import canonical_each
 from subspaces.core.problem import Problem, view_clusters
 from subspaces.core.result import Clustering
 from subspaces.core.starts import Start, extend, landmarks
@@ -170,13 +170,10 @@ def start_margin(runs: Sequence[Run]) -> float:
 
     Infinite where all that were swept ended in the same partition.
     """
-    best = best_run(runs)
-    there = canonical(best.clustering.labels)
-    others = [
-        run.merit
-        for run in runs
-        if run.swept and not np.array_equal(canonical(run.clustering.labels), there)
-    ]
+    best, swept = best_run(runs), [run for run in runs if run.swept]
+    ended = canonical_each(np.array([run.clustering.labels for run in [best, *swept]]))
+    elsewhere = (ended[1:] != ended[0]).any(axis=1).tolist()
+    others = [run.merit for run, other in zip(swept, elsewhere, strict=True) if other]
     if not others:
         return np.inf
     return float((min(others) - best.merit) / max(abs(best.merit), np.finfo(float).tiny))
@@ -209,7 +206,8 @@ def _promise(problem: Problem, labels: NDArray[np.intp]) -> float:
 def _twins(problem: Problem, runs: Sequence[Run]) -> list[int]:
     """For each run the first with the same partition, whatever its numbers if they mean nothing."""
     known: dict[bytes, int] = {}
-    firsts = [canonical(run.first) if problem.interchangeable else run.first for run in runs]
+    firsts = np.array([run.first for run in runs])
+    firsts = canonical_each(firsts) if problem.interchangeable else firsts
     return [known.setdefault(labels.tobytes(), i) for i, labels in enumerate(firsts)]
 
 
