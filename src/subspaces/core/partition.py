@@ -1,6 +1,7 @@
 """Labels as a value: sizes, order, assignment, and the repair of clusters that cannot be fitted."""
 
 from collections.abc import Sequence
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,29 +55,35 @@ def assign(costs: Array, labels: Labels | None = None) -> Labels:
 
 def too_small(labels: Labels, dimensions: Sequence[int]) -> list[int]:
     """Clusters with too few members for their dimension."""
-    counts = sizes(labels, len(dimensions)).tolist()
-    return [k for k, r in enumerate(dimensions) if counts[k] < smallest_size(r)]
+    fewest = _smallest_sizes(tuple(dimensions))
+    counts = np.bincount(labels, minlength=len(fewest)).tolist()
+    return [k for k, least in enumerate(fewest) if counts[k] < least]
+
+
+@cache
+def _smallest_sizes(dimensions: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(map(smallest_size, dimensions))
 
 
 def refill(
     rows: Rows, labels: Labels, cluster: int, dimensions: Sequence[int], random: np.random.Generator
 ) -> Labels:
     """Give a cluster the angular neighbours of a random row, from clusters that can spare them."""
-    labels, n, n_clusters = labels.copy(), len(labels), len(dimensions)
-    counts = sizes(labels, n_clusters).tolist()
+    labels, fewest = labels.copy(), _smallest_sizes(tuple(dimensions))
+    counts = np.bincount(labels, minlength=len(fewest)).tolist()
     left, counts[cluster] = counts[cluster], -1
     heir = counts.index(max(counts))
     labels[labels == cluster] = heir
     counts[heir], counts[cluster] = counts[heir] + left, 0
-    spare = [count - smallest_size(r) for count, r in zip(counts, dimensions, strict=True)]
-    wanted = max(3 * smallest_size(dimensions[cluster]), n // (4 * n_clusters))
-    donors = np.flatnonzero(labels == spare.index(max(spare)))
+    spare = [count - least for count, least in zip(counts, fewest, strict=True)]
+    wanted = max(3 * fewest[cluster], len(labels) // (4 * len(fewest)))
+    donors = (labels == spare.index(max(spare))).nonzero()[0]
     seed = int(donors[random.integers(len(donors))])
     closeness = angular_closeness(rows, seed)
     closeness[seed] = np.inf
     taken: list[int] = []
     owners = labels.tolist()
-    for i in np.argsort(-closeness, kind="stable").tolist():
+    for i in (-closeness).argsort(kind="stable").tolist():
         if len(taken) == wanted:
             break
         if spare[owners[i]] > 0:
