@@ -120,7 +120,8 @@ def _iterate(
     split: Split, block: Indices, threshold: float, tolerance: float, max_iter: int
 ) -> Sparse:
     own: Own = np.arange(len(block)), block
-    met, spare, dual, sparse_part, before = np.zeros((5, len(block), len(split.target)))
+    room: Array = np.zeros((5, len(block), len(split.target)))
+    met, spare, dual, sparse_part, before = room
     for step in range(1, max_iter + 1):
         np.subtract(sparse_part, dual, out=met)
         met, spare = _meet(split, met, spare, own)
