@@ -59,3 +59,11 @@ def test_refill_leaves_the_donors_feasible():
     labels[labels == 2] = 1
     found = partition.refill(DenseRows(X), labels, 2, (2, 2, 2), np.random.default_rng(0))
     assert partition.too_small(found, (2, 2, 2)) == []
+
+
+def test_many_partitions_are_ordered_as_each():
+    random = np.random.default_rng(0)
+    many = random.integers(5, size=(20, 9))
+    many[0] = 4  # most clusters do not appear
+    expected = [partition.canonical(labels) for labels in many]
+    assert_array_equal(partition.canonical_each(many), expected)

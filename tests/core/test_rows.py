@@ -124,3 +124,15 @@ def test_many_rows_take_the_same_form_with_the_same_rank(shape, monkeypatch):
     assert few.rank == many.rank == min(shape)
     low = X[:, :3] @ generic(3, 90)
     assert choose_rows(low, 4).matrix.shape == (60, 3)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("affine", [False, True])
+@pytest.mark.parametrize("n_components", [1, 3, 5])
+def test_residuals_from_many_flats_are_those_of_each(form, affine, n_components):
+    X = generic(30, 40)
+    X[:6] = np.outer(np.arange(1.0, 7.0), X[0])  # members that span less than they might
+    rows, random = FORMS[form](X), np.random.default_rng(0)
+    subsets = np.array([np.arange(6), *(random.permutation(30)[:6] for _ in range(9))])
+    plain = [rows.view(members, n_components, affine).squared_residual for members in subsets]
+    assert_allclose(rows.residuals(subsets, n_components, affine), plain, atol=1e-10)

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -5,6 +7,7 @@ from scipy import sparse
 from sklearn.linear_model import ElasticNet, Lasso, Ridge
 
 from subspaces.core import self_expression as shared
+from subspaces.core import self_expression_admm as admm
 from subspaces.core import self_expression_elastic_net as elastic_net
 from subspaces.core.self_expression_admm import admm_coefficients, admm_fidelity
 from subspaces.core.self_expression_elastic_net import elastic_net_coefficients, fidelities
@@ -120,6 +123,18 @@ def test_affine_admm_is_optimal_among_rows_that_sum_to_one():
         multiplier = (pull[i, used] - np.sign(found[i, used])).mean()
         assert_allclose(pull[i, used] - multiplier, np.sign(found[i, used]), atol=1e-5)
         assert np.abs(pull[i, others] - multiplier).max() <= 1 + 1e-5
+
+
+@pytest.mark.parametrize("affine", [False, True])
+@pytest.mark.parametrize("shape", [(40, 60), (40, 25)])
+def test_one_wide_product_of_admm_is_two_thin_ones(shape, affine, monkeypatch):
+    rows, split = generic(*shape) + 1.0, admm._split
+    given = {"fidelity": admm_fidelity(rows, 50.0), "penalty": 50.0, "affine": affine}
+    assert split(rows, 1.0, 1.0, affine).whole is not None
+    assert split(rows[:, :20], 1.0, 1.0, affine).whole is None
+    wide = admm_coefficients(rows, **given).toarray()
+    monkeypatch.setattr(admm, "_split", lambda *args: replace(split(*args), whole=None))
+    assert_allclose(wide, admm_coefficients(rows, **given).toarray(), atol=1e-12)
 
 
 def test_ridge_is_the_regression_on_all_others():

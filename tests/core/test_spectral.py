@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
+from sklearn.cluster import KMeans
 
 from subspaces.core import spectral
 from subspaces.core.partition import canonical
@@ -76,3 +77,14 @@ def test_rows_count_by_their_direction():
     rows = np.array([[1.0, 0.1], [0.1, 1.0]])[truth] * random.uniform(0.01, 10.0, (60, 1))
     labels = spectral.rows_to_labels(rows + 1e-4 * random.normal(size=rows.shape), 2, random)
     assert_array_equal(canonical(labels), truth)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_centres_are_spread_as_scikit_learn_spreads_them(seed):
+    n, n_clusters = 40 + 30 * seed, 2 + seed
+    rows = np.random.default_rng(seed).normal(size=(n, n_clusters + 1))
+    ours, theirs = (
+        KMeans(n_clusters, init=init, n_init=3, max_iter=1, random_state=seed).fit(rows)
+        for init in (spectral.spread_centres, "k-means++")
+    )
+    assert_allclose(ours.cluster_centers_, theirs.cluster_centers_, atol=1e-12)

@@ -67,7 +67,7 @@ cdef bint iterate(
 
 
 cdef bint orthonormalise(double* axes, int m, int q) noexcept nogil:
-    """Gram-Schmidt, twice; False where the vectors do not span as many directions."""
+    """Gram-Schmidt, twice where much is lost; False where vectors do not span as many directions."""
     cdef int j, s, again
     cdef double length, before
     for j in range(q):
@@ -80,6 +80,8 @@ cdef bint orthonormalise(double* axes, int m, int q) noexcept nogil:
                 return False
             for s in range(m):
                 axes[j * m + s] /= length
+            if length > 0.5 * before:
+                break
     return True
 
 
@@ -104,7 +106,7 @@ cdef void rotate(
 cdef void jacobi(double* matrix, int q, double* values, double* turned) noexcept nogil:
     """Eigenvalues of a small matrix, largest first; the matrix becomes their axes, a row each."""
     cdef int j, s, l, largest, rounds
-    cdef double off, angle, cosine, sine, first, second
+    cdef double off, angle, tangent, cosine, sine, first, second
     memset(turned, 0, q * q * sizeof(double))
     for j in range(q):
         turned[j * q + j] = 1.0
@@ -117,20 +119,20 @@ cdef void jacobi(double* matrix, int q, double* values, double* turned) noexcept
                     continue
                 off = 1.0
                 angle = 0.5 * (matrix[s * q + s] - matrix[j * q + j]) / first
-                sine = (1.0 if angle >= 0.0 else -1.0) / (fabs(angle) + sqrt(1.0 + angle * angle))
-                cosine = 1.0 / sqrt(1.0 + sine * sine)
-                sine *= cosine
+                tangent = (1.0 if angle >= 0.0 else -1.0) / (fabs(angle) + sqrt(1.0 + angle * angle))
+                cosine = 1.0 / sqrt(1.0 + tangent * tangent)
+                sine = tangent * cosine
+                matrix[j * q + j] -= tangent * first
+                matrix[s * q + s] += tangent * first
+                matrix[j * q + s] = matrix[s * q + j] = 0.0
                 for l in range(q):
-                    first, second = matrix[j * q + l], matrix[s * q + l]
-                    matrix[j * q + l] = cosine * first - sine * second
-                    matrix[s * q + l] = sine * first + cosine * second
+                    if l != j and l != s:
+                        first, second = matrix[j * q + l], matrix[s * q + l]
+                        matrix[j * q + l] = matrix[l * q + j] = cosine * first - sine * second
+                        matrix[s * q + l] = matrix[l * q + s] = sine * first + cosine * second
                     first, second = turned[j * q + l], turned[s * q + l]
                     turned[j * q + l] = cosine * first - sine * second
                     turned[s * q + l] = sine * first + cosine * second
-                for l in range(q):
-                    first, second = matrix[l * q + j], matrix[l * q + s]
-                    matrix[l * q + j] = cosine * first - sine * second
-                    matrix[l * q + s] = sine * first + cosine * second
         if off == 0.0:
             break
     for j in range(q):

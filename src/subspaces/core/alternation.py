@@ -53,12 +53,13 @@ def alternate(
             tell(Step("sweep", len(path), max_iter, f"objective {path[-1]:.6g}"))
         if part.best is not None and (best is None or part.best[0] <= best[0]):
             best = part.best
-        new, repairs = repair(problem, part.assigned, repairs, random, part.degenerate)
+        broken = _broken(problem, part.assigned, part.degenerate)
+        new, repairs = refill(problem, part.assigned, broken, repairs, random)
         refilled = repairs if len(path) == 1 else refilled
-        if np.array_equal(new, labels):
+        if (new == labels).all():
             reason = "converged"
             break
-        if partition.too_small(new, problem.dimensions):
+        if broken and partition.too_small(new, problem.dimensions):
             reason = "infeasible"
             break
         if looks.knows(new):
@@ -126,8 +127,26 @@ def repair(
 
     Of a first partition an empty cluster is refilled in any case: it has nothing to begin with.
     """
+    broken = _broken(problem, labels, also)
+    return refill(problem, labels, broken, repairs, random, first=first)
+
+
+def _broken(problem: Problem, labels: Labels, also: Sequence[int]) -> list[int]:
+    """Clusters that are too small, then others that are named."""
     broken = partition.too_small(labels, problem.dimensions)
-    broken += [k for k in also if k not in broken]
+    return broken + [k for k in also if k not in broken]
+
+
+def refill(
+    problem: Problem,
+    labels: Labels,
+    broken: Sequence[int],
+    repairs: int,
+    random: np.random.Generator,
+    *,
+    first: bool = False,
+) -> tuple[Labels, int]:
+    """Refill some clusters while repairs are left; empty ones of a first partition in any case."""
     for k in broken:
         if repairs >= MAX_REPAIRS and not (first and not np.any(labels == k)):
             continue

@@ -1,6 +1,7 @@
 """Labels as a value: sizes, order, assignment, and the repair of clusters that cannot be fitted."""
 
 from collections.abc import Sequence
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +35,15 @@ def canonical(labels: Labels) -> Labels:
     return rank[labels]
 
 
+def canonical_each(partitions: Labels) -> Labels:
+    """`canonical` of each row of a matrix of labels, all at once."""
+    n = partitions.shape[1]
+    appears = partitions[:, :, None] == np.arange(int(partitions.max(initial=-1)) + 1)
+    first = np.where(appears.any(axis=1), appears.argmax(axis=1), n)
+    rank = np.argsort(np.argsort(first, axis=1), axis=1)
+    return np.take_along_axis(rank, partitions, axis=1)
+
+
 def assign(costs: Array, labels: Labels | None = None) -> Labels:
     """Each row to its least cost; where the own cluster ties with it, the row stays."""
     best = np.argmin(costs, axis=1)
@@ -45,25 +55,35 @@ def assign(costs: Array, labels: Labels | None = None) -> Labels:
 
 def too_small(labels: Labels, dimensions: Sequence[int]) -> list[int]:
     """Clusters with too few members for their dimension."""
-    counts = sizes(labels, len(dimensions)).tolist()
-    return [k for k, r in enumerate(dimensions) if counts[k] < smallest_size(r)]
+    fewest = _smallest_sizes(tuple(dimensions))
+    counts = np.bincount(labels, minlength=len(fewest)).tolist()
+    return [k for k, least in enumerate(fewest) if counts[k] < least]
+
+
+@cache
+def _smallest_sizes(dimensions: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(map(smallest_size, dimensions))
 
 
 def refill(
     rows: Rows, labels: Labels, cluster: int, dimensions: Sequence[int], random: np.random.Generator
 ) -> Labels:
     """Give a cluster the angular neighbours of a random row, from clusters that can spare them."""
-    labels = labels.copy()
-    n, n_clusters = len(labels), len(dimensions)
-    labels[labels == cluster] = _other_cluster(labels, cluster, n_clusters)
-    spare = (sizes(labels, n_clusters) - [smallest_size(r) for r in dimensions]).tolist()
-    wanted = max(3 * smallest_size(dimensions[cluster]), n // (4 * n_clusters))
-    seed = random.choice(np.flatnonzero(labels == spare.index(max(spare))))
+    labels, fewest = labels.copy(), _smallest_sizes(tuple(dimensions))
+    counts = np.bincount(labels, minlength=len(fewest)).tolist()
+    left, counts[cluster] = counts[cluster], -1
+    heir = counts.index(max(counts))
+    labels[labels == cluster] = heir
+    counts[heir], counts[cluster] = counts[heir] + left, 0
+    spare = [count - least for count, least in zip(counts, fewest, strict=True)]
+    wanted = max(3 * fewest[cluster], len(labels) // (4 * len(fewest)))
+    donors = (labels == spare.index(max(spare))).nonzero()[0]
+    seed = int(donors[random.integers(len(donors))])
     closeness = angular_closeness(rows, seed)
     closeness[seed] = np.inf
     taken: list[int] = []
     owners = labels.tolist()
-    for i in np.argsort(-closeness, kind="stable").tolist():
+    for i in (-closeness).argsort(kind="stable").tolist():
         if len(taken) == wanted:
             break
         if spare[owners[i]] > 0:
@@ -79,9 +99,3 @@ def angular_closeness(rows: Rows, index: int) -> Array:
     products = np.abs(rows.inner(np.array([index]))[:, 0])
     scale = norms * norms[index]
     return np.divide(products, scale, out=np.zeros_like(scale), where=scale > 0)
-
-
-def _other_cluster(labels: Labels, cluster: int, n_clusters: int) -> int:
-    counts = sizes(labels, n_clusters)
-    counts[cluster] = -1
-    return int(np.argmax(counts))

@@ -98,6 +98,9 @@ class Rows(Protocol):
     def view(self, members: Indices, n_components: int, affine: bool) -> ClusterView:
         """PCA of the members."""
 
+    def residuals(self, subsets: Indices, n_components: int, affine: bool) -> Array:
+        """Squared residuals of all rows from the PCA of each subset (b, m): (b, n)."""
+
     def subset(self, indices: Indices) -> "Rows":
         """Some of the rows."""
 
@@ -158,6 +161,11 @@ class DenseRows:
             basis = vectors[:, :n_components]
         scores, residual = self._project(centre, basis)
         return ClusterView(members, values, scores, residual, coordinates)
+
+    def residuals(self, subsets: Indices, n_components: int, affine: bool) -> Array:
+        """Squared residuals of all rows from the PCA of each subset (b, m): (b, n)."""
+        views = [self.view(members, n_components, affine) for members in subsets]
+        return np.array([view.squared_residual for view in views])
 
     def _project(self, centre: Array | None, basis: Array) -> tuple[Array, Array]:
         scores, squared = self.matrix @ basis, self.squared_norms
@@ -242,6 +250,29 @@ class GramRows:
         scores = block @ (vectors[:, :n_components] / np.sqrt(values[:n_components]))
         residual = np.maximum(squared - np.einsum("ij,ij->i", scores, scores), 0.0)
         return ClusterView(members, values, scores, residual, vectors * np.sqrt(values))
+
+    def residuals(self, subsets: Indices, n_components: int, affine: bool) -> Array:
+        """As `view`, all subsets at once: squared residuals (b, n)."""
+        blocks = self.gram[subsets]  # (b, m, n)
+        squared = self.squared_norms
+        if affine:
+            mean = blocks.mean(axis=1, keepdims=True)
+            own_mean = np.take_along_axis(mean[:, 0], subsets, axis=1)[:, :, None]
+            total = own_mean.mean(axis=1, keepdims=True)
+            blocks = blocks - mean - own_mean + total
+            squared = squared - 2.0 * mean[:, 0] + total[:, 0]
+        own = np.take_along_axis(blocks, subsets[:, None, :], axis=2)
+        values, vectors = np.linalg.eigh(own)
+        values, vectors = (
+            values[:, ::-1][:, :n_components],
+            vectors[:, :, ::-1][:, :, :n_components],
+        )
+        tolerance = subsets.shape[1] * np.finfo(values.dtype).eps * values[:, :1].clip(min=0.0)
+        scale = np.divide(
+            1.0, np.sqrt(values.clip(min=0.0)), out=np.zeros_like(values), where=values > tolerance
+        )
+        scores = np.swapaxes(vectors * scale[:, None, :], 1, 2) @ blocks
+        return np.maximum(squared - np.einsum("brn,brn->bn", scores, scores), 0.0)
 
 
 def choose_rows(matrix: Array, n_clusters: int) -> Rows:

@@ -18,7 +18,7 @@ from subspaces.core.alternation import alternate, repair
 from subspaces.core.compiled import compiled_looker
 from subspaces.core.criteria import classification_likelihood, t_likelihood
 from subspaces.core.look import Sweeper, degenerate, sweeper
-from subspaces.core.partition import canonical
+from subspaces.core.partition import canonical, canonical_each
 from subspaces.core.problem import Problem, view_clusters
 from subspaces.core.result import Clustering
 from subspaces.core.starts import Start, extend, landmarks
@@ -104,8 +104,9 @@ def search(
     """
     alone = effective_n_jobs(plan.n_jobs) == 1
     inside = plan if alone else replace(plan, tell=silence)
+    promises: dict[bytes, float] = {}
     drawn = [
-        (problem, name, start, seed, inside)
+        (problem, name, start, seed, inside, promises)
         for (name, start), seed in zip(starts, seeds, strict=True)
     ]
     with one_blas_thread():
@@ -170,13 +171,10 @@ def start_margin(runs: Sequence[Run]) -> float:
 
     Infinite where all that were swept ended in the same partition.
     """
-    best = best_run(runs)
-    there = canonical(best.clustering.labels)
-    others = [
-        run.merit
-        for run in runs
-        if run.swept and not np.array_equal(canonical(run.clustering.labels), there)
-    ]
+    best, swept = best_run(runs), [run for run in runs if run.swept]
+    ended = canonical_each(np.array([run.clustering.labels for run in [best, *swept]]))
+    elsewhere = (ended[1:] != ended[0]).any(axis=1).tolist()
+    others = [run.merit for run, other in zip(swept, elsewhere, strict=True) if other]
     if not others:
         return np.inf
     return float((min(others) - best.merit) / max(abs(best.merit), np.finfo(float).tiny))
@@ -190,26 +188,37 @@ def _story(run: Run) -> str:
     )
 
 
-def _first(problem: Problem, name: str, start: Start, seed: int, plan: Plan) -> Run:
+def _first(
+    problem: Problem, name: str, start: Start, seed: int, plan: Plan, promises: dict[bytes, float]
+) -> Run:
     """The first partition of a start, its clusters large enough, and what it promises."""
     random = np.random.default_rng(seed)
     with one_blas_thread():
         labels, _ = repair(problem, start(problem, random), 0, random, first=True)
-        promise = _promise(problem, labels) if plan.shortlist else 0.0
+        promise = _promise(problem, labels, promises) if plan.shortlist else 0.0
     not_swept = Clustering(labels, np.nan, (), "not swept", 0)
     return Run(name, labels, int(random.integers(2**31)), promise, not_swept, np.inf)
 
 
-def _promise(problem: Problem, labels: NDArray[np.intp]) -> float:
-    """The t-likelihood of a first partition; infinite where a cluster does not span its axes."""
-    views = view_clusters(problem, labels)
-    return np.inf if degenerate(problem, views) else t_likelihood(views, problem.data)
+def _promise(problem: Problem, labels: NDArray[np.intp], known: dict[bytes, float]) -> float:
+    """The t-likelihood of a first partition; infinite where a cluster does not span its axes.
+
+    Of the same partition, whatever its numbers, it is the same, and so found once.
+    """
+    labels = canonical(labels) if problem.interchangeable else labels
+    key = labels.tobytes()
+    if key not in known:
+        views = view_clusters(problem, labels)
+        bad = degenerate(problem, views)
+        known[key] = np.inf if bad else t_likelihood(views, problem.data)
+    return known[key]
 
 
 def _twins(problem: Problem, runs: Sequence[Run]) -> list[int]:
     """For each run the first with the same partition, whatever its numbers if they mean nothing."""
     known: dict[bytes, int] = {}
-    firsts = [canonical(run.first) if problem.interchangeable else run.first for run in runs]
+    firsts = np.array([run.first for run in runs])
+    firsts = canonical_each(firsts) if problem.interchangeable else firsts
     return [known.setdefault(labels.tobytes(), i) for i, labels in enumerate(firsts)]
 
 

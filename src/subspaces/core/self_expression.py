@@ -94,10 +94,14 @@ def _keep_share(weights: Sparse, share: float) -> Sparse:
     """Of each row the largest entries: the fewest whose sum is ``share`` of the row's."""
     counts = np.diff(weights.indptr)
     owner = np.repeat(np.arange(len(counts)), counts)
-    order = np.lexsort((-weights.data, owner))
-    values = weights.data[order]
-    before = np.concatenate([[0.0], np.cumsum(values)])
-    first, last = before[weights.indptr[:-1]], before[weights.indptr[1:]]
-    kept = before[:-1] - first[owner] < share * (last - first)[owner]
-    entries = (values[kept], (owner[kept], weights.indices[order][kept]))
+    place = np.arange(len(owner)) - weights.indptr[owner]
+    padded = np.zeros((len(counts), int(counts.max(initial=0))))
+    padded[owner, place] = weights.data
+    order = np.argsort(-padded, axis=1, kind="stable")
+    values = np.take_along_axis(padded, order, axis=1)
+    reached = np.cumsum(values, axis=1)
+    kept = (reached - values < share * reached[:, -1:]) & (values > 0.0)
+    rows, columns = np.nonzero(kept)
+    chosen = weights.indptr[rows] + order[rows, columns]
+    entries = (values[kept], (rows, weights.indices[chosen]))
     return sparse.csr_array(entries, shape=weights.shape)

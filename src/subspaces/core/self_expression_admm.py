@@ -9,7 +9,9 @@ C is split into Z, which meets the data (and the affine constraint), and C, whic
 
 so a step costs two products with the thin U and nothing of size (n, n) is inverted or held: the
 rows of C are independent and go by blocks. The affine constraint moves Z along
-``m = 1 - U w U^T 1``. A published run ends after 200 steps, converged or not, and so does this one.
+``m = 1 - U w U^T 1``. Where U is not thin, of more than n/2 columns, one product does:
+``Z - I_i = (T - I_i) Q`` with ``Q = I - U w U^T - m m^T / sum(m)``, the last term if affine. A
+published run ends after 200 steps, converged or not, and so does this one.
 """
 
 from dataclasses import dataclass
@@ -29,17 +31,20 @@ from subspaces.core.subspace import principal_axes
 # Few enough numbers that the arrays of one block stay in the processor's cache.
 CACHED = 2**15
 CHECK_EVERY = 10
+# Where in a block of rows these rows themselves are: rows of the block, columns.
+Own = tuple[Indices, Indices]
 
 
 @dataclass(frozen=True)
 class Split:
-    """The thin maps of the Z step, from ``T`` and back: see `_split`."""
+    """The thin maps of the Z step, from ``T`` and back: see `_split`; or ``whole``, which is Q."""
 
     left: Array
     right: Array
     weights: Array
     target: Array
     affine: bool
+    whole: Array | None = None
 
 
 def admm_fidelity(rows: Array, alpha: float) -> float:
@@ -75,17 +80,32 @@ def _split(rows: Array, fidelity: float, penalty: float, affine: bool) -> Split:
     axes = principal_axes(rows, 0)
     basis = axes.coordinates / np.sqrt(axes.eigenvalues)
     weights = fidelity * axes.eigenvalues / (fidelity * axes.eigenvalues + penalty)
+    whole = np.eye(len(rows)) - (basis * weights) @ basis.T if 2 * axes.rank > len(rows) else None
     if not affine:
-        return Split(basis, np.ascontiguousarray(basis.T), weights, basis, False)
+        return Split(basis, np.ascontiguousarray(basis.T), weights, basis, False, whole)
     sums = basis.sum(axis=0)
     move = 1.0 - basis @ (weights * sums)
     ones, total = np.ones((len(rows), 1)), float(move.sum())
     # Rows of full rank, fitted without error but for rounding: any move to sum one will do.
     share = move / total if total > 0.0 else np.full(len(rows), 1.0 / len(rows))
-    return Split(np.hstack([basis, ones]), np.vstack([basis.T, share]), weights, basis, True)
+    if whole is not None:
+        whole -= np.outer(move, share)
+    return Split(np.hstack([basis, ones]), np.vstack([basis.T, share]), weights, basis, True, whole)
 
 
-def _meet(split: Split, start: Array, block: Indices) -> Array:
+def _meet(split: Split, start: Array, spare: Array, own: Own) -> tuple[Array, Array]:
+    """Z from T; the other array is spare."""
+    if split.whole is None:
+        np.matmul(_thin_step(split, start, own[1]), split.right, out=spare)
+        start += spare
+        return start, spare
+    start[own] -= 1.0
+    np.matmul(start, split.whole, out=spare)
+    spare[own] += 1.0
+    return spare, start
+
+
+def _thin_step(split: Split, start: Array, block: Indices) -> Array:
     """What the Z step adds to T, in the coordinates of ``right``."""
     seen = start @ split.left
     rank = len(split.weights)
@@ -99,12 +119,12 @@ def _meet(split: Split, start: Array, block: Indices) -> Array:
 def _iterate(
     split: Split, block: Indices, threshold: float, tolerance: float, max_iter: int
 ) -> Sparse:
-    own = np.arange(len(block)), block
-    met, spare, dual, sparse_part, before = np.zeros((5, len(block), len(split.target)))
+    own: Own = np.arange(len(block)), block
+    room: Array = np.zeros((5, len(block), len(split.target)))
+    met, spare, dual, sparse_part, before = room
     for step in range(1, max_iter + 1):
         np.subtract(sparse_part, dual, out=met)
-        np.matmul(_meet(split, met, block), split.right, out=spare)
-        met += spare
+        met, spare = _meet(split, met, spare, own)
         dual += met
         diagonal = dual[own]
         # soft(v, t) = v - clip(v, -t, t), and the new dual is what was clipped off

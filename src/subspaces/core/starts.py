@@ -232,8 +232,7 @@ def swapped(problem: Problem, random: np.random.Generator) -> Labels:
     """K flats of a pool, each slot in turn given the flat that most lowers the sum of distances."""
     n = len(problem.rows.squared_norms)
     pools = {
-        r: np.sqrt(np.array(list(_candidates(problem, np.arange(n), r, random))))
-        for r in set(problem.dimensions)
+        r: np.sqrt(_candidates(problem, np.arange(n), r, random)) for r in set(problem.dimensions)
     }
     chosen = np.array([pools[r][random.integers(len(pools[r]))] for r in problem.dimensions])
     total = np.inf
@@ -272,7 +271,8 @@ def _densest_flat(
     problem: Problem, left: Labels, dimension: int, quota: int, random: np.random.Generator
 ) -> Array:
     pool = _candidates(problem, left, dimension, random)
-    best = min(pool, key=lambda residual: np.partition(residual[left], quota - 1)[:quota].sum())
+    nearest_sums = np.partition(pool[:, left], quota - 1, axis=1)[:, :quota].sum(axis=1)
+    best = pool[np.argmin(nearest_sums)]
     for _ in range(2):
         nearest = left[np.argpartition(best[left], quota - 1)[:quota]]
         best = problem.rows.view(nearest, dimension, problem.affine).squared_residual
@@ -281,23 +281,29 @@ def _densest_flat(
 
 def _candidates(
     problem: Problem, among: Labels, dimension: int, random: np.random.Generator
-) -> Sequence[Array]:
-    """Squared residuals of all rows from a pool of flats.
+) -> Array:
+    """Squared residuals of all rows from a pool of flats, one flat a row.
 
     A third each through as few random rows as fix one, through neighbours by distance, and
     through neighbours by angle.
     """
     fewest = min(max(dimension + problem.affine, 1), len(among))
     nearby = min(2 * (dimension + 1), len(among))
-    pool = []
+    through, around = [], []
     for kind in range(CANDIDATES):
         if kind % 3 == 0:
-            subset = random.choice(among, fewest, replace=False)
+            through.append(random.choice(among, fewest, replace=False))
         else:
             seed = int(random.choice(among))
             distance = _distances(problem, seed, by_angle=kind % 3 == 2)[among]
-            subset = among[np.argpartition(distance, nearby - 1)[:nearby]]
-        pool.append(problem.rows.view(subset, dimension, problem.affine).squared_residual)
+            around.append(among[np.argpartition(distance, nearby - 1)[:nearby]])
+    found = [
+        problem.rows.residuals(np.array(subsets), dimension, problem.affine)
+        for subsets in (through, around)
+    ]
+    pool = np.empty((CANDIDATES, len(found[0][0])))
+    by_distance = np.arange(CANDIDATES) % 3 > 0
+    pool[~by_distance], pool[by_distance] = found
     return pool
 
 
