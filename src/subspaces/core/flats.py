@@ -6,7 +6,7 @@ from which one step of subspace iteration gives the next axes.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -171,6 +171,11 @@ def _flats(
         around,
         noise,
     )
+
+
+def at_least(flats: Flats, noise: float) -> Flats:
+    """The flats with no less noise: where rows lie on them exactly, a likelihood has no bound."""
+    return flats if flats.noise >= noise else replace(flats, noise=noise)
 
 
 def take(flats: Flats, order: NDArray[np.intp]) -> Flats:

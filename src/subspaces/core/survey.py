@@ -50,7 +50,8 @@ def survey(rows: Any, labels: Any | None, start: int) -> tuple[None, Survey]:
     values = rows.data if sparse.issparse(rows) else rows
     xp = namespace(values)
     largest = 0.0 if 0 in values.shape else max(float(xp.max(values)), -float(xp.min(values)))
-    lengths = squared_lengths(rows)
+    with np.errstate(over="ignore"):
+        lengths = squared_lengths(rows)
     return None, Survey(largest, total(rows), float(namespace(lengths).sum(lengths)), None, 0)
 
 

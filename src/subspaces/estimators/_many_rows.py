@@ -373,7 +373,7 @@ def in_blocks_only(X: Any) -> bool:
 def surveyed(blocks: Blocks) -> Survey:
     """The first pass; says which value is in the way."""
     found: Survey = blocks.fold(survey, None)[1]
-    check_survey(found)
+    check_survey(found, blocks.array.dtype)
     return found
 
 

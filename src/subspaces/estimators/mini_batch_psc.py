@@ -255,8 +255,8 @@ class MiniBatchPSC(ManyRowsClusterer):
 
     def _stream(self) -> Stream:
         dimensions = self._per_cluster("n_components", 2**62, low=0, high=self.n_features_in_)
-        rank = self._data.rank
-        return Stream(dimensions, self.criterion_, bool(self.affine), rank, self.forgetting)
+        rank, least = self._data.rank, VARIANCE_FLOOR * self._data.mean_variance
+        return Stream(dimensions, self.criterion_, bool(self.affine), rank, self.forgetting, least)
 
     def _store_stream(self, flats: Flats, sums: Tally) -> None:
         self.subspaces_ = to_subspaces(flats, None)
