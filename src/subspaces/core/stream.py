@@ -32,7 +32,8 @@ class Stream:
     """What stays the same from batch to batch.
 
     rank: of the first rows; forgetting: the weight that the past keeps at every batch, beta;
-    least_noise: what counts as no variance around the flats.
+    least_noise: what counts as no variance around the flats; origin (p,): what is taken from every
+    row before anything else, so that far from zero the sums keep their digits.
     """
 
     dimensions: tuple[int, ...]
@@ -41,6 +42,7 @@ class Stream:
     rank: int
     forgetting: float
     least_noise: float
+    origin: NDArray[np.floating]
 
 
 def follow(
@@ -59,7 +61,8 @@ def plan_of(stream: Stream, flats: Flats) -> Pass:
     by_scatter = flats.axes.shape[1] <= MOST_VARIABLES
     n_rows = max(int(flats.sizes.sum()), 1)
     flats = at_least(flats, stream.least_noise)
-    return Pass(flats, stream.criterion, stream.rank, n_rows, by_scatter=by_scatter)
+    origin = stream.origin if stream.origin.any() else None
+    return Pass(flats, stream.criterion, stream.rank, n_rows, origin, by_scatter)
 
 
 def _past(sums: Tally, flats: Flats, plan: Pass) -> Tally:

@@ -131,7 +131,7 @@ class ManyRowsClusterer(AlternatingClusterer):
         random = as_generator(self.random_state)
         dimensions = self._dimensions(blocks, low=0 if self.affine else 1)
         shifted = self.affine and not blocks.stays_sparse
-        origin = self._survey.totals / n if shifted else None
+        origin = as_held(self._survey.totals / n, blocks) if shifted else None
         enough = min(starts.n_landmarks(dimensions), n)
         chosen = np.sort(random.choice(n, enough, replace=False))
         searched = isinstance(self.init, str) and not self._random_on_device(blocks)
@@ -333,7 +333,8 @@ class ManyRowsClusterer(AlternatingClusterer):
         """What new rows are scored with."""
         noise = float(getattr(self, "noise_variance_", 1.0))
         shifted = self.affine and not blocks.stays_sparse
-        origin = np.mean([flat.centre for flat in self.subspaces_], axis=0) if shifted else None
+        middle = np.mean([flat.centre for flat in self.subspaces_], axis=0)
+        origin = as_held(middle, blocks) if shifted else None
         seen = [
             flat if origin is None else replace(flat, centre=flat.centre - origin)
             for flat in self.subspaces_
@@ -358,6 +359,12 @@ def blocks_of(X: Any, n_jobs: int | None) -> Blocks | None:
         return ArrayBlocks(as_floating(X), block_rows=device_rows(shape))
     as_it_is = isinstance(X, np.ndarray) and X.dtype in (np.float32, np.float64)
     return ArrayBlocks(X if as_it_is else as_matrix(X), n_jobs)
+
+
+def as_held(origin: Array, blocks: Blocks) -> Array:
+    """A point near the origin that rows of this type can hold, so that they see it exactly."""
+    single = "float32" in str(blocks.array.dtype)
+    return origin.astype(np.float32).astype(np.float64) if single else origin
 
 
 def in_memory(X: Any) -> Any:
