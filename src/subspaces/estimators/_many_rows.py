@@ -109,6 +109,10 @@ class ManyRowsClusterer(AlternatingClusterer):
         if blocks is None:
             return super()._validate(in_memory(X))
         validate_data(self, X, skip_check_array=True)
+        # At least so many rows are searched, beside a copy of them.
+        self._refuse_beyond_room(
+            blocks.shape, 2 * min(blocks.shape[0], RANK_ROWS) * blocks.shape[1]
+        )
         self._survey = surveyed(blocks)
         self._scale = self._survey.largest
         return blocks
@@ -117,6 +121,8 @@ class ManyRowsClusterer(AlternatingClusterer):
         """X in blocks; None where its rows are few or something needs them all in view."""
         beyond = self._beyond_passes()
         if beyond is None:
+            if is_copied(X):
+                self._refuse_beyond_room(X.shape, X.shape[0] * X.shape[1])
             return blocks_of(X, self.n_jobs)
         if in_blocks_only(X):
             kind, fetch = ("Dask array", "compute") if is_dask(X) else ("sparse matrix", "toarray")
@@ -357,8 +363,14 @@ def blocks_of(X: Any, n_jobs: int | None) -> Blocks | None:
         return None
     if home_of(X) is not None:
         return ArrayBlocks(as_floating(X), block_rows=device_rows(shape))
-    as_it_is = isinstance(X, np.ndarray) and X.dtype in (np.float32, np.float64)
-    return ArrayBlocks(X if as_it_is else as_matrix(X), n_jobs)
+    return ArrayBlocks(as_matrix(X) if is_copied(X) else X, n_jobs)
+
+
+def is_copied(X: Any) -> bool:
+    """Whether rows cannot be looked at where they are, of the type they have."""
+    if in_blocks_only(X) or len(getattr(X, "shape", ())) != 2 or home_of(X) is not None:
+        return False
+    return not (isinstance(X, np.ndarray) and X.dtype in (np.float32, np.float64))
 
 
 def as_held(origin: Array, blocks: Blocks) -> Array:
