@@ -7,6 +7,7 @@ import sys
 
 import numpy as np
 import pytest
+from sklearn import config_context
 from sklearn.base import clone
 
 from subspaces import EnsembleKSubspaces, KSubspaces
@@ -41,6 +42,12 @@ def test_the_number_of_jobs(name):
     np.testing.assert_array_equal(one.labels_, two.labels_)
     np.testing.assert_array_equal(one.labels_, four.labels_)
     assert one.objective_ == two.objective_ == four.objective_
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_numpy_tables_where_scikit_learn_dispatches_arrays(name):
+    with config_context(array_api_dispatch=True):
+        assert found(name) == json.loads(STORE.read_text())[name]
 
 
 @pytest.mark.parametrize("threads", ["1", "4"])

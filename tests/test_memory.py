@@ -7,12 +7,12 @@ import sys
 import numpy as np
 import pytest
 
-from subspaces import MCFA, PSC, SLBF, SSC, _memory
+from subspaces import MCFA, PSC, SLBF, SSC, KSubspaces, MiniBatchPSC, _memory
 
 
-def huge(n, p):
+def huge(n, p, kind=float):
     """A table that takes no room itself."""
-    return np.broadcast_to(np.zeros(1), (n, p))
+    return np.broadcast_to(np.zeros(1, dtype=kind), (n, p))
 
 
 @pytest.mark.parametrize("model", [PSC(2), SSC(2), MCFA(2)], ids=str)
@@ -20,6 +20,18 @@ def test_a_fit_that_cannot_fit(model):
     said = rf"{type(model).__name__} of 5000 samples x 100000000 variables needs about 8,000 GB of"
     with pytest.raises(MemoryError, match=said):
         model.fit(huge(5000, 10**8))
+
+
+@pytest.mark.parametrize("n_jobs", [1, 4])
+@pytest.mark.parametrize(
+    ("X", "needs"),
+    [(huge(10**6, 10**8), 800), (huge(10**6, 10**6, bool), 8000)],
+    ids=["sample", "copy"],
+)
+@pytest.mark.parametrize("model", [PSC(2), KSubspaces(2), MiniBatchPSC(2)], ids=str)
+def test_many_rows_that_cannot_fit(model, X, needs, n_jobs):
+    with pytest.raises(MemoryError, match=rf" needs about {needs:,} GB of memory"):
+        model.set_params(n_jobs=n_jobs).fit(X)
 
 
 def test_graphs_of_all_samples_count(monkeypatch):

@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 from mpmath import mp, mpf
 
-from subspaces import PSC, KSubspaces
+from subspaces import PSC, KSubspaces, MiniBatchPSC
 from subspaces.core.partition import assign
 from subspaces.core.rows import DenseRows
 from subspaces.core.subspace import Subspace, principal_axes, squared_residual
 from subspaces.datasets import make_subspaces
 from subspaces.diagnostics import pca_press
+from subspaces.estimators import _many_rows
 from subspaces.metrics import matched_accuracy
 
 RESIDUAL, LEFT_OUT, EIGENVALUE = 1e-9, 1e-8, 1e-13
@@ -134,3 +135,41 @@ def test_a_mean_of_1e8_and_unit_variance(estimator):
     errors = [abs(mpf(float(f)) - t) for f, t in zip(own, true, strict=True)]
     assert max(errors) < 1e-7 * float(max(true))
     assert max(abs(mpf(float(f)) - t) for f, t in zip(naive, true, strict=True)) > max(true)
+
+
+def streamed(X, **settings):
+    model = MiniBatchPSC(2, **settings)
+    for batch in np.array_split(X, 4):
+        model.partial_fit(batch)
+    return model
+
+
+PASSES = {
+    "PSC": lambda X, **settings: PSC(2, **settings).fit(X),
+    "KSubspaces": lambda X, **settings: KSubspaces(2, **settings).fit(X),
+    "MiniBatchPSC": lambda X, **settings: MiniBatchPSC(2, **settings).fit(X),
+    "partial_fit": streamed,
+}
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+@pytest.mark.parametrize("p", [8, 210], ids=["scatter", "images"])
+@pytest.mark.parametrize("name", PASSES)
+def test_a_mean_of_1e8_in_passes(name, p, kind, monkeypatch):
+    """Crossing planes: nothing but their directions tells them apart.
+
+    The values are multiples of what a number of the type has as its last digit at 1e8, or of more.
+    """
+    monkeypatch.setattr(_many_rows, "FEW_ROWS", 100)
+    union = make_subspaces(1000, p, [2, 2], noise=0.05, random_state=0)
+    order = np.random.default_rng(0).permutation(len(union.data))
+    last = 8.0 if kind is np.float32 else 2.0**-7
+    near = last * np.rint(100.0 * union.data[order])
+    settings = {"n_components": 2, "affine": True, "n_init": 3, "random_state": 0}
+    expected = PASSES[name](near, **settings)
+    far = (near + 1e8).astype(kind)
+    model = PASSES[name](far, **settings)
+    assert matched_accuracy(union.target[order], expected.predict(near)) > 0.97
+    np.testing.assert_array_equal(model.predict(far), expected.predict(near))
+    for one, other in zip(model.subspaces_, expected.subspaces_, strict=True):
+        np.testing.assert_allclose(one.centre - 1e8, other.centre, atol=1e-3 * last)

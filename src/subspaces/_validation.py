@@ -15,8 +15,8 @@ from subspaces.core.survey import Survey
 
 Array = NDArray[np.floating]
 
-# Outside these the squares of a matrix leave the normal float64 numbers.
-LARGEST, SMALLEST = 1e140, 1e-140
+# Outside these the squares of a matrix, or the sum of many, leave the normal numbers of its type.
+RANGES = {"float64": (1e-140, 1e140), "float32": (1e-14, 1e14)}
 
 
 def as_matrix(X: Any, name: str = "X", *, min_samples: int = 2) -> Array:
@@ -104,11 +104,14 @@ def check_shape(shape: tuple[Any, ...], name: str = "X") -> None:
         raise ValueError(f"{name} has shape {shape}; samples x variables, some of each, would do")
 
 
-def check_survey(found: Survey, name: str = "X") -> None:
-    """Refuse rows that the first pass has found to be unfit, naming the value in the way."""
+def check_survey(found: Survey, dtype: Any, name: str = "X") -> None:
+    """Refuse rows that the first pass has found to be unfit, naming the value in the way.
+
+    Passes over rows of single precision square and add in single precision.
+    """
     if found.bad is not None:
         raise not_finite(name, *found.bad, found.n_bad)
-    check_magnitude(found.largest, name)
+    check_magnitude(found.largest, name, "float32" if "float32" in str(dtype) else "float64")
 
 
 def check_squares(matrix: Array, name: str = "X") -> None:
@@ -116,12 +119,14 @@ def check_squares(matrix: Array, name: str = "X") -> None:
     check_magnitude(float(np.abs(matrix).max(initial=0.0)), name)
 
 
-def check_magnitude(largest: float, name: str = "X") -> None:
+def check_magnitude(largest: float, name: str = "X", kind: str = "float64") -> None:
     """The same, of the largest absolute value."""
-    if largest and not SMALLEST <= largest <= LARGEST:
+    low, high = RANGES[kind]
+    if largest and not low <= largest <= high:
+        wider = f", or make it float64: {name} is {kind}" if kind != "float64" else ""
         raise ValueError(
             f"{name} has its largest value at {largest:.3g}, whose square leaves the range of "
-            f"float64; divide {name} by a constant to bring it within {SMALLEST:g} to {LARGEST:g}"
+            f"{kind}; divide {name} by a constant to bring it within {low:g} to {high:g}{wider}"
         )
 
 

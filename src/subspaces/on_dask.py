@@ -162,7 +162,7 @@ def visit_chunk(chunk: Any, labels: Any, start: int, visit: Visit) -> tuple[Any,
 
 def visit_checked(rows: Any, labels: Any, start: int, visit: Visit) -> tuple[Any, Any]:
     """Visit rows that are finite; runs on a worker."""
-    check_survey(survey(rows, labels, start)[1])
+    check_survey(survey(rows, labels, start)[1], rows.dtype)
     return visit(rows, labels, start)
 
 

@@ -119,8 +119,9 @@ def test_other_methods_say_what_would_do():
 @pytest.mark.filterwarnings("ignore:labels still moved")
 def test_the_zeros_are_never_written_out(affine):
     random = np.random.default_rng(0)
-    X = sparse.random_array((60_000, 1000), density=0.01, format="csr", rng=random)
-    X.data *= 1.0 / (1 + X.indices)
+    columns = (random.integers(100, size=(60_000, 10)) + 100 * np.arange(10)).ravel()
+    values = random.random(len(columns)) / (1 + columns)
+    X = sparse.csr_array((values, columns, np.arange(0, 600_001, 10)), shape=(60_000, 1000))
     start = np.arange(X.shape[0]) % 2
     model = KSubspaces(2, n_components=1, affine=affine, init=start, max_iter=2)
     tracemalloc.start()

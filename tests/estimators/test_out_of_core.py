@@ -70,3 +70,20 @@ def test_the_sample_searched_is_bounded_by_the_data():
     assert sample_size(shaped(1500, 300), two) == 1500
     entries = sparse.csr_array(np.ones((9000, 2500)))
     assert sample_size(SparseBlocks(entries), two) == int((entries.nnz * 12 / 200) ** 0.5)
+
+
+@pytest.mark.parametrize("kind", [PSC, KSubspaces, MiniBatchPSC])
+def test_single_precision_is_refused_where_its_squares_overflow_or_vanish(kind):
+    made = make_subspaces([6000, 6000], 10, [2, 2], noise=0.01, random_state=0)
+    model = kind(2, n_components=2, random_state=0)
+    expected = model.fit(made.data).labels_
+    for scale in (1e-12, 1e12):
+        X = (scale * made.data).astype(np.float32)
+        np.testing.assert_array_equal(model.fit(X).labels_, expected)
+    for scale in (1e-20, 1e20):
+        X = (scale * made.data).astype(np.float32)
+        with pytest.raises(ValueError, match=r"leaves the range of float32; .* or make it float64"):
+            model.fit(X)
+        np.testing.assert_array_equal(model.fit(X.astype(np.float64)).labels_, expected)
+        with pytest.raises(ValueError, match="leaves the range of float32"):
+            model.predict(X)

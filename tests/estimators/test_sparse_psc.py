@@ -31,7 +31,7 @@ def fitted(**options):
 @pytest.mark.filterwarnings("ignore:a cluster kept emptying")
 @pytest.mark.filterwarnings("ignore:in .* starts a cluster became too small")
 @pytest.mark.filterwarnings("ignore:labels still moved")
-@parametrize_with_checks([PSC(n_variables=1, affine=True)])
+@parametrize_with_checks([PSC(n_variables=1, affine=True, random_state=0)])
 def test_scikit_learns_own_checks(estimator, check):
     check(estimator)
 

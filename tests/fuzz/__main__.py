@@ -1,4 +1,4 @@
-"""Damaged files by the thousand: ``python -m tests.fuzz 50000``.
+"""Damaged files by the thousand: ``python -m tests.fuzz 50000``, ``... 5000 0 .h5ad``.
 
 Batches run in processes of their own with 4 GiB of memory, so that a crash is counted and not
 suffered.
@@ -60,12 +60,12 @@ def tried_apart(files, first, count, folder, kept):
             yield "wrong", "crash", f"file {last}: exit code {process.exitcode}"
 
 
-def main(count: int, kept: Path, first: int) -> int:
+def main(count: int, kept: Path, first: int, only: str | None) -> int:
     """Try so many files; returns the number of violations."""
     kept.mkdir(exist_ok=True, parents=True)
     tried, wrong, began = Counter(), 0, time.perf_counter()
     with tempfile.TemporaryDirectory() as name:
-        files = seeds(Path(name))
+        files = seeds(Path(name), only)
         end = first + count
         while first < end:
             size = min(BATCH, end - first)
@@ -84,4 +84,6 @@ def main(count: int, kept: Path, first: int) -> int:
 
 if __name__ == "__main__":
     start = int(sys.argv[2]) if len(sys.argv) > 2 else 0
-    sys.exit(main(int(sys.argv[1]), Path(tempfile.gettempdir()) / "fuzz_found", start) > 0)
+    only = sys.argv[3] if len(sys.argv) > 3 else None
+    kept = Path(tempfile.gettempdir()) / "fuzz_found"
+    sys.exit(main(int(sys.argv[1]), kept, start, only) > 0)

@@ -1,4 +1,4 @@
-"""Whole files of every kind that is read in this process, to be damaged."""
+"""Whole files of every kind that is read, to be damaged."""
 
 import gzip
 import io
@@ -9,12 +9,14 @@ import numpy as np
 from subspaces import PSC, MCtFA, SparseKMeans
 from subspaces.datasets import make_subspaces
 
-MODEL = ".model.npz"
+MODEL, H5AD = ".model.npz", ".h5ad"
 
 
-def seeds(folder: Path) -> list[tuple[str, bytes]]:
-    """The ending and the bytes of each."""
+def seeds(folder: Path, kind: str | None = None) -> list[tuple[str, bytes]]:
+    """The ending and the bytes of each; H5AD, which is slow, where it is asked for."""
     drawn = make_subspaces([9, 9], 5, [1, 1], noise=0.1, offset=0.5, random_state=0)
+    if kind == H5AD:
+        return _annotated(drawn.data, drawn.target, folder)
     return [
         *_texts(drawn.data, drawn.target),
         *_arrays(drawn.data, drawn.target),
@@ -76,4 +78,18 @@ def _models(data, folder):
     for model in models:
         model.fit(data).save(folder / "seed.npz")
         found.append((MODEL, (folder / "seed.npz").read_bytes()))
+    return found
+
+
+def _annotated(data, target, folder):
+    import anndata
+    import pandas as pd
+    from scipy import sparse
+
+    obs = pd.DataFrame({"type": target.astype(str)}, index=[f"s{i}" for i in range(len(data))])
+    var = pd.DataFrame(index=[f"g{j}" for j in range(data.shape[1])])
+    found = []
+    for X in (data, sparse.csr_matrix(data.round(0))):
+        anndata.AnnData(X, obs, var).write_h5ad(folder / "seed.h5ad")
+        found.append((H5AD, (folder / "seed.h5ad").read_bytes()))
     return found

@@ -12,10 +12,10 @@ from subspaces.tables import read_table
 from tests.cli.conftest import write_union
 from tests.fuzz.commands import words
 from tests.fuzz.mutations import mutate
-from tests.fuzz.seeds import MODEL, seeds
+from tests.fuzz.seeds import H5AD, MODEL, seeds
 from tests.fuzz.targets import violation
 
-FILES, LINES = 1500, 60
+FILES, H5AD_FILES, LINES = 1500, 40, 60
 TEXTS = ("csv", "tsv", "txt")
 
 
@@ -46,6 +46,17 @@ def test_damaged_files_are_refused_in_one_line(whole_files, tmp_path):
         random = np.random.default_rng(10**6 + i)
         ending, content = whole_files[random.integers(len(whole_files))]
         path = tmp_path / f"f{ending}"
+        path.write_bytes(mutate(content, random))
+        assert violation(path) is None, i
+
+
+def test_damaged_h5ad_files_are_refused_in_one_line(tmp_path):
+    pytest.importorskip("anndata")
+    files = seeds(tmp_path, H5AD)
+    path = tmp_path / f"f{H5AD}"
+    for i in range(H5AD_FILES):
+        random = np.random.default_rng(10**6 + i)
+        _, content = files[random.integers(len(files))]
         path.write_bytes(mutate(content, random))
         assert violation(path) is None, i
 

@@ -13,6 +13,7 @@ from subspaces import (
     EnsembleKSubspaces,
     KSubspaces,
     MCtFA,
+    MiniBatchPSC,
     SparseKMeans,
 )
 
@@ -38,6 +39,15 @@ OPTIONS = {
         "affine": AFFINE,
         "init": st.sampled_from(["portfolio", "random", "k-means++", "local"]),
         "n_init": FEW,
+    },
+    MiniBatchPSC: {
+        "affine": AFFINE,
+        "criterion": st.sampled_from(["auto", "influence", "residual", "likelihood"]),
+        "init": st.sampled_from(["portfolio", "random", "k-means++", "local"]),
+        "n_init": FEW,
+        "batch_size": st.sampled_from([1, 7, 10_000]),
+        "max_batches": FEW,
+        "forgetting": st.sampled_from([0.01, 0.9, 1.0]),
     },
     EnsembleKSubspaces: {"affine": AFFINE, "n_runs": st.integers(1, 10)},
     GPCA: {"affine": AFFINE, "polish": st.booleans()},

@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from subspaces._writing import written_whole
+from subspaces._writing import force_to_disk, keep_mode, written_whole
 from subspaces.tables import is_number
 
 UNFINISHED, FINISHED = ".unfinished-", ".finished-"
@@ -52,7 +52,12 @@ def staged(folder: Path, names: Sequence[str], *, force: bool) -> Iterator[Path]
             for name in there:
                 if not (stage / name).exists():
                     (stage / f"{name}{GONE}").touch()
+            for path in stage.iterdir():
+                keep_mode(folder / path.name, path)
+                force_to_disk(path)
+            force_to_disk(stage)
             stage.rename(stage.with_name(stage.name.replace(UNFINISHED, FINISHED)))
+            force_to_disk(folder)
             settle(folder)
     except BaseException:
         shutil.rmtree(stage, ignore_errors=True)

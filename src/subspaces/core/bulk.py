@@ -16,11 +16,13 @@ from numpy.typing import NDArray
 from subspaces.core import block_pass
 from subspaces.core.block_pass import Pass
 from subspaces.core.blocks import ArrayBlocks, Blocks, at_once
+from subspaces.core.criteria import VARIANCE_FLOOR
 from subspaces.core.exact_axes import leading_axes
 from subspaces.core.flats import (
     MOST_VARIABLES,
     Flats,
     Tally,
+    at_least,
     centred_images,
     from_axes,
     from_images,
@@ -190,7 +192,7 @@ def settle(bulk: Bulk, labels: Any, flats: Flats) -> tuple[Tally, Flats]:
 def _plan(bulk: Bulk, flats: Flats, criterion: str, only_moved: bool = False) -> Pass:
     n_rows = bulk.blocks.shape[0]
     return Pass(
-        flats,
+        at_least(flats, VARIANCE_FLOOR * bulk.usual_energy),
         criterion,
         bulk.rank,
         n_rows,

@@ -11,7 +11,6 @@ Among the m largest a, with mean ``mu`` and variance ``v``, ``||w||_1 = s`` has 
 ``D = mu - s sqrt(v / (m - s^2))``; m is found by bisection, since ``||w||_1`` falls as D grows.
 """
 
-import warnings
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -19,9 +18,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.cluster import KMeans
-from sklearn.exceptions import ConvergenceWarning
 
-from subspaces.core.hearing import PROCESS
+from subspaces.core.k_means import k_means_labels
 
 Array = NDArray[np.floating]
 Labels = NDArray[np.intp]
@@ -118,20 +116,15 @@ def first_partitions(
 ) -> list[Labels]:
     """K-means with equal weights, from several starts."""
     seeds = random.integers(2**31, size=n_starts).tolist()
-    return [_k_means(X, KMeans(n_clusters, n_init=1, tol=0.0, random_state=seed)) for seed in seeds]
+    settings = {"n_init": 1, "tol": 0.0}
+    return [k_means_labels(X, KMeans(n_clusters, random_state=s, **settings)) for s in seeds]
 
 
 def _continued(X: Array, weights: Array, labels: Labels) -> Labels:
     used = weights > 0
     scaled = X[:, used] * np.sqrt(weights[used])
     _, centres = cluster_means(scaled, labels)
-    return _k_means(scaled, KMeans(len(centres), init=centres, n_init=1, tol=0.0))
-
-
-def _k_means(X: Array, estimator: KMeans) -> Labels:
-    with PROCESS, warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Number of distinct clusters", ConvergenceWarning)
-        return estimator.fit(X).labels_.astype(np.intp)
+    return k_means_labels(scaled, KMeans(len(centres), init=centres, n_init=1, tol=0.0))
 
 
 def _scaled(between: Array) -> Array:

@@ -213,6 +213,11 @@ def _flats(
     )
 
 
+def at_least(flats: Flats, noise: float) -> Flats:
+    """The flats with no less noise: where rows lie on them exactly, a likelihood has no bound."""
+    return flats if flats.noise >= noise else replace(flats, noise=noise)
+
+
 def take(flats: Flats, order: NDArray[np.intp]) -> Flats:
     """The clusters in another order."""
     arrays = {field.name: getattr(flats, field.name) for field in fields(flats)}

@@ -4,7 +4,6 @@ K-means finds components that lie apart, the starts of `starts` those that lie a
 cross; a random partition assumes neither.
 """
 
-import warnings
 from collections.abc import Sequence
 from itertools import cycle, islice
 
@@ -12,11 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 from sklearn.cluster import KMeans
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.extmath import randomized_svd
 
 from subspaces.core import starts
-from subspaces.core.hearing import PROCESS
+from subspaces.core.k_means import k_means_labels
 from subspaces.core.partition import refill, too_small
 from subspaces.core.problem import Problem
 from subspaces.core.rows import choose_rows
@@ -28,10 +26,8 @@ Labels = NDArray[np.intp]
 def k_means(problem: Problem, random: np.random.Generator) -> Labels:
     """K-means from one start."""
     seed = int(random.integers(2**31))
-    with PROCESS, warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        found = KMeans(problem.n_clusters, n_init=1, random_state=seed)
-        return found.fit(problem.rows.coordinates).labels_.astype(np.intp)
+    estimator = KMeans(problem.n_clusters, n_init=1, random_state=seed)
+    return k_means_labels(problem.rows.coordinates, estimator)
 
 
 KINDS: tuple[tuple[str, starts.Start], ...] = (

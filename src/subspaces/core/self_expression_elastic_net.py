@@ -77,7 +77,8 @@ def elastic_net_coefficients(
     """
     penalty = Penalty(l1_ratio, tolerance, max_iter)
     solved: list[Expansion] = []
-    with PROCESS, config_context(skip_parameter_validation=True), warnings.catch_warnings():
+    plain = config_context(skip_parameter_validation=True, array_api_dispatch=False)
+    with PROCESS, plain, warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         for block in row_blocks(len(rows)):
             solved += _solve_block(rows, block[fidelity[block] > 0], fidelity, penalty)

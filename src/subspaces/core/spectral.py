@@ -13,7 +13,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import eigsh
 from sklearn.cluster import KMeans
 
-from subspaces.core.hearing import PROCESS
+from subspaces.core.k_means import k_means_labels
 from subspaces.core.threads import one_blas_thread
 
 Array = NDArray[np.floating]
@@ -44,8 +44,8 @@ def rows_to_labels(vectors: Array, n_clusters: int, random: np.random.Generator)
         min(n_clusters, distinct), init=spread_centres, n_init=KMEANS_STARTS, random_state=seed
     )
     # On so small a problem threads wait for each other longer than they work.
-    with one_blas_thread(), PROCESS:
-        return k_means.fit(unit).labels_.astype(np.intp)
+    with one_blas_thread():
+        return k_means_labels(unit, k_means)
 
 
 def spread_centres(rows: Array, n_clusters: int, *, random_state: np.random.RandomState) -> Array:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from subspaces.core import block_pass
 from subspaces.core.block_pass import Pass
 from subspaces.core.blocks import Blocks
-from subspaces.core.flats import MOST_VARIABLES, Flats, Tally, from_images, from_scatter
+from subspaces.core.flats import MOST_VARIABLES, Flats, Tally, at_least, from_images, from_scatter
 from subspaces.core.partition import smallest_size
 
 # What is kept of the past.
@@ -31,7 +31,9 @@ SUMS = ("sizes", "energy", "totals", "products")
 class Stream:
     """What stays the same from batch to batch.
 
-    rank: of the first rows; forgetting: the weight that the past keeps at every batch, beta.
+    rank: of the first rows; forgetting: the weight that the past keeps at every batch, beta;
+    least_noise: what counts as no variance around the flats; origin (p,): what is taken from every
+    row before anything else, so that far from zero the sums keep their digits.
     """
 
     dimensions: tuple[int, ...]
@@ -39,6 +41,8 @@ class Stream:
     affine: bool
     rank: int
     forgetting: float
+    least_noise: float
+    origin: NDArray[np.floating]
 
 
 def follow(
@@ -56,7 +60,9 @@ def plan_of(stream: Stream, flats: Flats) -> Pass:
     """What the rows of a batch are looked at with."""
     by_scatter = flats.axes.shape[1] <= MOST_VARIABLES
     n_rows = max(int(flats.sizes.sum()), 1)
-    return Pass(flats, stream.criterion, stream.rank, n_rows, by_scatter=by_scatter)
+    flats = at_least(flats, stream.least_noise)
+    origin = stream.origin if stream.origin.any() else None
+    return Pass(flats, stream.criterion, stream.rank, n_rows, origin, by_scatter)
 
 
 def _past(sums: Tally, flats: Flats, plan: Pass) -> Tally:

@@ -49,7 +49,9 @@ def survey(rows: Any, labels: Any | None, start: int) -> tuple[None, Survey]:
         bad, n_bad = _not_finite(rows, start)
         if n_bad:
             return None, Survey(np.inf, np.zeros(rows.shape[1]), np.inf, bad, n_bad)
-    return None, Survey(largest, totals, float(grand_total(squared_lengths(rows))), None, 0)
+    with np.errstate(over="ignore"):
+        energy = float(grand_total(squared_lengths(rows)))
+    return None, Survey(largest, totals, energy, None, 0)
 
 
 def _largest(rows: Any) -> float:

@@ -113,6 +113,10 @@ class ManyRowsClusterer(AlternatingClusterer):
         if blocks is None:
             return super()._validate(in_memory(X))
         validate_data(self, X, skip_check_array=True)
+        # At least so many rows are searched, beside a copy of them.
+        self._refuse_beyond_room(
+            blocks.shape, 2 * min(blocks.shape[0], RANK_ROWS) * blocks.shape[1]
+        )
         self._survey = surveyed(blocks)
         self._scale = self._survey.largest
         return blocks
@@ -121,6 +125,8 @@ class ManyRowsClusterer(AlternatingClusterer):
         """X in blocks; None where its rows are few or something needs them all in view."""
         beyond = self._beyond_passes()
         if beyond is None:
+            if is_copied(X):
+                self._refuse_beyond_room(X.shape, X.shape[0] * X.shape[1])
             return blocks_of(X, self.n_jobs)
         if in_blocks_only(X):
             kind, fetch = ("Dask array", "compute") if is_dask(X) else ("sparse matrix", "toarray")
@@ -135,7 +141,7 @@ class ManyRowsClusterer(AlternatingClusterer):
         random = as_generator(self.random_state)
         dimensions = self._dimensions(blocks, low=0 if self.affine else 1)
         shifted = self.affine and not blocks.stays_sparse
-        origin = self._survey.totals / n if shifted else None
+        origin = as_held(self._survey.totals / n, blocks) if shifted else None
         enough = sample_size(blocks, dimensions)
         chosen = np.sort(random.choice(n, enough, replace=False))
         searched = isinstance(self.init, str) and not self._random_on_device(blocks)
@@ -337,7 +343,8 @@ class ManyRowsClusterer(AlternatingClusterer):
         """What new rows are scored with."""
         noise = float(getattr(self, "noise_variance_", 1.0))
         shifted = self.affine and not blocks.stays_sparse
-        origin = np.mean([flat.centre for flat in self.subspaces_], axis=0) if shifted else None
+        middle = np.mean([flat.centre for flat in self.subspaces_], axis=0)
+        origin = as_held(middle, blocks) if shifted else None
         seen = [
             flat if origin is None else replace(flat, centre=flat.centre - origin)
             for flat in self.subspaces_
@@ -360,8 +367,20 @@ def blocks_of(X: Any, n_jobs: int | None) -> Blocks | None:
         return None
     if home_of(X) is not None:
         return ArrayBlocks(as_floating(X), block_rows=device_rows(shape))
-    as_it_is = isinstance(X, np.ndarray) and X.dtype in (np.float32, np.float64)
-    return ArrayBlocks(X if as_it_is else as_matrix(X), n_jobs)
+    return ArrayBlocks(as_matrix(X) if is_copied(X) else X, n_jobs)
+
+
+def is_copied(X: Any) -> bool:
+    """Whether rows cannot be looked at where they are, of the type they have."""
+    if in_blocks_only(X) or len(getattr(X, "shape", ())) != 2 or home_of(X) is not None:
+        return False
+    return not (isinstance(X, np.ndarray) and X.dtype in (np.float32, np.float64))
+
+
+def as_held(origin: Array, blocks: Blocks) -> Array:
+    """A point near the origin that rows of this type can hold, so that they see it exactly."""
+    single = "float32" in str(blocks.array.dtype)
+    return origin.astype(np.float32).astype(np.float64) if single else origin
 
 
 def sample_size(blocks: Blocks, dimensions: Sequence[int]) -> int:
@@ -395,7 +414,7 @@ def in_blocks_only(X: Any) -> bool:
 def surveyed(blocks: Blocks) -> Survey:
     """The first pass; says which value is in the way."""
     found: Survey = at_once(blocks).fold(survey, None)[1]
-    check_survey(found)
+    check_survey(found, blocks.array.dtype)
     return found
 
 

@@ -221,7 +221,11 @@ class RecordedClusterer(
     def _check_room(self, X: Any) -> None:
         """Refuse what would not fit into memory, while all is well."""
         shape: tuple[int, ...] = getattr(X, "shape", ())
-        too_large = no_room(8 * self._numbers_held(shape[0], shape[1])) if len(shape) == 2 else None
+        if len(shape) == 2:
+            self._refuse_beyond_room(shape, self._numbers_held(shape[0], shape[1]))
+
+    def _refuse_beyond_room(self, shape: tuple[int, ...], n_numbers: int) -> None:
+        too_large = no_room(8 * n_numbers)
         if too_large:
             raise MemoryError(
                 f"{type(self).__name__} of {shape[0]} samples x {shape[1]} variables {too_large}; "

@@ -1,10 +1,12 @@
 """Predictive subspace clustering of streams: every row is looked at once."""
 
+from dataclasses import replace
 from functools import partial
 from time import perf_counter
 from typing import Any, Self
 
 import numpy as np
+from scipy import sparse
 from sklearn.utils.validation import validate_data
 
 from subspaces._validation import as_choice, as_count, as_generator, as_matrix, as_real
@@ -183,7 +185,8 @@ class MiniBatchPSC(ManyRowsClusterer):
         if not fresh:
             self._check_scale(largest)
         self._scale = largest if fresh else max(largest, self._scale)
-        return blocks
+        moved = not fresh and self._origin.any()
+        return ArrayBlocks(blocks.array.toarray()) if moved and sparse.issparse(X) else blocks
 
     def _check_choices(self) -> None:
         as_choice(self.criterion, "criterion", CRITERIA)
@@ -240,8 +243,11 @@ class MiniBatchPSC(ManyRowsClusterer):
         self.criterion_ = default if self.criterion == "auto" else self.criterion
         self._data = Data(n, problem.rows.rank, problem.data.mean_variance)
         best, _ = self._search(sample, problem, self._choice)
+        shifted = self.affine and not blocks.stays_sparse
+        self._origin = _near(sample.mean(axis=0)) if shifted else np.zeros(sample.shape[1])
+        seen = sample - self._origin
         bulk = Bulk(
-            ArrayBlocks(sample), dimensions, "residual", problem.affine, self._data.rank, sample
+            ArrayBlocks(seen), dimensions, "residual", problem.affine, self._data.rank, seen
         )
         return flats_of_sample(bulk, best.clustering.labels)
 
@@ -255,11 +261,14 @@ class MiniBatchPSC(ManyRowsClusterer):
 
     def _stream(self) -> Stream:
         dimensions = self._per_cluster("n_components", 2**62, low=0, high=self.n_features_in_)
-        rank = self._data.rank
-        return Stream(dimensions, self.criterion_, bool(self.affine), rank, self.forgetting)
+        rank, least = self._data.rank, VARIANCE_FLOOR * self._data.mean_variance
+        return Stream(
+            dimensions, self.criterion_, bool(self.affine), rank, self.forgetting, least,
+            self._origin,
+        )  # fmt: skip
 
     def _store_stream(self, flats: Flats, sums: Tally) -> None:
-        self.subspaces_ = to_subspaces(flats, None)
+        self.subspaces_ = to_subspaces(flats, self._origin)
         self.n_components_ = np.array([flat.basis.shape[1] for flat in self.subspaces_])
         self.noise_variance_ = max(flats.noise, VARIANCE_FLOOR * self._data.mean_variance)
         self._sizes = flats.sizes
@@ -267,7 +276,8 @@ class MiniBatchPSC(ManyRowsClusterer):
 
     def _resume(self) -> tuple[Flats, Tally]:
         """The flats and sums that the last batch left."""
-        flats = from_subspaces(self.subspaces_, self._sizes, self.noise_variance_)
+        seen = [replace(flat, centre=flat.centre - self._origin) for flat in self.subspaces_]
+        flats = from_subspaces(seen, self._sizes, self.noise_variance_)
         return flats, Tally(0.0, 0, **self._sums)
 
     @property
@@ -277,3 +287,10 @@ class MiniBatchPSC(ManyRowsClusterer):
     def _scores(self, X: Array) -> Array:
         blocks = ArrayBlocks(X)
         return blocks.each(partial(block_pass.score, plan=self._pass(blocks)))
+
+
+def _near(point: Array) -> Array:
+    """The point as single precision has it, where it can: batches of that type see it exactly."""
+    with np.errstate(over="ignore", under="ignore"):
+        single = point.astype(np.float32).astype(np.float64)
+    return np.where(np.isclose(single, point, rtol=1e-6, atol=0.0), single, point)
