@@ -451,5 +451,7 @@ def total(rows: Any) -> np.ndarray:
 def _column_sums(rows: Any) -> Any:
     if sparse.issparse(rows):
         return np.asarray(rows.sum(axis=0)).ravel()
+    if isinstance(rows, np.ndarray):
+        return rows.sum(axis=0, dtype=np.float64)
     xp = namespace(rows)
-    return xp.sum(rows, axis=0, dtype=xp.float64)
+    return xp.astype(xp.sum(rows, axis=0), xp.float64)  # with dtype= torch would copy the rows

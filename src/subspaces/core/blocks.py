@@ -18,10 +18,10 @@ from subspaces.core.flats import Tally
 # beside it; but never more than the most.
 BLOCK_NUMBERS, BLOCK_ROWS, MOST_NUMBERS = 1 << 19, 4096, 1 << 23
 
-# On a device a block is at most this share of the rows, of few variables (as few as the scores) and
-# of many, so that its scores and sums stay within half of the data; and of what scikit-learn's
-# `working_memory` has.
-SHARES, FEW_VARIABLES = (20, 4), 256
+# On a device a block is at most this share of the rows, of few variables (as few as the scores; with
+# kernels of our own fewer copies are made) and of many, so that its scores and sums stay within half
+# of the data; and of what scikit-learn's `working_memory` has.
+SHARES, KERNEL_SHARES, FEW_VARIABLES = (20, 4), (8, 4), 256
 # What a block needs for every number in it.
 BYTES_A_NUMBER = 16
 
@@ -195,8 +195,9 @@ def working_memory() -> int:
     return int(get_config()["working_memory"] * 2**20)
 
 
-def device_rows(shape: tuple[int, ...]) -> int:
+def device_rows(shape: tuple[int, ...], by_kernels: bool = False) -> int:
     """Rows of a block on a device."""
     n, p = shape
+    shares = KERNEL_SHARES if by_kernels else SHARES
     allowed = working_memory() // (BYTES_A_NUMBER * p)
-    return max(min(-(-n // SHARES[p > FEW_VARIABLES]), allowed), 1)
+    return max(min(-(-n // shares[p > FEW_VARIABLES]), allowed), 1)

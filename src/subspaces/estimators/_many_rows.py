@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from subspaces._validation import as_count, as_generator, as_matrix, check_shape, check_survey
-from subspaces.core import block_pass, block_views, partition, starts
+from subspaces.core import block_pass, block_views, fused, partition, starts
 from subspaces.core.array_namespace import as_floating, is_dask, is_foreign, namespace, to_host
 from subspaces.core.block_pass import Pass
 from subspaces.core.blocks import ArrayBlocks, Blocks, at_once, device_rows, rows_of
@@ -366,7 +366,7 @@ def blocks_of(X: Any, n_jobs: int | None) -> Blocks | None:
     if len(shape) != 2 or shape[0] <= FEW_ROWS or shape[1] == 0:
         return None
     if home_of(X) is not None:
-        return ArrayBlocks(as_floating(X), block_rows=device_rows(shape))
+        return ArrayBlocks(as_floating(X), block_rows=device_rows(shape, fused.knows(X)))
     return ArrayBlocks(as_matrix(X) if is_copied(X) else X, n_jobs)
 
 
