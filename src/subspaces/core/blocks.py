@@ -18,9 +18,9 @@ from subspaces.core.flats import Tally
 # beside it; but never more than the most.
 BLOCK_NUMBERS, BLOCK_ROWS, MOST_NUMBERS = 1 << 19, 4096, 1 << 23
 
-# On a device a block is at most this share of the rows, of few variables (as few as the scores; with
-# kernels of our own fewer copies are made) and of many, so that its scores and sums stay within half
-# of the data; and of what scikit-learn's `working_memory` has.
+# On a device a block is at most this share of the rows, of few variables (as few as the scores) and
+# of many, so that its scores and sums stay within half of the data (kernels of our own make fewer
+# copies); and of what scikit-learn's `working_memory` has.
 SHARES, KERNEL_SHARES, FEW_VARIABLES = (20, 4), (8, 4), 256
 # What a block needs for every number in it.
 BYTES_A_NUMBER = 16
