@@ -61,15 +61,15 @@ def test_the_sample_searched_is_bounded_by_the_data():
     assert sample_size(shaped(20_000, 50), two) == 2000
     assert sample_size(shaped(20_000, 500), two) == 2000
     assert sample_size(shaped(12_000, 2000, "float32"), two) == 1000
-    assert sample_size(shaped(100_000, 2000, "float32"), two) == 2000
+    assert sample_size(shaped(100_000, 2500, "float64"), two) == 2000
     assert sample_size(shaped(30_000, 2000, "float64"), two) == int(
-        (30_000 * 2000 * 8 / 200) ** 0.5
+        (30_000 * 2000 * 8 / 256) ** 0.5
     )
     # At least 15 rows of a cluster for each dimension, and its centre.
     assert sample_size(shaped(12_000, 2000, "float32"), (9,) * 20) == 15 * 10 * 20
     assert sample_size(shaped(1500, 300), two) == 1500
     entries = sparse.csr_array(np.ones((9000, 2500)))
-    assert sample_size(SparseBlocks(entries), two) == int((entries.nnz * 12 / 200) ** 0.5)
+    assert sample_size(SparseBlocks(entries), two) == int((entries.nnz * 12 / 256) ** 0.5)
 
 
 @pytest.mark.parametrize("kind", [PSC, KSubspaces, MiniBatchPSC])

@@ -22,11 +22,11 @@ cdef extern from "_passes.h" nogil:
     void square_double(Py_ssize_t, Py_ssize_t, const double*, double*)
     double choose_float(
         const PassFlats*, Py_ssize_t, const float*, const float*, const float*, const float*,
-        const int*, float*, int*,
+        const int*, const int*, const int*, float*, int*,
     )
     double choose_double(
         const PassFlats*, Py_ssize_t, const double*, const double*, const double*, const double*,
-        const int*, double*, int*,
+        const int*, const int*, const int*, double*, int*,
     )
     double measure_float(
         const PassFlats*, Py_ssize_t, Py_ssize_t, const float*, const float*, const float*,
@@ -301,15 +301,17 @@ cdef double choose(
     multiply(
         b"T", b"N", n, q, p, <real> 1.0, seen, p, axes, <real> 0.0, <real*> work.scores, n
     )
+    if labels != NULL:
+        sort(labels, n, flats.n_clusters, work)
     if real is float:
         return choose_float(
             flats, n, seen, axes, <float*> work.scores, <float*> work.squared, labels,
-            <float*> work.costs, chosen,
+            work.order, work.ends, <float*> work.costs, chosen,
         )
     else:
         return choose_double(
             flats, n, seen, axes, <double*> work.scores, <double*> work.squared, labels,
-            <double*> work.costs, chosen,
+            work.order, work.ends, <double*> work.costs, chosen,
         )
 
 

@@ -215,10 +215,11 @@ static void NAME(compare)(ptrdiff_t n, int k, const REAL *cost, REAL *restrict l
 }
 
 /* The cluster of least cost of every row, staying where the own ties with it; the sum of the own
-   costs, of the least where there are no labels. work: 5 n + p numbers. */
+   costs, of the least where there are no labels. order, ends: the rows by label; work: 5 n + p
+   numbers. */
 static double NAME(choose)(const PassFlats *flats, ptrdiff_t n, const REAL *rows, const REAL *axes,
-                           const REAL *scores, const REAL *squared, const int *labels, REAL *work,
-                           int *chosen)
+                           const REAL *scores, const REAL *squared, const int *labels,
+                           const int *order, const int *ends, REAL *work, int *chosen)
 {
     const ptrdiff_t q = flats->n_scores;
     REAL *residual = work, *total = work + n, *cost = total + n, *least = cost + n;
@@ -233,9 +234,10 @@ static double NAME(choose)(const PassFlats *flats, ptrdiff_t n, const REAL *rows
         NAME(residuals)(flats, k, n, rows, axes + k * q * flats->n_variables, mine, squared,
                         residual, total, left);
         NAME(outside)(flats, k, n, mine, residual, total, cost);
-        for (ptrdiff_t i = 0; labels && i < n; i++)
-            if (labels[i] == k)
-                own[i] = cost[i] = (REAL)NAME(member)(flats, k, n, mine + i, residual[i], total[i]);
+        for (ptrdiff_t j = ends[k]; labels && j < ends[k + 1]; j++) {
+            const ptrdiff_t i = order[j];
+            own[i] = cost[i] = (REAL)NAME(member)(flats, k, n, mine + i, residual[i], total[i]);
+        }
         NAME(compare)(n, k, cost, least, chosen);
     }
     for (ptrdiff_t i = 0; i < n; i++) {
