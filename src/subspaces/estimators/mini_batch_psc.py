@@ -19,6 +19,7 @@ from subspaces.core.problem import Problem
 from subspaces.core.record import Record
 from subspaces.core.step import Step
 from subspaces.core.stream import SUMS, Stream, follow, reordered
+from subspaces.core.subspace import centre_of
 from subspaces.core.threads import one_blas_thread
 from subspaces.estimators._alternating import NAMED_STARTS
 from subspaces.estimators._many_rows import ManyRowsClusterer, surveyed
@@ -244,7 +245,7 @@ class MiniBatchPSC(ManyRowsClusterer):
         self._data = Data(n, len(problem.rows.spectrum), problem.data.mean_variance)
         best, _ = self._search(sample, problem, self._choice)
         shifted = self.affine and not blocks.stays_sparse
-        self._origin = _near(sample.mean(axis=0)) if shifted else np.zeros(sample.shape[1])
+        self._origin = _near(centre_of(sample, True)) if shifted else np.zeros(sample.shape[1])
         seen = sample - self._origin
         bulk = Bulk(
             ArrayBlocks(seen), dimensions, "residual", problem.affine, self._data.rank, seen
