@@ -42,7 +42,7 @@ def survey(rows: Any, labels: Any | None, start: int) -> tuple[None, Survey]:
     """Survey a block whose first row has the number ``start``."""
     if compiled_pass.knows(rows):
         largest, totals, energy = compiled_pass.survey(rows)
-        if np.isfinite(totals.sum()) and np.isfinite(energy):
+        if np.isfinite(totals).all() and np.isfinite(energy):
             return None, Survey(largest, totals, energy, None, 0)
     bad, n_bad = _not_finite(rows, start)
     if n_bad:
@@ -52,7 +52,8 @@ def survey(rows: Any, labels: Any | None, start: int) -> tuple[None, Survey]:
     largest = 0.0 if 0 in values.shape else max(float(xp.max(values)), -float(xp.min(values)))
     with np.errstate(over="ignore"):
         lengths = squared_lengths(rows)
-    return None, Survey(largest, total(rows), float(namespace(lengths).sum(lengths)), None, 0)
+        energy = float(namespace(lengths).sum(lengths))
+        return None, Survey(largest, total(rows), energy, None, 0)
 
 
 def _not_finite(rows: Any, start: int) -> tuple[tuple[int, int, float] | None, int]:

@@ -278,7 +278,8 @@ class MiniBatchPSC(ManyRowsClusterer):
     def _resume(self) -> tuple[Flats, Tally]:
         """The flats and sums that the last batch left."""
         seen = [replace(flat, centre=flat.centre - self._origin) for flat in self.subspaces_]
-        flats = from_subspaces(seen, self._sizes, self.noise_variance_)
+        dimensions = self._stream().dimensions
+        flats = from_subspaces(seen, self._sizes, self.noise_variance_, dimensions)
         return flats, Tally(0.0, 0, **self._sums)
 
     @property
