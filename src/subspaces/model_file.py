@@ -56,6 +56,8 @@ def write(path: str | os.PathLike[str], model: SavedModel) -> None:
 
 def read(path: str | os.PathLike[str]) -> SavedModel:
     """Read what `write` wrote, or say in one line what is wrong with the file."""
+    if Path(path).exists() and not (Path(path).is_file() or Path(path).is_dir()):
+        raise ValueError(f"{os.fspath(path)} is a device or a pipe; a file would do")
     content = Path(path).read_bytes()
     try:
         return _parse(content)

@@ -8,7 +8,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
 
-from subspaces import PSC, SSC, EnsembleKSubspaces, SparseKMeans
+from subspaces import (
+    GPCA,
+    MCFA,
+    MPPCA,
+    PSC,
+    SCC,
+    SLBF,
+    SSC,
+    EnsembleKSubspaces,
+    KSubspaces,
+    MCtFA,
+    MiniBatchPSC,
+    SparseKMeans,
+)
 from tests.properties.checks import assert_fits_or_refuses, assert_valid, attempted
 from tests.properties.models import OPTIONS, models
 from tests.properties.tables import EXACT, Draw, draws
@@ -87,3 +100,29 @@ def test_rows_of_full_rank_are_not_divided_by_nothing():
     X = Draw("grid", 3, 30, 0, 139, 0.0, "C").matrix()
     with pytest.raises(ValueError, match="no sample of X is expressed by others"):
         SSC(1, affine=True, solver="admm").fit(X)
+
+
+EQUAL = [
+    PSC(2, affine=True),
+    PSC(2, affine=True, n_variables=2),
+    KSubspaces(2, affine=True),
+    MiniBatchPSC(2, affine=True),
+    EnsembleKSubspaces(2, affine=True),
+    GPCA(2, affine=True),
+    SCC(2),
+    SLBF(2),
+    SSC(2, affine=True),
+    SSC(2, affine=True, solver="admm"),
+    MPPCA(2),
+    MCFA(2),
+    MCtFA(2),
+    SparseKMeans(2),
+]
+
+
+@pytest.mark.parametrize("value", [0.1, 1e-20, 1e100], ids=str)
+@pytest.mark.parametrize("model", EQUAL, ids=str)
+def test_equal_rows_do_not_differ_by_rounding(model, value):
+    """The mean of twelve numbers 0.1 is another number."""
+    with pytest.raises(ValueError, match="all rows are equal"):
+        model.fit(np.full((12, 3), value))

@@ -19,7 +19,7 @@ from subspaces.core.problem import Problem, view_clusters
 from subspaces.core.rows import choose_rows
 from subspaces.core.secular import downdate
 from subspaces.core.sparse_basis import captured_energy, sparse_loadings
-from subspaces.core.subspace import principal_axes
+from subspaces.core.subspace import centre_of, principal_axes
 
 Array = NDArray[np.floating]
 Labels = NDArray[np.intp]
@@ -67,7 +67,7 @@ def left_out_likelihood(
     Unlike an error it charges for room: a cluster of more dimensions, or a single one in place of
     two, spreads its density over positions where no sample is.
     """
-    centred = matrix - matrix.mean(axis=0) if affine else matrix
+    centred = matrix - centre_of(matrix, affine)
     rows = choose_rows(centred, len(dimensions))
     problem = Problem(rows, tuple(dimensions), "likelihood", affine)
     views = view_clusters(problem, labels)

@@ -23,6 +23,8 @@ Array = NDArray[np.floating]
 MOST_VARIABLES = 200
 # Below this ratio of squared singular values the vectors of the small side lose their digits.
 CONDITION = 1e-8
+# An energy below this is none: it could not be divided by.
+FAINTEST = 1e-300
 
 
 @dataclass(frozen=True)
@@ -201,7 +203,7 @@ def _flats(
     captured = np.where(used, np.maximum(spectra, 0.0), 0.0)
     freedom = float(tally.sizes @ np.maximum(rank - counts, 0))
     noise = float(np.maximum(around - captured.sum(axis=1), 0.0).sum()) / max(freedom, 1.0)
-    alive = used & (spectra > 0.0)
+    alive = used & (spectra > FAINTEST)
     return Flats(
         centres if isinstance(centres, np.ndarray) else like(centres, axes),
         axes * like(alive[:, None, :], axes),
@@ -226,23 +228,27 @@ def take(flats: Flats, order: NDArray[np.intp]) -> Flats:
 
 
 def to_subspaces(flats: Flats, origin: Array | None) -> list[Subspace]:
-    """One `Subspace` per cluster, seen from the origin of the data."""
+    """One `Subspace` per cluster, seen from the origin of the data, without dead axes."""
     shift = 0.0 if origin is None else origin
+    alive = flats.in_use & flats.axes.any(axis=1)
     return [
         Subspace(centre + shift, axes[:, used].copy(), spectrum[used].copy())
         for centre, axes, spectrum, used in zip(
-            flats.centres, flats.axes, flats.spectra, flats.in_use, strict=True
+            flats.centres, flats.axes, flats.spectra, alive, strict=True
         )
     ]
 
 
-def from_subspaces(subspaces: Sequence[Subspace], sizes: Array, noise: float) -> Flats:
-    """Fitted subspaces as flats to score new rows with."""
+def from_subspaces(
+    subspaces: Sequence[Subspace], sizes: Array, noise: float, dimensions: Sequence[int] = ()
+) -> Flats:
+    """Fitted subspaces as flats to score new rows with, or to go on from to these dimensions."""
     n_clusters, p = len(subspaces), len(subspaces[0].centre)
-    counts = np.array([flat.basis.shape[1] for flat in subspaces], dtype=np.intp)
+    there = [flat.basis.shape[1] for flat in subspaces]
+    counts = np.array(dimensions or there, dtype=np.intp)
     width = max(*counts, 1)
     axes, spectra = np.zeros((n_clusters, p, width)), np.ones((n_clusters, width))
     for k, flat in enumerate(subspaces):
-        axes[k, :, : counts[k]], spectra[k, : counts[k]] = flat.basis, flat.spectrum
+        axes[k, :, : there[k]], spectra[k, : there[k]] = flat.basis, flat.spectrum
     centres = np.array([flat.centre for flat in subspaces])
     return Flats(centres, axes, spectra, counts, sizes, np.full(n_clusters, np.nan), noise)

@@ -123,8 +123,10 @@ def fit_subspace(rows: Array, n_components: int, *, affine: bool = False) -> Sub
 
 
 def centre_of(rows: Array, affine: bool) -> Array:
-    """The mean of the rows, or the origin."""
-    return rows.mean(axis=0) if affine else np.zeros(rows.shape[1])
+    """The mean of the rows, without a rounding error where all are equal; or the origin."""
+    if not affine:
+        return np.zeros(rows.shape[1])
+    return np.where(np.all(rows == rows[:1], axis=0), rows[:1], rows.mean(axis=0))[0]
 
 
 def leading(centre: Array, axes: PrincipalAxes, n_components: int) -> Subspace:

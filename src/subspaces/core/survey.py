@@ -42,9 +42,10 @@ def survey(rows: Any, labels: Any | None, start: int) -> tuple[None, Survey]:
     """Survey a block whose first row has the number ``start``."""
     if compiled_pass.knows(rows):
         largest, totals, energy = compiled_pass.survey(rows)
-        if np.isfinite(totals.sum()) and np.isfinite(energy):
+        if np.isfinite(totals).all() and np.isfinite(energy):
             return None, Survey(largest, totals, energy, None, 0)
-    totals, largest = total(rows), _largest(rows)
+    with np.errstate(over="ignore", invalid="ignore"):
+        totals, largest = total(rows), _largest(rows)
     if not np.isfinite(largest) or not np.isfinite(totals).all():
         bad, n_bad = _not_finite(rows, start)
         if n_bad:

@@ -17,6 +17,7 @@ from subspaces.core.rows import DenseRows, choose_rows
 from subspaces.core.search import Plan, Run, best_run, search, search_by_landmarks, start_margin
 from subspaces.core.sparse_basis import Sparsity
 from subspaces.core.step import Step, silence
+from subspaces.core.subspace import centre_of
 from subspaces.estimators._shell import Array, Labels, SubspaceClusterer
 
 NAMED_STARTS: dict[str, starts.Start] = {
@@ -43,7 +44,7 @@ class AlternatingClusterer(SubspaceClusterer):
         as_count(self.max_iter, "max_iter", low=1)
         as_flag(self.affine, "affine")
         dimensions = self._dimensions(X, low=0 if self.affine else 1)
-        centred = X - X.mean(axis=0) if self.affine else X
+        centred = X - centre_of(X, True) if self.affine else X
         rows = DenseRows(centred) if sparsity else choose_rows(centred, self.n_clusters)
         check_rank(rows.rank, max(dimensions), self.affine)
         problem = Problem(rows, dimensions, criterion, bool(self.affine), sparsity)

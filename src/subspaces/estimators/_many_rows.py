@@ -233,10 +233,7 @@ class ManyRowsClusterer(AlternatingClusterer):
         self._sizes = flats.sizes
         self.subspaces_ = to_subspaces(flats, bulk.origin)
         self.n_components_ = np.array([flat.basis.shape[1] for flat in self.subspaces_])
-        n, totals, around = bulk.blocks.shape[0], self._survey.totals, self._survey.energy
-        if self.affine:
-            around -= float(totals @ totals) / n
-        self._data = Data(n, bulk.rank, around / (n * bulk.rank))
+        self._data = Data(bulk.blocks.shape[0], bulk.rank, bulk.usual_energy)
         self._measure(bulk, result, flats)
         del self._survey
 

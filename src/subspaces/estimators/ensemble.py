@@ -11,6 +11,7 @@ from subspaces.core.hearing import warn
 from subspaces.core.problem import Problem
 from subspaces.core.rows import choose_rows
 from subspaces.core.search import Plan, search
+from subspaces.core.subspace import centre_of
 from subspaces.estimators._shell import Array, Labels, SubspaceClusterer
 
 
@@ -141,7 +142,7 @@ class EnsembleKSubspaces(SubspaceClusterer):
     def _pose(self, X: Array) -> Problem:
         affine = as_flag(self.affine, "affine")
         dimensions = self._dimensions(X, low=0 if affine else 1)
-        rows = choose_rows(X - X.mean(axis=0) if affine else X, self.n_clusters)
+        rows = choose_rows(X - centre_of(X, True) if affine else X, self.n_clusters)
         rank, largest = rows.rank, max(dimensions)
         check_rank(rank, largest, affine)
         self._warn_of_full_rank(largest, rank)

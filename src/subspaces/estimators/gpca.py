@@ -19,7 +19,7 @@ from subspaces.core.hearing import warn
 from subspaces.core.polynomial_segmentation import homogeneous, hyperplane_labels, vote_labels
 from subspaces.core.problem import Problem
 from subspaces.core.rows import choose_rows
-from subspaces.core.subspace import principal_axes
+from subspaces.core.subspace import centre_of, principal_axes
 from subspaces.core.vanishing_polynomials import n_monomials, n_vanishing
 from subspaces.estimators._shell import Array, Labels, SubspaceClusterer
 
@@ -177,7 +177,7 @@ class GPCA(SubspaceClusterer):
     def _pose(self, X: Array) -> Problem:
         """Check the dimensions against the rank of the data."""
         dimensions = self._dimensions(X, low=0 if self.affine else 1)
-        rows = choose_rows(X - X.mean(axis=0) if self.affine else X, self.n_clusters)
+        rows = choose_rows(X - centre_of(X, True) if self.affine else X, self.n_clusters)
         problem = Problem(rows, dimensions, "residual", bool(self.affine))
         rank, largest = rows.rank, max(dimensions)
         filling = sum(r == rank for r in dimensions)

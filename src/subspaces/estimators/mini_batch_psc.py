@@ -19,6 +19,7 @@ from subspaces.core.problem import Problem
 from subspaces.core.record import Record
 from subspaces.core.step import Step
 from subspaces.core.stream import SUMS, Stream, follow, reordered
+from subspaces.core.subspace import centre_of
 from subspaces.core.threads import one_blas_thread
 from subspaces.estimators._alternating import NAMED_STARTS
 from subspaces.estimators._many_rows import ManyRowsClusterer, surveyed
@@ -244,7 +245,7 @@ class MiniBatchPSC(ManyRowsClusterer):
         self._data = Data(n, problem.rows.rank, problem.data.mean_variance)
         best, _ = self._search(sample, problem, self._choice)
         shifted = self.affine and not blocks.stays_sparse
-        self._origin = _near(sample.mean(axis=0)) if shifted else np.zeros(sample.shape[1])
+        self._origin = _near(centre_of(sample, True)) if shifted else np.zeros(sample.shape[1])
         seen = sample - self._origin
         bulk = Bulk(
             ArrayBlocks(seen), dimensions, "residual", problem.affine, self._data.rank, seen
@@ -277,7 +278,8 @@ class MiniBatchPSC(ManyRowsClusterer):
     def _resume(self) -> tuple[Flats, Tally]:
         """The flats and sums that the last batch left."""
         seen = [replace(flat, centre=flat.centre - self._origin) for flat in self.subspaces_]
-        flats = from_subspaces(seen, self._sizes, self.noise_variance_)
+        dimensions = self._stream().dimensions
+        flats = from_subspaces(seen, self._sizes, self.noise_variance_, dimensions)
         return flats, Tally(0.0, 0, **self._sums)
 
     @property

@@ -199,7 +199,7 @@ class SSC(SubspaceClusterer):
         parts = partition.canonical(parts)
         if len(set(dimensions)) == 1:
             return parts
-        rows = choose_rows(X - X.mean(axis=0) if self.affine else X, len(dimensions))
+        rows = choose_rows(X - centre_of(X, True) if self.affine else X, len(dimensions))
         return match_dimensions(Problem(rows, dimensions, "influence", bool(self.affine)), parts)
 
     def _count(self, default: int) -> int:
