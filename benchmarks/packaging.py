@@ -77,7 +77,7 @@ def main():
         "`python benchmarks/packaging.py`\n\n"
         f"- `pip install .` in a clean environment, dependencies and compilation included: "
         f"{installed:.0f} s.\n"
-        f"- The wheel ({size:.1f} MB) installed without building anything, and run with no compiler "
+        f"- The wheel ({size:.1f} MB), nothing built, run with no compiler "
         f"on the PATH: {smoke}, with the compiled kernels.\n"
         f"- Processor seconds, medians of {REPEATS}: `{STATEMENTS[0]}` {theirs:.2f}, "
         f"`{STATEMENTS[1]}` {ours:.2f}, `{STATEMENTS[2]}` {first:.2f}.",

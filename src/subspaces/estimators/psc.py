@@ -456,7 +456,10 @@ class PSC(ManyRowsClusterer):
 
     def _influence_score(self, X: Array, k: int) -> Array:
         flat = self.subspaces_[k]
-        kept = to_host(self.support_) if self.criterion_ == "union_influence" else slice(None)
+        if self.criterion_ == "influence":
+            residual = squared_residual(X, flat)
+            return influence.squared_influence(scores(X, flat), residual, flat.spectrum, False)
+        kept = to_host(self.support_)
         part = Subspace(flat.centre[kept], flat.basis[kept], flat.spectrum)
         rows = X[:, kept]
         return influence.squared_influence_oblique(
