@@ -59,9 +59,10 @@ def import_seconds(python, statement, folder):
 def main():
     with tempfile.TemporaryDirectory() as folder:
         python = environment(folder, "installed")
-        began = time.perf_counter()
+        before, began = os.times(), time.perf_counter()
         pip(python, "install", str(ROOT))
-        installed = time.perf_counter() - began
+        after, installed = os.times(), time.perf_counter() - began
+        worked = sum(after[2:4]) - sum(before[2:4])
         pip(python, "wheel", "--no-deps", "--wheel-dir", folder, str(ROOT))
         (wheel,) = Path(folder).glob("subspaces-*.whl")
         alone = environment(folder, "alone")
@@ -76,7 +77,8 @@ def main():
         "# Getting started\n\n"
         "`python benchmarks/packaging.py`\n\n"
         f"- `pip install .` in a clean environment, dependencies and compilation included: "
-        f"{installed:.0f} s.\n"
+        f"{installed:.0f} s, {worked:.0f} s of the processor (load {os.getloadavg()[0]:.0f} on "
+        f"{os.cpu_count()} cores meanwhile).\n"
         f"- The wheel ({size:.1f} MB), nothing built, run with no compiler "
         f"on the PATH: {smoke}, with the compiled kernels.\n"
         f"- Processor seconds, medians of {REPEATS}: `{STATEMENTS[0]}` {theirs:.2f}, "
