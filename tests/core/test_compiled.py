@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from subspaces import PSC, KSubspaces
-from subspaces.core import alternation, compiled, rows
+from subspaces.core import alternation, compiled, partition, rows
 from subspaces.core.alternation import alternate
 from subspaces.core.criteria import costs
 from subspaces.core.kernels import kernels
@@ -343,3 +343,20 @@ def test_what_the_kernels_do_not_know_is_left_to_the_plain_code():
     assert compiled.compiled_looker(whole_rank) is None
     affine = replace(tall_problem(*TALL[0]), affine=True)
     assert compiled.compiled_looker(affine) is None
+
+
+@needs_kernels
+@pytest.mark.parametrize("form", ["dense", "gram"])
+@pytest.mark.parametrize("seed", range(8))
+def test_a_cluster_is_refilled_as_by_the_plain_code(form, seed, monkeypatch):
+    random = np.random.default_rng(seed)
+    X = generic(60, 20, seed=seed)
+    X[5:9], X[20:30] = 0.0, X[19]  # lengths of zero, and ties
+    data = DenseRows(X) if form == "dense" else GramRows(X @ X.T)
+    labels, dimensions = random.choice(4, 60, p=[0.7, 0.1, 0.1, 0.1]), (2, 1, 3, 2)
+    for cluster in range(4):
+        given = data, labels, cluster, dimensions
+        fast = partition.refill(*given, np.random.default_rng(seed))
+        with monkeypatch.context() as plain:
+            plain.setattr(partition, "kernels", lambda: None)
+            assert_array_equal(fast, partition.refill(*given, np.random.default_rng(seed)))

@@ -12,6 +12,7 @@ for long, so that starts run side by side in threads; a looker belongs to one of
 from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport INFINITY, acosh, exp2, fabs, log, log2, round, sqrt
 from libc.stdint cimport uint64_t
+from libc.stdlib cimport free, malloc, qsort
 from libc.string cimport memcpy, memset
 from scipy.linalg.cython_blas cimport dgemm, dgemv, dsyrk
 from scipy.linalg.cython_lapack cimport dpotrf, dsyev, dsyevd, dsyevr
@@ -418,3 +419,4 @@ include "_flats.pxi"
 include "_scatter.pxi"
 include "_passes.pxi"
 include "_sparse.pxi"
+include "_refill.pxi"

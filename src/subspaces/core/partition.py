@@ -6,6 +6,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
+from subspaces.core.kernels import kernels
 from subspaces.core.rows import Rows
 
 Array = NDArray[np.floating]
@@ -79,6 +80,19 @@ def refill(
     wanted = max(3 * fewest[cluster], len(labels) // (4 * len(fewest)))
     donors = (labels == spare.index(max(spare))).nonzero()[0]
     seed = int(donors[random.integers(len(donors))])
+    module = kernels()
+    if module is None:
+        _take_neighbours(rows, labels, cluster, seed, spare, wanted)
+    else:
+        products = rows.inner(np.array([seed]))[:, 0]
+        norms = rows.squared_norms
+        module.take_neighbours(labels, cluster, seed, products, norms, spare, wanted)
+    return labels
+
+
+def _take_neighbours(
+    rows: Rows, labels: Labels, cluster: int, seed: int, spare: list[int], wanted: int
+) -> None:
     closeness = angular_closeness(rows, seed)
     closeness[seed] = np.inf
     taken: list[int] = []
@@ -90,7 +104,6 @@ def refill(
             spare[owners[i]] -= 1
             taken.append(i)
     labels[taken] = cluster
-    return labels
 
 
 def angular_closeness(rows: Rows, index: int) -> Array:

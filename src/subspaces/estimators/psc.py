@@ -467,6 +467,8 @@ class PSC(ManyRowsClusterer):
         return np.column_stack([score(k, flat, *places) for k, (flat, places) in enumerate(seen)])
 
     def _influence_score(self, k: int, flat: Subspace, along: Array, residual: Array) -> Array:
+        if self.criterion_ == "influence":
+            return influence.squared_influence(along, residual, flat.spectrum, False)
         overlap = flat.basis.T @ flat.basis
         return influence.squared_influence_oblique(along, residual, flat.spectrum, overlap, False)
 
