@@ -7,12 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
+from sklearn.base import clone
 
 from subspaces import PSC, KSubspaces, MiniBatchPSC
 from subspaces.estimators import _many_rows
 from tests.properties.checks import assert_fits_or_refuses
 from tests.properties.models import models
-from tests.properties.tables import draws
+from tests.properties.tables import Draw, draws
 
 KINDS = {
     "double": lambda values: values,
@@ -32,3 +33,20 @@ def test_a_valid_result_or_an_error_of_our_own(kind, data):
     with mock.patch.object(_many_rows, "FEW_ROWS", 0):
         assert_fits_or_refuses(model, table)
     assert (table != before).sum() == 0 or not np.isfinite(drawn.matrix()).all()
+
+
+# What earlier examples broke, so that CI need not find it again.
+FOUND = [
+    (Draw("zero columns", 12, 3, 1, 0, 0.0, "C"), KSubspaces(n_init=1, random_state=0)),
+    (Draw("noise", 12, 1, 1, 0, 1e8, "C"), PSC(affine=True, n_init=1, random_state=0)),
+    (Draw("spike", 12, 5, 1, 0, 1e8, "C"), PSC(affine=True, n_init=1, random_state=0)),
+    (Draw("two points", 40, 4, 0, -139, -1e3, "C"), KSubspaces(8, affine=True, random_state=0)),
+    (Draw("copies", 8, 4, 254, 0, 0.0, "C"), KSubspaces(1, n_components=2, random_state=0)),
+    (Draw("noise", 12, 3, 0, 150, -1e3, "C"), KSubspaces(random_state=0)),
+]
+
+
+@pytest.mark.parametrize(("drawn", "model"), FOUND, ids=[drawn.kind for drawn, _ in FOUND])
+def test_what_was_broken_once(drawn, model):
+    with mock.patch.object(_many_rows, "FEW_ROWS", 0):
+        assert_fits_or_refuses(clone(model), drawn.matrix())

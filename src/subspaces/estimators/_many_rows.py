@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from subspaces._validation import as_count, as_generator, as_matrix, check_shape, check_survey
@@ -18,6 +19,7 @@ from subspaces.core.blocks import ArrayBlocks, Blocks, at_once, device_rows, row
 from subspaces.core.bulk import Bulk, BulkResult, first_rows, flats_of_sample, sweep
 from subspaces.core.criteria import Data
 from subspaces.core.flats import Flats, from_subspaces, take, to_subspaces
+from subspaces.core.hearing import warn
 from subspaces.core.problem import Problem
 from subspaces.core.record import Record
 from subspaces.core.result import Clustering
@@ -169,6 +171,12 @@ class ManyRowsClusterer(AlternatingClusterer):
         result = sweep(bulk, start, max_iter=self.max_iter, random=random, tell=self._tell)
         self._store_many(bulk, result, runs, interchangeable)
         self._warn_of_a_poor_end(alike, result.stop_reason, runs)
+        if not np.isfinite(result.objective):
+            warn(
+                "the objective is infinite: some sample is alone along an axis of its cluster; "
+                "fewer clusters or dimensions would do",
+                ConvergenceWarning,
+            )
 
     def _random_on_device(self, blocks: Blocks) -> bool:
         """Whether random starts are swept on the device of the rows."""
