@@ -139,26 +139,14 @@ class ManyRowsClusterer(AlternatingClusterer):
         return None
 
     def _fit_many(self, blocks: Blocks) -> None:
-        n = blocks.shape[0]
         random = as_generator(self.random_state)
         dimensions = self._dimensions(blocks, low=0 if self.affine else 1)
-        shifted = self.affine and not blocks.stays_sparse
-        origin = as_held(self._survey.totals / n, blocks) if shifted else None
         enough = sample_size(blocks, dimensions)
-        chosen = np.sort(random.choice(n, enough, replace=False))
+        chosen = np.sort(random.choice(blocks.shape[0], enough, replace=False))
         searched = isinstance(self.init, str) and not self._random_on_device(blocks)
         sample = blocks.sample(chosen if searched else chosen[:: -(-enough // RANK_ROWS)])
         problem = self._problem(sample)
-        rank = problem.rows.rank
-        bulk = Bulk(
-            blocks,
-            dimensions,
-            problem.criterion if problem.identified else "likelihood",
-            problem.affine,
-            blocks.shape[1] if rank == len(sample) else rank,
-            sample if origin is None else sample - origin,
-            origin,
-        )
+        bulk = self._bulk(blocks, problem, sample)
         alike, interchangeable = problem.alike, problem.interchangeable
         if self._random_on_device(blocks):
             start, runs = self._device_starts(bulk, chosen, random)
@@ -177,6 +165,21 @@ class ManyRowsClusterer(AlternatingClusterer):
                 "fewer clusters or dimensions would do",
                 ConvergenceWarning,
             )
+
+    def _bulk(self, blocks: Blocks, problem: Problem, sample: Array) -> Bulk:
+        """What the passes need to know; the rank, and what to begin again with, from the sample."""
+        shifted = self.affine and not blocks.stays_sparse
+        origin = as_held(self._survey.totals / blocks.shape[0], blocks) if shifted else None
+        rank = problem.rows.rank
+        return Bulk(
+            blocks,
+            problem.dimensions,
+            problem.criterion if problem.identified else "likelihood",
+            problem.affine,
+            blocks.shape[1] if rank == len(sample) else rank,
+            sample if origin is None else sample - origin,
+            origin,
+        )
 
     def _random_on_device(self, blocks: Blocks) -> bool:
         """Whether random starts are swept on the device of the rows."""
