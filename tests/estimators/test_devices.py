@@ -10,7 +10,7 @@ from sklearn import config_context
 from sklearn.metrics import adjusted_rand_score
 from sklearn.utils import estimator_checks
 
-from subspaces import PSC, KSubspaces, load
+from subspaces import PSC, KSubspaces, MiniBatchPSC, load
 from subspaces.core.blocks import ArrayBlocks, device_rows
 from subspaces.datasets import make_subspaces
 from subspaces.estimators import _many_rows
@@ -78,6 +78,16 @@ def test_labels_of_many_variables_are_those_of_numpy(xp, monkeypatch, affine):
         model.fit(xp.asarray(X))
     np.testing.assert_array_equal(host(model.labels_), expected)
     np.testing.assert_allclose(host(model.influence_), influence, rtol=1e-6)
+
+
+def test_a_stream_goes_on_from_arrays_of_another_library(xp):
+    X, _ = union(0, 3.0)
+    model = MiniBatchPSC(3, n_components=2, affine=True, random_state=0)
+    expected = model.partial_fit(X[:240]).partial_fit(X[240:]).predict(X)
+    with config_context(array_api_dispatch=True):
+        model.fit(xp.asarray(X[:240])).partial_fit(xp.asarray(X[240:]))
+        found = host(model.predict(xp.asarray(X)))
+    assert adjusted_rand_score(expected, found) > 0.95
 
 
 def test_everything_comes_back_where_it_came_from(xp, way):

@@ -5,11 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from subspaces.core.array_namespace import like, namespace
+from subspaces.core.array_namespace import like, namespace, to_host
 from subspaces.core.block_pass import (
     Pass,
     centred,
     costs,
+    grand_total,
     membership,
     score,
     scores_on,
@@ -34,14 +35,15 @@ class Given:
         return Given(self.objective + other.objective, first)
 
 
-def give(rows: Any, labels: Any | None, start: int, plan: Pass) -> tuple[Array, Given]:
+def give(rows: Any, labels: Any | None, start: int, plan: Pass) -> tuple[Any, Given]:
     """The cluster of least cost of every row."""
     cost, _ = score(rows, labels, start, plan)
-    best = np.argmin(cost, axis=1).astype(np.int32)
+    xp = namespace(cost)
+    best = xp.astype(xp.argmin(cost, axis=1), xp.int32)
     first = np.full(cost.shape[1], np.inf)
-    there, where = np.unique(best, return_index=True)
+    there, where = np.unique(to_host(best), return_index=True)
     first[there] = start + where
-    return best, Given(float(cost.min(axis=1).sum()), first)
+    return best, Given(float(grand_total(xp.min(cost, axis=1))), first)
 
 
 def own_coordinates(rows: Any, labels: Any | None, start: int, plan: Pass) -> tuple[Any, None]:

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subspaces.core import block_pass
+from subspaces.core.array_namespace import to_host
 from subspaces.core.block_pass import Pass
 from subspaces.core.blocks import Blocks
 from subspaces.core.flats import MOST_VARIABLES, Flats, Tally, at_least, from_images, from_scatter
@@ -51,6 +52,7 @@ def follow(
     """The flats and sums after a batch, and the labels it was given before."""
     plan = plan_of(stream, flats)
     labels, told = blocks.fold(partial(block_pass.look, plan=plan), None)
+    told = replace(told, totals=to_host(told.totals), products=to_host(told.products))
     if sums is not None:
         told = told + _faded(_past(sums, flats, plan), stream.forgetting)
     return _fed(stream, told, flats), told, labels

@@ -59,7 +59,7 @@ def moved(attributes: dict[str, Any], home: Any | None) -> dict[str, Any]:
     arrays = {
         name: value
         for name, value in attributes.items()
-        if (name.endswith("_") or name == "_sizes")
+        if (name.endswith("_") or name in ("_sizes", "_origin"))
         and (isinstance(value, np.ndarray) or is_foreign(value))
     }
     away = {name: value for name, value in arrays.items() if _place_of(value) != _place(home)}

@@ -11,6 +11,7 @@ from sklearn.utils.validation import validate_data
 
 from subspaces._validation import as_choice, as_count, as_generator, as_matrix, as_real
 from subspaces.core import block_pass, block_views, starts
+from subspaces.core.array_namespace import to_host
 from subspaces.core.blocks import ArrayBlocks, Blocks
 from subspaces.core.bulk import Bulk, flats_of_sample
 from subspaces.core.criteria import VARIANCE_FLOOR, Data
@@ -22,7 +23,7 @@ from subspaces.core.stream import SUMS, Stream, follow, reordered
 from subspaces.core.subspace import centre_of
 from subspaces.core.threads import one_blas_thread
 from subspaces.estimators._alternating import NAMED_STARTS
-from subspaces.estimators._many_rows import ManyRowsClusterer, surveyed
+from subspaces.estimators._many_rows import ManyRowsClusterer, in_memory, surveyed
 from subspaces.estimators._shell import Array
 
 CRITERIA = ("auto", "influence", "residual", "likelihood")
@@ -173,20 +174,22 @@ class MiniBatchPSC(ManyRowsClusterer):
         self.labels_ = blocks.join(labels, np.arange(self.n_clusters))
         self.objective_ = float(sums.objective)
         self.record_ = Record(perf_counter() - began, (), None, None, None, None)
+        self._settle_in(X)
         return self
 
     def _batch(self, X: Any, fresh: bool) -> Blocks:
         """A checked batch."""
         self._check_choices()
-        blocks = self._blocks(X)
+        held = in_memory(X)
+        blocks = self._blocks(held)
         if blocks is None:
-            blocks = ArrayBlocks(as_matrix(X, min_samples=1), self.n_jobs)
+            blocks = ArrayBlocks(as_matrix(held, min_samples=1), self.n_jobs)
         validate_data(self, X, reset=fresh, skip_check_array=True)
         largest = surveyed(blocks).largest
         if not fresh:
             self._check_scale(largest)
         self._scale = largest if fresh else max(largest, self._scale)
-        moved = not fresh and self._origin.any()
+        moved = not fresh and to_host(self._origin).any()
         return ArrayBlocks(blocks.array.toarray()) if moved and sparse.issparse(X) else blocks
 
     def _check_choices(self) -> None:
@@ -265,11 +268,11 @@ class MiniBatchPSC(ManyRowsClusterer):
         rank, least = self._data.rank, VARIANCE_FLOOR * self._data.mean_variance
         return Stream(
             dimensions, self.criterion_, bool(self.affine), rank, self.forgetting, least,
-            self._origin,
+            to_host(self._origin),
         )  # fmt: skip
 
     def _store_stream(self, flats: Flats, sums: Tally) -> None:
-        self.subspaces_ = to_subspaces(flats, self._origin)
+        self.subspaces_ = to_subspaces(flats, to_host(self._origin))
         self.n_components_ = np.array([flat.basis.shape[1] for flat in self.subspaces_])
         self.noise_variance_ = max(flats.noise, VARIANCE_FLOOR * self._data.mean_variance)
         self._sizes = flats.sizes
@@ -277,9 +280,9 @@ class MiniBatchPSC(ManyRowsClusterer):
 
     def _resume(self) -> tuple[Flats, Tally]:
         """The flats and sums that the last batch left."""
-        seen = [replace(flat, centre=flat.centre - self._origin) for flat in self.subspaces_]
-        dimensions = self._stream().dimensions
-        flats = from_subspaces(seen, self._sizes, self.noise_variance_, dimensions)
+        origin, dimensions = to_host(self._origin), self._stream().dimensions
+        seen = [replace(flat, centre=flat.centre - origin) for flat in self.subspaces_]
+        flats = from_subspaces(seen, to_host(self._sizes), self.noise_variance_, dimensions)
         return flats, Tally(0.0, 0, **self._sums)
 
     @property
