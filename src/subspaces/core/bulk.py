@@ -19,6 +19,7 @@ from subspaces.core.blocks import ArrayBlocks, Blocks, at_once
 from subspaces.core.criteria import VARIANCE_FLOOR
 from subspaces.core.exact_axes import leading_axes
 from subspaces.core.flats import (
+    FAINTEST,
     MOST_VARIABLES,
     Flats,
     Tally,
@@ -272,9 +273,11 @@ def _begun_again(bulk: Bulk, flats: Flats, k: int, random: np.random.Generator) 
     near = rows[np.argsort(-closeness, kind="stable")[:wanted]]
     centre = centre_of(near, bulk.affine)
     found, values = left_singular((near - centre).T[None])
-    r, more = bulk.dimensions[k], bulk.blocks.shape[0] / len(rows)
+    more = bulk.blocks.shape[0] / len(rows)
+    energies = more * values[0, : bulk.dimensions[k]] ** 2
+    r = np.count_nonzero(energies > FAINTEST)
     axes, spectra = np.zeros_like(flats.axes[k]), np.ones_like(flats.spectra[k])
-    axes[:, :r], spectra[:r] = found[0, :, :r], more * values[0, :r] ** 2
+    axes[:, :r], spectra[:r] = found[0, :, :r], energies[:r]
     return replace(
         flats,
         centres=_with(flats.centres, k, centre),
