@@ -43,7 +43,14 @@ FOUND = [
     (Draw("two points", 40, 4, 0, -139, -1e3, "C"), KSubspaces(8, affine=True, random_state=0)),
     (Draw("copies", 8, 4, 254, 0, 0.0, "C"), KSubspaces(1, n_components=2, random_state=0)),
     (Draw("noise", 12, 3, 0, 150, -1e3, "C"), KSubspaces(random_state=0)),
+    (Draw("zero rows", 16, 3, 0, 0, 0.0, "C"), PSC(affine=True, max_iter=1, n_init=1)),
 ]
+
+
+def test_a_variance_that_single_precision_has_no_number_for():
+    table = Draw("noise", 24, 3, 252, -20, 1e8, "C").matrix().astype(np.float32)
+    with mock.patch.object(_many_rows, "FEW_ROWS", 0):
+        assert_fits_or_refuses(PSC(affine=True, max_iter=1, n_init=1, random_state=0), table)
 
 
 @pytest.mark.parametrize(("drawn", "model"), FOUND, ids=[drawn.kind for drawn, _ in FOUND])

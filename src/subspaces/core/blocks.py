@@ -138,6 +138,16 @@ def at_once(blocks: Blocks) -> Blocks:
     return blocks
 
 
+def in_single(blocks: Blocks) -> bool:
+    """Whether the rows are of single precision."""
+    return "float32" in str(blocks.array.dtype)
+
+
+def least_divisor(blocks: Blocks) -> float:
+    """What numbers of the rows' type can be divided by, and not by less."""
+    return float(np.finfo(np.float32 if in_single(blocks) else np.float64).tiny)
+
+
 def rows_of(array: Any, indices: NDArray[np.intp]) -> Any:
     """Some rows of an array, where the others are."""
     xp = namespace(array)

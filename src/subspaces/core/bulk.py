@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from subspaces.core import block_pass
 from subspaces.core.block_pass import Pass
-from subspaces.core.blocks import ArrayBlocks, Blocks, at_once
+from subspaces.core.blocks import ArrayBlocks, Blocks, at_once, least_divisor
 from subspaces.core.criteria import VARIANCE_FLOOR
 from subspaces.core.exact_axes import leading_axes
 from subspaces.core.flats import (
@@ -193,7 +193,7 @@ def settle(bulk: Bulk, labels: Any, flats: Flats) -> tuple[Tally, Flats]:
 def _plan(bulk: Bulk, flats: Flats, criterion: str, only_moved: bool = False) -> Pass:
     n_rows = bulk.blocks.shape[0]
     return Pass(
-        at_least(flats, VARIANCE_FLOOR * bulk.usual_energy),
+        at_least(flats, max(VARIANCE_FLOOR * bulk.usual_energy, least_divisor(bulk.blocks))),
         criterion,
         bulk.rank,
         n_rows,

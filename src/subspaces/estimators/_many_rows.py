@@ -15,7 +15,15 @@ from subspaces._validation import as_count, as_generator, as_matrix, check_shape
 from subspaces.core import block_pass, block_views, fused, partition, starts
 from subspaces.core.array_namespace import as_floating, is_dask, is_foreign, namespace, to_host
 from subspaces.core.block_pass import Pass
-from subspaces.core.blocks import ArrayBlocks, Blocks, at_once, device_rows, rows_of
+from subspaces.core.blocks import (
+    ArrayBlocks,
+    Blocks,
+    at_once,
+    device_rows,
+    in_single,
+    least_divisor,
+    rows_of,
+)
 from subspaces.core.bulk import Bulk, BulkResult, first_rows, flats_of_sample, sweep
 from subspaces.core.criteria import Data
 from subspaces.core.flats import Flats, from_subspaces, take, to_subspaces
@@ -357,6 +365,7 @@ class ManyRowsClusterer(AlternatingClusterer):
             flat if origin is None else replace(flat, centre=flat.centre - origin)
             for flat in self.subspaces_
         ]
+        noise = max(noise, least_divisor(blocks))
         flats = from_subspaces(seen, to_host(self._sizes), noise)
         return Pass(flats, self._scoring, self._data.rank, self._data.n_samples, origin)
 
@@ -387,8 +396,7 @@ def is_copied(X: Any) -> bool:
 
 def as_held(origin: Array, blocks: Blocks) -> Array:
     """A point near the origin that rows of this type can hold, so that they see it exactly."""
-    single = "float32" in str(blocks.array.dtype)
-    return origin.astype(np.float32).astype(np.float64) if single else origin
+    return origin.astype(np.float32).astype(np.float64) if in_single(blocks) else origin
 
 
 def sample_size(blocks: Blocks, dimensions: Sequence[int]) -> int:
