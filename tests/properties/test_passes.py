@@ -47,10 +47,26 @@ FOUND = [
 ]
 
 
-def test_a_variance_that_single_precision_has_no_number_for():
-    table = Draw("noise", 24, 3, 252, -20, 1e8, "C").matrix().astype(np.float32)
+# The same in single precision: variances and powers that it has no number for.
+FOUND_IN_SINGLE = [
+    (
+        Draw("noise", 24, 3, 252, -20, 1e8, "C"),
+        PSC(affine=True, max_iter=1, n_init=1, random_state=0),
+    ),
+    (
+        Draw("exact flats", 16, 3, 0, 0, 0.0, "C"),
+        MiniBatchPSC(
+            batch_size=7, criterion="influence", forgetting=0.01, max_batches=1, n_components=2,
+            n_init=1, random_state=0,
+        ),
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("drawn", "model"), FOUND_IN_SINGLE, ids=["variance", "power"])
+def test_what_was_broken_once_in_single_precision(drawn, model):
     with mock.patch.object(_many_rows, "FEW_ROWS", 0):
-        assert_fits_or_refuses(PSC(affine=True, max_iter=1, n_init=1, random_state=0), table)
+        assert_fits_or_refuses(clone(model), drawn.matrix().astype(np.float32))
 
 
 @pytest.mark.parametrize(("drawn", "model"), FOUND, ids=[drawn.kind for drawn, _ in FOUND])

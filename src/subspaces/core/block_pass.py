@@ -261,7 +261,14 @@ def costs(scores: Any, squared: Any, labels: Any | None, plan: Pass) -> Any:
     energies = (scores - placed.shift[None, ...]) ** 2
     residual = xp.clip(squared - xp.sum(energies, axis=2), 0.0, None)
     member = None if labels is None else membership(labels, len(plan.flats.sizes))
-    return _COSTS[plan.criterion](energies, residual, member, plan)
+    if not isinstance(energies, np.ndarray):
+        return _COSTS[plan.criterion](energies, residual, member, plan)
+    # Powers leave the range of single precision long before that of double.
+    energies, residual = energies.astype(np.float64), residual.astype(np.float64)
+    with np.errstate(over="ignore"):
+        cost = _COSTS[plan.criterion](energies, residual, member, plan)
+    largest = np.minimum(cost, np.finfo(scores.dtype).max)
+    return np.where(np.isinf(cost), cost, largest).astype(scores.dtype)
 
 
 def _assigned(scores: Any, squared: Any, labels: Any | None, plan: Pass) -> tuple[Any, Any]:
