@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg
 
+from subspaces.core.eigenpairs import largest_eigenpairs
 from subspaces.core.flat_error import mean_squared_distance
 from subspaces.core.polar_curvature import ROUNDING, squared_polar_curvature
 from subspaces.core.spectral import rows_to_labels
@@ -71,9 +71,7 @@ def column_embedding(affinity: Array, n_vectors: int) -> Array:
     """Leading left singular vectors of the rows over the root of their degrees, (n, n_vectors)."""
     degrees = affinity @ affinity.sum(axis=0)
     scaled = affinity / np.sqrt(np.where(degrees > 0, degrees, 1.0))[:, None]
-    n_columns = affinity.shape[1]
-    last = [max(n_columns - n_vectors, 0), n_columns - 1]
-    values, right = linalg.eigh(scaled.T @ scaled, subset_by_index=last, check_finite=False)
+    values, right = largest_eigenpairs(scaled.T @ scaled, n_vectors)
     return scaled @ (right / np.sqrt(np.maximum(values, np.finfo(float).eps * values[-1])))
 
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg
 
 from subspaces.core.array_namespace import like, namespace, to_host
+from subspaces.core.eigenpairs import largest_eigenpairs
 from subspaces.core.kernels import kernels
 from subspaces.core.subspace import Subspace
 
@@ -129,8 +129,7 @@ def _leading(scatter: Array, guess: Array) -> tuple[Array, Array]:
         guess = np.ascontiguousarray(guess, dtype=np.float64)
         spectra, rows = module.leading_axes_of(np.ascontiguousarray(scatter), guess, wanted)
         return rows.swapaxes(1, 2), spectra
-    last = [scatter.shape[1] - wanted, scatter.shape[1] - 1]
-    found = [linalg.eigh(matrix, check_finite=False, subset_by_index=last) for matrix in scatter]
+    found = [largest_eigenpairs(matrix, wanted) for matrix in scatter]
     axes = np.array([vectors[:, ::-1] for _, vectors in found])
     return axes, np.array([values[::-1] for values, _ in found])
 

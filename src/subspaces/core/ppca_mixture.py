@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from subspaces.core import em
+from subspaces.core.eigenpairs import largest_eigenpairs
 from subspaces.core.partition import smallest_size
 
 Array = NDArray[np.floating]
@@ -179,9 +180,7 @@ def _weighted_axes(
     """Centre, leading eigenvalues and axes, and the energy off them, of rows with weights."""
     centre = share @ rows if affine else np.zeros(rows.shape[1])
     centred = (rows - centre) * np.sqrt(share)[:, None]
-    l = rows.shape[1]
-    leading = [l - max(dimension, 1), l - 1]
-    values, vectors = linalg.eigh(centred.T @ centred, subset_by_index=leading, check_finite=False)
+    values, vectors = largest_eigenpairs(centred.T @ centred, max(dimension, 1))
     basis = np.ascontiguousarray(vectors[:, ::-1][:, :dimension])
     residual = centred - (centred @ basis) @ basis.T
     return centre, np.maximum(values[::-1][:dimension], 0.0), basis, float(np.sum(residual**2))

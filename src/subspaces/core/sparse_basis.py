@@ -22,8 +22,8 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg
 
+from subspaces.core.eigenpairs import largest_eigenpairs
 from subspaces.core.rows import ClusterView, DenseRows, Rows
 from subspaces.core.subspace import inverse_overlap, principal_axes
 
@@ -201,9 +201,7 @@ def _leading_left(rows: Array) -> Array:
 
 
 def _leading_eigenvector(matrix: Array) -> Array:
-    last = len(matrix) - 1
-    vector = linalg.eigh(matrix, subset_by_index=[last, last], check_finite=False)[1][:, 0]
-    return np.ascontiguousarray(vector)
+    return np.ascontiguousarray(largest_eigenpairs(matrix, 1)[1][:, 0])
 
 
 def _unit(vector: Array) -> Array:

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg, sparse
+from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import eigsh
 from sklearn.cluster import KMeans
 
+from subspaces.core.eigenpairs import largest_eigenpairs
 from subspaces.core.k_means import k_means_labels
 from subspaces.core.threads import one_blas_thread
 
@@ -119,6 +120,5 @@ def _leading(
     n = normalised.shape[0]
     if n <= max(DIRECT, n_vectors):
         dense = normalised.toarray() if sparse.issparse(normalised) else normalised
-        last = [n - n_vectors, n - 1]
-        return linalg.eigh(dense, subset_by_index=last, check_finite=False)
+        return largest_eigenpairs(dense, n_vectors)
     return eigsh(normalised, k=n_vectors, which="LA", v0=random.normal(size=n))
