@@ -66,7 +66,7 @@ def _tables(plan: Any, dtype: Any) -> tuple[Any, Any, Any]:
 
 def _made(plan: Any, dtype: Any) -> tuple[Any, Any, Any]:
     flats: Flats = plan.flats
-    affine = bool(np.any(flats.centres))
+    affine = not flats.linear
     axes = np.swapaxes(flats.axes, 1, 2)
     if affine:
         axes = np.concatenate([axes, flats.centres[:, None, :]], axis=1)
