@@ -2,10 +2,12 @@
 
     python benchmarks/gpu.py [--quick]
 
-Writes benchmarks/results/gpu.md. Float32 data made on the device; one random start (of PSC: on a
-sample of the rows, on the device, then all rows), at most 50 sweeps; both loops stop when no label
-moves. The two floors of a fit are the operations of its sweeps over all rows at the measured rate
-of a large float32 matrix product, and their bytes at the measured rate of a copy.
+Writes benchmarks/results/gpu.md. Float32 data made on the device; one start (of PSC: in the manner
+of k-means++ on a sample of the rows, then all rows; of K-means: random labels), at most 50 sweeps;
+both loops stop when no label moves. The time is the median over the seeds of the start, each after
+a fit to warm up; sweeps and what is right are of the median fit. The two floors of a fit are the
+operations of its sweeps over all rows at the measured rate of a large float32 matrix product, and
+their bytes at the measured rate of a copy.
 """
 
 import argparse
@@ -26,9 +28,9 @@ SIZES = [
     (1_000_000, 2000, 15, 10, 450),
 ]
 QUICK = [(200_000, 50, 10, 5, 40), (20_000, 2000, 15, 10, 80)]
-NOISE, CAP, REPEATS, CHUNK = 0.1, 50, 3, 1 << 18
+NOISE, CAP, REPEATS, SEEDS, CHUNK = 0.1, 50, 3, 5, 1 << 18
 COLUMNS = [
-    *("size", "K", "R", "PSC, ms", "goal", "sweeps", "K-means, ms", "sweeps"),
+    *("size", "K", "R", "PSC, ms", "all seeds", "goal", "sweeps", "K-means, ms", "sweeps"),
     *("PSC / K-means", "floor: operations, ms", "bytes, ms", "PSC / larger floor"),
     *("peak memory / X", "right"),
 ]
@@ -102,9 +104,14 @@ def row(torch, size, speed, bandwidth):
     n, p, k, r, goal = size
     X, target = union(torch, n, p, k, r)
     start = torch.randint(k, (n,), device="cuda", dtype=torch.int32)
-    model = PSC(k, n_components=r, criterion="influence", init="random", n_init=1, max_iter=CAP)
-    model.set_params(random_state=0)
-    ours, _ = timed(torch, lambda: model.fit(X))
+    model = PSC(k, n_components=r, criterion="influence", init="k-means++", n_init=1, max_iter=CAP)
+    taken = {}
+    for seed in range(SEEDS):
+        model.set_params(random_state=seed)
+        taken[seed], _ = timed(torch, lambda: model.fit(X))
+    middle = sorted(taken, key=taken.get)[SEEDS // 2]
+    ours = taken[middle]
+    model.set_params(random_state=middle)
     torch.cuda.reset_peak_memory_stats()
     before = torch.cuda.memory_allocated()
     model.fit(X)
@@ -114,7 +121,8 @@ def row(torch, size, speed, bandwidth):
     operations = 2 * n * p * k * r * passes / speed * 1e3
     traffic = X.nbytes * passes / bandwidth * 1e3
     return [
-        *(f"{n:,} x {p}", k, r, f"{ours:.0f}", goal, passes),
+        *(f"{n:,} x {p}", k, r, f"{ours:.0f}"),
+        *(f"{min(taken.values()):.0f} to {max(taken.values()):.0f}", goal, passes),
         *(f"{theirs:.0f}", sweeps, f"{ours / theirs:.2f}", f"{operations:.1f}", f"{traffic:.1f}"),
         *(f"{ours / max(operations, traffic):.1f}", f"{peak:.2f}"),
         f"{agreement(torch, model.labels_, target, k):.4f}",
@@ -163,7 +171,7 @@ def main():
     save(
         "gpu",
         "# A fit on a GPU\n\n`python benchmarks/gpu.py`: float32, exact finish, "
-        f"`criterion='influence'`, one random start, medians of {REPEATS} fits. "
+        f"`criterion='influence'`, one start (`init='k-means++'`), the median of {SEEDS} seeds. "
         f"{torch.cuda.get_device_name()}, torch {torch.__version__}; float32 product "
         f'{speed / 1e12:.0f} TFLOP/s, copy {bandwidth / 1e12:.1f} TB/s. "Right": the share of '
         "rows in the class most frequent in their cluster.\n\n"

@@ -33,7 +33,8 @@ def flats_of(rows, labels, dimensions, affine):
         axes[j, :, :r], spectra[j, :r] = vectors[:r].T, values[:r] ** 2
         energy[j] = (values**2).sum()
     sizes = np.bincount(labels, minlength=k) + 0.0
-    return Flats(centres, axes, spectra, np.array(dimensions), sizes, energy, 0.3)
+    alive = axes.any(axis=1)
+    return Flats(centres, axes, spectra, alive, np.array(dimensions), sizes, energy, 0.3)
 
 
 def posed(affine, criterion="influence", dimensions=DIMENSIONS, seed=0, p=P):

@@ -41,7 +41,8 @@ def flats_at_random(p, k=3, r=2):
     axes = np.linalg.qr(random.standard_normal((k, p, r)))[0]
     ones = np.ones(k)
     centres = random.standard_normal((k, p))
-    return Flats(centres, axes, np.full((k, r), 9.0), np.full(k, r), 50 * ones, ones, 0.5)
+    alive = np.full((k, r), True)
+    return Flats(centres, axes, np.full((k, r), 9.0), alive, np.full(k, r), 50 * ones, ones, 0.5)
 
 
 @pytest.mark.parametrize("p", [WIDE, NARROW])

@@ -168,12 +168,17 @@ def test_the_working_memory_sets_the_blocks():
     assert device_rows((1000, 2048)) == 250
 
 
-def test_random_starts_are_swept_on_the_device(xp, monkeypatch):
+@pytest.mark.parametrize("affine", [False, True])
+@pytest.mark.parametrize("name", ["random", "local", "k-means++"])
+@pytest.mark.parametrize("few", [0, 1 << 18])
+def test_named_starts_are_swept_on_the_device(xp, monkeypatch, name, affine, few):
     monkeypatch.setattr(_many_rows, "FEW_ROWS", 100)
-    X, target = union(0, 0.0)
+    monkeypatch.setattr(_many_rows, "FEW_NUMBERS", few)
+    X, target = union(0, 3.0 * affine)
+    model = PSC(3, n_components=2, affine=affine, init=name, n_init=4, random_state=0)
     with config_context(array_api_dispatch=True):
-        model = PSC(3, n_components=2, init="random", n_init=3, random_state=0).fit(xp.asarray(X))
-    assert [start["start"] for start in model.starts_] == ["random"] * 3
+        model.fit(xp.asarray(X))
+    assert [start["start"] for start in model.starts_] == [name] * 4
     assert adjusted_rand_score(target, host(model.labels_)) > 0.9
 
 

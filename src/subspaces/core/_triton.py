@@ -1,4 +1,4 @@
-"""The kernels behind `fused.py`: all costs of a row at once, and clusters' scatter matrices."""
+"""The kernels behind `fused.py` that look: all costs of a row at once."""
 
 from typing import Any
 
@@ -6,168 +6,178 @@ import torch
 import triton
 import triton.language as tl
 
-ROWS = 128
+Facts = tuple[Any, Any, Any, Any]
 NAMES = {"residual": 0, "hat": 1, "loo": 1, "influence": 2, "likelihood": 3}
-# A scatter matrix is summed in squares of so many variables, so many rows at a time, in at most so
-# many parts, of so many rows of all clusters at least, that take this share of the rows' memory.
-TILE, AT_A_TIME, PARTS, LEAST_ROWS, SHARE = 64, 64, 132, 1024, 16
+# A program has so many rows, or as many as hold so many scores of a group of clusters; a group has
+# so many scores of a row.
+ROWS, HELD, WIDEST, WARPS = 64, 8192, 128, 4
 
 
-def assignment(scores: Any, squared: Any, labels: Any | None, plan: Any) -> tuple[Any, Any]:
-    """Next labels (b,), and the costs under the present ones, or the least without any."""
-    n, n_clusters, n_axes = scores.shape
-    placed = plan.beside(scores)
-    new = torch.empty(n, dtype=torch.int32, device=scores.device)
-    own = torch.empty(n, dtype=scores.dtype, device=scores.device)
-    _from_scores[(triton.cdiv(n, ROWS),)](
-        scores, squared.contiguous(), new if labels is None else labels, placed.shift,
-        placed.spectra, placed.weights, placed.scale, placed.noise, new, own, n, *scores.stride(),
-        K=n_clusters, R=n_axes, WIDTH=squared.shape[1], CRITERION=NAMES[plan.criterion],
-        KNOWN=labels is not None, ROWS=ROWS,
+def from_rows(rows: Any, labels: Any | None, plan: Any) -> tuple[Any, Any, Facts]:
+    """Next labels (n,), the costs under the present ones, or the least without any, and facts."""
+    placed, (n_clusters, n_axes) = plan.beside(rows), plan.flats.spectra.shape
+    axes = placed.axes
+    if not plan.flats.linear:
+        centres = placed.centres.T[:, :, None]
+        axes = torch.cat([axes.reshape(-1, n_clusters, n_axes), centres], dim=2).contiguous()
+    return _assigned(rows, rows, rows, axes, (0, 0, 0), labels, plan)
+
+
+def from_scores(
+    scores: Any, squared: Any, labels: Any | None, plan: Any, lengths: Any, kept: Any
+) -> tuple[Any, Any, Facts]:
+    """The same of rows whose scores (n, K, R) and squared distances are known."""
+    squared = squared.contiguous()
+    lengths = squared if lengths is None else lengths
+    axes, strides = scores if kept is None else kept, scores.stride()
+    keep = kept is not None
+    return _assigned(scores, squared, lengths, axes, strides, labels, plan, False, keep)
+
+
+def _assigned(
+    rows: Any,
+    squared: Any,
+    lengths: Any,
+    axes: Any,
+    strides: tuple[int, int, int],
+    labels: Any | None,
+    plan: Any,
+    unscored: bool = True,
+    keep: bool = False,
+) -> tuple[Any, Any, Facts]:
+    n, (n_clusters, n_axes) = rows.shape[0], plan.flats.spectra.shape
+    placed, device = plan.beside(rows), rows.device
+    affine = not plan.flats.linear
+    p = rows.shape[1] if unscored else 1
+    wide = triton.next_power_of_2(n_axes + (affine and unscored))
+    group = max(min(triton.next_power_of_2(n_clusters), WIDEST // wide), -(-16 // wide))
+    deep = max(triton.next_power_of_2(p), 16)
+    block = max(min(ROWS, HELD // max(group * wide, deep)), 16)
+    n_programs = triton.cdiv(n, block)
+    new = torch.empty(n, dtype=torch.int32, device=device)
+    own = torch.empty(n, dtype=rows.dtype, device=device)
+    facts = torch.empty(n_programs, 2 + 2 * n_clusters, dtype=torch.float64, device=device)
+    _assign[(n_programs,)](
+        rows, squared, lengths, new if labels is None else labels, axes, placed.origin,
+        placed.lengths, placed.shift, placed.spectra, placed.weights, placed.scale, placed.noise,
+        new, own, facts, n, *strides, K=n_clusters, R=n_axes, GROUP=group, WIDE=wide, P=p,
+        DEEP=deep, WIDTH=1 if unscored else squared.shape[1], CRITERION=NAMES[plan.criterion],
+        KNOWN=labels is not None, UNSCORED=unscored, AFFINE=affine,
+        SHIFTED=plan.origin is not None, KEEP=keep, ROWS=block, num_warps=WARPS,
     )  # fmt: skip
-    return new, own
-
-
-def sizes(labels: Any, n_clusters: int) -> Any:
-    """Numbers of members."""
-    return torch.bincount(labels, minlength=n_clusters)
-
-
-def scatter(rows: Any, labels: Any, chosen: Any | None, plan: Any) -> tuple[Any, Any, Any]:
-    """Sizes (K,), scatter matrices (K, p, p) and sums (K, p) in double precision."""
-    p, n_clusters, device = rows.shape[1], len(plan.flats.sizes), rows.device
-    short = labels.to(torch.uint8) if n_clusters < 256 else labels
-    order = torch.sort(short, stable=True).indices
-    order = order if chosen is None else chosen[order]
-    members = sizes(labels, n_clusters)
-    room = rows.nbytes // (SHARE * 8 * n_clusters * p * p)
-    n_parts = max(min(room, PARTS, triton.cdiv(len(order), LEAST_ROWS)), 1)
-    products = torch.empty(n_clusters, n_parts, p, p, dtype=torch.float64, device=device)
-    totals = torch.empty(n_clusters, n_parts, p, dtype=torch.float64, device=device)
-    tiles = triton.cdiv(p, TILE)
-    _scatter[(n_clusters * n_parts, tiles, tiles)](
-        rows, order, members.cumsum(0), plan.beside(rows).origin, products, totals, n_parts, P=p,
-        TILE=TILE, SHIFTED=plan.origin is not None,
-        PRECISION="ieee" if plan.exact else "tf32x3", ROWS=AT_A_TIME,
-    )  # fmt: skip
-    return members, products.sum(1), totals.sum(1)
+    told = facts.sum(0)
+    return new, own, (told[0], told[1], told[2 : 2 + n_clusters], told[2 + n_clusters :])
 
 
 @triton.jit
-def _energy(scores, shift, inside):
-    """The squared score of rows on one axis."""
-    d = tl.load(scores, mask=inside, other=0.0) - tl.load(shift)
-    return d * d
+def _cost(e, distance, s, w, scale, noise, member, CRITERION: tl.constexpr):
+    """The costs (rows, clusters) of rows with energies e (rows, clusters, axes).
 
-
-@triton.jit
-def _weight(e, s, member):
-    """What a row's energy is against the others' on one axis, and whether there are others."""
-    taken = tl.where(member, e, 0.0)
-    alone = taken >= s * (1.0 - 1e-10)
-    return e / tl.where(alone, s, s - taken), alone
-
-
-@triton.jit
-def _cost(
-    place, along, shift, spectra, weights, length, scale, noise, member, inside,
-    R: tl.constexpr, CRITERION: tl.constexpr,
-):  # fmt: skip
-    """The cost of rows under one cluster, whose tables these are."""
-    nothing = length * 0.0
-    captured, total, weighted, lonely = nothing, nothing, nothing, nothing
-    for r in range(R):
-        e = _energy(place + r * along, shift + r, inside)
-        s = tl.load(spectra + r)
-        captured += e
-        if CRITERION == 2:
-            g, alone = _weight(e, s, member)
-            total += g
-            lonely = tl.where(alone, 1.0, lonely)
-        else:
-            total += e / s
-            weighted += e * tl.load(weights + r)
-    cost = tl.maximum(length - captured, 0.0)
+    Beyond the axes of a cluster there is no energy, the spectrum s is one and the weight w nothing.
+    """
+    cost = tl.maximum(distance - tl.sum(e, axis=2), 0.0)
     if CRITERION == 2:
+        taken = tl.where(member[:, :, None], e, 0.0)
+        alone = taken >= s * (1.0 - 1e-10)
+        g = e / tl.where(alone, s, s - taken)
+        total = tl.sum(g, axis=2)
         a = (1.0 + total) * (1.0 + total)
-        cost *= a * a
-        for r in range(R):
-            e = _energy(place + r * along, shift + r, inside)
-            g, _ = _weight(e, tl.load(spectra + r), member)
-            b = (total - g) * (total - g)
-            cost += b * b * e
-        cost = tl.where(lonely > 0.0, float("inf"), cost)
+        b = (total[:, :, None] - g) * (total[:, :, None] - g)
+        cost = cost * a * a + tl.sum(tl.where(e > 0.0, b * b * e, 0.0), axis=2)
+        cost = tl.where(tl.max(alone.to(tl.int32), axis=2) > 0, float("inf"), cost)
     if CRITERION == 1 or CRITERION == 3:
-        left = tl.where(member, 1.0 - total, 1.0)
+        left = tl.where(member, 1.0 - tl.sum(e / s, axis=2), 1.0)
         cost = tl.where(left <= 1e-10, float("inf"), cost / (left * left))
     if CRITERION == 3:
-        cost = tl.load(scale) + 0.5 * (cost / tl.load(noise) + weighted)
-    return cost
+        cost = scale[None, :] + 0.5 * (cost / tl.load(noise) + tl.sum(e * w, axis=2))
+    return tl.where(cost == cost, cost, float("inf"))
 
 
 @triton.jit
-def _from_scores(
-    scores, squared, labels, shift, spectra, weights, scale, noise, new, own, n,
-    along_rows, along_clusters, along_axes, K: tl.constexpr, R: tl.constexpr, WIDTH: tl.constexpr,
-    CRITERION: tl.constexpr, KNOWN: tl.constexpr, ROWS: tl.constexpr,
+def _assign(
+    data, squared, lengths, labels, axes, origin, centres, shift, spectra, weights, scale, noise,
+    new, own, facts, n, along_rows, along_clusters, along_axes, K: tl.constexpr, R: tl.constexpr,
+    GROUP: tl.constexpr, WIDE: tl.constexpr, P: tl.constexpr, DEEP: tl.constexpr,
+    WIDTH: tl.constexpr, CRITERION: tl.constexpr, KNOWN: tl.constexpr, UNSCORED: tl.constexpr,
+    AFFINE: tl.constexpr, SHIFTED: tl.constexpr, KEEP: tl.constexpr, ROWS: tl.constexpr,
 ):  # fmt: skip
-    """A thread has a row, and goes through the clusters and their axes."""
-    rows = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)
+    """Rows go through groups of clusters; they are scored here, or their scores are the data.
+
+    With KEEP, axes is the place for the scores of each row on its new cluster.
+    """
+    program = tl.program_id(0).to(tl.int64)
+    rows = program * ROWS + tl.arange(0, ROWS)
     inside = rows < n
+    column = tl.arange(0, GROUP * WIDE)
+    r, each = column % WIDE, tl.arange(0, WIDE)
     present = tl.full([ROWS], -1, tl.int32)
     if KNOWN:
         present = tl.load(labels + rows, mask=inside, other=-1)
-    best = tl.full([ROWS], float("inf"), scores.dtype.element_ty)
+    best = tl.full([ROWS], float("inf"), data.dtype.element_ty)
     mine = best
     at = tl.zeros([ROWS], tl.int32)
-    for k in range(K):
-        place = scores + rows * along_rows + k * along_clusters
-        length = tl.load(squared + rows * WIDTH + (k if WIDTH > 1 else 0), mask=inside, other=0.0)
-        member = present == k
+    if UNSCORED:
+        i = tl.arange(0, DEEP)
+        known = inside[:, None] & (i < P)[None, :]
+        x = tl.load(data + rows[:, None] * P + i[None, :], mask=known, other=0.0)
+        if SHIFTED:
+            x -= tl.where(known, tl.load(origin + i, mask=i < P, other=0.0)[None, :], 0.0)
+        length = tl.sum(x * x, axis=1)
+    else:
+        length = tl.load(lengths + rows, mask=inside, other=0.0)
+    for first in range(0, K, GROUP):
+        c, k = first + column // WIDE, first + tl.arange(0, GROUP)
+        there = (c < K) & (r < R)
+        if UNSCORED:
+            step = R + 1 if AFFINE else R
+            place = axes + i[:, None] * (K * step) + (c * step + r)[None, :]
+            a = tl.load(place, mask=(i < P)[:, None] & ((c < K) & (r < step))[None, :], other=0.0)
+            score = tl.dot(x, a, input_precision="tf32x3")
+            distance = length[:, None]
+            if AFFINE:
+                shown = tl.reshape(tl.where((r == R)[None, :], score, 0.0), [ROWS, GROUP, WIDE])
+                from_origin = tl.load(centres + k, mask=k < K, other=0.0)
+                distance = distance - 2.0 * tl.sum(shown, axis=2) + from_origin[None, :]
+        else:
+            place = data + rows[:, None] * along_rows
+            place += (c * along_clusters + r * along_axes)[None, :]
+            score = tl.load(place, mask=inside[:, None] & there[None, :], other=0.0)
+            of = squared + rows[:, None] * WIDTH + (k if WIDTH > 1 else 0 * k)[None, :]
+            distance = tl.load(of, mask=inside[:, None] & (k < K)[None, :], other=0.0)
+        d = score - tl.load(shift + c * R + r, mask=there, other=0.0)[None, :]
+        e = tl.reshape(tl.where(there[None, :], d * d, 0.0), [ROWS, GROUP, WIDE])
+        table = k[:, None] * R + each[None, :]
+        used = (k < K)[:, None] & (each < R)[None, :]
+        s = tl.load(spectra + table, mask=used, other=1.0)[None, :, :]
+        w = tl.load(weights + table, mask=used, other=0.0)[None, :, :]
+        member = present[:, None] == k[None, :]
         cost = _cost(
-            place, along_axes, shift + k * R, spectra + k * R, weights + k * R, length,
-            scale + k, noise, member, inside, R=R, CRITERION=CRITERION,
+            e, distance, s, w, tl.load(scale + k, mask=k < K, other=0.0), noise, member,
+            CRITERION=CRITERION,
         )  # fmt: skip
-        at = tl.where(cost < best, k, at)
-        best = tl.minimum(best, cost)
-        mine = tl.where(member, cost, mine)
+        cost = tl.where((k < K)[None, :], cost, float("inf"))
+        least, where = tl.min(cost, axis=1, return_indices=True)
+        at = tl.where(least < best, first + where, at)
+        best = tl.minimum(best, least)
+        mine = tl.where((present >= first) & (present < first + GROUP), 0.0, mine)
+        mine += tl.sum(tl.where(member, cost, 0.0), axis=1)
     if KNOWN:
         at = tl.where(mine <= best, present, at)
         best = mine
     tl.store(new + rows, at, mask=inside)
     tl.store(own + rows, best, mask=inside)
-
-
-@triton.jit
-def _scatter(
-    data, order, ends, origin, products, totals, n_parts, P: tl.constexpr, TILE: tl.constexpr,
-    SHIFTED: tl.constexpr, PRECISION: tl.constexpr, ROWS: tl.constexpr,
-):  # fmt: skip
-    """One square of the scatter matrix of some rows of one cluster; the rows are in its order."""
-    program = tl.program_id(0).to(tl.int64)
-    k = program // n_parts
-    end = tl.load(ends + k)
-    begin = tl.load(ends + k - 1, mask=k > 0, other=0)
-    span = tl.cdiv(end - begin, n_parts)
-    first = begin + (program % n_parts) * span
-    last = tl.minimum(first + span, end)
-    left = tl.program_id(1) * TILE + tl.arange(0, TILE)
-    right = tl.program_id(2) * TILE + tl.arange(0, TILE)
-    product = tl.zeros([TILE, TILE], tl.float64)
-    total = tl.zeros([TILE], tl.float64)
-    for start in range(first, last, ROWS):
-        at = start + tl.arange(0, ROWS)
-        inside = at < last
-        row = data + tl.load(order + at, mask=inside, other=0)[:, None] * P
-        known, also = inside[:, None] & (left < P)[None, :], inside[:, None] & (right < P)[None, :]
-        a = tl.load(row + left[None, :], mask=known, other=0.0)
-        b = tl.load(row + right[None, :], mask=also, other=0.0)
-        if SHIFTED:
-            a -= tl.where(known, tl.load(origin + left, mask=left < P, other=0.0)[None, :], 0.0)
-            b -= tl.where(also, tl.load(origin + right, mask=right < P, other=0.0)[None, :], 0.0)
-        product += tl.dot(tl.trans(a), b, input_precision=PRECISION).to(tl.float64)
-        total += tl.sum(a, axis=0).to(tl.float64)
-    whole = products + program * P * P + left[:, None] * P + right[None, :]
-    tl.store(whole, product, mask=(left < P)[:, None] & (right < P)[None, :])
-    if tl.program_id(2) == 0:
-        tl.store(totals + program * P + left, total, mask=left < P)
+    fact = facts + program * (2 + 2 * K)
+    tl.store(fact, tl.sum(tl.where(inside, best, 0.0).to(tl.float64), axis=0))
+    tl.store(fact + 1, tl.sum((inside & (at != present)).to(tl.int32), axis=0).to(tl.float64))
+    for first in range(0, K, GROUP):
+        k = first + tl.arange(0, GROUP)
+        here = inside[:, None] & (at[:, None] == k[None, :])
+        tl.store(fact + 2 + k, tl.sum(here.to(tl.int32), axis=0).to(tl.float64), mask=k < K)
+        energy = tl.sum(tl.where(here, length[:, None], 0.0).to(tl.float64), axis=0)
+        tl.store(fact + 2 + K + k, energy, mask=k < K)
+        if KEEP:
+            c = first + column // WIDE
+            kept = (inside[:, None] & (at[:, None] == c[None, :])) & (r < R)[None, :]
+            place = rows[:, None] * along_rows + (c * along_clusters + r * along_axes)[None, :]
+            score = tl.load(data + place, mask=kept, other=0.0)
+            tl.store(axes + rows[:, None] * R + r[None, :], score, mask=kept)

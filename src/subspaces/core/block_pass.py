@@ -9,7 +9,6 @@ In passes over many rows a member is scored without itself to first order: the c
 out error by a share of about 5 / n_k (docs/big_data.md).
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field, fields, replace
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -23,19 +22,22 @@ from subspaces.core.blocks import working_memory
 from subspaces.core.flats import Flats, Tally
 from subspaces.core.fused import (
     fused_assignment,
+    fused_changes,
+    fused_count,
+    fused_images,
+    fused_look,
     fused_sums,
     knows,
-    sizes_of,
+    looks_where_they_are,
     sums_where_they_are,
 )
 from subspaces.core.secular import LEVERAGE_ONE
 
 CRITERIA = ("influence", "loo", "hat", "residual", "likelihood")
+# The scores of all rows of a device may take this share of the memory of the rows.
+ROOM = 4
 # Where the first members of all clusters usually are.
 FRONT = 4096
-# Of all rows of a device so many at a time are scored at least, and else so many that their scores
-# take this share of the rows' memory.
-PART_ROWS, PART_SHARE = 1 << 16, 4
 
 
 class Placed(NamedTuple):
@@ -110,47 +112,45 @@ def look(rows: Any, labels: Any | None, start: int, plan: Pass) -> tuple[Any, Ta
     """
     if compiled_pass.knows(rows):
         return compiled_pass.look(rows, labels, start, plan)
-    if looks_at_all(rows, plan):
+    if _unscored(rows, plan):
         return _look_at_all(rows, labels, plan)
     rows = centred(rows, plan)
     scores, squared = _scored(rows, plan)
+    if sums_where_they_are(rows, plan) and not plan.by_scatter:
+        return _look_by_images(rows, scores, squared, labels, plan)
     new, own = _assigned(scores, squared, labels, plan)
     return new, tally(rows, scores, labels, new, grand_total(own), plan)
 
 
 def looks_at_all(rows: Any, plan: Pass) -> bool:
     """Whether a look at all rows of a device at once needs little room beside them."""
-    return plan.by_scatter and sums_where_they_are(rows)
+    if plan.by_scatter or plan.origin is not None or not sums_where_they_are(rows, plan):
+        return _unscored(rows, plan)
+    scores = rows.shape[0] * plan.flats.spectra.size * rows.itemsize
+    return scores <= min(rows.nbytes // ROOM, working_memory())
+
+
+def _unscored(rows: Any, plan: Pass) -> bool:
+    """Whether rows are looked at without a place for their scores."""
+    return plan.by_scatter and looks_where_they_are(rows, plan)
 
 
 def _look_at_all(rows: Any, labels: Any | None, plan: Pass) -> tuple[Any, Tally]:
-    """The same of all rows of a device; their scores are there for some at a time."""
-    found = [
-        fused_assignment(*_scored(centred(rows[part, ...], plan), plan), _some(labels, part), plan)
-        for part in _parts(rows, plan)
-    ]
-    xp = namespace(rows)
-    new, own = (xp.concat(values) for values in zip(*found, strict=True))
-    objective = grand_total(own)
+    """The same of all rows of a device, without a place for their scores."""
+    new, _, (objective, moved, sizes, _) = fused_look(rows, labels, plan)
     if labels is None or not plan.only_moved:
-        moved = new.shape[0] if labels is None else xp.sum(xp.astype(new != labels, xp.int64))
         return new, Tally(objective, moved, *fused_sums(rows, new, plan))
-    (chosen,) = xp.nonzero(new != labels)
-    joined, left = (fused_sums(rows, _take(at, chosen), plan, chosen) for at in (new, labels))
-    changes = (a - b for a, b in zip(joined[1:], left[1:], strict=True))
-    return new, Tally(objective, chosen.shape[0], sizes_of(new, plan), *changes)
+    return new, Tally(objective, moved, sizes, *fused_changes(rows, labels, new, plan))
 
 
-def _parts(rows: Any, plan: Pass) -> Iterator[slice]:
-    n, p = rows.shape
-    numbers = plan.flats.spectra.size + (0 if plan.origin is None else p)
-    step = min(n * p // (PART_SHARE * numbers), working_memory() // (rows.itemsize * numbers))
-    step = max(step, PART_ROWS)
-    return (slice(start, start + step) for start in range(0, n, step))
-
-
-def _some(labels: Any | None, part: slice) -> Any | None:
-    return None if labels is None else labels[part]
+def _look_by_images(
+    rows: Any, scores: Any, squared: Any, labels: Any | None, plan: Pass
+) -> tuple[Any, Tally]:
+    """The same with the images of the axes; of the scores none but a row's own are kept."""
+    lengths = squared if plan.flats.linear else squared_lengths(rows)
+    own = zeros_beside(scores, (scores.shape[0], scores.shape[2]))
+    new, _, facts = fused_assignment(scores, squared, labels, plan, lengths, own)
+    return new, Tally(*facts, *fused_images(rows, own, new, plan))
 
 
 def _scored(rows: Any, plan: Pass) -> tuple[Any, Any]:
@@ -162,9 +162,11 @@ def count(rows: Any, labels: Any, start: int, plan: Pass) -> tuple[Any, Tally]:
     """The tally of a block under the labels it has."""
     if compiled_pass.knows(rows):
         return compiled_pass.count(rows, labels, start, plan)
-    if looks_at_all(rows, plan):
+    if _unscored(rows, plan):
         return labels, Tally(0.0, labels.shape[0], *fused_sums(rows, labels, plan))
     rows = centred(rows, plan)
+    if sums_where_they_are(rows, plan) and not plan.by_scatter:
+        return labels, Tally(0.0, labels.shape[0], *fused_count(rows, labels, plan))
     scores = None if plan.by_scatter else scores_on(rows, plan)
     return labels, tally(rows, scores, None, labels, 0.0, plan)
 
@@ -191,11 +193,12 @@ def measure(rows: Any, labels: Any, start: int, plan: Pass) -> tuple[Any, Any]:
     """The influence of every row, and the sum of the squared errors without each."""
     if compiled_pass.knows(rows):
         return compiled_pass.measure(rows, labels, start, plan)
-    scored = _scored(centred(rows, plan), plan)
-    influence, errors = (
-        _assigned(*scored, labels, replace(plan, criterion=name))[1]
-        for name in ("influence", "loo")
-    )
+    plans = [replace(plan, criterion=name) for name in ("influence", "loo")]
+    if _unscored(rows, plan):
+        influence, errors = (fused_look(rows, labels, each)[1] for each in plans)
+    else:
+        scored = _scored(centred(rows, plan), plan)
+        influence, errors = (_assigned(*scored, labels, each)[1] for each in plans)
     return influence, grand_total(errors)
 
 
@@ -273,9 +276,8 @@ def costs(scores: Any, squared: Any, labels: Any | None, plan: Pass) -> Any:
 
 def _assigned(scores: Any, squared: Any, labels: Any | None, plan: Pass) -> tuple[Any, Any]:
     """Next labels, and the cost under the present ones; a row that ties stays."""
-    found = fused_assignment(scores, squared, labels, plan)
-    if found is not None:
-        return found
+    if knows(scores):
+        return fused_assignment(scores, squared, labels, plan)[:2]
     cost = costs(scores, squared, labels, plan)
     xp = namespace(cost)
     best, least = xp.astype(xp.argmin(cost, axis=1), xp.int32), xp.min(cost, axis=1)
@@ -352,24 +354,35 @@ def _infinite(where: Any, cost: Any) -> Any:
 
 
 def _place(plan: Pass, rows: Any) -> Placed:
-    """What is small goes there in one piece."""
+    """What is in main memory goes there in one piece."""
     flats = plan.flats
     n_clusters, p, n_axes = flats.axes.shape
-    weights, scale = plan.weights
     shift, lengths = flats.shift_and_lengths
-    blocks = (shift, flats.spectra, weights, lengths, scale, np.array([flats.noise]))
-    small = like(np.concatenate([block.ravel() for block in blocks]), rows)
-    ends = np.cumsum([0, *(block.size for block in blocks)]).tolist()
-    pieces = [small[a:b] for a, b in pairwise(ends)]
-    axes = like(flats.axes, rows)
-    xp = namespace(axes)
-    return Placed(
-        zeros_beside(axes, (p,)) if plan.origin is None else like(plan.origin, rows),
-        xp.reshape(xp.permute_dims(axes, (1, 0, 2)), (p, -1)),
-        zeros_beside(axes, (n_clusters, p)) if flats.linear else like(flats.centres, rows),
-        *(xp.reshape(piece, (n_clusters, n_axes)) for piece in pieces[:3]),
-        *pieces[3:],
+    weights, scale = plan.weights
+    origin = np.zeros(p) if plan.origin is None else plan.origin
+    small = [shift, flats.spectra, weights, lengths, scale, np.array([flats.noise]), origin]
+    none = zeros_beside(rows, (n_clusters, p)) if flats.linear else None
+    large = [flats.axes, flats.centres if none is None else none]
+    sent = [values for values in (*small, *large) if isinstance(values, np.ndarray)]
+    pieces = iter(_sent(sent, rows))
+    shift, spectra, weights, lengths, scale, noise, origin = (next(pieces) for _ in small)
+    axes, centres = (
+        next(pieces) if isinstance(values, np.ndarray) else like(values, rows) for values in large
     )
+    xp = namespace(axes)
+    axes = xp.reshape(xp.permute_dims(axes, (1, 0, 2)), (p, n_clusters * n_axes))
+    return Placed(origin, axes, centres, shift, spectra, weights, lengths, scale, noise)
+
+
+def _sent(arrays: list[np.ndarray], rows: Any) -> list[Any]:
+    """Arrays beside the rows and of their type."""
+    whole = like(np.concatenate([values.ravel() for values in arrays]), rows)
+    ends = np.cumsum([0, *(values.size for values in arrays)]).tolist()
+    xp = namespace(whole)
+    return [
+        xp.reshape(whole[a:b], values.shape)
+        for values, (a, b) in zip(arrays, pairwise(ends), strict=True)
+    ]
 
 
 def tally(
@@ -403,22 +416,29 @@ def sums(rows: Any, scores: Any, labels: Any, plan: Pass) -> tuple[Any, Any, Any
     member = membership(labels, n_clusters)
     weights = xp.astype(member, lengths.dtype).T
     sizes = xp.sum(xp.astype(weights, xp.float64), axis=1)
-    totals = np.zeros((n_clusters, rows.shape[1]))
-    if plan.affine:
-        totals = xp.astype(weights @ rows, xp.float64)
-    return sizes, xp.astype(weights @ lengths, xp.float64), totals, _images(rows, scores, member)
-
-
-def _images(rows: Any, scores: Any, member: Any) -> Any:
-    """``sum x (x V_k)`` over the members of each cluster, (K, p, R)."""
-    xp = namespace(scores)
+    energy = xp.astype(weights @ lengths, xp.float64)
     own = scores * xp.astype(member, scores.dtype)[..., None]
+    return sizes, energy, _totals(rows, labels, plan), _images(rows, own)
+
+
+def _totals(rows: Any, labels: Any, plan: Pass) -> Any:
+    """The sums of the members of each cluster, (K, p), where they are of use."""
+    n_clusters = len(plan.flats.sizes)
+    if not plan.affine:
+        return np.zeros((n_clusters, rows.shape[1]))
+    xp, member = namespace(labels), membership(labels, n_clusters)
+    return xp.astype(xp.astype(member, rows.dtype).T @ rows, xp.float64)
+
+
+def _images(rows: Any, own: Any) -> Any:
+    """``sum x (x V_k)`` over the members of each cluster, (K, p, R), from their own scores."""
+    xp = namespace(own)
     if xp is np:
         product = rows.T @ own.reshape(len(own), -1)
-        shape = (rows.shape[1], *scores.shape[1:])
+        shape = (rows.shape[1], *own.shape[1:])
         return np.moveaxis(product.astype(np.float64).reshape(shape), 1, 0)
     columns = xp.reshape(xp.permute_dims(own, (1, 2, 0)), (-1, own.shape[0]))
-    product = xp.reshape(xp.astype(columns @ rows, xp.float64), (*scores.shape[1:], -1))
+    product = xp.reshape(xp.astype(columns @ rows, xp.float64), (*own.shape[1:], -1))
     return xp.permute_dims(product, (0, 2, 1))
 
 

@@ -6,6 +6,7 @@ keep their cluster nothing is summed again. With many variables a pass is one st
 iteration, and when no label moves the flats are first made exact, and the labels must hold.
 """
 
+import math
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
@@ -29,6 +30,7 @@ from subspaces.core.flats import (
     from_images,
     from_scatter,
     left_singular,
+    with_one,
 )
 from subspaces.core.partition import DEGENERATE, smallest_size
 from subspaces.core.step import Step, Tell, silence
@@ -71,9 +73,9 @@ class Bulk:
     @cached_property
     def lengths(self) -> Array:
         """Of the rows of the sample, as they are seen."""
-        return np.linalg.norm(self.seen, axis=1)
+        return np.sqrt(np.einsum("ij,ij->i", self.seen, self.seen))
 
-    @property
+    @cached_property
     def usual_energy(self) -> float:
         """Of a row along one direction, in the mean."""
         return float(self.lengths @ self.lengths) / len(self.lengths) / self.rank
@@ -240,12 +242,16 @@ def _next(bulk: Bulk, state: Tally, flats: Flats) -> Flats:
 
 
 def _blank(bulk: Bulk) -> Flats:
-    """Axes at random, nearly orthonormal, to begin subspace iteration with."""
+    """Axes of random signs, nearly orthonormal, to begin subspace iteration with."""
     p, k, r = bulk.blocks.shape[1], len(bulk.dimensions), max(*bulk.dimensions, 1)
-    axes = np.random.default_rng(0).standard_normal((k, p, min(r, p))) / np.sqrt(p)
+    shape = (k, p, min(r, p))
+    bits = np.frombuffer(np.random.default_rng(0).bytes(-(-math.prod(shape) // 8)), np.uint8)
+    signs = 2.0 * np.unpackbits(bits)[: math.prod(shape)].reshape(shape) - 1.0
     counts = np.asarray(bulk.dimensions, dtype=np.intp)
+    alive = np.arange(r) < counts[:, None]
     none = np.ones(k)
-    return Flats(np.zeros((k, p)), axes, np.ones((k, r)), counts, none, none, 1.0)
+    axes = signs / np.sqrt(p)
+    return Flats(np.zeros((k, p)), axes, np.ones((k, r)), alive, counts, none, none, 1.0)
 
 
 def broken(bulk: Bulk, flats: Flats) -> list[int]:
@@ -261,7 +267,7 @@ def repair(
 ) -> tuple[Flats, int]:
     """Begin clusters that cannot be fitted again, each among the neighbours of a random row."""
     for k in broken(bulk, flats)[: MAX_REPAIRS - repairs]:
-        flats, repairs = _begun_again(bulk, flats.at_home(), k, random), repairs + 1
+        flats, repairs = _begun_again(bulk, flats, k, random), repairs + 1
     return flats, repairs
 
 
@@ -276,21 +282,16 @@ def _begun_again(bulk: Bulk, flats: Flats, k: int, random: np.random.Generator) 
     more = bulk.blocks.shape[0] / len(rows)
     energies = more * values[0, : bulk.dimensions[k]] ** 2
     r = np.count_nonzero(energies > FAINTEST)
-    axes, spectra = np.zeros_like(flats.axes[k]), np.ones_like(flats.spectra[k])
+    axes, spectra = np.zeros(flats.axes.shape[1:]), np.ones(flats.axes.shape[2])
     axes[:, :r], spectra[:r] = found[0, :, :r], energies[:r]
     return replace(
         flats,
-        centres=_with(flats.centres, k, centre),
-        axes=_with(flats.axes, k, axes),
-        spectra=_with(flats.spectra, k, spectra),
-        sizes=_with(flats.sizes, k, more * wanted),
+        centres=with_one(flats.centres, k, centre),
+        axes=with_one(flats.axes, k, axes),
+        spectra=with_one(flats.spectra, k, spectra),
+        alive=with_one(flats.alive, k, np.arange(len(spectra)) < r),
+        sizes=with_one(flats.sizes, k, more * wanted),
     )
-
-
-def _with(values: Array, k: int, value: Any) -> Array:
-    values = values.copy()
-    values[k] = value
-    return values
 
 
 def flats_of_sample(bulk: Bulk, labels: NDArray[np.intp]) -> Flats:
@@ -315,5 +316,6 @@ def first_rows(bulk: Bulk, labels: Any) -> Array:
 def measured(bulk: Bulk, result: BulkResult) -> tuple[Any, float]:
     """The influence of every row, and the mean squared error of a row left out."""
     plan = _plan(bulk, result.flats, "influence")
-    influence, errors = bulk.blocks.fold(partial(block_pass.measure, plan=plan), result.labels)
+    visit = partial(block_pass.measure, plan=plan)
+    influence, errors = _for_looks(bulk, plan).fold(visit, result.labels)
     return influence, float(errors) / bulk.blocks.shape[0]

@@ -71,14 +71,15 @@ def _made(plan: Any, dtype: Any) -> tuple[Any, Any, Any]:
     if affine:
         axes = np.concatenate([axes, flats.centres[:, None, :]], axis=1)
     weights, scales = plan.weights
+    shift, lengths = flats.shift_and_lengths
     tables = _module().FlatTables(
         plan.criterion,
         axes.shape[2],
         affine,
         np.ascontiguousarray(flats.spectra, dtype=np.float64),
         np.ascontiguousarray(weights, dtype=np.float64),
-        np.einsum("kp,kpr->kr", flats.centres, flats.axes, optimize=True),
-        np.einsum("kp,kp->k", flats.centres, flats.centres),
+        shift,
+        lengths,
         np.ascontiguousarray(scales, dtype=np.float64),
         float(flats.noise),
     )

@@ -7,6 +7,7 @@ from which one step of subspace iteration gives the next axes.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -32,13 +33,15 @@ class Flats:
     """K flats; those of fewer than R dimensions have zero axes with an energy of one.
 
     centres (K, p); axes (K, p, R), orthonormal; spectra (K, R): the energy of the members along the
-    axes; dimensions (K,); sizes (K,): numbers of members; energy (K,): their squared distances from
-    the centres, summed; noise: the variance around the flats. Centres and axes may be on a device.
+    axes; alive (K, R): which axes have any; dimensions (K,); sizes (K,): numbers of members; energy
+    (K,): their squared distances from the centres, summed; noise: the variance around the flats.
+    Centres and axes may be on a device.
     """
 
     centres: Any
     axes: Any
     spectra: Array
+    alive: NDArray[np.bool_]
     dimensions: NDArray[np.intp]
     sizes: Array
     energy: Array
@@ -47,14 +50,14 @@ class Flats:
     @property
     def in_use(self) -> NDArray[np.bool_]:
         """Which axes there are, (K, R)."""
-        return np.arange(self.axes.shape[2]) < self.dimensions[:, None]
+        return np.arange(self.alive.shape[1]) < self.dimensions[:, None]
 
     @property
     def dead(self) -> NDArray[np.bool_]:
         """Clusters one of whose axes has no energy, (K,)."""
-        return np.any(self.in_use & ~to_host(namespace(self.axes).any(self.axes != 0.0, axis=1)), 1)
+        return np.any(self.in_use & ~self.alive, axis=1)
 
-    @property
+    @cached_property
     def linear(self) -> bool:
         """Whether all centres are the origin."""
         return isinstance(self.centres, np.ndarray) and not self.centres.any()
@@ -94,13 +97,19 @@ class Tally:
         return Tally(*(getattr(self, name) + getattr(other, name) for name in names))
 
     def at_home(self) -> "Tally":
-        """The same with all but totals and products in main memory."""
+        """The same with all but totals and products in main memory; fetched in one piece."""
+        facts = [self.objective, self.moved, self.sizes, self.energy]
+        xp = namespace(self.energy)
+        if xp is not np:
+            pieces = [xp.reshape(like(fact, self.energy), (-1,)) for fact in facts]
+            objective, moved, *rest = to_host(xp.concat(pieces))
+            facts = [objective, moved, *np.split(np.array(rest), 2)]
         return replace(
             self,
-            objective=float(self.objective),
-            moved=int(self.moved),
-            sizes=to_host(self.sizes, np.float64),
-            energy=to_host(self.energy, np.float64),
+            objective=float(facts[0]),
+            moved=int(facts[1]),
+            sizes=to_host(facts[2], np.float64),
+            energy=to_host(facts[3], np.float64),
         )
 
 
@@ -169,12 +178,19 @@ def left_singular(images: Any) -> tuple[Any, Array]:
     axes = images @ like(vectors / np.where(safe[:, None], values, 1.0)[:, None, :], images)
     if safe.all():
         return axes, values
-    axes, columns = to_host(axes).copy(), min(images.shape[1:])
-    for k in np.flatnonzero(~safe):
-        found = np.linalg.svd(to_host(images[int(k), ...]), full_matrices=False)
-        axes[k, :, :columns], values[k, :columns] = found[:2]
+    columns = min(images.shape[1:])
+    for k in np.flatnonzero(~safe).tolist():
+        found, values[k, :columns], _ = np.linalg.svd(to_host(images[k, ...]), full_matrices=False)
+        axes = with_one(axes, k, np.pad(found, ((0, 0), (0, values.shape[1] - columns))))
     values[~safe, columns:] = 0.0
-    return like(axes, images), values
+    return axes, values
+
+
+def with_one(values: Any, k: int, value: Any) -> Any:
+    """An array with another value for one cluster, where it is."""
+    changed = namespace(values).asarray(values, copy=True)
+    changed[k, ...] = like(value, values)
+    return changed
 
 
 def _centres(tally: Tally, affine: bool) -> Any:
@@ -205,8 +221,9 @@ def _flats(
     alive = used & (spectra > FAINTEST)
     return Flats(
         centres if isinstance(centres, np.ndarray) else like(centres, axes),
-        axes * like(alive[:, None, :], axes),
+        axes if alive.all() else axes * like(alive[:, None, :], axes),
         np.where(alive, spectra, 1.0),
+        alive,
         counts,
         tally.sizes,
         around,
@@ -229,11 +246,10 @@ def take(flats: Flats, order: NDArray[np.intp]) -> Flats:
 def to_subspaces(flats: Flats, origin: Array | None) -> list[Subspace]:
     """One `Subspace` per cluster, seen from the origin of the data, without dead axes."""
     shift = 0.0 if origin is None else origin
-    alive = flats.in_use & flats.axes.any(axis=1)
     return [
         Subspace(centre + shift, axes[:, used].copy(), spectrum[used].copy())
         for centre, axes, spectrum, used in zip(
-            flats.centres, flats.axes, flats.spectra, alive, strict=True
+            flats.centres, flats.axes, flats.spectra, flats.alive, strict=True
         )
     ]
 
@@ -250,4 +266,5 @@ def from_subspaces(
     for k, flat in enumerate(subspaces):
         axes[k, :, : there[k]], spectra[k, : there[k]] = flat.basis, flat.spectrum
     centres = np.array([flat.centre for flat in subspaces])
-    return Flats(centres, axes, spectra, counts, sizes, np.full(n_clusters, np.nan), noise)
+    alive = np.arange(width) < np.array(there)[:, None]
+    return Flats(centres, axes, spectra, alive, counts, sizes, np.full(n_clusters, np.nan), noise)

@@ -24,7 +24,7 @@ Indices = NDArray[np.intp]
 CANCELLATION = 1e-6
 # Of larger matrices of inner products the eigenvalues are counted, and the leading ones found
 # nearly, by so many steps on so many more axes.
-MOST_DECOMPOSED = 1000
+MOST_DECOMPOSED = 200
 STEPS, MORE = 2, 10
 
 

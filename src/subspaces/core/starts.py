@@ -30,6 +30,8 @@ Labels = NDArray[np.intp]
 Start = Callable[[Problem, np.random.Generator], Labels]
 
 CANDIDATES = 30
+# Rows of which each round of `spread_flats` keeps one.
+TRIALS = 8
 REACH = 3.125
 SPARSE_NEIGHBOURS = 25
 # Rows beyond this are sampled: the starts look at so many, the loop at all of them. More where
@@ -51,17 +53,22 @@ def local_flats(problem: Problem, random: np.random.Generator) -> Labels:
 
 
 def spread_flats(problem: Problem, random: np.random.Generator) -> Labels:
-    """The manner of k-means++: each next row is drawn by its squared distance from the flats."""
-    n = len(problem.rows.squared_norms)
-    residuals: list[Array] = []
-    weights = np.full(n, 1.0 / n)
+    """The manner of k-means++: rows are drawn by their squared distance from the flats so far.
+
+    Of some rows drawn the one is kept whose flat leaves the least distance.
+    """
+    nearest, weights, kept = problem.rows.squared_norms, None, []
     for dimension in problem.dimensions:
-        seed = int(random.choice(n, p=weights))
-        residuals.append(_local_residual(problem, seed, dimension))
-        nearest = np.minimum.reduce(residuals)
+        seeds = random.choice(len(nearest), min(TRIALS, len(nearest)), p=weights)
+        subsets = np.array([_neighbours(problem, int(seed), dimension) for seed in seeds])
+        found = problem.rows.residuals(subsets, dimension, problem.affine)
+        left = np.minimum(nearest, found)
+        best = np.argmin(left.sum(axis=1))
+        kept.append(found[best])
+        nearest = left[best]
         total = nearest.sum()
-        weights = nearest / total if total > 0 else np.full(n, 1.0 / n)
-    return _nearest(residuals)
+        weights = nearest / total if total > 0.0 else None
+    return _nearest(kept)
 
 
 def energetic_flats(problem: Problem, random: np.random.Generator) -> Labels:
@@ -308,11 +315,15 @@ def _candidates(
 
 
 def _local_residual(problem: Problem, seed: int, dimension: int, fewest: int = 0) -> Array:
+    subset = _neighbours(problem, seed, dimension, fewest)
+    return problem.rows.view(subset, dimension, problem.affine).squared_residual
+
+
+def _neighbours(problem: Problem, seed: int, dimension: int, fewest: int = 0) -> Labels:
     n = len(problem.rows.squared_norms)
     nearby = min(max(2 * (dimension + 1), fewest), n)
     distance = _distances(problem, seed, by_angle=not problem.affine)
-    subset = np.argpartition(distance, nearby - 1)[:nearby]
-    return problem.rows.view(subset, dimension, problem.affine).squared_residual
+    return np.argpartition(distance, nearby - 1)[:nearby]
 
 
 def _distances(problem: Problem, seed: int, by_angle: bool) -> Array:

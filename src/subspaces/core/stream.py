@@ -105,5 +105,6 @@ def _fed(stream: Stream, sums: Tally, before: Flats) -> Flats:
         centres=kept(before.centres, flats.centres),
         axes=kept(before.axes, flats.axes),
         spectra=kept(before.spectra, flats.spectra),
+        alive=kept(before.alive, flats.alive),
         sizes=kept(before.sizes, flats.sizes),
     )

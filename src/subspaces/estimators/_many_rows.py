@@ -13,7 +13,14 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from subspaces._validation import as_count, as_generator, as_matrix, check_shape, check_survey
 from subspaces.core import block_pass, block_views, fused, partition, starts
-from subspaces.core.array_namespace import as_floating, is_dask, is_foreign, namespace, to_host
+from subspaces.core.array_namespace import (
+    as_floating,
+    is_dask,
+    is_foreign,
+    like,
+    namespace,
+    to_host,
+)
 from subspaces.core.block_pass import Pass
 from subspaces.core.blocks import (
     ArrayBlocks,
@@ -26,6 +33,7 @@ from subspaces.core.blocks import (
 )
 from subspaces.core.bulk import Bulk, BulkResult, first_rows, flats_of_sample, sweep
 from subspaces.core.criteria import Data
+from subspaces.core.device_starts import first_flats
 from subspaces.core.flats import Flats, from_subspaces, take, to_subspaces
 from subspaces.core.hearing import warn
 from subspaces.core.problem import Problem
@@ -36,16 +44,17 @@ from subspaces.core.sparse_blocks import SparseBlocks, canonical
 from subspaces.core.step import Step
 from subspaces.core.survey import Survey, survey
 from subspaces.core.threads import one_blas_thread
-from subspaces.estimators._alternating import AlternatingClusterer
+from subspaces.estimators._alternating import NAMED_STARTS, AlternatingClusterer
 from subspaces.estimators._devices import check_home, home_of, moved, sent
 from subspaces.estimators._shell import Array
 
 # Up to so many rows all are in view at once.
 FEW_ROWS = 10_000
-# Random starts of so many numbers are swept in main memory, of more on the device.
+# Starts of so many numbers are swept in main memory, of more on the device.
 FEW_NUMBERS = 1 << 18
-# So many rows tell the rank of the data where no sample is searched.
-RANK_ROWS = 500
+# Where no sample is searched, clusters begin again from so many rows, and so many tell the rank of
+# the data, or so many for each dimension.
+FRESH_ROWS, RANK_ROWS, RANK_SHARE = 500, 250, 4
 # What a search holds for every number of the sample, of variables beyond the rows of their inner
 # products. It may be a share of the data, and so many bytes in any case; with fewer rows a cluster
 # would have fewer than so many for each dimension.
@@ -125,7 +134,7 @@ class ManyRowsClusterer(AlternatingClusterer):
         validate_data(self, X, skip_check_array=True)
         # At least so many rows are searched, beside a copy of them.
         self._refuse_beyond_room(
-            blocks.shape, 2 * min(blocks.shape[0], RANK_ROWS) * blocks.shape[1]
+            blocks.shape, 2 * min(blocks.shape[0], FRESH_ROWS) * blocks.shape[1]
         )
         self._survey = surveyed(blocks)
         self._scale = self._survey.largest
@@ -151,12 +160,13 @@ class ManyRowsClusterer(AlternatingClusterer):
         dimensions = self._dimensions(blocks, low=0 if self.affine else 1)
         enough = sample_size(blocks, dimensions)
         chosen = np.sort(random.choice(blocks.shape[0], enough, replace=False))
-        searched = isinstance(self.init, str) and not self._random_on_device(blocks)
-        sample = blocks.sample(chosen if searched else chosen[:: -(-enough // RANK_ROWS)])
-        problem = self._problem(sample)
+        searched = isinstance(self.init, str) and not self._starts_on_device(blocks)
+        telling = max(RANK_ROWS, RANK_SHARE * max(dimensions))
+        sample = blocks.sample(chosen if searched else thinned(chosen, max(FRESH_ROWS, telling)))
+        problem = self._problem(sample if searched else thinned(sample, telling))
         bulk = self._bulk(blocks, problem, sample)
         alike, interchangeable = problem.alike, problem.interchangeable
-        if self._random_on_device(blocks):
+        if self._starts_on_device(blocks):
             start, runs = self._device_starts(bulk, chosen, random)
         elif isinstance(self.init, str):
             best, runs = self._search(sample, problem, self._choice)
@@ -178,43 +188,57 @@ class ManyRowsClusterer(AlternatingClusterer):
         """What the passes need to know; the rank, and what to begin again with, from the sample."""
         shifted = self.affine and not blocks.stays_sparse
         origin = as_held(self._survey.totals / blocks.shape[0], blocks) if shifted else None
-        rank = problem.rows.rank
+        rank, most = problem.rows.rank, len(problem.rows.squared_norms) - problem.affine
         return Bulk(
             blocks,
             problem.dimensions,
             problem.criterion if problem.identified else "likelihood",
             problem.affine,
-            blocks.shape[1] if rank == len(sample) else rank,
+            blocks.shape[1] if rank == most else rank,
             sample if origin is None else sample - origin,
             origin,
         )
 
-    def _random_on_device(self, blocks: Blocks) -> bool:
-        """Whether random starts are swept on the device of the rows."""
-        named = isinstance(self.init, str) and self.init == "random"
+    def _starts_on_device(self, blocks: Blocks) -> bool:
+        """Whether the starts are found and swept on the device of the rows."""
+        named = isinstance(self.init, str) and self.init in NAMED_STARTS
         return named and isinstance(blocks, ArrayBlocks) and is_foreign(blocks.array)
 
     def _device_starts(
         self, bulk: Bulk, chosen: NDArray[np.intp], random: np.random.Generator
     ) -> tuple[Flats, list[Run]]:
-        """The best flats of random partitions of some rows; beside them, unless those are few."""
+        """The best flats of partitions of some rows; beside them, unless those are few."""
         rows = rows_of(bulk.blocks.array, chosen)
         few = rows.shape[0] * rows.shape[1] <= FEW_NUMBERS
-        small = replace(bulk, blocks=at_once(ArrayBlocks(to_host(rows) if few else rows)))
+        rows = to_host(rows) if few else rows
+        small = replace(bulk, blocks=at_once(ArrayBlocks(rows)))
         n_starts = as_count(1 if self.n_init == "auto" else self.n_init, "n_init", low=1)
         found, runs = [], []
         for done in range(1, n_starts + 1):
-            labels = small.blocks.split(random.integers(self.n_clusters, size=len(chosen)))
             result = sweep(
-                small, labels, max_iter=self.max_iter, random=random, finish=n_starts > 1
+                small,
+                self._device_start(small, random),
+                max_iter=self.max_iter,
+                random=random,
+                finish=n_starts > 1,
             )
             course = Clustering(
                 to_host(result.labels), result.objective, result.path, result.stop_reason, 0
             )
-            runs.append(Run("random", course.labels, 0, 0.0, course, result.objective))
+            runs.append(Run(self.init, course.labels, 0, 0.0, course, result.objective))
             found.append(result)
-            self._tell(Step("run", done, n_starts, f"random: objective {result.objective:.6g}"))
+            self._tell(
+                Step("run", done, n_starts, f"{self.init}: objective {result.objective:.6g}")
+            )
         return min(found, key=lambda result: result.objective).flats, runs
+
+    def _device_start(self, small: Bulk, random: np.random.Generator) -> Any:
+        """Labels of the rows at random, or flats through some of them."""
+        rows = small.blocks.array
+        if self.init == "random":
+            return small.blocks.split(random.integers(self.n_clusters, size=rows.shape[0]))
+        points = rows if small.origin is None else rows - like(small.origin, rows)
+        return first_flats(self.init, points, small.dimensions, small.affine, random)
 
     def _given_start(self, bulk: Bulk) -> Any:
         """The labels that are given."""
@@ -408,6 +432,11 @@ def sample_size(blocks: Blocks, dimensions: Sequence[int]) -> int:
     allowed = max(SEARCH_SHARE * held_bytes(blocks.array), SEARCH_MOST) / SEARCH_BYTES
     fewest = FEWEST_PER_DIMENSION * sum(r + 1 for r in dimensions)
     return min(usual, max(int(allowed**0.5), int(allowed / p), fewest))
+
+
+def thinned(rows: NDArray[Any], count: int) -> NDArray[Any]:
+    """At most so many rows, evenly."""
+    return rows[:: -(-len(rows) // count)]
 
 
 def held_bytes(array: Any) -> int:

@@ -82,8 +82,8 @@ class PSC(ManyRowsClusterer):
     init : {"portfolio", "random", "k-means++", "local"}, labels or callable, default "portfolio"
         First partitions. "portfolio": several kinds, chosen by the number of samples, the rank and
         the dimensions; of more than 2000 samples a sample is searched and the best partition
-        extended to all (docs/starts.md). A callable is called as
-        ``init(X, n_clusters, random_state=...)`` and returns labels.
+        extended to all (docs/starts.md). "k-means++" is the best of the quick ones. A callable is
+        called as ``init(X, n_clusters, random_state=...)`` and returns labels.
     n_init : int or "auto", default "auto"
         Number of starts; "auto" is 10, or 20 with ``n_variables``. Labels are one start.
     max_iter : int, default 50

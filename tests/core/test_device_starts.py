@@ -1,0 +1,66 @@
+"""Flats through neighbours on a device: against PCA of those neighbours, and on unions of flats."""
+
+import numpy as np
+import pytest
+from sklearn.metrics import adjusted_rand_score
+
+from subspaces.core.array_namespace import to_host
+from subspaces.core.block_pass import squared_lengths
+from subspaces.core.device_starts import _shares, _through, first_flats
+from subspaces.core.flats import to_subspaces
+from subspaces.core.subspace import fit_subspace, squared_residual
+from subspaces.datasets import make_subspaces
+from tests.plain import generic
+
+xp = pytest.importorskip("array_api_strict")
+
+
+@pytest.mark.parametrize("affine", [False, True])
+@pytest.mark.parametrize("dimension", [1, 3])
+def test_a_flat_is_the_pca_of_the_neighbours(affine, dimension):
+    rows = generic(60, 8)
+    seeds = np.array([4, 17])
+    found = _through(xp.asarray(rows), squared_lengths(xp.asarray(rows)), seeds, dimension, affine)
+    for c, seed in enumerate(seeds):
+        cosine = np.abs(rows @ rows[seed]) / np.linalg.norm(rows, axis=1)
+        distance = np.linalg.norm(rows - rows[seed], axis=1) if affine else -cosine
+        near = rows[np.argsort(distance)[: 2 * (dimension + 1)]]
+        flat = fit_subspace(near, dimension, affine=affine)
+        np.testing.assert_allclose(
+            to_host(found.residuals)[:, c], squared_residual(rows, flat), atol=1e-8
+        )
+
+
+@pytest.mark.parametrize("affine", [False, True])
+@pytest.mark.parametrize("name", ["local", "k-means++"])
+@pytest.mark.parametrize("dimensions", [(2, 2, 2), (1, 3, 2)])
+def test_flats_have_orthonormal_axes_of_their_dimension(name, affine, dimensions):
+    rows = xp.asarray(generic(80, 9).astype(np.float32))
+    flats = first_flats(name, rows, dimensions, affine, np.random.default_rng(0)).at_home()
+    for flat, dimension in zip(to_subspaces(flats, None), dimensions, strict=True):
+        np.testing.assert_allclose(flat.basis.T @ flat.basis, np.eye(dimension), atol=1e-4)
+        assert bool(flat.centre.any()) == affine
+    assert not flats.dead.any()
+
+
+@pytest.mark.parametrize("affine", [False, True])
+def test_k_means_plus_plus_finds_clear_flats(affine):
+    found = make_subspaces([80] * 6, 30, [3] * 6, noise=0.1, random_state=0)
+    rows = found.data + (found.target[:, None] - found.target.mean() if affine else 0.0)
+    random = np.random.default_rng(0)
+    flats = first_flats("k-means++", xp.asarray(rows), (3,) * 6, affine, random).at_home()
+    costs = [squared_residual(rows, flat) for flat in to_subspaces(flats, None)]
+    assert adjusted_rand_score(found.target, np.argmin(costs, axis=0)) > 0.9
+
+
+def test_rows_alike_are_drawn_evenly():
+    rows = xp.ones((20, 4))
+    flats = first_flats("k-means++", rows, (1, 1), False, np.random.default_rng(0))
+    assert np.isfinite(to_host(flats.axes)).all()
+    assert _shares(xp.zeros(5)) is None
+    np.testing.assert_allclose(_shares(xp.asarray([1.0, 3.0])), [0.25, 0.75])
+
+
+def test_rows_of_nothing_have_no_axes():
+    flats = first_flats("local", xp.zeros((20, 4)), (1, 2), True, np.random.default_rng(0))
+    assert not to_host(flats.axes).any()
