@@ -418,5 +418,7 @@ cdef class GramLooker(Sweeps):
 include "_flats.pxi"
 include "_scatter.pxi"
 include "_passes.pxi"
+include "_bounds.pxi"
+include "_looks.pxi"
 include "_sparse.pxi"
 include "_refill.pxi"

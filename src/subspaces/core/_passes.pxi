@@ -22,19 +22,43 @@ cdef extern from "_passes.h" nogil:
     void square_double(Py_ssize_t, Py_ssize_t, const double*, double*)
     double choose_float(
         const PassFlats*, Py_ssize_t, const float*, const float*, const float*, const float*,
-        const int*, const int*, const int*, float*, int*,
+        const int*, const int*, const int*, float*, int*, float*,
     )
     double choose_double(
         const PassFlats*, Py_ssize_t, const double*, const double*, const double*, const double*,
-        const int*, const int*, const int*, double*, int*,
+        const int*, const int*, const int*, double*, int*, double*,
+    )
+    void lower_float(Py_ssize_t, Py_ssize_t, const float*, const float*, float*)
+    void lower_double(Py_ssize_t, Py_ssize_t, const double*, const double*, double*)
+    int tempted_float(
+        const PassFlats*, int, int, const int*, const float*, const float*, int*
+    )
+    int tempted_double(
+        const PassFlats*, int, int, const int*, const double*, const double*, int*
+    )
+    void stay_float(
+        const PassFlats*, Py_ssize_t, Py_ssize_t, const float*, const int*, const float*,
+        const float*, const float*, float*, float*, float*, Py_ssize_t, float*,
+    )
+    void stay_double(
+        const PassFlats*, Py_ssize_t, Py_ssize_t, const double*, const int*, const double*,
+        const double*, const double*, double*, double*, double*, Py_ssize_t, double*,
+    )
+    void leave_float(
+        const PassFlats*, int, Py_ssize_t, const float*, const int*, const float*,
+        const float*, const float*, float*, float*, int*, float*, Py_ssize_t, float*,
+    )
+    void leave_double(
+        const PassFlats*, int, Py_ssize_t, const double*, const int*, const double*,
+        const double*, const double*, double*, double*, int*, double*, Py_ssize_t, double*,
     )
     double measure_float(
-        const PassFlats*, Py_ssize_t, Py_ssize_t, const float*, const float*, const float*,
-        const float*, float*, float*,
+        const PassFlats*, Py_ssize_t, Py_ssize_t, const float*, const int*, const float*,
+        const float*, const float*, float*, float*,
     )
     double measure_double(
-        const PassFlats*, Py_ssize_t, Py_ssize_t, const double*, const double*, const double*,
-        const double*, double*, double*,
+        const PassFlats*, Py_ssize_t, Py_ssize_t, const double*, const int*, const double*,
+        const double*, const double*, double*, double*,
     )
     void scores_of_float(
         Py_ssize_t, Py_ssize_t, Py_ssize_t, const float*, const int*, const float*, float*
@@ -109,7 +133,7 @@ cdef struct Work:
     int* keys
     int* order
     int* ends          # (K + 1,)
-    bint by_scatter
+    bint by_scatter, totalled
 
 
 cdef class Room:
@@ -119,11 +143,13 @@ cdef class Room:
     cdef list kept
     cdef readonly object products, totals, energy, sizes
 
-    def __init__(self, FlatTables tables, dtype, n, all_scores, centred, by_scatter, summed):
+    def __init__(
+        self, FlatTables tables, dtype, n, all_scores, centred, by_scatter, summed, totalled,
+    ):
         k, r, p = tables.flats.n_clusters, tables.flats.n_axes, tables.flats.n_variables
         q = tables.flats.n_scores
         self.kept = []
-        self.work.by_scatter = by_scatter
+        self.work.by_scatter, self.work.totalled = by_scatter, totalled
         self.work.centred = self._new(n * p if centred else 0, dtype)
         self.work.squared = self._new(n, dtype)
         self.work.scores = self._new(n * k * q if all_scores else 0, dtype)
@@ -163,9 +189,9 @@ cdef class Room:
 
 
 cdef const real* see(
-    const real* rows, const real[::1] origin, int n, int p, Work* work
+    const real* rows, const real[::1] origin, int n, int p, Work* work, const real* squared=NULL
 ) noexcept nogil:
-    """A chunk seen from the origin, with its squared lengths."""
+    """A chunk seen from the origin, with its squared lengths, which may be known."""
     cdef const real* seen = rows
     if origin is not None:
         if real is float:
@@ -173,7 +199,9 @@ cdef const real* see(
         else:
             shift_double(n, p, rows, &origin[0], <double*> work.centred)
         seen = <const real*> work.centred
-    if real is float:
+    if squared != NULL:
+        memcpy(work.squared, squared, n * sizeof(real))
+    elif real is float:
         square_float(n, p, seen, <float*> work.squared)
     else:
         square_double(n, p, seen, <double*> work.squared)
@@ -200,11 +228,9 @@ cdef void sort(const int* keys, int n, int n_clusters, Work* work) noexcept nogi
 
 cdef void gather(const real* seen, const int* which, int held, int p, Work* work) noexcept nogil:
     cdef real* members = <real*> work.members
-    cdef real* lengths = <real*> work.lengths
     cdef int j
     for j in range(held):
         memcpy(members + <Py_ssize_t> j * p, seen + <Py_ssize_t> which[j] * p, p * sizeof(real))
-        lengths[j] = (<real*> work.squared)[which[j]]
 
 
 cdef void add_sums(
@@ -230,10 +256,11 @@ cdef void add_sums(
             held = min(GATHERED, work.ends[k + 1] - start)
             if work.by_scatter:
                 gather(seen, work.order + start, held, p, work)
-                add_totals(k, held, p, sign, <real*> work.members, work)
+                if work.totalled:
+                    add_totals(k, held, p, sign, <real*> work.members, work)
                 add_scatter(k, held, p, sign, <real*> work.members, work)
             else:
-                own_scores(k, held, seen, work.order + start, flats, axes, work)
+                scores_under(k, held, seen, work.order + start, flats, axes, work)
                 add_images(
                     k, held, seen, work.order + start, <real*> work.along, held, True, sign,
                     flats, work,
@@ -246,7 +273,7 @@ cdef void add_images(
     bint in_order, real sign, const PassFlats* flats, Work* work,
 ) noexcept nogil:
     cdef Py_ssize_t p = flats.n_variables
-    cdef real* totals = <real*> work.totals + k * p
+    cdef real* totals = <real*> work.totals + k * p if work.totalled else NULL
     cdef real* images = <real*> work.products + k * flats.n_axes * p
     if real is float:
         image_float(
@@ -280,12 +307,15 @@ cdef void add_scatter(int k, int held, int p, real sign, real* members, Work* wo
         dsyrk(b"L", b"N", &p, &held, &sign, members, &p, &one, sums, &p)
 
 
-cdef void own_scores(
+cdef void scores_under(
     int k, int held, const real* seen, const int* which, const PassFlats* flats, const real* axes,
     Work* work,
 ) noexcept nogil:
-    """Scores of some members on their own axes, and along their centre."""
+    """Scores of some rows on the axes of a flat, and along its centre; their squared lengths."""
     cdef Py_ssize_t q = flats.n_scores, p = flats.n_variables
+    cdef int j
+    for j in range(held):
+        (<real*> work.lengths)[j] = (<real*> work.squared)[which[j]]
     if real is float:
         scores_of_float(held, p, q, seen, which, axes + k * q * p, <float*> work.along)
     else:
@@ -294,7 +324,7 @@ cdef void own_scores(
 
 cdef double choose(
     const PassFlats* flats, int n, const real* seen, const real* axes, const int* labels,
-    Work* work, int* chosen,
+    Work* work, int* chosen, real* bounds,
 ) noexcept nogil:
     """Scores of a chunk on all axes, and where its rows go."""
     cdef int q = flats.n_clusters * flats.n_scores, p = flats.n_variables
@@ -306,153 +336,10 @@ cdef double choose(
     if real is float:
         return choose_float(
             flats, n, seen, axes, <float*> work.scores, <float*> work.squared, labels,
-            work.order, work.ends, <float*> work.costs, chosen,
+            work.order, work.ends, <float*> work.costs, chosen, <float*> bounds,
         )
     else:
         return choose_double(
             flats, n, seen, axes, <double*> work.scores, <double*> work.squared, labels,
-            work.order, work.ends, <double*> work.costs, chosen,
+            work.order, work.ends, <double*> work.costs, chosen, <double*> bounds,
         )
-
-
-cdef int note(
-    const int* labels, const int* chosen, int n, bint only_moved, double* sizes, int* keys
-) noexcept nogil:
-    """Sizes of the chosen clusters; keys: what is to be summed. How many moved."""
-    cdef int i, moved = 0
-    for i in range(n):
-        sizes[chosen[i]] += 1.0
-        keys[i] = chosen[i]
-        if labels == NULL or labels[i] != chosen[i]:
-            moved += 1
-        elif only_moved:
-            keys[i] = -1
-    return moved
-
-
-def look_block(
-    const real[:, ::1] rows, const int[::1] labels, FlatTables tables,
-    const real[:, ::1] axes, const real[::1] origin, bint by_scatter, bint only_moved, bint summed,
-):
-    """Next labels, objective, how many moved, and the sums; see `block_pass.look`."""
-    cdef int n, p = rows.shape[1], i, moved = 0
-    cdef Py_ssize_t start = 0, size = rows.shape[0]
-    cdef double objective = 0.0
-    cdef const real* seen
-    cdef const int* old
-    cdef const PassFlats* flats = &tables.flats
-    new = np.empty(size, dtype=np.intc)
-    cdef int[::1] chosen = new
-    cdef Room room = Room(
-        tables, np.asarray(rows).dtype, min(size, CHUNK_ROWS), True, origin is not None,
-        by_scatter, summed,
-    )
-    cdef double[::1] sizes = room.sizes
-    cdef Work* work = &room.work
-    with nogil:
-        while start < size:
-            n = <int> min(CHUNK_ROWS, size - start)
-            old = NULL if labels is None else &labels[start]
-            seen = see(&rows[start, 0], origin, n, p, work)
-            objective += choose(flats, n, seen, &axes[0, 0], old, work, &chosen[start])
-            moved += note(old, &chosen[start], n, only_moved, &sizes[0], work.keys)
-            if summed:
-                add_sums(
-                    seen, <real*> work.scores, work.keys, n, <real> 1.0, flats, &axes[0, 0], work
-                )
-                if only_moved and old != NULL:
-                    for i in range(n):
-                        work.keys[i] = -1 if old[i] == chosen[start + i] else old[i]
-                    add_sums(
-                        seen, <real*> work.scores, work.keys, n, <real> -1.0, flats, &axes[0, 0],
-                        work,
-                    )
-            start += n
-    return new, objective, moved, room.tally() if summed else None
-
-
-def count_block(
-    const real[:, ::1] rows, const int[::1] labels, FlatTables tables,
-    const real[:, ::1] axes, const real[::1] origin, bint by_scatter,
-):
-    """The sums under given labels; see `block_pass.count`."""
-    cdef int n, p = rows.shape[1]
-    cdef Py_ssize_t start = 0, size = rows.shape[0]
-    cdef const real* seen
-    cdef Room room = Room(
-        tables, np.asarray(rows).dtype, min(size, CHUNK_ROWS), False, origin is not None,
-        by_scatter, True,
-    )
-    cdef double[::1] sizes = room.sizes
-    cdef Work* work = &room.work
-    with nogil:
-        while start < size:
-            n = <int> min(CHUNK_ROWS, size - start)
-            seen = see(&rows[start, 0], origin, n, p, work)
-            note(NULL, &labels[start], n, False, &sizes[0], work.keys)
-            add_sums(
-                seen, <const real*> NULL, &labels[start], n, <real> 1.0, &tables.flats,
-                &axes[0, 0], work,
-            )
-            start += n
-    return room.tally()
-
-
-def measure_block(
-    const real[:, ::1] rows, const int[::1] labels, FlatTables tables, const real[:, ::1] axes,
-    const real[::1] origin,
-):
-    """Influence of every row, and the sum of the squared errors; see `block_pass.measure`."""
-    cdef int n, p = rows.shape[1], k, held, at, j
-    cdef Py_ssize_t start = 0, size = rows.shape[0]
-    cdef double errors = 0.0
-    cdef const real* seen
-    cdef const real* mine
-    cdef const PassFlats* flats = &tables.flats
-    dtype = np.asarray(rows).dtype
-    found, own = np.empty(size, dtype=dtype), np.empty(GATHERED, dtype=dtype)
-    cdef real[::1] influence = found, some = own
-    cdef Room room = Room(
-        tables, dtype, min(size, CHUNK_ROWS), False, origin is not None, False, False
-    )
-    cdef Work* work = &room.work
-    with nogil:
-        while start < size:
-            n = <int> min(CHUNK_ROWS, size - start)
-            seen = see(&rows[start, 0], origin, n, p, work)
-            sort(&labels[start], n, flats.n_clusters, work)
-            for k in range(flats.n_clusters):
-                at = work.ends[k]
-                mine = &axes[k * flats.n_scores, 0]
-                while at < work.ends[k + 1]:
-                    held = min(GATHERED, work.ends[k + 1] - at)
-                    gather(seen, work.order + at, held, p, work)
-                    own_scores(k, held, seen, work.order + at, flats, &axes[0, 0], work)
-                    if real is float:
-                        errors += measure_float(
-                            flats, k, held, <float*> work.members, mine, <float*> work.along,
-                            <float*> work.lengths, <float*> work.costs, &some[0],
-                        )
-                    else:
-                        errors += measure_double(
-                            flats, k, held, <double*> work.members, mine, <double*> work.along,
-                            <double*> work.lengths, <double*> work.costs, &some[0],
-                        )
-                    for j in range(held):
-                        influence[start + work.order[at + j]] = some[j]
-                    at += held
-            start += n
-    return found, errors
-
-
-def survey_block(const real[:, ::1] rows):
-    """Largest absolute value, sums of the columns, sum of squares; see survey.py."""
-    cdef double energy = 0.0, largest
-    sums = np.zeros(rows.shape[1])
-    cdef double[::1] totals = sums
-    with nogil:
-        if real is float:
-            largest = survey_float(rows.shape[0], rows.shape[1], &rows[0, 0], &totals[0], &energy)
-        else:
-            largest = survey_double(rows.shape[0], rows.shape[1], &rows[0, 0], &totals[0], &energy)
-    return largest, sums, energy

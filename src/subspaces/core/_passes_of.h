@@ -104,19 +104,19 @@ static REAL NAME(rest)(const PassFlats *flats, ptrdiff_t k, ptrdiff_t n, const R
     return sum;
 }
 
-/* Residuals and totals under flat k, with no digits lost. */
+/* Residuals and totals under flat k, with no digits lost; of the rows which, all if that is NULL. */
 static void NAME(residuals)(const PassFlats *flats, ptrdiff_t k, ptrdiff_t n, const REAL *rows,
-                            const REAL *axes, const REAL *scores, const REAL *squared,
-                            REAL *residual, REAL *total, REAL *left)
+                            const int *which, const REAL *axes, const REAL *scores,
+                            const REAL *squared, REAL *residual, REAL *total, REAL *left)
 {
     const REAL length = (REAL)flats->lengths[k];
     if (NAME(project)(flats, k, n, scores, squared, residual, total) > 0)
         return;
     for (ptrdiff_t i = 0; i < n; i++) {
         const REAL large = squared[i] > length ? squared[i] : length;
+        const REAL *row = rows + (which ? which[i] : i) * flats->n_variables;
         if (!(residual[i] > SHARE * large))
-            residual[i] = NAME(rest)(flats, k, n, rows + i * flats->n_variables, axes, scores + i,
-                                     left);
+            residual[i] = NAME(rest)(flats, k, n, row, axes, scores + i, left);
     }
 }
 
@@ -216,10 +216,11 @@ static void NAME(compare)(ptrdiff_t n, int k, const REAL *cost, REAL *restrict l
 
 /* The cluster of least cost of every row, staying where the own ties with it; the sum of the own
    costs, of the least where there are no labels. order, ends: the rows by label; work: 5 n + p
-   numbers. */
+   numbers; bounds (n, K): the squared residuals, if they are to be kept. */
 static double NAME(choose)(const PassFlats *flats, ptrdiff_t n, const REAL *rows, const REAL *axes,
                            const REAL *scores, const REAL *squared, const int *labels,
-                           const int *order, const int *ends, REAL *work, int *chosen)
+                           const int *order, const int *ends, REAL *work, int *chosen,
+                           REAL *restrict bounds)
 {
     const ptrdiff_t q = flats->n_scores;
     REAL *residual = work, *total = work + n, *cost = total + n, *least = cost + n;
@@ -231,9 +232,11 @@ static double NAME(choose)(const PassFlats *flats, ptrdiff_t n, const REAL *rows
     }
     for (int k = 0; k < flats->n_clusters; k++) {
         const REAL *mine = scores + k * q * n;
-        NAME(residuals)(flats, k, n, rows, axes + k * q * flats->n_variables, mine, squared,
+        NAME(residuals)(flats, k, n, rows, NULL, axes + k * q * flats->n_variables, mine, squared,
                         residual, total, left);
         NAME(outside)(flats, k, n, mine, residual, total, cost);
+        for (ptrdiff_t i = 0; bounds && i < n; i++)
+            bounds[i * flats->n_clusters + k] = residual[i];
         for (ptrdiff_t j = ends[k]; labels && j < ends[k + 1]; j++) {
             const ptrdiff_t i = order[j];
             own[i] = cost[i] = (REAL)NAME(member)(flats, k, n, mine + i, residual[i], total[i]);
@@ -248,68 +251,168 @@ static double NAME(choose)(const PassFlats *flats, ptrdiff_t n, const REAL *rows
     return objective;
 }
 
-/* Influence of members of cluster k; the sum of their squared errors when left out.
+/* Bounds (n, K) from below on squared residuals, after flats have turned by angles of these sines:
+   a residual changes by at most that share of the squared length. */
+FOR_EACH_PROCESSOR
+static void NAME(lower)(ptrdiff_t n, ptrdiff_t n_clusters, const REAL *squared, const REAL *sines,
+                        REAL *restrict bounds)
+{
+    for (ptrdiff_t i = 0; i < n; i++)
+        for (ptrdiff_t k = 0; k < n_clusters; k++)
+            bounds[i * n_clusters + k] -= sines[k] * squared[i];
+}
+
+/* Rows that may cost less in cluster k than where they are, and how many there are. */
+FOR_EACH_PROCESSOR
+static int NAME(tempted)(const PassFlats *flats, int k, int n, const int *labels, const REAL *own,
+                         const REAL *bounds, int *restrict which)
+{
+    const int likelihood = flats->criterion == BY_LIKELIHOOD;
+    const REAL scale = likelihood ? (REAL)flats->scales[k] : 0;
+    const REAL weight = likelihood ? (REAL)(0.5 / flats->noise) : 1;
+    int found = 0;
+    for (int i = 0; i < n; i++) {
+        which[found] = i;
+        found += labels[i] != k && scale + weight * bounds[i * flats->n_clusters + k] < own[i];
+    }
+    return found;
+}
+
+/* Scores (n_scores, n) under flat k of some of m rows, to their places among all, (K, n_scores, m). */
+static void NAME(keep)(const PassFlats *flats, ptrdiff_t k, ptrdiff_t n, const REAL *scores,
+                       const int *which, ptrdiff_t m, REAL *restrict all)
+{
+    for (ptrdiff_t r = 0; r < flats->n_scores; r++)
+        for (ptrdiff_t j = 0; j < n; j++)
+            all[(k * flats->n_scores + r) * m + which[j]] = scores[r * n + j];
+}
+
+/* Costs of some members of cluster k, and their residuals as bounds; work: 3 n + p numbers. */
+static void NAME(stay)(const PassFlats *flats, ptrdiff_t k, ptrdiff_t n, const REAL *rows,
+                       const int *which, const REAL *axes, const REAL *scores,
+                       const REAL *squared, REAL *work, REAL *own, REAL *bounds, ptrdiff_t m,
+                       REAL *all)
+{
+    REAL *residual = work, *total = work + n, *left = total + 2 * n;
+    NAME(keep)(flats, k, n, scores, which, m, all);
+    NAME(residuals)(flats, k, n, rows, which, axes, scores, squared, residual, total, left);
+    for (ptrdiff_t j = 0; j < n; j++) {
+        own[which[j]] = (REAL)NAME(member)(flats, k, n, scores + j, residual[j], total[j]);
+        bounds[which[j] * flats->n_clusters + k] = residual[j];
+    }
+}
+
+/* The same of some rows that are no members; those that cost less there choose it. */
+static void NAME(leave)(const PassFlats *flats, int k, ptrdiff_t n, const REAL *rows,
+                        const int *which, const REAL *axes, const REAL *scores,
+                        const REAL *squared, REAL *work, REAL *least, int *chosen, REAL *bounds,
+                        ptrdiff_t m, REAL *all)
+{
+    REAL *residual = work, *total = work + n, *cost = total + n, *left = cost + n;
+    NAME(keep)(flats, k, n, scores, which, m, all);
+    NAME(residuals)(flats, k, n, rows, which, axes, scores, squared, residual, total, left);
+    NAME(outside)(flats, k, n, scores, residual, total, cost);
+    for (ptrdiff_t j = 0; j < n; j++) {
+        const ptrdiff_t i = which[j];
+        bounds[i * flats->n_clusters + k] = residual[j];
+        chosen[i] = cost[j] < least[i] ? k : chosen[i];
+        least[i] = cost[j] < least[i] ? cost[j] : least[i];
+    }
+}
+
+/* Influence of some members of cluster k; the sum of their squared errors when left out.
    work: 2 n + p numbers. */
 static double NAME(measure)(const PassFlats *flats, ptrdiff_t k, ptrdiff_t n, const REAL *rows,
-                            const REAL *axes, const REAL *scores, const REAL *squared, REAL *work,
-                            REAL *influence)
+                            const int *which, const REAL *axes, const REAL *scores,
+                            const REAL *squared, REAL *work, REAL *influence)
 {
     REAL *residual = work, *total = work + n, *left = total + n;
     double errors = 0.0;
-    NAME(residuals)(flats, k, n, rows, axes, scores, squared, residual, total, left);
+    NAME(residuals)(flats, k, n, rows, which, axes, scores, squared, residual, total, left);
     for (ptrdiff_t i = 0; i < n; i++) {
-        influence[i] = (REAL)NAME(member_influence)(flats, k, n, scores + i, residual[i]);
+        influence[which[i]] = (REAL)NAME(member_influence)(flats, k, n, scores + i, residual[i]);
         errors += NAME(member_error)(flats, k, n, scores + i, residual[i]);
     }
     return errors;
 }
 
-/* Inner products of four rows with one axis. */
+/* Inner products of four rows with four axes, out (4, 4): those of one axis side by side. */
 FOR_EACH_PROCESSOR
-static void NAME(four_scores)(ptrdiff_t p, const REAL *const *rows, const REAL *axis, REAL *out)
+static void NAME(four_scores)(ptrdiff_t p, const REAL *const *rows, const REAL *const *axes,
+                              REAL *out)
 {
-    const REAL *first = rows[0], *second = rows[1], *third = rows[2], *fourth = rows[3];
-    REAL a = 0, b = 0, c = 0, d = 0;
-#pragma omp simd reduction(+ : a, b, c, d)
+    const REAL *a = rows[0], *b = rows[1], *c = rows[2], *d = rows[3];
+    const REAL *s = axes[0], *t = axes[1], *u = axes[2], *v = axes[3];
+    REAL as = 0, bs = 0, cs = 0, ds = 0, at = 0, bt = 0, ct = 0, dt = 0;
+    REAL au = 0, bu = 0, cu = 0, du = 0, av = 0, bv = 0, cv = 0, dv = 0;
+#pragma omp simd reduction(+ : as, bs, cs, ds, at, bt, ct, dt, au, bu, cu, du, av, bv, cv, dv)
     for (ptrdiff_t j = 0; j < p; j++) {
-        a += first[j] * axis[j];
-        b += second[j] * axis[j];
-        c += third[j] * axis[j];
-        d += fourth[j] * axis[j];
+        as += a[j] * s[j], bs += b[j] * s[j], cs += c[j] * s[j], ds += d[j] * s[j];
+        at += a[j] * t[j], bt += b[j] * t[j], ct += c[j] * t[j], dt += d[j] * t[j];
+        au += a[j] * u[j], bu += b[j] * u[j], cu += c[j] * u[j], du += d[j] * u[j];
+        av += a[j] * v[j], bv += b[j] * v[j], cv += c[j] * v[j], dv += d[j] * v[j];
     }
-    out[0] = a, out[1] = b, out[2] = c, out[3] = d;
+    out[0] = as, out[1] = bs, out[2] = cs, out[3] = ds;
+    out[4] = at, out[5] = bt, out[6] = ct, out[7] = dt;
+    out[8] = au, out[9] = bu, out[10] = cu, out[11] = du;
+    out[12] = av, out[13] = bv, out[14] = cv, out[15] = dv;
 }
 
-/* Scores (n_scores, n) of some rows on the axes (n_scores, p) of one flat. */
+/* Scores (n_scores, n) of some rows on the axes (n_scores, p) of one flat; four at a time, the last
+   ones together with one that is there already. */
 static void NAME(scores_of)(ptrdiff_t n, ptrdiff_t p, ptrdiff_t n_scores, const REAL *rows,
                             const int *which, const REAL *axes, REAL *scores)
 {
     for (ptrdiff_t i = 0; i < n; i += 4) {
         const ptrdiff_t several = n - i < 4 ? n - i : 4;
-        const REAL *four[4];
-        REAL found[4];
+        const REAL *four[4], *along[4];
+        REAL found[16];
         for (ptrdiff_t l = 0; l < 4; l++)
             four[l] = rows + which[l < several ? i + l : i] * p;
-        for (ptrdiff_t r = 0; r < n_scores; r++) {
-            NAME(four_scores)(p, four, axes + r * p, found);
-            memcpy(scores + r * n + i, found, several * sizeof(REAL));
+        for (ptrdiff_t r = 0; r < n_scores; r += 4) {
+            const ptrdiff_t these = n_scores - r < 4 ? n_scores - r : 4;
+            for (ptrdiff_t l = 0; l < 4; l++)
+                along[l] = axes + (l < these ? r + l : r) * p;
+            NAME(four_scores)(p, four, along, found);
+            for (ptrdiff_t l = 0; l < these; l++)
+                memcpy(scores + (r + l) * n + i, found + 4 * l, several * sizeof(REAL));
         }
     }
 }
 
 /* out += a first + b second + c third + d fourth */
 FOR_EACH_PROCESSOR
-static void NAME(four)(ptrdiff_t n, REAL a, REAL b, REAL c, REAL d, const REAL *restrict first,
-                       const REAL *restrict second, const REAL *restrict third,
-                       const REAL *restrict fourth, REAL *restrict out)
+static void NAME(four)(ptrdiff_t n, const REAL *weights, const REAL *const *rows,
+                       REAL *restrict out)
 {
+    const REAL a = weights[0], b = weights[1], c = weights[2], d = weights[3];
+    const REAL *first = rows[0], *second = rows[1], *third = rows[2], *fourth = rows[3];
     for (ptrdiff_t j = 0; j < n; j++)
         out[j] += (a * first[j] + b * second[j]) + (c * third[j] + d * fourth[j]);
 }
 
-/* The sum of some rows, and of the rows times their scores: images (n_axes, p) += scores^T rows.
-   The score of row which[j] on axis r is at scores[r * stride + which[j]], or at j if they come in
-   this order. Rows go four at a time, the last ones with others of no weight. */
+/* The same with four sets of weights, (4, 4), for four lines that are p apart. */
+FOR_EACH_PROCESSOR
+static void NAME(four_by_four)(ptrdiff_t n, const REAL *weights, const REAL *const *rows,
+                               ptrdiff_t p, REAL *out)
+{
+    const REAL *first = rows[0], *second = rows[1], *third = rows[2], *fourth = rows[3];
+    REAL *s = out, *t = out + p, *u = out + 2 * p, *v = out + 3 * p, w[16];
+    memcpy(w, weights, sizeof w);
+#pragma omp simd
+    for (ptrdiff_t j = 0; j < n; j++) {
+        const REAL a = first[j], b = second[j], c = third[j], d = fourth[j];
+        s[j] += (w[0] * a + w[1] * b) + (w[2] * c + w[3] * d);
+        t[j] += (w[4] * a + w[5] * b) + (w[6] * c + w[7] * d);
+        u[j] += (w[8] * a + w[9] * b) + (w[10] * c + w[11] * d);
+        v[j] += (w[12] * a + w[13] * b) + (w[14] * c + w[15] * d);
+    }
+}
+
+/* The sum of some rows (totals, if not NULL), and of the rows times their scores: images
+   (n_axes, p) += scores^T rows. The score of row which[j] on axis r is at
+   scores[r * stride + which[j]], or at j if they come in this order. Rows go four at a time, the
+   last ones with others of no weight. */
 static void NAME(image)(ptrdiff_t n, ptrdiff_t p, ptrdiff_t n_axes, const REAL *rows,
                         const int *which, const REAL *scores, ptrdiff_t stride, int in_order,
                         REAL sign, REAL *totals, REAL *images)
@@ -318,21 +421,25 @@ static void NAME(image)(ptrdiff_t n, ptrdiff_t p, ptrdiff_t n_axes, const REAL *
         const ptrdiff_t width = p - from < TILE ? p - from : TILE;
         for (ptrdiff_t j = 0; j < n; j += 4) {
             const REAL *row[4];
-            REAL weight[4];
-            ptrdiff_t at[4];
+            REAL weight[4], weights[16];
+            ptrdiff_t at[4], r = 0;
             for (int l = 0; l < 4; l++) {
                 const ptrdiff_t member = j + l < n ? j + l : j;
                 weight[l] = j + l < n ? sign : 0;
                 at[l] = in_order ? member : which[member];
                 row[l] = rows + which[member] * p + from;
             }
-            NAME(four)(width, weight[0], weight[1], weight[2], weight[3], row[0], row[1], row[2],
-                       row[3], totals + from);
-            for (ptrdiff_t r = 0; r < n_axes; r++) {
-                const REAL *along = scores + r * stride;
-                NAME(four)(width, weight[0] * along[at[0]], weight[1] * along[at[1]],
-                           weight[2] * along[at[2]], weight[3] * along[at[3]], row[0], row[1],
-                           row[2], row[3], images + r * p + from);
+            if (totals)
+                NAME(four)(width, weight, row, totals + from);
+            while (r < n_axes) {
+                const ptrdiff_t these = n_axes - r < 4 ? 1 : 4;
+                for (ptrdiff_t l = 0; l < 4 * these; l++)
+                    weights[l] = weight[l % 4] * scores[(r + l / 4) * stride + at[l % 4]];
+                if (these == 4)
+                    NAME(four_by_four)(width, weights, row, p, images + r * p + from);
+                else
+                    NAME(four)(width, weights, row, images + r * p + from);
+                r += these;
             }
         }
     }

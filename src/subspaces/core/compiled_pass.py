@@ -19,20 +19,23 @@ def knows(rows: Any) -> bool:
 
 def look(rows: Any, labels: Any | None, start: int, plan: Any) -> tuple[Any, Tally]:
     """The twin of `block_pass.look`."""
-    shape = (plan.by_scatter, plan.only_moved, True)
-    new, objective, moved, sums = _run("look_block", rows, plan, labels, *shape)
+    more: list[Any] = [plan.by_scatter, plan.only_moved, True, plan.affine]
+    if plan.bounds is not None:
+        here = slice(start, start + len(rows))
+        more += [plan.bounds.values[here], plan.bounds.squared[here], plan.sines]
+    new, objective, moved, sums = _run("look_block", rows, plan, labels, *more)
     return new, Tally(objective, moved, *sums)
 
 
 def nearest(rows: Any, labels: Any | None, start: int, plan: Any) -> tuple[Any, None]:
     """The twin of `block_pass.nearest`."""
-    return _run("look_block", rows, plan, labels, True, False, False)[0], None
+    return _run("look_block", rows, plan, labels, True, False, False, False)[0], None
 
 
 def count(rows: Any, labels: Any, start: int, plan: Any) -> tuple[Any, Tally]:
     """The twin of `block_pass.count`."""
     return labels, Tally(
-        0.0, len(labels), *_run("count_block", rows, plan, labels, plan.by_scatter)
+        0.0, len(labels), *_run("count_block", rows, plan, labels, plan.by_scatter, plan.affine)
     )
 
 

@@ -58,7 +58,7 @@ FRESH_ROWS, RANK_ROWS, RANK_SHARE = 500, 250, 4
 # What a search holds for every number of the sample, of variables beyond the rows of their inner
 # products. It may be a share of the data, and so many bytes in any case; with fewer rows a cluster
 # would have fewer than so many for each dimension.
-SEARCH_BYTES, SEARCH_SHARE, SEARCH_MOST, FEWEST_PER_DIMENSION = 128, 0.5, 128e6, 15
+SEARCH_BYTES, SEARCH_SHARE, SEARCH_MOST, FEWEST_PER_DIMENSION = 128, 0.5, 128e6, 13
 
 
 class ManyRowsClusterer(AlternatingClusterer):

@@ -1,8 +1,8 @@
 """What it takes to get started: seconds of `pip install .`, of an import, and a wheel on its own.
 
-    python benchmarks/packaging.py
+    python benchmarks/installing.py
 
-Writes benchmarks/results/packaging.md. The wheel is installed and fits where there is no compiler
+Writes benchmarks/results/installing.md. The wheel is installed and fits where there is no compiler
 on the PATH. Packages come from the index that pip is set to; some minutes.
 """
 
@@ -73,9 +73,9 @@ def main():
         size = wheel.stat().st_size / 1e6
     theirs, ours, first = np.median(taken, axis=0)
     save(
-        "packaging",
+        "installing",
         "# Getting started\n\n"
-        "`python benchmarks/packaging.py`\n\n"
+        "`python benchmarks/installing.py`\n\n"
         f"- `pip install .` in a clean environment, dependencies and compilation included: "
         f"{installed:.0f} s, {worked:.0f} s of the processor (load {os.getloadavg()[0]:.0f} on "
         f"{os.cpu_count()} cores meanwhile).\n"
