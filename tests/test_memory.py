@@ -54,6 +54,7 @@ def test_the_least_of_what_machine_container_and_process_have(monkeypatch):
     monkeypatch.setattr(_memory, "_of_the_machine", lambda: [3000])
     monkeypatch.setattr(_memory, "_of_the_group", lambda: [2000])
     monkeypatch.setattr(_memory, "_of_the_process", lambda: [5000])
+    monkeypatch.setattr(_memory, "LITTLE", 1000)
     assert _memory.available() == 2000
     assert _memory.no_room(2000) is None
     assert _memory.no_room(2001) == "needs about 2 kB of memory, and 2 kB are free"

@@ -1,7 +1,7 @@
 # A chunk of rows whose residuals are known from below: few of its scores are needed.
 #
 # The square of a residual changes by at most sin(theta) ||x||^2 when a flat turns by theta at most,
-# and a row that is no member costs no less than its residual (design of Elkan's K-means).
+# and a row that is no member costs no less than its residual.
 
 cdef enum:
     SPARED = 3                     # below one in so many, scores of single rows are quicker

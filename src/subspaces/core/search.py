@@ -228,7 +228,8 @@ def _sweep(problem: Problem, run: Run, plan: Plan, looks: Sweeper | None = None)
     clustering = alternate(
         problem, run.first, max_iter=plan.max_iter, random=random, tell=plan.tell, looks=looks
     )
-    return replace(run, clustering=clustering, merit=merit(problem, clustering, plan.choice, looks))
+    reached = merit(problem, clustering, plan.choice, looks)
+    return Run(run.start, run.first, run.seed, run.promise, clustering, reached)
 
 
 def merit(problem: Problem, clustering: Clustering, choice: str, looks: Sweeper) -> float:
