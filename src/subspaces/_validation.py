@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn import get_config
 from sklearn.utils import check_array, check_random_state
 
-from subspaces.core.array_namespace import is_dask
+from subspaces.core.array_namespace import is_dask, is_foreign
 from subspaces.core.survey import Survey
 
 Array = NDArray[np.floating]
@@ -27,6 +28,9 @@ def as_matrix(X: Any, name: str = "X", *, min_samples: int = 2) -> Array:
         raise TypeError(f"{name} is a Dask array; one in memory would do: {name}.compute()")
     if X is None or isinstance(X, str | bytes):
         raise TypeError(f"{name}={X!r} is not a table; an array of shape (n, p) would do")
+    if is_foreign(X) and get_config()["array_api_dispatch"]:
+        library = type(X).__module__.partition(".")[0]
+        raise TypeError(f"{name} is an array of {library}, and one of numpy is needed here")
     _check_names(X, name)
     try:
         matrix = check_array(

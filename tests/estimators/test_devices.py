@@ -10,7 +10,7 @@ from sklearn import config_context
 from sklearn.metrics import adjusted_rand_score
 from sklearn.utils import estimator_checks
 
-from subspaces import PSC, KSubspaces, MiniBatchPSC, load
+from subspaces import PSC, SSC, KSubspaces, MiniBatchPSC, load
 from subspaces.core.blocks import ArrayBlocks, device_rows
 from subspaces.datasets import make_subspaces
 from subspaces.estimators import _many_rows
@@ -199,3 +199,24 @@ def test_the_checks_of_scikit_learn(library):
     )
     environment = {**os.environ, "SCIPY_ARRAY_API": "1"}
     subprocess.run([sys.executable, "-c", code], check=True, env=environment)
+
+
+@pytest.mark.parametrize("given", ["labels", "k-means++"])
+def test_many_clusters_and_dimensions_are_no_obstacle_above_few_rows(given, xp, monkeypatch):
+    monkeypatch.setattr(_many_rows, "FEW_ROWS", 100)
+    made = make_subspaces([60] * 60, 80, [3] * 60, noise=0.02, random_state=0)
+    init = made.target if given == "labels" else given
+    model = PSC(60, n_components=3, init=init, n_init=1, random_state=0)
+    with config_context(array_api_dispatch=True):
+        model.fit(xp.asarray(made.data))
+    assert adjusted_rand_score(made.target, host(model.labels_)) > 0.9
+
+
+def test_complex_numbers_and_other_libraries_are_refused_in_words(xp, monkeypatch):
+    monkeypatch.setattr(_many_rows, "FEW_ROWS", 100)
+    X, _ = union(0, 0.0)
+    with config_context(array_api_dispatch=True):
+        with pytest.raises(ValueError, match="Complex data not supported"):
+            PSC(3, n_components=2).fit(xp.asarray(X + 1j))
+        with pytest.raises(TypeError, match=r"X is an array of .*one of numpy is needed here"):
+            SSC(3).fit(xp.asarray(X))

@@ -46,6 +46,8 @@ def to_host(array: Any, dtype: Any = None) -> NDArray[Any]:
 def as_floating(array: Any) -> Any:
     """Whole numbers and half precision as the widest floating type."""
     xp = namespace(array)
+    if xp.isdtype(array.dtype, "complex floating"):
+        raise ValueError("X is not a table of real numbers: Complex data not supported")
     return array if array.dtype in (xp.float32, xp.float64) else xp.astype(array, xp.float64)
 
 

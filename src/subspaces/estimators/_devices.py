@@ -34,7 +34,8 @@ def check_home(X: Any, home: Any | None, method: str) -> None:
     if _place(there) != _place(home):
         raise ValueError(
             f"Inputs passed to {method}() must use the same namespace and the same device as those "
-            f"passed to fit(): fit had {_named(home)}, X is of {_named(there)}; move_to(X) would do"
+            f"passed to fit(): fit had {_named(home)}, X is of {_named(there)}{_why(X)}; "
+            "move_to(X) would do"
         )
     if there is not None and home is not None and there.dtype != home.dtype:
         raise ValueError(
@@ -52,6 +53,12 @@ def _place(home: Any | None) -> tuple[str, str]:
 def _named(home: Any | None) -> str:
     library, device = _place(home)
     return f"{library.split('.')[-1]} on {device}"
+
+
+def _why(X: Any) -> str:
+    """Why an array of another library is taken for one of numpy."""
+    without = is_foreign(X) and not get_config()["array_api_dispatch"]
+    return ", as tensors are while array API dispatch is off" if without else ""
 
 
 def moved(attributes: dict[str, Any], home: Any | None) -> dict[str, Any]:

@@ -161,7 +161,8 @@ class ManyRowsClusterer(AlternatingClusterer):
         enough = sample_size(blocks, dimensions)
         chosen = np.sort(random.choice(blocks.shape[0], enough, replace=False))
         searched = isinstance(self.init, str) and not self._starts_on_device(blocks)
-        telling = max(RANK_ROWS, RANK_SHARE * max(dimensions))
+        fewest = sum(map(partition.smallest_size, dimensions))
+        telling = max(RANK_ROWS, RANK_SHARE * max(dimensions), fewest)
         sample = blocks.sample(chosen if searched else thinned(chosen, max(FRESH_ROWS, telling)))
         problem = self._problem(sample if searched else thinned(sample, telling))
         bulk = self._bulk(blocks, problem, sample)
@@ -435,8 +436,8 @@ def sample_size(blocks: Blocks, dimensions: Sequence[int]) -> int:
 
 
 def thinned(rows: NDArray[Any], count: int) -> NDArray[Any]:
-    """At most so many rows, evenly."""
-    return rows[:: -(-len(rows) // count)]
+    """So many rows, evenly, or all."""
+    return rows[np.unique(np.linspace(0, len(rows) - 1, count).astype(np.intp))]
 
 
 def held_bytes(array: Any) -> int:

@@ -32,7 +32,8 @@ class KSubspaces(ManyRowsClusterer):
         extended to all (docs/starts.md). A callable is called as
         ``init(X, n_clusters, random_state=...)`` and returns labels.
     n_init : int or "auto", default "auto"
-        Number of starts; "auto" is 10.
+        Number of starts; "auto" is 10, and on a device one start of a name other than
+        "portfolio".
     max_iter : int, default 50
         Most sweeps of one start.
     random_state : int, RandomState or None

@@ -85,7 +85,8 @@ class PSC(ManyRowsClusterer):
         extended to all (docs/starts.md). "k-means++" is the best of the quick ones. A callable is
         called as ``init(X, n_clusters, random_state=...)`` and returns labels.
     n_init : int or "auto", default "auto"
-        Number of starts; "auto" is 10, or 20 with ``n_variables``. Labels are one start.
+        Number of starts; "auto" is 10, or 20 with ``n_variables``, and on a device one start of a
+        name other than "portfolio". Labels are one start.
     max_iter : int, default 50
         Most sweeps of one start.
     refine : {None, "ppca", "descent"}, default None
