@@ -235,3 +235,20 @@ def test_threads_change_nothing_at_all(p):
     assert results[0].path == results[1].path
     np.testing.assert_array_equal(results[0].labels, results[1].labels)
     np.testing.assert_array_equal(results[0].flats.axes, results[1].flats.axes)
+
+
+@pytest.mark.parametrize("dimensions", [(1, 8, 3), (2, 5, 5), (1, 1, 6)])
+def test_exact_axes_of_unequal_dimensions(dimensions):
+    """A guess has no axes beyond a dimension, and rounding must not become some."""
+    random, p, widest = np.random.default_rng(0), 300, max(dimensions)
+    parts = [random.standard_normal((90, p)) * 0.9 ** np.arange(p) for _ in dimensions]
+    scatter = np.array([part.T @ part for part in parts])
+    in_use = np.arange(widest) < np.array(dimensions)[:, None]
+    guess = np.linalg.qr(random.standard_normal((3, p, widest)))[0] * in_use[:, None, :]
+    axes, spectra = leading_axes(lambda given: scatter @ given, guess, in_use)
+    overlap = axes.mT @ axes
+    np.testing.assert_allclose(overlap, overlap.round() * np.eye(widest), atol=1e-6)
+    assert overlap.max() < 1.5
+    assert (np.diagonal(overlap, axis1=1, axis2=2)[in_use] > 0.5).all()
+    expected = np.linalg.eigvalsh(scatter)[:, ::-1][:, :widest]
+    np.testing.assert_allclose(spectra[in_use], expected[in_use], rtol=1e-8)

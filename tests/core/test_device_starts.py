@@ -64,3 +64,22 @@ def test_rows_alike_are_drawn_evenly():
 def test_rows_of_nothing_have_no_axes():
     flats = first_flats("local", xp.zeros((20, 4)), (1, 2), True, np.random.default_rng(0))
     assert not to_host(flats.axes).any()
+
+
+@pytest.mark.parametrize("scale", [1e-13, 1e13])
+def test_single_precision_finds_neighbours_at_any_scale(scale):
+    found = make_subspaces([80] * 4, 30, [2] * 4, noise=0.05, random_state=0)
+    rows = xp.asarray((scale * found.data).astype(np.float32))
+    flats = first_flats("k-means++", rows, (2,) * 4, False, np.random.default_rng(0)).at_home()
+    costs = [squared_residual(found.data, flat) for flat in to_subspaces(flats, None)]
+    assert adjusted_rand_score(found.target, np.argmin(costs, axis=0)) > 0.9
+
+
+def test_an_affine_flat_at_the_mean_is_found():
+    random, centres = np.random.default_rng(0), np.arange(-2, 3)
+    target = np.repeat(np.arange(5), 80)
+    rows = 10.0 * centres[target][:, None] * np.eye(20)[0] + 0.1 * random.normal(size=(400, 20))
+    for seed in range(5):
+        flats = first_flats("k-means++", rows, (1,) * 5, True, np.random.default_rng(seed))
+        costs = [squared_residual(rows, flat) for flat in to_subspaces(flats, None)]
+        assert adjusted_rand_score(target, np.argmin(costs, axis=0)) > 0.9

@@ -16,17 +16,18 @@ import numpy as np, torch
 from subspaces.core import _triton, block_pass, fused
 from subspaces.core.flats import Flats
 
-N, K, R = 500, 4, 3
+N, K = 500, 4
 random = np.random.default_rng(0)
 
-def posed(p, criterion, affine, by_scatter, only_moved):
+def posed(p, R, criterion, affine, by_scatter, only_moved):
     axes = np.linalg.qr(random.normal(size=(K, p, R)))[0]
     spectra = random.uniform(60.0, 500.0, (K, R))
-    axes[0, :, -1], spectra[0, -1] = 0.0, 1.0
+    if R > 1:
+        axes[0, :, -1], spectra[0, -1] = 0.0, 1.0
     centres = random.normal(size=(K, p)) * affine
     flats = Flats(
-        centres, axes, spectra, axes.any(axis=1), np.array([R - 1, R, R, R]), np.full(K, N / K),
-        np.ones(K), 0.3,
+        centres, axes, spectra, axes.any(axis=1), np.array([max(R - 1, 1), R, R, R]),
+        np.full(K, N / K), np.ones(K), 0.3,
     )
     origin = random.normal(size=p) if affine else None
     return block_pass.Pass(flats, criterion, p, N, origin, by_scatter, only_moved, affine=affine)
@@ -46,10 +47,11 @@ def told(rows, labels, plan):
 plain, by_kernels = fused._looks, lambda a: _triton if isinstance(a, torch.Tensor) else None
 criteria = ("residual", "hat", "influence", "likelihood")
 for criterion, affine, known, moved in itertools.product(criteria, *[(False, True)] * 3):
-    for p, by_scatter in ((7, True), (70, True), (70, False)):
+    for p, R in ((7, 3), (70, 3), (70, -3), (9, 1), (40, -1)):
+        R, by_scatter = abs(R), R > 0
         rows = torch.asarray(random.normal(size=(N, p)).astype(np.float32))
         labels = torch.asarray(random.integers(K, size=N).astype(np.int32)) if known else None
-        plan = posed(p, criterion, affine, by_scatter, moved and by_scatter)
+        plan = posed(p, R, criterion, affine, by_scatter, moved and by_scatter)
         fused._looks = plain
         expected = told(rows, labels, plan)
         fused._looks = by_kernels

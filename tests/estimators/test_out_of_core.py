@@ -5,6 +5,7 @@ import tracemalloc
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.metrics import adjusted_rand_score
 
 from subspaces import PSC, KSubspaces, MiniBatchPSC
 from subspaces.core.blocks import ArrayBlocks
@@ -87,3 +88,14 @@ def test_single_precision_is_refused_where_its_squares_overflow_or_vanish(kind):
         np.testing.assert_array_equal(model.fit(X.astype(np.float64)).labels_, expected)
         with pytest.raises(ValueError, match="leaves the range of float32"):
             model.predict(X)
+
+
+@pytest.mark.parametrize("kind", [PSC, KSubspaces])
+def test_given_labels_of_rows_that_are_mostly_zero(kind):
+    """A few rows do not tell the rank then; more are looked at before a fit is refused."""
+    made = make_subspaces([300, 300], 40, [10, 10], noise=0.01, random_state=0)
+    X = np.zeros((12_000, 40))
+    X[::20] = made.data
+    labels = np.arange(12_000) // 6000
+    model = kind(2, n_components=10, init=labels, n_init=1, random_state=0).fit(X)
+    assert adjusted_rand_score(made.target, model.labels_[::20]) > 0.9

@@ -19,8 +19,8 @@ def from_rows(rows: Any, labels: Any | None, plan: Any) -> tuple[Any, Any, Facts
     axes = placed.axes
     if not plan.flats.linear:
         centres = placed.centres.T[:, :, None]
-        axes = torch.cat([axes.reshape(-1, n_clusters, n_axes), centres], dim=2).contiguous()
-    return _assigned(rows, rows, rows, axes, (0, 0, 0), labels, plan)
+        axes = torch.cat([axes.reshape(-1, n_clusters, n_axes), centres], dim=2)
+    return _assigned(rows, rows, rows, axes.contiguous(), (0, 0, 0), labels, plan)
 
 
 def from_scores(
@@ -140,7 +140,7 @@ def _assign(
                 distance = distance - 2.0 * tl.sum(shown, axis=2) + from_origin[None, :]
         else:
             place = data + rows[:, None] * along_rows
-            place += (c * along_clusters + r * along_axes)[None, :]
+            place += (c.to(tl.int64) * along_clusters + r.to(tl.int64) * along_axes)[None, :]
             score = tl.load(place, mask=inside[:, None] & there[None, :], other=0.0)
             of = squared + rows[:, None] * WIDTH + (k if WIDTH > 1 else 0 * k)[None, :]
             distance = tl.load(of, mask=inside[:, None] & (k < K)[None, :], other=0.0)
@@ -178,6 +178,9 @@ def _assign(
         if KEEP:
             c = first + column // WIDE
             kept = (inside[:, None] & (at[:, None] == c[None, :])) & (r < R)[None, :]
-            place = rows[:, None] * along_rows + (c * along_clusters + r * along_axes)[None, :]
+            place = (
+                rows[:, None] * along_rows
+                + (c.to(tl.int64) * along_clusters + r.to(tl.int64) * along_axes)[None, :]
+            )
             score = tl.load(data + place, mask=kept, other=0.0)
             tl.store(axes + rows[:, None] * R + r[None, :], score, mask=kept)

@@ -53,8 +53,8 @@ def own_scores(rows: Any, labels: Any, plan: Any) -> tuple[Any, Any, Any]:
     own = torch.empty(n, n_axes, dtype=rows.dtype, device=rows.device)
     energy = torch.empty(n_clusters, n_parts, dtype=torch.float64, device=rows.device)
     _score[(n_clusters * n_parts,)](
-        rows, plan.beside(rows).axes, order, ends, own, energy, n_parts, K=n_clusters, P=p,
-        R=n_axes, WIDE=_wide(n_axes), TILE=TILE, ROWS=AT_A_TIME,
+        rows, plan.beside(rows).axes.contiguous(), order, ends, own, energy, n_parts,
+        K=n_clusters, P=p, R=n_axes, WIDE=_wide(n_axes), TILE=TILE, ROWS=AT_A_TIME,
     )  # fmt: skip
     return torch.diff(ends, prepend=ends.new_zeros(1)), energy.sum(1), own
 

@@ -17,6 +17,8 @@ Array = NDArray[np.floating]
 
 # Bounds may take this share of the memory of the rows.
 SHARE = 20
+# Axes are orthonormal up to this (`flats.left_singular`).
+ORTHONORMAL = 1e-7
 
 
 @dataclass
@@ -39,16 +41,19 @@ class Bounds:
         # An axis that is there in one of the two alone is a right angle.
         changed = (self.axes.any(axis=1) != axes.any(axis=1)).any(axis=1)
         sines = np.where(changed, 1.0, np.sqrt(np.maximum(largest, 0.0)))
-        least = 100 * float(np.finfo(self.values.dtype).eps)
+        least = max(100 * float(np.finfo(self.values.dtype).eps), ORTHONORMAL)
         return (np.minimum(sines, 1.0) + least).astype(self.values.dtype)
 
 
 def bounds_for(blocks: Blocks, n_clusters: int, affine: bool) -> Bounds | None:
-    """Bounds for rows in main memory whose flats go through one point, where they take little."""
+    """Bounds for rows in main memory whose flats go through one point, where they take little.
+
+    A file that is mapped into memory may be larger than that, and so may be its bounds.
+    """
     n, p = blocks.shape
     if affine or not isinstance(blocks, ArrayBlocks) or not compiled_pass.knows(blocks.array):
         return None
-    if n_clusters * SHARE > p:
+    if n_clusters * SHARE > p or isinstance(blocks.array, np.memmap):
         return None
     dtype = blocks.array.dtype
     return Bounds(np.empty((n, n_clusters), dtype=dtype), np.empty(n, dtype=dtype))

@@ -43,7 +43,7 @@ def first_flats(
     """
     n, squared = points.shape[0], squared_lengths(points)
     n_drawn = min(TRIALS, n) if name == "k-means++" else 1
-    nearest, weights, kept = squared, None, []
+    nearest, weights, kept = namespace(points).full_like(squared, np.inf), None, []
     for dimension in dimensions:
         seeds = random.choice(n, n_drawn, p=weights)
         found = _through(points, squared, seeds, dimension, affine)
@@ -98,7 +98,7 @@ def _neighbours(points: Any, squared: Any, seeds: Indices, count: int, affine: b
         distance = squared[None, :] - 2.0 * products
     else:
         lengths = xp.where(squared > 0.0, squared, xp.ones_like(squared))
-        distance = -(products**2) / lengths[None, :]
+        distance = -xp.abs(products) / xp.sqrt(lengths)[None, :]
     nearest = xp.argsort(distance, axis=1)[:, :count]
     near = xp.take(points, xp.reshape(nearest, (-1,)), axis=0)
     return xp.reshape(near, (len(seeds), -1, p))

@@ -60,13 +60,15 @@ def leading_axes(
 def _orthonormal(vectors: Any, known: Any = None) -> Any:
     """Orthonormal columns of their span, beyond what is known; zeros where it has fewer.
 
-    Twice, since once leaves the rounding of directions that are nearly there.
+    Twice, since once leaves the rounding of directions that are nearly there. What is left of a
+    vector beyond the known counts against what it was: of one within them, rounding is left.
     """
     for _ in range(2):
+        longest = to_host(namespace(vectors).sum(vectors**2, axis=1)).max(axis=1, keepdims=True)
         if known is not None:
             vectors = vectors - known @ (known.mT @ vectors)
         squares, turned = np.linalg.eigh(to_host(vectors.mT @ vectors))
-        there = squares > DEPENDENT * np.maximum(squares[:, -1:], 0.0)
+        there = squares > DEPENDENT * longest
         roots = np.where(there, np.sqrt(np.where(there, squares, 1.0)), np.inf)
         vectors = vectors @ like(turned / roots[:, None, :], vectors)
     return vectors

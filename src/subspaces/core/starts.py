@@ -57,7 +57,7 @@ def spread_flats(problem: Problem, random: np.random.Generator) -> Labels:
 
     Of some rows drawn the one is kept whose flat leaves the least distance.
     """
-    nearest, weights, kept = problem.rows.squared_norms, None, []
+    nearest, weights, kept = np.full_like(problem.rows.squared_norms, np.inf), None, []
     for dimension in problem.dimensions:
         seeds = random.choice(len(nearest), min(TRIALS, len(nearest)), p=weights)
         subsets = np.array([_neighbours(problem, int(seed), dimension) for seed in seeds])

@@ -13,7 +13,7 @@ from subspaces.core.array_namespace import to_host
 from subspaces.core.hearing import warn
 from subspaces.core.problem import Problem
 from subspaces.core.result import Clustering
-from subspaces.core.rows import DenseRows, choose_rows
+from subspaces.core.rows import DenseRows, Rows, choose_rows
 from subspaces.core.search import Plan, Run, best_run, search, search_by_landmarks, start_margin
 from subspaces.core.sparse_basis import Sparsity
 from subspaces.core.step import Step, silence
@@ -39,13 +39,23 @@ class AlternatingClusterer(SubspaceClusterer):
     n_jobs: int | None
     verbose: int
 
-    def _pose(self, X: Array, criterion: str, sparsity: Sparsity | None = None) -> Problem:
+    def _rows(self, X: Array, sparsity: Sparsity | None = None) -> Rows:
+        """The samples in the form that is quickest for their shape, from their mean if affine."""
+        centred = X - centre_of(X, True) if self.affine else X
+        return DenseRows(centred) if sparsity else choose_rows(centred, self.n_clusters)
+
+    def _pose(
+        self,
+        X: Array,
+        criterion: str,
+        sparsity: Sparsity | None = None,
+        rows: Rows | None = None,
+    ) -> Problem:
         """Check the sizes against the data and hold what does not change from start to start."""
         as_count(self.max_iter, "max_iter", low=1)
         as_flag(self.affine, "affine")
         dimensions = self._dimensions(X, low=0 if self.affine else 1)
-        centred = X - centre_of(X, True) if self.affine else X
-        rows = DenseRows(centred) if sparsity else choose_rows(centred, self.n_clusters)
+        rows = self._rows(X, sparsity) if rows is None else rows
         check_rank(rows.rank, max(dimensions), self.affine)
         problem = Problem(rows, dimensions, criterion, bool(self.affine), sparsity)
         if not problem.identified and self.n_clusters > 1:

@@ -39,6 +39,7 @@ from subspaces.core.hearing import warn
 from subspaces.core.problem import Problem
 from subspaces.core.record import Record
 from subspaces.core.result import Clustering
+from subspaces.core.rows import Rows
 from subspaces.core.search import Run
 from subspaces.core.sparse_blocks import SparseBlocks, canonical
 from subspaces.core.step import Step
@@ -55,6 +56,8 @@ FEW_NUMBERS = 1 << 18
 # Where no sample is searched, clusters begin again from so many rows, and so many tell the rank of
 # the data, or so many for each dimension.
 FRESH_ROWS, RANK_ROWS, RANK_SHARE = 500, 250, 4
+# Rows that span nearly as many directions as they are tell nothing of the rank but that it is more.
+NEARLY = 0.9
 # What a search holds for every number of the sample, of variables beyond the rows of their inner
 # products. It may be a share of the data, and so many bytes in any case; with fewer rows a cluster
 # would have fewer than so many for each dimension.
@@ -82,7 +85,7 @@ class ManyRowsClusterer(AlternatingClusterer):
     def _fit_few(self, X: Array) -> None:
         raise NotImplementedError
 
-    def _problem(self, X: Array) -> Problem:
+    def _problem(self, X: Array, rows: Rows | None = None) -> Problem:
         raise NotImplementedError
 
     @property
@@ -161,10 +164,12 @@ class ManyRowsClusterer(AlternatingClusterer):
         enough = sample_size(blocks, dimensions)
         chosen = np.sort(random.choice(blocks.shape[0], enough, replace=False))
         searched = isinstance(self.init, str) and not self._starts_on_device(blocks)
-        fewest = sum(map(partition.smallest_size, dimensions))
-        telling = max(RANK_ROWS, RANK_SHARE * max(dimensions), fewest)
-        sample = blocks.sample(chosen if searched else thinned(chosen, max(FRESH_ROWS, telling)))
-        problem = self._problem(sample if searched else thinned(sample, telling))
+        sample: Array
+        if searched:
+            sample = blocks.sample(chosen)
+            problem = self._problem(sample)
+        else:
+            sample, problem = self._unsearched(blocks, chosen, dimensions)
         bulk = self._bulk(blocks, problem, sample)
         alike, interchangeable = problem.alike, problem.interchangeable
         if self._starts_on_device(blocks):
@@ -185,17 +190,30 @@ class ManyRowsClusterer(AlternatingClusterer):
                 ConvergenceWarning,
             )
 
+    def _unsearched(
+        self, blocks: Blocks, chosen: NDArray[np.intp], dimensions: Sequence[int]
+    ) -> tuple[Array, Problem]:
+        """Rows to begin clusters again from, and the problem, told by few rows if they span all."""
+        fewest = sum(map(partition.smallest_size, dimensions))
+        telling = max(RANK_ROWS, RANK_SHARE * max(dimensions), fewest)
+        sample = blocks.sample(thinned(chosen, max(FRESH_ROWS, telling)))
+        few = thinned(sample, telling)
+        rows = self._rows(few)
+        if rows.rank < min(spanned(rows, self.affine), blocks.shape[1]):
+            return sample, self._problem(blocks.sample(chosen))
+        return sample, self._problem(few, rows)
+
     def _bulk(self, blocks: Blocks, problem: Problem, sample: Array) -> Bulk:
         """What the passes need to know; the rank, and what to begin again with, from the sample."""
         shifted = self.affine and not blocks.stays_sparse
         origin = as_held(self._survey.totals / blocks.shape[0], blocks) if shifted else None
-        rank, most = problem.rows.rank, len(problem.rows.squared_norms) - problem.affine
+        rank, most = problem.rows.rank, spanned(problem.rows, problem.affine)
         return Bulk(
             blocks,
             problem.dimensions,
             problem.criterion if problem.identified else "likelihood",
             problem.affine,
-            blocks.shape[1] if rank == most else rank,
+            blocks.shape[1] if rank > NEARLY * most else rank,
             sample if origin is None else sample - origin,
             origin,
         )
@@ -433,6 +451,11 @@ def sample_size(blocks: Blocks, dimensions: Sequence[int]) -> int:
     allowed = max(SEARCH_SHARE * held_bytes(blocks.array), SEARCH_MOST) / SEARCH_BYTES
     fewest = FEWEST_PER_DIMENSION * sum(r + 1 for r in dimensions)
     return min(usual, max(int(allowed**0.5), int(allowed / p), fewest))
+
+
+def spanned(rows: Rows, affine: bool) -> int:
+    """How many directions so many rows span at most; from their mean one less."""
+    return len(rows.squared_norms) - bool(affine)
 
 
 def thinned(rows: NDArray[Any], count: int) -> NDArray[Any]:

@@ -8,6 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 from subspaces.core import partition
 from subspaces.core.hearing import warn
 from subspaces.core.problem import Problem
+from subspaces.core.rows import Rows
 from subspaces.estimators._many_rows import ManyRowsClusterer
 from subspaces.estimators._shell import Array
 
@@ -112,8 +113,8 @@ class KSubspaces(ManyRowsClusterer):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _problem(self, X: Array) -> Problem:
-        return self._pose(X, "residual")
+    def _problem(self, X: Array, rows: Rows | None = None) -> Problem:
+        return self._pose(X, "residual", rows=rows)
 
     def _fit_few(self, X: Array) -> None:
         problem = self._problem(X)

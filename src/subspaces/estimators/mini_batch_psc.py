@@ -18,6 +18,7 @@ from subspaces.core.criteria import VARIANCE_FLOOR, Data
 from subspaces.core.flats import Flats, Tally, from_subspaces, take, to_subspaces
 from subspaces.core.problem import Problem
 from subspaces.core.record import Record
+from subspaces.core.rows import Rows
 from subspaces.core.step import Step
 from subspaces.core.stream import SUMS, Stream, follow, reordered
 from subspaces.core.subspace import centre_of
@@ -259,9 +260,9 @@ class MiniBatchPSC(ManyRowsClusterer):
     def _choice(self) -> str:
         return "t_likelihood" if self.criterion == "auto" else "objective"
 
-    def _problem(self, X: Array) -> Problem:
+    def _problem(self, X: Array, rows: Rows | None = None) -> Problem:
         criterion = "loo" if self.criterion == "auto" else self.criterion
-        return self._pose(X, criterion)
+        return self._pose(X, criterion, rows=rows)
 
     def _stream(self) -> Stream:
         dimensions = self._per_cluster("n_components", 2**62, low=0, high=self.n_features_in_)

@@ -27,7 +27,7 @@ from subspaces.core.flats import Flats
 from subspaces.core.hearing import warn
 from subspaces.core.ppca_mixture import refine_labels
 from subspaces.core.problem import Problem, view_clusters
-from subspaces.core.rows import ClusterView
+from subspaces.core.rows import ClusterView, Rows
 from subspaces.core.search import Run
 from subspaces.core.secular import downdate
 from subspaces.core.sparse_basis import SparseView, Sparsity
@@ -347,8 +347,8 @@ class PSC(ManyRowsClusterer):
             return None
         return Sparsity(counts, self.penalty)
 
-    def _problem(self, X: Array) -> Problem:
-        return self._with_criterion(self._pose(X, "loo", self._sparsity(X)))
+    def _problem(self, X: Array, rows: Rows | None = None) -> Problem:
+        return self._with_criterion(self._pose(X, "loo", self._sparsity(X), rows))
 
     def _with_criterion(self, problem: Problem) -> Problem:
         criterion = self.criterion
