@@ -220,3 +220,17 @@ def test_complex_numbers_and_other_libraries_are_refused_in_words(xp, monkeypatc
             PSC(3, n_components=2).fit(xp.asarray(X + 1j))
         with pytest.raises(TypeError, match=r"X is an array of .*one of numpy is needed here"):
             SSC(3).fit(xp.asarray(X))
+
+
+@pytest.mark.parametrize("dimensions", [[1, 1, 1], [1, 6, 3]])
+@pytest.mark.parametrize("p", [12, 210])
+def test_lines_and_unequal_dimensions_in_passes(xp, p, dimensions, monkeypatch):
+    monkeypatch.setattr(_many_rows, "FEW_ROWS", 100)
+    made = make_subspaces([150] * 3, p, dimensions, noise=0.02, random_state=0)
+    start = np.where(np.random.default_rng(0).random(450) < 0.7, made.target, 0)
+    model = PSC(3, n_components=dimensions, criterion="influence", init=start, random_state=0)
+    expected = model.fit(made.data).labels_
+    with config_context(array_api_dispatch=True):
+        model.fit(xp.asarray(made.data))
+    np.testing.assert_array_equal(host(model.labels_), expected)
+    assert adjusted_rand_score(made.target, expected) > 0.8

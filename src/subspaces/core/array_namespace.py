@@ -66,6 +66,8 @@ def like(values: Any, array: Any, dtype: Any = None) -> Any:
         return to_host(values, dtype)
     if isinstance(values, np.ndarray):
         values = np.ascontiguousarray(values)
+        # One number may lie backwards and count as contiguous; not all libraries take that.
+        values = values.copy() if min(values.strides, default=0) < 0 else values
     return xp.asarray(values, dtype=dtype, device=compat().device(array))
 
 
