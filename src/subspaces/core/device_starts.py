@@ -86,7 +86,7 @@ def _through(points: Any, squared: Any, seeds: Indices, dimension: int, affine: 
     scores = xp.reshape(points @ columns, (points.shape[0], len(seeds), dimension))
     if affine:
         scores = scores - (centres[:, None, :] @ axes)[None, :, 0, :]
-    residuals = xp.clip(distance - xp.sum(scores**2, axis=2), 0.0, None)
+    residuals = xp.clip(distance - xp.vecdot(scores, scores), 0.0, None)
     return Through(centres, axes, residuals)
 
 
@@ -99,9 +99,15 @@ def _neighbours(points: Any, squared: Any, seeds: Indices, count: int, affine: b
     else:
         lengths = xp.where(squared > 0.0, squared, xp.ones_like(squared))
         distance = -xp.abs(products) / xp.sqrt(lengths)[None, :]
-    nearest = xp.argsort(distance, axis=1)[:, :count]
-    near = xp.take(points, xp.reshape(nearest, (-1,)), axis=0)
+    near = xp.take(points, xp.reshape(_least_of_each(distance, count), (-1,)), axis=0)
     return xp.reshape(near, (len(seeds), -1, p))
+
+
+def _least_of_each(distance: Any, count: int) -> Any:
+    """Where the so many least of each row are, in any order."""
+    if isinstance(distance, np.ndarray) and count < distance.shape[1]:
+        return np.argpartition(distance, count - 1, axis=1)[:, :count]
+    return namespace(distance).argsort(distance, axis=1)[:, :count]
 
 
 def _coefficients(products: Array, dimension: int) -> Array:
