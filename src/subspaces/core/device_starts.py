@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from subspaces.core.array_namespace import like, namespace, to_host, zeros_beside
 from subspaces.core.block_pass import squared_lengths
 from subspaces.core.flats import Flats
-from subspaces.core.starts import TRIALS
+from subspaces.core.starts import n_trials
 
 Array = NDArray[np.floating]
 Indices = NDArray[np.intp]
@@ -42,10 +42,10 @@ def first_flats(
     kept whose flat leaves the least.
     """
     n, squared = points.shape[0], squared_lengths(points)
-    n_drawn = min(TRIALS, n) if name == "k-means++" else 1
     nearest, weights, kept = namespace(points).full_like(squared, np.inf), None, []
-    for dimension in dimensions:
-        seeds = random.choice(n, n_drawn, p=weights)
+    for k, dimension in enumerate(dimensions):
+        n_drawn = n_trials(k, len(dimensions)) if name == "k-means++" else 1
+        seeds = random.choice(n, min(n_drawn, n), p=weights)
         found = _through(points, squared, seeds, dimension, affine)
         best, nearest = _least(nearest, found.residuals)
         centre = None if found.centres is None else found.centres[best, ...]
@@ -80,7 +80,7 @@ def _through(points: Any, squared: Any, seeds: Indices, dimension: int, affine: 
         near = near - centres[:, None, :]
         lengths = xp.sum(centres**2, axis=1)
         distance = distance - 2.0 * (points @ centres.T) + lengths[None, :]
-    coefficients = _coefficients(to_host(near @ near.mT, np.float64), dimension)
+    coefficients = _coefficients(to_host(near @ near.mT), dimension)
     axes = near.mT @ like(coefficients, points)
     columns = xp.reshape(xp.permute_dims(axes, (1, 0, 2)), (points.shape[1], -1))
     scores = xp.reshape(points @ columns, (points.shape[0], len(seeds), dimension))
@@ -97,8 +97,8 @@ def _neighbours(points: Any, squared: Any, seeds: Indices, count: int, affine: b
     if affine:
         distance = squared[None, :] - 2.0 * products
     else:
-        lengths = xp.where(squared > 0.0, squared, xp.ones_like(squared))
-        distance = -xp.abs(products) / xp.sqrt(lengths)[None, :]
+        tiny = float(xp.finfo(squared.dtype).smallest_normal)
+        distance = -xp.abs(products) / xp.sqrt(squared + tiny)[None, :]
     near = xp.take(points, xp.reshape(_least_of_each(distance, count), (-1,)), axis=0)
     return xp.reshape(near, (len(seeds), -1, p))
 

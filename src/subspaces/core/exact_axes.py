@@ -48,7 +48,7 @@ def leading_axes(
         if error <= TOLERANCE or waited == PATIENCE:
             break
         units = residual / like(np.where(lengths > 0.0, lengths, 1.0)[:, None, :], residual)
-        fresh = _orthonormal(units, basis)
+        fresh = _orthonormal(units, basis, np.ones((len(lengths), 1)))
         basis = xp.concat([basis, fresh], axis=2)
         images = xp.concat([images, product(fresh)], axis=2)
         values, coefficients = _best(basis, images, rank)
@@ -57,18 +57,18 @@ def leading_axes(
     return basis[:, :, :rank], values
 
 
-def _orthonormal(vectors: Any, known: Any = None) -> Any:
+def _orthonormal(vectors: Any, known: Any = None, longest: Array | None = None) -> Any:
     """Orthonormal columns of their span, beyond what is known; zeros where it has fewer.
 
-    Twice, since once leaves the rounding of directions that are nearly there. What is left of a
-    vector beyond the known counts against what it was: of one within them, rounding is left.
+    longest (K, 1): the squared length of the longest, before the known is taken from it: of a
+    vector within that, rounding is left. Twice, since once leaves the rounding of directions that
+    are nearly there.
     """
     for _ in range(2):
-        longest = to_host(namespace(vectors).sum(vectors**2, axis=1)).max(axis=1, keepdims=True)
         if known is not None:
             vectors = vectors - known @ (known.mT @ vectors)
         squares, turned = np.linalg.eigh(to_host(vectors.mT @ vectors))
-        there = squares > DEPENDENT * longest
+        there = squares > DEPENDENT * np.maximum(squares[:, -1:] if longest is None else longest, 0)
         roots = np.where(there, np.sqrt(np.where(there, squares, 1.0)), np.inf)
         vectors = vectors @ like(turned / roots[:, None, :], vectors)
     return vectors
@@ -85,7 +85,8 @@ def _with_the_step(coefficients: Array, rank: int) -> Array:
     """The new axes, and beside them, orthonormal, the part that is not of the old ones."""
     step = coefficients.copy()
     step[:, :rank] = 0.0
-    return np.concatenate([coefficients, _orthonormal(step, coefficients)], axis=2)
+    longest = np.sum(step**2, axis=1).max(axis=1, keepdims=True)
+    return np.concatenate([coefficients, _orthonormal(step, coefficients, longest)], axis=2)
 
 
 def _largest(lengths: Array, values: Array, in_use: NDArray[np.bool_]) -> float:

@@ -30,7 +30,7 @@ Labels = NDArray[np.intp]
 Start = Callable[[Problem, np.random.Generator], Labels]
 
 CANDIDATES = 30
-# Rows of which each round of `spread_flats` keeps one.
+# Rows of which each of the last rounds of `spread_flats` keeps one.
 TRIALS = 8
 REACH = 3.125
 SPARSE_NEIGHBOURS = 25
@@ -57,9 +57,11 @@ def spread_flats(problem: Problem, random: np.random.Generator) -> Labels:
 
     Of some rows drawn the one is kept whose flat leaves the least distance.
     """
-    nearest, weights, kept = np.full_like(problem.rows.squared_norms, np.inf), None, []
+    nearest, weights = np.full_like(problem.rows.squared_norms, np.inf), None
+    kept: list[Array] = []
     for dimension in problem.dimensions:
-        seeds = random.choice(len(nearest), min(TRIALS, len(nearest)), p=weights)
+        n_drawn = min(n_trials(len(kept), problem.n_clusters), len(nearest))
+        seeds = random.choice(len(nearest), n_drawn, p=weights)
         subsets = np.array([_neighbours(problem, int(seed), dimension) for seed in seeds])
         found = problem.rows.residuals(subsets, dimension, problem.affine)
         left = np.minimum(nearest, found)
@@ -69,6 +71,11 @@ def spread_flats(problem: Problem, random: np.random.Generator) -> Labels:
         total = nearest.sum()
         weights = nearest / total if total > 0.0 else None
     return _nearest(kept)
+
+
+def n_trials(k: int, n_clusters: int) -> int:
+    """Rows drawn for the k-th of so many flats: half as many while most of the rows are far off."""
+    return TRIALS if 2 * k >= n_clusters else TRIALS // 2
 
 
 def energetic_flats(problem: Problem, random: np.random.Generator) -> Labels:
