@@ -6,7 +6,8 @@ import torch
 import triton
 import triton.language as tl
 
-Facts = tuple[Any, Any, Any, Any]
+from subspaces.core.fused import Facts
+
 NAMES = {"residual": 0, "hat": 1, "loo": 1, "influence": 2, "likelihood": 3}
 # A program has so many rows, or as many as hold so many scores of a group of clusters; a group has
 # so many scores of a row.

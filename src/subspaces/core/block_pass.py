@@ -421,17 +421,11 @@ def sums(rows: Any, scores: Any, labels: Any, plan: Pass) -> tuple[Any, Any, Any
     weights = xp.astype(member, lengths.dtype).T
     sizes = xp.sum(xp.astype(weights, xp.float64), axis=1)
     energy = xp.astype(weights @ lengths, xp.float64)
+    totals = np.zeros((n_clusters, rows.shape[1]))
+    if plan.affine:
+        totals = xp.astype(weights @ rows, xp.float64)
     own = scores * xp.astype(member, scores.dtype)[..., None]
-    return sizes, energy, _totals(rows, labels, plan), _images(rows, own)
-
-
-def _totals(rows: Any, labels: Any, plan: Pass) -> Any:
-    """The sums of the members of each cluster, (K, p), where they are of use."""
-    n_clusters = len(plan.flats.sizes)
-    if not plan.affine:
-        return np.zeros((n_clusters, rows.shape[1]))
-    xp, member = namespace(labels), membership(labels, n_clusters)
-    return xp.astype(xp.astype(member, rows.dtype).T @ rows, xp.float64)
+    return sizes, energy, totals, _images(rows, own)
 
 
 def _images(rows: Any, own: Any) -> Any:
