@@ -93,7 +93,15 @@ def test_a_run_ends_where_it_ends_without_bounds(monkeypatch, criterion, n_jobs)
 
     def run():
         random = np.random.default_rng(3)
-        all_rows = Bulk(ArrayBlocks(rows, n_jobs), (R,) * K, criterion, False, P, rows[:600] + 0.0)
+        all_rows = Bulk(
+            ArrayBlocks(rows, n_jobs),
+            (R,) * K,
+            criterion,
+            False,
+            P,
+            float(np.mean(rows**2)),
+            lambda: rows[:600] + 0.0,
+        )
         start = flats_of_sample(all_rows, random.integers(K, size=600))
         return sweep(all_rows, start, max_iter=25, random=random)
 

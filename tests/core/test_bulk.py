@@ -32,8 +32,11 @@ def posed(X, dimensions, criterion, affine, **options):
     origin = X.mean(axis=0) if affine else None
     rows = X if origin is None else X - origin
     problem = Problem(DenseRows(rows), dimensions, criterion, affine)
-    blocks = ArrayBlocks(X, **options)
-    return problem, Bulk(blocks, dimensions, criterion, affine, X.shape[1], rows[::3], origin)
+    blocks, p = ArrayBlocks(X, **options), X.shape[1]
+    energy = float(np.mean(rows[::3] ** 2))
+    return problem, Bulk(
+        blocks, dimensions, criterion, affine, p, energy, lambda: rows[::3], origin
+    )
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -229,7 +229,9 @@ def test_threads_change_nothing_at_all(p):
     results = []
     for n_jobs in (1, 3):
         blocks = ArrayBlocks(rows.astype(np.float32), n_jobs, block_rows=200)
-        bulk = Bulk(blocks, (2, 2, 2, 2), "influence", False, p, rows[::2])
+        bulk = Bulk(
+            blocks, (2, 2, 2, 2), "influence", False, p, float(np.mean(rows**2)), lambda: rows[::2]
+        )
         start = flats_of_sample(bulk, labels[::2].astype(np.intp))
         results.append(sweep(bulk, start, max_iter=6, random=np.random.default_rng(0)))
     assert results[0].path == results[1].path

@@ -155,13 +155,13 @@ def test_energetic_flats_draw_long_rows(monkeypatch):
     union = make_subspaces([40, 40], 6, [1, 1], random_state=2)
     union.data = np.vstack([union.data, 1e-2 * union.data, 1e-2 * union.data])
     drawn = []
-    original = starts._local_residual
+    original = starts._neighbours
 
     def recorded(problem, seed, *arguments):
         drawn.append(seed)
         return original(problem, seed, *arguments)
 
-    monkeypatch.setattr(starts, "_local_residual", recorded)
+    monkeypatch.setattr(starts, "_neighbours", recorded)
     for seed in range(20):
         starts.energetic_flats(pose(union), np.random.default_rng(seed))
     assert len(drawn) == 40

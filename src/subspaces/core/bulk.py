@@ -7,8 +7,9 @@ iteration, and when no label moves the flats are first made exact, and the label
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -54,8 +55,9 @@ SAME_DIGITS = 10
 class Bulk:
     """What stays the same from pass to pass.
 
-    rank: of the data; sample (m, p): some rows, from which a cluster that empties is begun again;
-    origin (p,): what is taken from every row before anything else, None for nothing.
+    rank: of the data; usual_energy: of a row along one direction, in the mean; fresh: gives some
+    rows (m, p), from the origin, from which a cluster that empties is begun again; origin (p,):
+    what is taken from every row before anything else, None for nothing.
     """
 
     blocks: Blocks
@@ -63,23 +65,9 @@ class Bulk:
     criterion: str
     affine: bool
     rank: int
-    sample: Array
+    usual_energy: float
+    fresh: Callable[[], Array]
     origin: Array | None = None
-
-    @cached_property
-    def seen(self) -> Array:
-        """The sample from its middle, where flats have centres of their own."""
-        return self.sample - self.sample.mean(axis=0) if self.affine else self.sample
-
-    @cached_property
-    def lengths(self) -> Array:
-        """Of the rows of the sample, as they are seen."""
-        return np.sqrt(np.einsum("ij,ij->i", self.seen, self.seen))
-
-    @cached_property
-    def usual_energy(self) -> float:
-        """Of a row along one direction, in the mean."""
-        return float(self.lengths @ self.lengths) / len(self.lengths) / self.rank
 
     @property
     def by_scatter(self) -> bool:
@@ -284,7 +272,9 @@ def repair(
 
 
 def _begun_again(bulk: Bulk, flats: Flats, k: int, random: np.random.Generator) -> Flats:
-    rows, seen, lengths = bulk.sample, bulk.seen, bulk.lengths
+    rows = bulk.fresh()
+    seen = rows - centre_of(rows, bulk.affine)
+    lengths = np.sqrt(np.einsum("ij,ij->i", seen, seen))
     seed = seen[random.choice(np.flatnonzero(lengths > 0.0))]
     closeness = np.abs(seen @ seed) / np.where(lengths > 0.0, lengths, np.inf)
     wanted = max(3 * smallest_size(bulk.dimensions[k]), len(rows) // (4 * len(bulk.dimensions)))
@@ -307,8 +297,8 @@ def _begun_again(bulk: Bulk, flats: Flats, k: int, random: np.random.Generator) 
 
 
 def flats_of_sample(bulk: Bulk, labels: NDArray[np.intp]) -> Flats:
-    """The flats of a partition of the sample."""
-    small = replace(bulk, blocks=ArrayBlocks(bulk.sample), origin=None)
+    """The flats of a partition of the fresh rows."""
+    small = replace(bulk, blocks=ArrayBlocks(bulk.fresh()), origin=None)
     return settle(small, small.blocks.split(labels), _blank(small))[1]
 
 

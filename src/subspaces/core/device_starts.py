@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from subspaces.core.array_namespace import like, namespace, to_host, zeros_beside
 from subspaces.core.block_pass import squared_lengths
 from subspaces.core.flats import Flats
-from subspaces.core.starts import n_trials
+from subspaces.core.spread import spread_out
 
 Array = NDArray[np.floating]
 Indices = NDArray[np.intp]
@@ -22,72 +22,57 @@ DEPENDENT = 1e-6
 
 
 class Through(NamedTuple):
-    """Flats through the neighbours of some points.
-
-    centres (c, p), None where all are the origin; axes (c, p, R); residuals (m, c): squared
-    distances of all points.
-    """
+    """Flats through the neighbours of some points: centres (c, p), None for the origin; axes."""
 
     centres: Any
     axes: Any
-    residuals: Any
 
 
 def first_flats(
     name: str, points: Any, dimensions: Sequence[int], affine: bool, random: np.random.Generator
 ) -> Flats:
-    """Flats through the neighbours of points (m, p): "local", or in the manner of "k-means++".
+    """Flats through the neighbours of points (m, p): "local", or in the manner of "k-means++"."""
+    squared = squared_lengths(points)
 
-    As there, a row is drawn by its distance from the flats so far, and of some drawn the one is
-    kept whose flat leaves the least.
-    """
-    n, squared = points.shape[0], squared_lengths(points)
-    nearest, weights, kept = namespace(points).full_like(squared, np.inf), None, []
-    for k, dimension in enumerate(dimensions):
-        n_drawn = n_trials(k, len(dimensions)) if name == "k-means++" else 1
-        seeds = random.choice(n, min(n_drawn, n), p=weights)
+    def around(seeds: Indices, dimension: int) -> Array:
         found = _through(points, squared, seeds, dimension, affine)
-        best, nearest = _least(nearest, found.residuals)
-        centre = None if found.centres is None else found.centres[best, ...]
-        kept.append((centre, found.axes[best, ...]))
-        weights = _shares(nearest) if name == "k-means++" else None
+        return to_host(_residuals(points, squared, found))
+
+    if name == "k-means++":
+        seeds = spread_out(around, points.shape[0], dimensions, random)
+    else:
+        seeds = random.permutation(points.shape[0])[: len(dimensions)]
+    kept: list[Any] = [None] * len(dimensions)
+    for dimension in set(dimensions):
+        which = np.flatnonzero(np.equal(dimensions, dimension))
+        found = _through(points, squared, seeds[which], dimension, affine)
+        for i, k in enumerate(which):
+            kept[k] = (None if found.centres is None else found.centres[i, ...], found.axes[i, ...])
     return _as_flats(kept, points, np.array(dimensions, dtype=np.intp))
 
 
-def _least(nearest: Any, residuals: Any) -> tuple[int, Any]:
-    """Which flat leaves the least distance, and the distances from it or those before, (m,)."""
-    xp = namespace(nearest)
-    left = xp.minimum(nearest[:, None], residuals)
-    best = int(np.argmin(to_host(xp.sum(left, axis=0))))
-    return best, left[:, best]
-
-
-def _shares(values: Any) -> Array | None:
-    """Of their sum; None where there is none."""
-    found = to_host(values, np.float64)
-    total = found.sum()
-    return found / total if total > 0.0 else None
-
-
 def _through(points: Any, squared: Any, seeds: Indices, dimension: int, affine: bool) -> Through:
-    """Flats through the neighbours of some points, and how far all points are from them."""
-    xp = namespace(points)
+    """Flats through the neighbours of some points; axes (c, p, R)."""
     centres: Any = None
     near = _neighbours(points, squared, seeds, 2 * (dimension + 1), affine)
-    distance = squared[:, None]
     if affine:
-        centres = xp.mean(near, axis=1)
+        centres = namespace(points).mean(near, axis=1)
         near = near - centres[:, None, :]
-        lengths = xp.sum(centres**2, axis=1)
-        distance = distance - 2.0 * (points @ centres.T) + lengths[None, :]
     coefficients = _coefficients(to_host(near @ near.mT), dimension)
-    axes = near.mT @ like(coefficients, points)
-    columns = xp.reshape(xp.permute_dims(axes, (1, 0, 2)), (points.shape[1], -1))
-    scores = xp.reshape(points @ columns, (points.shape[0], len(seeds), dimension))
-    if affine:
-        scores = scores - (centres[:, None, :] @ axes)[None, :, 0, :]
-    residuals = xp.clip(distance - xp.vecdot(scores, scores), 0.0, None)
-    return Through(centres, axes, residuals)
+    return Through(centres, near.mT @ like(coefficients, points))
+
+
+def _residuals(points: Any, squared: Any, flats: Through) -> Any:
+    """Squared distances (c, m) of all points from flats."""
+    xp, (n_flats, p, dimension) = namespace(points), flats.axes.shape
+    axes = xp.reshape(flats.axes.mT, (n_flats * dimension, p))
+    scores = xp.reshape(axes @ points.T, (n_flats, dimension, points.shape[0]))
+    distance = squared[None, :]
+    if flats.centres is not None:
+        lengths = xp.sum(flats.centres**2, axis=1)
+        distance = distance - 2.0 * (flats.centres @ points.T) + lengths[:, None]
+        scores = scores - (flats.centres[:, None, :] @ flats.axes).mT
+    return xp.clip(distance - xp.vecdot(scores, scores, axis=-2), 0.0, None)
 
 
 def _neighbours(points: Any, squared: Any, seeds: Indices, count: int, affine: bool) -> Any:

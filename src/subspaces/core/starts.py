@@ -24,14 +24,13 @@ from subspaces.core.problem import Problem
 from subspaces.core.rows import DenseRows
 from subspaces.core.screening import screen_variables
 from subspaces.core.self_expression import Sparse
+from subspaces.core.spread import spread_out
 
 Array = NDArray[np.floating]
 Labels = NDArray[np.intp]
 Start = Callable[[Problem, np.random.Generator], Labels]
 
 CANDIDATES = 30
-# Rows of which each of the last rounds of `spread_flats` keeps one.
-TRIALS = 8
 REACH = 3.125
 SPARSE_NEIGHBOURS = 25
 # Rows beyond this are sampled: the starts look at so many, the loop at all of them. More where
@@ -48,34 +47,18 @@ def random_labels(problem: Problem, random: np.random.Generator) -> Labels:
 def local_flats(problem: Problem, random: np.random.Generator) -> Labels:
     """Flats through the neighbourhoods of K random rows; each row to the nearest flat."""
     seeds = random.permutation(len(problem.rows.squared_norms))[: problem.n_clusters]
-    pairs = zip(seeds, problem.dimensions, strict=True)
-    return _nearest(_local_residual(problem, i, r) for i, r in pairs)
+    return _nearest_through(problem, seeds)
 
 
 def spread_flats(problem: Problem, random: np.random.Generator) -> Labels:
-    """The manner of k-means++: rows are drawn by their squared distance from the flats so far.
+    """The same of rows far from each other's flats, in the manner of k-means++ (`spread`)."""
 
-    Of some rows drawn the one is kept whose flat leaves the least distance.
-    """
-    nearest, weights = np.full_like(problem.rows.squared_norms, np.inf), None
-    kept: list[Array] = []
-    for dimension in problem.dimensions:
-        n_drawn = min(n_trials(len(kept), problem.n_clusters), len(nearest))
-        seeds = random.choice(len(nearest), n_drawn, p=weights)
+    def around(seeds: Labels, dimension: int) -> Array:
         subsets = np.array([_neighbours(problem, int(seed), dimension) for seed in seeds])
-        found = problem.rows.residuals(subsets, dimension, problem.affine)
-        left = np.minimum(nearest, found)
-        best = np.argmin(left.sum(axis=1))
-        kept.append(found[best])
-        nearest = left[best]
-        total = nearest.sum()
-        weights = nearest / total if total > 0.0 else None
-    return _nearest(kept)
+        return problem.rows.residuals(subsets, dimension, problem.affine)
 
-
-def n_trials(k: int, n_clusters: int) -> int:
-    """Rows drawn for the k-th of so many flats: half as many while most of the rows are far off."""
-    return TRIALS if 2 * k >= n_clusters else TRIALS // 2
+    n = len(problem.rows.squared_norms)
+    return _nearest_through(problem, spread_out(around, n, problem.dimensions, random))
 
 
 def energetic_flats(problem: Problem, random: np.random.Generator) -> Labels:
@@ -86,8 +69,7 @@ def energetic_flats(problem: Problem, random: np.random.Generator) -> Labels:
     squared = problem.rows.squared_norms
     drawn = min(problem.n_clusters, int(np.count_nonzero(squared)))
     seeds = random.choice(len(squared), drawn, replace=False, p=squared / squared.sum())
-    pairs = zip(seeds, problem.dimensions, strict=False)
-    return _nearest(_local_residual(problem, i, r, SPARSE_NEIGHBOURS) for i, r in pairs)
+    return _nearest_through(problem, seeds, SPARSE_NEIGHBOURS)
 
 
 def portfolio(problem: Problem, n_starts: int, *, learned: bool = False) -> list[tuple[str, Start]]:
@@ -321,9 +303,13 @@ def _candidates(
     return pool
 
 
-def _local_residual(problem: Problem, seed: int, dimension: int, fewest: int = 0) -> Array:
-    subset = _neighbours(problem, seed, dimension, fewest)
-    return problem.rows.view(subset, dimension, problem.affine).squared_residual
+def _nearest_through(problem: Problem, seeds: Labels, fewest: int = 0) -> Labels:
+    """Each row to the nearest of the flats through the neighbours of some rows."""
+    subsets = (
+        (_neighbours(problem, int(seed), dimension, fewest), dimension)
+        for seed, dimension in zip(seeds, problem.dimensions, strict=False)
+    )
+    return _nearest(problem.rows.view(*each, problem.affine).squared_residual for each in subsets)
 
 
 def _neighbours(problem: Problem, seed: int, dimension: int, fewest: int = 0) -> Labels:

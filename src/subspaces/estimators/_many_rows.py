@@ -1,6 +1,6 @@
 """Fits of many rows: a sample is searched, its best partition swept on over all rows, in passes."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, Self
@@ -39,7 +39,7 @@ from subspaces.core.hearing import warn
 from subspaces.core.problem import Problem
 from subspaces.core.record import Record
 from subspaces.core.result import Clustering
-from subspaces.core.rows import Rows
+from subspaces.core.rows import GramRows, Rows
 from subspaces.core.search import Run
 from subspaces.core.sparse_blocks import SparseBlocks, canonical
 from subspaces.core.step import Step
@@ -85,7 +85,7 @@ class ManyRowsClusterer(AlternatingClusterer):
     def _fit_few(self, X: Array) -> None:
         raise NotImplementedError
 
-    def _problem(self, X: Array, rows: Rows | None = None) -> Problem:
+    def _problem(self, X: Any, rows: Rows | None = None) -> Problem:
         raise NotImplementedError
 
     @property
@@ -164,13 +164,15 @@ class ManyRowsClusterer(AlternatingClusterer):
         enough = sample_size(blocks, dimensions)
         chosen = np.sort(random.choice(blocks.shape[0], enough, replace=False))
         searched = isinstance(self.init, str) and not self._starts_on_device(blocks)
-        sample: Array
         if searched:
             sample = blocks.sample(chosen)
             problem = self._problem(sample)
+            bulk = self._bulk(blocks, problem, lambda: sample)
         else:
-            sample, problem = self._unsearched(blocks, chosen, dimensions)
-        bulk = self._bulk(blocks, problem, sample)
+            few = n_telling(dimensions)
+            problem = self._unsearched(blocks, chosen, few)
+            some = thinned(chosen, max(FRESH_ROWS, few))
+            bulk = self._bulk(blocks, problem, lambda: blocks.sample(some))
         alike, interchangeable = problem.alike, problem.interchangeable
         if self._starts_on_device(blocks):
             start, runs = self._device_starts(bulk, chosen, random)
@@ -190,31 +192,37 @@ class ManyRowsClusterer(AlternatingClusterer):
                 ConvergenceWarning,
             )
 
-    def _unsearched(
-        self, blocks: Blocks, chosen: NDArray[np.intp], dimensions: Sequence[int]
-    ) -> tuple[Array, Problem]:
-        """Rows to begin clusters again from, and the problem, told by few rows if they span all."""
-        fewest = sum(map(partition.smallest_size, dimensions))
-        telling = max(RANK_ROWS, RANK_SHARE * max(dimensions), fewest)
-        sample = blocks.sample(thinned(chosen, max(FRESH_ROWS, telling)))
-        few = thinned(sample, telling)
-        rows = self._rows(few)
+    def _unsearched(self, blocks: Blocks, chosen: NDArray[np.intp], few: int) -> Problem:
+        """The problem as a few of the chosen rows tell it if they span all, or all of them."""
+        rows = self._few_rows(blocks, thinned(chosen, few))
         if rows.rank < min(spanned(rows, self.affine), blocks.shape[1]):
-            return sample, self._problem(blocks.sample(chosen))
-        return sample, self._problem(few, rows)
+            rows = self._rows(blocks.sample(chosen))
+        return self._problem(blocks, rows)
 
-    def _bulk(self, blocks: Blocks, problem: Problem, sample: Array) -> Bulk:
-        """What the passes need to know; the rank, and what to begin again with, from the sample."""
+    def _few_rows(self, blocks: Blocks, chosen: NDArray[np.intp]) -> Rows:
+        """Some rows; of many numbers on a device only their inner products are fetched."""
+        if not is_foreign(blocks.array) or len(chosen) * blocks.shape[1] <= FEW_NUMBERS:
+            return self._rows(blocks.sample(chosen))
+        found = rows_of(blocks.array, chosen)
+        xp = namespace(found)
+        found = xp.astype(found, xp.float64)
+        found = found - xp.mean(found, axis=0) if self.affine else found
+        return GramRows(to_host(found @ found.T))
+
+    def _bulk(self, blocks: Blocks, problem: Problem, some: Callable[[], Array]) -> Bulk:
+        """What the passes need to know; the rank, and the usual energy, from the problem's rows."""
         shifted = self.affine and not blocks.stays_sparse
         origin = as_held(self._survey.totals / blocks.shape[0], blocks) if shifted else None
-        rank, most = problem.rows.rank, spanned(problem.rows, problem.affine)
+        rows = problem.rows
+        rank = blocks.shape[1] if rows.rank > NEARLY * spanned(rows, self.affine) else rows.rank
         return Bulk(
             blocks,
             problem.dimensions,
             problem.criterion if problem.identified else "likelihood",
             problem.affine,
-            blocks.shape[1] if rank > NEARLY * most else rank,
-            sample if origin is None else sample - origin,
+            rank,
+            rows.energy / (len(rows.squared_norms) * rank),
+            some if origin is None else lambda: some() - origin,
             origin,
         )
 
@@ -451,6 +459,12 @@ def sample_size(blocks: Blocks, dimensions: Sequence[int]) -> int:
     allowed = max(SEARCH_SHARE * held_bytes(blocks.array), SEARCH_MOST) / SEARCH_BYTES
     fewest = FEWEST_PER_DIMENSION * sum(r + 1 for r in dimensions)
     return min(usual, max(int(allowed**0.5), int(allowed / p), fewest))
+
+
+def n_telling(dimensions: Sequence[int]) -> int:
+    """How many rows tell the rank of the data, unless they span less than they could."""
+    fewest = sum(map(partition.smallest_size, dimensions))
+    return max(RANK_ROWS, RANK_SHARE * max(dimensions), fewest)
 
 
 def spanned(rows: Rows, affine: bool) -> int:

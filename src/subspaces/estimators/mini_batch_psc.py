@@ -251,8 +251,9 @@ class MiniBatchPSC(ManyRowsClusterer):
         shifted = self.affine and not blocks.stays_sparse
         self._origin = _near(centre_of(sample, True)) if shifted else np.zeros(sample.shape[1])
         seen = sample - self._origin
+        rank, energy = self._data.rank, self._data.mean_variance
         bulk = Bulk(
-            ArrayBlocks(seen), dimensions, "residual", problem.affine, self._data.rank, seen
+            ArrayBlocks(seen), dimensions, "residual", problem.affine, rank, energy, lambda: seen
         )
         return flats_of_sample(bulk, best.clustering.labels)
 
