@@ -96,7 +96,8 @@ def sweep_time(X, k, r, criterion, most=30):
         alternate(problem, random.integers(k, size=n), **options)
     else:
         sample = X[np.sort(random.choice(n, 3000, replace=False))].astype(float)
-        bulk = Bulk(ArrayBlocks(X, 1), (r,) * k, criterion, False, p, sample)
+        energy = float(np.mean(sample**2))
+        bulk = Bulk(ArrayBlocks(X, 1), (r,) * k, criterion, False, p, energy, lambda: sample)
         start = flats_of_sample(bulk, random.integers(k, size=len(sample)))
         sweep(bulk, start, **options)
     return np.mean(np.diff(ticks))
