@@ -10,11 +10,12 @@ from subspaces import PSC
 from subspaces.core.alternation import alternate
 from subspaces.core.compiled import compiled_looker
 from subspaces.core.kernels import kernels
-from subspaces.core.look import looker, plain_looker, single_sweeper, sweeper
+from subspaces.core.look import plain_looker, plain_sweeper, sweeper
 from subspaces.core.problem import Problem
 from subspaces.core.rows import DenseRows
 from subspaces.core.sparse_basis import Sparsity
 from subspaces.datasets import make_subspaces
+from tests.core.test_compiled import compiled_look
 from tests.plain import generic
 
 pytestmark = pytest.mark.skipif(kernels() is None, reason="plain code was asked for")
@@ -43,7 +44,7 @@ def random_start(problem, seed=0):
 
 
 def assert_same_look(problem, labels):
-    fast, plain = looker(problem)(labels), plain_looker(problem)(labels)
+    fast, plain = compiled_look(problem)(labels), plain_looker(problem)(labels)
     unit = problem.rows.squared_norms.sum()
     assert_allclose(fast.objective, plain.objective, rtol=1e-9, atol=1e-13 * unit)
     assert fast.degenerate == plain.degenerate
@@ -58,7 +59,7 @@ def assert_same_look(problem, labels):
 def test_runs_are_the_plain_ones(shape, criterion, penalty, affine):
     problem = posed(shape, criterion, penalty, affine)
     assert compiled_looker(problem) is not None
-    both = sweeper(problem), single_sweeper(problem, plain_looker)
+    both = sweeper(problem), plain_sweeper(problem)
     for seed in range(2):
         labels = random_start(problem, seed)
         assert_same_look(problem, labels)
@@ -96,7 +97,7 @@ def test_units_do_not_matter(criterion, scale):
     problem = posed(SHAPES[0], criterion)
     labels = random_start(problem)
     larger = replace(problem, rows=DenseRows(problem.rows.matrix * scale))
-    here, there = looker(problem)(labels), looker(larger)(labels)
+    here, there = compiled_look(problem)(labels), compiled_look(larger)(labels)
     assert_allclose(there.objective / scale**2, here.objective, rtol=1e-9)
     assert_array_equal(here.assigned, there.assigned)
 
@@ -112,7 +113,7 @@ def test_clusters_with_nothing_left_for_an_axis_are_named(criterion, wide):
     rows = DenseRows(np.vstack([line, rest, np.zeros((5, p))]))
     problem = Problem(rows, (2, 2, 1), criterion, False, Sparsity((5, 5, 5), "l1"))
     labels = np.repeat([0, 1, 2], [30, 30, 5])
-    fast, plain = looker(problem)(labels), plain_looker(problem)(labels)
+    fast, plain = compiled_look(problem)(labels), plain_looker(problem)(labels)
     assert fast.degenerate == plain.degenerate
     assert 2 in fast.degenerate
 

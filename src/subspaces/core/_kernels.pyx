@@ -13,7 +13,7 @@ from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport INFINITY, acosh, exp2, fabs, log, log2, round, sqrt
 from libc.stdint cimport uint64_t
 from libc.stdlib cimport free, malloc, qsort
-from libc.string cimport memcpy, memset
+from libc.string cimport memcmp, memcpy, memset
 from scipy.linalg.cython_blas cimport dgemm, dgemv, dsyrk
 from scipy.linalg.cython_lapack cimport dpotrf, dsyev, dsyevd, dsyevr
 
@@ -138,7 +138,7 @@ cdef class GramLooker(Sweeps):
         self.n_guards = GUARDS + EXTRA if self.criterion == LOO else GUARDS
         self.most_axes, self.capacity = max(dimensions) + self.n_guards, -1
         n, k, q = self.n, self.n_clusters, self.most_axes
-        self.guess, self.scores = np.empty((k, q, n)), np.empty((q, n))
+        self.guess, self.scores, self.costs = np.empty((k, q, n)), np.empty((q, n)), np.empty((k, n))
         self.squared, self.mean, self.values = np.empty(n), np.empty(n), np.empty(q)
         self.left = np.empty(2 * q)
 

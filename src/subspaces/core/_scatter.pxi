@@ -7,7 +7,7 @@ cdef enum:
 cdef double CANCELLATION = 1e-6    # as in rows.py
 
 
-cdef class ScatterLooker:
+cdef class ScatterLooker(Sweeps):
     """Looks at partitions of rows (n, p), linear flats only; otherwise as `GramLooker`.
 
     A scatter matrix follows the rows that join and leave. Costs are found a chunk of rows at a
@@ -15,24 +15,21 @@ cdef class ScatterLooker:
     """
 
     cdef const double[:, ::1] rows
-    cdef const double[::1] squared_norms, least
-    cdef const int[::1] dimensions
-    cdef int criterion, n, p, n_clusters, n_axes, looks
+    cdef const double[::1] squared_norms
+    cdef int criterion, p, n_axes, looks
     cdef double[:, :, ::1] scatter, axes      # (K, p, p); axes in rows, the weakest first
     cdef double[:, ::1] values, poles         # (K, p + 1), the largest first
     cdef double[:, ::1] leading               # (sum R, p)
     cdef double[:, ::1] scores, buffer        # (CHUNK, sum R), (CHUNK, p)
     cdef double[::1] scales, work, line, coordinates, weights, remainder, left
-    cdef Py_ssize_t[::1] labels
-    cdef int[::1] ranks, found, offsets, degenerate, int_work
+    cdef int[::1] ranks, found, offsets, int_work
     cdef Scratch scratch
 
     def __init__(self, rows, squared_norms, dimensions, least, criterion):
-        self.rows, self.squared_norms, self.least = rows, squared_norms, least
-        self.dimensions = np.asarray(dimensions, dtype=np.intc)
-        self.criterion, self.looks = CRITERIA[criterion], 0
-        self.n, self.p = rows.shape
-        self.n_clusters, self.n_axes = len(dimensions), sum(dimensions)
+        Sweeps.__init__(self, len(squared_norms), dimensions, least)
+        self.rows, self.squared_norms = rows, squared_norms
+        self.criterion = CRITERIA[criterion]
+        self.p, self.n_axes = rows.shape[1], sum(dimensions)
         k, p, total = self.n_clusters, self.p, self.n_axes
         self.scatter, self.axes = np.zeros((k, p, p)), np.empty((k, p, p))
         self.values, self.poles = np.zeros((k, p + 1)), np.zeros((k, p + 1))
@@ -40,33 +37,33 @@ cdef class ScatterLooker:
         self.scores, self.buffer = np.empty((CHUNK, total)), np.empty((CHUNK, p))
         self.line, self.coordinates, self.left = np.empty(p), np.zeros(p + 1), np.empty(2 * p + 2)
         self.weights, self.remainder = np.empty(p + 1), np.empty(p + 1)
-        self.labels = np.full(self.n, -1)
         self.ranks, self.found = np.zeros(k, np.intc), np.zeros(k, np.intc)
         self.offsets = (np.cumsum(dimensions) - dimensions).astype(np.intc)
-        self.degenerate = np.zeros(k, np.intc)
         self.work, self.int_work = np.empty(2 * p * p + 40 * p + 40), np.empty(12 * p + 10, np.intc)
         self.scratch.work, self.scratch.work_size = &self.work[0], len(self.work)
         self.scratch.int_work, self.scratch.int_work_size = &self.int_work[0], len(self.int_work)
 
-    def look(self, const Py_ssize_t[::1] labels):
-        """Objective, clusters that do not span their axes, and where every row would go."""
+    def begin(self):
+        """Forget all partitions looked at, and their scatter matrices."""
+        Sweeps.begin(self)
+        self.looks = 0
+
+    cdef double _look(self, const Py_ssize_t[::1] labels, Py_ssize_t[::1] new) except? -1 nogil:
         cdef int k, size, info = 0
         cdef Py_ssize_t start = 0
         cdef double objective = 0.0
-        assigned = np.empty(self.n, dtype=np.intp)
-        cdef Py_ssize_t[::1] new = assigned
-        with nogil:
-            for k in range(self.n_clusters):
-                size = self._follow(k, labels)
-                info = max(info, self._fit(k, size))
-            self.labels[:] = labels
-            self.looks += 1
-            while start < self.n:
-                objective += self._assign(start, min(CHUNK, self.n - start), new)
-                start += CHUNK
+        for k in range(self.n_clusters):
+            size = self._follow(k, labels)
+            info = max(info, self._fit(k, size))
         if info:
-            raise np.linalg.LinAlgError("the eigenvalues of a cluster did not converge")
-        return objective, [k for k in range(self.n_clusters) if self.degenerate[k]], assigned
+            with gil:
+                raise np.linalg.LinAlgError("the eigenvalues of a cluster did not converge")
+        memcpy(&self.labels[0], &labels[0], self.n * sizeof(Py_ssize_t))
+        self.looks += 1
+        while start < self.n:
+            objective += self._assign_some(start, min(CHUNK, self.n - start), new)
+            start += CHUNK
+        return objective
 
     cdef int _follow(self, int k, const Py_ssize_t[::1] labels) noexcept nogil:
         """Add the rows that joined, take away those that left, or sum afresh; the new size."""
@@ -138,7 +135,7 @@ cdef class ScatterLooker:
             separate(&self.poles[k, 0], self.ranks[k])
         return info
 
-    cdef double _assign(self, Py_ssize_t start, int count, Py_ssize_t[::1] new) noexcept nogil:
+    cdef double _assign_some(self, Py_ssize_t start, int count, Py_ssize_t[::1] new) noexcept nogil:
         """The least cost of each row of a chunk; the sum of their own."""
         cdef double one = 1.0, zero = 0.0, objective = 0.0, cost, own, best
         cdef int i, k, at

@@ -56,7 +56,7 @@ cdef class SparseLooker(Sweeps):
         self.p, self.most_axes = p, r
         self.loadings, self.places = np.zeros((k, r, p)), np.empty((k, r, p), np.intc)
         self.n_places, self.scores = np.zeros((k, r), np.intc), np.zeros((k, r, n))
-        self.captured = np.zeros((k, n))
+        self.captured, self.costs = np.zeros((k, n)), np.empty((k, n))
         self.spectra, self.centres = np.zeros((k, r)), np.zeros((k, p))
         self.overlap, self.inverse = np.zeros((2, k, r, r))
         self.raw, self.values, self.magnitudes = np.zeros((r, p)), np.empty(p), np.empty(p + 1)

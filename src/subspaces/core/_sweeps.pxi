@@ -11,21 +11,24 @@ cdef class Sweeps:
     cdef const int[::1] dimensions
     cdef int n, n_clusters
     cdef bint keeps_last
-    cdef double[:, ::1] costs                 # (K, n)
-    cdef Py_ssize_t[::1] labels, members
-    cdef int[::1] changed, degenerate, sizes, guessed
-    cdef uint64_t[::1] keys                   # of the partitions looked at
+    cdef double[:, ::1] costs                 # (K, n), of lookers that keep them
+    cdef Py_ssize_t[::1] labels, members, now, new, best
+    cdef int[::1] changed, degenerate, sizes, guessed, broken, spare
+    cdef object partitions                    # now, new and best as an array
+    cdef object path                          # of objectives, (most,)
+    cdef uint64_t[::1] keys                   # of the partitions looked at, (most,)
     cdef int n_keys
 
     def __init__(self, int n, dimensions, least):
         self.dimensions, self.least = np.asarray(dimensions, dtype=np.intc), least
         self.n, self.n_clusters, self.keeps_last = n, len(dimensions), False
-        self.costs = np.empty((self.n_clusters, n))
         self.labels, self.members = np.empty((2, n), np.intp)
-        self.changed, self.degenerate, self.sizes, self.guessed = np.empty(
-            (4, self.n_clusters), np.intc
+        self.partitions = np.empty((3, n), np.intp)
+        self.now, self.new, self.best = self.partitions
+        self.changed, self.degenerate, self.sizes, self.guessed, self.broken, self.spare = np.empty(
+            (6, self.n_clusters), np.intc
         )
-        self.keys = np.empty(0, np.uint64)
+        self.path, self.keys = np.empty(0), np.empty(0, np.uint64)
         self.begin()
 
     def begin(self):
@@ -36,45 +39,119 @@ cdef class Sweeps:
 
     def look(self, const Py_ssize_t[::1] labels):
         """Objective, clusters that do not span their axes, and where every row would go."""
-        path, _, _, bad, assigned = self.run(labels, 1)
-        return path[0], bad, assigned
-
-    def run(self, const Py_ssize_t[::1] labels, int most):
-        """Sweep on while all is well: `look.Stretch`.
-
-        Ends where no label moves, a partition returns, a cluster is too small or does not span its
-        axes, or after so many sweeps.
-        """
-        here, assigned, kept = (np.array(labels) for _ in range(3))
-        cdef Py_ssize_t[::1] now = here, new = assigned, best = kept
-        cdef double[::1] path = np.empty(most)
-        cdef double lowest = INFINITY
-        cdef int done = 0
-        cdef bint well = True, found = False
-        if self.n_keys + most > len(self.keys):
-            self.keys = np.resize(self.keys, self.n_keys + most)
         with nogil:
-            while well and done < most:
-                if done:
-                    now[:] = new
-                self.keys[self.n_keys] = key_of(self.n, &now[0])
-                self.n_keys += 1
-                path[done] = self._look(now, new)
-                well = not self._any_degenerate()
-                if well and (self.keeps_last or path[done] <= lowest):
-                    lowest, found = path[done], True
-                    best[:] = now
-                done += 1
-                well = well and self._large_enough(new) and not self._known(key_of(self.n, &new[0]))
-                with gil:
-                    PyErr_CheckSignals()
-        best_seen = (0.0 if self.keeps_last else lowest, lowest, kept) if found else None
+            objective = self._look(labels, self.new)
         bad = [k for k in range(self.n_clusters) if self.degenerate[k]]
-        return np.asarray(path)[:done].tolist(), best_seen, here, bad, assigned
+        return objective, bad, self.partitions[1].copy()
 
-    def knows(self, const Py_ssize_t[::1] labels):
-        """Whether a sweep began at this partition."""
-        return self._known(key_of(self.n, &labels[0]))
+    def alternate(
+        self, const Py_ssize_t[::1] first, int most, int most_repairs, random, rows, hear
+    ):
+        """A whole run: `alternation.alternate`, and what a `Clustering` holds of it.
+
+        rows: to refill clusters from; hear: called after every sweep, None for nobody.
+        """
+        cdef double objective = 0.0, lowest = INFINITY
+        cdef int done = 0, repairs, refilled
+        cdef bint well, found = False
+        cdef double[::1] path
+        self.begin()
+        if most > len(self.keys):
+            self.path, self.keys = np.empty(most), np.empty(most, np.uint64)
+        path = self.path
+        self.now[:] = first
+        repairs = self._mend(self.now, most_repairs, 0, True, random, rows)
+        refilled = repairs
+        reason = "max_iter"
+        while done < most:
+            with nogil:
+                self.keys[self.n_keys] = key_of(self.n, &self.now[0])
+                self.n_keys += 1
+                objective = self._look(self.now, self.new)
+                well = not self._any_degenerate()
+                if well and (self.keeps_last or objective <= lowest):
+                    lowest, found = objective, True
+                    memcpy(&self.best[0], &self.now[0], self.n * sizeof(Py_ssize_t))
+                path[done] = objective
+                done += 1
+                well = well and self._large_enough(self.new)
+            PyErr_CheckSignals()
+            if hear is not None:
+                hear(done, objective)
+            if not well:
+                repairs = self._mend(self.new, most_repairs, repairs, False, random, rows)
+            if done == 1:
+                refilled = repairs
+            if memcmp(&self.new[0], &self.now[0], self.n * sizeof(Py_ssize_t)) == 0:
+                reason = "converged"
+                break
+            if not well and not self._large_enough(self.new):
+                reason = "infeasible"
+                break
+            if self._known(key_of(self.n, &self.new[0])):
+                reason = "cycle"
+                break
+            memcpy(&self.now[0], &self.new[0], self.n * sizeof(Py_ssize_t))
+        kept = self.partitions[2 if found else 0].copy()
+        walked = tuple(self.path[:done].tolist())
+        return kept, lowest if found else objective, walked, reason, repairs - refilled
+
+    cdef int _mend(
+        self, Py_ssize_t[::1] labels, int most, int repairs, bint first, random, rows
+    ) except -1:
+        """Refill clusters that are too small, then those that do not span their axes.
+
+        While repairs are left; of a first partition, of which only sizes are known, empty ones in
+        any case. How many repairs there are now.
+        """
+        cdef int k, turn
+        self._large_enough(labels)
+        for k in range(self.n_clusters):
+            self.broken[k] = 0 if self.sizes[k] < self._fewest(k) else 2
+            if self.broken[k] and not first and self.degenerate[k]:
+                self.broken[k] = 1
+        for turn in range(2):
+            for k in range(self.n_clusters):
+                if self.broken[k] == turn:
+                    self._large_enough(labels)
+                    if repairs < most or (first and self.sizes[k] == 0):
+                        self._refill(labels, k, random, rows)
+                        repairs += 1
+        return repairs
+
+    cdef int _refill(self, Py_ssize_t[::1] labels, int cluster, random, rows) except -1:
+        """`partition.refill`, in place; sizes are those of the labels."""
+        cdef int k, heir = 0, donor = 0, left = self.sizes[cluster], turn
+        cdef Py_ssize_t i, seed = 0
+        self.sizes[cluster] = -1
+        for k in range(self.n_clusters):
+            if self.sizes[k] > self.sizes[heir]:
+                heir = k
+        for i in range(self.n):
+            if labels[i] == cluster:
+                labels[i] = heir
+        self.sizes[heir] += left
+        self.sizes[cluster] = 0
+        for k in range(self.n_clusters):
+            self.spare[k] = self.sizes[k] - self._fewest(k)
+            if self.spare[k] > self.spare[donor]:
+                donor = k
+        turn = random.integers(self.sizes[donor])
+        for i in range(self.n):
+            if labels[i] == donor:
+                if turn == 0:
+                    seed = i
+                    break
+                turn -= 1
+        take_neighbours(
+            labels, cluster, seed, rows.inner(np.array([seed]))[:, 0], rows.squared_norms,
+            self.spare, max(3 * self._fewest(cluster), self.n // (4 * self.n_clusters)),
+        )
+        return 0
+
+    cdef int _fewest(self, int k) noexcept nogil:
+        """Members that a cluster needs: `partition.smallest_size`."""
+        return self.dimensions[k] + 2 if self.dimensions[k] else 1
 
     cdef double _look(self, const Py_ssize_t[::1] labels, Py_ssize_t[::1] new) except? -1 nogil:
         """The objective of a partition; new: where every row would go."""
@@ -88,14 +165,14 @@ cdef class Sweeps:
         return False
 
     cdef bint _large_enough(self, const Py_ssize_t[::1] labels) noexcept nogil:
-        """Whether every cluster has R + 2 members, or one where R is 0: partition.py."""
+        """Whether every cluster has as many members as it needs; sizes become theirs."""
         cdef int k
         cdef Py_ssize_t i
         memset(&self.sizes[0], 0, self.n_clusters * sizeof(int))
         for i in range(self.n):
             self.sizes[labels[i]] += 1
         for k in range(self.n_clusters):
-            if self.sizes[k] < (self.dimensions[k] + 2 if self.dimensions[k] else 1):
+            if self.sizes[k] < self._fewest(k):
                 return False
         return True
 

@@ -8,14 +8,14 @@ likelihood of a mixture of probabilistic PCA. With sparse loadings the objective
 sweeps are not comparable, and the last partition is kept.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from subspaces.core import partition
 from subspaces.core.criteria import costs, own_costs
-from subspaces.core.look import Sweeper, degenerate, sweeper
+from subspaces.core.look import Sweeper, degenerate, plain_looker, sweeper
 from subspaces.core.problem import Problem, view_clusters
 from subspaces.core.result import Clustering
 from subspaces.core.rows import ClusterView
@@ -37,24 +37,42 @@ def alternate(
     looks: Sweeper | None = None,
 ) -> Clustering:
     """Sweep from a first partition; with ``looks`` as in other runs of the same problem."""
+
+    def hear(done: int, objective: float) -> None:
+        tell(Step("sweep", done, max_iter, f"objective {objective:.6g}"))
+
+    looks = sweeper(problem) if looks is None else looks
+    heard = None if tell is silence else hear
+    if looks.fast is None:
+        return _alternate(problem, labels, max_iter, random, heard)
+    given = (labels, max_iter, MAX_REPAIRS, random, problem.rows, heard)
+    return Clustering(*looks.fast.alternate(*given))
+
+
+def _alternate(
+    problem: Problem,
+    labels: Labels,
+    max_iter: int,
+    random: np.random.Generator,
+    hear: Callable[[int, float], None] | None,
+) -> Clustering:
+    """The plain loop."""
     labels, repairs = repair(problem, labels.copy(), 0, random, first=True)
     refilled = repairs
     best: tuple[float, float, Labels] | None = None
     path: list[float] = []
-    looks = sweeper(problem) if looks is None else looks
-    looks.begin()
-    at_once = max_iter if tell is silence else 1
+    look, seen = plain_looker(problem), set[bytes]()
     reason = "max_iter"
     while len(path) < max_iter:
-        part = looks.sweep(labels, min(at_once, max_iter - len(path)))
-        labels = part.labels
-        path += part.path
-        if tell is not silence:
-            tell(Step("sweep", len(path), max_iter, f"objective {path[-1]:.6g}"))
-        if part.best is not None and (best is None or part.best[0] <= best[0]):
-            best = part.best
-        broken = _broken(problem, part.assigned, part.degenerate)
-        new, repairs = refill(problem, part.assigned, broken, repairs, random)
+        seen.add(labels.tobytes())
+        here = look(labels)
+        path.append(here.objective)
+        if not here.degenerate and (best is None or here.merit <= best[0]):
+            best = here.merit, here.objective, labels
+        if hear is not None:
+            hear(len(path), here.objective)
+        broken = _broken(problem, here.assigned, here.degenerate)
+        new, repairs = refill(problem, here.assigned, broken, repairs, random)
         refilled = repairs if len(path) == 1 else refilled
         if (new == labels).all():
             reason = "converged"
@@ -62,7 +80,7 @@ def alternate(
         if broken and partition.too_small(new, problem.dimensions):
             reason = "infeasible"
             break
-        if looks.knows(new):
+        if new.tobytes() in seen:
             reason = "cycle"
             break
         labels = new

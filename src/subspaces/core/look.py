@@ -5,6 +5,7 @@ The only place that chooses between the plain code and its compiled twin.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,65 +44,28 @@ Energy = Callable[[Labels], float]
 
 
 @dataclass(frozen=True)
-class Stretch:
-    """Sweeps in a row, up to a partition that the loop must decide about.
-
-    path: the objective of every partition looked at; best: merit, objective and labels of the best
-    whose clusters span their axes; labels: the last; degenerate, assigned: as in its `Look`.
-    """
-
-    path: list[float]
-    best: tuple[float, float, Labels] | None
-    labels: Labels
-    degenerate: list[int]
-    assigned: Labels
-
-
-@dataclass(frozen=True)
 class Sweeper:
     """What runs of the loop look with, one run after the other.
 
-    begin(): a new run; sweep(labels, most): at most so many sweeps; knows(labels): whether this run
-    has looked at a partition; energy(labels), of sparse loadings: that of the members on their own.
+    fast: the compiled loop, None where the plain one must do; energy(labels), of sparse loadings:
+    that of the members on their own.
     """
 
-    begin: Callable[[], None]
-    sweep: Callable[[Labels, int], Stretch]
-    knows: Callable[[Labels], bool]
+    fast: Any | None
     energy: Energy
 
 
 def sweeper(problem: Problem) -> Sweeper:
     """A sweeper for the runs of one thread, compiled where that is possible."""
     fast = compiled_looker(problem)
-    if fast is None or not hasattr(fast, "run"):
-        return single_sweeper(problem, looker)
-    return Sweeper(
-        fast.begin,
-        lambda labels, most: Stretch(*fast.run(labels, most)),
-        fast.knows,
-        _plain_energy(problem) if problem.sparsity is None else _once(problem, fast.energy),
-    )
+    if fast is None or problem.sparsity is None:
+        return Sweeper(fast, _plain_energy(problem))
+    return Sweeper(fast, _once(problem, fast.energy))
 
 
-def single_sweeper(problem: Problem, fresh: Callable[[Problem], Looker]) -> Sweeper:
-    """One look at a time, with a fresh looker for each run."""
-    seen: set[bytes] = set()
-    look: Looker = fresh(problem)
-
-    def begin() -> None:
-        nonlocal look
-        if seen:
-            look = fresh(problem)
-            seen.clear()
-
-    def sweep(labels: Labels, most: int) -> Stretch:
-        seen.add(labels.tobytes())
-        here = look(labels)
-        best = None if here.degenerate else (here.merit, here.objective, labels)
-        return Stretch([here.objective], best, labels, here.degenerate, here.assigned)
-
-    return Sweeper(begin, sweep, lambda labels: labels.tobytes() in seen, _plain_energy(problem))
+def plain_sweeper(problem: Problem) -> Sweeper:
+    """The plain code, for every problem."""
+    return Sweeper(None, _plain_energy(problem))
 
 
 def _plain_energy(problem: Problem) -> Energy:
@@ -120,19 +84,6 @@ def _once(problem: Problem, energy: Energy) -> Energy:
         return known[key]
 
     return of
-
-
-def looker(problem: Problem) -> Looker:
-    """A fresh looker, compiled where that is possible; it takes over what did not change."""
-    fast = compiled_looker(problem)
-    if fast is None:
-        return plain_looker(problem)
-
-    def look(labels: Labels) -> Look:
-        objective, bad, assigned = fast.look(labels)
-        return Look(objective, objective if problem.sparsity is None else 0.0, bad, assigned)
-
-    return look
 
 
 def plain_looker(problem: Problem) -> Looker:
