@@ -2,6 +2,7 @@
 
 cdef double TOLERANCE = 1e-11      # of a residual, against the largest eigenvalue
 cdef double SPREAD = 16.0          # log of how far one filter may pull the axes apart
+cdef double CERTAIN = 1e-10        # rounding of a sum of squares is less
 cdef int SMALL = 4                # below this a decomposition is quicker
 cdef int WHOLE = 24                # up to this all eigenvectors are as quick as a few
 cdef int GUARDS = 2                # axes iterated beyond those wanted
@@ -174,9 +175,13 @@ cdef bint nothing_missed(
 ) noexcept nogil:
     """Whether all eigenvalues but those found lie below a bound.
 
-    Then, and only then, ``bound I - (matrix - V diag(values) V^T)`` is positive definite.
+    Then, and only then, ``bound I - (matrix - V diag(values) V^T)`` is positive definite. Where the
+    squares of all others together are below the square of the bound, that need not be tried.
     """
     cdef int j, s, info = 0
+    cdef double whole = inner(<Py_ssize_t> m * m, matrix, matrix)
+    if whole * (1.0 + CERTAIN) - inner(wanted, values, values) < bound * bound:
+        return True
     for j in range(m * m):
         spare[j] = -matrix[j]
     for j in range(wanted):
