@@ -3,9 +3,15 @@
 cdef double TOLERANCE = 1e-11      # of a residual, against the largest eigenvalue
 cdef double SPREAD = 16.0          # log of how far one filter may pull the axes apart
 cdef double CERTAIN = 1e-10        # rounding of a sum of squares is less
+cdef int WORK = 40                 # times as many numbers as rows, and no more though there be
+                                   # room: LAPACK's rounding depends on it
 cdef int SMALL = 4                # below this a decomposition is quicker
 cdef int WHOLE = 24                # up to this all eigenvectors are as quick as a few
-cdef int GUARDS = 2                # axes iterated beyond those wanted
+cdef int GUARDS = 2                # axes iterated beyond those wanted: in a matrix of usual size,
+cdef int FEW_GUARDS = 1            # of fewer than so many rows,
+cdef int FEW_ROWS = 64
+cdef int MANY_GUARDS = 4           # of more than so many; at most as many as SMALL
+cdef int MANY_ROWS = 160
 cdef int MOST_ROUNDS = 8
 cdef int MOST_TURNS = 30           # sweeps of Jacobi's rotations; five or six are usual
 cdef int MOST_DEGREES = 60         # a filter that would need more is slower than a decomposition,
@@ -13,22 +19,28 @@ cdef int ROWS_A_DEGREE = 6         # of a large matrix than so many rows a degre
 
 
 cdef int leading_axes(
-    double* matrix, double* spare, int m, int wanted, double* axes, double* values, Scratch* at
+    double* matrix, double* spare, int m, int wanted, int q, double* axes, double* values,
+    Scratch* at,
 ) noexcept nogil:
     """The ``wanted`` largest eigenvalues of a matrix (m, m), largest first, with their axes.
 
-    axes: (wanted + GUARDS, m), a guess on entry. Subspace iteration with Chebyshev filters; its
+    axes: (q, m), a guess on entry, with some axes to guard those wanted. Subspace iteration with Chebyshev filters; its
     result counts only if a Cholesky factor proves that no larger eigenvalue was missed, otherwise
     LAPACK decides. spare: (m, m), overwritten. Returns 0, or what LAPACK complains of.
     """
-    if m > SMALL + wanted and iterate(
-        matrix, spare, m, wanted, wanted + GUARDS, axes, values, at
-    ):
+    if m > SMALL + wanted and iterate(matrix, spare, m, wanted, q, axes, values, at):
         if nothing_missed(
             matrix, spare, m, wanted, axes, values, values[wanted - 1] * (1.0 + 1e-7)
         ):
             return 0
     return decompose_leading(matrix, spare, m, wanted, axes, values, at)
+
+
+cdef int guards_for(int m) noexcept nogil:
+    """How many axes to iterate beyond those wanted: products cost more the larger the matrix."""
+    if m < FEW_ROWS:
+        return FEW_GUARDS
+    return MANY_GUARDS if m > MANY_ROWS else GUARDS
 
 
 cdef bint iterate(
@@ -197,7 +209,7 @@ cdef int decompose_leading(
     double* matrix, double* spare, int m, int wanted, double* axes, double* values, Scratch* at
 ) noexcept nogil:
     """The same by LAPACK."""
-    cdef int first = m - wanted + 1, found = 0, info = 0, j
+    cdef int first = m - wanted + 1, found = 0, info = 0, j, size = WORK * m
     cdef double zero = 0.0
     memcpy(spare, matrix, <size_t> m * m * sizeof(double))
     if m <= WHOLE:
@@ -208,7 +220,7 @@ cdef int decompose_leading(
         return info
     dsyevr(
         b"V", b"I", b"L", &m, spare, &m, &zero, &zero, &first, &m, &zero, &found, at.all_values,
-        at.rotated, &m, at.support, at.work, &at.work_size, at.int_work, &at.int_work_size, &info,
+        at.rotated, &m, at.support, at.work, &size, at.int_work, &at.int_work_size, &info,
     )
     for j in range(wanted):
         values[j] = at.all_values[wanted - 1 - j]
@@ -218,12 +230,13 @@ cdef int decompose_leading(
 
 cdef int decompose(double* matrix, int m, double* values, Scratch* at) noexcept nogil:
     """All eigenvalues, smallest first; the matrix becomes their axes, a row each."""
-    cdef int info = 0
+    cdef int info = 0, size = WORK * m
     if m <= 48:
-        dsyev(b"V", b"L", &m, matrix, &m, values, at.work, &at.work_size, &info)
+        dsyev(b"V", b"L", &m, matrix, &m, values, at.work, &size, &info)
     else:
+        size += 2 * m * m
         dsyevd(
-            b"V", b"L", &m, matrix, &m, values, at.work, &at.work_size, at.int_work,
-            &at.int_work_size, &info,
+            b"V", b"L", &m, matrix, &m, values, at.work, &size, at.int_work, &at.int_work_size,
+            &info,
         )
     return info

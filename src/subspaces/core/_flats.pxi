@@ -17,7 +17,7 @@ def leading_axes_of(
     cdef int[::1] int_work = np.empty(12 * m + 10, np.intc), support = np.empty(2 * m, np.intc)
     cdef Scratch at = Scratch(
         &images[0], &rotated[0], &small[0], &all_values[0], &work[0], &int_work[0], &support[0],
-        len(work), len(int_work),
+        len(int_work),
     )
     with nogil:
         for k in range(n):
@@ -30,7 +30,7 @@ def leading_axes_of(
             info = max(
                 info,
                 leading_axes(
-                    &whole[0], &spare[0], m, wanted, &axes[k, 0, 0], &values[k, 0], &at
+                    &whole[0], &spare[0], m, wanted, q, &axes[k, 0, 0], &values[k, 0], &at
                 ),
             )
     if info:

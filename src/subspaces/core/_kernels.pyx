@@ -65,7 +65,6 @@ cdef struct Scratch:
     double* work
     int* int_work
     int* support
-    int work_size
     int int_work_size
 
 
@@ -135,7 +134,7 @@ cdef class GramLooker(Sweeps):
         Sweeps.__init__(self, len(squared_norms), dimensions, least)
         self.gram, self.squared_norms = gram, squared_norms
         self.criterion, self.affine = CRITERIA[criterion], affine
-        self.n_guards = GUARDS + EXTRA if self.criterion == LOO else GUARDS
+        self.n_guards = guards_for(self.n // self.n_clusters) + (self.criterion == LOO) * EXTRA
         self.most_axes, self.capacity = max(dimensions) + self.n_guards, -1
         n, k, q = self.n, self.n_clusters, self.most_axes
         self.guess, self.scores, self.costs = np.empty((k, q, n)), np.empty((q, n)), np.empty((k, n))
@@ -174,7 +173,7 @@ cdef class GramLooker(Sweeps):
         cdef int[::1] integers = self.kept[5]
         self.scratch = Scratch(
             &images[0], &rotated[0], &small[0], &all_values[0], &work[0], &integers[0],
-            &integers[12 * m + 10], len(work), 12 * m + 10,
+            &integers[12 * m + 10], 12 * m + 10,
         )
 
     cdef int _fit(self, int k, int m) noexcept nogil:
@@ -247,8 +246,8 @@ cdef class GramLooker(Sweeps):
                 self.axes[j * m + a] = guess[self.members[a]]
         if self.criterion != LOO:
             return leading_axes(
-                &self.block[0], &self.spare[0], m, wanted, &self.axes[0], &self.values[0],
-                &self.scratch,
+                &self.block[0], &self.spare[0], m, wanted, wanted + self.n_guards, &self.axes[0],
+                &self.values[0], &self.scratch,
             )
         self.n_moments = self._iterate(m, wanted)
         if self.n_moments:

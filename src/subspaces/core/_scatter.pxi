@@ -40,7 +40,7 @@ cdef class ScatterLooker(Sweeps):
         self.ranks, self.found = np.zeros(k, np.intc), np.zeros(k, np.intc)
         self.offsets = (np.cumsum(dimensions) - dimensions).astype(np.intc)
         self.work, self.int_work = np.empty(2 * p * p + 40 * p + 40), np.empty(12 * p + 10, np.intc)
-        self.scratch.work, self.scratch.work_size = &self.work[0], len(self.work)
+        self.scratch.work = &self.work[0]
         self.scratch.int_work, self.scratch.int_work_size = &self.int_work[0], len(self.int_work)
 
     def begin(self):

@@ -117,7 +117,7 @@ cdef class SparseLooker(Sweeps):
         cdef int[::1] integers = self.kept[5]
         self.scratch = Scratch(
             &images[0], &rotated[0], &small[0], &all_values[0], &work[0], &integers[0],
-            &integers[12 * d + 10], len(work), 12 * d + 10,
+            &integers[12 * d + 10], 12 * d + 10,
         )
 
     cdef int _fit(self, int k, int m) noexcept nogil:
@@ -287,7 +287,8 @@ cdef class SparseLooker(Sweeps):
         for j in range(1 + GUARDS):
             memcpy(&self.axes[j * d], &self.block[(7 * j % d) * d], d * sizeof(double))
         info = leading_axes(
-            &self.block[0], &self.spare[0], d, 1, &self.axes[0], &self.few[0], &self.scratch
+            &self.block[0], &self.spare[0], d, 1, 1 + GUARDS, &self.axes[0], &self.few[0],
+            &self.scratch,
         )
         if m <= self.p:
             memcpy(left, &self.axes[0], m * sizeof(double))
