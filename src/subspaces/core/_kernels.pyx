@@ -156,6 +156,9 @@ cdef class GramLooker(Sweeps):
                 raise np.linalg.LinAlgError("the eigenvalues of a cluster did not converge")
         return self._assign(new)
 
+    cdef object _products_with(self, Py_ssize_t row, rows):
+        return self.gram[row]
+
     def _reserve(self, int m):
         """Room for a cluster of m members."""
         if m <= self.capacity:

@@ -144,10 +144,14 @@ cdef class Sweeps:
                     break
                 turn -= 1
         take_neighbours(
-            labels, cluster, seed, rows.inner(np.array([seed]))[:, 0], rows.squared_norms,
+            labels, cluster, seed, self._products_with(seed, rows), rows.squared_norms,
             self.spare, max(3 * self._fewest(cluster), self.n // (4 * self.n_clusters)),
         )
         return 0
+
+    cdef object _products_with(self, Py_ssize_t row, rows):
+        """Inner products of all rows with one."""
+        return rows.inner(np.array([row]))[:, 0]
 
     cdef int _fewest(self, int k) noexcept nogil:
         """Members that a cluster needs: `partition.smallest_size`."""

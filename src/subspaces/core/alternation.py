@@ -32,7 +32,7 @@ def alternate(
     labels: Labels,
     *,
     max_iter: int,
-    random: np.random.Generator,
+    random: partition.Draw,
     tell: Tell = silence,
     looks: Sweeper | None = None,
 ) -> Clustering:
@@ -53,7 +53,7 @@ def _alternate(
     problem: Problem,
     labels: Labels,
     max_iter: int,
-    random: np.random.Generator,
+    random: partition.Draw,
     hear: Callable[[int, float], None] | None,
 ) -> Clustering:
     """The plain loop."""
@@ -136,7 +136,7 @@ def repair(
     problem: Problem,
     labels: Labels,
     repairs: int,
-    random: np.random.Generator,
+    random: partition.Draw,
     also: Sequence[int] = (),
     *,
     first: bool = False,
@@ -160,7 +160,7 @@ def refill(
     labels: Labels,
     broken: Sequence[int],
     repairs: int,
-    random: np.random.Generator,
+    random: partition.Draw,
     *,
     first: bool = False,
 ) -> tuple[Labels, int]:

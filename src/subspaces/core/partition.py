@@ -1,7 +1,7 @@
 """Labels as a value: sizes, order, assignment, and the repair of clusters that cannot be fitted."""
 
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,24 @@ Labels = NDArray[np.intp]
 
 # A cluster whose R-th eigenvalue is this small against that of all data does not span R axes.
 DEGENERATE = 1e-8
+
+
+class Later:
+    """A generator that is made when it is first asked: most runs never ask."""
+
+    def __init__(self, seed: int) -> None:
+        self._seed = seed
+
+    @cached_property
+    def _generator(self) -> np.random.Generator:
+        return np.random.default_rng(self._seed)
+
+    def integers(self, high: int) -> int:
+        """A whole number below ``high``, at random."""
+        return int(self._generator.integers(high))
+
+
+Draw = np.random.Generator | Later
 
 
 def smallest_size(n_components: int) -> int:
@@ -67,7 +85,7 @@ def _smallest_sizes(dimensions: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def refill(
-    rows: Rows, labels: Labels, cluster: int, dimensions: Sequence[int], random: np.random.Generator
+    rows: Rows, labels: Labels, cluster: int, dimensions: Sequence[int], random: Draw
 ) -> Labels:
     """Give a cluster the angular neighbours of a random row, from clusters that can spare them."""
     labels, fewest = labels.copy(), _smallest_sizes(tuple(dimensions))

@@ -18,7 +18,7 @@ from subspaces.core.alternation import alternate, repair
 from subspaces.core.compiled import compiled_looker
 from subspaces.core.criteria import classification_likelihood, t_likelihood
 from subspaces.core.look import Sweeper, degenerate, sweeper
-from subspaces.core.partition import canonical, canonical_each
+from subspaces.core.partition import Later, canonical, canonical_each
 from subspaces.core.problem import Problem, view_clusters
 from subspaces.core.result import Clustering
 from subspaces.core.starts import Start, extend, landmarks
@@ -223,7 +223,7 @@ def _twins(problem: Problem, runs: Sequence[Run]) -> list[int]:
 
 
 def _sweep(problem: Problem, run: Run, plan: Plan, looks: Sweeper | None = None) -> Run:
-    random = np.random.default_rng(run.seed)
+    random = Later(run.seed)
     looks = sweeper(problem) if looks is None else looks
     clustering = alternate(
         problem, run.first, max_iter=plan.max_iter, random=random, tell=plan.tell, looks=looks
