@@ -168,6 +168,52 @@ def test_a_run_begun_again_is_the_same_run(criterion):
 
 
 @needs_kernels
+@pytest.mark.parametrize("criterion", ["influence", "loo"])
+def test_clusters_that_lack_axes_leave_nothing_to_the_next_run(criterion):
+    # Half of the rows are copies of few: at times a cluster has fewer directions than dimensions.
+    X = generic(60, 90)
+    X[:40] = X[np.arange(40) % 4]
+    problem = Problem(GramRows(X @ X.T), (4, 4, 4), criterion, False)
+    shared, lacking = sweeper(problem), 0
+    for seed in range(40):
+        labels = np.random.default_rng(seed).integers(3, size=60)
+        labels[:40] = 0
+        given = {"max_iter": 30}
+        once, again, alone = (
+            alternate(problem, labels, random=np.random.default_rng(seed), looks=looks, **given)
+            for looks in (shared, shared, sweeper(problem))
+        )
+        lacking += bool(compiled_look(problem)(labels).degenerate)
+        assert once.path == again.path == alone.path
+        assert_array_equal(once.labels, alone.labels)
+    assert lacking
+
+
+@needs_kernels
+def test_one_cluster_that_is_too_small_is_refilled_from_itself():
+    X = generic(3, 5)
+    problem = Problem(GramRows(X @ X.T), (2,), "residual", False)
+    given = {"max_iter": 9, "random": np.random.default_rng(0)}
+    start = np.zeros(3, dtype=np.intp)
+    fast = alternate(problem, start, **given)
+    plain = alternate(problem, start, looks=plain_sweeper(problem), **given)
+    assert_allclose(fast.path, plain.path)
+    assert (fast.stop_reason, fast.repairs) == (plain.stop_reason, plain.repairs)
+
+
+@needs_kernels
+@pytest.mark.parametrize("criterion", ["auto", "residual"])
+@pytest.mark.parametrize("power", [-130, -100, -80, 100])
+def test_units_do_not_matter(criterion, power):
+    X = make_subspaces([40] * 3, 200, [2] * 3, noise=0.3, random_state=0).data
+    model = PSC(3, n_components=2, criterion=criterion, random_state=0)
+    here = model.fit(X).objective_, model.labels_
+    model.fit(X * 10.0**power)
+    assert_allclose(model.objective_ / 10.0**power / 10.0**power, here[0], rtol=1e-9)
+    assert_array_equal(model.labels_, here[1])
+
+
+@needs_kernels
 def test_a_listener_changes_nothing_but_hears_every_sweep():
     problem = gram_problem(*SHAPES[2], criterion="loo")
     heard = []

@@ -26,6 +26,19 @@ def test_what_is_left_is_least_each_time(which):
         nearest = left[chosen]
 
 
+def test_small_groups_count_beside_large_ones_in_single_precision():
+    random = np.random.default_rng(0)
+    groups = np.repeat(np.arange(10), 400)
+    sizes = np.where(np.arange(10) < 5, 1.0, 1e-3)
+    centres = np.linalg.qr(random.normal(size=(10, 10)))[0] * sizes[:, None]
+    rows = centres[groups] * random.normal(1.0, 0.3, size=(4000, 1))
+    for seed in range(5):
+        pool = points_around(rows)(random.permutation(4000)[:300], 0).astype(np.float32)
+        same = spread._least_left(pool[None], np.zeros(10, np.intp))
+        wide = spread._least_left(pool[None].astype(float), np.zeros(10, np.intp))
+        assert same == wide, seed
+
+
 @pytest.mark.parametrize("dimensions", [(0,) * 5, (0, 1, 0, 1, 0)])
 @pytest.mark.parametrize("most", [1 << 26, 12_000])
 def test_small_groups_far_off_are_found(dimensions, most, monkeypatch):

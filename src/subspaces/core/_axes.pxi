@@ -2,7 +2,8 @@
 
 cdef double TOLERANCE = 1e-11      # of a residual, against the largest eigenvalue
 cdef double SPREAD = 16.0          # log of how far one filter may pull the axes apart
-cdef double CERTAIN = 1e-10        # rounding of a sum of squares is less
+cdef double CERTAIN = 1e-10        # rounding of a sum of squares is less,
+cdef double LEAST_SQUARES = 1e-250 # unless it is so small that some squares are none
 cdef int WORK = 40                 # times as many numbers as rows, and no more though there be
                                    # room: LAPACK's rounding depends on it
 cdef int SMALL = 4                # below this a decomposition is quicker
@@ -51,18 +52,23 @@ cdef bint iterate(
 
     False where that takes too long.
     """
-    cdef int rounds, degree, j
+    cdef int rounds, degree, j, s
     cdef int most = max(MOST_DEGREES, m // ROWS_A_DEGREE)
     cdef double residual, edge, gain, spread, degrees = 0.0
     for rounds in range(MOST_ROUNDS):
         if not orthonormalise(axes, m, q):
             return False
         rotate(matrix, m, q, axes, values, at)
+        if not values[0] > 0.0:
+            return False
         residual = 0.0
         for j in range(wanted):
             add_one(m, -values[j], axes + j * m, at.images + j * m)
+            # The squares of small numbers are none.
+            for s in range(m):
+                at.images[j * m + s] /= values[0]
             residual = max(residual, inner(m, at.images + j * m, at.images + j * m))
-        residual = sqrt(residual) / values[0]
+        residual = sqrt(residual)
         if residual <= TOLERANCE:
             return True
         edge = values[q - 1]
@@ -192,8 +198,9 @@ cdef bint nothing_missed(
     """
     cdef int j, s, info = 0
     cdef double whole = inner(<Py_ssize_t> m * m, matrix, matrix)
-    if whole * (1.0 + CERTAIN) - inner(wanted, values, values) < bound * bound:
-        return True
+    if bound > 0.0 and whole > LEAST_SQUARES:
+        if whole * (1.0 + CERTAIN) - inner(wanted, values, values) < bound * bound:
+            return True
     for j in range(m * m):
         spare[j] = -matrix[j]
     for j in range(wanted):

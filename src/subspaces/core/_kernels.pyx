@@ -243,8 +243,7 @@ cdef class GramLooker(Sweeps):
         for j in range(wanted + self.n_guards):
             guess = &self.guess[k, j, 0]
             if not self.guessed[k]:
-                # The inner products with any row are one power step from it.
-                guess = &self.gram[(k * self.most_axes + j) * 7 % self.n, 0]
+                guess = self._any_row(k, j)
             for a in range(m):
                 self.axes[j * m + a] = guess[self.members[a]]
         if self.criterion != LOO:
@@ -260,6 +259,10 @@ cdef class GramLooker(Sweeps):
             self.values[j] = values[m - 1 - j]
             memcpy(&self.axes[j * m], &self.block[(m - 1 - j) * m], m * sizeof(double))
         return info
+
+    cdef const double* _any_row(self, int k, int j) noexcept nogil:
+        """A guess where there is none: the inner products with any row are one power step from it."""
+        return &self.gram[(k * self.most_axes + j) * 7 % self.n, 0]
 
     cdef int _iterate(self, int m, int wanted) noexcept nogil:
         """Leading axes, a bound on all other eigenvalues, and how many moments those call for."""
@@ -413,6 +416,9 @@ cdef class GramLooker(Sweeps):
                 memset(&self.guess[k, j, 0], 0, self.n * sizeof(double))
             for a in range(m):
                 self.guess[k, j, self.members[a]] = self.axes[j * m + a]
+        if not self.guessed[k]:
+            for j in range(found + self.n_guards, self.most_axes):
+                memcpy(&self.guess[k, j, 0], self._any_row(k, j), self.n * sizeof(double))
         self.guessed[k] = True
 
 

@@ -130,8 +130,8 @@ cdef class Sweeps:
         for i in range(self.n):
             if labels[i] == cluster:
                 labels[i] = heir
-        self.sizes[heir] += left
         self.sizes[cluster] = 0
+        self.sizes[heir] += left
         for k in range(self.n_clusters):
             self.spare[k] = self.sizes[k] - self._fewest(k)
             if self.spare[k] > self.spare[donor]:

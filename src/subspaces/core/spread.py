@@ -70,7 +70,7 @@ def _least_left(pool: Array, which: Indices) -> list[int]:
     pool (kinds, c, n): squared distances by dimension; which (K,): the dimension of each cluster.
     Only rows that come nearer change what the other flats would leave.
     """
-    left = pool.sum(axis=2)
+    left = pool.sum(axis=2, dtype=np.float64)
     nearest = np.full(pool.shape[2], np.inf, dtype=pool.dtype)
     chosen = []
     for kind in which:
@@ -82,6 +82,6 @@ def _least_left(pool: Array, which: Indices) -> list[int]:
         np.maximum(lost, now, out=lost)
         np.minimum(lost, before, out=lost)
         lost -= now
-        left -= lost.sum(axis=2)
+        left -= lost.sum(axis=2, dtype=np.float64)
         nearest[nearer] = now
     return chosen
