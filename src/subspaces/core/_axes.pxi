@@ -54,19 +54,19 @@ cdef bint iterate(
     """
     cdef int rounds, degree, j, s
     cdef int most = max(MOST_DEGREES, m // ROWS_A_DEGREE)
-    cdef double residual, edge, gain, spread, degrees = 0.0
+    cdef double residual, edge, gain, spread, scale, degrees = 0.0
     for rounds in range(MOST_ROUNDS):
         if not orthonormalise(axes, m, q):
             return False
         rotate(matrix, m, q, axes, values, at)
         if not values[0] > 0.0:
             return False
-        residual = 0.0
+        residual, scale = 0.0, 1.0 / values[0]
         for j in range(wanted):
             add_one(m, -values[j], axes + j * m, at.images + j * m)
             # The squares of small numbers are none.
             for s in range(m):
-                at.images[j * m + s] /= values[0]
+                at.images[j * m + s] *= scale
             residual = max(residual, inner(m, at.images + j * m, at.images + j * m))
         residual = sqrt(residual)
         if residual <= TOLERANCE:
