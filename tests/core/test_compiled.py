@@ -190,6 +190,21 @@ def test_clusters_that_lack_axes_leave_nothing_to_the_next_run(criterion):
 
 
 @needs_kernels
+def test_long_runs_are_the_plain_ones_and_a_cap_costs_nothing():
+    # Noise alone: labels move for long.
+    X = np.random.default_rng(1).normal(size=(2000, 6))
+    problem = Problem(DenseRows(X), (2,) * 4, "residual", False)
+    start, given = random_start(problem), {"max_iter": 2**31 - 1}
+    fast, plain = (
+        alternate(problem, start, random=np.random.default_rng(0), looks=looks, **given)
+        for looks in (sweeper(problem), plain_sweeper(problem))
+    )
+    assert fast.n_iter > 64
+    assert_allclose(fast.path, plain.path, rtol=1e-8)
+    assert_array_equal(fast.labels, plain.labels)
+
+
+@needs_kernels
 def test_one_cluster_that_is_too_small_is_refilled_from_itself():
     X = generic(3, 5)
     problem = Problem(GramRows(X @ X.T), (2,), "residual", False)

@@ -25,9 +25,10 @@ cdef int leading_axes(
 ) noexcept nogil:
     """The ``wanted`` largest eigenvalues of a matrix (m, m), largest first, with their axes.
 
-    axes: (q, m), a guess on entry, with some axes to guard those wanted. Subspace iteration with Chebyshev filters; its
-    result counts only if a Cholesky factor proves that no larger eigenvalue was missed, otherwise
-    LAPACK decides. spare: (m, m), overwritten. Returns 0, or what LAPACK complains of.
+    axes: (q, m), a guess on entry, with some axes to guard those wanted. Subspace iteration with
+    Chebyshev filters; its result counts only if a Cholesky factor proves that no larger eigenvalue
+    was missed, otherwise LAPACK decides. spare: (m, m), overwritten. Returns 0, or what LAPACK
+    complains of.
     """
     if m > SMALL + wanted and iterate(matrix, spare, m, wanted, q, axes, values, at):
         if nothing_missed(

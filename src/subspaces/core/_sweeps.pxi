@@ -14,9 +14,11 @@ cdef class Sweeps:
     cdef double[:, ::1] costs                 # (K, n), of lookers that keep them
     cdef Py_ssize_t[::1] labels, members, now, new, best
     cdef int[::1] changed, degenerate, sizes, guessed, broken, spare
+    cdef double lowest                        # the objective of the best, if any was found
+    cdef bint any_kept
     cdef object partitions                    # now, new and best as an array
-    cdef object path                          # of objectives, (most,)
-    cdef uint64_t[::1] keys                   # of the partitions looked at, (most,)
+    cdef object path                          # of objectives
+    cdef uint64_t[::1] keys                   # of the partitions looked at
     cdef int n_keys
 
     def __init__(self, int n, dimensions, least):
@@ -35,7 +37,7 @@ cdef class Sweeps:
         """Forget all partitions looked at: nothing of one run is seen in the next."""
         self.labels[:] = -1
         self.guessed[:] = False
-        self.n_keys = 0
+        self.n_keys, self.lowest, self.any_kept = 0, INFINITY, False
 
     def look(self, const Py_ssize_t[::1] labels):
         """Objective, clusters that do not span their axes, and where every row would go."""
@@ -51,30 +53,23 @@ cdef class Sweeps:
 
         rows: to refill clusters from; hear: called after every sweep, None for nobody.
         """
-        cdef double objective = 0.0, lowest = INFINITY
+        cdef double objective = 0.0
         cdef int done = 0, repairs, refilled
-        cdef bint well, found = False
-        cdef double[::1] path
+        cdef bint well
         self.begin()
-        if most > len(self.keys):
-            self.path, self.keys = np.empty(most), np.empty(most, np.uint64)
-        path = self.path
         self.now[:] = first
         repairs = self._mend(self.now, most_repairs, 0, True, random, rows)
         refilled = repairs
-        reason = "max_iter"
-        while done < most:
+        reason = None
+        while reason is None and done < most:
+            if done == len(self.keys):
+                self.path = np.resize(self.path, 2 * done + 64)
+                self.keys = np.resize(self.keys, 2 * done + 64)
             with nogil:
-                self.keys[self.n_keys] = key_of(self.n, &self.now[0])
-                self.n_keys += 1
-                objective = self._look(self.now, self.new)
-                well = not self._any_degenerate()
-                if well and (self.keeps_last or objective <= lowest):
-                    lowest, found = objective, True
-                    memcpy(&self.best[0], &self.now[0], self.n * sizeof(Py_ssize_t))
-                path[done] = objective
-                done += 1
-                well = well and self._large_enough(self.new)
+                objective = self._sweep()
+                well = not self._any_degenerate() and self._large_enough(self.new)
+            self.path[done] = objective
+            done += 1
             PyErr_CheckSignals()
             if hear is not None:
                 hear(done, objective)
@@ -82,19 +77,32 @@ cdef class Sweeps:
                 repairs = self._mend(self.new, most_repairs, repairs, False, random, rows)
             if done == 1:
                 refilled = repairs
-            if memcmp(&self.new[0], &self.now[0], self.n * sizeof(Py_ssize_t)) == 0:
-                reason = "converged"
-                break
-            if not well and not self._large_enough(self.new):
-                reason = "infeasible"
-                break
-            if self._known(key_of(self.n, &self.new[0])):
-                reason = "cycle"
-                break
-            memcpy(&self.now[0], &self.new[0], self.n * sizeof(Py_ssize_t))
-        kept = self.partitions[2 if found else 0].copy()
-        walked = tuple(self.path[:done].tolist())
-        return kept, lowest if found else objective, walked, reason, repairs - refilled
+            reason = self._why_end(well)
+            if reason is None:
+                memcpy(&self.now[0], &self.new[0], self.n * sizeof(Py_ssize_t))
+        kept = self.partitions[2 if self.any_kept else 0].copy()
+        objective = self.lowest if self.any_kept else objective
+        path = tuple(self.path[:done].tolist())
+        return kept, objective, path, reason or "max_iter", repairs - refilled
+
+    cdef double _sweep(self) except? -1 nogil:
+        """Look at the present partition; remember it, and whether it is the best so far."""
+        cdef double objective
+        self.keys[self.n_keys] = key_of(self.n, &self.now[0])
+        self.n_keys += 1
+        objective = self._look(self.now, self.new)
+        if not self._any_degenerate() and (self.keeps_last or objective <= self.lowest):
+            self.lowest, self.any_kept = objective, True
+            memcpy(&self.best[0], &self.now[0], self.n * sizeof(Py_ssize_t))
+        return objective
+
+    cdef object _why_end(self, bint well):
+        """Why a run ends here; None where it goes on with the new partition."""
+        if memcmp(&self.new[0], &self.now[0], self.n * sizeof(Py_ssize_t)) == 0:
+            return "converged"
+        if not well and not self._large_enough(self.new):
+            return "infeasible"
+        return "cycle" if self._known(key_of(self.n, &self.new[0])) else None
 
     cdef int _mend(
         self, Py_ssize_t[::1] labels, int most, int repairs, bint first, random, rows
