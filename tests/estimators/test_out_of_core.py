@@ -12,7 +12,7 @@ from subspaces.core.blocks import ArrayBlocks
 from subspaces.core.sparse_blocks import SparseBlocks
 from subspaces.datasets import make_subspaces
 from subspaces.estimators import _many_rows
-from subspaces.estimators._many_rows import sample_size
+from subspaces.estimators._samples import sample_size
 
 
 def mapped(path, X, kind):

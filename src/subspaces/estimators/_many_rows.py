@@ -1,6 +1,6 @@
 """Fits of many rows: a sample is searched, its best partition swept on over all rows, in passes."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
 from typing import Any, Self
@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from subspaces._validation import as_count, as_generator, as_matrix, check_shape, check_survey
-from subspaces.core import block_pass, block_views, fused, partition, starts
+from subspaces.core import block_pass, block_views, fused, partition
 from subspaces.core.array_namespace import (
     as_floating,
     is_dask,
@@ -47,21 +47,20 @@ from subspaces.core.survey import Survey, survey
 from subspaces.core.threads import one_blas_thread
 from subspaces.estimators._alternating import NAMED_STARTS, AlternatingClusterer
 from subspaces.estimators._devices import check_home, home_of, moved, sent
+from subspaces.estimators._samples import (
+    FRESH_ROWS,
+    n_telling,
+    rank_of_all,
+    sample_size,
+    spanned,
+    thinned,
+)
 from subspaces.estimators._shell import Array
 
 # Up to so many rows all are in view at once.
 FEW_ROWS = 10_000
 # Starts of so many numbers are swept in main memory, of more on the device.
 FEW_NUMBERS = 1 << 18
-# Where no sample is searched, clusters begin again from so many rows, and so many tell the rank of
-# the data, or so many for each dimension.
-FRESH_ROWS, RANK_ROWS, RANK_SHARE = 500, 250, 4
-# Rows that span nearly as many directions as they are tell nothing of the rank but that it is more.
-NEARLY = 0.9
-# What a search holds for every number of the sample, of variables beyond the rows of their inner
-# products. It may be a share of the data, and so many bytes in any case; with fewer rows a cluster
-# would have fewer than so many for each dimension.
-SEARCH_BYTES, SEARCH_SHARE, SEARCH_MOST, FEWEST_PER_DIMENSION = 128, 0.5, 128e6, 13
 
 
 class ManyRowsClusterer(AlternatingClusterer):
@@ -214,7 +213,7 @@ class ManyRowsClusterer(AlternatingClusterer):
         shifted = self.affine and not blocks.stays_sparse
         origin = as_held(self._survey.totals / blocks.shape[0], blocks) if shifted else None
         rows = problem.rows
-        rank = blocks.shape[1] if rows.rank > NEARLY * spanned(rows, self.affine) else rows.rank
+        rank = rank_of_all(rows, self.affine, blocks.shape[1])
         return Bulk(
             blocks,
             problem.dimensions,
@@ -448,40 +447,6 @@ def is_copied(X: Any) -> bool:
 def as_held(origin: Array, blocks: Blocks) -> Array:
     """A point near the origin that rows of this type can hold, so that they see it exactly."""
     return origin.astype(np.float32).astype(np.float64) if in_single(blocks) else origin
-
-
-def sample_size(blocks: Blocks, dimensions: Sequence[int]) -> int:
-    """How many rows are searched: of data in main memory no more than a share of it allows."""
-    n, p = blocks.shape
-    usual = min(starts.n_landmarks(dimensions), n)
-    if is_foreign(blocks.array):
-        return usual
-    allowed = max(SEARCH_SHARE * held_bytes(blocks.array), SEARCH_MOST) / SEARCH_BYTES
-    fewest = FEWEST_PER_DIMENSION * sum(r + 1 for r in dimensions)
-    return min(usual, max(int(allowed**0.5), int(allowed / p), fewest))
-
-
-def n_telling(dimensions: Sequence[int]) -> int:
-    """How many rows tell the rank of the data, unless they span less than they could."""
-    fewest = sum(map(partition.smallest_size, dimensions))
-    return max(RANK_ROWS, RANK_SHARE * max(dimensions), fewest)
-
-
-def spanned(rows: Rows, affine: bool) -> int:
-    """How many directions so many rows span at most; from their mean one less."""
-    return len(rows.squared_norms) - bool(affine)
-
-
-def thinned(rows: NDArray[Any], count: int) -> NDArray[Any]:
-    """So many rows, evenly, or all."""
-    return rows[np.unique(np.linspace(0, len(rows) - 1, count).astype(np.intp))]
-
-
-def held_bytes(array: Any) -> int:
-    """The bytes of a matrix, of a sparse one those of its entries."""
-    if sparse.issparse(array):
-        return int(array.data.nbytes + array.indices.nbytes)
-    return int(array.shape[0] * array.shape[1] * array.dtype.itemsize)
 
 
 def in_memory(X: Any) -> Any:
