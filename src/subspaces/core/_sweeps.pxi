@@ -47,11 +47,12 @@ cdef class Sweeps:
         return objective, bad, self.partitions[1].copy()
 
     def alternate(
-        self, const Py_ssize_t[::1] first, int most, int most_repairs, random, rows, hear
+        self, const Py_ssize_t[::1] first, most, int most_repairs, random, rows, hear
     ):
         """A whole run: `alternation.alternate`, and what a `Clustering` holds of it.
 
-        rows: to refill clusters from; hear: called after every sweep, None for nobody.
+        most: sweeps, any number; rows: to refill clusters from; hear: called after every sweep,
+        None for nobody.
         """
         cdef double objective = 0.0
         cdef int done = 0, repairs, refilled
