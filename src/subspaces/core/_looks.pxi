@@ -49,7 +49,6 @@ def look_block(
             seen = see(&rows[start, 0], origin, n, p, work, &squared[start] if known else NULL)
             if kept:
                 low = &bounds[start, 0]
-                memcpy(&squared[start], work.squared, n * sizeof(real))
             if some:
                 some = choose_some(
                     flats, n, seen, &axes[0, 0], old, work, &chosen[start], &sines[0], low,
@@ -57,6 +56,8 @@ def look_block(
                 )
             if not some:
                 objective += choose(flats, n, seen, &axes[0, 0], old, work, &chosen[start], low)
+            if kept and not known:
+                memcpy(&squared[start], work.squared, n * sizeof(real))
             moved += note(old, &chosen[start], n, only_moved, &sizes[0], work.keys)
             if summed:
                 add_sums(

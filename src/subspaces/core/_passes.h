@@ -18,23 +18,19 @@ typedef struct {
     const double *spectra, *weights, *shifts; /* (K, R) */
     const double *lengths, *scales;           /* (K,): squared lengths of the centres, -log */
     double noise;
+    double share; /* of a squared length: what is left of it keeps three digits down to this */
 } PassFlats;
 
 #define REAL float
 #define NAME(stem) stem##_float
-/* What is left of a squared length keeps three digits down to this share of it. */
-#define SHARE 1e-3f
 #include "_passes_of.h"
 #undef REAL
 #undef NAME
-#undef SHARE
 
 #define REAL double
 #define NAME(stem) stem##_double
-#define SHARE 1e-6 /* as in rows.py */
 #include "_passes_of.h"
 #undef REAL
 #undef NAME
-#undef SHARE
 
 #endif

@@ -11,6 +11,7 @@ cdef extern from "_passes.h" nogil:
         const double *lengths
         const double *scales
         double noise
+        double share
     enum:
         BY_INFLUENCE, BY_RESIDUAL, BY_HAT, BY_LIKELIHOOD
 
@@ -28,6 +29,7 @@ cdef extern from "_passes.h" nogil:
         const PassFlats*, Py_ssize_t, const double*, const double*, const double*, const double*,
         const int*, const int*, const int*, double*, int*, double*,
     )
+    int doubtful_float(const PassFlats*, int, const float*, const float*, float, int*)
     void lower_float(Py_ssize_t, Py_ssize_t, const float*, const float*, float*)
     void lower_double(Py_ssize_t, Py_ssize_t, const double*, const double*, double*)
     int tempted_float(
@@ -75,6 +77,18 @@ cdef extern from "_passes.h" nogil:
         int, double, double*, double*,
     )
 
+cdef extern from "_tiles.h" nogil:
+    bint tiles_granted()
+    Py_ssize_t tiles_across(Py_ssize_t)
+    Py_ssize_t tiles_along(Py_ssize_t)
+    void pack_axes(Py_ssize_t, Py_ssize_t, const float*, uint16_t*)
+    void scores_by_tiles(
+        Py_ssize_t, Py_ssize_t, Py_ssize_t, const float*, const uint16_t*, uint16_t*, float*,
+        float*,
+    )
+    enum:
+        TILE_SIZE
+
 ctypedef fused real:
     float
     double
@@ -83,6 +97,13 @@ cdef enum:
     CHUNK_ROWS = 1024              # looked at together: their scores stay in the cache
     GATHERED = 128                 # members of one cluster that are multiplied together
     FEW_VARIABLES = 64             # up to so many gemm is quicker than syrk
+    TILED_VARIABLES = 256          # from so many on the matrix unit is quicker than gemm
+
+cdef double SHARES[2]
+SHARES[:] = [1e-3, 1e-6]           # of a squared length, in single and double precision: less is
+                                   # taken of the row itself, lest digits cancel
+cdef double TILED_SHARE = 1e-2     # the same of scores by tiles
+cdef float DOUBT = 1e-5            # share of a cost: scores by tiles tell it nearer than that
 
 PASS_CRITERIA = {
     "influence": BY_INFLUENCE, "residual": BY_RESIDUAL, "hat": BY_HAT, "loo": BY_HAT,
@@ -91,19 +112,47 @@ PASS_CRITERIA = {
 
 
 cdef class FlatTables:
-    """The flats of a pass, but for their axes; see `PassFlats` in _passes.h."""
+    """The flats of a pass, but for their axes; see `PassFlats` in _passes.h.
+
+    tiles: the axes as the processor's matrix unit takes them, NULL where they are not for it.
+    """
 
     cdef PassFlats flats
+    cdef const uint16_t* tiles
     cdef list kept
 
-    def __init__(self, criterion, n_variables, affine, spectra, weights, shifts, lengths, scales, noise):
+    def __init__(
+        self, criterion, dtype, n_variables, affine, spectra, weights, shifts, lengths, scales, noise
+    ):
         cdef const double[:, ::1] a = spectra, b = weights, c = shifts
         cdef const double[::1] d = lengths, e = scales
         self.kept = [spectra, weights, shifts, lengths, scales]
         self.flats = PassFlats(
             PASS_CRITERIA[criterion], a.shape[0], a.shape[1], a.shape[1] + bool(affine),
             n_variables, &a[0, 0], &b[0, 0], &c[0, 0], &d[0], &e[0], noise,
+            SHARES[dtype == np.float64],
         )
+        self.tiles = NULL
+
+    def tile(self, const float[:, ::1] axes):
+        """Have the scores on these axes (all of them) taken by the processor's matrix unit."""
+        cdef uint16_t[::1] tiles = tiled(tiles_across(axes.shape[0]), axes.shape[1])
+        pack_axes(axes.shape[0], axes.shape[1], &axes[0, 0], &tiles[0])
+        self.tiles, self.flats.share = &tiles[0], TILED_SHARE
+        self.kept.append(tiles)
+
+
+def takes_tiles(dtype, p):
+    """Whether scores of p variables are for the matrix unit: in single precision, if there is one."""
+    return dtype == np.float32 and p >= TILED_VARIABLES and tiles_granted()
+
+
+def tiled(across, p):
+    """Room for so many tiles of p variables, high halves and low ones; its address is a line's."""
+    size = across * tiles_along(p) * 2 * TILE_SIZE
+    room = np.empty(size + 32, np.uint16)
+    skip = -room.ctypes.data % 64 // 2
+    return room[skip : skip + size]
 
 
 cdef void multiply(
@@ -127,6 +176,9 @@ cdef struct Work:
     void* lengths      # (GATHERED,)
     void* along        # (q, GATHERED)
     void* ones         # (GATHERED,)
+    void* one_row      # (K q,)
+    const uint16_t* tiles
+    uint16_t* tiled    # 32 rows
     void* products     # (K, p or R, p)
     void* totals       # (K, p)
     double* energy     # (K,)
@@ -153,12 +205,17 @@ cdef class Room:
         self.work.centred = self._new(n * p if centred else 0, dtype)
         self.work.squared = self._new(n, dtype)
         self.work.scores = self._new(n * k * q if all_scores else 0, dtype)
-        self.work.costs = self._new(5 * max(n, GATHERED) + p, dtype)
+        self.work.costs = self._new(6 * max(n, GATHERED) + p, dtype)
         self.work.members = self._new(GATHERED * p, dtype)
         self.work.lengths = self._new(GATHERED, dtype)
         self.work.along = self._new(GATHERED * q, dtype)
         self.work.ones = self._new(GATHERED, dtype)
         self.kept[len(self.kept) - 1][:] = 1
+        self.work.tiles = tables.tiles if all_scores else NULL
+        if self.work.tiles != NULL:
+            self.work.one_row = self._new(k * q, dtype)
+            self.kept.append(tiled(2, p))
+            self.work.tiled = <uint16_t*> <Py_ssize_t> self.kept[len(self.kept) - 1].ctypes.data
         self.work.keys = <int*> self._new(n, np.intc)
         self.work.order = <int*> self._new(n, np.intc)
         self.work.ends = <int*> self._new(k + 1, np.intc)
@@ -191,7 +248,10 @@ cdef class Room:
 cdef const real* see(
     const real* rows, const real[::1] origin, int n, int p, Work* work, const real* squared=NULL
 ) noexcept nogil:
-    """A chunk seen from the origin, with its squared lengths, which may be known."""
+    """A chunk seen from the origin, with its squared lengths, which may be known.
+
+    Products by tiles tell them, too.
+    """
     cdef const real* seen = rows
     if origin is not None:
         if real is float:
@@ -201,6 +261,8 @@ cdef const real* see(
         seen = <const real*> work.centred
     if squared != NULL:
         memcpy(work.squared, squared, n * sizeof(real))
+    elif work.tiles != NULL:
+        return seen
     elif real is float:
         square_float(n, p, seen, <float*> work.squared)
     else:
@@ -328,18 +390,58 @@ cdef double choose(
 ) noexcept nogil:
     """Scores of a chunk on all axes, and where its rows go."""
     cdef int q = flats.n_clusters * flats.n_scores, p = flats.n_variables
+    cdef double objective
+    if real is float and work.tiles != NULL:
+        scores_by_tiles(
+            n, p, q, seen, work.tiles, work.tiled, <float*> work.scores, <float*> work.squared
+        )
+        objective = choose_by(
+            flats, n, seen, axes, <real*> work.scores, <real*> work.squared, labels, work, chosen,
+            bounds,
+        )
+        settle(flats, n, seen, axes, labels, work, chosen)
+        return objective
     multiply(
         b"T", b"N", n, q, p, <real> 1.0, seen, p, axes, <real> 0.0, <real*> work.scores, n
     )
+    return choose_by(
+        flats, n, seen, axes, <real*> work.scores, <real*> work.squared, labels, work, chosen, bounds
+    )
+
+
+cdef double choose_by(
+    const PassFlats* flats, int n, const real* seen, const real* axes, const real* scores,
+    const real* squared, const int* labels, Work* work, int* chosen, real* bounds,
+) noexcept nogil:
+    """Where rows go by their scores."""
     if labels != NULL:
         sort(labels, n, flats.n_clusters, work)
     if real is float:
         return choose_float(
-            flats, n, seen, axes, <float*> work.scores, <float*> work.squared, labels,
-            work.order, work.ends, <float*> work.costs, chosen, <float*> bounds,
+            flats, n, seen, axes, scores, squared, labels, work.order, work.ends,
+            <float*> work.costs, chosen, bounds,
         )
     else:
         return choose_double(
-            flats, n, seen, axes, <double*> work.scores, <double*> work.squared, labels,
-            work.order, work.ends, <double*> work.costs, chosen, <double*> bounds,
+            flats, n, seen, axes, scores, squared, labels, work.order, work.ends,
+            <double*> work.costs, chosen, bounds,
+        )
+
+
+cdef void settle(
+    const PassFlats* flats, int n, const float* seen, const float* axes, const int* labels,
+    Work* work, int* chosen,
+) noexcept nogil:
+    """Rows that might go elsewhere by scores of all digits: by those."""
+    cdef int q = flats.n_clusters * flats.n_scores, p = flats.n_variables, j, i
+    cdef float* squared = <float*> work.squared
+    cdef float* scores = <float*> work.one_row
+    cdef const float* row
+    for j in range(doubtful_float(flats, n, squared, <float*> work.costs, DOUBT, work.keys)):
+        i = work.keys[j]
+        row = seen + <Py_ssize_t> i * p
+        multiply(b"T", b"N", 1, q, p, <float> 1.0, row, p, axes, <float> 0.0, scores, 1)
+        choose_by(
+            flats, 1, row, axes, scores, squared + i, NULL if labels == NULL else labels + i, work,
+            chosen + i, <float*> NULL,
         )

@@ -55,7 +55,7 @@ static REAL NAME(project)(const PassFlats *flats, ptrdiff_t k, ptrdiff_t n, cons
                           const REAL *squared, REAL *restrict residual, REAL *restrict total)
 {
     const ptrdiff_t n_axes = flats->n_axes;
-    const REAL length = (REAL)flats->lengths[k];
+    const REAL length = (REAL)flats->lengths[k], share = (REAL)flats->share;
     REAL lowest = 1;
     if (flats->n_scores > n_axes) {
         const REAL *along = scores + n_axes * n;
@@ -77,7 +77,7 @@ static REAL NAME(project)(const PassFlats *flats, ptrdiff_t k, ptrdiff_t n, cons
 #pragma omp simd reduction(min : lowest)
     for (ptrdiff_t i = 0; i < n; i++) {
         const REAL large = squared[i] > length ? squared[i] : length;
-        const REAL spare = residual[i] - SHARE * large;
+        const REAL spare = residual[i] - share * large;
         lowest = spare < lowest ? spare : lowest;
     }
     return lowest;
@@ -115,7 +115,7 @@ static void NAME(residuals)(const PassFlats *flats, ptrdiff_t k, ptrdiff_t n, co
     for (ptrdiff_t i = 0; i < n; i++) {
         const REAL large = squared[i] > length ? squared[i] : length;
         const REAL *row = rows + (which ? which[i] : i) * flats->n_variables;
-        if (!(residual[i] > SHARE * large))
+        if (!(residual[i] > (REAL)flats->share * large))
             residual[i] = NAME(rest)(flats, k, n, row, axes, scores + i, left);
     }
 }
@@ -204,30 +204,34 @@ static double NAME(member)(const PassFlats *flats, ptrdiff_t k, ptrdiff_t n, con
     }
 }
 
+/* The least costs so far, whose they are, and the second least. */
 FOR_EACH_PROCESSOR
 static void NAME(compare)(ptrdiff_t n, int k, const REAL *cost, REAL *restrict least,
-                          int *restrict chosen)
+                          REAL *restrict second, int *restrict chosen)
 {
     for (ptrdiff_t i = 0; i < n; i++) {
+        const REAL larger = cost[i] < least[i] ? least[i] : cost[i];
+        second[i] = larger < second[i] ? larger : second[i];
         chosen[i] = cost[i] < least[i] ? k : chosen[i];
         least[i] = cost[i] < least[i] ? cost[i] : least[i];
     }
 }
 
 /* The cluster of least cost of every row, staying where the own ties with it; the sum of the own
-   costs, of the least where there are no labels. order, ends: the rows by label; work: 5 n + p
-   numbers; bounds (n, K): the squared residuals, if they are to be kept. */
+   costs, of the least where there are no labels. order, ends: the rows by label; work: 6 n + p
+   numbers, the least costs first and then the second least; bounds (n, K): the squared residuals,
+   if they are to be kept. */
 static double NAME(choose)(const PassFlats *flats, ptrdiff_t n, const REAL *rows, const REAL *axes,
                            const REAL *scores, const REAL *squared, const int *labels,
                            const int *order, const int *ends, REAL *work, int *chosen,
                            REAL *restrict bounds)
 {
     const ptrdiff_t q = flats->n_scores;
-    REAL *residual = work, *total = work + n, *cost = total + n, *least = cost + n;
-    REAL *own = least + n, *left = own + n;
+    REAL *least = work, *second = least + n, *own = second + n;
+    REAL *residual = own + n, *total = residual + n, *cost = total + n, *left = cost + n;
     double objective = 0.0;
     for (ptrdiff_t i = 0; i < n; i++) {
-        least[i] = INFINITY;
+        least[i] = second[i] = INFINITY;
         chosen[i] = 0;
     }
     for (int k = 0; k < flats->n_clusters; k++) {
@@ -241,7 +245,7 @@ static double NAME(choose)(const PassFlats *flats, ptrdiff_t n, const REAL *rows
             const ptrdiff_t i = order[j];
             own[i] = cost[i] = (REAL)NAME(member)(flats, k, n, mine + i, residual[i], total[i]);
         }
-        NAME(compare)(n, k, cost, least, chosen);
+        NAME(compare)(n, k, cost, least, second, chosen);
     }
     for (ptrdiff_t i = 0; i < n; i++) {
         objective += labels ? own[i] : least[i];
@@ -249,6 +253,26 @@ static double NAME(choose)(const PassFlats *flats, ptrdiff_t n, const REAL *rows
             chosen[i] = labels[i];
     }
     return objective;
+}
+
+/* Rows whose two least costs differ by no more than a share of what they are made of, and how many
+   there are; costs: least and second least. */
+FOR_EACH_PROCESSOR
+static int NAME(doubtful)(const PassFlats *flats, int n, const REAL *squared, const REAL *costs,
+                          REAL share, int *restrict which)
+{
+    const REAL unit = flats->criterion == BY_LIKELIHOOD ? (REAL)(0.5 / flats->noise) : 1;
+    REAL longest = 0;
+    int found = 0;
+    for (int k = 0; k < flats->n_clusters; k++)
+        longest = flats->lengths[k] > longest ? (REAL)flats->lengths[k] : longest;
+    for (int i = 0; i < n; i++) {
+        const REAL large = squared[i] > longest ? squared[i] : longest;
+        const REAL size = unit * large + (costs[i] < 0 ? -costs[i] : costs[i]);
+        which[found] = i;
+        found += costs[n + i] - costs[i] <= share * size;
+    }
+    return found;
 }
 
 /* Bounds (n, K) from below on squared residuals, after flats have turned by angles of these sines:

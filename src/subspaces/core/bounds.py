@@ -17,6 +17,8 @@ Array = NDArray[np.floating]
 
 # Bounds may take this share of the memory of the rows.
 SHARE = 20
+# Where products by tiles are at hand, all scores of fewer clusters are taken as soon as some.
+MANY_CLUSTERS = 32
 # Axes are orthonormal up to this (`flats.left_singular`).
 ORTHONORMAL = 1e-7
 
@@ -56,4 +58,6 @@ def bounds_for(blocks: Blocks, n_clusters: int, affine: bool) -> Bounds | None:
     if n_clusters * SHARE > p or isinstance(blocks.array, np.memmap):
         return None
     dtype = blocks.array.dtype
+    if n_clusters < MANY_CLUSTERS and compiled_pass.by_tiles(dtype, p):
+        return None
     return Bounds(np.empty((n, n_clusters), dtype=dtype), np.empty(n, dtype=dtype))

@@ -17,6 +17,11 @@ def knows(rows: Any) -> bool:
     return dense and 0 not in rows.shape and kernels() is not None
 
 
+def by_tiles(dtype: Any, p: int) -> bool:
+    """Whether the processor has a unit that multiplies rows of such numbers by all axes at once."""
+    return bool(_module().takes_tiles(dtype, p))
+
+
 def look(rows: Any, labels: Any | None, start: int, plan: Any) -> tuple[Any, Tally]:
     """The twin of `block_pass.look`."""
     more: list[Any] = [plan.by_scatter, plan.only_moved, True, plan.affine]
@@ -77,6 +82,7 @@ def _made(plan: Any, dtype: Any) -> tuple[Any, Any, Any]:
     shift, lengths = flats.shift_and_lengths
     tables = _module().FlatTables(
         plan.criterion,
+        dtype,
         axes.shape[2],
         affine,
         np.ascontiguousarray(flats.spectra, dtype=np.float64),
@@ -87,5 +93,7 @@ def _made(plan: Any, dtype: Any) -> tuple[Any, Any, Any]:
         float(flats.noise),
     )
     flat_axes = np.ascontiguousarray(axes.reshape(-1, axes.shape[2]), dtype=dtype)
+    if by_tiles(dtype, axes.shape[2]):
+        tables.tile(flat_axes)
     origin = None if plan.origin is None else np.ascontiguousarray(plan.origin, dtype=dtype)
     return tables, flat_axes, origin
