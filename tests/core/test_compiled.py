@@ -260,6 +260,85 @@ def test_errors_by_moments_are_the_exact_ones(spectrum, scale, monkeypatch):
     assert_allclose(fast.objective / unit, plain.objective / unit, rtol=1e-9, atol=1e-13)
 
 
+def rows_without_a_gap(kind, m):
+    """m rows (m, m) whose leading axes do not stand out, each kind awkward in its own way."""
+    random = np.random.default_rng(m)
+    X = random.normal(size=(m, m))
+    turned = np.linalg.qr(X)[0]
+    return {
+        "noise": X,
+        "copies": X[np.arange(m) % (m // 2)],
+        "few directions": X[:, :20] @ X[:20],
+        "pairs": turned * np.repeat(np.linspace(3.0, 1.0, m // 2), 2),
+        "ties": turned * np.where(np.arange(m) < 9, 3.0, 1.0),
+        "apart": np.diag(np.linspace(3.0, 1.0, m)),
+        "two blocks": np.kron(np.eye(2), X[: m // 2, : m // 2]),
+        "a lone row": X * np.where(np.arange(m) == 7, 50.0, 1.0)[:, None],
+        "a zero row": X * (np.arange(m) != 7)[:, None],
+        "decay": X * 0.9 ** np.arange(m),
+        "faint rest": X * np.where(np.arange(m) < 5, 1.0, 1e-6),
+    }[kind]
+
+
+GAPLESS = (
+    "noise",
+    "copies",
+    "few directions",
+    "pairs",
+    "ties",
+    "apart",
+    "two blocks",
+    "a lone row",
+    "a zero row",
+    "decay",
+    "faint rest",
+)
+
+
+@needs_kernels
+@pytest.mark.parametrize("affine", [False, True])
+@pytest.mark.parametrize("m", [60, 150, 300])
+@pytest.mark.parametrize("kind", GAPLESS)
+def test_errors_at_nodes_are_the_exact_ones(kind, m, affine, monkeypatch):
+    monkeypatch.setattr(rows, "downdate", plain_downdate)
+    X = rows_without_a_gap(kind, m)
+    X = X + affine * X[3]
+    labels = np.zeros(m, dtype=np.intp)
+    for r in (1, 5, 18):
+        problem = Problem(GramRows(X @ X.T), (r,), "loo", affine)
+        fast, plain = compiled_look(problem)(labels), plain_looker(problem)(labels)
+        unit = problem.rows.squared_norms.sum()
+        assert_allclose(fast.objective / unit, plain.objective / unit, rtol=1e-8, atol=1e-14)
+
+
+@needs_kernels
+@pytest.mark.parametrize("scale", [1e-100, 1e100])
+def test_errors_at_nodes_follow_the_scale(scale):
+    X = rows_without_a_gap("noise", 100)
+    labels = np.zeros(100, dtype=np.intp)
+    here, there = (
+        compiled_look(Problem(GramRows(Y @ Y.T), (5,), "loo", False))(labels).objective
+        for Y in (X, scale * X)
+    )
+    assert_allclose(there / scale / scale, here, rtol=1e-12)
+
+
+@needs_kernels
+def test_runs_of_clusters_of_all_sizes_leave_nothing_to_the_next():
+    # Clusters grow past the size from which exact errors are sought in other ways.
+    X = make_subspaces([90, 40, 20], 200, [3, 3, 3], noise=0.02, random_state=0).data
+    problem = Problem(GramRows(X @ X.T), (3, 3, 3), "loo", False)
+    shared = sweeper(problem)
+    for seed in range(12):
+        start = np.random.default_rng(seed).choice(3, size=150, p=[0.25, 0.3, 0.45])
+        once, again, alone = (
+            alternate(problem, start, max_iter=30, random=np.random.default_rng(seed), looks=looks)
+            for looks in (shared, shared, sweeper(problem))
+        )
+        assert once.path == again.path == alone.path
+        assert_array_equal(once.labels, alone.labels)
+
+
 @needs_kernels
 @pytest.mark.parametrize("criterion", CRITERIA)
 @pytest.mark.parametrize("affine", [False, True])

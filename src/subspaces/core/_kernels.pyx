@@ -10,12 +10,12 @@ for long, so that starts run side by side in threads; a looker belongs to one of
 """
 
 from cpython.exc cimport PyErr_CheckSignals
-from libc.math cimport INFINITY, acosh, exp2, fabs, log, log2, round, sqrt
+from libc.math cimport INFINITY, M_PI, acosh, cos, exp2, fabs, log, log2, round, sqrt
 from libc.stdint cimport uint16_t, uint64_t
 from libc.stdlib cimport free, malloc, qsort
 from libc.string cimport memcmp, memcpy, memset
 from scipy.linalg.cython_blas cimport dgemm, dgemv, dsyrk
-from scipy.linalg.cython_lapack cimport dpotrf, dsyev, dsyevd, dsyevr
+from scipy.linalg.cython_lapack cimport dorgtr, dpotrf, dstemr, dsyev, dsyevd, dsyevr, dsytrd
 
 import numpy as np
 
@@ -25,13 +25,15 @@ cdef extern from "_vectors.h" nogil:
         const double* third, const double* fourth, double* out,
     )
     void add_one(Py_ssize_t n, double weight, const double* given, double* out)
+    void add_squares(Py_ssize_t n, const double* given, double* out)
     void begin_row(
         Py_ssize_t n, const double* y, double least, double* weights, double* remainder
     )
     double end_row(Py_ssize_t n, const double* y, const double* remainder)
     double inner(Py_ssize_t n, const double* first, const double* second)
+    void quadratic_forms(Py_ssize_t m, const double* z, const double* factors, double* forms)
     ctypedef struct Series:
-        double bound
+        double bound, centre, width
         Py_ssize_t count
         const double* moments
         double* at
@@ -55,6 +57,12 @@ cdef extern from "_vectors.h" nogil:
     void take_axis(
         Py_ssize_t n, double energy, double* poles, double origin, double shift, double* remainder
     )
+    cdef enum:
+        LANES
+    void take_pivots(
+        Py_ssize_t m, const double* diagonal, const double* squares, Py_ssize_t step,
+        const double* shift, double* above, double* pivots,
+    )
 
 
 cdef struct Scratch:
@@ -71,6 +79,8 @@ cdef struct Scratch:
 include "_axes.pxi"
 include "_secular.pxi"
 include "_moments.pxi"
+include "_tridiagonal.pxi"
+include "_nodes.pxi"
 include "_sweeps.pxi"
 
 cdef enum Criterion:
@@ -120,14 +130,16 @@ cdef class GramLooker(Sweeps):
 
     cdef const double[:, ::1] gram
     cdef const double[::1] squared_norms
-    cdef int criterion, most_axes, capacity, n_guards, n_known, n_moments
+    cdef int criterion, most_axes, capacity, n_guards, n_known, n_moments, n_nodes
     cdef double bound, lowest                 # of the eigenvalues beyond those known, of the roots
     cdef bint affine
     cdef double[:, :, ::1] guess              # (K, q, n): scores, then guards, of every row
     cdef double[:, ::1] scores                # (R, n)
     cdef double[::1] squared, mean, values, left
-    cdef double[::1] block, spare, axes, coordinates, errors, moments
+    cdef double[::1] block, spare, axes, coordinates, errors, moments, tridiagonal
+    cdef int[::1] stand_out                   # clusters whose axes did when last looked at
     cdef list kept
+    cdef Series rest
     cdef Scratch scratch
 
     def __init__(self, gram, squared_norms, dimensions, least, criterion, affine):
@@ -139,7 +151,7 @@ cdef class GramLooker(Sweeps):
         n, k, q = self.n, self.n_clusters, self.most_axes
         self.guess, self.scores, self.costs = np.empty((k, q, n)), np.empty((q, n)), np.empty((k, n))
         self.squared, self.mean, self.values = np.empty(n), np.empty(n), np.empty(q)
-        self.left = np.empty(2 * q)
+        self.left, self.stand_out = np.empty(2 * q), np.zeros(k, np.intc)
 
     cdef double _look(self, const Py_ssize_t[::1] labels, Py_ssize_t[::1] new) except? -1 nogil:
         cdef int k, m, info = 0
@@ -168,6 +180,7 @@ cdef class GramLooker(Sweeps):
         self.block, self.spare = np.empty(m * m + 1), np.empty(m * m + 1)
         self.axes, self.coordinates = np.empty(q * m + 1), np.empty((10 + q) * m + q + 4)
         self.errors, self.moments = np.empty(m + 1), np.empty((MOST_MOMENTS + 2) * m + 1)
+        self.tridiagonal = np.zeros(2 * m + 1)
         sizes = {"images": q * m, "rotated": q * m, "small": 2 * q * q, "all_values": m}
         self.kept = [np.empty(size + 1) for size in sizes.values()]
         self.kept += [np.empty(full + 40 * m + 40 * q + 1), np.empty(20 * m + 20, dtype=np.intc)]
@@ -238,6 +251,7 @@ cdef class GramLooker(Sweeps):
     cdef int _decompose(self, int k, int m, int wanted) noexcept nogil:
         """The leading axes; where the exact errors need them all of them, left in ``block``."""
         cdef int j, a, info
+        cdef bint promising
         cdef double* values = self.scratch.all_values
         cdef const double* guess
         for j in range(wanted + self.n_guards):
@@ -251,8 +265,12 @@ cdef class GramLooker(Sweeps):
                 &self.block[0], &self.spare[0], m, wanted, wanted + self.n_guards, &self.axes[0],
                 &self.values[0], &self.scratch,
             )
-        self.n_moments = self._iterate(m, wanted)
-        if self.n_moments:
+        promising = m <= MANY_MEMBERS or (self.guessed[k] and self.stand_out[k])
+        self.n_moments, self.n_nodes = self._iterate(m, wanted) if promising else 0, 0
+        self.stand_out[k] = self.n_moments > 0
+        if m > MANY_MEMBERS and not self.n_moments:
+            self.n_nodes = self._tridiagonalise(k, m, wanted)
+        if self.n_moments or self.n_nodes:
             return 0
         info = decompose(&self.block[0], m, values, &self.scratch)
         for j in range(min(wanted + self.n_guards, m)):
@@ -285,6 +303,80 @@ cdef class GramLooker(Sweeps):
             if n_moments and nothing_missed(block, spare, m, q, axes, values, self.bound):
                 return n_moments
         return 0
+
+    cdef int _tridiagonalise(self, int k, int m, int wanted) noexcept nogil:
+        """Leading axes, and how many nodes the rest calls for; 0 where nodes do not serve.
+
+        ``spare`` becomes what `take_nodes` needs: row a of the inner products' tridiagonal form, in
+        their unit, without the axes known.
+        """
+        cdef int q = wanted + EXTRA + 1, known, n_nodes, j
+        cdef double one = 1.0, minus = -1.0, zero = 0.0, unit = self._unit(m)
+        cdef double* rows = &self.spare[0]
+        cdef double* axes = &self.axes[0]
+        cdef double* turned = self.scratch.rotated
+        cdef double* diagonal = &self.tridiagonal[0]
+        cdef double* beside = diagonal + m
+        if m <= q or not (0.0 < unit < INFINITY):
+            return 0
+        for j in range(m * m):
+            rows[j] = self.block[j] / unit
+        if tridiagonalise(rows, m, diagonal, beside, &self.scratch):
+            return 0
+        if leading_of_tridiagonal(
+            diagonal, beside, m, q, turned, &self.values[0], &self.scratch
+        ):
+            return 0
+        dgemm(b"N", b"N", &m, &q, &m, &one, rows, &m, turned, &m, &zero, axes, &m)
+        n_nodes = self._choose_nodes(k, m, wanted)
+        if n_nodes:
+            known = self.n_known
+            dgemm(b"N", b"T", &m, &m, &known, &minus, axes, &m, turned, &m, &one, rows, &m)
+            for j in range(q):
+                self.values[j] *= unit
+        return n_nodes
+
+    cdef int _choose_nodes(self, int k, int m, int wanted) noexcept nogil:
+        """How many axes are best known, and how many nodes the rest then calls for.
+
+        Notes as well whether the axes stand out enough for few moments.
+        """
+        cdef int more, q, n, fewest = 0
+        cdef double* values = &self.values[0]
+        cdef double lowest
+        cdef Series rest
+        for more in range(2):
+            q = wanted + more * EXTRA
+            if not values[q] > m * EPS * values[0]:
+                break
+            if moments_needed(&self.axes[0], values, m, wanted, 1.05 * values[q], &lowest):
+                self.stand_out[k] = True
+            # Between two axes that are known roots are sought in the whole interval.
+            if more:
+                lowest = values[wanted]
+            n = nodes_needed(values[0], lowest, values[q] * (1.0 + 1e-12), &rest)
+            if n and not 0 < fewest < n:
+                fewest, self.n_known, self.lowest, self.rest = n, q, lowest, rest
+        return fewest if self._leaves_enough(m, wanted) else 0
+
+    cdef bint _leaves_enough(self, int m, int wanted) noexcept nogil:
+        """Whether the axes leave so much that errors may come from differences of squares."""
+        cdef double whole = 0.0, left
+        cdef int j
+        for j in range(m):
+            whole += self.tridiagonal[j]
+        left = whole
+        for j in range(wanted):
+            left -= self.values[j]
+        return left > FAINT * whole
+
+    cdef double _unit(self, int m) noexcept nogil:
+        """A power of two near the sum of the members' squares."""
+        cdef double total = 0.0
+        cdef int a
+        for a in range(m):
+            total += self.block[a * m + a]
+        return exp2(round(log2(total)))
 
     cdef void _project(self, int m, int found) noexcept nogil:
         """Scores of all rows, ``G[:, C] U / sqrt(lambda)``, and their squared residuals."""
@@ -347,17 +439,16 @@ cdef class GramLooker(Sweeps):
 
     cdef void _leave_out(self, int m, int found) noexcept nogil:
         """Exact leave-one-out errors of the members, by the secular equation."""
-        if self.n_moments:
-            self._leave_out_by_moments(m, found)
+        if self.n_moments or self.n_nodes:
+            self._leave_out_by_leading_axes(m, found)
         else:
-            self._leave_out_by_axes(m, found)
+            self._leave_out_by_all_axes(m, found)
 
-    cdef void _leave_out_by_moments(self, int m, int found) noexcept nogil:
+    cdef void _leave_out_by_leading_axes(self, int m, int found) noexcept nogil:
         cdef int q = self.n_known, a, l
         cdef double* poles = &self.coordinates[0]
         cdef double* weights = poles + q + 1
-        cdef double scale = exp2(round(log2(self.values[0])))
-        cdef Series rest
+        cdef double scale = self._unit(m)
         for a in range(m):
             self.errors[a] = self.block[a * m + a] / scale
             for l in range(q):
@@ -365,25 +456,39 @@ cdef class GramLooker(Sweeps):
                     self.axes[l * m + a] * self.axes[l * m + a] * self.values[l] / scale,
                     SMALLEST_WEIGHT,
                 )
-        take_moments(
-            &self.block[0], &self.spare[0], self.scratch.work, m, q, self.n_moments,
-            &self.axes[0], &self.values[0], self.bound, &self.moments[0],
-        )
-        for l in range((self.n_moments + 1) * m):
-            self.moments[l] /= scale
         for l in range(q):
             poles[l] = self.values[l] / scale
         separate(poles, q)
-        poles[q] = self.lowest / scale
-        rest.bound, rest.count = self.bound / scale, self.n_moments + 1
-        rest.moments = &self.moments[0]
+        self._expand_rest(m, scale)
+        poles[q] = self.lowest
         leave_out_all(
-            weights, poles, q, found, m, &rest, weights + q * m, &self.errors[0]
+            weights, poles, q, found, m, &self.rest, weights + q * m, &self.errors[0]
         )
         for a in range(m):
             self.errors[a] = scale * max(self.errors[a], 0.0)
 
-    cdef void _leave_out_by_axes(self, int m, int found) noexcept nogil:
+    cdef void _expand_rest(self, int m, double scale) noexcept nogil:
+        """What the other axes add to the secular equation, in units of scale."""
+        cdef int l
+        self.rest.moments = &self.moments[0]
+        if self.n_nodes:
+            self.rest.count = self.n_nodes
+            take_nodes(
+                &self.spare[0], &self.tridiagonal[0], &self.tridiagonal[m], m, self.n_nodes,
+                &self.moments[0], &self.rest, self.scratch.work,
+            )
+            return
+        take_moments(
+            &self.block[0], &self.spare[0], self.scratch.work, m, self.n_known, self.n_moments,
+            &self.axes[0], &self.values[0], self.bound, &self.moments[0],
+        )
+        self.lowest /= scale
+        self.rest.bound, self.rest.centre, self.rest.width = self.bound / scale, 0.0, 1.0
+        self.rest.count = self.n_moments + 1
+        for l in range((self.n_moments + 1) * m):
+            self.moments[l] /= scale
+
+    cdef void _leave_out_by_all_axes(self, int m, int found) noexcept nogil:
         cdef double* values = self.scratch.all_values
         cdef double* poles = &self.coordinates[0]
         cdef double* y = poles + m + 1

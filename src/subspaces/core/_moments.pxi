@@ -14,7 +14,8 @@
 
 cdef int EXTRA = 2                 # axes beyond those wanted that are taken out of the moments
 cdef double CUT = 1e-12            # where the series ends
-cdef int MOST_MOMENTS = 48         # beyond, a decomposition is as quick
+cdef int MOST_MOMENTS = 48         # beyond, a decomposition is as quick,
+cdef int FEW_MOMENTS = 8           # and, of many members, the nodes of `_nodes.pxi`
 
 
 cdef int moments_needed(
@@ -36,7 +37,7 @@ cdef int moments_needed(
         return 0
     x = 1.0 / (z + sqrt(z * z - 1.0))
     z = (log(CUT) + log(1.0 - x)) / log(x) + 1.0
-    return <int> z if z < MOST_MOMENTS else 0
+    return <int> z if z < (FEW_MOMENTS if m > MANY_MEMBERS else MOST_MOMENTS) else 0
 
 
 cdef void take_moments(

@@ -107,9 +107,76 @@ static uint64_t key_of(ptrdiff_t n, const ptrdiff_t *labels)
     return key;
 }
 
-/* f_i(t) of `_moments.pxi`: moments (count, m), a series in x; at (5, m) is scratch */
+/* out += given^2 */
+FOR_EACH_PROCESSOR
+static void add_squares(ptrdiff_t n, const double *restrict given, double *restrict out)
+{
+    for (ptrdiff_t i = 0; i < n; i++)
+        out[i] += given[i] * given[i];
+}
+
+/* The pivots of T - shift from its first row on, for LANES shifts at once: T is tridiagonal with a
+   diagonal and the squares of what is beside it, step 1; from the last row on where both pointers
+   are to the last and step is -1. above: how many are positive, as are as many eigenvalues of
+   T - shift. pivots, unless NULL: (m, LANES), in the order taken. */
+#define LANES 16
+FOR_EACH_PROCESSOR
+static void take_pivots(ptrdiff_t m, const double *diagonal, const double *squares, ptrdiff_t step,
+                        const double *restrict shift, double *restrict above,
+                        double *restrict pivots)
+{
+    double pivot[LANES], count[LANES];
+    for (ptrdiff_t l = 0; l < LANES; l++) {
+        pivot[l] = 1.0;
+        count[l] = 0.0;
+    }
+    for (ptrdiff_t k = 0; k < m; k++) {
+        const double here = diagonal[k * step], square = k ? squares[(k - 1) * step] : 0.0;
+#pragma omp simd
+        for (ptrdiff_t l = 0; l < LANES; l++) {
+            const double next = (here - shift[l]) - square / pivot[l];
+            pivot[l] = fabs(next) > 1e-20 ? next : 1e-20;
+            count[l] += pivot[l] > 0.0 ? 1.0 : 0.0;
+        }
+        if (pivots)
+            for (ptrdiff_t l = 0; l < LANES; l++)
+                pivots[k * LANES + l] = pivot[l];
+    }
+    for (ptrdiff_t l = 0; l < LANES; l++)
+        above[l] = count[l];
+}
+
+/* z_i^T (t - T)^{-1} z_i for all columns of z (m, m), from the factors (4, m) of t - T
+   (`_nodes.pxi`), ABREAST columns at a time, of which m has no fewer */
+#define ABREAST 32
+FOR_EACH_PROCESSOR
+static void quadratic_forms(ptrdiff_t m, const double *restrict z, const double *restrict factors,
+                            double *restrict forms)
+{
+    const double *square = factors, *cross = square + m, *last = cross + m, *earlier = last + m;
+    for (ptrdiff_t start = 0; start < m; start += ABREAST) {
+        const ptrdiff_t first = start + ABREAST <= m ? start : m - ABREAST;
+        double sum[ABREAST] = {0.0}, one[ABREAST] = {0.0}, two[ABREAST] = {0.0};
+        for (ptrdiff_t k = 0; k < m; k++) {
+            const double *restrict row = z + k * m + first;
+            const double a = square[k], b = cross[k], c = last[k], d = earlier[k];
+#pragma omp simd
+            for (ptrdiff_t i = 0; i < ABREAST; i++) {
+                const double now = row[i] - c * one[i] - d * two[i];
+                sum[i] += now * (a * now + b * one[i]);
+                two[i] = one[i];
+                one[i] = now;
+            }
+        }
+        for (ptrdiff_t i = 0; i < ABREAST; i++)
+            forms[first + i] = sum[i];
+    }
+}
+
+/* f_i(t) of `_moments.pxi`: moments (count, m), a series in (x - centre) / width; at (5, m) is
+   scratch */
 typedef struct {
-    double bound;
+    double bound, centre, width;
     ptrdiff_t count;
     const double *moments;
     double *at;
@@ -123,27 +190,28 @@ static void secular_values(ptrdiff_t m, const double *restrict weights, const do
                            const double *restrict origin, const double *restrict shift,
                            double *restrict value, double *restrict above, double *restrict below)
 {
-    double *restrict x = rest->at + 3 * m, *restrict slope = rest->at + 4 * m;
-    const double unit = 2.0 / rest->bound;
+    double *restrict place = rest->at + 3 * m, *restrict slope = rest->at + 4 * m;
+    const double unit = 2.0 / rest->bound, centre = rest->centre, width = rest->width;
     const double *moments = rest->moments + (rest->count - 1) * m;
     for (ptrdiff_t i = 0; i < m; i++) {
         const double z = unit * (origin[i] + shift[i]) - 1.0, square = z * z - 1.0;
-        x[i] = 1.0 / (z + sqrt(square > 1e-6 ? square : 1e-6));
+        place[i] = (1.0 / (z + sqrt(square > 1e-6 ? square : 1e-6)) - centre) / width;
         value[i] = moments[i];
         slope[i] = 0.0;
     }
     for (ptrdiff_t j = rest->count - 2; j >= 0; j--) {
         moments -= m;
         for (ptrdiff_t i = 0; i < m; i++) {
-            slope[i] = slope[i] * x[i] + value[i];
-            value[i] = value[i] * x[i] + moments[i];
+            slope[i] = slope[i] * place[i] + value[i];
+            value[i] = value[i] * place[i] + moments[i];
         }
     }
     for (ptrdiff_t i = 0; i < m; i++) {
-        const double inverse = 2.0 * x[i] / (1.0 - x[i] * x[i]);  /* 1 / sqrt(z^2 - 1) */
-        const double middle = 0.5 * (x[i] + 1.0 / x[i]);
+        const double x = centre + width * place[i];
+        const double inverse = 2.0 * x / (1.0 - x * x);  /* 1 / sqrt(z^2 - 1) */
+        const double middle = 0.5 * (x + 1.0 / x), fall = x * slope[i] / width;
         const double sum = unit * inverse * value[i];
-        below[i] = unit * inverse * (unit * inverse * x[i] * slope[i] + sum * middle * inverse);
+        below[i] = unit * inverse * (unit * inverse * fall + sum * middle * inverse);
         value[i] = -1.0 - sum;
         above[i] = 0.0;
     }
