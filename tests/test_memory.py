@@ -1,13 +1,17 @@
-"""What does not fit into memory is refused before any of it is taken."""
+"""What does not fit into memory is refused before any of it is taken; a fit takes little."""
 
 import resource
 import subprocess
 import sys
+import tracemalloc
 
 import numpy as np
 import pytest
 
 from subspaces import MCFA, PSC, SLBF, SSC, KSubspaces, MiniBatchPSC, _memory
+from subspaces.core.kernels import kernels
+
+needs_kernels = pytest.mark.skipif(kernels() is None, reason="plain code makes copies of a block")
 
 
 def huge(n, p, kind=float):
@@ -69,6 +73,45 @@ def test_a_container(monkeypatch, tmp_path):
     assert _memory._of_the_group() == [500_000]
     (tmp_path / "memory.max").write_text("max\n")
     assert _memory._of_the_group() == []
+
+
+def long_union(kind):
+    """Rows of ten subspaces, many for their number of variables."""
+    random = np.random.default_rng(0)
+    X = 0.1 * random.standard_normal((100_000, 50), dtype=np.float32)
+    for k in range(10):
+        axes = np.linalg.qr(random.normal(size=(50, 5)))[0].T.astype(np.float32)
+        X[k::10] += random.standard_normal((10_000, 5), dtype=np.float32) @ axes
+    return X.astype(kind, copy=False)
+
+
+def beside(model, X):
+    """Bytes that a fit takes beside the rows; an earlier one has imported what it needs."""
+    model.fit(X)
+    tracemalloc.start()
+    model.fit(X)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return peak
+
+
+@needs_kernels
+@pytest.mark.filterwarnings("ignore:labels still moved")
+@pytest.mark.parametrize("criterion", ["influence", "loo"])
+@pytest.mark.parametrize(("kind", "share"), [("float32", 10), ("float64", 19)])
+def test_a_fit_of_many_rows_takes_a_tenth_of_them_at_most(kind, share, criterion):
+    options = {"init": "random", "n_init": 1, "max_iter": 4, "random_state": 0}
+    model = PSC(10, n_components=5, criterion=criterion, **options)
+    X = long_union(kind)
+    assert beside(model, X) < X.nbytes / share
+    assert model.labels_.dtype == np.int32
+
+
+@needs_kernels
+@pytest.mark.filterwarnings("ignore:labels still moved")
+def test_the_search_of_a_sample_takes_less_than_the_rows():
+    X = long_union("float32")
+    assert beside(PSC(10, n_components=5, max_iter=4, random_state=0), X) < X.nbytes
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="ulimit -v is of Linux")

@@ -87,7 +87,7 @@ class DaskBlocks:
         single = self.array.dtype == np.float32
         row = np.zeros((1, self.shape[1]), dtype=np.float32 if single else np.float64)
         rows = sparse.csr_array(row) if self.stays_sparse else row
-        return visit(rows, None if labels is None else np.zeros(1, dtype=np.int32), 0)[0]
+        return visit(rows, None if labels is None else np.zeros(1, dtype=labels.dtype), 0)[0]
 
     def _joined(self, values: list[Any], model: Any) -> Any:
         if model is None:

@@ -87,7 +87,7 @@ def test_a_look_is_the_plain_look(dtype, criterion, affine, by_scatter, only_mov
             new, found = block_pass.look(*given)
             expected_new, expected = plainly(block_pass.look, monkeypatch, *given)
     np.testing.assert_array_equal(new, expected_new)
-    assert new.dtype == expected_new.dtype == np.int32
+    assert new.dtype == expected_new.dtype == np.uint8
     close(found, expected, dtype)
 
 
@@ -175,6 +175,27 @@ def test_a_row_stays_where_the_own_cluster_ties(dtype):
     np.testing.assert_array_equal(new, labels)
     assert found.moved == 0
     assert not block_pass.look(rows.astype(dtype), None, 0, plan)[0].any()
+
+
+@pytest.mark.parametrize("n_clusters", [255, 256, 300])
+def test_labels_are_short_and_long_enough(n_clusters, monkeypatch):
+    random = np.random.default_rng(0)
+    labels = np.arange(2 * n_clusters) % n_clusters
+    rows = random.normal(size=(n_clusters, 40))[labels]
+    flats = flats_of(rows, labels, (1,) * n_clusters, False)
+    plan = Pass(flats, "residual", 40, len(rows))
+    for before in (None, labels.astype(np.int32)):
+        given = (rows, before, 0, plan)
+        new, found = block_pass.look(*given)
+        plain, expected = plainly(block_pass.look, monkeypatch, *given)
+        assert new.dtype == plain.dtype == (np.uint8 if n_clusters == 255 else np.uint16)
+        for mine in (new, plain, block_pass.nearest(*given)[0]):
+            np.testing.assert_array_equal(mine, labels)
+        close(found, expected, np.float64)
+    numbers = np.arange(n_clusters)[::-1]
+    renamed = ArrayBlocks(rows, block_rows=100).join(new, numbers)
+    np.testing.assert_array_equal(renamed, numbers[labels])
+    assert renamed.dtype == np.int32
 
 
 @needs_kernels

@@ -96,6 +96,11 @@ class Pass:
         return self.placed[where]
 
     @property
+    def label_type(self) -> np.dtype[Any]:
+        """The shortest whole numbers for labels in main memory: several vectors of them live."""
+        return np.min_scalar_type(len(self.flats.sizes))
+
+    @property
     def weights(self) -> tuple[np.ndarray, np.ndarray]:
         """What squared scores count, (K, R), and the scale, (K,), of an outsider's cost."""
         flats = self.flats
@@ -284,11 +289,12 @@ def _assigned(scores: Any, squared: Any, labels: Any | None, plan: Pass) -> tupl
         return fused_assignment(scores, squared, labels, plan)[:2]
     cost = costs(scores, squared, labels, plan)
     xp = namespace(cost)
-    best, least = xp.astype(xp.argmin(cost, axis=1), xp.int32), xp.min(cost, axis=1)
+    short = plan.label_type if xp is np else xp.int32
+    best, least = xp.astype(xp.argmin(cost, axis=1), short), xp.min(cost, axis=1)
     if labels is None:
         return best, least
     own = xp.take_along_axis(cost, xp.astype(labels, xp.int64)[:, None], axis=1)[:, 0]
-    return xp.where(own <= least, labels, best), own
+    return xp.where(own <= least, xp.astype(labels, short), best), own
 
 
 def grand_total(values: Any) -> Any:

@@ -11,7 +11,7 @@ from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn import get_config
 
-from subspaces.core.array_namespace import like, namespace, to_host
+from subspaces.core.array_namespace import like, namespace, to_host, zeros_beside
 from subspaces.core.flats import Tally
 
 # A block has so many numbers, and with many variables so many rows, that what it tells is small
@@ -100,7 +100,7 @@ class ArrayBlocks:
             )
 
         with side_by_side(self.n_jobs) as each, enough_memory(self):
-            return gathered(each(one, self._parts()))
+            return gathered(each(one, self._parts()), self.shape[0])
 
     def each(self, visit: Visit) -> Any:
         """What a visit gives for every row."""
@@ -126,9 +126,11 @@ class ArrayBlocks:
     def join(self, labels: Any, numbers: NDArray[np.intp]) -> Any:
         """Labels of 32 bits in main memory, of the library's usual integers elsewhere."""
         xp = namespace(labels)
-        if xp is np:
-            return numbers.astype(labels.dtype)[labels]
-        return xp.take(like(numbers, labels, xp.int64), xp.astype(labels, xp.int64), axis=0)
+        if xp is not np:
+            return xp.take(like(numbers, labels, xp.int64), xp.astype(labels, xp.int64), axis=0)
+        short = numbers.astype(np.int32)
+        # In blocks: numpy makes a copy of 64 bits of what it indexes with.
+        return self.fold(lambda rows, own, start: (short[own], None), labels)[0]
 
 
 def at_once(blocks: Blocks) -> Blocks:
@@ -156,13 +158,19 @@ def rows_of(array: Any, indices: NDArray[np.intp]) -> Any:
     return xp.take(array, like(indices, array, xp.int64), axis=0)
 
 
-def gathered(found: Iterable[tuple[Any, Any]]) -> tuple[Any, Any]:
+def gathered(found: Iterable[tuple[Any, Any]], n_rows: int) -> tuple[Any, Any]:
     """What the blocks gave per row, joined, and the sum of what they told."""
-    values, total = [], None
+    joined: Any = None
+    total, start = None, 0
     for value, told in found:
-        values.append(value)
+        if value is not None:
+            if joined is None:
+                joined = zeros_beside(value, (n_rows, *value.shape[1:]))
+            joined[start : start + value.shape[0], ...] = value
+            start += value.shape[0]
         total = told if total is None else total + told
-    return _joined(values), total.at_home() if isinstance(total, Tally) else total
+        del value, told  # before the next block is visited
+    return joined, total.at_home() if isinstance(total, Tally) else total
 
 
 @contextmanager
@@ -190,14 +198,6 @@ def side_by_side(n_jobs: int | None) -> Iterator[Callable[..., Iterable[Any]]]:
         return
     with ThreadPoolExecutor(n_threads) as pool:
         yield pool.map
-
-
-def _joined(values: list[Any]) -> Any:
-    """What the blocks gave per row, as one array; None where they gave nothing."""
-    if values[0] is None:
-        return None
-    xp = namespace(values[0])
-    return np.concatenate(values) if xp is np else xp.concat(values)
 
 
 def working_memory() -> int:

@@ -29,12 +29,13 @@ def look(rows: Any, labels: Any | None, start: int, plan: Any) -> tuple[Any, Tal
         here = slice(start, start + len(rows))
         more += [plan.bounds.values[here], plan.bounds.squared[here], plan.sines]
     new, objective, moved, sums = _run("look_block", rows, plan, labels, *more)
-    return new, Tally(objective, moved, *sums)
+    return new.astype(plan.label_type), Tally(objective, moved, *sums)
 
 
 def nearest(rows: Any, labels: Any | None, start: int, plan: Any) -> tuple[Any, None]:
     """The twin of `block_pass.nearest`."""
-    return _run("look_block", rows, plan, labels, True, False, False, False)[0], None
+    found = _run("look_block", rows, plan, labels, True, False, False, False)[0]
+    return found.astype(plan.label_type), None
 
 
 def count(rows: Any, labels: Any, start: int, plan: Any) -> tuple[Any, Tally]:

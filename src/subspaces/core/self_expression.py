@@ -19,7 +19,7 @@ Indices = NDArray[np.intp]
 Sparse = Any
 
 # Numbers in one block of a dense (rows of the block, n) array.
-BLOCK = 2**20
+BLOCK = 2**18
 
 
 def row_blocks(n: int, numbers: int = BLOCK, fewest: int = 16) -> Iterator[Indices]:
@@ -57,8 +57,8 @@ def largest_products(rows: Array) -> Array:
 
 def largest(values: Array, count: int) -> Indices:
     """Columns of the ``count`` largest values of each row, in no order: (b, count)."""
-    count = min(count, values.shape[1])
-    return np.argpartition(values, values.shape[1] - count, axis=1)[:, values.shape[1] - count :]
+    rest = max(values.shape[1] - count, 0)
+    return np.argpartition(values, rest, axis=1)[:, rest:].copy()  # a view would hold them all
 
 
 def from_entries(columns: Indices, values: Array, n: int) -> Sparse:

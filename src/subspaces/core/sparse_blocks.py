@@ -40,10 +40,11 @@ class SparseBlocks:
 
     def fold(self, visit: Visit, labels: Any | None) -> tuple[Any, Any]:
         """Visit the blocks one after the other: scipy's products hold Python's lock."""
-        return gathered(
+        found = (
             visit(self._rows(part), None if labels is None else labels[part], part.start)
             for part in self._parts()
         )
+        return gathered(found, self.shape[0])
 
     def each(self, visit: Visit) -> Any:
         """What a visit gives for every row."""

@@ -166,7 +166,7 @@ class ManyRowsClusterer(AlternatingClusterer):
         if searched:
             sample = blocks.sample(chosen)
             problem = self._problem(sample)
-            bulk = self._bulk(blocks, problem, lambda: sample)
+            bulk = self._bulk(blocks, problem, again(blocks, chosen, sample))
         else:
             few = n_telling(dimensions)
             problem = self._unsearched(blocks, chosen, few)
@@ -177,7 +177,7 @@ class ManyRowsClusterer(AlternatingClusterer):
             start, runs = self._device_starts(bulk, chosen, random)
         elif isinstance(self.init, str):
             best, runs = self._search(sample, problem, self._choice)
-            del problem  # may hold the inner products of the sample
+            del problem, sample  # as large as much that comes after, with its inner products
             start = flats_of_sample(bulk, best.clustering.labels)
         else:
             start, runs = self._given_start(bulk), []
@@ -248,10 +248,9 @@ class ManyRowsClusterer(AlternatingClusterer):
                 random=random,
                 finish=n_starts > 1,
             )
-            course = Clustering(
-                to_host(result.labels), result.objective, result.path, result.stop_reason, 0
-            )
-            runs.append(Run(self.init, course.labels, 0, 0.0, course, result.objective))
+            labels = to_host(result.labels, np.intp)
+            course = Clustering(labels, result.objective, result.path, result.stop_reason, 0)
+            runs.append(Run(self.init, labels, 0, 0.0, course, result.objective))
             found.append(result)
             self._tell(
                 Step("run", done, n_starts, f"{self.init}: objective {result.objective:.6g}")
@@ -442,6 +441,11 @@ def is_copied(X: Any) -> bool:
     if in_blocks_only(X) or len(getattr(X, "shape", ())) != 2 or home_of(X) is not None:
         return False
     return not (isinstance(X, np.ndarray) and X.dtype in (np.float32, np.float64))
+
+
+def again(blocks: Blocks, chosen: NDArray[np.intp], sample: Array) -> Callable[[], Array]:
+    """Gives the sample once more: read from the rows, but held of Dask, who may make them anew."""
+    return (lambda: sample) if is_dask(blocks.array) else partial(blocks.sample, chosen)
 
 
 def as_held(origin: Array, blocks: Blocks) -> Array:
