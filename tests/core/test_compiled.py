@@ -30,6 +30,7 @@ SHAPES = [
     (250, 300, (3,) * 6, 0.5, True),
     (90, 150, (0, 2, 1), 0.1, True),
     (60, 100, (1, 1), 1.0, False),
+    (203, 300, (5, 6, 7), 0.3, False),
 ]
 
 # n, p, dimensions, noise: in chunks and by the chunk, with and without cancellation
@@ -355,6 +356,34 @@ def test_small_empty_and_flat_clusters(criterion, affine):
             continue
         # On the line itself errors are zero up to rounding: only what is flagged must agree.
         assert compiled_look(problem)(labels).degenerate == plain_looker(problem)(labels).degenerate
+
+
+@needs_kernels
+@pytest.mark.parametrize("scale", [1e-140, 1.0, 1e100])
+@pytest.mark.parametrize(
+    "spectrum",
+    [
+        0.8 ** np.arange(120),
+        10.0 ** -np.arange(120.0),
+        np.repeat([1e9, 1.0, 1e-3], [3, 4, 113]),
+        np.repeat([1.0, 0.5], [7, 113]),
+        1.0 - 1e-9 * np.arange(120),
+    ],
+    ids=["geometric", "steep", "steps", "ties", "flat"],
+)
+def test_axes_iterated_in_single_precision_are_exact(spectrum, scale):
+    random = np.random.default_rng(0)
+    turned = np.linalg.qr(random.standard_normal((120, 120)))[0]
+    matrix = (turned * spectrum) @ turned.T
+    matrix = scale * (matrix + matrix.T) / 2.0
+    guess = turned[:, :7] + 0.05 * random.standard_normal((120, 7))
+    values, axes = kernels().leading_axes_of(matrix[None], guess[None], 7)
+    largest = scale * spectrum[0]
+    assert_allclose(values[0] / largest, spectrum[:7] / spectrum[0], atol=1e-14, rtol=0)
+    assert_allclose(axes[0] @ axes[0].T, np.eye(7), atol=1e-13)
+    assert_allclose(
+        axes[0] @ (matrix / largest), values[0][:, None] / largest * axes[0], atol=2e-11
+    )
 
 
 @needs_kernels

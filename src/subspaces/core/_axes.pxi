@@ -1,7 +1,8 @@
 # The leading eigenvectors of a symmetric positive matrix: quickly where a good guess is at hand.
 
 cdef double TOLERANCE = 1e-11      # of a residual, against the largest eigenvalue
-cdef double SPREAD = 16.0          # log of how far one filter may pull the axes apart
+cdef double PRECISION = 13.0       # log of what one filter may gain in single precision,
+cdef double SPREAD = 16.0          # and of how far it may pull the axes apart
 cdef double CERTAIN = 1e-10        # rounding of a sum of squares is less,
 cdef double LEAST_SQUARES = 1e-250 # unless it is so small that some squares are none
 cdef int WORK = 40                 # times as many numbers as rows, and no more though there be
@@ -55,7 +56,7 @@ cdef bint iterate(
     """
     cdef int rounds, degree, j, s
     cdef int most = max(MOST_DEGREES, m // ROWS_A_DEGREE)
-    cdef double residual, edge, gain, spread, scale, degrees = 0.0
+    cdef double residual, edge, gain, needed, unit = 0.0, scale, degrees = 0.0
     for rounds in range(MOST_ROUNDS):
         if not orthonormalise(axes, m, q):
             return False
@@ -63,12 +64,13 @@ cdef bint iterate(
         if not values[0] > 0.0:
             return False
         residual, scale = 0.0, 1.0 / values[0]
-        for j in range(wanted):
+        for j in range(q):
             add_one(m, -values[j], axes + j * m, at.images + j * m)
             # The squares of small numbers are none.
             for s in range(m):
                 at.images[j * m + s] *= scale
-            residual = max(residual, inner(m, at.images + j * m, at.images + j * m))
+            if j < wanted:
+                residual = max(residual, inner(m, at.images + j * m, at.images + j * m))
         residual = sqrt(residual)
         if residual <= TOLERANCE:
             return True
@@ -76,13 +78,20 @@ cdef bint iterate(
         if not (0.0 < edge < values[wanted - 1]):
             return False
         gain = acosh(2.0 * values[wanted - 1] / edge - 1.0)
-        spread = acosh(2.0 * values[0] / edge - 1.0) - gain
-        degree = <int> min(log(residual / TOLERANCE) / gain + 1.0, SPREAD / max(spread, 1e-3))
+        needed = log(residual / TOLERANCE)
+        degree = <int> min(
+            min(needed, PRECISION) / gain + 1.0,
+            (SPREAD - log(residual)) / acosh(2.0 * values[0] / edge - 1.0),
+            most,
+        )
         degree = max(degree, 2)
-        if rounds and log(residual / TOLERANCE) / gain + degrees > most:
+        if rounds and needed / gain + degrees > most:
             return False
         degrees += degree
-        chebyshev(matrix, spare, m, q, degree, 0.5 * edge, axes, at.images)
+        if not rounds:
+            unit = values[0]
+            shorten(<Py_ssize_t> m * m, 1.0 / unit, matrix, <float*> spare)
+        chebyshev(<float*> spare, m, q, degree, unit, 0.5 * edge, values, axes, at)
     return False
 
 
@@ -169,24 +178,43 @@ cdef void jacobi(double* matrix, int q, double* values, double* turned) noexcept
 
 
 cdef void chebyshev(
-    double* matrix, double* shifted, int m, int q, int degree, double centre, double* axes,
-    double* images,
+    float* matrix, int m, int q, int degree, double unit, double centre, double* values,
+    double* axes, Scratch* at,
 ) noexcept nogil:
-    """axes <- T_degree((matrix - centre) / centre) axes: what lies above 2 centre grows."""
-    cdef double* before = axes
-    cdef double* now = images
-    cdef double scale = 1.0 / centre, zero = 0.0, minus = -1.0
-    cdef int j
-    memcpy(shifted, matrix, <size_t> m * m * sizeof(double))
-    for j in range(m):
-        shifted[j * m + j] -= centre
-    dgemm(b"N", b"N", &m, &q, &m, &scale, shifted, &m, before, &m, &zero, now, &m)
-    scale = 2.0 / centre
-    for j in range(degree - 1):
-        dgemm(b"N", b"N", &m, &q, &m, &scale, shifted, &m, now, &m, &minus, before, &m)
+    """axes v <- T_degree(B) v / T_degree(t), B = unit / centre matrix - I, t = value / centre - 1.
+
+    What lies above 2 centre grows. ``T_j(B) v / T_j(t) = v + z_j`` with z as small as the residual
+    ``f = B v - t v``, so that single precision gains seven digits each time:
+
+        z_1 = s_1 f,  z_{j+1} = 2 s_{j+1} (B z_j + f) - s_j s_{j+1} z_{j-1},
+        s_j = T_{j-1}(t) / T_j(t),  s_{j+1} = 1 / (2 t - s_j).
+
+    at.images: the residuals over values[0].
+    """
+    cdef float* now = <float*> at.rotated
+    cdef float* before = now + q * m
+    cdef float* force = before + q * m
+    cdef float* product = force + q * m
+    cdef double* shares = at.small
+    cdef double t, next
+    cdef int j, s
+    shorten(q * m, values[0] / centre, at.images, force)
+    memset(before, 0, q * m * sizeof(float))
+    for j in range(q):
+        shares[j] = centre / (values[j] - centre)
+        shorten(m, shares[j] * values[0] / centre, at.images + j * m, now + j * m)
+    for s in range(degree - 1):
+        combine_float(m, m, q, matrix, NULL, now, product)
+        for j in range(q):
+            t = (values[j] - centre) / centre
+            next = 1.0 / (2.0 * t - shares[j])
+            filter_axis(
+                m, unit / centre, next, next * shares[j], product + j * m, now + j * m,
+                force + j * m, before + j * m,
+            )
+            shares[j] = next
         before, now = now, before
-    if now != axes:
-        memcpy(axes, now, q * m * sizeof(double))
+    add_short(q * m, now, axes)
 
 
 cdef bint nothing_missed(
@@ -202,13 +230,13 @@ cdef bint nothing_missed(
     if bound > 0.0 and whole > LEAST_SQUARES:
         if whole * (1.0 + CERTAIN) - inner(wanted, values, values) < bound * bound:
             return True
-    for j in range(m * m):
-        spare[j] = -matrix[j]
-    for j in range(wanted):
-        for s in range(m):
-            add_one(m, values[j] * axes[j * m + s], axes + j * m, spare + s * m)
-    for j in range(m):
-        spare[j * m + j] += bound
+    # One triangle will do, a row at a time while it is in the cache.
+    for s in range(m):
+        for j in range(s, m):
+            spare[s * m + j] = -matrix[s * m + j]
+        for j in range(wanted):
+            add_one(m - s, values[j] * axes[j * m + s], axes + j * m + s, spare + s * m + s)
+        spare[s * m + s] += bound
     dpotrf(b"L", &m, spare, &m, &info)
     return info == 0
 

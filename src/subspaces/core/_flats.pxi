@@ -12,8 +12,8 @@ def leading_axes_of(
     cdef double[:, :, ::1] axes = np.empty((n, q, m))
     cdef double[:, ::1] values = np.empty((n, q))
     cdef double[::1] whole = np.empty(m * m), spare = np.empty(m * m), work = np.empty(40 * (m + q))
-    cdef double[::1] images = np.empty(q * m), rotated = np.empty(q * m), small = np.empty(2 * q * q)
-    cdef double[::1] all_values = np.empty(m)
+    cdef double[::1] images = np.empty(q * m), rotated = np.empty(2 * q * m)
+    cdef double[::1] small = np.empty(2 * q * q), all_values = np.empty(m)
     cdef int[::1] int_work = np.empty(12 * m + 10, np.intc), support = np.empty(2 * m, np.intc)
     cdef Scratch at = Scratch(
         &images[0], &rotated[0], &small[0], &all_values[0], &work[0], &int_work[0], &support[0],

@@ -25,11 +25,28 @@ cdef extern from "_vectors.h" nogil:
         const double* third, const double* fourth, double* out,
     )
     void add_one(Py_ssize_t n, double weight, const double* given, double* out)
+    void add_short(Py_ssize_t n, const float* change, double* axis)
     void add_squares(Py_ssize_t n, const double* given, double* out)
     void begin_row(
         Py_ssize_t n, const double* y, double least, double* weights, double* remainder
     )
+    void combine_double(
+        Py_ssize_t n, Py_ssize_t m, Py_ssize_t q, const double* matrix, const Py_ssize_t* rows,
+        const double* weights, double* out,
+    )
+    void combine_float(
+        Py_ssize_t n, Py_ssize_t m, Py_ssize_t q, const float* matrix, const Py_ssize_t* rows,
+        const float* weights, float* out,
+    )
     double end_row(Py_ssize_t n, const double* y, const double* remainder)
+    void filter_axis(
+        Py_ssize_t n, float scale, float growth, float fade, const float* product,
+        const float* now, const float* force, float* before,
+    )
+    void influence_costs(
+        Py_ssize_t n, Py_ssize_t q, const double* scores, const double* values,
+        const double* residual, double* out,
+    )
     double inner(Py_ssize_t n, const double* first, const double* second)
     void quadratic_forms(Py_ssize_t m, const double* z, const double* factors, double* forms)
     ctypedef struct Series:
@@ -54,6 +71,7 @@ cdef extern from "_vectors.h" nogil:
         Py_ssize_t n, double* weights, double* poles, double origin, double shift, double* value,
         double* slope,
     )
+    void shorten(Py_ssize_t n, double scale, const double* given, float* out)
     void take_axis(
         Py_ssize_t n, double energy, double* poles, double origin, double shift, double* remainder
     )
@@ -67,7 +85,7 @@ cdef extern from "_vectors.h" nogil:
 
 cdef struct Scratch:
     double* images        # (q, m): the matrix times the axes
-    double* rotated       # (q, m)
+    double* rotated       # (2, q, m)
     double* small         # (2, q, q)
     double* all_values    # (m,)
     double* work
@@ -87,10 +105,6 @@ cdef enum Criterion:
     INFLUENCE, RESIDUAL, HAT, LOO
 
 CRITERIA = {"influence": INFLUENCE, "residual": RESIDUAL, "hat": HAT, "loo": LOO}
-
-
-cdef enum:
-    COLUMNS = 256                  # of inner products that are multiplied while in the cache
 
 
 cdef double influence_cost(
@@ -134,7 +148,6 @@ cdef class GramLooker(Sweeps):
     cdef double bound, lowest                 # of the eigenvalues beyond those known, of the roots
     cdef bint affine
     cdef double[:, :, ::1] guess              # (K, q, n): scores, then guards, of every row
-    cdef double[:, ::1] scores                # (R, n)
     cdef double[::1] squared, mean, values, left
     cdef double[::1] block, spare, axes, coordinates, errors, moments, tridiagonal
     cdef int[::1] stand_out                   # clusters whose axes did when last looked at
@@ -149,7 +162,7 @@ cdef class GramLooker(Sweeps):
         self.n_guards = guards_for(self.n // self.n_clusters) + (self.criterion == LOO) * EXTRA
         self.most_axes, self.capacity = max(dimensions) + self.n_guards, -1
         n, k, q = self.n, self.n_clusters, self.most_axes
-        self.guess, self.scores, self.costs = np.empty((k, q, n)), np.empty((q, n)), np.empty((k, n))
+        self.guess, self.costs = np.empty((k, q, n)), np.empty((k, n))
         self.squared, self.mean, self.values = np.empty(n), np.empty(n), np.empty(q)
         self.left, self.stand_out = np.empty(2 * q), np.zeros(k, np.intc)
 
@@ -181,7 +194,7 @@ cdef class GramLooker(Sweeps):
         self.axes, self.coordinates = np.empty(q * m + 1), np.empty((10 + q) * m + q + 4)
         self.errors, self.moments = np.empty(m + 1), np.empty((MOST_MOMENTS + 2) * m + 1)
         self.tridiagonal = np.zeros(2 * m + 1)
-        sizes = {"images": q * m, "rotated": q * m, "small": 2 * q * q, "all_values": m}
+        sizes = {"images": q * m, "rotated": 2 * q * m, "small": 2 * q * q, "all_values": m}
         self.kept = [np.empty(size + 1) for size in sizes.values()]
         self.kept += [np.empty(full + 40 * m + 40 * q + 1), np.empty(20 * m + 20, dtype=np.intc)]
         cdef double[::1] images = self.kept[0], rotated = self.kept[1], small = self.kept[2]
@@ -194,7 +207,7 @@ cdef class GramLooker(Sweeps):
 
     cdef int _fit(self, int k, int m) noexcept nogil:
         """PCA of the members from their block of the inner products, and the costs of all rows."""
-        cdef int wanted = min(self.dimensions[k], m), found = 0, info = 0, a
+        cdef int wanted = min(self.dimensions[k], m), found = 0, info = 0
         cdef double floor
         self._centre(m)
         if wanted:
@@ -205,14 +218,11 @@ cdef class GramLooker(Sweeps):
                 found += 1
         if self.criterion == LOO and found:
             self._leave_out(m, found)
-        self._project(m, found)
+        self._project(k, m, found)
         self.degenerate[k] = self.dimensions[k] > 0 and (
             found < self.dimensions[k] or self.values[found - 1] < self.least[k] * m
         )
-        self._charge(k, found)
-        if self.criterion == LOO and found:
-            for a in range(m):
-                self.costs[k, self.members[a]] = self.errors[a]
+        self._charge(k, m, found)
         if wanted:
             self._remember(k, m, found)
         return info
@@ -236,17 +246,17 @@ cdef class GramLooker(Sweeps):
             self.squared[i] -= 2.0 * self.mean[i]
 
     cdef void _take_block(self, int m) noexcept nogil:
+        """Inner products of the members, less their mean: one triangle, and its mirror image."""
         cdef int a, b
+        cdef double product
         cdef const double* row
         for a in range(m):
             row = &self.gram[self.members[a], 0]
-            for b in range(m):
-                self.block[a * m + b] = row[self.members[b]]
-            if self.affine:
-                for b in range(m):
-                    self.block[a * m + b] -= (
-                        self.mean[self.members[a]] + self.mean[self.members[b]]
-                    )
+            for b in range(a + 1):
+                product = row[self.members[b]]
+                if self.affine:
+                    product -= self.mean[self.members[a]] + self.mean[self.members[b]]
+                self.block[a * m + b] = self.block[b * m + a] = product
 
     cdef int _decompose(self, int k, int m, int wanted) noexcept nogil:
         """The leading axes; where the exact errors need them all of them, left in ``block``."""
@@ -378,64 +388,56 @@ cdef class GramLooker(Sweeps):
             total += self.block[a * m + a]
         return exp2(round(log2(total)))
 
-    cdef void _project(self, int m, int found) noexcept nogil:
-        """Scores of all rows, ``G[:, C] U / sqrt(lambda)``, and their squared residuals."""
+    cdef void _project(self, int k, int m, int found) noexcept nogil:
+        """Scores of all rows, ``G[:, C] U / sqrt(lambda)``, and their squared residuals.
+
+        The scores are the next guess: members that join have theirs already.
+        """
         cdef double scale, shift, drift
+        cdef double* scores = &self.guess[k, 0, 0]
+        cdef double* weights = self.scratch.rotated
         cdef int a, r
-        cdef Py_ssize_t i, start = 0
-        memset(&self.scores[0, 0], 0, found * self.n * sizeof(double))
+        cdef Py_ssize_t i
         for r in range(found):
             scale = 1.0 / sqrt(self.values[r])
             for a in range(m):
-                self.axes[r * m + a] *= scale
-        while start < self.n:
-            self._multiply(start, min(COLUMNS, self.n - start), m, found)
-            start += COLUMNS
+                weights[r * m + a] = scale * self.axes[r * m + a]
+        combine_double(self.n, m, found, &self.gram[0, 0], &self.members[0], weights, scores)
         for r in range(found):
             if self.affine:
                 shift, drift = 0.0, 0.0
                 for a in range(m):
-                    shift += self.axes[r * m + a] * self.mean[self.members[a]]
-                    drift += self.axes[r * m + a]
+                    shift += weights[r * m + a] * self.mean[self.members[a]]
+                    drift += weights[r * m + a]
                 for i in range(self.n):
-                    self.scores[r, i] -= shift + drift * self.mean[i]
+                    scores[i] -= shift + drift * self.mean[i]
             for i in range(self.n):
-                self.squared[i] -= self.scores[r, i] * self.scores[r, i]
+                self.squared[i] -= scores[i] * scores[i]
+            scores += self.n
         for i in range(self.n):
             self.squared[i] = max(self.squared[i], 0.0)
 
-    cdef void _multiply(self, Py_ssize_t start, Py_ssize_t width, int m, int found) noexcept nogil:
-        """Some columns of the inner products with the members times the axes, into the scores."""
-        cdef int a, r
-        for a in range(0, m - 3, 4):
-            for r in range(found):
-                add_four(
-                    width, &self.axes[r * m + a], &self.gram[self.members[a], start],
-                    &self.gram[self.members[a + 1], start], &self.gram[self.members[a + 2], start],
-                    &self.gram[self.members[a + 3], start], &self.scores[r, start],
-                )
-        for a in range(m - m % 4, m):
-            for r in range(found):
-                add_one(
-                    width, self.axes[r * m + a], &self.gram[self.members[a], start],
-                    &self.scores[r, start],
-                )
-
-    cdef void _charge(self, int k, int found) noexcept nogil:
+    cdef void _charge(self, int k, int m, int found) noexcept nogil:
         """Cost of every row under cluster k; see criteria.py."""
+        cdef double* scores = &self.guess[k, 0, 0]
+        cdef double* values = &self.values[0]
+        cdef double* costs = &self.costs[k, 0]
         cdef Py_ssize_t i
-        for i in range(self.n):
+        cdef int a
+        if self.criterion == INFLUENCE:
+            influence_costs(self.n, found, scores, values, &self.squared[0], costs)
+        else:
+            memcpy(costs, &self.squared[0], self.n * sizeof(double))
+        for a in range(m):
+            i = self.members[a]
             if self.criterion == INFLUENCE:
-                self.costs[k, i] = influence_cost(
-                    &self.scores[0, i], self.n, &self.values[0], found, self.squared[i],
-                    self.labels[i] == k,
+                costs[i] = influence_cost(
+                    scores + i, self.n, values, found, self.squared[i], True
                 )
-            elif self.criterion == HAT and self.labels[i] == k:
-                self.costs[k, i] = hat_cost(
-                    &self.scores[0, i], self.n, &self.values[0], found, self.squared[i]
-                )
-            else:
-                self.costs[k, i] = self.squared[i]
+            elif self.criterion == HAT:
+                costs[i] = hat_cost(scores + i, self.n, values, found, self.squared[i])
+            elif self.criterion == LOO and found:
+                costs[i] = self.errors[a]
 
     cdef void _leave_out(self, int m, int found) noexcept nogil:
         """Exact leave-one-out errors of the members, by the secular equation."""
@@ -512,10 +514,8 @@ cdef class GramLooker(Sweeps):
             )
 
     cdef void _remember(self, int k, int m, int found) noexcept nogil:
-        """Scores of all rows as the next guess: members that join have theirs already."""
+        """The guards as the next guess, beside the scores."""
         cdef int j, a
-        for j in range(found):
-            memcpy(&self.guess[k, j, 0], &self.scores[j, 0], self.n * sizeof(double))
         for j in range(found, found + self.n_guards):
             if not self.guessed[k]:
                 memset(&self.guess[k, j, 0], 0, self.n * sizeof(double))

@@ -13,6 +13,88 @@
 #define FOR_EACH_PROCESSOR
 #endif
 
+#if defined(__GNUC__)
+#define INLINE static inline __attribute__((always_inline))
+#define FETCH(address) __builtin_prefetch(address, 0, 2)
+#else
+#define INLINE static inline
+#define FETCH(address)
+#endif
+
+#define AXES 5  /* that are multiplied at once: their sums stay in registers */
+#define AHEAD 3 /* blocks of columns fetched before their turn */
+
+#define REAL double
+#define NAME(stem) stem##_double
+#define COLUMNS 16
+#include "_combine_of.h"
+#undef REAL
+#undef NAME
+#undef COLUMNS
+
+#define REAL float
+#define NAME(stem) stem##_float
+#define COLUMNS 32
+#include "_combine_of.h"
+#undef REAL
+#undef NAME
+#undef COLUMNS
+
+/* out = scale * given, in single precision */
+FOR_EACH_PROCESSOR
+static void shorten(ptrdiff_t n, double scale, const double *restrict given, float *restrict out)
+{
+    for (ptrdiff_t i = 0; i < n; i++)
+        out[i] = (float)(scale * given[i]);
+}
+
+/* axis += change */
+FOR_EACH_PROCESSOR
+static void add_short(ptrdiff_t n, const float *restrict change, double *restrict axis)
+{
+    for (ptrdiff_t i = 0; i < n; i++)
+        axis[i] += change[i];
+}
+
+/* before <- 2 growth (scale product - now + force) - fade before: see `chebyshev` */
+FOR_EACH_PROCESSOR
+static void filter_axis(ptrdiff_t n, float scale, float growth, float fade,
+                        const float *restrict product, const float *restrict now,
+                        const float *restrict force, float *restrict before)
+{
+    for (ptrdiff_t i = 0; i < n; i++)
+        before[i] = 2 * growth * (scale * product[i] - now[i] + force[i]) - fade * before[i];
+}
+
+#define TOGETHER 64 /* rows whose sums stay in the innermost cache */
+
+/* `influence_cost` of n outsiders; scores (q, n). */
+FOR_EACH_PROCESSOR
+static void influence_costs(ptrdiff_t n, ptrdiff_t q, const double *scores, const double *values,
+                            const double *restrict residual, double *restrict out)
+{
+    for (ptrdiff_t start = 0; start < n; start += TOGETHER) {
+        const ptrdiff_t width = n - start < TOGETHER ? n - start : TOGETHER;
+        double total[TOGETHER] = {0.0}, energy[TOGETHER] = {0.0};
+        for (ptrdiff_t r = 0; r < q; r++) {
+            const double *score = scores + r * n + start, weight = 1.0 / values[r];
+            for (ptrdiff_t i = 0; i < width; i++)
+                total[i] += weight * (score[i] * score[i]);
+        }
+        for (ptrdiff_t r = 0; r < q; r++) {
+            const double *score = scores + r * n + start, weight = 1.0 / values[r];
+            for (ptrdiff_t i = 0; i < width; i++) {
+                const double d = score[i] * score[i], others = total[i] - weight * d;
+                energy[i] += (others * others) * (others * others) * d;
+            }
+        }
+        for (ptrdiff_t i = 0; i < width; i++) {
+            const double all = (1.0 + total[i]) * (1.0 + total[i]);
+            out[start + i] = all * all * residual[start + i] + energy[i];
+        }
+    }
+}
+
 /* out += a first + b second + c third + d fourth, each of length n */
 FOR_EACH_PROCESSOR
 static void add_four(ptrdiff_t n, const double *restrict weights, const double *restrict first,

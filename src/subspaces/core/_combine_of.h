@@ -1,0 +1,48 @@
+/* Sums of rows of a matrix, for one precision. */
+
+/* Some columns of `combine`, for some axes. */
+INLINE void NAME(combine_some)(const int count, const ptrdiff_t width, ptrdiff_t n, ptrdiff_t m,
+                               const REAL *matrix, const ptrdiff_t *rows, const REAL *weights,
+                               REAL *restrict out)
+{
+    REAL sums[AXES][COLUMNS] = {{0}};
+    for (ptrdiff_t a = 0; a < m; a++) {
+        const REAL *row = matrix + (rows ? rows[a] : a) * n;
+        FETCH(row + AHEAD * COLUMNS);
+        FETCH(row + AHEAD * COLUMNS + COLUMNS / 2);
+#pragma GCC unroll 5
+        for (int r = 0; r < count; r++)
+#pragma omp simd
+            for (ptrdiff_t i = 0; i < width; i++)
+                sums[r][i] += weights[r * m + a] * row[i];
+    }
+    for (int r = 0; r < count; r++)
+        for (ptrdiff_t i = 0; i < width; i++)
+            out[r * n + i] = sums[r][i];
+}
+
+/* out (q, n) = weights (q, m) @ the m rows named, or the first m, of a matrix (., n). That is read
+   once: it may be large, and its rows lie apart, which no processor foresees. */
+FOR_EACH_PROCESSOR
+static void NAME(combine)(ptrdiff_t n, ptrdiff_t m, ptrdiff_t q, const REAL *matrix,
+                          const ptrdiff_t *rows, const REAL *weights, REAL *restrict out)
+{
+    for (ptrdiff_t i = 0; i < n; i += COLUMNS)
+        for (ptrdiff_t r = 0; r < q; r += AXES) {
+            const int count = q - r < AXES ? (int)(q - r) : AXES;
+            const REAL *some = weights + r * m;
+            REAL *to = out + r * n + i;
+            if (n - i < COLUMNS)
+                NAME(combine_some)(count, n - i, n, m, matrix + i, rows, some, to);
+            else if (count == 5)
+                NAME(combine_some)(5, COLUMNS, n, m, matrix + i, rows, some, to);
+            else if (count == 4)
+                NAME(combine_some)(4, COLUMNS, n, m, matrix + i, rows, some, to);
+            else if (count == 3)
+                NAME(combine_some)(3, COLUMNS, n, m, matrix + i, rows, some, to);
+            else if (count == 2)
+                NAME(combine_some)(2, COLUMNS, n, m, matrix + i, rows, some, to);
+            else
+                NAME(combine_some)(1, COLUMNS, n, m, matrix + i, rows, some, to);
+        }
+}
