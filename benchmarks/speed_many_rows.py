@@ -6,13 +6,15 @@ Writes benchmarks/results/speed_many_rows.md and docs/images/speed_many_rows.png
 process time, the models in turn, medians. A sweep is the mean over a run of at most 30 from random
 flats; K-means' iteration is what fits with more of them take longer. The
 score GEMM is the product of all rows with all axes, in blocks. Peak memory is what Python's tracer
-sees in one more fit, beyond X.
+sees in one more fit, beyond X. Where the processor has a matrix unit (AMX) that takes the scores,
+sweeps are timed without it, too.
 """
 
 import sys
 import time
 import tracemalloc
 import warnings
+from contextlib import contextmanager
 from functools import partial
 from itertools import product
 
@@ -25,6 +27,7 @@ from speed import machine
 from threadpoolctl import threadpool_limits
 
 from subspaces import PSC
+from subspaces.core import compiled_pass
 from subspaces.core.alternation import alternate
 from subspaces.core.blocks import ArrayBlocks
 from subspaces.core.bulk import Bulk, flats_of_sample, sweep
@@ -151,18 +154,41 @@ def fits():
     return markdown(columns, rows)
 
 
+@contextmanager
+def no_matrix_unit():
+    """Scores by BLAS, whatever the processor has."""
+    asked = compiled_pass.by_tiles
+    compiled_pass.by_tiles = lambda dtype, p: False
+    try:
+        yield
+    finally:
+        compiled_pass.by_tiles = asked
+
+
+def matrix_unit(precision, p):
+    return kernels() is not None and compiled_pass.by_tiles(np.dtype(precision), p)
+
+
+def sweep_row(X, k, r, noise):
+    """Times of an iteration, of the product, of sweeps by two criteria; ratios."""
+    means = np.median([iteration_time(X, k) for _ in range(REPEATS)])
+    influence, loo = (sweep_time(X, k, r, criterion) for criterion in ("influence", "loo"))
+    gemm = gemm_time(X, k, r)
+    pairs = [(influence, means), (loo, means), (influence, gemm)]
+    times = [f"{1e3 * taken:.1f}" for taken in (means, gemm, influence, loo)]
+    return [noise, *times, *(f"{mine / other:.2f}" for mine, other in pairs)]
+
+
 def sweeps():
     rows = []
     for (name, n, p, k, r, precision), noise in product(REGIMES, (CLEAR, NOISY)):
         X = union(n, p, k, r, noise, precision)
-        means = np.median([iteration_time(X, k) for _ in range(REPEATS)])
-        influence, loo = (sweep_time(X, k, r, criterion) for criterion in ("influence", "loo"))
-        gemm = gemm_time(X, k, r)
-        times = [f"{1e3 * taken:.1f}" for taken in (means, gemm, influence, loo)]
-        pairs = [(influence, means), (loo, means), (influence, gemm)]
-        ratios = [f"{mine / other:.2f}" for mine, other in pairs]
-        rows.append([name, f"{n} x {p}", precision, noise, *times, *ratios])
+        rows.append([name, f"{n} x {p}", precision, *sweep_row(X, k, r, noise)])
         print(*rows[-1], flush=True, file=sys.stderr)
+        if matrix_unit(precision, p):
+            with no_matrix_unit():
+                rows.append([f"{name}, BLAS", *rows[-1][1:3], *sweep_row(X, k, r, noise)])
+            print(*rows[-1], flush=True, file=sys.stderr)
         del X
     columns = [
         *("regime", "size", "precision", "noise", "KMeans' iteration, ms", "score GEMM, ms"),
@@ -240,7 +266,13 @@ def main():
         f"`python benchmarks/speed_many_rows.py`: {code}, one thread, process time, one random "
         f"start each, at most {CAP} sweeps, `tol=0`. Noise energy over signal energy: {CLEAR} in "
         f"fits. A sweep: the mean of a run of 30 at most. Up to {FEW_ROWS} rows are fitted from "
-        "their inner products.\n\n"
+        "their inner products. "
+        + (
+            "Scores of single precision and many variables are the matrix unit's (AMX), but where "
+            "BLAS is said.\n\n"
+            if matrix_unit("float32", 2000)
+            else "This processor has no matrix unit that would take scores.\n\n"
+        )
         + "\n\n".join(f"## {title}\n{table}" for title, table in parts)
         + f"\n\n![Time of a sweep](../../docs/images/speed_many_rows.png)\n\n{machine()}.",
     )
