@@ -21,28 +21,42 @@ INLINE void NAME(combine_some)(const int count, const ptrdiff_t width, ptrdiff_t
             out[r * n + i] = sums[r][i];
 }
 
+/* Some columns of `combine`, for all axes. */
+INLINE void NAME(combine_columns)(const ptrdiff_t width, ptrdiff_t n, ptrdiff_t m, ptrdiff_t q,
+                                  const REAL *matrix, const ptrdiff_t *rows, const REAL *weights,
+                                  REAL *restrict out)
+{
+    for (ptrdiff_t r = 0; r < q; r += AXES) {
+        const REAL *some = weights + r * m;
+        REAL *to = out + r * n;
+        if (q - r >= 5)
+            NAME(combine_some)(5, width, n, m, matrix, rows, some, to);
+        else if (q - r == 4)
+            NAME(combine_some)(4, width, n, m, matrix, rows, some, to);
+        else if (q - r == 3)
+            NAME(combine_some)(3, width, n, m, matrix, rows, some, to);
+        else if (q - r == 2)
+            NAME(combine_some)(2, width, n, m, matrix, rows, some, to);
+        else
+            NAME(combine_some)(1, width, n, m, matrix, rows, some, to);
+    }
+}
+
 /* out (q, n) = weights (q, m) @ the m rows named, or the first m, of a matrix (., n). That is read
-   once: it may be large, and its rows lie apart, which no processor foresees. */
+   once: it may be large, and its rows lie apart, which no processor foresees. The last columns may
+   be summed twice. */
 FOR_EACH_PROCESSOR
 static void NAME(combine)(ptrdiff_t n, ptrdiff_t m, ptrdiff_t q, const REAL *matrix,
                           const ptrdiff_t *rows, const REAL *weights, REAL *restrict out)
 {
-    for (ptrdiff_t i = 0; i < n; i += COLUMNS)
-        for (ptrdiff_t r = 0; r < q; r += AXES) {
-            const int count = q - r < AXES ? (int)(q - r) : AXES;
-            const REAL *some = weights + r * m;
-            REAL *to = out + r * n + i;
-            if (n - i < COLUMNS)
-                NAME(combine_some)(count, n - i, n, m, matrix + i, rows, some, to);
-            else if (count == 5)
-                NAME(combine_some)(5, COLUMNS, n, m, matrix + i, rows, some, to);
-            else if (count == 4)
-                NAME(combine_some)(4, COLUMNS, n, m, matrix + i, rows, some, to);
-            else if (count == 3)
-                NAME(combine_some)(3, COLUMNS, n, m, matrix + i, rows, some, to);
-            else if (count == 2)
-                NAME(combine_some)(2, COLUMNS, n, m, matrix + i, rows, some, to);
-            else
-                NAME(combine_some)(1, COLUMNS, n, m, matrix + i, rows, some, to);
-        }
+    const ptrdiff_t few = COLUMNS / 4;
+    ptrdiff_t i = 0;
+    for (; i + COLUMNS <= n; i += COLUMNS)
+        NAME(combine_columns)(COLUMNS, n, m, q, matrix + i, rows, weights, out + i);
+    for (; i < n && few <= n; i += few) {
+        i = i < n - few ? i : n - few;
+        NAME(combine_columns)(few, n, m, q, matrix + i, rows, weights, out + i);
+    }
+    if (n < few)
+        NAME(combine_columns)(n, n, m, q, matrix, rows, weights, out);
 }

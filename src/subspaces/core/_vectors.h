@@ -274,10 +274,11 @@ static void secular_values(ptrdiff_t m, const double *restrict weights, const do
 {
     double *restrict place = rest->at + 3 * m, *restrict slope = rest->at + 4 * m;
     const double unit = 2.0 / rest->bound, centre = rest->centre, width = rest->width;
+    const double narrow = 1.0 / width;
     const double *moments = rest->moments + (rest->count - 1) * m;
     for (ptrdiff_t i = 0; i < m; i++) {
         const double z = unit * (origin[i] + shift[i]) - 1.0, square = z * z - 1.0;
-        place[i] = (1.0 / (z + sqrt(square > 1e-6 ? square : 1e-6)) - centre) / width;
+        place[i] = (1.0 / (z + sqrt(square > 1e-6 ? square : 1e-6)) - centre) * narrow;
         value[i] = moments[i];
         slope[i] = 0.0;
     }
@@ -291,7 +292,7 @@ static void secular_values(ptrdiff_t m, const double *restrict weights, const do
     for (ptrdiff_t i = 0; i < m; i++) {
         const double x = centre + width * place[i];
         const double inverse = 2.0 * x / (1.0 - x * x);  /* 1 / sqrt(z^2 - 1) */
-        const double middle = 0.5 * (x + 1.0 / x), fall = x * slope[i] / width;
+        const double middle = 0.5 * (x + 1.0 / x), fall = x * slope[i] * narrow;
         const double sum = unit * inverse * value[i];
         below[i] = unit * inverse * (unit * inverse * fall + sum * middle * inverse);
         value[i] = -1.0 - sum;
