@@ -84,6 +84,10 @@ def test_rows_do_not_depend_on_their_company():
 
 
 def test_bounds_are_for_many_clusters():
-    blocks = ArrayBlocks(np.ones((50, 20 * MANY_CLUSTERS), dtype=np.float32))
+    blocks = ArrayBlocks(np.ones((50, 517), dtype=np.float32))
     assert bounds_for(blocks, MANY_CLUSTERS - 1, False) is None
-    assert bounds_for(blocks, MANY_CLUSTERS, False) is not None
+    bounds = bounds_for(blocks, MANY_CLUSTERS, False)
+    assert bounds.wait(0.5)
+    assert not bounds.wait(0.0)
+    bounds.axes = np.zeros((MANY_CLUSTERS, blocks.shape[1], 1))
+    assert not bounds.wait(0.5)

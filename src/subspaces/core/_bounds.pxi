@@ -5,6 +5,7 @@
 
 cdef enum:
     SPARED = 3                     # below one in so many, scores of single rows are quicker
+    TILED_SPARED = 4               # the same beside products by tiles, the rows' own counted
 
 
 cdef void stay(
@@ -75,7 +76,11 @@ cdef bint choose_some(
             start += held
     for k in range(n_clusters):
         needed += tempted(flats, k, n, labels, own, bounds, work.order)
-    if needed * SPARED > <Py_ssize_t> n * n_clusters:
+    if work.tiles != NULL:
+        needed = (needed + n) * TILED_SPARED
+    else:
+        needed *= SPARED
+    if needed > <Py_ssize_t> n * n_clusters:
         return False
     for i in range(n):
         objective[0] += own[i]

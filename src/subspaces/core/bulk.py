@@ -114,7 +114,7 @@ def sweep(
         many = sweep_number > 0 and state.moved > MANY * bulk.blocks.shape[0]
         fresh = not bulk.by_scatter or sweep_number % REFRESH == REFRESH - 1 or many
         plan = _plan(bulk, flats, bulk.criterion, only_moved=not fresh)
-        new, tally = _fold(bulk, plan, labels, bounds)
+        new, tally = _fold(bulk, plan, labels, bounds, state.moved / bulk.blocks.shape[0])
         path.append(tally.objective)
         tell(Step("sweep", sweep_number + 1, max_iter, f"objective {tally.objective:.6g}"))
         if tally.objective <= best.objective or not exact:
@@ -200,9 +200,14 @@ def _plan(bulk: Bulk, flats: Flats, criterion: str, only_moved: bool = False) ->
 
 
 def _fold(
-    bulk: Bulk, plan: Pass, labels: Any | None, bounds: Bounds | None = None
+    bulk: Bulk, plan: Pass, labels: Any | None, bounds: Bounds | None, moves: float = 1.0
 ) -> tuple[Any, Tally]:
-    """A look at all rows; with bounds at few scores, and the bounds are those of its flats."""
+    """A look at all rows; with bounds at few scores, and the bounds are those of its flats.
+
+    moves: the share of the rows that moved in the last look.
+    """
+    if bounds is not None and bounds.wait(moves):
+        bounds = None
     if bounds is not None:
         plan = replace(plan, bounds=bounds, sines=bounds.sines(plan.flats.axes))
     found = _for_looks(bulk, plan).fold(partial(block_pass.look, plan=plan), labels)
