@@ -120,7 +120,7 @@ def gemm_time(X, k, r):
         for start in range(0, len(X), 4096):
             X[start : start + 4096] @ axes
 
-    return min(seconds(multiply) for _ in range(3))
+    return seconds(multiply)
 
 
 def peak_megabytes(X, model):
@@ -170,10 +170,15 @@ def matrix_unit(precision, p):
 
 
 def sweep_row(X, k, r, noise):
-    """Times of an iteration, of the product, of sweeps by two criteria; ratios."""
-    means = np.median([iteration_time(X, k) for _ in range(REPEATS)])
-    influence, loo = (sweep_time(X, k, r, criterion) for criterion in ("influence", "loo"))
-    gemm = gemm_time(X, k, r)
+    """Medians, in turn, of an iteration, the product, and sweeps by two criteria; ratios."""
+    calls = [
+        partial(iteration_time, X, k),
+        partial(sweep_time, X, k, r, "influence"),
+        partial(sweep_time, X, k, r, "loo"),
+        partial(gemm_time, X, k, r),
+    ]
+    found = [[call() for call in calls] for _ in range(REPEATS)]
+    means, influence, loo, gemm = np.median(found, axis=0)
     pairs = [(influence, means), (loo, means), (influence, gemm)]
     times = [f"{1e3 * taken:.1f}" for taken in (means, gemm, influence, loo)]
     return [noise, *times, *(f"{mine / other:.2f}" for mine, other in pairs)]
@@ -265,8 +270,8 @@ def main():
         "# Many rows: time and memory beside K-means\n\n"
         f"`python benchmarks/speed_many_rows.py`: {code}, one thread, process time, one random "
         f"start each, at most {CAP} sweeps, `tol=0`. Noise energy over signal energy: {CLEAR} in "
-        f"fits. A sweep: the mean of a run of 30 at most. Up to {FEW_ROWS} rows are fitted from "
-        "their inner products. "
+        f"fits. A sweep: the mean of a run of 30 at most, the median of {REPEATS} runs. Up to "
+        f"{FEW_ROWS} rows are fitted from their inner products. "
         + (
             "Scores of single precision and many variables are the matrix unit's (AMX), but where "
             "BLAS is said.\n\n"
