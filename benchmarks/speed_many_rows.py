@@ -108,8 +108,9 @@ def sweep_time(X, k, r, criterion, most=30):
 
 def iteration_time(X, k):
     """Seconds of an iteration of K-means."""
-    few, many = (seconds(lambda cap=cap: lloyd(k, cap).fit(X)) for cap in (2, 12))
-    return (many - few) / 10
+    few, many = lloyd(k, 2), lloyd(k, 32)
+    less, more = seconds(lambda: few.fit(X)), seconds(lambda: many.fit(X))
+    return (more - less) / (many.n_iter_ - few.n_iter_)
 
 
 def gemm_time(X, k, r):
@@ -169,18 +170,14 @@ def matrix_unit(precision, p):
     return kernels() is not None and compiled_pass.by_tiles(np.dtype(precision), p)
 
 
-def sweep_row(X, k, r, noise):
-    """Medians, in turn, of an iteration, the product, and sweeps by two criteria; ratios."""
-    calls = [
-        partial(iteration_time, X, k),
-        partial(sweep_time, X, k, r, "influence"),
-        partial(sweep_time, X, k, r, "loo"),
-        partial(gemm_time, X, k, r),
-    ]
-    found = [[call() for call in calls] for _ in range(REPEATS)]
-    means, influence, loo, gemm = np.median(found, axis=0)
-    pairs = [(influence, means), (loo, means), (influence, gemm)]
+def both_criteria(X, k, r):
+    return [sweep_time(X, k, r, criterion) for criterion in ("influence", "loo")]
+
+
+def sweep_row(noise, means, gemm, influence, loo):
+    """Times of an iteration, the product, sweeps by two criteria; ratios."""
     times = [f"{1e3 * taken:.1f}" for taken in (means, gemm, influence, loo)]
+    pairs = [(influence, means), (loo, means), (influence, gemm)]
     return [noise, *times, *(f"{mine / other:.2f}" for mine, other in pairs)]
 
 
@@ -188,12 +185,18 @@ def sweeps():
     rows = []
     for (name, n, p, k, r, precision), noise in product(REGIMES, (CLEAR, NOISY)):
         X = union(n, p, k, r, noise, precision)
-        rows.append([name, f"{n} x {p}", precision, *sweep_row(X, k, r, noise)])
-        print(*rows[-1], flush=True, file=sys.stderr)
+        found = [
+            [iteration_time(X, k), gemm_time(X, k, r), *both_criteria(X, k, r)]
+            for _ in range(REPEATS)
+        ]
+        means, gemm, *ours = np.median(found, axis=0)
+        rows.append([name, f"{n} x {p}", precision, *sweep_row(noise, means, gemm, *ours)])
         if matrix_unit(precision, p):
             with no_matrix_unit():
-                rows.append([f"{name}, BLAS", *rows[-1][1:3], *sweep_row(X, k, r, noise)])
-            print(*rows[-1], flush=True, file=sys.stderr)
+                ours = both_criteria(X, k, r)
+            by_blas = [f"{name}, BLAS", f"{n} x {p}", precision]
+            rows.append([*by_blas, *sweep_row(noise, means, gemm, *ours)])
+        print(*rows[-2:], sep="\n", flush=True, file=sys.stderr)
         del X
     columns = [
         *("regime", "size", "precision", "noise", "KMeans' iteration, ms", "score GEMM, ms"),
