@@ -191,12 +191,13 @@ def sweeps():
         ]
         means, gemm, *ours = np.median(found, axis=0)
         rows.append([name, f"{n} x {p}", precision, *sweep_row(noise, means, gemm, *ours)])
+        print(*rows[-1], flush=True, file=sys.stderr)
         if matrix_unit(precision, p):
             with no_matrix_unit():
                 ours = both_criteria(X, k, r)
             by_blas = [f"{name}, BLAS", f"{n} x {p}", precision]
             rows.append([*by_blas, *sweep_row(noise, means, gemm, *ours)])
-        print(*rows[-2:], sep="\n", flush=True, file=sys.stderr)
+            print(*rows[-1], flush=True, file=sys.stderr)
         del X
     columns = [
         *("regime", "size", "precision", "noise", "KMeans' iteration, ms", "score GEMM, ms"),
