@@ -97,7 +97,7 @@ cdef enum:
     CHUNK_ROWS = 1024              # looked at together: their scores stay in the cache
     GATHERED = 128                 # members of one cluster that are multiplied together
     FEW_VARIABLES = 64             # up to so many gemm is quicker than syrk
-    TILED_VARIABLES = 256          # from so many on the matrix unit is quicker than gemm
+    TILED_VARIABLES = 256          # so many and more are for the matrix unit, if there is one
 
 cdef double SHARES[2]
 SHARES[:] = [1e-3, 1e-6]           # of a squared length, in single and double precision: less is

@@ -1,7 +1,7 @@
 /* Products of rows and axes on the matrix unit that some processors have (AMX): single precision by
    three products of halves. A number is the sum of two of eight digits (bfloat16) to 2^-18 of it;
-   high and low halves are multiplied, but for low by low, and added in single precision. That is
-   as near as BLAS comes with as many summands, in a third of the time or less. */
+   high and low halves are multiplied, but for low by low, and added in single precision. A few
+   times less exact than BLAS's product: who decides by it looks twice at near-ties. */
 #ifndef SUBSPACES_TILES_H
 #define SUBSPACES_TILES_H
 
@@ -32,7 +32,7 @@ static inline ptrdiff_t tiles_along(ptrdiff_t p) { return (p + DEPTH - 1) / DEPT
 
 #define ON_TILES __attribute__((target("avx512f,amx-tile,amx-bf16")))
 
-/* Whether there is such a unit and the system lets this process use it; it is asked once a call. */
+/* Whether there is such a unit, and the system, which must be asked, lets this process use it. */
 static int tiles_granted(void)
 {
     const unsigned bf16 = 1u << 22, tile = 1u << 24;
