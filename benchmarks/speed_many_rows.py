@@ -6,8 +6,8 @@ Writes benchmarks/results/speed_many_rows.md and docs/images/speed_many_rows.png
 process time, the models in turn, medians. A sweep is the mean over a run of at most 30 from random
 flats; K-means' iteration is what fits with more of them take longer. The
 score GEMM is the product of all rows with all axes, in blocks. Peak memory is what Python's tracer
-sees in one more fit, beyond X. Where the processor has a matrix unit (AMX) that takes the scores,
-sweeps are timed without it, too.
+sees in one more fit, beyond X. Where the processor multiplies bytes quickly, and bounds by them
+spare scores, sweeps are timed without them, too.
 """
 
 import sys
@@ -38,6 +38,7 @@ from subspaces.estimators._many_rows import FEW_ROWS
 
 CAP, REPEATS = 50, 3
 CLEAR, NOISY = 0.1, 1.0
+UNITS = {"none": "nothing this processor has", "vectors": "AVX-512 VNNI", "tiles": "AMX"}
 # name, N, P, K, R, precision
 REGIMES = [
     ("tall", 100_000, 50, 10, 5, "float64"),
@@ -156,18 +157,19 @@ def fits():
 
 
 @contextmanager
-def no_matrix_unit():
-    """Scores by BLAS, whatever the processor has."""
-    asked = compiled_pass.by_tiles
-    compiled_pass.by_tiles = lambda dtype, p: False
+def no_bytes():
+    """No bounds by bytes, whatever the processor has."""
+    asked = compiled_pass.unit_for
+    compiled_pass.unit_for = lambda p, n_clusters: "none"
     try:
         yield
     finally:
-        compiled_pass.by_tiles = asked
+        compiled_pass.unit_for = asked
 
 
-def matrix_unit(precision, p):
-    return kernels() is not None and compiled_pass.by_tiles(np.dtype(precision), p)
+def byte_unit(n, p, k):
+    """What bounds the residuals of so many rows by bytes."""
+    return "none" if kernels() is None or n <= FEW_ROWS else compiled_pass.unit_for(p, k)
 
 
 def both_criteria(X, k, r):
@@ -192,11 +194,11 @@ def sweeps():
         means, gemm, *ours = np.median(found, axis=0)
         rows.append([name, f"{n} x {p}", precision, *sweep_row(noise, means, gemm, *ours)])
         print(*rows[-1], flush=True, file=sys.stderr)
-        if matrix_unit(precision, p):
-            with no_matrix_unit():
+        if byte_unit(n, p, k) != "none":
+            with no_bytes():
                 ours = both_criteria(X, k, r)
-            by_blas = [f"{name}, BLAS", f"{n} x {p}", precision]
-            rows.append([*by_blas, *sweep_row(noise, means, gemm, *ours)])
+            without = [f"{name}, no bytes", f"{n} x {p}", precision]
+            rows.append([*without, *sweep_row(noise, means, gemm, *ours)])
             print(*rows[-1], flush=True, file=sys.stderr)
         del X
     columns = [
@@ -267,6 +269,7 @@ def main():
         found = growth()
     figure(found)
     code = "plain code" if kernels() is None else "compiled kernels"
+    unit = byte_unit(FEW_ROWS + 1, 2000, 15)
     titles = ["A whole fit, clear structure", "A sweep", "Beside others", "Growth"]
     parts = zip(titles, [*tables, exponents(found)], strict=True)
     save(
@@ -276,12 +279,7 @@ def main():
         f"start each, at most {CAP} sweeps, `tol=0`. Noise energy over signal energy: {CLEAR} in "
         f"fits. A sweep: the mean of a run of 30 at most, the median of {REPEATS} runs. Up to "
         f"{FEW_ROWS} rows are fitted from their inner products. "
-        + (
-            "Scores of single precision and many variables are the matrix unit's (AMX), but where "
-            "BLAS is said.\n\n"
-            if matrix_unit("float32", 2000)
-            else "This processor has no matrix unit that would take scores.\n\n"
-        )
+        + f"Products of bytes, which bound residuals of many variables, are by {UNITS[unit]}.\n\n"
         + "\n\n".join(f"## {title}\n{table}" for title, table in parts)
         + f"\n\n![Time of a sweep](../../docs/images/speed_many_rows.png)\n\n{machine()}.",
     )

@@ -1,99 +1,172 @@
 # A chunk of rows whose residuals are known from below: few of its scores are needed.
 #
-# The square of a residual changes by at most sin(theta) ||x||^2 when a flat turns by theta at most,
-# and a row that is no member costs no less than its residual.
+# A row that is no member costs no less than its residual. That is bounded by products of bytes
+# (_bytes_of.h), and by the last pass: its square changes by at most sin(theta) ||x||^2 when a flat
+# turns by theta at most.
 
 cdef enum:
     SPARED = 3                     # below one in so many, scores of single rows are quicker
-    TILED_SPARED = 4               # the same beside products by tiles, the rows' own counted
+    TEMPTED = 2                    # with more for every row, bytes of all clusters are
 
 
-cdef void stay(
-    int k, int held, const real* seen, const int* which, const PassFlats* flats, const real* axes,
-    Work* work, real* own, real* room, real* bounds, int n,
+ctypedef struct Looked:
+    # Of a chunk: scores under other clusters, and rows that had to be told by bytes.
+    Py_ssize_t scored, rounded
+
+
+cdef void bound(
+    const PassFlats* flats, int n, const int* which, const real* seen, bint fresh, Work* work,
+    real* bounds,
 ) noexcept nogil:
-    cdef const real* mine = axes + <Py_ssize_t> k * flats.n_scores * flats.n_variables
+    """Bounds of some rows by bytes: with their squared lengths (fresh), or where they tell more."""
     if real is float:
-        stay_float(
-            flats, k, held, seen, which, mine, <float*> work.along, <float*> work.lengths, room, own,
-            bounds, n, <float*> work.scores,
+        bound_by_bytes_float(
+            flats, work.coarse, n, which, seen, fresh, work.bytes, work.byte_sums,
+            <float*> work.byte_scores, <float*> work.least, <float*> work.squared, bounds,
         )
     else:
-        stay_double(
-            flats, k, held, seen, which, mine, <double*> work.along, <double*> work.lengths, room, own,
-            bounds, n, <double*> work.scores,
+        bound_by_bytes_double(
+            flats, work.coarse, n, which, seen, fresh, work.bytes, work.byte_sums,
+            <double*> work.byte_scores, <double*> work.least, <double*> work.squared, bounds,
         )
 
 
-cdef void leave(
-    int k, int held, const real* seen, const int* which, const PassFlats* flats, const real* axes,
-    Work* work, real* least, real* room, int* chosen, real* bounds, int n,
-) noexcept nogil:
-    cdef const real* mine = axes + <Py_ssize_t> k * flats.n_scores * flats.n_variables
-    if real is float:
-        leave_float(
-            flats, k, held, seen, which, mine, <float*> work.along, <float*> work.lengths, room, least,
-            chosen, bounds, n, <float*> work.scores,
-        )
-    else:
-        leave_double(
-            flats, k, held, seen, which, mine, <double*> work.along, <double*> work.lengths, room, least,
-            chosen, bounds, n, <double*> work.scores,
-        )
-
-
-cdef int tempted(
-    const PassFlats* flats, int k, int n, const int* labels, const real* own, const real* bounds,
-    int* which,
-) noexcept nogil:
-    if real is float:
-        return tempted_float(flats, k, n, labels, own, bounds, which)
-    else:
-        return tempted_double(flats, k, n, labels, own, bounds, which)
-
-
-cdef bint choose_some(
-    const PassFlats* flats, int n, const real* seen, const real* axes, const int* labels,
-    Work* work, int* chosen, const real* sines, real* bounds, double* objective,
-) noexcept nogil:
-    """Where the rows of a chunk go, by few scores, which are kept; whether few were enough."""
-    cdef int k, i, held, start, wanted, n_clusters = flats.n_clusters
-    cdef Py_ssize_t needed = 0
-    cdef real* own = <real*> work.costs
-    cdef real* least = own + n
-    cdef real* room = least + n
+cdef void lower(int n, int n_clusters, const real* sines, Work* work, real* bounds) noexcept nogil:
+    """Bounds of the last pass as bounds of this one."""
     if real is float:
         lower_float(n, n_clusters, <float*> work.squared, sines, bounds)
     else:
         lower_double(n, n_clusters, <double*> work.squared, sines, bounds)
-    sort(labels, n, n_clusters, work)
-    for k in range(n_clusters):
+
+
+cdef void bound_all(
+    const PassFlats* flats, int n, const real* seen, bint fresh, Work* work, real* bounds
+) noexcept nogil:
+    """Bounds of a whole chunk by bytes."""
+    cdef int i
+    for i in range(n):
+        work.order[i] = i
+    bound(flats, n, work.order, seen, fresh, work, bounds)
+
+
+cdef int tempted(
+    const PassFlats* flats, int k, int n, const int* which, const int* now, const real* least,
+    const real* bounds, int* found,
+) noexcept nogil:
+    """Which of some rows may cost less in cluster k than where they are."""
+    if real is float:
+        return tempted_float(flats, k, n, which, now, least, bounds, found)
+    else:
+        return tempted_double(flats, k, n, which, now, least, bounds, found)
+
+
+cdef double choose_some(
+    const PassFlats* flats, int n, const real* seen, const real* axes, const int* labels,
+    Work* work, int* chosen, real* bounds, bint by_bytes, bint summed, Looked* looked,
+) noexcept nogil:
+    """Where the rows of a chunk go, by scores under few clusters.
+
+    Some members of a cluster at a time, which meanwhile stay in the cache, and are summed at once
+    if they do not leave it. by_bytes: the bounds are what bytes tell already.
+    """
+    cdef int k, i, held, start, most = together(flats.n_variables, sizeof(real), work)
+    cdef double objective = 0.0
+    cdef real* own = <real*> work.costs
+    cdef real* least = own + n
+    looked.scored = looked.rounded = 0
+    if labels != NULL:
+        memcpy(work.now, labels, n * sizeof(int))
+    elif real is float:
+        guess_float(flats, n, bounds, work.now)
+    else:
+        guess_double(flats, n, bounds, work.now)
+    memcpy(chosen, work.now, n * sizeof(int))
+    sort(work.now, n, flats.n_clusters, work)
+    for k in range(flats.n_clusters):
         start = work.ends[k]
         while start < work.ends[k + 1]:
-            held = min(GATHERED, work.ends[k + 1] - start)
-            scores_under(k, held, seen, work.order + start, flats, axes, work)
-            stay(k, held, seen, work.order + start, flats, axes, work, own, room, bounds, n)
-            start += held
-    for k in range(n_clusters):
-        needed += tempted(flats, k, n, labels, own, bounds, work.order)
-    if work.tiles != NULL:
-        needed = (needed + n) * TILED_SPARED
-    else:
-        needed *= SPARED
-    if needed > <Py_ssize_t> n * n_clusters:
-        return False
-    for i in range(n):
-        objective[0] += own[i]
-        least[i] = own[i]
-        chosen[i] = labels[i]
-    for k in range(n_clusters):
-        wanted = tempted(flats, k, n, labels, own, bounds, work.order)
-        start = 0
-        while start < wanted:
-            held = min(GATHERED, wanted - start)
-            scores_under(k, held, seen, work.order + start, flats, axes, work)
+            held = min(most, work.ends[k + 1] - start)
+            stay(k, held, seen, work.order + start, labels != NULL, flats, axes, work, n, bounds)
             leave(
-                k, held, seen, work.order + start, flats, axes, work, least, room, chosen, bounds, n
+                held, seen, work.order + start, by_bytes, flats, axes, work, n, chosen, bounds,
+                looked,
             )
+            if summed and not work.by_scatter:
+                add_stayers(k, held, seen, work.order + start, flats, work, chosen)
             start += held
-    return True
+    for i in range(n):
+        objective += least[i] if labels == NULL else own[i]
+    return objective
+
+
+cdef void stay(
+    int k, int held, const real* seen, const int* which, bint members, const PassFlats* flats,
+    const real* axes, Work* work, int n, real* bounds,
+) noexcept nogil:
+    """What some rows cost in their cluster, as its members or not."""
+    cdef const real* mine = axes + <Py_ssize_t> k * flats.n_scores * flats.n_variables
+    cdef real* own = <real*> work.costs
+    cdef int j
+    scores_under(k, held, seen, which, flats, axes, work, <real*> work.along)
+    if real is float:
+        stay_float(
+            flats, k, held, seen, which, members, mine, <float*> work.along,
+            <float*> work.lengths, own + 2 * n, own, bounds,
+        )
+    else:
+        stay_double(
+            flats, k, held, seen, which, members, mine, <double*> work.along,
+            <double*> work.lengths, own + 2 * n, own, bounds,
+        )
+    for j in range(held):
+        own[n + which[j]] = own[which[j]]
+
+
+cdef void leave(
+    int held, const real* seen, const int* which, bint by_bytes, const PassFlats* flats,
+    const real* axes, Work* work, int n, int* chosen, real* bounds, Looked* looked,
+) noexcept nogil:
+    """Where some rows go that may cost less elsewhere; the scores of those that leave are kept."""
+    cdef const real* mine
+    cdef real* least = <real*> work.costs + n
+    cdef int k, wanted, needed = 0
+    for k in range(flats.n_clusters):
+        needed += tempted(flats, k, held, which, work.now, least, bounds, work.keys)
+    if not by_bytes and work.coarse != NULL and needed > TEMPTED * held:
+        bound(flats, held, which, seen, False, work, bounds)
+        looked.rounded += held
+    for k in range(flats.n_clusters):
+        wanted = tempted(flats, k, held, which, work.now, least, bounds, work.keys)
+        if wanted == 0:
+            continue
+        looked.scored += wanted
+        mine = axes + <Py_ssize_t> k * flats.n_scores * flats.n_variables
+        scores_under(k, wanted, seen, work.keys, flats, axes, work, <real*> work.across)
+        if real is float:
+            leave_float(
+                flats, k, wanted, seen, work.keys, mine, <float*> work.across,
+                <float*> work.lengths, least + n, least, chosen, bounds, n, <float*> work.scores,
+            )
+        else:
+            leave_double(
+                flats, k, wanted, seen, work.keys, mine, <double*> work.across,
+                <double*> work.lengths, least + n, least, chosen, bounds, n, <double*> work.scores,
+            )
+
+
+cdef void add_stayers(
+    int k, int held, const real* seen, const int* which, const PassFlats* flats, Work* work,
+    const int* chosen,
+) noexcept nogil:
+    """Add those of some rows of a cluster that do not leave it."""
+    cdef int j, found = 0
+    for j in range(held):
+        if chosen[which[j]] == k:
+            work.summed[which[j]] = True
+            work.energy[k] += (<real*> work.squared)[which[j]]
+            work.keys[found] = which[j]
+            work.places[found] = j
+            found += 1
+    add_images(
+        k, found, seen, work.keys, work.places, <real*> work.along, held, <real> 1.0, flats, work
+    )

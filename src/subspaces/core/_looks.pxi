@@ -1,13 +1,14 @@
 # One block of rows in one pass: what `compiled_pass.py` calls.
 
 cdef int note(
-    const int* labels, const int* chosen, int n, bint only_moved, double* sizes, int* keys
+    const int* labels, const int* chosen, int n, bint only_moved, double* sizes, Work* work
 ) noexcept nogil:
-    """Sizes of the chosen clusters; keys: what is to be summed. How many moved."""
+    """Sizes of the chosen clusters; the keys of what is still to be summed. How many moved."""
     cdef int i, moved = 0
+    cdef int* keys = work.keys
     for i in range(n):
         sizes[chosen[i]] += 1.0
-        keys[i] = chosen[i]
+        keys[i] = -1 if work.summed[i] else chosen[i]
         if labels == NULL or labels[i] != chosen[i]:
             moved += 1
         elif only_moved:
@@ -27,7 +28,8 @@ def look_block(
     sines both are only written.
     """
     cdef int n, p = rows.shape[1], i, moved = 0
-    cdef bint kept = bounds is not None, known = sines is not None, some = known
+    cdef bint kept = bounds is not None, known = sines is not None, some, by_bytes
+    cdef Looked looked
     cdef real* low = NULL
     cdef Py_ssize_t start = 0, size = rows.shape[0]
     cdef double objective = 0.0
@@ -42,23 +44,36 @@ def look_block(
     )
     cdef double[::1] sizes = room.sizes
     cdef Work* work = &room.work
+    by_bytes = work.coarse != NULL and not known
+    some = known or by_bytes
     with nogil:
         while start < size:
             n = <int> min(CHUNK_ROWS, size - start)
             old = NULL if labels is None else &labels[start]
-            seen = see(&rows[start, 0], origin, n, p, work, &squared[start] if known else NULL)
-            if kept:
-                low = &bounds[start, 0]
+            seen = see(
+                &rows[start, 0], origin, n, p, work, &squared[start] if known else NULL,
+                some and not known,
+            )
+            low = &bounds[start, 0] if kept else <real*> work.bounds
+            memset(work.summed, False, n * sizeof(bint))
             if some:
-                some = choose_some(
-                    flats, n, seen, &axes[0, 0], old, work, &chosen[start], &sines[0], low,
-                    &objective,
+                if known:
+                    lower(n, flats.n_clusters, &sines[0], work, low)
+                if by_bytes:
+                    bound_all(flats, n, seen, not known, work, low)
+                objective += choose_some(
+                    flats, n, seen, &axes[0, 0], old, work, &chosen[start], low, by_bytes, summed,
+                    &looked,
                 )
-            if not some:
-                objective += choose(flats, n, seen, &axes[0, 0], old, work, &chosen[start], low)
+                by_bytes = by_bytes or 2 * looked.rounded > n
+                some = looked.scored * SPARED <= <Py_ssize_t> n * flats.n_clusters
+            else:
+                objective += choose(
+                    flats, n, seen, &axes[0, 0], old, work, &chosen[start], low if kept else NULL
+                )
             if kept and not known:
                 memcpy(&squared[start], work.squared, n * sizeof(real))
-            moved += note(old, &chosen[start], n, only_moved, &sizes[0], work.keys)
+            moved += note(old, &chosen[start], n, only_moved, &sizes[0], work)
             if summed:
                 add_sums(
                     seen, <real*> work.scores, work.keys, n, <real> 1.0, flats, &axes[0, 0], work
@@ -92,7 +107,7 @@ def count_block(
         while start < size:
             n = <int> min(CHUNK_ROWS, size - start)
             seen = see(&rows[start, 0], origin, n, p, work)
-            note(NULL, &labels[start], n, False, &sizes[0], work.keys)
+            note(NULL, &labels[start], n, False, &sizes[0], work)
             add_sums(
                 seen, <const real*> NULL, &labels[start], n, <real> 1.0, &tables.flats,
                 &axes[0, 0], work,
@@ -128,8 +143,11 @@ def measure_block(
                 at = work.ends[k]
                 mine = &axes[k * flats.n_scores, 0]
                 while at < work.ends[k + 1]:
-                    held = min(GATHERED, work.ends[k + 1] - at)
-                    scores_under(k, held, seen, work.order + at, flats, &axes[0, 0], work)
+                    held = min(together(p, sizeof(real), work), work.ends[k + 1] - at)
+                    scores_under(
+                        k, held, seen, work.order + at, flats, &axes[0, 0], work,
+                        <real*> work.along,
+                    )
                     if real is float:
                         errors += measure_float(
                             flats, k, held, seen, work.order + at, mine, <float*> work.along,

@@ -23,14 +23,18 @@ typedef struct {
 
 #define REAL float
 #define NAME(stem) stem##_float
+#define SPAN 16
 #include "_passes_of.h"
 #undef REAL
 #undef NAME
+#undef SPAN
 
 #define REAL double
 #define NAME(stem) stem##_double
+#define SPAN 8
 #include "_passes_of.h"
 #undef REAL
 #undef NAME
+#undef SPAN
 
 #endif

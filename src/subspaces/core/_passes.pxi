@@ -29,26 +29,27 @@ cdef extern from "_passes.h" nogil:
         const PassFlats*, Py_ssize_t, const double*, const double*, const double*, const double*,
         const int*, const int*, const int*, double*, int*, double*,
     )
-    int doubtful_float(const PassFlats*, int, const float*, const float*, float, int*)
     void lower_float(Py_ssize_t, Py_ssize_t, const float*, const float*, float*)
     void lower_double(Py_ssize_t, Py_ssize_t, const double*, const double*, double*)
+    void guess_float(const PassFlats*, Py_ssize_t, const float*, int*)
     int tempted_float(
-        const PassFlats*, int, int, const int*, const float*, const float*, int*
-    )
-    int tempted_double(
-        const PassFlats*, int, int, const int*, const double*, const double*, int*
+        const PassFlats*, int, int, const int*, const int*, const float*, const float*, int*
     )
     void stay_float(
-        const PassFlats*, Py_ssize_t, Py_ssize_t, const float*, const int*, const float*,
-        const float*, const float*, float*, float*, float*, Py_ssize_t, float*,
-    )
-    void stay_double(
-        const PassFlats*, Py_ssize_t, Py_ssize_t, const double*, const int*, const double*,
-        const double*, const double*, double*, double*, double*, Py_ssize_t, double*,
+        const PassFlats*, Py_ssize_t, Py_ssize_t, const float*, const int*, bint, const float*,
+        const float*, const float*, float*, float*, float*,
     )
     void leave_float(
         const PassFlats*, int, Py_ssize_t, const float*, const int*, const float*,
         const float*, const float*, float*, float*, int*, float*, Py_ssize_t, float*,
+    )
+    void guess_double(const PassFlats*, Py_ssize_t, const double*, int*)
+    int tempted_double(
+        const PassFlats*, int, int, const int*, const int*, const double*, const double*, int*
+    )
+    void stay_double(
+        const PassFlats*, Py_ssize_t, Py_ssize_t, const double*, const int*, bint, const double*,
+        const double*, const double*, double*, double*, double*,
     )
     void leave_double(
         const PassFlats*, int, Py_ssize_t, const double*, const int*, const double*,
@@ -63,31 +64,41 @@ cdef extern from "_passes.h" nogil:
         const double*, const double*, double*, double*,
     )
     void scores_of_float(
-        Py_ssize_t, Py_ssize_t, Py_ssize_t, const float*, const int*, const float*, float*
+        Py_ssize_t, Py_ssize_t, Py_ssize_t, const float*, const int*, const float*, float*, float*
     )
     void scores_of_double(
-        Py_ssize_t, Py_ssize_t, Py_ssize_t, const double*, const int*, const double*, double*
+        Py_ssize_t, Py_ssize_t, Py_ssize_t, const double*, const int*, const double*, double*, double*
     )
     void image_float(
-        Py_ssize_t, Py_ssize_t, Py_ssize_t, const float*, const int*, const float*, Py_ssize_t,
-        int, float, float*, float*,
+        Py_ssize_t, Py_ssize_t, Py_ssize_t, const float*, const int*, const int*, const float*,
+        Py_ssize_t, float, float*, float*, float*,
     )
     void image_double(
-        Py_ssize_t, Py_ssize_t, Py_ssize_t, const double*, const int*, const double*, Py_ssize_t,
-        int, double, double*, double*,
+        Py_ssize_t, Py_ssize_t, Py_ssize_t, const double*, const int*, const int*, const double*,
+        Py_ssize_t, double, double*, double*, double*,
     )
 
-cdef extern from "_tiles.h" nogil:
-    bint tiles_granted()
-    Py_ssize_t tiles_across(Py_ssize_t)
-    Py_ssize_t tiles_along(Py_ssize_t)
-    void pack_axes(Py_ssize_t, Py_ssize_t, const float*, uint16_t*)
-    void scores_by_tiles(
-        Py_ssize_t, Py_ssize_t, Py_ssize_t, const float*, const uint16_t*, uint16_t*, float*,
-        float*,
-    )
+cdef extern from "_bytes.h" nogil:
+    ctypedef struct ByteAxes:
+        int unit
+        Py_ssize_t along, across
+        const uint8_t* panels
+        const float* scales
+        const double* slacks
+        const double* centre_slacks
     enum:
-        TILE_SIZE
+        NO_BYTES, BYTES_BY_VECTORS, BYTES_BY_TILES, GROUP
+    int byte_unit()
+    Py_ssize_t byte_stride(const ByteAxes*)
+    Py_ssize_t byte_block(const ByteAxes*)
+    void bound_by_bytes_float(
+        const PassFlats*, const ByteAxes*, Py_ssize_t, const int*, const float*, bint, int8_t*, int*,
+        float*, float*, float*, float*,
+    )
+    void bound_by_bytes_double(
+        const PassFlats*, const ByteAxes*, Py_ssize_t, const int*, const double*, bint, int8_t*, int*,
+        double*, double*, double*, double*,
+    )
 
 ctypedef fused real:
     float
@@ -95,15 +106,13 @@ ctypedef fused real:
 
 cdef enum:
     CHUNK_ROWS = 1024              # looked at together: their scores stay in the cache
-    GATHERED = 128                 # members of one cluster that are multiplied together
+    GATHERED = 128                 # members of one cluster that are multiplied together, at most,
+    NEAR = 1 << 18                 # and such that they take no more bytes: they stay in the cache
     FEW_VARIABLES = 64             # up to so many gemm is quicker than syrk
-    TILED_VARIABLES = 256          # so many and more are for the matrix unit, if there is one
 
 cdef double SHARES[2]
 SHARES[:] = [1e-3, 1e-6]           # of a squared length, in single and double precision: less is
                                    # taken of the row itself, lest digits cancel
-cdef double TILED_SHARE = 1e-2     # the same of scores by tiles
-cdef float DOUBT = 1e-5            # share of a cost: scores by tiles tell it nearer than that
 
 PASS_CRITERIA = {
     "influence": BY_INFLUENCE, "residual": BY_RESIDUAL, "hat": BY_HAT, "loo": BY_HAT,
@@ -114,11 +123,11 @@ PASS_CRITERIA = {
 cdef class FlatTables:
     """The flats of a pass, but for their axes; see `PassFlats` in _passes.h.
 
-    tiles: the axes as the processor's matrix unit takes them, NULL where they are not for it.
+    coarse: the axes in bytes; its unit is none where they are not given.
     """
 
     cdef PassFlats flats
-    cdef const uint16_t* tiles
+    cdef ByteAxes coarse
     cdef list kept
 
     def __init__(
@@ -132,27 +141,26 @@ cdef class FlatTables:
             n_variables, &a[0, 0], &b[0, 0], &c[0, 0], &d[0], &e[0], noise,
             SHARES[dtype == np.float64],
         )
-        self.tiles = NULL
+        self.coarse.unit = NO_BYTES
 
-    def tile(self, const float[:, ::1] axes):
-        """Have the scores on these axes (all of them) taken by the processor's matrix unit."""
-        cdef uint16_t[::1] tiles = tiled(tiles_across(axes.shape[0]), axes.shape[1])
-        pack_axes(axes.shape[0], axes.shape[1], &axes[0, 0], &tiles[0])
-        self.tiles, self.flats.share = &tiles[0], TILED_SHARE
-        self.kept.append(tiles)
-
-
-def takes_tiles(dtype, p):
-    """Whether scores of p variables are for the matrix unit: in single precision, if there is one."""
-    return dtype == np.float32 and p >= TILED_VARIABLES and tiles_granted()
+    def round_axes(self, unit, const uint8_t[:, :, :, ::1] panels, scales, slacks, centre_slacks):
+        """Have residuals bounded by products of bytes; see `ByteAxes` in _bytes.h."""
+        cdef const float[::1] a = scales
+        cdef const double[::1] b = slacks, c = centre_slacks
+        self.kept += [panels, scales, slacks, centre_slacks]
+        self.coarse = ByteAxes(
+            BYTE_UNITS.index(unit), 4 * panels.shape[1], 16 * panels.shape[0],
+            &panels[0, 0, 0, 0], &a[0], &b[0], &c[0],
+        )
 
 
-def tiled(across, p):
-    """Room for so many tiles of p variables, high halves and low ones; its address is a line's."""
-    size = across * tiles_along(p) * 2 * TILE_SIZE
-    room = np.empty(size + 32, np.uint16)
-    skip = -room.ctypes.data % 64 // 2
-    return room[skip : skip + size]
+# What multiplies bytes, the quickest last.
+BYTE_UNITS = ("none", "vectors", "tiles")
+
+
+def byte_units():
+    """Which of them the processor has."""
+    return BYTE_UNITS[: byte_unit() + 1]
 
 
 cdef void multiply(
@@ -175,14 +183,22 @@ cdef struct Work:
     void* members      # (GATHERED, p)
     void* lengths      # (GATHERED,)
     void* along        # (q, GATHERED)
+    void* across       # the same under another cluster
     void* ones         # (GATHERED,)
-    void* one_row      # (K q,)
-    const uint16_t* tiles
-    uint16_t* tiled    # 32 rows
+    void* few          # (4 q,)
+    void* bounds       # (n, K) of a chunk, if none are kept
+    void* least        # (K,)
+    const ByteAxes* coarse
+    int8_t* bytes
+    int* byte_sums
+    void* byte_scores  # (K q,)
     void* products     # (K, p or R, p)
     void* totals       # (K, p)
     double* energy     # (K,)
     int* keys
+    int* now           # (n,): the clusters rows are held against
+    bint* summed       # (n,): whether the sums have the row already
+    int* places        # (GATHERED,)
     int* order
     int* ends          # (K + 1,)
     bint by_scatter, totalled
@@ -209,14 +225,22 @@ cdef class Room:
         self.work.members = self._new(GATHERED * p, dtype)
         self.work.lengths = self._new(GATHERED, dtype)
         self.work.along = self._new(GATHERED * q, dtype)
+        self.work.across = self._new(GATHERED * q, dtype)
         self.work.ones = self._new(GATHERED, dtype)
         self.kept[len(self.kept) - 1][:] = 1
-        self.work.tiles = tables.tiles if all_scores else NULL
-        if self.work.tiles != NULL:
-            self.work.one_row = self._new(k * q, dtype)
-            self.kept.append(tiled(2, p))
-            self.work.tiled = <uint16_t*> <Py_ssize_t> self.kept[len(self.kept) - 1].ctypes.data
+        self.work.few = self._new(4 * q, dtype)
+        self.work.places = <int*> self._new(GATHERED, np.intc)
+        self.work.coarse = NULL
+        if all_scores and tables.coarse.unit != NO_BYTES:
+            self.work.coarse = &tables.coarse
+            self.work.bounds = self._new(n * k, dtype)
+            self.work.least = self._new(k, dtype)
+            self.work.bytes = <int8_t*> self._new(GROUP * byte_stride(&tables.coarse), np.int8)
+            self.work.byte_sums = <int*> self._new(GROUP * tables.coarse.across, np.intc)
+            self.work.byte_scores = self._new(k * q, dtype)
         self.work.keys = <int*> self._new(n, np.intc)
+        self.work.now = <int*> self._new(n, np.intc)
+        self.work.summed = <bint*> self._new(n, np.intc)
         self.work.order = <int*> self._new(n, np.intc)
         self.work.ends = <int*> self._new(k + 1, np.intc)
         wide = (p if by_scatter else r) if summed else 0
@@ -246,11 +270,12 @@ cdef class Room:
 
 
 cdef const real* see(
-    const real* rows, const real[::1] origin, int n, int p, Work* work, const real* squared=NULL
+    const real* rows, const real[::1] origin, int n, int p, Work* work, const real* squared=NULL,
+    bint later=False,
 ) noexcept nogil:
-    """A chunk seen from the origin, with its squared lengths, which may be known.
+    """A chunk seen from the origin, with its squared lengths, if they are not found later.
 
-    Products by tiles tell them, too.
+    They may be known.
     """
     cdef const real* seen = rows
     if origin is not None:
@@ -261,7 +286,7 @@ cdef const real* see(
         seen = <const real*> work.centred
     if squared != NULL:
         memcpy(work.squared, squared, n * sizeof(real))
-    elif work.tiles != NULL:
+    elif later:
         return seen
     elif real is float:
         square_float(n, p, seen, <float*> work.squared)
@@ -288,6 +313,15 @@ cdef void sort(const int* keys, int n, int n_clusters, Work* work) noexcept nogi
     work.ends[0] = 0
 
 
+cdef int together(int p, int size, const Work* work) noexcept nogil:
+    """How many members of a cluster are multiplied together; in bytes, whole blocks of them."""
+    cdef int many = max(8, min(GATHERED, NEAR // (p * size))), block
+    if work.coarse == NULL:
+        return many
+    block = <int> byte_block(work.coarse)
+    return min((many + block - 1) // block * block, GROUP)
+
+
 cdef void gather(const real* seen, const int* which, int held, int p, Work* work) noexcept nogil:
     cdef real* members = <real*> work.members
     cdef int j
@@ -310,40 +344,46 @@ cdef void add_sums(
         if scores != NULL and not work.by_scatter:
             add_images(
                 k, work.ends[k + 1] - work.ends[k], seen, work.order + work.ends[k],
-                scores + first * n, n, False, sign, flats, work,
+                work.order + work.ends[k], scores + first * n, n, sign, flats, work,
             )
             continue
         start = work.ends[k]
         while start < work.ends[k + 1]:
-            held = min(GATHERED, work.ends[k + 1] - start)
+            held = min(together(p, sizeof(real), work), work.ends[k + 1] - start)
             if work.by_scatter:
                 gather(seen, work.order + start, held, p, work)
                 if work.totalled:
                     add_totals(k, held, p, sign, <real*> work.members, work)
                 add_scatter(k, held, p, sign, <real*> work.members, work)
             else:
-                scores_under(k, held, seen, work.order + start, flats, axes, work)
+                scores_under(
+                    k, held, seen, work.order + start, flats, axes, work, <real*> work.along
+                )
+                for j in range(held):
+                    work.places[j] = j
                 add_images(
-                    k, held, seen, work.order + start, <real*> work.along, held, True, sign,
-                    flats, work,
+                    k, held, seen, work.order + start, work.places, <real*> work.along, held,
+                    sign, flats, work,
                 )
             start += held
 
 
 cdef void add_images(
-    int k, int held, const real* seen, const int* which, const real* scores, int stride,
-    bint in_order, real sign, const PassFlats* flats, Work* work,
+    int k, int held, const real* seen, const int* which, const int* at, const real* scores,
+    int stride, real sign, const PassFlats* flats, Work* work,
 ) noexcept nogil:
     cdef Py_ssize_t p = flats.n_variables
     cdef real* totals = <real*> work.totals + k * p if work.totalled else NULL
     cdef real* images = <real*> work.products + k * flats.n_axes * p
     if real is float:
         image_float(
-            held, p, flats.n_axes, seen, which, scores, stride, in_order, sign, totals, images
+            held, p, flats.n_axes, seen, which, at, scores, stride, sign, <float*> work.few,
+            totals, images,
         )
     else:
         image_double(
-            held, p, flats.n_axes, seen, which, scores, stride, in_order, sign, totals, images
+            held, p, flats.n_axes, seen, which, at, scores, stride, sign, <double*> work.few,
+            totals, images,
         )
 
 
@@ -371,7 +411,7 @@ cdef void add_scatter(int k, int held, int p, real sign, real* members, Work* wo
 
 cdef void scores_under(
     int k, int held, const real* seen, const int* which, const PassFlats* flats, const real* axes,
-    Work* work,
+    Work* work, real* scores,
 ) noexcept nogil:
     """Scores of some rows on the axes of a flat, and along its centre; their squared lengths."""
     cdef Py_ssize_t q = flats.n_scores, p = flats.n_variables
@@ -379,9 +419,13 @@ cdef void scores_under(
     for j in range(held):
         (<real*> work.lengths)[j] = (<real*> work.squared)[which[j]]
     if real is float:
-        scores_of_float(held, p, q, seen, which, axes + k * q * p, <float*> work.along)
+        scores_of_float(
+            held, p, q, seen, which, axes + k * q * p, scores, <float*> work.few
+        )
     else:
-        scores_of_double(held, p, q, seen, which, axes + k * q * p, <double*> work.along)
+        scores_of_double(
+            held, p, q, seen, which, axes + k * q * p, scores, <double*> work.few
+        )
 
 
 cdef double choose(
@@ -390,58 +434,18 @@ cdef double choose(
 ) noexcept nogil:
     """Scores of a chunk on all axes, and where its rows go."""
     cdef int q = flats.n_clusters * flats.n_scores, p = flats.n_variables
-    cdef double objective
-    if real is float and work.tiles != NULL:
-        scores_by_tiles(
-            n, p, q, seen, work.tiles, work.tiled, <float*> work.scores, <float*> work.squared
-        )
-        objective = choose_by(
-            flats, n, seen, axes, <real*> work.scores, <real*> work.squared, labels, work, chosen,
-            bounds,
-        )
-        settle(flats, n, seen, axes, labels, work, chosen)
-        return objective
     multiply(
         b"T", b"N", n, q, p, <real> 1.0, seen, p, axes, <real> 0.0, <real*> work.scores, n
     )
-    return choose_by(
-        flats, n, seen, axes, <real*> work.scores, <real*> work.squared, labels, work, chosen, bounds
-    )
-
-
-cdef double choose_by(
-    const PassFlats* flats, int n, const real* seen, const real* axes, const real* scores,
-    const real* squared, const int* labels, Work* work, int* chosen, real* bounds,
-) noexcept nogil:
-    """Where rows go by their scores."""
     if labels != NULL:
         sort(labels, n, flats.n_clusters, work)
     if real is float:
         return choose_float(
-            flats, n, seen, axes, scores, squared, labels, work.order, work.ends,
-            <float*> work.costs, chosen, bounds,
+            flats, n, seen, axes, <float*> work.scores, <float*> work.squared, labels, work.order,
+            work.ends, <float*> work.costs, chosen, bounds,
         )
     else:
         return choose_double(
-            flats, n, seen, axes, scores, squared, labels, work.order, work.ends,
-            <double*> work.costs, chosen, bounds,
-        )
-
-
-cdef void settle(
-    const PassFlats* flats, int n, const float* seen, const float* axes, const int* labels,
-    Work* work, int* chosen,
-) noexcept nogil:
-    """Rows that might go elsewhere by scores of all digits: by those."""
-    cdef int q = flats.n_clusters * flats.n_scores, p = flats.n_variables, j, i
-    cdef float* squared = <float*> work.squared
-    cdef float* scores = <float*> work.one_row
-    cdef const float* row
-    for j in range(doubtful_float(flats, n, squared, <float*> work.costs, DOUBT, work.keys)):
-        i = work.keys[j]
-        row = seen + <Py_ssize_t> i * p
-        multiply(b"T", b"N", 1, q, p, <float> 1.0, row, p, axes, <float> 0.0, scores, 1)
-        choose_by(
-            flats, 1, row, axes, scores, squared + i, NULL if labels == NULL else labels + i, work,
-            chosen + i, <float*> NULL,
+            flats, n, seen, axes, <double*> work.scores, <double*> work.squared, labels, work.order,
+            work.ends, <double*> work.costs, chosen, bounds,
         )

@@ -255,26 +255,6 @@ static double NAME(choose)(const PassFlats *flats, ptrdiff_t n, const REAL *rows
     return objective;
 }
 
-/* Rows whose two least costs differ by no more than a share of what they are made of, and how many
-   there are; costs: least and second least. */
-FOR_EACH_PROCESSOR
-static int NAME(doubtful)(const PassFlats *flats, int n, const REAL *squared, const REAL *costs,
-                          REAL share, int *restrict which)
-{
-    const REAL unit = flats->criterion == BY_LIKELIHOOD ? (REAL)(0.5 / flats->noise) : 1;
-    REAL longest = 0;
-    int found = 0;
-    for (int k = 0; k < flats->n_clusters; k++)
-        longest = flats->lengths[k] > longest ? (REAL)flats->lengths[k] : longest;
-    for (int i = 0; i < n; i++) {
-        const REAL large = squared[i] > longest ? squared[i] : longest;
-        const REAL size = unit * large + (costs[i] < 0 ? -costs[i] : costs[i]);
-        which[found] = i;
-        found += costs[n + i] - costs[i] <= share * size;
-    }
-    return found;
-}
-
 /* Bounds (n, K) from below on squared residuals, after flats have turned by angles of these sines:
    a residual changes by at most that share of the squared length. */
 FOR_EACH_PROCESSOR
@@ -286,61 +266,78 @@ static void NAME(lower)(ptrdiff_t n, ptrdiff_t n_clusters, const REAL *squared, 
             bounds[i * n_clusters + k] -= sines[k] * squared[i];
 }
 
-/* Rows that may cost less in cluster k than where they are, and how many there are. */
+/* Which of some rows may cost less in cluster k, not theirs, than the least so far, and how many
+   there are. */
 FOR_EACH_PROCESSOR
-static int NAME(tempted)(const PassFlats *flats, int k, int n, const int *labels, const REAL *own,
-                         const REAL *bounds, int *restrict which)
+static int NAME(tempted)(const PassFlats *flats, int k, int n, const int *which, const int *labels,
+                         const REAL *least, const REAL *bounds, int *restrict found)
 {
     const int likelihood = flats->criterion == BY_LIKELIHOOD;
     const REAL scale = likelihood ? (REAL)flats->scales[k] : 0;
     const REAL weight = likelihood ? (REAL)(0.5 / flats->noise) : 1;
-    int found = 0;
-    for (int i = 0; i < n; i++) {
-        which[found] = i;
-        found += labels[i] != k && scale + weight * bounds[i * flats->n_clusters + k] < own[i];
+    int count = 0;
+    for (int j = 0; j < n; j++) {
+        const ptrdiff_t i = which[j];
+        found[count] = which[j];
+        count += labels[i] != k && scale + weight * bounds[i * flats->n_clusters + k] < least[i];
     }
-    return found;
+    return count;
 }
 
-/* Scores (n_scores, n) under flat k of some of m rows, to their places among all, (K, n_scores, m). */
-static void NAME(keep)(const PassFlats *flats, ptrdiff_t k, ptrdiff_t n, const REAL *scores,
-                       const int *which, ptrdiff_t m, REAL *restrict all)
+/* The cluster of the least bound of every row. */
+static void NAME(guess)(const PassFlats *flats, ptrdiff_t n, const REAL *bounds, int *guessed)
 {
-    for (ptrdiff_t r = 0; r < flats->n_scores; r++)
-        for (ptrdiff_t j = 0; j < n; j++)
-            all[(k * flats->n_scores + r) * m + which[j]] = scores[r * n + j];
+    const int likelihood = flats->criterion == BY_LIKELIHOOD;
+    const REAL weight = likelihood ? (REAL)(0.5 / flats->noise) : 1;
+    for (ptrdiff_t i = 0; i < n; i++) {
+        REAL least = INFINITY;
+        guessed[i] = 0;
+        for (int k = 0; k < flats->n_clusters; k++) {
+            const REAL scale = likelihood ? (REAL)flats->scales[k] : 0;
+            const REAL cost = scale + weight * bounds[i * flats->n_clusters + k];
+            guessed[i] = cost < least ? k : guessed[i];
+            least = cost < least ? cost : least;
+        }
+    }
 }
 
-/* Costs of some members of cluster k, and their residuals as bounds; work: 3 n + p numbers. */
+/* Costs of some rows under cluster k, as its members or not, and their residuals as bounds; work:
+   3 n + p numbers. */
 static void NAME(stay)(const PassFlats *flats, ptrdiff_t k, ptrdiff_t n, const REAL *rows,
-                       const int *which, const REAL *axes, const REAL *scores,
-                       const REAL *squared, REAL *work, REAL *own, REAL *bounds, ptrdiff_t m,
-                       REAL *all)
+                       const int *which, int members, const REAL *axes, const REAL *scores,
+                       const REAL *squared, REAL *work, REAL *own, REAL *bounds)
 {
-    REAL *residual = work, *total = work + n, *left = total + 2 * n;
-    NAME(keep)(flats, k, n, scores, which, m, all);
+    REAL *residual = work, *total = work + n, *cost = total + n, *left = cost + n;
     NAME(residuals)(flats, k, n, rows, which, axes, scores, squared, residual, total, left);
+    if (!members)
+        NAME(outside)(flats, k, n, scores, residual, total, cost);
     for (ptrdiff_t j = 0; j < n; j++) {
-        own[which[j]] = (REAL)NAME(member)(flats, k, n, scores + j, residual[j], total[j]);
+        own[which[j]] = members ? (REAL)NAME(member)(flats, k, n, scores + j, residual[j], total[j])
+                                : cost[j];
         bounds[which[j] * flats->n_clusters + k] = residual[j];
     }
 }
 
-/* The same of some rows that are no members; those that cost less there choose it. */
+/* The same of some rows that are no members. Those that cost less there choose it, and their scores
+   go to their places among those of all, (K, n_scores, m). */
 static void NAME(leave)(const PassFlats *flats, int k, ptrdiff_t n, const REAL *rows,
                         const int *which, const REAL *axes, const REAL *scores,
                         const REAL *squared, REAL *work, REAL *least, int *chosen, REAL *bounds,
-                        ptrdiff_t m, REAL *all)
+                        ptrdiff_t m, REAL *restrict all)
 {
+    const ptrdiff_t q = flats->n_scores;
     REAL *residual = work, *total = work + n, *cost = total + n, *left = cost + n;
-    NAME(keep)(flats, k, n, scores, which, m, all);
     NAME(residuals)(flats, k, n, rows, which, axes, scores, squared, residual, total, left);
     NAME(outside)(flats, k, n, scores, residual, total, cost);
     for (ptrdiff_t j = 0; j < n; j++) {
         const ptrdiff_t i = which[j];
         bounds[i * flats->n_clusters + k] = residual[j];
-        chosen[i] = cost[j] < least[i] ? k : chosen[i];
-        least[i] = cost[j] < least[i] ? cost[j] : least[i];
+        if (cost[j] >= least[i])
+            continue;
+        chosen[i] = k;
+        least[i] = cost[j];
+        for (ptrdiff_t r = 0; r < q; r++)
+            all[(k * q + r) * m + i] = scores[r * n + j];
     }
 }
 
@@ -360,111 +357,123 @@ static double NAME(measure)(const PassFlats *flats, ptrdiff_t k, ptrdiff_t n, co
     return errors;
 }
 
-/* Inner products of four rows with four axes, out (4, 4): those of one axis side by side. */
-FOR_EACH_PROCESSOR
-static void NAME(four_scores)(ptrdiff_t p, const REAL *const *rows, const REAL *const *axes,
-                              REAL *out)
+/* Inner products of four rows with some axes, all of p numbers; out (count, 4). */
+INLINE void NAME(score_some)(const int count, ptrdiff_t p, const REAL *const *rows, const REAL *axes,
+                             REAL *out)
 {
     const REAL *a = rows[0], *b = rows[1], *c = rows[2], *d = rows[3];
-    const REAL *s = axes[0], *t = axes[1], *u = axes[2], *v = axes[3];
-    REAL as = 0, bs = 0, cs = 0, ds = 0, at = 0, bt = 0, ct = 0, dt = 0;
-    REAL au = 0, bu = 0, cu = 0, du = 0, av = 0, bv = 0, cv = 0, dv = 0;
-#pragma omp simd reduction(+ : as, bs, cs, ds, at, bt, ct, dt, au, bu, cu, du, av, bv, cv, dv)
-    for (ptrdiff_t j = 0; j < p; j++) {
-        as += a[j] * s[j], bs += b[j] * s[j], cs += c[j] * s[j], ds += d[j] * s[j];
-        at += a[j] * t[j], bt += b[j] * t[j], ct += c[j] * t[j], dt += d[j] * t[j];
-        au += a[j] * u[j], bu += b[j] * u[j], cu += c[j] * u[j], du += d[j] * u[j];
-        av += a[j] * v[j], bv += b[j] * v[j], cv += c[j] * v[j], dv += d[j] * v[j];
+    REAL sums[4 * AXES][SPAN] = {{0}};
+    ptrdiff_t j = 0;
+    for (; j + SPAN <= p; j += SPAN)
+#pragma GCC unroll 5
+        for (int r = 0; r < count; r++)
+#pragma omp simd
+            for (int i = 0; i < SPAN; i++) {
+                const REAL axis = axes[r * p + j + i];
+                sums[4 * r][i] += a[j + i] * axis;
+                sums[4 * r + 1][i] += b[j + i] * axis;
+                sums[4 * r + 2][i] += c[j + i] * axis;
+                sums[4 * r + 3][i] += d[j + i] * axis;
+            }
+    for (int l = 0; l < 4 * count; l++) {
+        out[l] = 0;
+        for (int i = 0; i < SPAN; i++)
+            out[l] += sums[l][i];
+        for (ptrdiff_t i = j; i < p; i++)
+            out[l] += rows[l % 4][i] * axes[l / 4 * p + i];
     }
-    out[0] = as, out[1] = bs, out[2] = cs, out[3] = ds;
-    out[4] = at, out[5] = bt, out[6] = ct, out[7] = dt;
-    out[8] = au, out[9] = bu, out[10] = cu, out[11] = du;
-    out[12] = av, out[13] = bv, out[14] = cv, out[15] = dv;
 }
 
-/* Scores (n_scores, n) of some rows on the axes (n_scores, p) of one flat; four at a time, the last
-   ones together with one that is there already. */
+FOR_EACH_PROCESSOR
+static void NAME(score_all)(ptrdiff_t p, ptrdiff_t q, const REAL *const *rows, const REAL *axes,
+                            REAL *out)
+{
+    for (ptrdiff_t r = 0; r < q; r += AXES)
+        if (q - r >= 5)
+            NAME(score_some)(5, p, rows, axes + r * p, out + 4 * r);
+        else if (q - r == 4)
+            NAME(score_some)(4, p, rows, axes + r * p, out + 4 * r);
+        else if (q - r == 3)
+            NAME(score_some)(3, p, rows, axes + r * p, out + 4 * r);
+        else if (q - r == 2)
+            NAME(score_some)(2, p, rows, axes + r * p, out + 4 * r);
+        else
+            NAME(score_some)(1, p, rows, axes + r * p, out + 4 * r);
+}
+
+/* Scores (n_scores, n) of some rows on the axes (n_scores, p) of one flat; four rows at a time, the
+   last ones together with one that is there already. found: room for the scores of four. */
 static void NAME(scores_of)(ptrdiff_t n, ptrdiff_t p, ptrdiff_t n_scores, const REAL *rows,
-                            const int *which, const REAL *axes, REAL *scores)
+                            const int *which, const REAL *axes, REAL *scores, REAL *found)
 {
     for (ptrdiff_t i = 0; i < n; i += 4) {
         const ptrdiff_t several = n - i < 4 ? n - i : 4;
-        const REAL *four[4], *along[4];
-        REAL found[16];
+        const REAL *four[4];
         for (ptrdiff_t l = 0; l < 4; l++)
             four[l] = rows + which[l < several ? i + l : i] * p;
-        for (ptrdiff_t r = 0; r < n_scores; r += 4) {
-            const ptrdiff_t these = n_scores - r < 4 ? n_scores - r : 4;
-            for (ptrdiff_t l = 0; l < 4; l++)
-                along[l] = axes + (l < these ? r + l : r) * p;
-            NAME(four_scores)(p, four, along, found);
-            for (ptrdiff_t l = 0; l < these; l++)
-                memcpy(scores + (r + l) * n + i, found + 4 * l, several * sizeof(REAL));
-        }
+        NAME(score_all)(p, n_scores, four, axes, found);
+        for (ptrdiff_t r = 0; r < n_scores; r++)
+            memcpy(scores + r * n + i, found + 4 * r, several * sizeof(REAL));
     }
 }
 
-/* out += a first + b second + c third + d fourth */
-FOR_EACH_PROCESSOR
-static void NAME(four)(ptrdiff_t n, const REAL *weights, const REAL *const *rows,
-                       REAL *restrict out)
-{
-    const REAL a = weights[0], b = weights[1], c = weights[2], d = weights[3];
-    const REAL *first = rows[0], *second = rows[1], *third = rows[2], *fourth = rows[3];
-    for (ptrdiff_t j = 0; j < n; j++)
-        out[j] += (a * first[j] + b * second[j]) + (c * third[j] + d * fourth[j]);
-}
-
-/* The same with four sets of weights, (4, 4), for four lines that are p apart. */
-FOR_EACH_PROCESSOR
-static void NAME(four_by_four)(ptrdiff_t n, const REAL *weights, const REAL *const *rows,
-                               ptrdiff_t p, REAL *out)
+/* Some lines, that are p apart, += weights (count, 4) @ four rows. */
+INLINE void NAME(add_some)(const int count, ptrdiff_t n, const REAL *weights, const REAL *const *rows,
+                           ptrdiff_t p, REAL *lines)
 {
     const REAL *first = rows[0], *second = rows[1], *third = rows[2], *fourth = rows[3];
-    REAL *s = out, *t = out + p, *u = out + 2 * p, *v = out + 3 * p, w[16];
-    memcpy(w, weights, sizeof w);
+    REAL w[4 * AXES];
+    memcpy(w, weights, 4 * count * sizeof(REAL));
 #pragma omp simd
     for (ptrdiff_t j = 0; j < n; j++) {
         const REAL a = first[j], b = second[j], c = third[j], d = fourth[j];
-        s[j] += (w[0] * a + w[1] * b) + (w[2] * c + w[3] * d);
-        t[j] += (w[4] * a + w[5] * b) + (w[6] * c + w[7] * d);
-        u[j] += (w[8] * a + w[9] * b) + (w[10] * c + w[11] * d);
-        v[j] += (w[12] * a + w[13] * b) + (w[14] * c + w[15] * d);
+#pragma GCC unroll 5
+        for (int r = 0; r < count; r++)
+            lines[r * p + j] = lines[r * p + j] + w[4 * r] * a + w[4 * r + 1] * b + w[4 * r + 2] * c
+                + w[4 * r + 3] * d;
     }
+}
+
+FOR_EACH_PROCESSOR
+static void NAME(add_all)(ptrdiff_t n, ptrdiff_t q, const REAL *weights, const REAL *const *rows,
+                          ptrdiff_t p, REAL *lines)
+{
+    for (ptrdiff_t r = 0; r < q; r += AXES)
+        if (q - r >= 5)
+            NAME(add_some)(5, n, weights + 4 * r, rows, p, lines + r * p);
+        else if (q - r == 4)
+            NAME(add_some)(4, n, weights + 4 * r, rows, p, lines + r * p);
+        else if (q - r == 3)
+            NAME(add_some)(3, n, weights + 4 * r, rows, p, lines + r * p);
+        else if (q - r == 2)
+            NAME(add_some)(2, n, weights + 4 * r, rows, p, lines + r * p);
+        else
+            NAME(add_some)(1, n, weights + 4 * r, rows, p, lines + r * p);
 }
 
 /* The sum of some rows (totals, if not NULL), and of the rows times their scores: images
    (n_axes, p) += scores^T rows. The score of row which[j] on axis r is at
-   scores[r * stride + which[j]], or at j if they come in this order. Rows go four at a time, the
-   last ones with others of no weight. */
+   scores[r * stride + at[j]]. Rows go four at a time, the last ones with others of no weight;
+   weights: room for those of four. */
 static void NAME(image)(ptrdiff_t n, ptrdiff_t p, ptrdiff_t n_axes, const REAL *rows,
-                        const int *which, const REAL *scores, ptrdiff_t stride, int in_order,
-                        REAL sign, REAL *totals, REAL *images)
+                        const int *which, const int *at, const REAL *scores, ptrdiff_t stride,
+                        REAL sign, REAL *weights, REAL *totals, REAL *images)
 {
     for (ptrdiff_t from = 0; from < p; from += TILE) {
         const ptrdiff_t width = p - from < TILE ? p - from : TILE;
         for (ptrdiff_t j = 0; j < n; j += 4) {
             const REAL *row[4];
-            REAL weight[4], weights[16];
-            ptrdiff_t at[4], r = 0;
-            for (int l = 0; l < 4; l++) {
+            REAL weight[4];
+            for (ptrdiff_t l = 0; l < 4; l++) {
                 const ptrdiff_t member = j + l < n ? j + l : j;
                 weight[l] = j + l < n ? sign : 0;
-                at[l] = in_order ? member : which[member];
                 row[l] = rows + which[member] * p + from;
+                for (ptrdiff_t r = 0; r < n_axes; r++)
+                    weights[4 * r + l] = weight[l] * scores[r * stride + at[member]];
             }
             if (totals)
-                NAME(four)(width, weight, row, totals + from);
-            while (r < n_axes) {
-                const ptrdiff_t these = n_axes - r < 4 ? 1 : 4;
-                for (ptrdiff_t l = 0; l < 4 * these; l++)
-                    weights[l] = weight[l % 4] * scores[(r + l / 4) * stride + at[l % 4]];
-                if (these == 4)
-                    NAME(four_by_four)(width, weights, row, p, images + r * p + from);
-                else
-                    NAME(four)(width, weights, row, images + r * p + from);
-                r += these;
-            }
+                NAME(add_all)(width, 1, weight, row, p, totals + from);
+            NAME(add_all)(width, n_axes, weights, row, p, images + from);
         }
     }
 }

@@ -17,6 +17,8 @@ from subspaces.core.flats import Tally
 # A block has so many numbers, and with many variables so many rows, that what it tells is small
 # beside it; but never more than the most.
 BLOCK_NUMBERS, BLOCK_ROWS, MOST_NUMBERS = 1 << 19, 4096, 1 << 23
+# A large block has up to so many times the rows, as long as there are so many blocks for threads.
+LARGE, FEW_BLOCKS = 4, 8
 
 # On a device a block is at most this share of the rows, of few variables (as few as the scores) and
 # of many, so that its scores and sums stay within half of the data (kernels of our own make fewer
@@ -106,10 +108,14 @@ class ArrayBlocks:
         """What a visit gives for every row."""
         return self.fold(visit, None)[0]
 
+    @property
+    def usual_rows(self) -> int:
+        """How many rows a block has if nothing is said."""
+        p = self.shape[1]
+        return min(max(BLOCK_NUMBERS // p, BLOCK_ROWS), max(MOST_NUMBERS // p, 256))
+
     def _parts(self) -> Iterator[slice]:
-        n, p = self.shape
-        usual = min(max(BLOCK_NUMBERS // p, BLOCK_ROWS), max(MOST_NUMBERS // p, 256))
-        step = self.block_rows or usual
+        n, step = self.shape[0], self.block_rows or self.usual_rows
         return (slice(start, min(start + step, n)) for start in range(0, n, step))
 
     def sample(self, indices: NDArray[np.intp]) -> NDArray[np.float64]:
@@ -138,6 +144,14 @@ def at_once(blocks: Blocks) -> Blocks:
     if isinstance(blocks, ArrayBlocks) and not isinstance(blocks.array, np.ndarray):
         return replace(blocks, block_rows=blocks.shape[0])
     return blocks
+
+
+def in_large_blocks(blocks: Blocks) -> Blocks:
+    """For visits that need little room beside the rows, and tell much of every block."""
+    if not isinstance(blocks, ArrayBlocks) or blocks.block_rows is not None:
+        return blocks
+    usual, few = blocks.usual_rows, -(-blocks.shape[0] // FEW_BLOCKS)
+    return replace(blocks, block_rows=min(max(usual, few), LARGE * usual))
 
 
 def in_single(blocks: Blocks) -> bool:

@@ -17,10 +17,6 @@ Array = NDArray[np.floating]
 
 # Bounds may take this share of the memory of the rows.
 SHARE = 20
-# Where products by tiles are at hand, all scores of fewer clusters are taken as soon as some.
-MANY_CLUSTERS = 8
-# There bounds begin when no larger share of the rows moves.
-FEW_MOVES = 0.03
 # Axes are orthonormal up to this (`flats.left_singular`).
 ORTHONORMAL = 1e-7
 
@@ -29,18 +25,12 @@ ORTHONORMAL = 1e-7
 class Bounds:
     """Squared residuals from below, (n, K), under these axes (K, p, R); None before a pass.
 
-    squared (n,): the squared lengths of the rows; most_moves: bounds begin when no larger share of
-    the rows moves.
+    squared (n,): the squared lengths of the rows.
     """
 
     values: Array
     squared: Array
-    most_moves: float = 1.0
     axes: Array | None = None
-
-    def wait(self, moves: float) -> bool:
-        """Whether flats turn too much, as this share of the rows moves, to begin with bounds."""
-        return self.axes is None and moves > self.most_moves
 
     def sines(self, axes: Array) -> Array | None:
         """How far flats have turned since the last pass, with room for rounding; (K,)."""
@@ -66,8 +56,4 @@ def bounds_for(blocks: Blocks, n_clusters: int, affine: bool) -> Bounds | None:
     if n_clusters * SHARE > p or isinstance(blocks.array, np.memmap):
         return None
     dtype = blocks.array.dtype
-    by_tiles = compiled_pass.by_tiles(dtype, p)
-    if by_tiles and n_clusters < MANY_CLUSTERS:
-        return None
-    values, squared = np.empty((n, n_clusters), dtype=dtype), np.empty(n, dtype=dtype)
-    return Bounds(values, squared, FEW_MOVES if by_tiles else 1.0)
+    return Bounds(np.empty((n, n_clusters), dtype=dtype), np.empty(n, dtype=dtype))

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from subspaces.core import block_pass
+from subspaces.core import block_pass, compiled_pass
 from subspaces.core.block_pass import Pass
-from subspaces.core.blocks import ArrayBlocks, Blocks, at_once, least_divisor
+from subspaces.core.blocks import ArrayBlocks, Blocks, at_once, in_large_blocks, least_divisor
 from subspaces.core.bounds import Bounds, bounds_for
 from subspaces.core.criteria import VARIANCE_FLOOR
 from subspaces.core.exact_axes import leading_axes
@@ -114,7 +114,7 @@ def sweep(
         many = sweep_number > 0 and state.moved > MANY * bulk.blocks.shape[0]
         fresh = not bulk.by_scatter or sweep_number % REFRESH == REFRESH - 1 or many
         plan = _plan(bulk, flats, bulk.criterion, only_moved=not fresh)
-        new, tally = _fold(bulk, plan, labels, bounds, state.moved / bulk.blocks.shape[0])
+        new, tally = _fold(bulk, plan, labels, bounds)
         path.append(tally.objective)
         tell(Step("sweep", sweep_number + 1, max_iter, f"objective {tally.objective:.6g}"))
         if tally.objective <= best.objective or not exact:
@@ -130,7 +130,7 @@ def sweep(
         seen.add(here)
         labels, exact = new, bulk.exact_passes or tally.moved == 0
         if tally.moved == 0:
-            state, flats = settle(bulk, labels, flats)
+            state, flats = settle(bulk, labels, flats, tally)
         else:
             state = _follow(state, tally, plan)
             flats = _next(bulk, state, flats)
@@ -169,9 +169,11 @@ def begin(
     return start, flats, state
 
 
-def settle(bulk: Bulk, labels: Any, flats: Flats) -> tuple[Tally, Flats]:
-    """The sums and the exact flats of a partition."""
-    state = _count(bulk, labels, flats)
+def settle(
+    bulk: Bulk, labels: Any, flats: Flats, counted: Tally | None = None
+) -> tuple[Tally, Flats]:
+    """The sums, if they are not counted under these flats already, and the exact flats."""
+    state = _count(bulk, labels, flats) if counted is None else counted
     if bulk.by_scatter:
         return state, _next(bulk, state, flats)
     found = _next(bulk, state, flats)
@@ -199,15 +201,8 @@ def _plan(bulk: Bulk, flats: Flats, criterion: str, only_moved: bool = False) ->
     )
 
 
-def _fold(
-    bulk: Bulk, plan: Pass, labels: Any | None, bounds: Bounds | None, moves: float = 1.0
-) -> tuple[Any, Tally]:
-    """A look at all rows; with bounds at few scores, and the bounds are those of its flats.
-
-    moves: the share of the rows that moved in the last look.
-    """
-    if bounds is not None and bounds.wait(moves):
-        bounds = None
+def _fold(bulk: Bulk, plan: Pass, labels: Any | None, bounds: Bounds | None) -> tuple[Any, Tally]:
+    """A look at all rows; with bounds at few scores, and the bounds are those of its flats."""
     if bounds is not None:
         plan = replace(plan, bounds=bounds, sines=bounds.sines(plan.flats.axes))
     found = _for_looks(bulk, plan).fold(partial(block_pass.look, plan=plan), labels)
@@ -217,8 +212,10 @@ def _fold(
 
 
 def _for_looks(bulk: Bulk, plan: Pass) -> Blocks:
-    """The blocks as looks and counts take them: all rows at once where kernels do."""
+    """The blocks as looks and counts take them: all rows at once, or many, where kernels do."""
     blocks = bulk.blocks
+    if not plan.by_scatter and compiled_pass.knows(blocks.array):
+        return in_large_blocks(blocks)
     return at_once(blocks) if block_pass.looks_at_all(blocks.array, plan) else blocks
 
 
