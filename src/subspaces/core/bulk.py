@@ -214,7 +214,11 @@ def _fold(bulk: Bulk, plan: Pass, labels: Any | None, bounds: Bounds | None) -> 
 def _for_looks(bulk: Bulk, plan: Pass) -> Blocks:
     """The blocks as looks and counts take them: all rows at once, or many, where kernels do."""
     blocks = bulk.blocks
-    if not plan.by_scatter and compiled_pass.knows(blocks.array):
+    if (
+        not plan.by_scatter
+        and compiled_pass.knows(blocks.array)
+        and blocks.array.flags.c_contiguous
+    ):
         return in_large_blocks(blocks)
     return at_once(blocks) if block_pass.looks_at_all(blocks.array, plan) else blocks
 
