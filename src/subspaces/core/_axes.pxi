@@ -5,6 +5,7 @@ cdef double PRECISION = 13.0       # log of what one filter may gain in single p
 cdef double SPREAD = 16.0          # and of how far it may pull the axes apart
 cdef double CERTAIN = 1e-10        # rounding of a sum of squares is less,
 cdef double LEAST_SQUARES = 1e-250 # unless it is so small that some squares are none
+cdef int VECTOR = 16               # numbers in single precision of 64 bytes
 cdef int WORK = 40                 # times as many numbers as rows, and no more though there be
                                    # room: LAPACK's rounding depends on it
 cdef int SMALL = 4                # below this a decomposition is quicker
@@ -55,6 +56,7 @@ cdef bint iterate(
     False where that takes too long.
     """
     cdef int rounds, degree, j, s
+    cdef float* rounded = NULL
     cdef int most = max(MOST_DEGREES, m // ROWS_A_DEGREE)
     cdef double residual, edge, gain, needed, unit = 0.0, scale, degrees = 0.0
     for rounds in range(MOST_ROUNDS):
@@ -90,9 +92,29 @@ cdef bint iterate(
         degrees += degree
         if not rounds:
             unit = values[0]
-            shorten(<Py_ssize_t> m * m, 1.0 / unit, matrix, <float*> spare)
-        chebyshev(<float*> spare, m, q, degree, unit, 0.5 * edge, values, axes, at)
+            rounded = shorten_rows(matrix, m, 1.0 / unit, spare)
+        chebyshev(rounded, m, q, degree, unit, 0.5 * edge, values, axes, at)
     return False
+
+
+cdef int whole_vectors(int m) noexcept nogil:
+    """Numbers in single precision that vectors of 64 bytes hold m of."""
+    return (m + VECTOR - 1) // VECTOR * VECTOR
+
+
+cdef int spare_room(int m) noexcept nogil:
+    """Numbers in double precision of room for a matrix (m, m), and `shorten_rows` of it."""
+    return m * m + VECTOR * VECTOR // 2
+
+
+cdef float* shorten_rows(const double* matrix, int m, double scale, double* room) noexcept nogil:
+    """A matrix in single precision, its rows in whole vectors, zero beyond their end."""
+    cdef float* start = <float*> ((<size_t> room + 63) // 64 * 64)
+    cdef int wide = whole_vectors(m), a
+    for a in range(m):
+        shorten(m, scale, matrix + <Py_ssize_t> a * m, start + <Py_ssize_t> a * wide)
+        memset(start + <Py_ssize_t> a * wide + m, 0, (wide - m) * sizeof(float))
+    return start
 
 
 cdef bint orthonormalise(double* axes, int m, int q) noexcept nogil:
@@ -178,7 +200,7 @@ cdef void jacobi(double* matrix, int q, double* values, double* turned) noexcept
 
 
 cdef void chebyshev(
-    float* matrix, int m, int q, int degree, double unit, double centre, double* values,
+    const float* matrix, int m, int q, int degree, double unit, double centre, double* values,
     double* axes, Scratch* at,
 ) noexcept nogil:
     """axes v <- T_degree(B) v / T_degree(t), B = unit / centre matrix - I, t = value / centre - 1.
@@ -189,32 +211,33 @@ cdef void chebyshev(
         z_1 = s_1 f,  z_{j+1} = 2 s_{j+1} (B z_j + f) - s_j s_{j+1} z_{j-1},
         s_j = T_{j-1}(t) / T_j(t),  s_{j+1} = 1 / (2 t - s_j).
 
-    at.images: the residuals over values[0].
+    matrix: of `shorten_rows`; at.images: the residuals over values[0].
     """
+    cdef int wide = whole_vectors(m), j, s
     cdef float* now = <float*> at.rotated
-    cdef float* before = now + q * m
-    cdef float* force = before + q * m
-    cdef float* product = force + q * m
+    cdef float* before = now + q * wide
+    cdef float* force = before + q * wide
+    cdef float* product = force + q * wide
     cdef double* shares = at.small
     cdef double t, next
-    cdef int j, s
-    shorten(q * m, values[0] / centre, at.images, force)
-    memset(before, 0, q * m * sizeof(float))
+    memset(before, 0, q * wide * sizeof(float))
     for j in range(q):
         shares[j] = centre / (values[j] - centre)
-        shorten(m, shares[j] * values[0] / centre, at.images + j * m, now + j * m)
+        shorten(m, values[0] / centre, at.images + j * m, force + j * wide)
+        shorten(m, shares[j] * values[0] / centre, at.images + j * m, now + j * wide)
     for s in range(degree - 1):
-        combine_float(m, m, q, matrix, NULL, now, product)
+        combine_float(wide, m, q, matrix, NULL, wide, now, product)
         for j in range(q):
             t = (values[j] - centre) / centre
             next = 1.0 / (2.0 * t - shares[j])
             filter_axis(
-                m, unit / centre, next, next * shares[j], product + j * m, now + j * m,
-                force + j * m, before + j * m,
+                m, unit / centre, next, next * shares[j], product + j * wide, now + j * wide,
+                force + j * wide, before + j * wide,
             )
             shares[j] = next
         before, now = now, before
-    add_short(q * m, now, axes)
+    for j in range(q):
+        add_short(m, now + j * wide, axes + j * m)
 
 
 cdef bint nothing_missed(

@@ -11,8 +11,9 @@ def leading_axes_of(
     cdef int n = matrices.shape[0], m = matrices.shape[1], q = wanted + GUARDS, k, j, i, info = 0
     cdef double[:, :, ::1] axes = np.empty((n, q, m))
     cdef double[:, ::1] values = np.empty((n, q))
-    cdef double[::1] whole = np.empty(m * m), spare = np.empty(m * m), work = np.empty(40 * (m + q))
-    cdef double[::1] images = np.empty(q * m), rotated = np.empty(2 * q * m)
+    cdef double[::1] whole = np.empty(m * m), spare = np.empty(spare_room(m))
+    cdef double[::1] work = np.empty(40 * (m + q))
+    cdef double[::1] images = np.empty(q * m), rotated = np.empty(2 * q * whole_vectors(m))
     cdef double[::1] small = np.empty(2 * q * q), all_values = np.empty(m)
     cdef int[::1] int_work = np.empty(12 * m + 10, np.intc), support = np.empty(2 * m, np.intc)
     cdef Scratch at = Scratch(

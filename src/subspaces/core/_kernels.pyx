@@ -15,7 +15,9 @@ from libc.stdint cimport int8_t, uint8_t, uint64_t
 from libc.stdlib cimport free, malloc, qsort
 from libc.string cimport memcmp, memcpy, memset
 from scipy.linalg.cython_blas cimport dgemm, dgemv, dsyrk
-from scipy.linalg.cython_lapack cimport dorgtr, dpotrf, dstemr, dsyev, dsyevd, dsyevr, dsytrd
+from scipy.linalg.cython_lapack cimport (
+    dlarfb, dlarft, dorg2r, dpotrf, dstemr, dsyev, dsyevd, dsyevr, dsytrd,
+)
 
 import numpy as np
 
@@ -32,11 +34,11 @@ cdef extern from "_vectors.h" nogil:
     )
     void combine_double(
         Py_ssize_t n, Py_ssize_t m, Py_ssize_t q, const double* matrix, const Py_ssize_t* rows,
-        const double* weights, double* out,
+        Py_ssize_t apart, const double* weights, double* out,
     )
     void combine_float(
         Py_ssize_t n, Py_ssize_t m, Py_ssize_t q, const float* matrix, const Py_ssize_t* rows,
-        const float* weights, float* out,
+        Py_ssize_t apart, const float* weights, float* out,
     )
     double end_row(Py_ssize_t n, const double* y, const double* remainder)
     void filter_axis(
@@ -48,6 +50,12 @@ cdef extern from "_vectors.h" nogil:
         const double* residual, double* out,
     )
     double inner(Py_ssize_t n, const double* first, const double* second)
+    void lengthen(Py_ssize_t n, double scale, const float* given, double* out)
+    void lowest_costs(
+        Py_ssize_t n, Py_ssize_t q, const double* scores, const double* values,
+        const double* slack, const double* lengths, const double* squared, bint influence,
+        double* out,
+    )
     void quadratic_forms(Py_ssize_t m, const double* z, const double* factors, double* forms)
     ctypedef struct Series:
         double bound, centre, width
@@ -190,11 +198,11 @@ cdef class GramLooker(Sweeps):
             return
         q, full = self.most_axes, 2 * m * m if self.criterion == LOO else 0
         self.capacity = m
-        self.block, self.spare = np.empty(m * m + 1), np.empty(m * m + 1)
+        self.block, self.spare = np.empty(m * m + 1), np.empty(spare_room(m))
         self.axes, self.coordinates = np.empty(q * m + 1), np.empty((10 + q) * m + q + 4)
         self.errors, self.moments = np.empty(m + 1), np.empty((MOST_MOMENTS + 2) * m + 1)
         self.tridiagonal = np.zeros(2 * m + 1)
-        sizes = {"images": q * m, "rotated": 2 * q * m, "small": 2 * q * q, "all_values": m}
+        sizes = {"images": q * m, "rotated": 2 * q * whole_vectors(m), "small": 2 * q * q, "all_values": m}
         self.kept = [np.empty(size + 1) for size in sizes.values()]
         self.kept += [np.empty(full + 40 * m + 40 * q + 1), np.empty(20 * m + 20, dtype=np.intc)]
         cdef double[::1] images = self.kept[0], rotated = self.kept[1], small = self.kept[2]
@@ -402,7 +410,7 @@ cdef class GramLooker(Sweeps):
             scale = 1.0 / sqrt(self.values[r])
             for a in range(m):
                 weights[r * m + a] = scale * self.axes[r * m + a]
-        combine_double(self.n, m, found, &self.gram[0, 0], &self.members[0], weights, scores)
+        self._score(k, m, found, weights, scores)
         for r in range(found):
             if self.affine:
                 shift, drift = 0.0, 0.0
@@ -417,6 +425,24 @@ cdef class GramLooker(Sweeps):
         for i in range(self.n):
             self.squared[i] = max(self.squared[i], 0.0)
 
+    cdef void _score(
+        self, int k, int m, int found, const double* weights, double* scores
+    ) noexcept nogil:
+        """The sums of the members' inner products with every row, weighted."""
+        combine_double(
+            self.n, m, found, &self.gram[0, 0], &self.members[0], m, weights, scores
+        )
+
+    cdef void _charge_outsiders(self, int k, int found) noexcept nogil:
+        """Cost of every row under cluster k, as if none were a member."""
+        if self.criterion == INFLUENCE:
+            influence_costs(
+                self.n, found, &self.guess[k, 0, 0], &self.values[0], &self.squared[0],
+                &self.costs[k, 0],
+            )
+        else:
+            memcpy(&self.costs[k, 0], &self.squared[0], self.n * sizeof(double))
+
     cdef void _charge(self, int k, int m, int found) noexcept nogil:
         """Cost of every row under cluster k; see criteria.py."""
         cdef double* scores = &self.guess[k, 0, 0]
@@ -424,10 +450,7 @@ cdef class GramLooker(Sweeps):
         cdef double* costs = &self.costs[k, 0]
         cdef Py_ssize_t i
         cdef int a
-        if self.criterion == INFLUENCE:
-            influence_costs(self.n, found, scores, values, &self.squared[0], costs)
-        else:
-            memcpy(costs, &self.squared[0], self.n * sizeof(double))
+        self._charge_outsiders(k, found)
         for a in range(m):
             i = self.members[a]
             if self.criterion == INFLUENCE:
@@ -438,6 +461,8 @@ cdef class GramLooker(Sweeps):
                 costs[i] = hat_cost(scores + i, self.n, values, found, self.squared[i])
             elif self.criterion == LOO and found:
                 costs[i] = self.errors[a]
+            else:
+                costs[i] = self.squared[i]
 
     cdef void _leave_out(self, int m, int found) noexcept nogil:
         """Exact leave-one-out errors of the members, by the secular equation."""
@@ -527,7 +552,7 @@ cdef class GramLooker(Sweeps):
         self.guessed[k] = True
 
 
-
+include "_short_gram.pxi"
 include "_flats.pxi"
 include "_scatter.pxi"
 include "_passes.pxi"

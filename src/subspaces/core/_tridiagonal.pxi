@@ -1,5 +1,6 @@
 # The leading eigenvectors of a symmetric matrix by way of its tridiagonal form.
 
+cdef int PANEL = 32                # reflections that are applied at once
 cdef int HALVINGS = 27             # of where an eigenvalue may lie, before it is refined
 cdef int MOST_TWISTS = 4
 cdef double EXACT = 1e-14          # of a residual, against the largest eigenvalue
@@ -19,8 +20,36 @@ cdef int tridiagonalise(
     )
     beside[m - 1] = 0.0
     if info == 0:
-        dorgtr(b"L", &m, matrix, &m, reflections, reflections + m, &size, &info)
+        multiply_reflections(matrix, m, reflections, reflections + m)
     return info
+
+
+cdef void multiply_reflections(
+    double* matrix, int m, double* scales, double* work
+) noexcept nogil:
+    """LAPACK's dorgtr in panels to the end, where that goes on vector by vector.
+
+    Below the diagonal of the matrix, a column after the other: the vectors of m - 1 reflections,
+    of which it becomes the product. work: room for (m + PANEL) PANEL numbers.
+    """
+    cdef int n = m - 1, size = PANEL, start = (n - 1) // PANEL * PANEL, count, rows, rest, j, info
+    cdef double* panel
+    for j in range(m - 1, 0, -1):
+        memset(matrix + j * m, 0, (j + 1) * sizeof(double))
+        memcpy(matrix + j * m + j + 1, matrix + (j - 1) * m + j + 1, (m - j - 1) * sizeof(double))
+    memset(matrix, 0, m * sizeof(double))
+    matrix[0] = 1.0
+    while start >= 0:
+        rows, count = n - start, min(PANEL, n - start)
+        rest, panel = rows - count, matrix + (start + 1) * (m + 1)
+        if rest:
+            dlarft(b"F", b"C", &rows, &count, panel, &m, scales + start, work, &size)
+            dlarfb(
+                b"L", b"N", b"F", b"C", &rows, &rest, &count, panel, &m, work, &size,
+                panel + count * m, &m, work + PANEL * PANEL, &rest,
+            )
+        dorg2r(&rows, &count, &count, panel, &m, scales + start, work, &info)
+        start -= PANEL
 
 
 cdef int leading_of_tridiagonal(
