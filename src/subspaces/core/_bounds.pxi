@@ -60,6 +60,17 @@ cdef int tempted(
         return tempted_double(flats, k, n, which, now, least, bounds, found)
 
 
+cdef int temptations(
+    const PassFlats* flats, int n, const int* which, const int* now, const real* least,
+    const real* bounds, int* counts,
+) noexcept nogil:
+    """In how many clusters each of some rows may cost less than where it is; in all."""
+    if real is float:
+        return temptations_float(flats, n, which, now, least, bounds, counts)
+    else:
+        return temptations_double(flats, n, which, now, least, bounds, counts)
+
+
 cdef double choose_some(
     const PassFlats* flats, int n, const real* seen, const real* axes, const int* labels,
     Work* work, int* chosen, real* bounds, bint by_bytes, bint summed, Looked* looked,
@@ -67,9 +78,11 @@ cdef double choose_some(
     """Where the rows of a chunk go, by scores under few clusters.
 
     Some members of a cluster at a time, which meanwhile stay in the cache, and are summed at once
-    if they do not leave it. by_bytes: the bounds are what bytes tell already.
+    if they are sure to stay; then the others, some at a time that one cluster tempts. by_bytes: the
+    bounds are what bytes tell already.
     """
-    cdef int k, i, held, start, most = together(flats.n_variables, sizeof(real), work)
+    cdef int k, i, held, start, n_open = 0
+    cdef int most = together(flats.n_variables, sizeof(real), work)
     cdef double objective = 0.0
     cdef real* own = <real*> work.costs
     cdef real* least = own + n
@@ -87,13 +100,16 @@ cdef double choose_some(
         while start < work.ends[k + 1]:
             held = min(most, work.ends[k + 1] - start)
             stay(k, held, seen, work.order + start, labels != NULL, flats, axes, work, n, bounds)
-            leave(
-                held, seen, work.order + start, by_bytes, flats, axes, work, n, chosen, bounds,
-                looked,
+            looked.rounded += doubt(
+                held, seen, work.order + start, by_bytes, flats, work, n, bounds
             )
-            if summed and not work.by_scatter:
-                add_stayers(k, held, seen, work.order + start, flats, work, chosen)
+            n_open += part(
+                k, held, seen, work.order + start, summed and not work.by_scatter, flats, work, n,
+                work.open + n_open,
+            )
             start += held
+    for k in range(flats.n_clusters):
+        looked.scored += leave(k, n_open, most, seen, flats, axes, work, n, chosen, bounds)
     for i in range(n):
         objective += least[i] if labels == NULL else own[i]
     return objective
@@ -122,51 +138,75 @@ cdef void stay(
         own[n + which[j]] = own[which[j]]
 
 
-cdef void leave(
+cdef int doubt(
     int held, const real* seen, const int* which, bint by_bytes, const PassFlats* flats,
-    const real* axes, Work* work, int n, int* chosen, real* bounds, Looked* looked,
+    Work* work, int n, real* bounds,
 ) noexcept nogil:
-    """Where some rows go that may cost less elsewhere; the scores of those that leave are kept."""
-    cdef const real* mine
+    """Which of some rows may leave, in work.counts; how many had to be told by bytes."""
     cdef real* least = <real*> work.costs + n
-    cdef int k, wanted, needed = 0
-    for k in range(flats.n_clusters):
-        needed += tempted(flats, k, held, which, work.now, least, bounds, work.keys)
-    if not by_bytes and work.coarse != NULL and needed > TEMPTED * held:
-        bound(flats, held, which, seen, False, work, bounds)
-        looked.rounded += held
-    for k in range(flats.n_clusters):
-        wanted = tempted(flats, k, held, which, work.now, least, bounds, work.keys)
-        if wanted == 0:
-            continue
-        looked.scored += wanted
-        mine = axes + <Py_ssize_t> k * flats.n_scores * flats.n_variables
-        scores_under(k, wanted, seen, work.keys, flats, axes, work, <real*> work.across)
+    cdef int needed = temptations(flats, held, which, work.now, least, bounds, work.counts)
+    if by_bytes or work.coarse == NULL or needed <= TEMPTED * held:
+        return 0
+    bound(flats, held, which, seen, False, work, bounds)
+    temptations(flats, held, which, work.now, least, bounds, work.counts)
+    return held
+
+
+cdef int part(
+    int k, int held, const real* seen, const int* which, bint summed, const PassFlats* flats,
+    Work* work, int n, int* open,
+) noexcept nogil:
+    """Add, if they are to be summed, those of some rows of a cluster that are sure to stay.
+
+    The others are left open, and their scores kept; how many they are.
+    """
+    cdef Py_ssize_t q = flats.n_scores, r
+    cdef real* kept = <real*> work.scores + k * q * n
+    cdef int j, sure = 0, n_open = 0
+    for j in range(held):
+        if work.counts[j]:
+            open[n_open] = which[j]
+            n_open += 1
+            for r in range(q):
+                kept[r * n + which[j]] = (<real*> work.along)[r * held + j]
+        elif summed:
+            work.summed[which[j]] = True
+            work.energy[k] += (<real*> work.squared)[which[j]]
+            work.keys[sure] = which[j]
+            work.places[sure] = j
+            sure += 1
+    if summed:
+        add_images(
+            k, sure, seen, work.keys, work.places, <real*> work.along, held, <real> 1.0, flats,
+            work,
+        )
+    return n_open
+
+
+cdef int leave(
+    int k, int n_open, int most, const real* seen, const PassFlats* flats, const real* axes,
+    Work* work, int n, int* chosen, real* bounds,
+) noexcept nogil:
+    """Those of the open rows that cost less in cluster k choose it; how many were tempted.
+
+    The scores of those that leave are kept.
+    """
+    cdef const real* mine = axes + <Py_ssize_t> k * flats.n_scores * flats.n_variables
+    cdef real* least = <real*> work.costs + n
+    cdef int wanted = tempted(flats, k, n_open, work.open, work.now, least, bounds, work.keys)
+    cdef int start = 0, held
+    while start < wanted:
+        held = min(most, wanted - start)
+        scores_under(k, held, seen, work.keys + start, flats, axes, work, <real*> work.along)
         if real is float:
             leave_float(
-                flats, k, wanted, seen, work.keys, mine, <float*> work.across,
+                flats, k, held, seen, work.keys + start, mine, <float*> work.along,
                 <float*> work.lengths, least + n, least, chosen, bounds, n, <float*> work.scores,
             )
         else:
             leave_double(
-                flats, k, wanted, seen, work.keys, mine, <double*> work.across,
+                flats, k, held, seen, work.keys + start, mine, <double*> work.along,
                 <double*> work.lengths, least + n, least, chosen, bounds, n, <double*> work.scores,
             )
-
-
-cdef void add_stayers(
-    int k, int held, const real* seen, const int* which, const PassFlats* flats, Work* work,
-    const int* chosen,
-) noexcept nogil:
-    """Add those of some rows of a cluster that do not leave it."""
-    cdef int j, found = 0
-    for j in range(held):
-        if chosen[which[j]] == k:
-            work.summed[which[j]] = True
-            work.energy[k] += (<real*> work.squared)[which[j]]
-            work.keys[found] = which[j]
-            work.places[found] = j
-            found += 1
-    add_images(
-        k, found, seen, work.keys, work.places, <real*> work.along, held, <real> 1.0, flats, work
-    )
+        start += held
+    return wanted

@@ -35,6 +35,9 @@ cdef extern from "_passes.h" nogil:
     int tempted_float(
         const PassFlats*, int, int, const int*, const int*, const float*, const float*, int*
     )
+    int temptations_float(
+        const PassFlats*, int, const int*, const int*, const float*, const float*, int*
+    )
     void stay_float(
         const PassFlats*, Py_ssize_t, Py_ssize_t, const float*, const int*, bint, const float*,
         const float*, const float*, float*, float*, float*,
@@ -46,6 +49,9 @@ cdef extern from "_passes.h" nogil:
     void guess_double(const PassFlats*, Py_ssize_t, const double*, int*)
     int tempted_double(
         const PassFlats*, int, int, const int*, const int*, const double*, const double*, int*
+    )
+    int temptations_double(
+        const PassFlats*, int, const int*, const int*, const double*, const double*, int*
     )
     void stay_double(
         const PassFlats*, Py_ssize_t, Py_ssize_t, const double*, const int*, bint, const double*,
@@ -87,7 +93,7 @@ cdef extern from "_bytes.h" nogil:
         const double* slacks
         const double* centre_slacks
     enum:
-        NO_BYTES, BYTES_BY_VECTORS, BYTES_BY_TILES, GROUP
+        NO_BYTES, BYTES_BY_VECTORS, BYTES_BY_TILES, GROUP, LINE
     int byte_unit()
     Py_ssize_t byte_stride(const ByteAxes*)
     Py_ssize_t byte_block(const ByteAxes*)
@@ -183,7 +189,6 @@ cdef struct Work:
     void* members      # (GATHERED, p)
     void* lengths      # (GATHERED,)
     void* along        # (q, GATHERED)
-    void* across       # the same under another cluster
     void* ones         # (GATHERED,)
     void* few          # (4 q,)
     void* bounds       # (n, K) of a chunk, if none are kept
@@ -199,9 +204,19 @@ cdef struct Work:
     int* now           # (n,): the clusters rows are held against
     bint* summed       # (n,): whether the sums have the row already
     int* places        # (GATHERED,)
+    int* counts        # (GATHERED,)
+    int* open          # (n,): rows that may leave their clusters
     int* order
     int* ends          # (K + 1,)
     bint by_scatter, totalled
+
+
+def aligned(shape, dtype):
+    """Zeros that begin where a line of the cache does: no vector of them lies in two."""
+    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    room = np.zeros(size + LINE, np.uint8)
+    start = -room.ctypes.data % LINE
+    return room[start : start + size].view(dtype).reshape(shape)
 
 
 cdef class Room:
@@ -225,11 +240,11 @@ cdef class Room:
         self.work.members = self._new(GATHERED * p, dtype)
         self.work.lengths = self._new(GATHERED, dtype)
         self.work.along = self._new(GATHERED * q, dtype)
-        self.work.across = self._new(GATHERED * q, dtype)
         self.work.ones = self._new(GATHERED, dtype)
         self.kept[len(self.kept) - 1][:] = 1
         self.work.few = self._new(4 * q, dtype)
         self.work.places = <int*> self._new(GATHERED, np.intc)
+        self.work.counts = <int*> self._new(GATHERED, np.intc)
         self.work.coarse = NULL
         if all_scores and tables.coarse.unit != NO_BYTES:
             self.work.coarse = &tables.coarse
@@ -240,6 +255,7 @@ cdef class Room:
             self.work.byte_scores = self._new(k * q, dtype)
         self.work.keys = <int*> self._new(n, np.intc)
         self.work.now = <int*> self._new(n, np.intc)
+        self.work.open = <int*> self._new(n, np.intc)
         self.work.summed = <bint*> self._new(n, np.intc)
         self.work.order = <int*> self._new(n, np.intc)
         self.work.ends = <int*> self._new(k + 1, np.intc)
@@ -253,7 +269,7 @@ cdef class Room:
         self.sizes = np.zeros(k)
 
     cdef void* _new(self, size, dtype):
-        array = np.zeros(size, dtype=dtype)
+        array = aligned(size, dtype)
         self.kept.append(array)
         return <void*> <Py_ssize_t> array.ctypes.data
 

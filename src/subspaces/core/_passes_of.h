@@ -284,6 +284,27 @@ static int NAME(tempted)(const PassFlats *flats, int k, int n, const int *which,
     return count;
 }
 
+/* In how many clusters each of some rows may cost less than the least so far; in all. */
+FOR_EACH_PROCESSOR
+static int NAME(temptations)(const PassFlats *flats, int n, const int *which, const int *labels,
+                             const REAL *least, const REAL *bounds, int *restrict counts)
+{
+    const int likelihood = flats->criterion == BY_LIKELIHOOD, n_clusters = flats->n_clusters;
+    const REAL weight = likelihood ? (REAL)(0.5 / flats->noise) : 1;
+    int all = 0;
+    for (int j = 0; j < n; j++) {
+        const ptrdiff_t i = which[j];
+        const REAL *mine = bounds + i * n_clusters;
+        counts[j] = 0;
+        for (int k = 0; k < n_clusters; k++) {
+            const REAL scale = likelihood ? (REAL)flats->scales[k] : 0;
+            counts[j] += labels[i] != k && scale + weight * mine[k] < least[i];
+        }
+        all += counts[j];
+    }
+    return all;
+}
+
 /* The cluster of the least bound of every row. */
 static void NAME(guess)(const PassFlats *flats, ptrdiff_t n, const REAL *bounds, int *guessed)
 {

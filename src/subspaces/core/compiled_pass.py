@@ -99,9 +99,17 @@ def _made(plan: Any, dtype: Any) -> tuple[Any, Any, Any]:
         np.ascontiguousarray(scales, dtype=np.float64),
         float(flats.noise),
     )
-    flat_axes = np.ascontiguousarray(axes.reshape(-1, axes.shape[2]), dtype=dtype)
+    flat_axes = _aligned(axes.reshape(-1, axes.shape[2]), dtype)
     unit = unit_for(axes.shape[2], len(axes))
     if unit != "none":
-        tables.round_axes(unit, *rounded_axes(axes, flats.spectra.shape[1]))
+        panels, *hidden = rounded_axes(axes, flats.spectra.shape[1])
+        tables.round_axes(unit, _aligned(panels, panels.dtype), *hidden)
     origin = None if plan.origin is None else np.ascontiguousarray(plan.origin, dtype=dtype)
     return tables, flat_axes, origin
+
+
+def _aligned(array: Any, dtype: Any) -> Any:
+    """A copy in rows, of vectors that no line of the cache divides."""
+    copy = _module().aligned(array.shape, dtype)
+    copy[...] = array
+    return copy
