@@ -322,8 +322,10 @@ def test_errors_at_nodes_are_the_exact_ones(kind, m, affine, monkeypatch):
     for r in (1, 5, 18):
         problem = Problem(GramRows(X @ X.T), (r,), "loo", affine)
         fast, plain = compiled_look(problem)(labels), plain_looker(problem)(labels)
+        # Of the eigenvalues of inner products LAPACK promises no more.
+        rounding = m * np.finfo(float).eps
         unit = problem.rows.squared_norms.sum()
-        assert_allclose(fast.objective / unit, plain.objective / unit, rtol=1e-8, atol=1e-14)
+        assert_allclose(fast.objective / unit, plain.objective / unit, rtol=1e-8, atol=rounding)
 
 
 @needs_kernels

@@ -12,7 +12,7 @@ from subspaces.core.sparse_basis import MAX_STEPS, NOTHING_LEFT, SETTLED, TIED, 
 # Above so many variables the scatter matrices cost more than the pass over the rows.
 MOST_VARIABLES = 200
 # From so many rows on their inner products fit no cache, and are read in single precision.
-MANY_ROWS = 1500
+MANY_ROWS = 3000
 # Up to so many rows all inner products are held for sparse loadings to start from.
 MOST_ROWS = 2000
 
