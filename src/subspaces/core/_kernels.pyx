@@ -202,8 +202,8 @@ cdef class GramLooker(Sweeps):
         self.axes, self.coordinates = np.empty(q * m + 1), np.empty((10 + q) * m + q + 4)
         self.errors, self.moments = np.empty(m + 1), np.empty((MOST_MOMENTS + 2) * m + 1)
         self.tridiagonal = np.zeros(2 * m + 1)
-        sizes = {"images": q * m, "rotated": 2 * q * whole_vectors(m), "small": 2 * q * q, "all_values": m}
-        self.kept = [np.empty(size + 1) for size in sizes.values()]
+        sizes = q * m, 2 * q * whole_vectors(m), 2 * q * q, m
+        self.kept = [np.empty(size + 1) for size in sizes]
         self.kept += [np.empty(full + 40 * m + 40 * q + 1), np.empty(20 * m + 20, dtype=np.intc)]
         cdef double[::1] images = self.kept[0], rotated = self.kept[1], small = self.kept[2]
         cdef double[::1] all_values = self.kept[3], work = self.kept[4]

@@ -39,18 +39,9 @@ cdef class ShortGramLooker(GramLooker):
     cdef void _score(
         self, int k, int m, int found, const double* weights, double* scores
     ) noexcept nogil:
-        cdef double rounding = (m + 3) * ROUNDING / (1.0 - (m + 3) * ROUNDING)
-        cdef double total, longest, largest = 0.0
         cdef int a, r
-        for r in range(found):
-            total = 0.0
-            for a in range(m):
-                self.loads[self.members[a], r] = weights[r * m + a]
-                largest = max(largest, fabs(weights[r * m + a]))
-                total += fabs(weights[r * m + a]) * self.lengths[self.members[a]]
-            self.slack[k, r], self.all_values[k, r] = rounding * total, self.values[r]
-        self.founds[k] = found
-        if not largest * self.root < STEEPEST:
+        cdef double score, longest
+        if not self._weigh(k, m, found, weights) * self.root < STEEPEST:
             memset(&self.slack[k, 0], 0, found * sizeof(double))
             GramLooker._score(self, k, m, found, weights, scores)
             return
@@ -64,8 +55,24 @@ cdef class ShortGramLooker(GramLooker):
             for a in range(m):
                 # No score is longer than its row: a row of zeros has none.
                 longest = sqrt(self.squared_norms[self.members[a]])
-                total = sqrt(self.values[r]) * self.axes[r * m + a]
-                scores[r * self.n + self.members[a]] = min(max(total, -longest), longest)
+                score = sqrt(self.values[r]) * self.axes[r * m + a]
+                scores[r * self.n + self.members[a]] = min(max(score, -longest), longest)
+
+    cdef double _weigh(self, int k, int m, int found, const double* weights) noexcept nogil:
+        """Keep what exact costs and bounds need of a cluster; its largest weight."""
+        cdef double rounding = (m + 3) * ROUNDING / (1.0 - (m + 3) * ROUNDING)
+        cdef double total, weight, largest = 0.0
+        cdef int a, r
+        for r in range(found):
+            total = 0.0
+            for a in range(m):
+                weight = weights[r * m + a]
+                self.loads[self.members[a], r] = weight
+                total += fabs(weight) * self.lengths[self.members[a]]
+                largest = max(largest, fabs(weight))
+            self.slack[k, r], self.all_values[k, r] = rounding * total, self.values[r]
+        self.founds[k] = found
+        return largest
 
     cdef void _charge_outsiders(self, int k, int found) noexcept nogil:
         lowest_costs(

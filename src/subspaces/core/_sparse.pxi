@@ -110,7 +110,8 @@ cdef class SparseLooker(Sweeps):
         self.own = np.empty(m * self.p + 1 if self.affine else 1)
         self.block, self.spare = np.empty((2, spare_room(d)))
         self.axes = np.empty(q * d + 1)
-        self.kept = [np.empty(size + 1) for size in (q * d, 2 * q * whole_vectors(d), 2 * q * q, d)]
+        sizes = q * d, 2 * q * whole_vectors(d), 2 * q * q, d
+        self.kept = [np.empty(size + 1) for size in sizes]
         self.kept += [np.empty(40 * (d + q)), np.empty(14 * d + 20, np.intc)]
         cdef double[::1] images = self.kept[0], rotated = self.kept[1], small = self.kept[2]
         cdef double[::1] all_values = self.kept[3], work = self.kept[4]
