@@ -2,8 +2,9 @@
 
     python benchmarks/both_codes.py
 
-Writes benchmarks/results/both_codes.md. The regimes of speed.py and of speed_many_rows.py, from the
-same random starts; many rows from random flats as well, which turn for long, and a dozen sweeps.
+Writes benchmarks/results/both_codes.md. Both fit the data of every regime of speed.py and of
+speed_many_rows.py from the same random starts. Fits of many rows begin near their end, with the
+flats of a sample; so there both sweep from random flats, too, and stop after a dozen sweeps.
 """
 
 import os
@@ -35,6 +36,8 @@ COLUMNS = [
 @contextmanager
 def plain_code():
     """No compiled kernels, as with SUBSPACES_PURE=1."""
+    if kernels() is None:
+        raise SystemExit("there are no compiled kernels to compare; unset SUBSPACES_PURE, or build")
     os.environ["SUBSPACES_PURE"] = "1"
     kernels.cache_clear()
     try:
