@@ -20,8 +20,6 @@ from harness import markdown, save
 from threadpoolctl import threadpool_limits
 
 from subspaces import PSC
-from subspaces.core.blocks import ArrayBlocks
-from subspaces.core.bulk import Bulk, flats_of_sample, sweep
 from subspaces.core.kernels import kernels
 from subspaces.estimators._many_rows import FEW_ROWS
 
@@ -57,12 +55,7 @@ def fitted(X, k, r, starts, criterion):
 def swept(X, k, r, criterion):
     """The same of some sweeps from random flats."""
     random = np.random.default_rng(0)
-    sample = X[np.sort(random.choice(len(X), 3000, replace=False))].astype(float)
-    energy = float(np.mean(sample**2))
-    blocks = ArrayBlocks(X, 1)
-    bulk = Bulk(blocks, (r,) * k, criterion, False, X.shape[1], energy, lambda: sample)
-    start = flats_of_sample(bulk, random.integers(k, size=len(sample)))
-    found = sweep(bulk, start, max_iter=SWEEPS, random=random)
+    found = many.from_random_flats(X, k, r, criterion, random, max_iter=SWEEPS)
     return np.asarray(found.labels), len(found.path), found.path[-1]
 
 

@@ -88,8 +88,7 @@ def ours(k, r, criterion):
 
 def sweep_time(X, k, r, criterion, most=30):
     """Seconds of a sweep, in the mean over a run from random flats."""
-    n, p = X.shape
-    random, ticks = np.random.default_rng(0), []
+    n, random, ticks = len(X), np.random.default_rng(0), []
     options = {
         "max_iter": most,
         "random": random,
@@ -99,12 +98,17 @@ def sweep_time(X, k, r, criterion, most=30):
         problem = Problem(choose_rows(X, k), (r,) * k, criterion, False)
         alternate(problem, random.integers(k, size=n), **options)
     else:
-        sample = X[np.sort(random.choice(n, 3000, replace=False))].astype(float)
-        energy = float(np.mean(sample**2))
-        bulk = Bulk(ArrayBlocks(X, 1), (r,) * k, criterion, False, p, energy, lambda: sample)
-        start = flats_of_sample(bulk, random.integers(k, size=len(sample)))
-        sweep(bulk, start, **options)
+        from_random_flats(X, k, r, criterion, **options)
     return np.mean(np.diff(ticks))
+
+
+def from_random_flats(X, k, r, criterion, random, **options):
+    """A run over many rows that begins with the flats of a sample's random labels."""
+    sample = X[np.sort(random.choice(len(X), 3000, replace=False))].astype(float)
+    energy, p = float(np.mean(sample**2)), X.shape[1]
+    bulk = Bulk(ArrayBlocks(X, 1), (r,) * k, criterion, False, p, energy, lambda: sample)
+    start = flats_of_sample(bulk, random.integers(k, size=len(sample)))
+    return sweep(bulk, start, random=random, **options)
 
 
 def iteration_time(X, k):
