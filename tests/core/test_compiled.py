@@ -111,6 +111,21 @@ def test_every_look_of_a_run_is_the_plain_one(shape, criterion, monkeypatch):
 
 
 @needs_kernels
+@pytest.mark.parametrize("affine", [False, True])
+@pytest.mark.parametrize("noise", [0.01, 0.05, 0.3])
+def test_large_clusters_that_mix_groups_are_looked_at_exactly(noise, affine):
+    # Axes of all groups stand out of a large cluster, and all are taken out of the moments.
+    problem = gram_problem(1260, 1500, (2, 2, 2), noise, affine)
+    fast, plain = compiled_look(problem), plain_looker(problem)
+    groups, random = np.repeat(np.arange(3), 420), np.random.default_rng(0)
+    for stray in (1.0, 0.5, 0.05, 0.0):
+        labels = np.where(random.random(1260) < stray, random_start(problem), groups)
+        seen, expected = fast(labels), plain(labels)
+        assert_same_look(problem, labels, seen, expected)
+        assert_allclose(seen.objective, expected.objective, rtol=1e-11)
+
+
+@needs_kernels
 @pytest.mark.parametrize("criterion", CRITERIA)
 @pytest.mark.parametrize("shape", TALL, ids=str)
 def test_every_look_at_many_rows_is_the_plain_one(shape, criterion, monkeypatch):
@@ -405,16 +420,18 @@ def test_axes_iterated_in_single_precision_are_exact(spectrum, scale):
 
 @needs_kernels
 @pytest.mark.usefixtures("as_of_many_rows")
-def test_an_axis_that_the_guess_knows_nothing_of_is_found():
+@pytest.mark.parametrize("size", [40, 420])
+@pytest.mark.parametrize("criterion", ["influence", "loo"])
+def test_an_axis_that_the_guess_knows_nothing_of_is_found(criterion, size):
     # Two blocks without inner products between them: an iteration that starts inside the first
     # never leaves it, and its residuals vanish all the same.
-    weak, strong = (make_subspaces(40, 60, [2], noise=0.1, random_state=s).data for s in (1, 2))
-    X = np.zeros((80, 120))
-    X[:40, :60], X[40:, 60:] = weak, 3.0 * strong
-    problem = Problem(GramRows(X @ X.T), (2, 2), "influence", False)
+    weak, strong = (make_subspaces(size, 60, [2], noise=0.1, random_state=s).data for s in (1, 2))
+    X = np.zeros((2 * size, 120))
+    X[:size, :60], X[size:, 60:] = weak, 3.0 * strong
+    problem = Problem(GramRows(X @ X.T), (2, 2), criterion, False)
     fast, plain = compiled_look(problem), plain_looker(problem)
-    first, joined = np.repeat([0, 1], 40), np.zeros(80, dtype=np.intp)
-    joined[[0, 1, 2, 40, 41]] = 1
+    first, joined = np.repeat([0, 1], size), np.zeros(2 * size, dtype=np.intp)
+    joined[[0, 1, 2, 3, size, size + 1]] = 1
     for labels in (first, joined):
         assert_same_look(problem, labels, fast(labels), plain(labels))
 

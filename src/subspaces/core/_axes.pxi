@@ -1,9 +1,11 @@
 # The leading eigenvectors of a symmetric positive matrix: quickly where a good guess is at hand.
 
 cdef double TOLERANCE = 1e-11      # of a residual, against the largest eigenvalue
+cdef double ROUNDING = 2.0 ** -24  # of a number in single precision, against itself
 cdef double PRECISION = 13.0       # log of what one filter may gain in single precision,
 cdef double SPREAD = 16.0          # and of how far it may pull the axes apart
 cdef double CERTAIN = 1e-10        # rounding of a sum of squares is less,
+cdef double MOST_SLACK = 0.25      # in single precision, of a bound on eigenvalues
 cdef double LEAST_SQUARES = 1e-250 # unless it is so small that some squares are none
 cdef int VECTOR = 16               # numbers in single precision of 64 bytes
 cdef int WORK = 40                 # times as many numbers as rows, and no more though there be
@@ -32,9 +34,12 @@ cdef int leading_axes(
     was missed, otherwise LAPACK decides. spare: (m, m), overwritten. Returns 0, or what LAPACK
     complains of.
     """
+    cdef bint apart
     if m > SMALL + wanted and iterate(matrix, spare, m, wanted, q, axes, values, at):
+        apart = q > wanted and values[wanted] < (1.0 - 2.0 * factor_slack(m)) * values[wanted - 1]
         if nothing_missed(
-            matrix, spare, m, wanted, axes, values, values[wanted - 1] * (1.0 + 1e-7)
+            matrix, spare, m, wanted, axes, values, values[wanted - 1] * (1.0 + 1e-7), apart,
+            at.work,
         ):
             return 0
     return decompose_leading(matrix, spare, m, wanted, axes, values, at)
@@ -241,26 +246,54 @@ cdef void chebyshev(
 
 
 cdef bint nothing_missed(
-    double* matrix, double* spare, int m, int wanted, double* axes, double* values, double bound
+    double* matrix, double* spare, int m, int wanted, double* axes, double* values, double bound,
+    bint roughly, double* row,
 ) noexcept nogil:
-    """Whether all eigenvalues but those found lie below a bound.
+    """Whether all eigenvalues but those found lie below a bound; roughly: not if just below.
 
     Then, and only then, ``bound I - (matrix - V diag(values) V^T)`` is positive definite. Where the
     squares of all others together are below the square of the bound, that need not be tried.
+    row: (m,), scratch.
     """
-    cdef int j, s, info = 0
-    cdef double whole = inner(<Py_ssize_t> m * m, matrix, matrix)
+    cdef double whole = inner(<Py_ssize_t> m * m, matrix, matrix), slack = factor_slack(m)
     if bound > 0.0 and whole > LEAST_SQUARES:
         if whole * (1.0 + CERTAIN) - inner(wanted, values, values) < bound * bound:
             return True
-    # One triangle will do, a row at a time while it is in the cache.
+    if roughly and slack < MOST_SLACK:
+        bound *= 1.0 - slack
+        return has_factor(matrix, <float*> spare, m, wanted, axes, values, bound, row)
+    return has_factor(matrix, spare, m, wanted, axes, values, bound, row)
+
+
+cdef double factor_slack(int m) noexcept nogil:
+    """What a Cholesky factor in single precision leaves open, against the largest entry.
+
+    It is that of a matrix which differs in no entry by more than (m + 2) roundings (Higham, 2002,
+    theorem 10.3), nor in its eigenvalues by more than m times that.
+    """
+    return 1.1 * m * (m + 2.0) * ROUNDING
+
+
+cdef bint has_factor(
+    double* matrix, real* spare, int m, int wanted, double* axes, double* values, double bound,
+    double* row,
+) noexcept nogil:
+    """Whether Cholesky's method ends; one triangle will do, a row at a time, in the cache."""
+    cdef int j, s, info = 0
     for s in range(m):
         for j in range(s, m):
-            spare[s * m + j] = -matrix[s * m + j]
+            row[j] = -matrix[s * m + j]
         for j in range(wanted):
-            add_one(m - s, values[j] * axes[j * m + s], axes + j * m + s, spare + s * m + s)
-        spare[s * m + s] += bound
-    dpotrf(b"L", &m, spare, &m, &info)
+            add_one(m - s, values[j] * axes[j * m + s], axes + j * m + s, row + s)
+        row[s] += bound
+        if real is float:
+            shorten(m - s, 1.0 / bound, row + s, spare + s * m + s)
+        else:
+            memcpy(spare + s * m + s, row + s, (m - s) * sizeof(double))
+    if real is float:
+        spotrf(b"L", &m, spare, &m, &info)
+    else:
+        dpotrf(b"L", &m, spare, &m, &info)
     return info == 0
 
 

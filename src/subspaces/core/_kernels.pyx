@@ -14,9 +14,9 @@ from libc.math cimport INFINITY, M_PI, acosh, cos, exp2, fabs, log, log2, round,
 from libc.stdint cimport int8_t, uint8_t, uint64_t
 from libc.stdlib cimport free, malloc, qsort
 from libc.string cimport memcmp, memcpy, memset
-from scipy.linalg.cython_blas cimport dgemm, dgemv, dsyrk
+from scipy.linalg.cython_blas cimport dgemm, dgemv, dsyrk, sgemm
 from scipy.linalg.cython_lapack cimport (
-    dlarfb, dlarft, dorg2r, dpotrf, dstemr, dsyev, dsyevd, dsyevr, dsytrd,
+    dlarfb, dlarft, dorg2r, dpotrf, dstemr, dsyev, dsyevd, dsyevr, dsytrd, spotrf,
 )
 
 import numpy as np
@@ -50,6 +50,7 @@ cdef extern from "_vectors.h" nogil:
         const double* residual, double* out,
     )
     double inner(Py_ssize_t n, const double* first, const double* second)
+    double inner_short(Py_ssize_t n, const float* first, const float* second)
     void lengthen(Py_ssize_t n, double scale, const float* given, double* out)
     void lowest_costs(
         Py_ssize_t n, Py_ssize_t q, const double* scores, const double* values,
@@ -102,6 +103,11 @@ cdef struct Scratch:
     int int_work_size
 
 
+ctypedef fused real:
+    float
+    double
+
+
 include "_axes.pxi"
 include "_secular.pxi"
 include "_moments.pxi"
@@ -152,8 +158,9 @@ cdef class GramLooker(Sweeps):
 
     cdef const double[:, ::1] gram
     cdef const double[::1] squared_norms
-    cdef int criterion, most_axes, capacity, n_guards, n_known, n_moments, n_nodes
+    cdef int criterion, most_axes, capacity, n_guards, n_extra, n_known, n_moments, n_nodes
     cdef double bound, lowest                 # of the eigenvalues beyond those known, of the roots
+    cdef double effect                        # of `moments_needed`
     cdef bint affine
     cdef double[:, :, ::1] guess              # (K, q, n): scores, then guards, of every row
     cdef double[::1] squared, mean, values, left
@@ -167,7 +174,10 @@ cdef class GramLooker(Sweeps):
         Sweeps.__init__(self, len(squared_norms), dimensions, least)
         self.gram, self.squared_norms = gram, squared_norms
         self.criterion, self.affine = CRITERIA[criterion], affine
-        self.n_guards = guards_for(self.n // self.n_clusters) + (self.criterion == LOO) * EXTRA
+        self.n_guards, self.n_extra = guards_for(self.n // self.n_clusters), 0
+        if self.criterion == LOO:
+            self.n_extra = extra_axes(self.n, self.n_clusters, max(dimensions))
+            self.n_guards += self.n_extra
         self.most_axes, self.capacity = max(dimensions) + self.n_guards, -1
         n, k, q = self.n, self.n_clusters, self.most_axes
         self.guess, self.costs = np.empty((k, q, n)), np.empty((k, n))
@@ -283,7 +293,9 @@ cdef class GramLooker(Sweeps):
                 &self.block[0], &self.spare[0], m, wanted, wanted + self.n_guards, &self.axes[0],
                 &self.values[0], &self.scratch,
             )
-        promising = m <= MANY_MEMBERS or (self.guessed[k] and self.stand_out[k])
+        if not self.guessed[k]:
+            self.stand_out[k] = m >= LARGE
+        promising = m <= MANY_MEMBERS or self.stand_out[k]
         self.n_moments, self.n_nodes = self._iterate(m, wanted) if promising else 0, 0
         self.stand_out[k] = self.n_moments > 0
         if m > MANY_MEMBERS and not self.n_moments:
@@ -302,25 +314,38 @@ cdef class GramLooker(Sweeps):
 
     cdef int _iterate(self, int m, int wanted) noexcept nogil:
         """Leading axes, a bound on all other eigenvalues, and how many moments those call for."""
-        cdef int more, q, n_moments
+        cdef int q = wanted, most = wanted + self.n_extra, n_moments
         cdef double* block = &self.block[0]
         cdef double* spare = &self.spare[0]
         cdef double* axes = &self.axes[0]
         cdef double* values = &self.values[0]
-        if m <= SMALL + wanted + EXTRA:
+        if m <= SMALL + most:
             return 0
         # Where the axes wanted stand out, the next ones need not be known.
-        for more in range(2):
-            q = wanted + more * EXTRA
+        while q <= most:
             if not iterate(
                 block, spare, m, q, wanted + self.n_guards, axes, values, &self.scratch
             ):
                 return 0
-            self.bound, self.n_known = 1.05 * values[q], q
-            n_moments = moments_needed(axes, values, m, wanted, self.bound, &self.lowest)
-            if n_moments and nothing_missed(block, spare, m, q, axes, values, self.bound):
+            n_moments = self._moments_beyond(q, m, wanted)
+            if n_moments and nothing_missed(
+                block, spare, m, q, axes, values, self.bound, True, self.scratch.work
+            ):
                 return n_moments
+            q += 1
+            while q <= most and not self._moments_beyond(q, m, wanted):
+                q += 1
         return 0
+
+    cdef int _moments_beyond(self, int q, int m, int wanted) noexcept nogil:
+        """How many moments would do if q axes were known, as far as eigenvalues are."""
+        cdef double slack = factor_slack(m)
+        self.bound, self.n_known = 1.05 * self.values[q], q
+        if slack < MOST_SLACK:
+            self.bound *= 1.0 + 2.0 * slack
+        return moments_needed(
+            &self.axes[0], &self.values[0], m, wanted, self.bound, &self.lowest, &self.effect
+        )
 
     cdef int _tridiagonalise(self, int k, int m, int wanted) noexcept nogil:
         """Leading axes, and how many nodes the rest calls for; 0 where nodes do not serve.
@@ -328,7 +353,7 @@ cdef class GramLooker(Sweeps):
         ``spare`` becomes what `take_nodes` needs: row a of the inner products' tridiagonal form, in
         their unit, without the axes known.
         """
-        cdef int q = wanted + EXTRA + 1, known, n_nodes, j
+        cdef int q = wanted + self.n_extra + 1, known, n_nodes, j
         cdef double one = 1.0, minus = -1.0, zero = 0.0, unit = self._unit(m)
         cdef double* rows = &self.spare[0]
         cdef double* axes = &self.axes[0]
@@ -359,22 +384,21 @@ cdef class GramLooker(Sweeps):
 
         Notes as well whether the axes stand out enough for few moments.
         """
-        cdef int more, q, n, fewest = 0
+        cdef int q, n, known = wanted, fewest = 0
         cdef double* values = &self.values[0]
-        cdef double lowest
+        cdef double lowest, least = 0.0
         cdef Series rest
-        for more in range(2):
-            q = wanted + more * EXTRA
+        for q in range(wanted, wanted + self.n_extra + 1):
             if not values[q] > m * EPS * values[0]:
                 break
-            if moments_needed(&self.axes[0], values, m, wanted, 1.05 * values[q], &lowest):
+            if self._moments_beyond(q, m, wanted):
                 self.stand_out[k] = True
             # Between two axes that are known roots are sought in the whole interval.
-            if more:
-                lowest = values[wanted]
+            lowest = self.lowest if q == wanted else values[wanted]
             n = nodes_needed(values[0], lowest, values[q] * (1.0 + 1e-12), &rest)
             if n and not 0 < fewest < n:
-                fewest, self.n_known, self.lowest, self.rest = n, q, lowest, rest
+                fewest, known, least, self.rest = n, q, lowest, rest
+        self.n_known, self.lowest = known, least
         return fewest if self._leaves_enough(m, wanted) else 0
 
     cdef bint _leaves_enough(self, int m, int wanted) noexcept nogil:
@@ -497,6 +521,7 @@ cdef class GramLooker(Sweeps):
     cdef void _expand_rest(self, int m, double scale) noexcept nogil:
         """What the other axes add to the secular equation, in units of scale."""
         cdef int l
+        cdef bint brief
         self.rest.moments = &self.moments[0]
         if self.n_nodes:
             self.rest.count = self.n_nodes
@@ -505,9 +530,10 @@ cdef class GramLooker(Sweeps):
                 &self.moments[0], &self.rest, self.scratch.work,
             )
             return
+        brief = short_moments_do(m, place(self.lowest, self.bound), self.effect)
         take_moments(
             &self.block[0], &self.spare[0], self.scratch.work, m, self.n_known, self.n_moments,
-            &self.axes[0], &self.values[0], self.bound, &self.moments[0],
+            brief, &self.axes[0], &self.values[0], self.bound, &self.moments[0],
         )
         self.lowest /= scale
         self.rest.bound, self.rest.centre, self.rest.width = self.bound / scale, 0.0, 1.0

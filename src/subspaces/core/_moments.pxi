@@ -12,16 +12,33 @@
 # T_j Chebyshev's polynomials. A matrix product gives two more moments of every member, and few are
 # needed: no root lies below max(lambda_{R+1}, lambda_R (1 - h_i)), h_i the leverage on the R axes.
 
-cdef int EXTRA = 2                 # axes beyond those wanted that are taken out of the moments
-cdef double CUT = 1e-12            # where the series ends
+cdef int FEW_EXTRA = 2             # axes beyond those wanted that are taken out of the moments,
+cdef int MOST_EXTRA = 16           # of large clusters as many as the other clusters have
+cdef int LARGE = 400               # members of a large cluster
+cdef double CUT = 1e-12            # where the series ends: share of an error
 cdef int MOST_MOMENTS = 48         # beyond, a decomposition is as quick,
 cdef int FEW_MOMENTS = 8           # and, of many members, the nodes of `_nodes.pxi`
 
 
+cdef int extra_axes(int n, int n_clusters, int dimension) noexcept nogil:
+    """How many axes beyond a cluster's own may have to be known.
+
+    A cluster that mixes several groups has axes of all of them. Those of large clusters are few
+    enough to be taken out, and moments of what is left are far quicker than a decomposition.
+    """
+    cdef int others = (n_clusters - 1) * dimension
+    if n < LARGE * n_clusters or others > MOST_EXTRA:
+        return FEW_EXTRA
+    return max(others, FEW_EXTRA)
+
+
 cdef int moments_needed(
-    double* axes, double* values, int m, int wanted, double bound, double* lowest
+    double* axes, double* values, int m, int wanted, double bound, double* lowest, double* effect
 ) noexcept nogil:
-    """How many moments give the errors to rounding, 0 where they cannot; no root is below lowest."""
+    """How many moments give the errors to rounding, 0 where they cannot; no root is below lowest.
+
+    effect: what an error of the rest means to the error of a member, both against themselves.
+    """
     cdef double leverage, most = 0.0, z, x
     cdef int a, l
     if not bound > m * EPS * values[0]:
@@ -35,22 +52,29 @@ cdef int moments_needed(
     z = 2.0 * lowest[0] / bound - 1.0
     if z < 1.01:
         return 0
+    # The energy along an axis, y^2 = h lambda, falls by 2 y^2 for what the rest gains, and the
+    # rest is at most the error over (root - bound).
+    effect[0] = min(2.0 * most * values[wanted - 1] / (lowest[0] - bound), 1.0)
     x = 1.0 / (z + sqrt(z * z - 1.0))
-    z = (log(CUT) + log(1.0 - x)) / log(x) + 1.0
+    z = max((log(CUT / effect[0]) + log(1.0 - x)) / log(x), 1.0)
     return <int> z if z < (FEW_MOMENTS if m > MANY_MEMBERS else MOST_MOMENTS) else 0
 
 
+cdef bint short_moments_do(int m, double x, double effect) noexcept nogil:
+    """Whether products in single precision give the moments, from x^2 on, well enough."""
+    return 4.0 * sqrt(<double> m) * ROUNDING * x * x * effect < 10.0 * CUT
+
+
 cdef void take_moments(
-    double* matrix, double* other, double* third, int m, int q, int n_moments, double* axes,
-    double* values, double bound, double* moments,
+    double* matrix, double* other, double* third, int m, int q, int n_moments, bint brief,
+    double* axes, double* values, double bound, double* moments,
 ) noexcept nogil:
     """moments (n_moments + 2, m): nu_0, 2 nu_1, 2 nu_2, ... of all members.
 
-    The matrix becomes A; other and third, (m, m), are scratch.
+    The matrix becomes A; other and third, (m, m), are scratch. brief: by products in single
+    precision.
     """
-    cdef double two = 2.0, minus = -1.0, half = 0.5 * bound, below, here
-    cdef double* before = other
-    cdef double* now = matrix
+    cdef double half = 0.5 * bound, below, here
     cdef int a, j, l
     for a in range(m):
         for l in range(q):
@@ -58,26 +82,16 @@ cdef void take_moments(
         for j in range(m):
             matrix[a * m + j] *= 2.0 / bound
         matrix[a * m + a] -= 1.0
-    memset(other, 0, <size_t> m * m * sizeof(double))
-    for a in range(m):
-        other[a * m + a] = 1.0
-        moments[a] = 1.0
-        moments[m + a] = matrix[a * m + a]
-    # diag T_2j = 2 diag T_j^2 - 1, diag T_{2j+1} = 2 diag T_j T_{j+1} - diag T_1
-    for j in range(2, n_moments + 2):
-        if j % 2 == 0:
-            for a in range(m):
-                moments[j * m + a] = 2.0 * inner(m, now + a * m, now + a * m) - 1.0
-            continue
-        if now == matrix:
-            memcpy(third, matrix, <size_t> m * m * sizeof(double))
-            now = third
-        dgemm(b"N", b"N", &m, &m, &m, &two, matrix, &m, now, &m, &minus, before, &m)
-        before, now = now, before
-        for a in range(m):
-            moments[j * m + a] = (
-                2.0 * inner(m, now + a * m, before + a * m) - matrix[a * m + a]
-            )
+        moments[a], moments[m + a] = 1.0, matrix[a * m + a]
+        moments[2 * m + a] = 2.0 * inner(m, matrix + a * m, matrix + a * m) - 1.0
+    if n_moments > 1 and brief:
+        shorten(<Py_ssize_t> m * m, 1.0, matrix, <float*> third)
+        take_products(
+            <float*> third, <float*> other, <float*> other + <Py_ssize_t> m * m, m, n_moments,
+            moments,
+        )
+    elif n_moments > 1:
+        take_products(matrix, other, third, m, n_moments, moments)
     # B T_j = bound / 2 (T_j + (T_{j-1} + T_{j+1}) / 2)
     for a in range(m):
         below = moments[m + a]
@@ -87,6 +101,41 @@ cdef void take_moments(
             if j:
                 moments[j * m + a] *= 2.0
             below = here
+
+
+cdef void take_products(
+    real* matrix, real* before, real* now, int m, int n_moments, double* moments
+) noexcept nogil:
+    """moments from the third on: the diagonals of T_3, T_4, ... of the matrix.
+
+    diag T_2j = 2 diag T_j^2 - 1, diag T_{2j+1} = 2 diag T_j T_{j+1} - diag T_1.
+    """
+    cdef real two = 2.0, minus = -1.0
+    cdef int a, j
+    memset(before, 0, <size_t> m * m * sizeof(real))
+    memcpy(now, matrix, <size_t> m * m * sizeof(real))
+    for a in range(m):
+        before[a * m + a] = 1.0
+    for j in range(3, n_moments + 2):
+        if j % 2:
+            if real is float:
+                sgemm(b"N", b"N", &m, &m, &m, &two, matrix, &m, now, &m, &minus, before, &m)
+            else:
+                dgemm(b"N", b"N", &m, &m, &m, &two, matrix, &m, now, &m, &minus, before, &m)
+            before, now = now, before
+        for a in range(m):
+            if j % 2:
+                moments[j * m + a] = 2.0 * product_of(m, now + a * m, before + a * m)
+                moments[j * m + a] -= moments[m + a]
+            else:
+                moments[j * m + a] = 2.0 * product_of(m, now + a * m, now + a * m) - 1.0
+
+
+cdef double product_of(int m, const real* first, const real* second) noexcept nogil:
+    if real is float:
+        return inner_short(m, first, second)
+    else:
+        return inner(m, first, second)
 
 
 cdef void leave_out_all(

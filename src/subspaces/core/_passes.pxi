@@ -106,10 +106,6 @@ cdef extern from "_bytes.h" nogil:
         double*, double*, double*, double*,
     )
 
-ctypedef fused real:
-    float
-    double
-
 cdef enum:
     CHUNK_ROWS = 1024              # looked at together: their scores stay in the cache
     GATHERED = 128                 # members of one cluster that are multiplied together, at most,

@@ -1,7 +1,6 @@
 # Many rows known by their inner products: read in single precision, and again in double precision
 # only where rounding leaves open which cluster is the nearest.
 
-cdef double ROUNDING = 2.0 ** -24  # of a number in single precision, against itself
 cdef double FAINTEST = 2.0 ** -50  # length, against the longest: products of longer ones are normal
 cdef double STEEPEST = 1e15        # weight, against the longest length, in single precision
 

@@ -191,6 +191,17 @@ static double inner(ptrdiff_t n, const double *first, const double *second)
     return sum;
 }
 
+/* The same of numbers in single precision. */
+FOR_EACH_PROCESSOR
+static double inner_short(ptrdiff_t n, const float *first, const float *second)
+{
+    double sum = 0.0;
+#pragma omp simd reduction(+ : sum)
+    for (ptrdiff_t i = 0; i < n; i++)
+        sum += (double)first[i] * second[i];
+    return sum;
+}
+
 /* out += weight * given */
 FOR_EACH_PROCESSOR
 static void add_one(ptrdiff_t n, double weight, const double *restrict given, double *restrict out)
