@@ -45,6 +45,8 @@ def test_graphs_of_all_samples_count(monkeypatch):
         SLBF(2).fit(X)
     assert SSC(2, solver="admm")._numbers_held(100, 5) == 11_000
     assert SLBF(2, spectral=False)._numbers_held(100, 5) == 1000
+    assert PSC(2)._numbers_held(9, 5) == 171
+    assert PSC("auto")._numbers_held(9, 5) == PSC(2, n_variables=3)._numbers_held(9, 5) == 90
 
 
 def test_where_nobody_says_how_much_there_is_nothing_is_refused(monkeypatch):

@@ -172,7 +172,14 @@ def as_real(value: Any, name: str, *, low: float = 0.0) -> float:
 
 def as_generator(random_state: Any) -> np.random.Generator:
     """A generator from what scikit-learn takes as ``random_state``."""
-    return np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
+    try:
+        random = check_random_state(random_state)
+    except ValueError:
+        raise ValueError(
+            f"random_state={random_state!r} seeds nothing; an int from 0 up, a "
+            "numpy.random.RandomState or None would do"
+        ) from None
+    return np.random.default_rng(random.randint(2**31 - 1))
 
 
 def check_rank(rank: int, largest: int, affine: bool) -> None:

@@ -203,6 +203,7 @@ BAD = [
     ({"n_clusters": None}, TypeError, "n_clusters=None is not an integer"),
     ({"n_init": 0}, ValueError, "n_init=0 is out of range"),
     ({"n_init": "many"}, TypeError, "n_init='many' is not an integer"),
+    ({"random_state": "a"}, ValueError, "random_state='a' seeds nothing; an int"),
     ({"max_iter": 0}, ValueError, "max_iter=0 is out of range"),
 ]
 

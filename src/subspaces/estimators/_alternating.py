@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from functools import partial
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,12 @@ class AlternatingClusterer(SubspaceClusterer):
     random_state: Any
     n_jobs: int | None
     verbose: int
+
+    def _numbers_held(self, n: int, p: int) -> int:
+        """The rows and a copy, and the inner products that `choose_rows` takes of few."""
+        n_clusters = self.n_clusters if isinstance(self.n_clusters, Integral) else 1
+        by_products = n < p * n_clusters and getattr(self, "n_variables", None) is None
+        return super()._numbers_held(n, p) + (n**2 if by_products else 0)
 
     def _rows(self, X: Array, sparsity: Sparsity | None = None) -> Rows:
         """The samples in the form that is quickest for their shape, from their mean if affine."""

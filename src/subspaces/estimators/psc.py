@@ -44,6 +44,8 @@ SPARSE_CRITERIA = ("auto", "residual", "loo_projection")
 PASS_CRITERIA = ("auto", *block_pass.CRITERIA)
 REFINEMENTS = ("ppca", "descent")
 PENALTIES = ("l1", "nonnegative")
+# Parameters that "auto" leaves open.
+OPEN = ("n_clusters", "n_components", "n_variables")
 REPULSIVE = 4.0
 
 
@@ -280,8 +282,7 @@ class PSC(ManyRowsClusterer):
         self.support_ = np.flatnonzero(np.any(used, axis=0))
 
     def _leaves_something_open(self) -> bool:
-        open_ones = [self.n_clusters, self.n_components, self.n_variables]
-        return any(_is_auto(value) for value in open_ones)
+        return any(_is_auto(getattr(self, name)) for name in OPEN)
 
     def _fit_automatic(self, X: Array) -> None:
         """Choose what is open, and become the model that was chosen."""
@@ -321,6 +322,12 @@ class PSC(ManyRowsClusterer):
         return ordered if names is None else names[ordered]
 
     def _check_choices(self) -> None:
+        for name in OPEN:
+            value = getattr(self, name)
+            if isinstance(value, str) and value != "auto":
+                raise TypeError(
+                    f"{name}={value!r} is not an integer; one from 1 up, or 'auto', would do"
+                )
         as_choice(self.criterion, "criterion", CRITERIA)
         as_choice(self.penalty, "penalty", PENALTIES)
         if self.refine is not None:
