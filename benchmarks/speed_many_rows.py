@@ -46,6 +46,7 @@ REGIMES = [
     ("tall", 1_000_000, 50, 10, 5, "float32"),
     ("single cell", 100_000, 2000, 15, 10, "float32"),
     ("many variables", 5000, 5000, 20, 10, "float64"),
+    ("few clusters", 4000, 4500, 3, 3, "float64"),
 ]
 GROWTH = {
     "rows": [(n, 50, 10) for n in (25_000, 50_000, 100_000, 200_000)],

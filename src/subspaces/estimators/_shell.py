@@ -119,7 +119,8 @@ class SubspaceClusterer(RecordedClusterer):
         for k, dimension in enumerate(dimensions):
             members = X[self.labels_ == k]
             centre = centre_of(members, affine)
-            all_axes.append(principal_axes(members - centre, dimension))
+            centred = members - centre if affine else members
+            all_axes.append(principal_axes(centred, dimension))
             self.subspaces_.append(leading(centre, all_axes[k], dimension))
         self.n_components_ = np.array([flat.basis.shape[1] for flat in self.subspaces_])
         return all_axes
