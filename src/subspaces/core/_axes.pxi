@@ -2,10 +2,10 @@
 
 cdef double TOLERANCE = 1e-11      # of a residual, against the largest eigenvalue
 cdef double ROUNDING = 2.0 ** -24  # of a number in single precision, against itself
+cdef double MOST_SLACK = 0.25      # in single precision, of a bound on eigenvalues
 cdef double PRECISION = 13.0       # log of what one filter may gain in single precision,
 cdef double SPREAD = 16.0          # and of how far it may pull the axes apart
 cdef double CERTAIN = 1e-10        # rounding of a sum of squares is less,
-cdef double MOST_SLACK = 0.25      # in single precision, of a bound on eigenvalues
 cdef double LEAST_SQUARES = 1e-250 # unless it is so small that some squares are none
 cdef int VECTOR = 16               # numbers in single precision of 64 bytes
 cdef int WORK = 40                 # times as many numbers as rows, and no more though there be
