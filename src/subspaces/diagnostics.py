@@ -11,8 +11,9 @@ from sklearn.utils import check_random_state
 from subspaces._validation import as_choice, as_count, as_flag, as_matrix, check_squares
 from subspaces.core import influence
 from subspaces.core.hearing import hearing
-from subspaces.core.secular import LEVERAGE_ONE, downdate
-from subspaces.core.subspace import PrincipalAxes, Subspace, principal_axes
+from subspaces.core.leave_one_out import centred, exact_errors, graded_axes
+from subspaces.core.secular import LEVERAGE_ONE, refit_factor
+from subspaces.core.subspace import centre_of, leading, principal_axes
 from subspaces.metrics import adjusted_rand_score, matched_labels
 
 __all__ = [
@@ -137,8 +138,7 @@ def pca_press(X: Any, n_components: int, *, center: bool = False, method: str = 
     check_squares(X)
     method = as_choice(method, "method", ("exact", "hat", "paper"))
     n_components = _check_components(n_components, X, center)
-    errors = _errors(principal_axes(X - X.mean(axis=0) if center else X), n_components, method,
-                     refit=_refit_factor(len(X), center))  # fmt: skip
+    errors = _errors(X, n_components, bool(center), method)
     return Press(float(errors.mean()), errors)
 
 
@@ -178,14 +178,13 @@ def pca_influence(X: Any, n_components: int, *, center: bool = False) -> PCAInfl
     X = as_matrix(X)
     check_squares(X)
     n_components = _check_components(n_components, X, center)
-    centre = X.mean(axis=0) if center else np.zeros(X.shape[1])
-    axes = principal_axes(X - centre)
+    axes = graded_axes(centred(X, bool(center)))
     scores, squared_residual, spectrum = axes.split(n_components)
     return PCAInfluence(
         leverage=influence.leverage(scores, spectrum).sum(axis=1),
-        loo_error=_errors(axes, n_components, "exact", refit=_refit_factor(len(X), center)),
+        loo_error=exact_errors(X, n_components, bool(center)),
         influence=influence.squared_influence(scores, squared_residual, spectrum),
-        gradient=influence.gradient(X, Subspace(centre, axes.basis[:, :n_components], spectrum)),
+        gradient=influence.gradient(X, leading(centre_of(X, bool(center)), axes, n_components)),
     )
 
 
@@ -326,17 +325,13 @@ def _check_components(n_components: int, X: Array, center: bool) -> int:
     return as_count(n_components, "n_components", low=0, high=limit, why=why)
 
 
-def _refit_factor(n_samples: int, center: bool) -> float:
-    # Without row i the mean moves by (x_i - mean)/(n - 1): the row's distance from it and its
-    # share of the scatter both grow by n/(n - 1).
-    return n_samples / (n_samples - 1) if center else 1.0
-
-
-def _errors(axes: PrincipalAxes, n_components: int, method: str, refit: float) -> Array:
-    removed = PrincipalAxes(axes.coordinates * np.sqrt(refit), axes.eigenvalues, axes.basis)
+def _errors(X: Array, n_components: int, center: bool, method: str) -> Array:
+    """Squared leave-one-out errors of one of three grades, the mean refitted without the sample."""
     if method == "exact":
-        errors = downdate(removed.coordinates, removed.eigenvalues, n_components).squared_error
-    else:
-        grade = influence.hat_errors if method == "hat" else influence.paper_errors
-        errors = grade(*removed.split(n_components))
-    return errors * refit
+        return exact_errors(X, n_components, center)
+    axes = graded_axes(centred(X, center))
+    scores, squared_residual, spectrum = axes.split(n_components)
+    if method == "hat":
+        return influence.hat_errors(scores, squared_residual, spectrum, center)
+    f = refit_factor(len(X), center)
+    return f * influence.paper_errors(np.sqrt(f) * scores, f * squared_residual, spectrum)

@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from subspaces import PSC, KSubspaces
-from subspaces.core import alternation, compiled, partition, rows
+from subspaces.core import alternation, compiled, partition, secular
 from subspaces.core.alternation import alternate
 from subspaces.core.criteria import costs
 from subspaces.core.kernels import kernels
@@ -100,7 +100,7 @@ def assert_same_look(problem, labels, fast, plain):
 @pytest.mark.parametrize("criterion", CRITERIA)
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_every_look_of_a_run_is_the_plain_one(shape, criterion, monkeypatch):
-    monkeypatch.setattr(rows, "downdate", plain_downdate)
+    monkeypatch.setattr(secular, "_downdate", plain_downdate)
     problem = gram_problem(*shape, criterion=criterion)
     fast, plain = compiled_look(problem), plain_looker(problem)
     labels = random_start(problem)
@@ -129,7 +129,7 @@ def test_large_clusters_that_mix_groups_are_looked_at_exactly(noise, affine):
 @pytest.mark.parametrize("criterion", CRITERIA)
 @pytest.mark.parametrize("shape", TALL, ids=str)
 def test_every_look_at_many_rows_is_the_plain_one(shape, criterion, monkeypatch):
-    monkeypatch.setattr(rows, "downdate", plain_downdate)
+    monkeypatch.setattr(secular, "_downdate", plain_downdate)
     problem = tall_problem(*shape, criterion=criterion)
     fast, plain = compiled_look(problem), plain_looker(problem)
     labels, random = random_start(problem), np.random.default_rng(0)
@@ -145,7 +145,7 @@ def test_every_look_at_many_rows_is_the_plain_one(shape, criterion, monkeypatch)
 @pytest.mark.usefixtures("as_of_many_rows")
 @pytest.mark.parametrize("criterion", CRITERIA)
 def test_runs_end_where_plain_runs_end(criterion, monkeypatch):
-    monkeypatch.setattr(rows, "downdate", plain_downdate)
+    monkeypatch.setattr(secular, "_downdate", plain_downdate)
     for seed in range(3):
         problem = gram_problem(120, 200, (2, 2, 2), 0.2, False, criterion, seed)
         start = random_start(problem, seed)
@@ -162,7 +162,7 @@ def test_runs_end_where_plain_runs_end(criterion, monkeypatch):
 @pytest.mark.usefixtures("as_of_many_rows")
 @pytest.mark.parametrize("criterion", ["influence", "loo"])
 def test_runs_through_repairs_and_cycles_are_the_plain_ones(criterion, monkeypatch):
-    monkeypatch.setattr(rows, "downdate", plain_downdate)
+    monkeypatch.setattr(secular, "_downdate", plain_downdate)
     reasons, repairs = set(), 0
     problem = gram_problem(36, 300, (2, 2, 2), 0.25, False, criterion)
     both = sweeper(problem), plain_sweeper(problem)
@@ -273,7 +273,7 @@ def test_a_listener_changes_nothing_but_hears_every_sweep():
 @pytest.mark.parametrize("spectrum", ["clear", "crowded", "equal", "flat"])
 @pytest.mark.parametrize("scale", [1.0, 1e-100, 1e100])
 def test_errors_by_moments_are_the_exact_ones(spectrum, scale, monkeypatch):
-    monkeypatch.setattr(rows, "downdate", plain_downdate)
+    monkeypatch.setattr(secular, "_downdate", plain_downdate)
     random = np.random.default_rng(0)
     lengths = {
         "clear": np.r_[9.0, 7.0, 6.0, np.linspace(0.3, 0.1, 37)],
@@ -330,7 +330,7 @@ GAPLESS = (
 @pytest.mark.parametrize("m", [60, 150, 300])
 @pytest.mark.parametrize("kind", GAPLESS)
 def test_errors_at_nodes_are_the_exact_ones(kind, m, affine, monkeypatch):
-    monkeypatch.setattr(rows, "downdate", plain_downdate)
+    monkeypatch.setattr(secular, "_downdate", plain_downdate)
     X = rows_without_a_gap(kind, m)
     X = X + affine * X[3]
     labels = np.zeros(m, dtype=np.intp)
@@ -489,7 +489,7 @@ def test_single_precision_decides_no_near_tie(criterion, monkeypatch):
 @pytest.mark.parametrize("criterion", CRITERIA)
 @pytest.mark.parametrize("faint", [1e-4, 1e-9, 1e-17, 1e-25])
 def test_single_precision_is_left_where_rows_are_of_other_lengths(criterion, faint, monkeypatch):
-    monkeypatch.setattr(rows, "downdate", plain_downdate)
+    monkeypatch.setattr(secular, "_downdate", plain_downdate)
     parts = [make_subspaces([50] * 2, 90, [2] * 2, noise=0.2, random_state=s).data for s in (0, 1)]
     X = np.vstack([parts[0], faint * parts[1]])
     problem = Problem(GramRows(X @ X.T), (2,) * 4, criterion, False)

@@ -140,11 +140,18 @@ cdef double influence_cost(
     return total * total * residual + energy
 
 
+cdef double refit_factor(int m, bint affine) noexcept nogil:
+    """``m / (m - 1)`` where the mean of m members is refitted without one: `secular.py`."""
+    if not affine:
+        return 1.0
+    return m / (m - 1.0) if m > 1 else INFINITY
+
+
 cdef double hat_cost(
-    double* scores, Py_ssize_t stride, double* values, int found, double residual
+    double* scores, Py_ssize_t stride, double* values, int found, double residual, double claimed
 ) noexcept nogil:
-    """``||x_perp||^2 / (1 - sum h)^2``, of a member."""
-    cdef double total = 0.0
+    """``||x_perp||^2 / (1 - sum h)^2``, of a member; claimed: the leverage of the mean."""
+    cdef double total = claimed
     cdef int r
     for r in range(found):
         total += scores[r * stride] * scores[r * stride] / values[r]
@@ -161,6 +168,7 @@ cdef class GramLooker(Sweeps):
     cdef int criterion, most_axes, capacity, n_guards, n_extra, n_known, n_moments, n_nodes
     cdef double bound, lowest                 # of the eigenvalues beyond those known, of the roots
     cdef double effect                        # of `moments_needed`
+    cdef double refit                         # `refit_factor` of the cluster that is fitted
     cdef bint affine
     cdef double[:, :, ::1] guess              # (K, q, n): scores, then guards, of every row
     cdef double[::1] squared, mean, values, left
@@ -227,6 +235,7 @@ cdef class GramLooker(Sweeps):
         """PCA of the members from their block of the inner products, and the costs of all rows."""
         cdef int wanted = min(self.dimensions[k], m), found = 0, info = 0
         cdef double floor
+        self.refit = refit_factor(m, self.affine)
         self._centre(m)
         if wanted:
             self._take_block(m)
@@ -344,7 +353,8 @@ cdef class GramLooker(Sweeps):
         if slack < MOST_SLACK:
             self.bound *= 1.0 + 2.0 * slack
         return moments_needed(
-            &self.axes[0], &self.values[0], m, wanted, self.bound, &self.lowest, &self.effect
+            &self.axes[0], &self.values[0], m, wanted, self.bound, self.refit, &self.lowest,
+            &self.effect,
         )
 
     cdef int _tridiagonalise(self, int k, int m, int wanted) noexcept nogil:
@@ -482,14 +492,20 @@ cdef class GramLooker(Sweeps):
                     scores + i, self.n, values, found, self.squared[i], True
                 )
             elif self.criterion == HAT:
-                costs[i] = hat_cost(scores + i, self.n, values, found, self.squared[i])
+                costs[i] = hat_cost(
+                    scores + i, self.n, values, found, self.squared[i], 1.0 / m if self.affine else 0.0
+                )
+            elif self.criterion == LOO and self.refit == INFINITY:
+                costs[i] = INFINITY
             elif self.criterion == LOO and found:
-                costs[i] = self.errors[a]
+                costs[i] = self.refit * self.errors[a]
+            elif self.criterion == LOO:
+                costs[i] = self.refit * self.refit * self.squared[i]
             else:
                 costs[i] = self.squared[i]
 
     cdef void _leave_out(self, int m, int found) noexcept nogil:
-        """Exact leave-one-out errors of the members, by the secular equation."""
+        """Exact leave-one-out errors of the members, by the secular equation, over ``refit``."""
         if self.n_moments or self.n_nodes:
             self._leave_out_by_leading_axes(m, found)
         else:
@@ -501,10 +517,10 @@ cdef class GramLooker(Sweeps):
         cdef double* weights = poles + q + 1
         cdef double scale = self._unit(m)
         for a in range(m):
-            self.errors[a] = self.block[a * m + a] / scale
+            self.errors[a] = self.refit * self.block[a * m + a] / scale
             for l in range(q):
                 weights[l * m + a] = max(
-                    self.axes[l * m + a] * self.axes[l * m + a] * self.values[l] / scale,
+                    self.refit * self.axes[l * m + a] * self.axes[l * m + a] * self.values[l] / scale,
                     SMALLEST_WEIGHT,
                 )
         for l in range(q):
@@ -529,6 +545,8 @@ cdef class GramLooker(Sweeps):
                 &self.spare[0], &self.tridiagonal[0], &self.tridiagonal[m], m, self.n_nodes,
                 &self.moments[0], &self.rest, self.scratch.work,
             )
+            for l in range(self.n_nodes * m):
+                self.moments[l] *= self.refit
             return
         brief = short_moments_do(m, place(self.lowest, self.bound), self.effect)
         take_moments(
@@ -539,7 +557,7 @@ cdef class GramLooker(Sweeps):
         self.rest.bound, self.rest.centre, self.rest.width = self.bound / scale, 0.0, 1.0
         self.rest.count = self.n_moments + 1
         for l in range((self.n_moments + 1) * m):
-            self.moments[l] /= scale
+            self.moments[l] *= self.refit / scale
 
     cdef void _leave_out_by_all_axes(self, int m, int found) noexcept nogil:
         cdef double* values = self.scratch.all_values
@@ -554,7 +572,7 @@ cdef class GramLooker(Sweeps):
             rank += 1
         for l in range(rank):
             for a in range(m):
-                self.block[(m - 1 - l) * m + a] *= sqrt(poles[l])
+                self.block[(m - 1 - l) * m + a] *= sqrt(self.refit * poles[l])
         separate(poles, rank)
         poles[rank] = 0.0
         for a in range(m):

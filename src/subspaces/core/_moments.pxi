@@ -33,11 +33,13 @@ cdef int extra_axes(int n, int n_clusters, int dimension) noexcept nogil:
 
 
 cdef int moments_needed(
-    double* axes, double* values, int m, int wanted, double bound, double* lowest, double* effect
+    double* axes, double* values, int m, int wanted, double bound, double refit, double* lowest,
+    double* effect,
 ) noexcept nogil:
     """How many moments give the errors to rounding, 0 where they cannot; no root is below lowest.
 
-    effect: what an error of the rest means to the error of a member, both against themselves.
+    refit: how much more of the scatter a member takes along than its own square; effect: what an
+    error of the rest means to the error of a member, both against themselves.
     """
     cdef double leverage, most = 0.0, z, x
     cdef int a, l
@@ -47,7 +49,7 @@ cdef int moments_needed(
         leverage = 0.0
         for l in range(wanted):
             leverage += axes[l * m + a] * axes[l * m + a]
-        most = max(most, leverage)
+        most = max(most, refit * leverage)
     lowest[0] = max(values[wanted], values[wanted - 1] * (1.0 - most))
     z = 2.0 * lowest[0] / bound - 1.0
     if z < 1.01:

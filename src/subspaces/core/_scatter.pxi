@@ -167,7 +167,7 @@ cdef class ScatterLooker(Sweeps):
         if self.criterion == INFLUENCE:
             return influence_cost(scores, 1, values, self.found[k], residual, member)
         if member and self.criterion == HAT:
-            return hat_cost(scores, 1, values, self.found[k], residual)
+            return hat_cost(scores, 1, values, self.found[k], residual, 0.0)
         return residual
 
     cdef double _residual(self, Py_ssize_t row, int k, double* scores) noexcept nogil:

@@ -444,8 +444,11 @@ cdef class SparseLooker(Sweeps):
         cdef const double* row
         cdef const double* loading
         cdef const int* used
-        cdef double value
+        cdef double value, refit = refit_factor(m, self.affine), root = sqrt(refit)
         for a in range(m):
+            if refit == INFINITY:
+                self.costs[k, self.members[a]] = INFINITY
+                continue
             row = self.at[a]
             for s in range(found):
                 used = &self.places[k, s, 0]
@@ -453,14 +456,14 @@ cdef class SparseLooker(Sweeps):
                     loading = &self.loadings[k, r, 0]
                     cross[r * found + s], shared[r * found + s] = 0.0, 0.0
                     for j in range(self.n_places[k, s]):
-                        value = row[used[j]]
+                        value = root * row[used[j]]
                         cross[r * found + s] += value * loading[used[j]]
                         if loading[used[j]] != 0.0 and self.loadings[k, s, used[j]] != 0.0:
                             shared[r * found + s] += value * value
             for r in range(found):
                 scores[r] = cross[r * found + r]
-            self.costs[k, self.members[a]] = projection_cost(
-                inner(self.p, row, row), scores, &self.spectra[k, 0], &self.overlap[k, 0, 0],
+            self.costs[k, self.members[a]] = refit * projection_cost(
+                refit * inner(self.p, row, row), scores, &self.spectra[k, 0], &self.overlap[k, 0, 0],
                 self.most_axes, cross, shared, found, &self.few[0],
             )
 

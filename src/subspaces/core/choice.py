@@ -17,7 +17,7 @@ from subspaces.core.influence import paper_errors_oblique
 from subspaces.core.ppca_mixture import fit_mixture
 from subspaces.core.problem import Problem, view_clusters
 from subspaces.core.rows import choose_rows
-from subspaces.core.secular import downdate
+from subspaces.core.secular import downdate, refit_factor
 from subspaces.core.sparse_basis import captured_energy, sparse_loadings
 from subspaces.core.subspace import centre_of, principal_axes
 
@@ -29,12 +29,19 @@ FLAT = 0.005
 TRACY_WIDOM_99 = 2.0234
 
 
-def closed_form_errors(rows: Array, basis: Array) -> Array:
-    """Squared leave-one-out errors of centred members under their loadings, on all variables."""
+def closed_form_errors(rows: Array, basis: Array, affine: bool = False) -> Array:
+    """Squared leave-one-out errors of members under their loadings, on all variables.
+
+    affine: whether the rows are from their mean, which then is refitted without each (`secular`).
+    """
+    f = refit_factor(len(rows), affine)
+    if np.isinf(f):
+        return np.full(len(rows), np.inf)
     scores, overlap = rows @ basis, basis.T @ basis
     outside = np.einsum("ij,ij->i", rows, rows) - captured_energy(scores, overlap)
     spectrum = np.sum(scores**2, axis=0)
-    return paper_errors_oblique(scores, np.maximum(outside, 0.0), spectrum, overlap)
+    outside = f * np.maximum(outside, 0.0)
+    return f * paper_errors_oblique(np.sqrt(f) * scores, outside, spectrum, overlap)
 
 
 def press_of_points(errors: Array, labels: Labels) -> float:
@@ -83,32 +90,35 @@ def mixture_bic(matrix: Array, labels: Labels, dimensions: Sequence[int], affine
     return float(-2.0 * fitted.log_likelihood + free * np.log(n))
 
 
-def dimension_by_press(rows: Array, max_components: int, n_variables: int, penalty: str) -> Array:
+def dimension_by_press(
+    rows: Array, max_components: int, n_variables: int, penalty: str, affine: bool = False
+) -> Array:
     """PRESS of 1, 2, ... sparse loadings on centred members; the least is the choice."""
     basis = sparse_loadings(rows, max_components, n_variables, penalty)
     found = int(np.count_nonzero(basis.any(axis=0)))
-    values = [closed_form_errors(rows, basis[:, :r]).mean() for r in range(1, found + 1)]
+    values = [closed_form_errors(rows, basis[:, :r], affine).mean() for r in range(1, found + 1)]
     return np.array(values + [np.inf] * (max_components - found))
 
 
-def dimension_by_exact_press(rows: Array, max_components: int) -> Array:
+def dimension_by_exact_press(rows: Array, max_components: int, affine: bool = False) -> Array:
     """Exact PRESS of 1, 2, ... axes of centred members. It falls with every axis."""
     axes = principal_axes(rows)
     removed = [
-        downdate(axes.coordinates, axes.eigenvalues, r).squared_error.mean()
+        downdate(axes.coordinates, axes.eigenvalues, r, affine).squared_error.mean()
         for r in range(1, max_components + 1)
     ]
     return np.array(removed)
 
 
-def dimension_by_noise_edge(rows: Array, max_components: int) -> int:
+def dimension_by_noise_edge(rows: Array, max_components: int, affine: bool = False) -> int:
     """Eigenvalues above what noise alone reaches once in a hundred; the rank if there is none.
 
     The largest eigenvalue of n x p noise of variance sigma^2 is Tracy-Widom distributed (Johnstone
     2001); sigma^2 is what the axes left out carry, found by repetition (Kritchman & Nadler 2008).
+    n rows from their mean have the scatter of n - 1 from the true one.
     """
     axes = principal_axes(rows)
-    n, p = rows.shape
+    n, p = len(rows) - affine, rows.shape[1]
     directions = min(n, p)
     if axes.rank < directions and axes.rank <= max_components:
         return max(axes.rank, 1)

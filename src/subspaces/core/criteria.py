@@ -1,7 +1,9 @@
 """The criteria of PSC: what it costs a row to be in a cluster, for members and outsiders.
 
 Each takes the views of all clusters and returns the costs (n, K). A member is scored as if the
-cluster had been fitted without it, an outsider as it is (`residual` alone makes no difference).
+cluster had been fitted without it, an outsider as it is (`residual` alone makes no difference). The
+centre of an affine cluster is refitted without the member, too, but for `influence`, which the
+paper defines for axes alone.
 
 ==============  ==========================================  =================================
 name            member                                      outsider
@@ -75,7 +77,7 @@ def _residual(view: ClusterView) -> Array:
 def _hat(view: ClusterView) -> Array:
     cost = view.squared_residual.copy()
     own = view.members
-    cost[own] = influence.hat_errors(view.scores[own], cost[own], view.spectrum)
+    cost[own] = influence.hat_errors(view.scores[own], cost[own], view.spectrum, view.affine)
     return cost
 
 
@@ -101,10 +103,12 @@ def _loo_projection(view: ClusterView) -> Array:
     cost, own = view.squared_residual.copy(), view.members
     if isinstance(view, SparseView):
         centred = view.matrix[own] - view.centre
-        cost[own] = loo_projection.sparse_errors(centred, view.basis, view.spectrum)
+        cost[own] = loo_projection.sparse_errors(centred, view.basis, view.spectrum, view.affine)
     else:
         squared_norm = cost[own] + np.sum(view.scores[own] ** 2, axis=1)
-        cost[own] = loo_projection.dense_errors(squared_norm, view.scores[own], view.spectrum)
+        cost[own] = loo_projection.dense_errors(
+            squared_norm, view.scores[own], view.spectrum, view.affine
+        )
     return cost
 
 
@@ -170,9 +174,12 @@ def attraction(size: int, spectrum: Array, energy: float) -> float:
 
 
 def pooled_variance(views: Views, data: Data) -> float:
-    """``sigma^2``: the members' residual energy over ``sum_k n_k (D - R_k)``."""
+    """``sigma^2``: the members' residual energy over ``sum_k n_k (D - R_k)``.
+
+    A cluster with a mean has spent one member on it: ``n_k - 1`` there.
+    """
     energy = sum(float(view.squared_residual[view.members].sum()) for view in views)
-    freedom = sum(view.size * (data.rank - view.n_components) for view in views)
+    freedom = sum((view.size - view.affine) * (data.rank - view.n_components) for view in views)
     return variance_of(energy, freedom, data)
 
 

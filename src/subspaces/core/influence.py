@@ -76,12 +76,15 @@ def paper_errors_oblique(
     return np.where(alone | np.isnan(energy), np.inf, energy)
 
 
-def hat_errors(scores: Array, squared_residual: Array, spectrum: Array) -> Array:
+def hat_errors(
+    scores: Array, squared_residual: Array, spectrum: Array, affine: bool = False
+) -> Array:
     """Squared leave-one-out errors of members, all R axes down-dated jointly.
 
-    ``||x_perp||^2 / (1 - sum_r h_r)^2``. Infinite where the leverages sum to one.
+    ``||x_perp||^2 / (1 - sum_r h_r)^2``. Infinite where the leverages sum to one. A mean that is
+    refitted without the row has a leverage of its own, ``1/n`` for every row.
     """
-    total = leverage(scores, spectrum).sum(axis=1)
+    total = leverage(scores, spectrum).sum(axis=1) + (1.0 / len(scores) if affine else 0.0)
     alone = total >= LEVERAGE_ONE
     return np.where(alone, np.inf, squared_residual / np.where(alone, 1.0, 1.0 - total) ** 2)
 

@@ -8,6 +8,8 @@ distance from the span of those B_r,
 
 and an outsider's its squared distance from the span of V. If ``s_r < q_rr`` the row alone made that
 direction, and gets no credit for it. Unlike the influence this never repels (docs/repulsion.md).
+A mean is refitted without the row as in `secular.py`: all of this with ``sqrt(f) x`` for x, and the
+cost f times as large.
 
 ==========  ============  ============  ================================================
 symbol      name          shape         meaning
@@ -22,6 +24,8 @@ q_rs        shared        (n, R, R)     ||x||^2 over the supports of both v_r an
 
 import numpy as np
 from numpy.typing import NDArray
+
+from subspaces.core.secular import refit_factor
 
 Array = NDArray[np.floating]
 
@@ -46,21 +50,31 @@ def projection_errors(
     return np.maximum(squared_norm - unit * explained, 0.0)
 
 
-def dense_errors(squared_norm: Array, scores: Array, spectrum: Array) -> Array:
-    """The same for orthonormal loadings on all variables."""
+def dense_errors(
+    squared_norm: Array, scores: Array, spectrum: Array, affine: bool = False
+) -> Array:
+    """The same for orthonormal loadings on all variables; affine: from the rows' mean."""
     n, r = scores.shape
+    f = refit_factor(n, affine)
+    if np.isinf(f):
+        return np.full(n, np.inf)
+    scores, squared_norm = np.sqrt(f) * scores, f * squared_norm
     cross = np.broadcast_to(scores[:, :, None], (n, r, r))
     shared = np.broadcast_to(squared_norm[:, None, None], (n, r, r))
-    return projection_errors(squared_norm, scores, spectrum, np.eye(r), cross, shared)
+    return f * projection_errors(squared_norm, scores, spectrum, np.eye(r), cross, shared)
 
 
-def sparse_errors(rows: Array, basis: Array, spectrum: Array) -> Array:
-    """The same for sparse loadings; rows (n, p) are centred."""
+def sparse_errors(rows: Array, basis: Array, spectrum: Array, affine: bool = False) -> Array:
+    """The same for sparse loadings; rows (n, p) are from their mean if affine."""
     support = (basis != 0.0).astype(rows.dtype)
     r = basis.shape[1]
+    f = refit_factor(len(rows), affine)
+    if np.isinf(f):
+        return np.full(len(rows), np.inf)
+    rows = np.sqrt(f) * rows
     cross = np.stack([rows @ (basis * support[:, [t]]) for t in range(r)], axis=2)
     squared = rows**2
     shared = np.stack([squared @ (support * support[:, [t]]) for t in range(r)], axis=2)
-    return projection_errors(
+    return f * projection_errors(
         squared.sum(axis=1), rows @ basis, spectrum, basis.T @ basis, cross, shared
     )

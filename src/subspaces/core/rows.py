@@ -33,7 +33,8 @@ class ClusterView:
     """The PCA of some members, and where every row lies with respect to it.
 
     members (m,), eigenvalues (l,) of the members' scatter; scores (n, R) and squared_residual (n,)
-    of all rows; coordinates (m, l) of the members along all their axes.
+    of all rows; coordinates (m, l) of the members along all their axes; affine: whether all that is
+    from the members' mean.
     """
 
     members: Indices
@@ -41,6 +42,7 @@ class ClusterView:
     scores: Array
     squared_residual: Array
     coordinates: Array
+    affine: bool
 
     @property
     def size(self) -> int:
@@ -66,8 +68,8 @@ class ClusterView:
 
     @cached_property
     def leave_one_out(self) -> Downdate:
-        """The axes without each member, seen from that member."""
-        return downdate(self.coordinates, self.eigenvalues, self.n_components)
+        """The axes, and the mean if there is one, without each member, seen from that member."""
+        return downdate(self.coordinates, self.eigenvalues, self.n_components, self.affine)
 
 
 class Rows(Protocol):
@@ -160,7 +162,7 @@ class DenseRows:
             coordinates = own @ vectors
             basis = vectors[:, :n_components]
         scores, residual = self._project(centre, basis)
-        return ClusterView(members, values, scores, residual, coordinates)
+        return ClusterView(members, values, scores, residual, coordinates, affine)
 
     def residuals(self, subsets: Indices, n_components: int, affine: bool) -> Array:
         """Squared residuals of all rows from the PCA of each subset (b, m): (b, n)."""
@@ -258,7 +260,8 @@ class GramRows:
         values, vectors = _positive(*_eigh(block[members]), len(members))
         scores = block @ (vectors[:, :n_components] / np.sqrt(values[:n_components]))
         residual = np.maximum(squared - np.einsum("ij,ij->i", scores, scores), 0.0)
-        return ClusterView(members, values, scores, residual, vectors * np.sqrt(values))
+        coordinates = vectors * np.sqrt(values)
+        return ClusterView(members, values, scores, residual, coordinates, affine)
 
     def residuals(self, subsets: Indices, n_components: int, affine: bool) -> Array:
         """As `view`, all subsets at once: squared residuals (b, n)."""

@@ -14,6 +14,11 @@ coordinates
 
 a form in which the large terms cancel before they are squared, not after.
 
+Where the rows are centred on their own mean, that is refitted without row i, too. It moves by
+``-y_i/(n - 1)``, so the row is ``n/(n - 1) y_i`` away from it, and what the scatter loses is
+``n/(n - 1) y_i y_i^T``: everything above with ``sqrt(f) y_i`` for ``y_i``, ``f = n/(n - 1)``, and
+lengths from the mean without the row ``sqrt(f)`` times as large again.
+
 ==============  ===============  ========  ==============================================
 symbol          name             shape     meaning
 ==============  ===============  ========  ==============================================
@@ -55,12 +60,37 @@ class Downdate:
     squared_error: Array
 
 
-def downdate(coordinates: Array, eigenvalues: Array, n_components: int) -> Downdate:
+def refit_factor(n_rows: int, affine: bool) -> float:
+    """``f = n/(n - 1)`` where the rows have a mean that is refitted without one; 1 otherwise.
+
+    Infinite for a single row: without it there is no mean.
+    """
+    if not affine:
+        return 1.0
+    return n_rows / (n_rows - 1) if n_rows > 1 else np.inf
+
+
+def downdate(
+    coordinates: Array, eigenvalues: Array, n_components: int, affine: bool = False
+) -> Downdate:
     """Remove each row in turn and project it on the ``n_components`` axes of the others.
 
-    A row with leverage one takes its last axis with it: the eigenvalue left there is zero, and
-    it gets no credit for that axis.
+    affine: whether the rows are centred on their mean, which then is refitted without the row. A
+    row with leverage one takes its last axis with it: the eigenvalue left there is zero, and it
+    gets no credit for that axis.
     """
+    n = len(coordinates)
+    if not affine:
+        return _downdate(coordinates, eigenvalues, n_components)
+    if n < 2:
+        nothing = np.zeros((n, n_components))
+        return Downdate(nothing, nothing, np.full(n, np.inf))
+    f = refit_factor(n, affine)
+    found = _downdate(np.sqrt(f) * coordinates, eigenvalues, n_components)
+    return Downdate(found.eigenvalues, f * found.energies, f * found.squared_error)
+
+
+def _downdate(coordinates: Array, eigenvalues: Array, n_components: int) -> Downdate:
     module = kernels()
     if module is None or coordinates.dtype != np.float64:
         return plain_downdate(coordinates, eigenvalues, n_components)

@@ -107,7 +107,16 @@ def sparse_view(
     residual = np.maximum(squared - captured, 0.0)
     spectrum = np.sum(scores[members] ** 2, axis=0)
     return SparseView(
-        members, spectrum, scores, residual, scores[members], basis, centre, rows.matrix, captured
+        members,
+        spectrum,
+        scores,
+        residual,
+        scores[members],
+        affine,
+        basis,
+        centre,
+        rows.matrix,
+        captured,
     )
 
 

@@ -30,7 +30,8 @@ def closed_form_errors(model: Any, X: Array) -> Array:
     """The paper's squared leave-one-out error of each sample under its own cluster."""
     errors = np.empty(len(X))
     for k, rows in enumerate(members_of(model, X)):
-        errors[model.labels_ == k] = choice.closed_form_errors(rows, model.subspaces_[k].basis)
+        basis = model.subspaces_[k].basis
+        errors[model.labels_ == k] = choice.closed_form_errors(rows, basis, bool(model.affine))
     return errors
 
 
@@ -57,7 +58,9 @@ def dimension_table(model: Any, X: Array, max_components: int) -> list[Array]:
     tables: list[Array] = []
     for rows, m in zip(members_of(model, X), variables_per_cluster(model), strict=True):
         most = max(min(max_components, len(rows) - 2, X.shape[1]), 1)
-        values = choice.dimension_by_press(rows, most, m or X.shape[1], model.penalty)
+        values = choice.dimension_by_press(
+            rows, most, m or X.shape[1], model.penalty, bool(model.affine)
+        )
         tables.append(np.append(values, [np.inf] * (max_components - most)))
     return tables
 
@@ -76,28 +79,32 @@ def best_dimensions(
 ) -> list[int]:
     """Dimension of each cluster at the partition of a fitted model."""
     pairs = zip(members_of(model, X), variables_per_cluster(model), strict=True)
-    penalty = getattr(model, "penalty", "l1")
-    return [_dimension_of(rows, max_components, method, m, penalty, random) for rows, m in pairs]
+    penalty, affine = getattr(model, "penalty", "l1"), bool(model.affine)
+    return [
+        _dimension_of(rows, affine, max_components, method, m, penalty, random) for rows, m in pairs
+    ]
 
 
 def _dimension_of(
     rows: Array,
+    affine: bool,
     max_components: int,
     method: str,
     n_variables: int | None,
     penalty: str,
     random: np.random.Generator,
 ) -> int:
-    """Dimension of one cluster, from its centred members."""
+    """Dimension of one cluster, from its members, which are from their mean if affine."""
     n, p = rows.shape
     most = max(min(max_components, n - 2, p), 1)
     if method == "press":
-        return int(np.argmin(choice.dimension_by_press(rows, most, n_variables or p, penalty))) + 1
+        values = choice.dimension_by_press(rows, most, n_variables or p, penalty, affine)
+        return int(np.argmin(values)) + 1
     if method == "parallel":
         return choice.dimension_by_permutation(rows, most, random)
     if method == "exact":
-        return int(np.argmin(choice.dimension_by_exact_press(rows, most))) + 1
-    return choice.dimension_by_noise_edge(rows, most)
+        return int(np.argmin(choice.dimension_by_exact_press(rows, most, affine))) + 1
+    return choice.dimension_by_noise_edge(rows, most, affine)
 
 
 def fit_dimensions(estimator: Any, X: Any, matrix: Array, max_components: int, method: str) -> Any:
@@ -129,8 +136,11 @@ def fit_jointly(estimator: Any, X: Any, matrix: Array, max_components: int) -> A
     variables = problem.allowed_variables
 
     def dimension_of(k: int, members: NDArray[np.intp]) -> int:
-        rows = matrix[members] - centre_of(matrix[members], estimator.affine)
-        return _dimension_of(rows, max_components, method, variables[k], draft.penalty, random)
+        affine = bool(estimator.affine)
+        rows = matrix[members] - centre_of(matrix[members], affine)
+        return _dimension_of(
+            rows, affine, max_components, method, variables[k], draft.penalty, random
+        )
 
     fits = []
     for (_, start), seed in zip(starts, seeds, strict=True):

@@ -25,11 +25,11 @@ from subspaces.core.criteria import (
 )
 from subspaces.core.flats import Flats
 from subspaces.core.hearing import warn
+from subspaces.core.leave_one_out import exact_errors
 from subspaces.core.ppca_mixture import refine_labels
 from subspaces.core.problem import Problem, view_clusters
 from subspaces.core.rows import ClusterView, Rows
 from subspaces.core.search import Run
-from subspaces.core.secular import downdate
 from subspaces.core.sparse_basis import SparseView, Sparsity
 from subspaces.core.starts import screened_rows
 from subspaces.core.subspace import PrincipalAxes, Subspace, scores_and_residuals
@@ -247,7 +247,7 @@ class PSC(ManyRowsClusterer):
         self._data = problem.data
         if problem.sparsity is None:
             axes = self._store_flats(X, problem.dimensions, problem.affine)
-            energies = self._store_left_out(problem, axes)
+            energies = self._store_left_out(X, problem, axes)
         else:
             energies = self._store_sparse(X, view_clusters(problem, self.labels_))
         self._store_variables()
@@ -393,19 +393,20 @@ class PSC(ManyRowsClusterer):
         with one_blas_thread():
             return refine_labels(rows, first, problem.dimensions, problem.affine)
 
-    def _store_left_out(self, problem: Problem, all_axes: Sequence[PrincipalAxes]) -> list[float]:
+    def _store_left_out(
+        self, X: Array, problem: Problem, all_axes: Sequence[PrincipalAxes]
+    ) -> list[float]:
         """Influence, exact leave-one-out errors and noise of the members; their energies."""
         errors = np.empty(len(self.labels_))
         self.influence_ = np.empty(len(self.labels_))
         outside, freedom = 0.0, 0
         for k, (axes, dimension) in enumerate(zip(all_axes, problem.dimensions, strict=True)):
             members = self.labels_ == k
-            left_out = downdate(axes.coordinates, axes.eigenvalues, dimension)
-            errors[members] = left_out.squared_error
+            errors[members] = exact_errors(X[members], dimension, problem.affine, axes)
             kept, residual, spectrum = axes.split(dimension)
             self.influence_[members] = influence.squared_influence(kept, residual, spectrum)
             outside += float(residual.sum())
-            freedom += len(residual) * (self._data.rank - len(spectrum))
+            freedom += (len(residual) - problem.affine) * (self._data.rank - len(spectrum))
         self.press_ = float(errors.mean())
         self.noise_variance_ = variance_of(outside, freedom, self._data)
         return [float(axes.eigenvalues.sum()) for axes in all_axes]
