@@ -80,6 +80,28 @@ def test_labels_of_many_variables_are_those_of_numpy(xp, monkeypatch, affine):
     np.testing.assert_allclose(host(model.influence_), influence, rtol=1e-6)
 
 
+@pytest.mark.parametrize("affine", [False, True], ids=["linear", "affine"])
+@pytest.mark.parametrize("init", ["labels", "k-means++", "portfolio"])
+def test_single_precision_ends_as_double_does(xp, monkeypatch, init, affine):
+    """Nothing is said of clusters that empty; flats are of sums in double precision."""
+    monkeypatch.setattr(_many_rows, "FEW_ROWS", 100)
+    X, target = union(0, 3.0 if affine else 0.0)
+    X = X.astype(np.float32).astype(np.float64)
+    model = PSC(3, n_components=2, affine=affine, random_state=0, n_init=3)
+    model.set_params(init=target if init == "labels" else init)
+    with config_context(array_api_dispatch=True):
+        expected = model.fit(xp.asarray(X)).objective_
+        labels = host(model.labels_)
+        model.fit(xp.asarray(X, dtype=xp.float32))
+    assert model.stop_reason_ == "converged"
+    np.testing.assert_array_equal(host(model.labels_), labels)
+    assert model.objective_ == pytest.approx(expected, rel=1e-6)
+    for k, flat in enumerate(model.subspaces_):
+        own = X[labels == k] - flat.centre
+        spectrum = np.linalg.svd(own, compute_uv=False)[:2] ** 2
+        np.testing.assert_allclose(flat.spectrum, spectrum, rtol=1e-10)
+
+
 def test_a_stream_goes_on_from_arrays_of_another_library(xp):
     X, _ = union(0, 3.0)
     model = MiniBatchPSC(3, n_components=2, affine=True, random_state=0)
