@@ -6,15 +6,13 @@ Writes benchmarks/results/speed_many_rows.md and docs/images/speed_many_rows.png
 process time, the models in turn, medians. A sweep is the mean over a run of at most 30 from random
 flats; K-means' iteration is what fits with more of them take longer. The
 score GEMM is the product of all rows with all axes, in blocks. Peak memory is what Python's tracer
-sees in one more fit, beyond X. Where the processor multiplies bytes quickly, and bounds by them
-spare scores, sweeps are timed without them, too.
+sees in one more fit, beyond X.
 """
 
 import sys
 import time
 import tracemalloc
 import warnings
-from contextlib import contextmanager
 from functools import partial
 from itertools import product
 
@@ -27,7 +25,6 @@ from speed import machine
 from threadpoolctl import threadpool_limits
 
 from subspaces import PSC
-from subspaces.core import compiled_pass
 from subspaces.core.alternation import alternate
 from subspaces.core.blocks import ArrayBlocks
 from subspaces.core.bulk import Bulk, flats_of_sample, sweep
@@ -38,7 +35,6 @@ from subspaces.estimators._many_rows import FEW_ROWS
 
 CAP, REPEATS = 50, 3
 CLEAR, NOISY = 0.1, 1.0
-UNITS = {"none": "nothing this processor has", "vectors": "AVX-512 VNNI", "tiles": "AMX"}
 # name, N, P, K, R, precision
 REGIMES = [
     ("tall", 100_000, 50, 10, 5, "float64"),
@@ -161,22 +157,6 @@ def fits():
     return markdown(columns, rows)
 
 
-@contextmanager
-def no_bytes():
-    """No bounds by bytes, whatever the processor has."""
-    asked = compiled_pass.unit_for
-    compiled_pass.unit_for = lambda p, n_clusters: "none"
-    try:
-        yield
-    finally:
-        compiled_pass.unit_for = asked
-
-
-def byte_unit(n, p, k):
-    """What bounds the residuals of so many rows by bytes."""
-    return "none" if kernels() is None or n <= FEW_ROWS else compiled_pass.unit_for(p, k)
-
-
 def both_criteria(X, k, r):
     return [sweep_time(X, k, r, criterion) for criterion in ("influence", "loo")]
 
@@ -199,12 +179,6 @@ def sweeps():
         means, gemm, *ours = np.median(found, axis=0)
         rows.append([name, f"{n} x {p}", precision, *sweep_row(noise, means, gemm, *ours)])
         print(*rows[-1], flush=True, file=sys.stderr)
-        if byte_unit(n, p, k) != "none":
-            with no_bytes():
-                ours = both_criteria(X, k, r)
-            without = [f"{name}, no bytes", f"{n} x {p}", precision]
-            rows.append([*without, *sweep_row(noise, means, gemm, *ours)])
-            print(*rows[-1], flush=True, file=sys.stderr)
         del X
     columns = [
         *("regime", "size", "precision", "noise", "KMeans' iteration, ms", "score GEMM, ms"),
@@ -274,7 +248,6 @@ def main():
         found = growth()
     figure(found)
     code = "plain code" if kernels() is None else "compiled kernels"
-    unit = byte_unit(FEW_ROWS + 1, 2000, 15)
     titles = ["A whole fit, clear structure", "A sweep", "Beside others", "Growth"]
     parts = zip(titles, [*tables, exponents(found)], strict=True)
     save(
@@ -283,8 +256,7 @@ def main():
         f"`python benchmarks/speed_many_rows.py`: {code}, one thread, process time, one random "
         f"start each, at most {CAP} sweeps, `tol=0`. Noise energy over signal energy: {CLEAR} in "
         f"fits. A sweep: the mean of a run of 30 at most, the median of {REPEATS} runs. Up to "
-        f"{FEW_ROWS} rows are fitted from their inner products. "
-        + f"Products of bytes, which bound residuals of many variables, are by {UNITS[unit]}.\n\n"
+        f"{FEW_ROWS} rows are fitted from their inner products.\n\n"
         + "\n\n".join(f"## {title}\n{table}" for title, table in parts)
         + f"\n\n![Time of a sweep](../../docs/images/speed_many_rows.png)\n\n{machine()}.",
     )

@@ -94,6 +94,22 @@ def test_a_look_is_the_plain_look(dtype, criterion, affine, by_scatter, only_mov
 @needs_kernels
 @pytest.mark.parametrize("affine", [False, True])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_many_variables_and_clusters_get_the_labels_of_the_plain_code(dtype, affine, monkeypatch):
+    """Such rows once had a way of their own through the kernel, which crashed on some machines."""
+    rows, labels, plan = posed(affine, dimensions=(10, 4, 1, 10, 2, 7, 3, 5), p=517)
+    given = (rows.astype(dtype), labels, 0, plan)
+    new, found = block_pass.look(*given)
+    expected_new, expected = plainly(block_pass.look, monkeypatch, *given)
+    np.testing.assert_array_equal(new, expected_new)
+    close(found, expected, dtype)
+    nearest = block_pass.nearest(given[0], None, 0, plan)[0]
+    expected_new = plainly(block_pass.nearest, monkeypatch, given[0], None, 0, plan)[0]
+    np.testing.assert_array_equal(nearest, expected_new)
+
+
+@needs_kernels
+@pytest.mark.parametrize("affine", [False, True])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_the_other_visits_are_the_plain_ones(dtype, affine, monkeypatch):
     rows, labels, plan = posed(affine)
     rows = rows.astype(dtype)

@@ -80,6 +80,28 @@ def test_labels_of_many_variables_are_those_of_numpy(xp, monkeypatch, affine):
     np.testing.assert_allclose(host(model.influence_), influence, rtol=1e-6)
 
 
+@pytest.mark.parametrize("affine", [False, True], ids=["linear", "affine"])
+@pytest.mark.parametrize("init", ["labels", "k-means++", "portfolio"])
+def test_single_precision_ends_as_double_does(xp, monkeypatch, init, affine):
+    """Nothing is said of clusters that empty; flats are of sums in double precision."""
+    monkeypatch.setattr(_many_rows, "FEW_ROWS", 100)
+    X, target = union(0, 3.0 if affine else 0.0)
+    X = X.astype(np.float32).astype(np.float64)
+    model = PSC(3, n_components=2, affine=affine, random_state=0, n_init=3)
+    model.set_params(init=target if init == "labels" else init)
+    with config_context(array_api_dispatch=True):
+        expected = model.fit(xp.asarray(X)).objective_
+        labels = host(model.labels_)
+        model.fit(xp.asarray(X, dtype=xp.float32))
+    assert model.stop_reason_ == "converged"
+    np.testing.assert_array_equal(host(model.labels_), labels)
+    assert model.objective_ == pytest.approx(expected, rel=1e-6)
+    for k, flat in enumerate(model.subspaces_):
+        own = X[labels == k] - flat.centre
+        spectrum = np.linalg.svd(own, compute_uv=False)[:2] ** 2
+        np.testing.assert_allclose(flat.spectrum, spectrum, rtol=1e-10)
+
+
 def test_a_stream_goes_on_from_arrays_of_another_library(xp):
     X, _ = union(0, 3.0)
     model = MiniBatchPSC(3, n_components=2, affine=True, random_state=0)
@@ -135,6 +157,82 @@ def test_without_dispatch_torch_is_numpy():
     np.testing.assert_array_equal(
         model.labels_, PSC(3, n_components=2, random_state=0).fit_predict(X)
     )
+
+
+@pytest.fixture
+def as_strict_as_cupy(monkeypatch):
+    """Arrays whose devices cannot be hashed, that have no ``mT`` and never become numpy's unasked.
+
+    CuPy's are like that, and need a GPU.
+    """
+    xp = pytest.importorskip("array_api_strict")
+    kind = type(xp.ones(1))
+
+    def refuse(array, *given, **options):
+        raise TypeError("Implicit conversion to a NumPy array is not allowed")
+
+    def unhashable(device):
+        inside = sys._getframe(1).f_globals["__name__"].startswith(xp.__name__)
+        if inside:  # the library's own tables of devices
+            return 0
+        raise TypeError("unhashable type: 'cupy.cuda.device.Device'")
+
+    monkeypatch.setattr(xp.Device, "__hash__", unhashable)
+    monkeypatch.setattr(xp.Device, "__repr__", lambda device: "<CUDA Device 0>")
+    monkeypatch.delattr(kind, "mT")
+    monkeypatch.setattr(kind, "__array__", refuse)
+    return xp
+
+
+@pytest.mark.parametrize(
+    ("few", "variables", "init"),
+    [
+        (10_000, 10, "portfolio"),
+        (100, 10, "portfolio"),
+        (100, 10, "k-means++"),
+        (100, 230, "k-means++"),
+        (100, 230, "labels"),
+    ],
+)
+@pytest.mark.parametrize("affine", [False, True], ids=["linear", "affine"])
+def test_arrays_as_strict_as_those_of_cupy(
+    as_strict_as_cupy, few, variables, init, affine, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(_many_rows, "FEW_ROWS", few)
+    made = make_subspaces([120, 160, 200], variables, [2, 2, 2], noise=0.02, random_state=0)
+    X = made.data + (3.0 if affine else 0.0)
+    start = made.target if init == "labels" else init
+    model = PSC(3, n_components=2, affine=affine, init=start, n_init=3, random_state=0)
+    with config_context(array_api_dispatch=True):
+        rows = as_strict_as_cupy.asarray(X)
+        model.fit(rows)
+        assert adjusted_rand_score(made.target, host(model.labels_)) > 0.95
+        np.testing.assert_array_equal(host(model.predict(rows)), host(model.labels_))
+        scores, coordinates = host(model.transform(rows)), model.project(rows)
+        points = host(model.reconstruct(rows))
+        model.save(tmp_path / "model.npz")
+    again = load(tmp_path / "model.npz")
+    np.testing.assert_allclose(scores, again.transform(X), rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(points, again.reconstruct(X), atol=1e-9)
+    for mine, theirs in zip(coordinates, again.project(X), strict=True):
+        np.testing.assert_allclose(host(mine), theirs, atol=1e-9)
+    with config_context(array_api_dispatch=True):
+        np.testing.assert_array_equal(host(again.move_to(rows).predict(rows)), host(model.labels_))
+
+
+def test_a_stream_of_arrays_as_strict_as_those_of_cupy(as_strict_as_cupy):
+    X, target = union(0, 3.0)
+    model = MiniBatchPSC(3, n_components=2, affine=True, random_state=0)
+    with config_context(array_api_dispatch=True):
+        model.partial_fit(as_strict_as_cupy.asarray(X[:240]))
+        model.partial_fit(as_strict_as_cupy.asarray(X[240:]))
+        found = host(model.predict(as_strict_as_cupy.asarray(X)))
+    assert adjusted_rand_score(target, found) > 0.9
+
+
+def test_rows_on_a_device_without_dispatch_are_refused_in_words(as_strict_as_cupy):
+    with pytest.raises(TypeError, match=r"device <CUDA Device 0>.*array_api_dispatch=True"):
+        PSC(3, n_components=2).fit(as_strict_as_cupy.asarray(union(0, 0.0)[0]))
 
 
 def test_the_value_in_the_way_is_named(xp, monkeypatch):

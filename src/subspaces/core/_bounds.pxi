@@ -1,34 +1,10 @@
 # A chunk of rows whose residuals are known from below: few of its scores are needed.
 #
-# A row that is no member costs no less than its residual. That is bounded by products of bytes
-# (_bytes_of.h), and by the last pass: its square changes by at most sin(theta) ||x||^2 when a flat
-# turns by theta at most.
+# A row that is no member costs no less than its residual, and the last pass bounds that: its square
+# changes by at most sin(theta) ||x||^2 when a flat turns by theta at most.
 
 cdef enum:
     SPARED = 3                     # below one in so many, scores of single rows are quicker
-    TEMPTED = 2                    # with more for every row, bytes of all clusters are
-
-
-ctypedef struct Looked:
-    # Of a chunk: scores under other clusters, and rows that had to be told by bytes.
-    Py_ssize_t scored, rounded
-
-
-cdef void bound(
-    const PassFlats* flats, int n, const int* which, const real* seen, bint fresh, Work* work,
-    real* bounds,
-) noexcept nogil:
-    """Bounds of some rows by bytes: with their squared lengths (fresh), or where they tell more."""
-    if real is float:
-        bound_by_bytes_float(
-            flats, work.coarse, n, which, seen, fresh, work.bytes, work.byte_sums,
-            <float*> work.byte_scores, <float*> work.least, <float*> work.squared, bounds,
-        )
-    else:
-        bound_by_bytes_double(
-            flats, work.coarse, n, which, seen, fresh, work.bytes, work.byte_sums,
-            <double*> work.byte_scores, <double*> work.least, <double*> work.squared, bounds,
-        )
 
 
 cdef void lower(int n, int n_clusters, const real* sines, Work* work, real* bounds) noexcept nogil:
@@ -37,16 +13,6 @@ cdef void lower(int n, int n_clusters, const real* sines, Work* work, real* boun
         lower_float(n, n_clusters, <float*> work.squared, sines, bounds)
     else:
         lower_double(n, n_clusters, <double*> work.squared, sines, bounds)
-
-
-cdef void bound_all(
-    const PassFlats* flats, int n, const real* seen, bint fresh, Work* work, real* bounds
-) noexcept nogil:
-    """Bounds of a whole chunk by bytes."""
-    cdef int i
-    for i in range(n):
-        work.order[i] = i
-    bound(flats, n, work.order, seen, fresh, work, bounds)
 
 
 cdef int tempted(
@@ -60,96 +26,73 @@ cdef int tempted(
         return tempted_double(flats, k, n, which, now, least, bounds, found)
 
 
-cdef int temptations(
+cdef void temptations(
     const PassFlats* flats, int n, const int* which, const int* now, const real* least,
     const real* bounds, int* counts,
 ) noexcept nogil:
-    """In how many clusters each of some rows may cost less than where it is; in all."""
+    """In how many clusters each of some rows may cost less than where it is."""
     if real is float:
-        return temptations_float(flats, n, which, now, least, bounds, counts)
+        temptations_float(flats, n, which, now, least, bounds, counts)
     else:
-        return temptations_double(flats, n, which, now, least, bounds, counts)
+        temptations_double(flats, n, which, now, least, bounds, counts)
 
 
 cdef double choose_some(
     const PassFlats* flats, int n, const real* seen, const real* axes, const int* labels,
-    Work* work, int* chosen, real* bounds, bint by_bytes, bint summed, Looked* looked,
+    Work* work, int* chosen, real* bounds, bint summed, Py_ssize_t* scored,
 ) noexcept nogil:
-    """Where the rows of a chunk go, by scores under few clusters.
+    """Where the rows of a chunk go, by scores under few clusters; scored: how many were needed.
 
     Some members of a cluster at a time, which meanwhile stay in the cache, and are summed at once
-    if they are sure to stay; then the others, some at a time that one cluster tempts. by_bytes: the
-    bounds are what bytes tell already.
+    if they are sure to stay; then the others, some at a time that one cluster tempts.
     """
     cdef int k, i, held, start, n_open = 0
-    cdef int most = together(flats.n_variables, sizeof(real), work)
+    cdef int most = together(flats.n_variables, sizeof(real))
     cdef double objective = 0.0
     cdef real* own = <real*> work.costs
     cdef real* least = own + n
-    looked.scored = looked.rounded = 0
-    if labels != NULL:
-        memcpy(work.now, labels, n * sizeof(int))
-    elif real is float:
-        guess_float(flats, n, bounds, work.now)
-    else:
-        guess_double(flats, n, bounds, work.now)
-    memcpy(chosen, work.now, n * sizeof(int))
-    sort(work.now, n, flats.n_clusters, work)
+    scored[0] = 0
+    memcpy(chosen, labels, n * sizeof(int))
+    sort(labels, n, flats.n_clusters, work)
     for k in range(flats.n_clusters):
         start = work.ends[k]
         while start < work.ends[k + 1]:
             held = min(most, work.ends[k + 1] - start)
-            stay(k, held, seen, work.order + start, labels != NULL, flats, axes, work, n, bounds)
-            looked.rounded += doubt(
-                held, seen, work.order + start, by_bytes, flats, work, n, bounds
-            )
+            stay(k, held, seen, work.order + start, flats, axes, work, n, bounds)
+            temptations(flats, held, work.order + start, labels, least, bounds, work.counts)
             n_open += part(
                 k, held, seen, work.order + start, summed and not work.by_scatter, flats, work, n,
                 work.open + n_open,
             )
             start += held
     for k in range(flats.n_clusters):
-        looked.scored += leave(k, n_open, most, seen, flats, axes, work, n, chosen, bounds)
+        scored[0] += leave(k, n_open, most, seen, flats, axes, labels, work, n, chosen, bounds)
     for i in range(n):
-        objective += least[i] if labels == NULL else own[i]
+        objective += own[i]
     return objective
 
 
 cdef void stay(
-    int k, int held, const real* seen, const int* which, bint members, const PassFlats* flats,
-    const real* axes, Work* work, int n, real* bounds,
+    int k, int held, const real* seen, const int* which, const PassFlats* flats, const real* axes,
+    Work* work, int n, real* bounds,
 ) noexcept nogil:
-    """What some rows cost in their cluster, as its members or not."""
+    """What some rows cost as members of their cluster."""
     cdef const real* mine = axes + <Py_ssize_t> k * flats.n_scores * flats.n_variables
     cdef real* own = <real*> work.costs
     cdef int j
     scores_under(k, held, seen, which, flats, axes, work, <real*> work.along)
     if real is float:
         stay_float(
-            flats, k, held, seen, which, members, mine, <float*> work.along,
-            <float*> work.lengths, own + 2 * n, own, bounds,
+            flats, k, held, seen, which, mine, <float*> work.along, <float*> work.lengths,
+            own + 2 * n, own, bounds,
         )
     else:
         stay_double(
-            flats, k, held, seen, which, members, mine, <double*> work.along,
-            <double*> work.lengths, own + 2 * n, own, bounds,
+            flats, k, held, seen, which, mine, <double*> work.along, <double*> work.lengths,
+            own + 2 * n, own, bounds,
         )
     for j in range(held):
         own[n + which[j]] = own[which[j]]
-
-
-cdef int doubt(
-    int held, const real* seen, const int* which, bint by_bytes, const PassFlats* flats,
-    Work* work, int n, real* bounds,
-) noexcept nogil:
-    """Which of some rows may leave, in work.counts; how many had to be told by bytes."""
-    cdef real* least = <real*> work.costs + n
-    cdef int needed = temptations(flats, held, which, work.now, least, bounds, work.counts)
-    if by_bytes or work.coarse == NULL or needed <= TEMPTED * held:
-        return 0
-    bound(flats, held, which, seen, False, work, bounds)
-    temptations(flats, held, which, work.now, least, bounds, work.counts)
-    return held
 
 
 cdef int part(
@@ -185,7 +128,7 @@ cdef int part(
 
 cdef int leave(
     int k, int n_open, int most, const real* seen, const PassFlats* flats, const real* axes,
-    Work* work, int n, int* chosen, real* bounds,
+    const int* labels, Work* work, int n, int* chosen, real* bounds,
 ) noexcept nogil:
     """Those of the open rows that cost less in cluster k choose it; how many were tempted.
 
@@ -193,7 +136,7 @@ cdef int leave(
     """
     cdef const real* mine = axes + <Py_ssize_t> k * flats.n_scores * flats.n_variables
     cdef real* least = <real*> work.costs + n
-    cdef int wanted = tempted(flats, k, n_open, work.open, work.now, least, bounds, work.keys)
+    cdef int wanted = tempted(flats, k, n_open, work.open, labels, least, bounds, work.keys)
     cdef int start = 0, held
     while start < wanted:
         held = min(most, wanted - start)

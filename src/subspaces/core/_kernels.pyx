@@ -11,7 +11,7 @@ for long, so that starts run side by side in threads; a looker belongs to one of
 
 from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport INFINITY, M_PI, acosh, cos, exp2, fabs, log, log2, round, sqrt
-from libc.stdint cimport int8_t, uint8_t, uint64_t
+from libc.stdint cimport uint64_t
 from libc.stdlib cimport free, malloc, qsort
 from libc.string cimport memcmp, memcpy, memset
 from scipy.linalg.cython_blas cimport dgemm, dgemv, dsyrk, sgemm

@@ -25,12 +25,12 @@ def look_block(
 
     bounds (n, K): of the squared residuals under the flats of the last pass, from which the present
     ones are turned by angles of these sines (K,); squared (n,): the rows' squared lengths. Without
-    sines both are only written.
+    sines or without labels the bounds are only written.
     """
     cdef int n, p = rows.shape[1], i, moved = 0
-    cdef bint kept = bounds is not None, known = sines is not None, some, by_bytes
-    cdef Looked looked
-    cdef real* low = NULL
+    cdef bint kept = bounds is not None, known = sines is not None
+    cdef bint some = known and labels is not None
+    cdef Py_ssize_t scored
     cdef Py_ssize_t start = 0, size = rows.shape[0]
     cdef double objective = 0.0
     cdef const real* seen
@@ -44,32 +44,25 @@ def look_block(
     )
     cdef double[::1] sizes = room.sizes
     cdef Work* work = &room.work
-    by_bytes = work.coarse != NULL and not known
-    some = known or by_bytes
     with nogil:
         while start < size:
             n = <int> min(CHUNK_ROWS, size - start)
             old = NULL if labels is None else &labels[start]
             seen = see(
-                &rows[start, 0], origin, n, p, work, &squared[start] if known else NULL,
-                some and not known,
+                &rows[start, 0], origin, n, p, work, &squared[start] if known else NULL
             )
-            low = &bounds[start, 0] if kept else <real*> work.bounds
             memset(work.summed, False, n * sizeof(bint))
             if some:
-                if known:
-                    lower(n, flats.n_clusters, &sines[0], work, low)
-                if by_bytes:
-                    bound_all(flats, n, seen, not known, work, low)
+                lower(n, flats.n_clusters, &sines[0], work, &bounds[start, 0])
                 objective += choose_some(
-                    flats, n, seen, &axes[0, 0], old, work, &chosen[start], low, by_bytes, summed,
-                    &looked,
+                    flats, n, seen, &axes[0, 0], old, work, &chosen[start], &bounds[start, 0],
+                    summed, &scored,
                 )
-                by_bytes = by_bytes or 2 * looked.rounded > n
-                some = looked.scored * SPARED <= <Py_ssize_t> n * flats.n_clusters
+                some = scored * SPARED <= <Py_ssize_t> n * flats.n_clusters
             else:
                 objective += choose(
-                    flats, n, seen, &axes[0, 0], old, work, &chosen[start], low if kept else NULL
+                    flats, n, seen, &axes[0, 0], old, work, &chosen[start],
+                    &bounds[start, 0] if kept else NULL,
                 )
             if kept and not known:
                 memcpy(&squared[start], work.squared, n * sizeof(real))
@@ -143,7 +136,7 @@ def measure_block(
                 at = work.ends[k]
                 mine = &axes[k * flats.n_scores, 0]
                 while at < work.ends[k + 1]:
-                    held = min(together(p, sizeof(real), work), work.ends[k + 1] - at)
+                    held = min(together(p, sizeof(real)), work.ends[k + 1] - at)
                     scores_under(
                         k, held, seen, work.order + at, flats, &axes[0, 0], work,
                         <real*> work.along,

@@ -31,30 +31,28 @@ cdef extern from "_passes.h" nogil:
     )
     void lower_float(Py_ssize_t, Py_ssize_t, const float*, const float*, float*)
     void lower_double(Py_ssize_t, Py_ssize_t, const double*, const double*, double*)
-    void guess_float(const PassFlats*, Py_ssize_t, const float*, int*)
     int tempted_float(
         const PassFlats*, int, int, const int*, const int*, const float*, const float*, int*
     )
-    int temptations_float(
+    void temptations_float(
         const PassFlats*, int, const int*, const int*, const float*, const float*, int*
     )
     void stay_float(
-        const PassFlats*, Py_ssize_t, Py_ssize_t, const float*, const int*, bint, const float*,
+        const PassFlats*, Py_ssize_t, Py_ssize_t, const float*, const int*, const float*,
         const float*, const float*, float*, float*, float*,
     )
     void leave_float(
         const PassFlats*, int, Py_ssize_t, const float*, const int*, const float*,
         const float*, const float*, float*, float*, int*, float*, Py_ssize_t, float*,
     )
-    void guess_double(const PassFlats*, Py_ssize_t, const double*, int*)
     int tempted_double(
         const PassFlats*, int, int, const int*, const int*, const double*, const double*, int*
     )
-    int temptations_double(
+    void temptations_double(
         const PassFlats*, int, const int*, const int*, const double*, const double*, int*
     )
     void stay_double(
-        const PassFlats*, Py_ssize_t, Py_ssize_t, const double*, const int*, bint, const double*,
+        const PassFlats*, Py_ssize_t, Py_ssize_t, const double*, const int*, const double*,
         const double*, const double*, double*, double*, double*,
     )
     void leave_double(
@@ -84,33 +82,12 @@ cdef extern from "_passes.h" nogil:
         Py_ssize_t, double, double*, double*, double*,
     )
 
-cdef extern from "_bytes.h" nogil:
-    ctypedef struct ByteAxes:
-        int unit
-        Py_ssize_t along, across
-        const uint8_t* panels
-        const float* scales
-        const double* slacks
-        const double* centre_slacks
-    enum:
-        NO_BYTES, BYTES_BY_VECTORS, BYTES_BY_TILES, GROUP, LINE
-    int byte_unit()
-    Py_ssize_t byte_stride(const ByteAxes*)
-    Py_ssize_t byte_block(const ByteAxes*)
-    void bound_by_bytes_float(
-        const PassFlats*, const ByteAxes*, Py_ssize_t, const int*, const float*, bint, int8_t*, int*,
-        float*, float*, float*, float*,
-    )
-    void bound_by_bytes_double(
-        const PassFlats*, const ByteAxes*, Py_ssize_t, const int*, const double*, bint, int8_t*, int*,
-        double*, double*, double*, double*,
-    )
-
 cdef enum:
     CHUNK_ROWS = 1024              # looked at together: their scores stay in the cache
     GATHERED = 128                 # members of one cluster that are multiplied together, at most,
     NEAR = 1 << 18                 # and such that they take no more bytes: they stay in the cache
     FEW_VARIABLES = 64             # up to so many gemm is quicker than syrk
+    LINE = 64                      # bytes of a line of the cache
 
 cdef double SHARES[2]
 SHARES[:] = [1e-3, 1e-6]           # of a squared length, in single and double precision: less is
@@ -123,13 +100,9 @@ PASS_CRITERIA = {
 
 
 cdef class FlatTables:
-    """The flats of a pass, but for their axes; see `PassFlats` in _passes.h.
-
-    coarse: the axes in bytes; its unit is none where they are not given.
-    """
+    """The flats of a pass, but for their axes; see `PassFlats` in _passes.h."""
 
     cdef PassFlats flats
-    cdef ByteAxes coarse
     cdef list kept
 
     def __init__(
@@ -143,26 +116,6 @@ cdef class FlatTables:
             n_variables, &a[0, 0], &b[0, 0], &c[0, 0], &d[0], &e[0], noise,
             SHARES[dtype == np.float64],
         )
-        self.coarse.unit = NO_BYTES
-
-    def round_axes(self, unit, const uint8_t[:, :, :, ::1] panels, scales, slacks, centre_slacks):
-        """Have residuals bounded by products of bytes; see `ByteAxes` in _bytes.h."""
-        cdef const float[::1] a = scales
-        cdef const double[::1] b = slacks, c = centre_slacks
-        self.kept += [panels, scales, slacks, centre_slacks]
-        self.coarse = ByteAxes(
-            BYTE_UNITS.index(unit), 4 * panels.shape[1], 16 * panels.shape[0],
-            &panels[0, 0, 0, 0], &a[0], &b[0], &c[0],
-        )
-
-
-# What multiplies bytes, the quickest last.
-BYTE_UNITS = ("none", "vectors", "tiles")
-
-
-def byte_units():
-    """Which of them the processor has."""
-    return BYTE_UNITS[: byte_unit() + 1]
 
 
 cdef void multiply(
@@ -187,17 +140,10 @@ cdef struct Work:
     void* along        # (q, GATHERED)
     void* ones         # (GATHERED,)
     void* few          # (4 q,)
-    void* bounds       # (n, K) of a chunk, if none are kept
-    void* least        # (K,)
-    const ByteAxes* coarse
-    int8_t* bytes
-    int* byte_sums
-    void* byte_scores  # (K q,)
     void* products     # (K, p or R, p)
     void* totals       # (K, p)
     double* energy     # (K,)
     int* keys
-    int* now           # (n,): the clusters rows are held against
     bint* summed       # (n,): whether the sums have the row already
     int* places        # (GATHERED,)
     int* counts        # (GATHERED,)
@@ -241,16 +187,7 @@ cdef class Room:
         self.work.few = self._new(4 * q, dtype)
         self.work.places = <int*> self._new(GATHERED, np.intc)
         self.work.counts = <int*> self._new(GATHERED, np.intc)
-        self.work.coarse = NULL
-        if all_scores and tables.coarse.unit != NO_BYTES:
-            self.work.coarse = &tables.coarse
-            self.work.bounds = self._new(n * k, dtype)
-            self.work.least = self._new(k, dtype)
-            self.work.bytes = <int8_t*> self._new(GROUP * byte_stride(&tables.coarse), np.int8)
-            self.work.byte_sums = <int*> self._new(GROUP * tables.coarse.across, np.intc)
-            self.work.byte_scores = self._new(k * q, dtype)
         self.work.keys = <int*> self._new(n, np.intc)
-        self.work.now = <int*> self._new(n, np.intc)
         self.work.open = <int*> self._new(n, np.intc)
         self.work.summed = <bint*> self._new(n, np.intc)
         self.work.order = <int*> self._new(n, np.intc)
@@ -283,12 +220,8 @@ cdef class Room:
 
 cdef const real* see(
     const real* rows, const real[::1] origin, int n, int p, Work* work, const real* squared=NULL,
-    bint later=False,
 ) noexcept nogil:
-    """A chunk seen from the origin, with its squared lengths, if they are not found later.
-
-    They may be known.
-    """
+    """A chunk seen from the origin, with its squared lengths, which may be known."""
     cdef const real* seen = rows
     if origin is not None:
         if real is float:
@@ -298,8 +231,6 @@ cdef const real* see(
         seen = <const real*> work.centred
     if squared != NULL:
         memcpy(work.squared, squared, n * sizeof(real))
-    elif later:
-        return seen
     elif real is float:
         square_float(n, p, seen, <float*> work.squared)
     else:
@@ -325,13 +256,9 @@ cdef void sort(const int* keys, int n, int n_clusters, Work* work) noexcept nogi
     work.ends[0] = 0
 
 
-cdef int together(int p, int size, const Work* work) noexcept nogil:
-    """How many members of a cluster are multiplied together; in bytes, whole blocks of them."""
-    cdef int many = max(8, min(GATHERED, NEAR // (p * size))), block
-    if work.coarse == NULL:
-        return many
-    block = <int> byte_block(work.coarse)
-    return min((many + block - 1) // block * block, GROUP)
+cdef int together(int p, int size) noexcept nogil:
+    """How many members of a cluster are multiplied together; a row has p numbers of this size."""
+    return max(8, min(GATHERED, NEAR // (p * size)))
 
 
 cdef void gather(const real* seen, const int* which, int held, int p, Work* work) noexcept nogil:
@@ -361,7 +288,7 @@ cdef void add_sums(
             continue
         start = work.ends[k]
         while start < work.ends[k + 1]:
-            held = min(together(p, sizeof(real), work), work.ends[k + 1] - start)
+            held = min(together(p, sizeof(real)), work.ends[k + 1] - start)
             if work.by_scatter:
                 gather(seen, work.order + start, held, p, work)
                 if work.totalled:

@@ -284,14 +284,13 @@ static int NAME(tempted)(const PassFlats *flats, int k, int n, const int *which,
     return count;
 }
 
-/* In how many clusters each of some rows may cost less than the least so far; in all. */
+/* In how many clusters each of some rows may cost less than the least so far. */
 FOR_EACH_PROCESSOR
-static int NAME(temptations)(const PassFlats *flats, int n, const int *which, const int *labels,
-                             const REAL *least, const REAL *bounds, int *restrict counts)
+static void NAME(temptations)(const PassFlats *flats, int n, const int *which, const int *labels,
+                              const REAL *least, const REAL *bounds, int *restrict counts)
 {
     const int likelihood = flats->criterion == BY_LIKELIHOOD, n_clusters = flats->n_clusters;
     const REAL weight = likelihood ? (REAL)(0.5 / flats->noise) : 1;
-    int all = 0;
     for (int j = 0; j < n; j++) {
         const ptrdiff_t i = which[j];
         const REAL *mine = bounds + i * n_clusters;
@@ -300,46 +299,23 @@ static int NAME(temptations)(const PassFlats *flats, int n, const int *which, co
             const REAL scale = likelihood ? (REAL)flats->scales[k] : 0;
             counts[j] += labels[i] != k && scale + weight * mine[k] < least[i];
         }
-        all += counts[j];
-    }
-    return all;
-}
-
-/* The cluster of the least bound of every row. */
-static void NAME(guess)(const PassFlats *flats, ptrdiff_t n, const REAL *bounds, int *guessed)
-{
-    const int likelihood = flats->criterion == BY_LIKELIHOOD;
-    const REAL weight = likelihood ? (REAL)(0.5 / flats->noise) : 1;
-    for (ptrdiff_t i = 0; i < n; i++) {
-        REAL least = INFINITY;
-        guessed[i] = 0;
-        for (int k = 0; k < flats->n_clusters; k++) {
-            const REAL scale = likelihood ? (REAL)flats->scales[k] : 0;
-            const REAL cost = scale + weight * bounds[i * flats->n_clusters + k];
-            guessed[i] = cost < least ? k : guessed[i];
-            least = cost < least ? cost : least;
-        }
     }
 }
 
-/* Costs of some rows under cluster k, as its members or not, and their residuals as bounds; work:
-   3 n + p numbers. */
+/* Costs of some members of cluster k, and their residuals as bounds; work: 2 n + p numbers. */
 static void NAME(stay)(const PassFlats *flats, ptrdiff_t k, ptrdiff_t n, const REAL *rows,
-                       const int *which, int members, const REAL *axes, const REAL *scores,
-                       const REAL *squared, REAL *work, REAL *own, REAL *bounds)
+                       const int *which, const REAL *axes, const REAL *scores, const REAL *squared,
+                       REAL *work, REAL *own, REAL *bounds)
 {
-    REAL *residual = work, *total = work + n, *cost = total + n, *left = cost + n;
+    REAL *residual = work, *total = work + n, *left = total + n;
     NAME(residuals)(flats, k, n, rows, which, axes, scores, squared, residual, total, left);
-    if (!members)
-        NAME(outside)(flats, k, n, scores, residual, total, cost);
     for (ptrdiff_t j = 0; j < n; j++) {
-        own[which[j]] = members ? (REAL)NAME(member)(flats, k, n, scores + j, residual[j], total[j])
-                                : cost[j];
+        own[which[j]] = (REAL)NAME(member)(flats, k, n, scores + j, residual[j], total[j]);
         bounds[which[j] * flats->n_clusters + k] = residual[j];
     }
 }
 
-/* The same of some rows that are no members. Those that cost less there choose it, and their scores
+/* The same of some rows that are no members; work: 3 n + p numbers. Those that cost less there choose it, and their scores
    go to their places among those of all, (K, n_scores, m). */
 static void NAME(leave)(const PassFlats *flats, int k, ptrdiff_t n, const REAL *rows,
                         const int *which, const REAL *axes, const REAL *scores,

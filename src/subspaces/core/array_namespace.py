@@ -58,6 +58,17 @@ def is_foreign(array: Any) -> bool:
     return bool(compat().is_array_api_obj(array)) and not compat().is_numpy_array(array)
 
 
+def place(array: Any) -> tuple[str, str]:
+    """The names of an array's library and device; devices themselves need not be hashable."""
+    xp = namespace(array)
+    return ("numpy", "cpu") if xp is np else (xp.__name__, str(compat().device(array)))
+
+
+def transposed(matrices: Any) -> Any:
+    """The last two axes exchanged; CuPy has no ``mT`` before its version 14."""
+    return namespace(matrices).matrix_transpose(matrices)
+
+
 def like(values: Any, array: Any, dtype: Any = None) -> Any:
     """Values in the library, on the device and, unless said otherwise, of the type of an array."""
     xp = namespace(array)

@@ -17,7 +17,7 @@ import numpy as np
 from scipy import sparse
 
 from subspaces.core import compiled_pass
-from subspaces.core.array_namespace import compat, like, namespace, to_host, zeros_beside
+from subspaces.core.array_namespace import compat, like, namespace, place, to_host, zeros_beside
 from subspaces.core.blocks import working_memory
 from subspaces.core.flats import Flats, Tally
 from subspaces.core.fused import (
@@ -90,7 +90,7 @@ class Pass:
 
     def beside(self, rows: Any) -> Placed:
         """The flats in the library, on the device and of the type of the rows; moved there once."""
-        where = (rows.dtype, getattr(rows, "device", None))
+        where = (place(rows), str(rows.dtype))
         if where not in self.placed:
             self.placed[where] = _place(self, rows)
         return self.placed[where]

@@ -106,7 +106,7 @@ def sweep(
     labels, flats, state = begin(bulk, start, finish, bounds)
     flats, repairs = repair(bulk, flats, 0, random)
     path: list[float] = []
-    best = BulkResult(labels, flats, np.inf, (), "", 0)
+    best, settled = BulkResult(labels, flats, np.inf, (), "", 0), False
     seen: set[tuple[float, ...]] = set()
     reason = "max_iter"
     exact = bulk.exact_passes
@@ -117,8 +117,9 @@ def sweep(
         new, tally = _fold(bulk, plan, labels, bounds)
         path.append(tally.objective)
         tell(Step("sweep", sweep_number + 1, max_iter, f"objective {tally.objective:.6g}"))
-        if tally.objective <= best.objective or not exact:
-            best = BulkResult(labels, flats, tally.objective, (), "", repairs)
+        # An objective under flats that are not exact is no measure for one under those that are.
+        if tally.objective <= best.objective or not (exact and settled):
+            best, settled = BulkResult(labels, flats, tally.objective, (), "", repairs), exact
         if tally.moved == 0 and (exact or not finish):
             reason = "converged"
             break
@@ -130,7 +131,8 @@ def sweep(
         seen.add(here)
         labels, exact = new, bulk.exact_passes or tally.moved == 0
         if tally.moved == 0:
-            state, flats = settle(bulk, labels, flats, tally)
+            # Scatter matrices are summed anew: those of the pass may be rounded, or of moved rows.
+            state, flats = settle(bulk, labels, flats, None if bulk.by_scatter else tally)
         else:
             state = _follow(state, tally, plan)
             flats = _next(bulk, state, flats)
@@ -139,7 +141,7 @@ def sweep(
             if broken(bulk, flats):
                 reason = "infeasible"
                 break
-    if finish and not exact:
+    if finish and not settled:
         best = _finished(bulk, best)
     home = best.flats.at_home()
     return replace(best, flats=home, path=tuple(path), stop_reason=reason, repairs=repairs)

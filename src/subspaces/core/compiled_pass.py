@@ -7,25 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from subspaces.core.byte_axes import rounded_axes
 from subspaces.core.flats import Flats, Tally
 from subspaces.core.kernels import kernels
-
-# So many variables and clusters make bounds by bytes pay; of more variables their sums would not
-# fit into 32 bits.
-VARIABLES, FEWEST_CLUSTERS = (512, 65_536), 6
 
 
 def knows(rows: Any) -> bool:
     """Whether a block is for the compiled module: a numpy array of single or double precision."""
     dense = isinstance(rows, np.ndarray) and rows.dtype in (np.float32, np.float64)
     return dense and 0 not in rows.shape and kernels() is not None
-
-
-def unit_for(p: int, n_clusters: int) -> str:
-    """What multiplies bytes so quickly that products of all clusters' axes pay as bounds."""
-    pays = VARIABLES[0] <= p <= VARIABLES[1] and n_clusters >= FEWEST_CLUSTERS
-    return _module().byte_units()[-1] if pays else "none"
 
 
 def look(rows: Any, labels: Any | None, start: int, plan: Any) -> tuple[Any, Tally]:
@@ -100,10 +89,6 @@ def _made(plan: Any, dtype: Any) -> tuple[Any, Any, Any]:
         float(flats.noise),
     )
     flat_axes = _aligned(axes.reshape(-1, axes.shape[2]), dtype)
-    unit = unit_for(axes.shape[2], len(axes))
-    if unit != "none":
-        panels, *hidden = rounded_axes(axes, flats.spectra.shape[1])
-        tables.round_axes(unit, _aligned(panels, panels.dtype), *hidden)
     origin = None if plan.origin is None else np.ascontiguousarray(plan.origin, dtype=dtype)
     return tables, flat_axes, origin
 

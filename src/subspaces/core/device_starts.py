@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from subspaces.core.array_namespace import like, namespace, to_host, zeros_beside
+from subspaces.core.array_namespace import like, namespace, to_host, transposed, zeros_beside
 from subspaces.core.block_pass import squared_lengths
 from subspaces.core.flats import Flats
 from subspaces.core.spread import spread_out
@@ -58,20 +58,20 @@ def _through(points: Any, squared: Any, seeds: Indices, dimension: int, affine: 
     if affine:
         centres = namespace(points).mean(near, axis=1)
         near = near - centres[:, None, :]
-    coefficients = _coefficients(to_host(near @ near.mT), dimension)
-    return Through(centres, near.mT @ like(coefficients, points))
+    coefficients = _coefficients(to_host(near @ transposed(near)), dimension)
+    return Through(centres, transposed(near) @ like(coefficients, points))
 
 
 def _residuals(points: Any, squared: Any, flats: Through) -> Any:
     """Squared distances (c, m) of all points from flats."""
     xp, (n_flats, p, dimension) = namespace(points), flats.axes.shape
-    axes = xp.reshape(flats.axes.mT, (n_flats * dimension, p))
+    axes = xp.reshape(transposed(flats.axes), (n_flats * dimension, p))
     scores = xp.reshape(axes @ points.T, (n_flats, dimension, points.shape[0]))
     distance = squared[None, :]
     if flats.centres is not None:
         lengths = xp.sum(flats.centres**2, axis=1)
         distance = distance - 2.0 * (flats.centres @ points.T) + lengths[:, None]
-        scores = scores - (flats.centres[:, None, :] @ flats.axes).mT
+        scores = scores - transposed(flats.centres[:, None, :] @ flats.axes)
     return xp.clip(distance - xp.vecdot(scores, scores, axis=-2), 0.0, None)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from subspaces.core.array_namespace import like, namespace, to_host
+from subspaces.core.array_namespace import like, namespace, to_host, transposed
 
 Array = NDArray[np.floating]
 
@@ -66,8 +66,8 @@ def _orthonormal(vectors: Any, known: Any = None, longest: Array | None = None) 
     """
     for _ in range(2):
         if known is not None:
-            vectors = vectors - known @ (known.mT @ vectors)
-        squares, turned = np.linalg.eigh(to_host(vectors.mT @ vectors))
+            vectors = vectors - known @ (transposed(known) @ vectors)
+        squares, turned = np.linalg.eigh(to_host(transposed(vectors) @ vectors))
         there = squares > DEPENDENT * np.maximum(squares[:, -1:] if longest is None else longest, 0)
         roots = np.where(there, np.sqrt(np.where(there, squares, 1.0)), np.inf)
         vectors = vectors @ like(turned / roots[:, None, :], vectors)
@@ -76,7 +76,7 @@ def _orthonormal(vectors: Any, known: Any = None, longest: Array | None = None) 
 
 def _best(basis: Any, images: Any, rank: int) -> tuple[Array, Array]:
     """Eigenvalues of the best axes within a basis, and their coefficients."""
-    small = to_host(basis.mT @ images)
+    small = to_host(transposed(basis) @ images)
     values, vectors = np.linalg.eigh(0.5 * (small + small.mT))
     return values[:, ::-1][:, :rank], vectors[:, :, ::-1][:, :, :rank]
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from subspaces.core.array_namespace import like, namespace, to_host
+from subspaces.core.array_namespace import like, namespace, to_host, transposed
 from subspaces.core.eigenpairs import largest_eigenpairs
 from subspaces.core.kernels import kernels
 from subspaces.core.subspace import Subspace
@@ -171,7 +171,7 @@ def from_axes(
 
 def left_singular(images: Any) -> tuple[Any, Array]:
     """Left singular vectors (K, p, R) and values (K, R), by way of the small side where safe."""
-    squares, vectors = np.linalg.eigh(to_host(images.mT @ images))
+    squares, vectors = np.linalg.eigh(to_host(transposed(images) @ images))
     squares, vectors = squares[:, ::-1], vectors[:, :, ::-1]
     values = np.sqrt(np.maximum(squares, 0.0))
     safe = squares[:, -1] > CONDITION * squares[:, 0]

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from sklearn import get_config
 
-from subspaces.core.array_namespace import compat, is_foreign, like, namespace, to_host
+from subspaces.core.array_namespace import compat, is_foreign, like, namespace, place, to_host
 
 
 def home_of(X: Any) -> Any | None:
@@ -18,10 +18,10 @@ def home_of(X: Any) -> Any | None:
         return None
     if get_config()["array_api_dispatch"]:
         return X[:0, ...]
-    if str(compat().device(X)).startswith("cuda"):
+    if "cuda" in str(compat().device(X)).lower():
         raise TypeError(
             f"X is on the device {compat().device(X)} and array API dispatch is off; "
-            "sklearn.set_config(array_api_dispatch=True) would do"
+            "use sklearn.set_config(array_api_dispatch=True)"
         )
     return None
 
@@ -45,9 +45,7 @@ def check_home(X: Any, home: Any | None, method: str) -> None:
 
 
 def _place(home: Any | None) -> tuple[str, str]:
-    if home is None:
-        return "numpy", "cpu"
-    return namespace(home).__name__, str(compat().device(home))
+    return ("numpy", "cpu") if home is None else place(home)
 
 
 def _named(home: Any | None) -> str:
