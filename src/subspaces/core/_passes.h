@@ -17,6 +17,7 @@ typedef struct {
     int criterion, n_clusters, n_axes, n_scores, n_variables;
     const double *spectra, *weights, *shifts; /* (K, R) */
     const double *lengths, *scales;           /* (K,): squared lengths of the centres, -log */
+    const double *mean_leverages;             /* (K,): 1 / n_k; 0 where a cluster has no mean */
     double noise;
     double share; /* of a squared length: what is left of it keeps three digits down to this */
 } PassFlats;

@@ -10,6 +10,7 @@ cdef extern from "_passes.h" nogil:
         const double *shifts
         const double *lengths
         const double *scales
+        const double *mean_leverages
         double noise
         double share
     enum:
@@ -106,14 +107,15 @@ cdef class FlatTables:
     cdef list kept
 
     def __init__(
-        self, criterion, dtype, n_variables, affine, spectra, weights, shifts, lengths, scales, noise
+        self, criterion, dtype, n_variables, affine, spectra, weights, shifts, lengths, scales,
+        mean_leverages, noise,
     ):
         cdef const double[:, ::1] a = spectra, b = weights, c = shifts
-        cdef const double[::1] d = lengths, e = scales
-        self.kept = [spectra, weights, shifts, lengths, scales]
+        cdef const double[::1] d = lengths, e = scales, f = mean_leverages
+        self.kept = [spectra, weights, shifts, lengths, scales, mean_leverages]
         self.flats = PassFlats(
             PASS_CRITERIA[criterion], a.shape[0], a.shape[1], a.shape[1] + bool(affine),
-            n_variables, &a[0, 0], &b[0, 0], &c[0, 0], &d[0], &e[0], noise,
+            n_variables, &a[0, 0], &b[0, 0], &c[0, 0], &d[0], &e[0], &f[0], noise,
             SHARES[dtype == np.float64],
         )
 

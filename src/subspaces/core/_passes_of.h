@@ -178,11 +178,12 @@ static double NAME(member_influence)(const PassFlats *flats, ptrdiff_t k, ptrdif
     return total * total * residual + sum;
 }
 
-/* Squared error of a member left out, to first order: ||x_perp||^2 / (1 - sum h)^2. */
+/* Squared error of a member left out, to first order: ||x_perp||^2 / (1 - sum h)^2, the leverage
+   of the mean among the h. */
 static double NAME(member_error)(const PassFlats *flats, ptrdiff_t k, ptrdiff_t n,
                                  const REAL *scores, double residual)
 {
-    double total = 0.0;
+    double total = flats->mean_leverages[k];
     for (ptrdiff_t r = 0; r < flats->n_axes; r++)
         total += NAME(energy)(flats, k, n, r, scores) / flats->spectra[k * flats->n_axes + r];
     return total >= LEVERAGE_OF_ONE ? INFINITY : residual / ((1.0 - total) * (1.0 - total));

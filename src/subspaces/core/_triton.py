@@ -60,7 +60,8 @@ def _assigned(
     facts = torch.empty(n_programs, 2 + 2 * n_clusters, dtype=torch.float64, device=device)
     _assign[(n_programs,)](
         rows, squared, lengths, new if labels is None else labels, axes, placed.origin,
-        placed.lengths, placed.shift, placed.spectra, placed.weights, placed.scale, placed.noise,
+        placed.lengths, placed.shift, placed.spectra, placed.weights, placed.scale,
+        placed.mean_leverage, placed.noise,
         new, own, facts, n, *strides, K=n_clusters, R=n_axes, GROUP=group, WIDE=wide, P=p,
         DEEP=deep, WIDTH=1 if unscored else squared.shape[1], CRITERION=NAMES[plan.criterion],
         KNOWN=labels is not None, UNSCORED=unscored, AFFINE=affine,
@@ -71,10 +72,11 @@ def _assigned(
 
 
 @triton.jit
-def _cost(e, distance, s, w, scale, noise, member, CRITERION: tl.constexpr):
+def _cost(e, distance, s, w, scale, claimed, noise, member, CRITERION: tl.constexpr):
     """The costs (rows, clusters) of rows with energies e (rows, clusters, axes).
 
     Beyond the axes of a cluster there is no energy, the spectrum s is one and the weight w nothing.
+    claimed: the leverage of the clusters' means.
     """
     cost = tl.maximum(distance - tl.sum(e, axis=2), 0.0)
     if CRITERION == 2:
@@ -87,7 +89,7 @@ def _cost(e, distance, s, w, scale, noise, member, CRITERION: tl.constexpr):
         cost = cost * a * a + tl.sum(tl.where(e > 0.0, b * b * e, 0.0), axis=2)
         cost = tl.where(tl.max(alone.to(tl.int32), axis=2) > 0, float("inf"), cost)
     if CRITERION == 1 or CRITERION == 3:
-        left = tl.where(member, 1.0 - tl.sum(e / s, axis=2), 1.0)
+        left = tl.where(member, 1.0 - claimed[None, :] - tl.sum(e / s, axis=2), 1.0)
         cost = tl.where(left <= 1e-10, float("inf"), cost / (left * left))
     if CRITERION == 3:
         cost = scale[None, :] + 0.5 * (cost / tl.load(noise) + tl.sum(e * w, axis=2))
@@ -96,8 +98,8 @@ def _cost(e, distance, s, w, scale, noise, member, CRITERION: tl.constexpr):
 
 @triton.jit
 def _assign(
-    data, squared, lengths, labels, axes, origin, centres, shift, spectra, weights, scale, noise,
-    new, own, facts, n, along_rows, along_clusters, along_axes, K: tl.constexpr, R: tl.constexpr,
+    data, squared, lengths, labels, axes, origin, centres, shift, spectra, weights, scale, claimed,
+    noise, new, own, facts, n, along_rows, along_clusters, along_axes, K: tl.constexpr, R: tl.constexpr,
     GROUP: tl.constexpr, WIDE: tl.constexpr, P: tl.constexpr, DEEP: tl.constexpr,
     WIDTH: tl.constexpr, CRITERION: tl.constexpr, KNOWN: tl.constexpr, UNSCORED: tl.constexpr,
     AFFINE: tl.constexpr, SHIFTED: tl.constexpr, KEEP: tl.constexpr, ROWS: tl.constexpr,
@@ -153,8 +155,8 @@ def _assign(
         w = tl.load(weights + table, mask=used, other=0.0)[None, :, :]
         member = present[:, None] == k[None, :]
         cost = _cost(
-            e, distance, s, w, tl.load(scale + k, mask=k < K, other=0.0), noise, member,
-            CRITERION=CRITERION,
+            e, distance, s, w, tl.load(scale + k, mask=k < K, other=0.0),
+            tl.load(claimed + k, mask=k < K, other=0.0), noise, member, CRITERION=CRITERION,
         )  # fmt: skip
         cost = tl.where((k < K)[None, :], cost, float("inf"))
         least, where = tl.min(cost, axis=1, return_indices=True)

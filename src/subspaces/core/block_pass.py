@@ -5,8 +5,8 @@ sums leaves it. A scipy sparse block is multiplied as it is. On a GPU with Trito
 are found in one kernel (`fused.py`).
 
 In passes over many rows a member is scored without itself to first order: the costs "loo" and
-"hat" are the same here, ``||x_perp||^2 / (1 - sum h)^2``, which differs from the exact leave-one-
-out error by a share of about 5 / n_k (docs/big_data.md).
+"hat" are the same here, ``||x_perp||^2 / (1 - sum h)^2``, the leverage of a mean, 1/n_k, included,
+which differs from the exact leave-one-out error by a share of about 5 / n_k (docs/big_data.md).
 """
 
 from dataclasses import dataclass, field, fields, replace
@@ -43,8 +43,8 @@ FRONT = 4096
 class Placed(NamedTuple):
     """The flats beside the rows.
 
-    origin (p,); axes (p, K R); centres (K, p); shift, spectra, weights (K, R); lengths, scale (K,);
-    noise (1,).
+    origin (p,); axes (p, K R); centres (K, p); shift, spectra, weights (K, R); lengths, scale,
+    mean_leverage (K,); noise (1,).
     """
 
     origin: Any
@@ -55,6 +55,7 @@ class Placed(NamedTuple):
     weights: Any
     lengths: Any
     scale: Any
+    mean_leverage: Any
     noise: Any
 
 
@@ -65,7 +66,7 @@ class Pass:
     flats; criterion; rank: of the data; n_rows: of all blocks; origin (p,): taken from every row
     first, None for nothing; by_scatter: whether scatter matrices are summed rather than images;
     only_moved: whether of the rows that keep their cluster nothing is summed; exact: whether sums
-    are taken in float64 whatever the rows are; affine: whether sums of rows are of any use; bounds:
+    are taken in float64 whatever the rows are; affine: whether the flats have means; bounds:
     of the rows' residuals, brought up to date by a look, and sines (K,): of the angles by which the
     flats have turned since the last (`bounds.py`); None for none.
     """
@@ -99,6 +100,12 @@ class Pass:
     def label_type(self) -> np.dtype[Any]:
         """The shortest whole numbers for labels in main memory: several vectors of them live."""
         return np.min_scalar_type(len(self.flats.sizes))
+
+    @property
+    def mean_leverage(self) -> np.ndarray:
+        """What a member claims of its cluster's mean, (K,): 1/n_k, or nothing without a mean."""
+        sizes = np.maximum(self.flats.sizes, 1.0)
+        return 1.0 / sizes if self.affine else np.zeros(len(sizes))
 
     @property
     def weights(self) -> tuple[np.ndarray, np.ndarray]:
@@ -332,11 +339,12 @@ def _residual(energies: Any, residual: Any, member: Any, plan: Pass) -> Any:
 
 
 def _hat(energies: Any, residual: Any, member: Any, plan: Pass) -> Any:
-    """``||x_perp||^2 / (1 - sum h)^2``, of a member."""
+    """``||x_perp||^2 / (1 - 1/n_k - sum h)^2``, of a member; 1/n_k where there is a mean."""
     if member is None:
         return residual
-    xp = namespace(energies)
-    left = 1.0 - xp.sum(energies / plan.beside(energies).spectra[None, ...], axis=2)
+    xp, placed = namespace(energies), plan.beside(energies)
+    left = 1.0 - placed.mean_leverage[None, :]
+    left = left - xp.sum(energies / placed.spectra[None, ...], axis=2)
     left = xp.where(member, left, xp.ones_like(left))
     least = 1.0 - LEVERAGE_ONE
     return _infinite(left <= least, residual / xp.clip(left, least, None) ** 2)
@@ -370,18 +378,19 @@ def _place(plan: Pass, rows: Any) -> Placed:
     shift, lengths = flats.shift_and_lengths
     weights, scale = plan.weights
     origin = np.zeros(p) if plan.origin is None else plan.origin
-    small = [shift, flats.spectra, weights, lengths, scale, np.array([flats.noise]), origin]
+    noise, claimed = np.array([flats.noise]), plan.mean_leverage
+    small = [shift, flats.spectra, weights, lengths, scale, claimed, noise, origin]
     none = zeros_beside(rows, (n_clusters, p)) if flats.linear else None
     large = [flats.axes, flats.centres if none is None else none]
     sent = [values for values in (*small, *large) if isinstance(values, np.ndarray)]
     pieces = iter(_sent(sent, rows))
-    shift, spectra, weights, lengths, scale, noise, origin = (next(pieces) for _ in small)
+    shift, spectra, weights, lengths, scale, claimed, noise, origin = (next(pieces) for _ in small)
     axes, centres = (
         next(pieces) if isinstance(values, np.ndarray) else like(values, rows) for values in large
     )
     xp = namespace(axes)
     axes = xp.reshape(xp.permute_dims(axes, (1, 0, 2)), (p, n_clusters * n_axes))
-    return Placed(origin, axes, centres, shift, spectra, weights, lengths, scale, noise)
+    return Placed(origin, axes, centres, shift, spectra, weights, lengths, scale, claimed, noise)
 
 
 def _sent(arrays: list[np.ndarray], rows: Any) -> list[Any]:

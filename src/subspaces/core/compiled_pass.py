@@ -86,6 +86,7 @@ def _made(plan: Any, dtype: Any) -> tuple[Any, Any, Any]:
         shift,
         lengths,
         np.ascontiguousarray(scales, dtype=np.float64),
+        plan.mean_leverage,
         float(flats.noise),
     )
     flat_axes = _aligned(axes.reshape(-1, axes.shape[2]), dtype)

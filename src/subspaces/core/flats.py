@@ -128,7 +128,7 @@ def from_scatter(
     """The principal axes of every cluster; those before are a guess."""
     centres, scatter = centred_scatter(tally, affine)
     axes, spectra = _leading(scatter, before.axes)
-    return _flats(tally, centres, axes, spectra, dimensions, rank)
+    return _flats(tally, centres, axes, spectra, dimensions, rank, affine)
 
 
 def _leading(scatter: Array, guess: Array) -> tuple[Array, Array]:
@@ -166,7 +166,7 @@ def from_axes(
     tally: Tally, axes: Any, spectra: Array, dimensions: Sequence[int], rank: int, affine: bool
 ) -> Flats:
     """Flats whose axes and energies are known."""
-    return _flats(tally, _centres(tally, affine), axes, spectra, dimensions, rank)
+    return _flats(tally, _centres(tally, affine), axes, spectra, dimensions, rank, affine)
 
 
 def left_singular(images: Any) -> tuple[Any, Array]:
@@ -210,13 +210,17 @@ def _flats(
     spectra: Array,
     dimensions: Sequence[int],
     rank: int,
+    affine: bool,
 ) -> Flats:
-    """Axes without energy, and those beyond the dimension, are put out of use."""
+    """Axes without energy, and those beyond the dimension, are put out of use.
+
+    A cluster with a mean has spent one member on it, which the noise does not count.
+    """
     counts = np.asarray(dimensions, dtype=np.intp)
     used = np.arange(axes.shape[2]) < counts[:, None]
     around = tally.energy - tally.sizes * _squared_lengths(centres)
     captured = np.where(used, np.maximum(spectra, 0.0), 0.0)
-    freedom = float(tally.sizes @ np.maximum(rank - counts, 0))
+    freedom = float(np.maximum(tally.sizes - affine, 0.0) @ np.maximum(rank - counts, 0))
     noise = float(np.maximum(around - captured.sum(axis=1), 0.0).sum()) / max(freedom, 1.0)
     alive = used & (spectra > FAINTEST)
     return Flats(

@@ -64,7 +64,9 @@ def plan_of(stream: Stream, flats: Flats) -> Pass:
     n_rows = max(int(flats.sizes.sum()), 1)
     flats = at_least(flats, stream.least_noise)
     origin = stream.origin if stream.origin.any() else None
-    return Pass(flats, stream.criterion, stream.rank, n_rows, origin, by_scatter)
+    return Pass(
+        flats, stream.criterion, stream.rank, n_rows, origin, by_scatter, affine=stream.affine
+    )
 
 
 def _past(sums: Tally, flats: Flats, plan: Pass) -> Tally:
