@@ -279,9 +279,10 @@ def test_the_objective_is_that_of_the_subspaces(way, criterion, penalty, affine,
 
 @pytest.mark.filterwarnings("ignore")
 def test_the_objective_where_every_partition_is_degenerate():
-    """Lines that three clusters of two dimensions cannot all span."""
+    """All rows but one on a line: no clusters of two dimensions span their axes."""
     rows = np.outer(np.random.default_rng(0).normal(size=30), np.ones(8))
-    rows[:4] += np.random.default_rng(1).normal(size=(4, 8))
-    model = PSC(3, n_components=2, n_variables=3, n_init=2, random_state=0).fit(rows)
-    assert model.stop_reason_ != "converged"
+    rows[0] += np.random.default_rng(1).normal(size=8)
+    options = {"n_variables": 8, "penalty": "nonnegative", "n_init": 2, "random_state": 0}
+    model = PSC(3, n_components=2, **options).fit(rows)
+    assert model.stop_reason_ == "infeasible"
     assert_allclose(model.objective_, objective_under(model, rows), rtol=1e-10)
