@@ -5,7 +5,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from subspaces import PSC
+from subspaces.core import look, search
 from subspaces.core.criteria import Data, costs, union_of_supports
+from subspaces.core.influence import squared_influence_oblique
+from subspaces.core.loo_projection import sparse_errors
 from subspaces.core.partition import canonical
 from subspaces.core.problem import Problem, view_clusters
 from subspaces.core.rows import DenseRows
@@ -227,3 +230,59 @@ def test_a_repulsive_cluster_is_named():
     noise = np.random.default_rng(0).normal(size=(30, 400))
     with pytest.warns(UserWarning, match="below 4.*criterion='loo_projection'"):
         PSC(2, n_components=1, criterion="influence", init="random", random_state=0).fit(noise)
+
+
+def objective_under(model, X):
+    """The costs of the rows under their own clusters, from the attributes of a model alone."""
+    total = 0.0
+    for k, flat in enumerate(model.subspaces_):
+        rows = X[model.labels_ == k] - flat.centre
+        scores, overlap = rows @ flat.basis, flat.basis.T @ flat.basis
+        if model.criterion_ == "loo_projection":
+            total += sparse_errors(rows, flat.basis, flat.spectrum).sum()
+            continue
+        on = rows[:, model.support_] if model.criterion_ == "union_influence" else rows
+        captured = np.einsum("ir,rs,is->i", scores, np.linalg.pinv(overlap), scores)
+        residual = np.sum(on**2, axis=1) - captured
+        if model.criterion_ == "union_influence":
+            residual = squared_influence_oblique(scores, residual, flat.spectrum, overlap)
+        total += residual.sum()
+    return total
+
+
+@pytest.mark.filterwarnings("ignore:labels still moved")
+@pytest.mark.filterwarnings("ignore:a cluster kept emptying")
+@pytest.mark.filterwarnings("ignore:in .* starts a cluster became too small")
+@pytest.mark.parametrize("affine", [False, True], ids=["linear", "affine"])
+@pytest.mark.parametrize("penalty", ["l1", "nonnegative"])
+@pytest.mark.parametrize("criterion", ["auto", "residual", "loo_projection"])
+@pytest.mark.parametrize("way", ["compiled", "plain"])
+def test_the_objective_is_that_of_the_subspaces(way, criterion, penalty, affine, monkeypatch):
+    """Loadings depend on where their iteration began: those of the last sweep are stored."""
+    if way == "plain":
+        monkeypatch.setattr(look, "compiled_looker", lambda problem: None)
+        monkeypatch.setattr(search, "compiled_looker", lambda problem: None)
+    options = {"criterion": criterion, "penalty": penalty, "affine": affine, "init": "random"}
+    stops = set()
+    for seed in range(3):
+        made = make_subspaces([25] * 3, 30, [2] * 3, noise=0.6, n_variables=8, random_state=seed)
+        order = np.random.default_rng(seed).permutation(75)
+        rows = made.data[order] + (2.0 if affine else 0.0)
+        for max_iter, refine in ((50, None), (2, None), (50, "ppca")):
+            model = PSC(3, n_components=2, n_variables=5, n_init=2, random_state=seed, **options)
+            model.set_params(max_iter=max_iter, refine=refine).fit(rows)
+            assert_allclose(model.objective_, objective_under(model, rows), rtol=1e-10)
+            stops.add(model.stop_reason_)
+    assert "max_iter" in stops
+    assert len(stops) > 1
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_the_objective_where_every_partition_is_degenerate():
+    """All rows but one on a line: no clusters of two dimensions span their axes."""
+    rows = np.outer(np.random.default_rng(0).normal(size=30), np.ones(8))
+    rows[0] += np.random.default_rng(1).normal(size=8)
+    options = {"n_variables": 8, "penalty": "nonnegative", "n_init": 2, "random_state": 0}
+    model = PSC(3, n_components=2, **options).fit(rows)
+    assert model.stop_reason_ == "infeasible"
+    assert_allclose(model.objective_, objective_under(model, rows), rtol=1e-10)

@@ -25,6 +25,7 @@ cdef class SparseLooker(Sweeps):
     cdef double settled, tied, nothing_left
     cdef bint affine, nonnegative, by_gram
     cdef double[:, :, ::1] loadings           # (K, R, p), unit
+    cdef double[:, :, ::1] best_loadings      # those of the best partition of a run
     cdef int[:, :, ::1] places                # (K, R, p): the variables of each loading
     cdef int[:, ::1] n_places                 # (K, R)
     cdef double[:, :, ::1] scores             # (K, R, n)
@@ -54,7 +55,8 @@ cdef class SparseLooker(Sweeps):
         self.keeps_last, self.by_gram, self.capacity = True, len(gram) > 0, -1
         n, p, k, r = self.n, rows.shape[1], self.n_clusters, max(dimensions)
         self.p, self.most_axes = p, r
-        self.loadings, self.places = np.zeros((k, r, p)), np.empty((k, r, p), np.intc)
+        self.loadings, self.best_loadings = np.zeros((2, k, r, p))
+        self.places = np.empty((k, r, p), np.intc)
         self.n_places, self.scores = np.zeros((k, r), np.intc), np.zeros((k, r, n))
         self.captured, self.costs = np.zeros((k, n)), np.empty((k, n))
         self.spectra, self.centres = np.zeros((k, r)), np.zeros((k, p))
@@ -73,6 +75,13 @@ cdef class SparseLooker(Sweeps):
         for i in range(self.n):
             total += self.captured[labels[i], i]
         return total
+
+    cdef void _keep_loadings(self) noexcept nogil:
+        self.best_loadings[...] = self.loadings
+
+    cdef object _kept_loadings(self):
+        found = zip(np.asarray(self.best_loadings), self.dimensions, strict=True)
+        return tuple(rows[:r].T.copy() for rows, r in found)
 
     cdef double _look(self, const Py_ssize_t[::1] labels, Py_ssize_t[::1] new) except? -1 nogil:
         cdef int k, count

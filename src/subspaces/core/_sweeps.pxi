@@ -84,7 +84,8 @@ cdef class Sweeps:
         kept = self.partitions[2 if self.any_kept else 0].copy()
         objective = self.lowest if self.any_kept else objective
         path = tuple(self.path[:done].tolist())
-        return kept, objective, path, reason or "max_iter", repairs - refilled
+        loadings = self._kept_loadings() if self.any_kept else None
+        return kept, objective, path, reason or "max_iter", repairs - refilled, loadings
 
     cdef double _sweep(self) except? -1 nogil:
         """Look at the present partition; remember it, and whether it is the best so far."""
@@ -95,7 +96,15 @@ cdef class Sweeps:
         if not self._any_degenerate() and (self.keeps_last or objective <= self.lowest):
             self.lowest, self.any_kept = objective, True
             memcpy(&self.best[0], &self.now[0], self.n * sizeof(Py_ssize_t))
+            self._keep_loadings()
         return objective
+
+    cdef void _keep_loadings(self) noexcept nogil:
+        """Remember what the best partition so far is seen through, where that cannot be refitted."""
+
+    cdef object _kept_loadings(self):
+        """What the best partition was seen through; None where its labels tell."""
+        return None
 
     cdef object _why_end(self, bint well):
         """Why a run ends here; None where it goes on with the new partition."""

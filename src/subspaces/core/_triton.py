@@ -99,8 +99,8 @@ def _cost(e, distance, s, w, scale, claimed, noise, member, CRITERION: tl.conste
 @triton.jit
 def _assign(
     data, squared, lengths, labels, axes, origin, centres, shift, spectra, weights, scale, claimed,
-    noise, new, own, facts, n, along_rows, along_clusters, along_axes, K: tl.constexpr, R: tl.constexpr,
-    GROUP: tl.constexpr, WIDE: tl.constexpr, P: tl.constexpr, DEEP: tl.constexpr,
+    noise, new, own, facts, n, along_rows, along_clusters, along_axes, K: tl.constexpr,
+    R: tl.constexpr, GROUP: tl.constexpr, WIDE: tl.constexpr, P: tl.constexpr, DEEP: tl.constexpr,
     WIDTH: tl.constexpr, CRITERION: tl.constexpr, KNOWN: tl.constexpr, UNSCORED: tl.constexpr,
     AFFINE: tl.constexpr, SHIFTED: tl.constexpr, KEEP: tl.constexpr, ROWS: tl.constexpr,
 ):  # fmt: skip

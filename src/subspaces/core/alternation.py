@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from subspaces.core import partition
 from subspaces.core.criteria import costs, own_costs
-from subspaces.core.look import Sweeper, degenerate, plain_looker, sweeper
+from subspaces.core.look import Look, Sweeper, degenerate, plain_looker, sweeper
 from subspaces.core.problem import Problem, view_clusters
 from subspaces.core.result import Clustering
 from subspaces.core.rows import ClusterView
@@ -59,7 +59,7 @@ def _alternate(
     """The plain loop."""
     labels, repairs = repair(problem, labels.copy(), 0, random, first=True)
     refilled = repairs
-    best: tuple[float, float, Labels] | None = None
+    best: tuple[Look, Labels] | None = None
     path: list[float] = []
     look, seen = plain_looker(problem), set[bytes]()
     reason = "max_iter"
@@ -67,8 +67,8 @@ def _alternate(
         seen.add(labels.tobytes())
         here = look(labels)
         path.append(here.objective)
-        if not here.degenerate and (best is None or here.merit <= best[0]):
-            best = here.merit, here.objective, labels
+        if not here.degenerate and (best is None or here.merit <= best[0].merit):
+            best = here, labels
         if hear is not None:
             hear(len(path), here.objective)
         broken = _broken(problem, here.assigned, here.degenerate)
@@ -84,8 +84,11 @@ def _alternate(
             reason = "cycle"
             break
         labels = new
-    _, objective, labels = best if best is not None else (path[-1], path[-1], labels)
-    return Clustering(labels, objective, tuple(path), reason, repairs - refilled)
+    course = tuple(path), reason, repairs - refilled
+    if best is None:
+        return Clustering(labels, path[-1], *course)
+    here, labels = best
+    return Clustering(labels, here.objective, *course, here.loadings)
 
 
 def descend(problem: Problem, start: Clustering, *, max_iter: int) -> Clustering:

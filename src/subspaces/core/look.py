@@ -20,6 +20,7 @@ from subspaces.core.criteria import (
 )
 from subspaces.core.problem import Problem, view_clusters
 from subspaces.core.rows import ClusterView
+from subspaces.core.sparse_basis import SparseView
 
 Labels = NDArray[np.intp]
 
@@ -30,13 +31,14 @@ class Look:
 
     objective: the rows' costs under their own clusters, summed; merit: what partitions of a run are
     compared by; degenerate: clusters that do not span their axes; assigned: the cluster of least
-    cost of every row.
+    cost of every row; loadings: the basis of every cluster, where loadings are sparse.
     """
 
     objective: float
     merit: float
     degenerate: list[int]
     assigned: Labels
+    loadings: tuple[NDArray[np.floating], ...] | None = None
 
 
 Looker = Callable[[Labels], Look]
@@ -100,9 +102,16 @@ def plain_looker(problem: Problem) -> Looker:
             _merit(problem, views, objective),
             degenerate(problem, views),
             partition.assign(matrix, labels),
+            loadings_of(views),
         )
 
     return look
+
+
+def loadings_of(views: Sequence[ClusterView]) -> tuple[NDArray[np.floating], ...] | None:
+    """The basis of every cluster that is seen through sparse loadings; None for other views."""
+    bases = tuple(view.basis for view in views if isinstance(view, SparseView))
+    return bases or None
 
 
 def _merit(problem: Problem, views: Sequence[ClusterView], objective: float) -> float:

@@ -13,7 +13,8 @@ class Clustering:
     labels (n,); objective, of this partition; path, the objective at every sweep; stop_reason,
     "converged" (no label moved), "cycle" (a label vector returned), "max_iter", "infeasible" (a
     cluster could not be kept alive), "local minimum" (after a descent) or "not swept"; repairs, how
-    often a cluster was refilled on the way, after the first sweep.
+    often a cluster was refilled on the way, after the first sweep; loadings, of sparse models, the
+    basis (p, R) of every cluster that the objective is under, None where there is none.
     """
 
     labels: NDArray[np.intp]
@@ -21,6 +22,7 @@ class Clustering:
     path: tuple[float, ...]
     stop_reason: str
     repairs: int
+    loadings: tuple[NDArray[np.floating], ...] | None = None
 
     @property
     def n_iter(self) -> int:

@@ -89,20 +89,32 @@ def sparse_view(
     known: ClusterView | None = None,
 ) -> SparseView:
     """Fit sparse loadings to the members, from those already known if there are any."""
-    if not isinstance(rows, DenseRows):
-        raise TypeError("sparse loadings need the rows themselves, not their inner products")
-    own, squared = rows.matrix[members], rows.squared_norms
-    centre = own.mean(axis=0) if affine else np.zeros(own.shape[1])
-    if affine:
-        own = own - centre
-        squared = squared - 2.0 * (rows.matrix @ centre) + centre @ centre
+    matrix = matrix_of(rows)
+    own = matrix[members]
+    own = own - own.mean(axis=0) if affine else own
     start = known.basis if isinstance(known, SparseView) else None
     basis = sparse_loadings(
         own, n_components, sparsity.n_variables[cluster], sparsity.penalty, start
     )
+    return seen_through(basis, rows, members, affine)
+
+
+def matrix_of(rows: Rows) -> Array:
+    """The rows themselves, (n, p)."""
+    if not isinstance(rows, DenseRows):
+        raise TypeError("sparse loadings need the rows themselves, not their inner products")
+    return rows.matrix
+
+
+def seen_through(basis: Array, rows: Rows, members: Indices, affine: bool) -> SparseView:
+    """A cluster of some members seen through given loadings (p, R)."""
+    matrix, squared = matrix_of(rows), rows.squared_norms
+    centre = matrix[members].mean(axis=0) if affine else np.zeros(matrix.shape[1])
+    if affine:
+        squared = squared - 2.0 * (matrix @ centre) + centre @ centre
     used = np.flatnonzero(basis.any(axis=1))
     loaded = basis[used]
-    scores = rows.matrix[:, used] @ loaded - centre[used] @ loaded
+    scores = matrix[:, used] @ loaded - centre[used] @ loaded
     captured = captured_energy(scores, loaded.T @ loaded)
     residual = np.maximum(squared - captured, 0.0)
     spectrum = np.sum(scores[members] ** 2, axis=0)
@@ -115,7 +127,7 @@ def sparse_view(
         affine,
         basis,
         centre,
-        rows.matrix,
+        matrix,
         captured,
     )
 

@@ -26,11 +26,13 @@ from subspaces.core.criteria import (
 from subspaces.core.flats import Flats
 from subspaces.core.hearing import warn
 from subspaces.core.leave_one_out import exact_errors
+from subspaces.core.look import loadings_of
 from subspaces.core.ppca_mixture import refine_labels
 from subspaces.core.problem import Problem, view_clusters
+from subspaces.core.result import Clustering
 from subspaces.core.rows import ClusterView, Rows
 from subspaces.core.search import Run
-from subspaces.core.sparse_basis import SparseView, Sparsity
+from subspaces.core.sparse_basis import SparseView, Sparsity, seen_through
 from subspaces.core.starts import screened_rows
 from subspaces.core.subspace import PrincipalAxes, Subspace, scores_and_residuals
 from subspaces.core.threads import one_blas_thread
@@ -242,14 +244,15 @@ class PSC(ManyRowsClusterer):
         problem = self._problem(X)
         best, runs = self._search(X, problem, self._choice)
         self._warn_of_a_poor_end(problem.alike, best.clustering.stop_reason, runs)
-        self._store(problem, self._refined(problem, best, runs), runs)
+        best = self._refined(problem, best, runs)
+        self._store(problem, best, runs)
         self.criterion_ = problem.criterion
         self._data = problem.data
         if problem.sparsity is None:
             axes = self._store_flats(X, problem.dimensions, problem.affine)
             energies = self._store_left_out(X, problem, axes)
         else:
-            energies = self._store_sparse(X, view_clusters(problem, self.labels_))
+            energies = self._store_sparse(X, self._sparse_views(problem, best.clustering))
         self._store_variables()
         self._warn_of_repulsion(energies, partition.sizes(self.labels_, len(energies)))
 
@@ -375,8 +378,14 @@ class PSC(ManyRowsClusterer):
         if self.refine == "ppca":
             labels = self._mixture_labels(problem, best, runs)
             if not partition.too_small(labels, problem.dimensions):
-                objective = objective_of(problem, labels)
-                result = replace(best.clustering, labels=labels, objective=objective)
+                views = view_clusters(problem, labels)
+                objective = objective_of(problem, labels, views)
+                result = replace(
+                    best.clustering,
+                    labels=labels,
+                    objective=objective,
+                    loadings=loadings_of(views),
+                )
                 return replace(best, clustering=result) if np.isfinite(objective) else best
         return best
 
@@ -410,6 +419,24 @@ class PSC(ManyRowsClusterer):
         self.press_ = float(errors.mean())
         self.noise_variance_ = variance_of(outside, freedom, self._data)
         return [float(axes.eigenvalues.sum()) for axes in all_axes]
+
+    def _sparse_views(self, problem: Problem, result: Clustering) -> list[ClusterView]:
+        """The clusters of ``labels_`` through the loadings that ``objective_`` is under.
+
+        A fit to the labels alone would begin its iteration elsewhere, and end with others.
+        """
+        if result.loadings is None:  # no partition of the run had clusters that span their axes
+            views = view_clusters(problem, self.labels_)
+            own = own_costs(costs(problem.criterion, views, problem.data), self.labels_)
+            self.objective_ = float(own.sum())
+            return views
+        before = np.empty(problem.n_clusters, dtype=np.intp)
+        before[self.labels_] = result.labels
+        members = [np.flatnonzero(self.labels_ == k) for k in range(problem.n_clusters)]
+        return [
+            seen_through(result.loadings[k], problem.rows, own, problem.affine)
+            for k, own in zip(before, members, strict=True)
+        ]
 
     def _store_sparse(self, X: Array, views: Sequence[ClusterView]) -> list[float]:
         """Subspaces, influence on the union of the supports, errors by leave-one-out projection.
