@@ -173,3 +173,68 @@ def test_a_mean_of_1e8_in_passes(name, p, kind, monkeypatch):
     np.testing.assert_array_equal(model.predict(far), expected.predict(near))
     for one, other in zip(model.subspaces_, expected.subspaces_, strict=True):
         np.testing.assert_allclose(one.centre - 1e8, other.centre, atol=1e-3 * last)
+
+
+def left_out(rows, n_components, center):
+    """Squared leave-one-out errors by refitting."""
+    errors = []
+    for i, row in enumerate(rows):
+        others, x = exact(np.delete(rows, i, axis=0)), exact([row])
+        if center:
+            mean = [sum(others[a, j] for a in range(others.rows)) for j in range(others.cols)]
+            mean = mpmath.matrix([[value / others.rows for value in mean]])
+            x = x - mean
+            for a in range(others.rows):
+                others[a, :] = others[a, :] - mean
+        values, vectors = mp.eigsy(others.T * others)
+        order = sorted(range(len(values)), key=lambda j: -values[j])[:n_components]
+        basis = mpmath.matrix([[vectors[j, r] for r in order] for j in range(x.cols)])
+        rest = x.T - basis * (basis.T * x.T) if order else x.T
+        errors.append(sum(value**2 for value in rest))
+    return errors
+
+
+@pytest.mark.parametrize("center", [False, True])
+@pytest.mark.parametrize("dimension", [1, 2, 3])
+@pytest.mark.parametrize("far", [1e6, 1e8, 1e9, 1e12])
+@pytest.mark.parametrize("n_far", [1, 2])
+def test_one_or_two_rows_far_larger_than_all_others(n_far, far, dimension, center):
+    """Their own errors, and those of the others in their shade."""
+    rows = np.random.default_rng(3).normal(size=(9, 5))
+    rows[:n_far] *= far
+    found = pca_press(rows, dimension, center=center).per_sample
+    true = left_out(rows, dimension, center)
+    off = [relative(f, t) for f, t in zip(found, true, strict=True)]
+    # The others are known beside the large row's direction, which is rounded; a mean that holds a
+    # large row is rounded to the digits of that row.
+    rounded = (1e-14 if center else 1e-17) * far
+    assert max(off) < LEFT_OUT + rounded
+    assert n_far > 1 or off[0] < LEFT_OUT
+
+
+@pytest.mark.parametrize("dimension", [0, 1, 2])
+def test_rows_far_from_the_origin_keep_what_tells_them_apart(dimension):
+    """A direction 1e13 times the spread: an uncentred PCA still errs by the spread, not by 0."""
+    rows = np.random.default_rng(4).normal(size=(9, 5)) + 1e13
+    found = pca_press(rows, dimension).per_sample
+    true = left_out(rows, dimension, False)
+    # The values themselves are known to 1e13 eps = 0.002.
+    assert max(relative(f, t) for f, t in zip(found, true, strict=True)) < 0.05
+    centred = pca_press(rows, dimension, center=True).per_sample
+    true = left_out(rows, dimension, True)
+    assert max(relative(f, t) for f, t in zip(centred, true, strict=True)) < LEFT_OUT
+
+
+def test_what_lies_below_the_rounding_of_the_largest_is_not_dropped():
+    """So many rows that the usual cut of small singular values would take the spread with it."""
+    rows = np.random.default_rng(0).normal(size=(400, 300)) + 1e13
+    error = pca_press(rows, 1).per_sample[0]
+    assert error == pytest.approx(312.0, rel=0.01)
+    squared = np.sum(rows**2, axis=1)
+    np.testing.assert_allclose(pca_press(rows, 0).per_sample, squared, rtol=1e-12)
+
+
+def test_a_large_row_on_the_axis_of_the_others_is_predicted():
+    """Its leverage is 1 - 6e-12, and yet the others span its axis."""
+    errors = pca_press([[1e6], [1.0], [2.0], [-1.0]], 1).per_sample
+    np.testing.assert_array_equal(errors, 0.0)

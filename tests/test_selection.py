@@ -49,6 +49,25 @@ def test_one_cluster_is_a_possible_answer():
     assert select_n_clusters(sparse_psc(n_components=1), noise, range(1, 4)).best_ == 1
 
 
+def test_noise_around_a_mean_is_one_cluster():
+    X = np.random.default_rng(0).normal(size=(100, 50))
+    assert PSC("auto", affine=True, random_state=0).fit(X).n_clusters_ == 1
+
+
+def test_two_affine_lines_are_two_clusters():
+    random = np.random.default_rng(0)
+    lines = [random.normal(size=(60, 1)) @ random.normal(size=(1, 20)) + c for c in (0, 5)]
+    X = np.vstack(lines) + 0.3 * random.normal(size=(120, 20))
+    assert PSC("auto", affine=True, random_state=0).fit(X).n_clusters_ == 2
+
+
+def test_mean_profiles_are_as_many_as_there_are():
+    random = np.random.default_rng(0)
+    X = np.repeat(2.0 * random.normal(size=(3, 30)), 20, axis=0) + random.normal(size=(60, 30))
+    profiles = PSC(n_components=0, affine=True, random_state=0)
+    assert select_n_clusters(profiles, X, range(1, 7)).best_ == 3
+
+
 def test_forced_clusters_in_noise_are_unstable_and_true_ones_are_not():
     noise = np.random.default_rng(0).normal(size=(120, 60))
     model = PSC(3, n_init=2, random_state=0)

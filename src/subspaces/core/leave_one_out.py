@@ -24,7 +24,7 @@ Array = NDArray[np.floating]
 BRIGHT = 1e-5
 # So many times are bright axes taken out: double precision holds no more powers of ten.
 ROUNDS = 4
-# What is left of rows within so many units of their rounding is rounding.
+# What is left of a row within so many units of its rounding is rounding.
 ROUNDING = 16 * float(np.finfo(np.float64).eps)
 # With more leverage than this, what the others have along the axes keeps fewer than ten digits.
 NEARLY_ALL = 1.0 - 1e-6
@@ -41,8 +41,7 @@ def exact_errors(
     if len(rows) <= affine:
         return np.full(len(rows), np.inf)
     if axes is None or axes.rank < min(len(rows) - affine, rows.shape[1]):
-        rows = centred(rows, affine)
-        axes = graded_axes(rows)
+        axes = graded_axes(centred(rows, affine))
     removed = downdate(axes.coordinates, axes.eigenvalues, n_components, affine)
     errors = removed.squared_error.copy()
     scores, _, spectrum = axes.split(n_components)
@@ -53,31 +52,39 @@ def exact_errors(
 
 
 def centred(rows: Array, affine: bool) -> Array:
-    """The rows from their mean, if affine.
+    """The rows from their mean, if affine."""
+    rows, centre = _near_the_origin(rows, affine)
+    return rows - centre
 
-    Twice, since far from the origin a mean is rounded by more than the rows differ.
+
+def _near_the_origin(rows: Array, affine: bool) -> tuple[Array, Array]:
+    """The rows and their mean seen from their median, if affine; as they are and 0 otherwise.
+
+    Far from the origin a mean is rounded by more than the rows differ, and one far row does not
+    move the median.
     """
     if not affine:
-        return rows
-    rows = rows - centre_of(rows, affine)
-    return rows - rows.mean(axis=0)
+        return rows, np.zeros(rows.shape[1])
+    rows = rows - np.median(rows, axis=0)
+    return rows, centre_of(rows, affine)
 
 
 def graded_axes(rows: Array) -> PrincipalAxes:
     """All principal axes of the rows, the faint ones as exact as the bright ones.
 
     Unlike `principal_axes` this keeps what lies below the rounding of the largest singular value,
-    unless it is within the rounding of the rows themselves.
+    unless it is within the rounding of each row itself.
     """
-    rest, size = rows, float(np.linalg.norm(rows))
+    rest, lengths = rows, np.linalg.norm(rows, axis=1)
     basis = np.zeros((rows.shape[1], 0))
     for _ in range(ROUNDS):
-        if basis.shape[1] == min(rows.shape) or np.linalg.norm(rest) <= ROUNDING * size:
+        if basis.shape[1] == min(rows.shape) or not rest.any():
             break
         found = principal_axes(rest)
         bright = found.basis[:, found.eigenvalues > BRIGHT**2 * found.eigenvalues[0]]
         basis = np.linalg.qr(np.hstack([basis, bright]))[0][:, : min(rows.shape)]
         rest = _without(_without(rows, basis), basis)
+        rest[np.linalg.norm(rest, axis=1) <= ROUNDING * lengths] = 0.0
     coordinates = rows @ basis
     eigenvalues = np.einsum("ij,ij->j", coordinates, coordinates)
     order = np.argsort(-eigenvalues, kind="stable")
@@ -92,8 +99,9 @@ def _without(rows: Array, basis: Array) -> Array:
 
 def _refitted_error(rows: Array, i: int, n_components: int, affine: bool) -> float:
     """Squared distance of row i from the PCA of the others, fitted to them."""
-    others = np.delete(rows, i, axis=0)
-    centre = centre_of(others, affine)
-    basis = graded_axes(centred(others, affine)).basis[:, :n_components]
-    rest = _without(rows[i] - centre, basis)
+    order = np.r_[np.delete(np.arange(len(rows)), i), i]
+    rows, _ = _near_the_origin(rows[order], affine)
+    others, centre = rows[:-1], centre_of(rows[:-1], affine)
+    basis = graded_axes(others - centre).basis[:, :n_components]
+    rest = _without(rows[-1] - centre, basis)
     return float(rest @ rest)
