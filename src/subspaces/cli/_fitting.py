@@ -109,11 +109,11 @@ def fitted(request: Request, table: Table) -> tuple[Any, list[str]]:
 
 def summary(request: Request, model: Any, table: Table, messages: list[str]) -> dict[str, Any]:
     """What was asked, what was found."""
-    n, p = table.data.shape
     found = {
         "subspaces": version("subspaces"),
-        "samples": n,
-        "variables": p,
+        "samples": len(table.data),
+        "variables": model._n_variables,
+        "preparation": str(getattr(model, "preparation_", "")),
         **asdict(request),
         **(_settled_by_preset(model) if request.preset else {}),
         "clusters": [_cluster(model, table, k) for k in range(int(model.labels_.max()) + 1)],
@@ -163,7 +163,7 @@ def _loadings(model: Any, table: Table, k: int) -> tuple[list[str], Any, Any]:
         loadings, strength = flat.basis, variable_strength(flat, mean)
         strength = strength / (strength.sum() or 1.0)
     order = [int(j) for j in np.argsort(-strength, kind="stable") if strength[j] > 0]
-    return [table.variable_names[j] for j in order], strength[order], loadings[order]
+    return [str(model._variable_names[j]) for j in order], strength[order], loadings[order]
 
 
 def _between(model: Any, table: Table) -> Any:
@@ -190,7 +190,7 @@ def variables_csv(model: Any, table: Table) -> str:
     """The variables of each cluster, the strongest first, with centre and loadings."""
     parts = [_loadings(model, table, k) for k in range(int(model.labels_.max()) + 1)]
     widest = max(loadings.shape[1] for _, _, loadings in parts)
-    place = {name: j for j, name in enumerate(table.variable_names)}
+    place = {name: j for j, name in enumerate(model._variable_names)}
     rows = [
         [k, name, float(share), centre[place[name]], *map(float, row), *[""] * (widest - len(row))]
         for (k, (names, strength, loadings)), centre in zip(

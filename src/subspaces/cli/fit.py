@@ -120,13 +120,13 @@ def fit(
     with _outputs.staged(out, FILES, force=force) as stage:
         table = _inputs.read_input(data, samples, labels, classes)
         if preset:
-            table, preparation = _fitting.prepared_by_preset(posed, table)
+            seen, preparation = _fitting.prepared_by_preset(posed, table)
         else:
-            table, preparation = _inputs.prepared(table, floor, log, top_variables, scale)
+            seen, preparation = _inputs.prepared(table, floor, log, top_variables, scale)
         with working(f"{posed.method} is clustering"):
-            model, messages = _fitting.fitted(posed, table)
+            model, messages = _fitting.fitted(posed, seen)
+        attach_preparation(model, preparation)  # from here on the model takes the raw table
         summary = {"data": str(data), **_fitting.summary(posed, model, table, messages)}
-        attach_preparation(model, preparation)
         _fitting.write(stage, model, table, as_json(summary))
         if page:
             _fitting.write_page(stage, model, table, data.name)

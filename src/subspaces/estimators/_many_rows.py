@@ -378,6 +378,9 @@ class ManyRowsClusterer(AlternatingClusterer):
     def reconstruct(self, X: Any) -> Any:
         """Nearest point to each sample in the subspace of the cluster it is predicted to be in.
 
+        A model with ``preparation_`` answers in raw units where that only scales variables, and
+        otherwise in the values of the prepared variables.
+
         Parameters
         ----------
         X : array-like of shape (n, p)
@@ -397,6 +400,8 @@ class ManyRowsClusterer(AlternatingClusterer):
         """New rows in blocks; None where they are few. Those of Dask are checked as they come."""
         check_is_fitted(self)
         check_home(X, self._home, f"{type(self).__name__}.{method}")
+        if hasattr(self, "preparation_"):
+            return None  # samples are prepared in memory, all at once
         blocks = self._blocks(X)
         if blocks is not None:
             validate_data(self, X, reset=False, skip_check_array=True)

@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from subspaces import model_file, progress
 from subspaces._memory import no_room
-from subspaces._validation import as_matrix, check_squares, row_names
+from subspaces._validation import as_matrix, check_squares, is_named, row_names
 from subspaces.core import partition
 from subspaces.core.hearing import hearing, warn
 from subspaces.core.plain import is_plain
@@ -30,6 +30,7 @@ from subspaces.core.subspace import Subspace
 from subspaces.estimators import _callbacks
 from subspaces.estimators._fitted_state import fitted_state, in_memory
 from subspaces.model_file import SavedModel
+from subspaces.preparation import Preparation, check_present, prepare_rows
 
 Array = NDArray[np.floating]
 Labels = NDArray[np.intp]
@@ -52,6 +53,7 @@ class RecordedClusterer(
 
     labels_: Labels
     record_: Record
+    preparation_: Preparation
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Find the clusters.
@@ -73,6 +75,7 @@ class RecordedClusterer(
         try:
             with hearing() as heard:
                 matrix = self._validate(X)
+                self.__dict__.pop("preparation_", None)  # X is taken as it is
                 self._fit_with_callbacks(X, matrix)
             seconds = perf_counter() - began
             self.record_ = self._recorded(matrix, row_names(X), seconds, heard)
@@ -238,11 +241,37 @@ class RecordedClusterer(
 
     def _validate_new(self, X: Any) -> Array:
         check_is_fitted(self)
-        matrix = as_matrix(X, min_samples=1)
-        validate_data(self, X, reset=False, skip_check_array=True)
+        matrix = self._prepared(X)
+        if not hasattr(self, "preparation_"):
+            validate_data(self, X, reset=False, skip_check_array=True)
         check_squares(matrix)
         self._check_scale(float(np.abs(matrix).max()))
         return matrix
+
+    def _prepared(self, X: Any, *, min_samples: int = 1) -> Array:
+        """The samples as the clusters see them: raw ones go through ``preparation_``, if any."""
+        preparation: Preparation | None = getattr(self, "preparation_", None)
+        if preparation is None:
+            return as_matrix(X, min_samples=min_samples)
+        if is_named(X):
+            check_present(list(X.columns), preparation.needed)
+            X = X[preparation.needed]
+        matrix = as_matrix(X, min_samples=min_samples)
+        validate_data(self, X, reset=False, skip_check_array=True)
+        return prepare_rows(matrix, preparation.needed, preparation, row_names(X))
+
+    @property
+    def _variable_names(self) -> NDArray[Any] | None:
+        """Names of the variables that were clustered; None where X had none."""
+        if hasattr(self, "preparation_"):
+            return np.array(self.preparation_.variable_names, dtype=object)
+        return getattr(self, "feature_names_in_", None)
+
+    @property
+    def _n_variables(self) -> int:
+        """How many variables were clustered."""
+        names = self._variable_names
+        return int(self.n_features_in_) if names is None else len(names)
 
     def _check_scale(self, largest: float) -> None:
         """Refuse rows too far away from those of fit to be scored."""

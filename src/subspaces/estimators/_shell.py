@@ -20,6 +20,7 @@ from subspaces.core.subspace import (
     squared_residual,
 )
 from subspaces.estimators._recorded import Array, Labels, RecordedClusterer
+from subspaces.preparation import in_raw_units
 
 __all__ = ["Array", "Labels", "SubspaceClusterer"]
 
@@ -53,6 +54,9 @@ class SubspaceClusterer(RecordedClusterer):
     def reconstruct(self, X: Any) -> Array:
         """Nearest point to each sample in the subspace of the cluster it is predicted to be in.
 
+        A model with ``preparation_`` answers in raw units where that only scales variables, and
+        otherwise in the values of the prepared variables.
+
         Parameters
         ----------
         X : array-like of shape (n, p)
@@ -67,6 +71,8 @@ class SubspaceClusterer(RecordedClusterer):
         nearest = np.empty_like(X)
         for k, flat in enumerate(self.subspaces_):
             nearest[labels == k] = project(X[labels == k], flat)
+        if hasattr(self, "preparation_"):
+            return in_raw_units(nearest, self.preparation_)
         return nearest
 
     @property

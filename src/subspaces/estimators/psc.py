@@ -319,7 +319,7 @@ class PSC(ManyRowsClusterer):
         flat, chosen = self.subspaces_[cluster], self.variables_[cluster]
         strength = flat.basis[chosen] ** 2 @ flat.spectrum
         ordered = chosen[np.argsort(-strength, kind="stable")]
-        names = getattr(self, "feature_names_in_", None)
+        names = self._variable_names
         return ordered if names is None else names[ordered]
 
     def _check_choices(self) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from subspaces._validation import as_count, as_matrix
+from subspaces._validation import as_count
 from subspaces.core.subspace import coordinates, principal_angles, squared_residual
 from subspaces.estimators._shell import SubspaceClusterer
 from subspaces.plots._style import (
@@ -71,7 +71,7 @@ def scores(
     'cluster 1: 100 samples'
     """
     cluster = _check_cluster(model, cluster)
-    matrix = as_matrix(X)
+    matrix = model._prepared(X, min_samples=2)
     if len(matrix) != len(model.labels_):
         raise ValueError(
             f"X has {len(matrix)} samples, the model was fitted to {len(model.labels_)}; the data "
@@ -135,7 +135,7 @@ def loadings(
     cluster = _check_cluster(model, cluster)
     n_shown = as_count(n_shown, "n_shown", low=1)
     flat = model.subspaces_[cluster]
-    names = getattr(model, "feature_names_in_", None) if names is None else names
+    names = model._variable_names if names is None else names
     names = check_names(names, len(flat.basis), "variables")
     strength = flat.basis**2 @ flat.spectrum
     total = int(np.count_nonzero(strength))

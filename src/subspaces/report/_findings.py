@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from subspaces._validation import as_matrix, row_names
+from subspaces._validation import row_names
 from subspaces.core.record import own_coordinates
 from subspaces.core.subspace import (
     Subspace,
@@ -101,7 +101,7 @@ def gather(model: Any, X: Any, classes: Any, sample_names: Any, variable_names: 
     """Take from the model, and from its data where given, what the page shows."""
     labels = np.asarray(model.labels_)
     matrix = None if X is None else _same_data(model, X)
-    n, p = len(labels), int(model.n_features_in_)
+    n, p = len(labels), model._n_variables
     likelihoods = bool(getattr(model, "scores_are_likelihoods_", False))
     scores, places = _scores(model, matrix), _coordinates(model, matrix)
     return Findings(
@@ -206,8 +206,8 @@ def _height(
 
 def _same_data(model: Any, X: Any) -> Array:
     """The samples of fit again, or an error that says they are others."""
-    matrix = as_matrix(X, min_samples=1)
-    fitted = (len(model.labels_), int(model.n_features_in_))
+    matrix = model._prepared(X)
+    fitted = (len(model.labels_), model._n_variables)
     if matrix.shape != fitted:
         raise ValueError(
             f"X has shape {matrix.shape}, the data of fit {fitted}; the same data would do, or no X"
@@ -242,7 +242,7 @@ def _sample_names(model: Any, X: Any, given: Any, n: int) -> list[str]:
 def _variable_names(model: Any, given: Any, p: int) -> list[str]:
     if given is not None:
         return _names(given, p, "variable_names", "variable")
-    kept = getattr(model, "feature_names_in_", None)
+    kept = model._variable_names
     return [f"x{j}" for j in range(p)] if kept is None else [as_text(name) for name in kept]
 
 

@@ -22,13 +22,19 @@ def in_short(draft: Draft) -> str:
     )
     return (
         f"<p>{method} found {count(len(found.clusters), 'cluster')} in {count(n, 'sample')} of "
-        f"{count(p, 'variable')}, in {_duration(seconds)}.</p>"
+        f"{count(p, 'variable')}, in {_duration(seconds)}.{_preparation(model)}</p>"
         f'<dl class="tiles">{"".join(_tile(*tile) for tile in _tiles(draft))}</dl>'
         f"<p>Run as <code>{escape(' '.join(repr(model).split()))}</code></p>"
         "<details><summary>All parameters</summary>"
         f"{_tables.plain('Parameters of the estimator.', ['Parameter', 'Value'], parameters)}"
         "</details>"
     )
+
+
+def _preparation(model: Any) -> str:
+    """What was done to the values before, as a sentence."""
+    words = escape(getattr(model, "preparation_", ""))
+    return f" The values were prepared first: {words}." if words else ""
 
 
 def _tiles(draft: Draft) -> list[tuple[str, str]]:
