@@ -151,6 +151,7 @@ FORMS: dict[str, Form] = {
     "bic_": _REAL,
     "bound_": _REAL,
     "cluster_centers_": _finite("K", "p"),
+    "cluster_means_": _finite("K", "p"),
     "criterion_": _TEXT,
     "df_": _numbers("K"),
     "explained_variance_": _listed(_PATH, "K"),
@@ -189,6 +190,7 @@ FORMS: dict[str, Form] = {
     "subspaces_": _listed(_flat, "K"),
     "support_": _below("p", "*"),
     "variables_": _either(_listed(_below("p", "*"), "K"), _below("p", "*")),
+    "within_std_": _numbers("p"),
     "weights_": _either(_finite("K"), _finite("p")),
 }
 ALWAYS = ("_scale", "labels_", "n_features_in_", "objective_", "record_")

@@ -22,6 +22,8 @@ from subspaces import model_file, progress
 from subspaces._memory import no_room
 from subspaces._validation import as_matrix, check_squares, is_named, row_names
 from subspaces.core import partition
+from subspaces.core.array_namespace import to_host
+from subspaces.core.contrast import Contrast, contrast, means_and_spread
 from subspaces.core.hearing import hearing, warn
 from subspaces.core.plain import is_plain
 from subspaces.core.record import Record, is_too_large, own_coordinates
@@ -53,6 +55,9 @@ class RecordedClusterer(
 
     labels_: Labels
     record_: Record
+    cluster_means_: Array
+    within_std_: Array
+    _sizes: Array
     preparation_: Preparation
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -77,6 +82,8 @@ class RecordedClusterer(
                 matrix = self._validate(X)
                 self.__dict__.pop("preparation_", None)  # X is taken as it is
                 self._fit_with_callbacks(X, matrix)
+                if isinstance(matrix, np.ndarray):
+                    self._store_means(matrix)
             seconds = perf_counter() - began
             self.record_ = self._recorded(matrix, row_names(X), seconds, heard)
             self._settle_in(X)
@@ -259,6 +266,44 @@ class RecordedClusterer(
         matrix = as_matrix(X, min_samples=min_samples)
         validate_data(self, X, reset=False, skip_check_array=True)
         return prepare_rows(matrix, preparation.needed, preparation, row_names(X))
+
+    def _store_means(self, rows: Array) -> None:
+        """Keep what tells the clusters apart: the means of their members, the spread around them.
+
+        Rows that span no more directions than the clusters' flats were projected before; then no
+        variable has a spread of its own, and it is nan.
+        """
+        self.cluster_means_, self.within_std_ = means_and_spread(
+            rows, self.labels_, self._n_features_out
+        )
+        spanned = getattr(self, "_data", None)
+        flats: list[Subspace] = getattr(self, "subspaces_", [])
+        if spanned is not None and spanned.rank < min(len(rows) - 1, rows.shape[1]):
+            if spanned.rank <= sum(flat.basis.shape[1] + 1 for flat in flats):
+                self.within_std_ = np.full(rows.shape[1], np.nan)
+
+    @property
+    def _knows_differences(self) -> bool:
+        """Whether there are other clusters, and means to compare."""
+        return hasattr(self, "cluster_means_") and self._n_features_out > 1
+
+    def _contrast(self, cluster: int) -> Contrast:
+        """How a cluster differs from the samples of all others."""
+        if self._n_features_out == 1:
+            raise ValueError(
+                "the model has one cluster, so there are no other samples to differ from. Use "
+                "by='axes', or more clusters"
+            )
+        if not hasattr(self, "cluster_means_"):
+            raise ValueError(
+                "the model does not know the means of its clusters: files of earlier versions and "
+                "partial_fit keep none. Use fit again"
+            )
+        if isinstance(self.labels_, np.ndarray):
+            sizes = np.bincount(self.labels_, minlength=self._n_features_out).astype(float)
+        else:
+            sizes = to_host(self._sizes)
+        return contrast(cluster, sizes, to_host(self.cluster_means_), to_host(self.within_std_))
 
     @property
     def _variable_names(self) -> NDArray[Any] | None:

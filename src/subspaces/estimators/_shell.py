@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from subspaces._validation import as_count
+from subspaces._validation import as_choice, as_count
 from subspaces.core import partition
 from subspaces.core.hearing import warn
 from subspaces.core.subspace import (
@@ -22,7 +22,17 @@ from subspaces.core.subspace import (
 from subspaces.estimators._recorded import Array, Labels, RecordedClusterer
 from subspaces.preparation import in_raw_units
 
-__all__ = ["Array", "Labels", "SubspaceClusterer"]
+__all__ = ["Array", "Labels", "SubspaceClusterer", "as_list_name"]
+
+
+LISTS = ("axes", "difference")
+
+
+def as_list_name(by: str | None, flat: Subspace) -> str:
+    """Which variables of a cluster are asked for: by default those along its axes, if any."""
+    if by is None:
+        return "axes" if flat.basis.shape[1] else "difference"
+    return as_choice(by, "by", LISTS)
 
 
 class SubspaceClusterer(RecordedClusterer):
