@@ -276,11 +276,10 @@ class RecordedClusterer(
         self.cluster_means_, self.within_std_ = means_and_spread(
             rows, self.labels_, self._n_features_out
         )
-        spanned = getattr(self, "_data", None)
         flats: list[Subspace] = getattr(self, "subspaces_", [])
-        if spanned is not None and spanned.rank < min(len(rows) - 1, rows.shape[1]):
-            if spanned.rank <= sum(flat.basis.shape[1] + 1 for flat in flats):
-                self.within_std_ = np.full(rows.shape[1], np.nan)
+        enough = min(len(rows) - 1, rows.shape[1], 1 + sum(f.basis.shape[1] + 1 for f in flats))
+        if hasattr(self, "_data") and self._data.rank < enough:
+            self.within_std_ = np.full(rows.shape[1], np.nan)
 
     @property
     def _knows_differences(self) -> bool:

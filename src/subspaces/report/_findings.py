@@ -8,14 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subspaces._validation import row_names
+from subspaces.core.contrast import Contrast
 from subspaces.core.record import own_coordinates
-from subspaces.core.subspace import (
-    Subspace,
-    coordinates,
-    grand_mean,
-    squared_residual,
-    variable_strength,
-)
+from subspaces.core.subspace import Subspace, coordinates, squared_residual
 from subspaces.diagnostics import BETWEEN
 from subspaces.report._names import as_text
 
@@ -45,10 +40,10 @@ class Rivalry:
 
 @dataclass(frozen=True)
 class Loadings:
-    """The variables of a cluster, the strongest first.
+    """What varies within a cluster: its variables, the strongest first.
 
     places (m,): columns of X; strength (m,): shares that sum to 1; values (m, r): loadings on each
-    axis, or the weights of a method without axes, or where a point lies from the mean of all.
+    axis, or the weights of a method without axes.
     """
 
     places: Places
@@ -63,7 +58,8 @@ class Cluster:
     dimension and loadings are None for a method whose clusters are no subspaces, coordinates (m, r)
     too, and where neither the model nor the caller has kept the samples. height (m,) is the
     distance of the members from the subspace where X is at hand, else their score. energy (r,)
-    is the share of each axis in what the subspace catches.
+    is the share of each axis in what the subspace catches. apart is how the members differ from all
+    other samples; None where there are none, or the model's file is too old to tell.
     """
 
     number: int
@@ -73,6 +69,14 @@ class Cluster:
     height: Array | None
     energy: Array
     loadings: Loadings | None
+    apart: Contrast | None
+
+    @property
+    def n_variables(self) -> int:
+        """How many have a loading; of a point, how many set it apart."""
+        if self.loadings is not None and self.dimension:
+            return len(self.loadings.places)
+        return 0 if self.apart is None else len(self.apart.order)
 
 
 @dataclass(frozen=True)
@@ -146,14 +150,8 @@ def rivalry(scores: Array, labels: Places, likelihoods: bool) -> Rivalry | None:
     return Rivalry(own, other, rival, np.clip(closeness, 0.0, 1.0))
 
 
-def loadings_of(flat: Subspace, mean: Array | None = None) -> Loadings:
-    """Variables by the energy of the members that the loadings put on them.
-
-    Where all clusters are points and their mean is given: by the distance from it, which stands in
-    for the loading.
-    """
-    if mean is not None:
-        return _ranked(variable_strength(flat, mean), (flat.centre - mean)[:, None])
+def loadings_of(flat: Subspace) -> Loadings:
+    """Variables by the energy of the members that the loadings put on them."""
     weight = flat.spectrum if flat.spectrum.any() else np.ones_like(flat.spectrum)
     return _ranked(flat.basis**2 @ weight, flat.basis)
 
@@ -172,13 +170,17 @@ def _clusters(
     model: Any, matrix: Array | None, scores: Array | None, places: Array | None
 ) -> list[Cluster]:
     flats: Sequence[Subspace] | None = getattr(model, "subspaces_", None)
+    n_clusters = model._n_features_out
+    known = model._knows_differences
+    differences = [model._contrast(k) if known else None for k in range(n_clusters)]
     if flats is None:
-        groups = [np.flatnonzero(model.labels_ == k) for k in range(len(model.cluster_centers_))]
+        groups = [np.flatnonzero(model.labels_ == k) for k in range(n_clusters)]
         nothing = np.zeros(0)
-        return [Cluster(k, rows, None, None, None, nothing, None) for k, rows in enumerate(groups)]
+        return [
+            Cluster(k, rows, None, None, None, nothing, None, apart)
+            for k, (rows, apart) in enumerate(zip(groups, differences, strict=True))
+        ]
     found = []
-    points = not any(flat.basis.shape[1] for flat in flats)
-    mean = grand_mean(flats, model.labels_) if points else None
     for k, flat in enumerate(flats):
         members = np.flatnonzero(model.labels_ == k)
         dimension = flat.basis.shape[1]
@@ -190,7 +192,8 @@ def _clusters(
                 coordinates=None if places is None else places[members, :dimension],
                 height=_height(members, k, flat, matrix, scores),
                 energy=flat.spectrum / max(flat.spectrum.sum(), 1e-300),
-                loadings=loadings_of(flat, mean),
+                loadings=loadings_of(flat),
+                apart=differences[k],
             )
         )
     return found

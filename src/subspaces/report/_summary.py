@@ -42,7 +42,9 @@ def _tiles(draft: Draft) -> list[tuple[str, str]]:
     tiles = [("Clusters", str(len(found.clusters)))]
     if found.common is None:
         tiles.append(("Dimensions", _span([c.dimension or 0 for c in found.clusters])))
-    sizes = [len(loadings.places) for _, loadings in _tables.variable_groups(found)]
+    sizes = [cluster.n_variables for cluster in found.clusters]
+    if found.common is not None:
+        sizes = [len(found.common.places)]
     tiles.append(("Variables each" if found.common is None else "Variables", _span(sizes)))
     if found.rivalry is not None:
         share = 100 * len(found.rivalry.between) / len(found.labels)
