@@ -130,7 +130,7 @@ def test_loadings_of_the_strongest_variables(model, frame):
     for axis, found in enumerate(points):
         values = model.subspaces_[1].basis[chosen, axis]
         np.testing.assert_allclose(found[:, 0], values[values != 0])
-    title = "what varies within cluster 0: 8 of 8 variables"
+    title = "what varies within cluster 0\n8 of 8 variables"
     assert plots.loadings(model, 0).get_title() == title
 
 
@@ -140,8 +140,8 @@ def test_differences_are_bars_as_long_as_their_effects(model):
     np.testing.assert_allclose(
         [bar.get_width() for bar in ax.patches], found.effect[found.order[:6]]
     )
-    assert ax.get_title() == "what sets cluster 1 apart: 6 of 60 variables"
-    assert ax.get_xlabel() == "difference from the other samples (standard deviations)"
+    assert ax.get_title() == "what sets cluster 1 apart\n6 of 60 variables"
+    assert ax.get_xlabel() == "difference (SD)"
 
 
 def test_an_endless_effect_is_a_triangle_at_the_edge():
@@ -153,7 +153,7 @@ def test_an_endless_effect_is_a_triangle_at_the_edge():
     widths = [abs(bar.get_width()) for bar in ax.patches]
     assert widths[0] == pytest.approx(1.15 * widths[1])
     assert sum(len(marks.get_offsets()) for marks in ax.collections) == 1
-    assert ax.get_title() == "what sets cluster 0 apart: 4 of 4 variables"
+    assert ax.get_title() == "what sets cluster 0 apart\n4 of 4 variables"
 
 
 def test_angles_are_the_largest_above_and_the_smallest_below():
@@ -233,7 +233,7 @@ def test_a_point_has_no_axes():
         plots.angles(model)
     X = generic(9, 3)
     ax = plots.scores(model, X, 1, n_named=0)
-    assert ax.get_ylabel() == "distance from the nearest other cluster"
+    assert ax.get_ylabel() == "from the next cluster"
     centres = [flat.centre for flat in model.subspaces_]
     own = X[model.labels_ == 1]
     expected = [np.linalg.norm(own - centre, axis=1) for centre in (centres[1], centres[0])]

@@ -88,7 +88,8 @@ def scores(
     places, labels = _places(matrix[members], model.subspaces_, cluster)
     with canvas(ax) as ax:
         if flat.basis.shape[1] == 0:
-            ax.axline((0, 0), slope=1, color="0.6", linewidth=0.6, linestyle=":", zorder=0)
+            ends = [places.min(axis=0).max(), places.max(axis=0).min()]
+            ax.plot(ends, ends, color="0.6", linewidth=0.6, linestyle=":", zorder=0)
         for group, look in groups.items():
             own = places[look["rows"][members]]
             if len(own):
@@ -143,9 +144,9 @@ def loadings(
     >>> sparse = make_scenario("a", sparse=True, random_state=0)
     >>> model = PSC(2, n_variables=10, n_init=3, random_state=0).fit(sparse.data)
     >>> plots.loadings(model, n_shown=5).get_title()
-    'what varies within cluster 0: 5 of 10 variables'
+    'what varies within cluster 0\\n5 of 10 variables'
     >>> plots.loadings(model, by="difference", n_shown=5).get_title()
-    'what sets cluster 0 apart: 5 of 200 variables'
+    'what sets cluster 0 apart\\n5 of 200 variables'
     """
     cluster = _check_cluster(model, cluster)
     n_shown = as_count(n_shown, "n_shown", low=1)
@@ -155,14 +156,14 @@ def loadings(
     if as_list_name(by, flat) == "difference":
         found = model._contrast(cluster)
         shown = found.order[:n_shown]
-        title = f"what sets cluster {cluster} apart: {len(shown)} of {len(found.order)} variables"
+        title = f"what sets cluster {cluster} apart\n{len(shown)} of {len(found.order)} variables"
         with _list_of([names[j] for j in shown], title, ax) as ax:
             _draw_differences(ax, found, shown, cluster)
         return ax
     strength = flat.basis**2 @ flat.spectrum
     total = int(np.count_nonzero(strength))
     shown = np.argsort(-strength, kind="stable")[: min(n_shown, total)]
-    title = f"what varies within cluster {cluster}: {len(shown)} of {total} variables"
+    title = f"what varies within cluster {cluster}\n{len(shown)} of {total} variables"
     several = flat.basis.shape[1] > 1
     with _list_of([names[j] for j in shown], title, ax, pad=20 if several else None) as ax:
         _draw_loadings(ax, flat.basis[shown, :MOST_AXES])
@@ -208,8 +209,7 @@ def _draw_differences(ax: Any, found: Contrast, shown: NDArray[np.intp], cluster
     for side, marker in ((1, ">"), (-1, "<")):
         there = endless & (np.sign(sizes) == side)
         ax.scatter(sizes[there], rows[there], marker=marker, s=24, color=colour_of(cluster))
-    unit = "standard deviations" if known else "units of the data"
-    ax.set_xlabel(f"difference from the other samples ({unit})")
+    ax.set_xlabel("difference (SD)" if known else "difference")
 
 
 def _places(rows: Array, flats: list[Subspace], cluster: int) -> tuple[Array, list[str]]:
@@ -224,8 +224,10 @@ def _places(rows: Array, flats: list[Subspace], cluster: int) -> tuple[Array, li
                 "to draw its samples by. Use n_components=1 or more, or more clusters"
             )
         nearest = np.sqrt(np.min(others, axis=0))
-        words = ["distance from the mean of the cluster", "distance from the nearest other cluster"]
-        return np.column_stack([beyond, nearest]), words
+        return np.column_stack([beyond, nearest]), [
+            "distance from its mean",
+            "from the next cluster",
+        ]
     places = coordinates(rows, flat)
     labels = [_axis_name(flat.spectrum, r) for r in range(min(2, places.shape[1]))]
     if len(labels) == 1:

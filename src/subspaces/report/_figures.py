@@ -79,8 +79,7 @@ def differences(found: Findings, apart: Contrast, shade: str) -> Any:
         x=drawn, y=rows, orientation="h", marker={"color": shade}, text=words,
         textposition="none", hovertemplate="%{text}<extra></extra>",
     )  # fmt: skip
-    unit = "standard deviations" if known else "in units of the data"
-    title = f"difference from the other samples ({unit})"
+    title = "difference (SD)" if known else "difference"
     return figure([bars], height=76 + 18 * len(names), xtitle=title, yaxis=_list_axis(names))
 
 
