@@ -143,10 +143,10 @@ def loadings(
     >>> from subspaces.datasets import make_scenario
     >>> sparse = make_scenario("a", sparse=True, random_state=0)
     >>> model = PSC(2, n_variables=10, n_init=3, random_state=0).fit(sparse.data)
-    >>> plots.loadings(model, n_shown=5).get_title()
-    'what varies within cluster 0\\n5 of 10 variables'
-    >>> plots.loadings(model, by="difference", n_shown=5).get_title()
-    'what sets cluster 0 apart\\n5 of 200 variables'
+    >>> plots.loadings(model, n_shown=5).get_title().splitlines()
+    ['what varies within cluster 0', '5 of 10 variables']
+    >>> plots.loadings(model, by="difference", n_shown=5).get_title().splitlines()
+    ['what sets cluster 0 apart', '5 of 200 variables']
     """
     cluster = _check_cluster(model, cluster)
     n_shown = as_count(n_shown, "n_shown", low=1)
