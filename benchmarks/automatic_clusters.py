@@ -145,11 +145,11 @@ def main():
         "`python benchmarks/automatic_clusters.py`. The dimension is given, K is left to PSC\n"
         "(1 to 8). How often it is right, by the true K:\n\n"
         + markdown(["dimension", "K = 1", "2", "3", "4", "all"], rows)
-        + "\n\nWhere the model fitted to the true partition labels at least 90 % of its samples right,\n"
-        + f"each left out: {_counted([c for c in sets if c[4] >= 0.9], None, None)}. Gaussian noise: "
-        + f"one cluster in {noise.count(1)} of {len(noise)}.\n\n"
-        + "Where it is wrong, the adjusted Rand index that the right K would have, and the share that\n"
-        + "the model fitted to the true partition labels right:\n\n"
+        + "\n\nWhere the model fitted to the true partition labels at least 90 % of its samples\n"
+        + f"right, each left out: {_counted([c for c in sets if c[4] >= 0.9], None, None)}. Gaussian\n"
+        + f"noise: one cluster in {noise.count(1)} of {len(noise)}.\n\n"
+        + "Where it is wrong, the adjusted Rand index that the right K would have, and the share\n"
+        + "that the model fitted to the true partition labels right:\n\n"
         + markdown(
             ["set", "K", "chosen", "dimension", "samples", "variables", "ARI", "learned"], wrong
         ),

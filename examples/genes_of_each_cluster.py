@@ -34,13 +34,20 @@ agreement = adjusted_rand_score(union.target, model.labels_)
 print(f"agreement with the true sub-types (adjusted Rand index): {agreement:.2f}")
 
 # %%
-# The genes of each cluster, the strongest first, and how many of them are right.
+# The genes that vary within each cluster, the strongest first, and how many of them are right.
 for k in range(3):
     found = model.get_variables(k)
     owner = pd.Series(union.target[model.labels_ == k]).mode()[0]
     right = {genes[j] for j in union.loadings[owner].any(axis=1).nonzero()[0]}
     print(f"cluster {k}: {', '.join(found[:6])}, ...")
     print(f"  {len(right & set(found))} of the {len(right)} genes of its sub-type are among them")
+
+# %%
+# Another question: which genes set a cluster apart, being higher or lower there than in all other
+# samples? Here hardly any: the sub-types differ in which genes move together, not in their levels.
+for k in range(3):
+    apart = model.get_variables(k, by="difference")
+    print(f"cluster {k} against the others: {', '.join(apart[:6])}, ...")
 
 # %%
 # One cluster in its own subspace, and its genes.

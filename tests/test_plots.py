@@ -130,7 +130,30 @@ def test_loadings_of_the_strongest_variables(model, frame):
     for axis, found in enumerate(points):
         values = model.subspaces_[1].basis[chosen, axis]
         np.testing.assert_allclose(found[:, 0], values[values != 0])
-    assert plots.loadings(model, 0).get_title() == "cluster 0: 8 of 8 variables"
+    title = "what varies within cluster 0\n8 of 8 variables"
+    assert plots.loadings(model, 0).get_title() == title
+
+
+def test_differences_are_bars_as_long_as_their_effects(model):
+    ax = plots.loadings(model, 1, by="difference", n_shown=6)
+    found = model._contrast(1)
+    np.testing.assert_allclose(
+        [bar.get_width() for bar in ax.patches], found.effect[found.order[:6]]
+    )
+    assert ax.get_title() == "what sets cluster 1 apart\n6 of 60 variables"
+    assert ax.get_xlabel() == "difference (SD)"
+
+
+def test_an_endless_effect_is_a_triangle_at_the_edge():
+    X = generic(30, 4)
+    X[:15, 0], X[15:, 0], X[15:, 1:] = 3, 1, X[15:, 1:] + 9
+    model = PSC(2, n_components=0, affine=True, random_state=0).fit(X)
+    assert model.get_variables(0)[0] == 0
+    ax = plots.loadings(model, 0)
+    widths = [abs(bar.get_width()) for bar in ax.patches]
+    assert widths[0] == pytest.approx(1.15 * widths[1])
+    assert sum(len(marks.get_offsets()) for marks in ax.collections) == 1
+    assert ax.get_title() == "what sets cluster 0 apart\n4 of 4 variables"
 
 
 def test_angles_are_the_largest_above_and_the_smallest_below():
@@ -206,8 +229,20 @@ def test_bad_input_is_named(call, kind, message, model):
 
 def test_a_point_has_no_axes():
     model = KSubspaces(2, n_components=0, affine=True, n_init=1, random_state=0).fit(generic(9, 3))
-    with pytest.raises(ValueError, match="cluster 0 has dimension 0"):
-        plots.loadings(model)
+    with pytest.raises(ValueError, match=r"points have no angles between them. Use plots.load"):
+        plots.angles(model)
+    X = generic(9, 3)
+    ax = plots.scores(model, X, 1, n_named=0)
+    assert ax.get_ylabel() == "from the next cluster"
+    centres = [flat.centre for flat in model.subspaces_]
+    own = X[model.labels_ == 1]
+    expected = [np.linalg.norm(own - centre, axis=1) for centre in (centres[1], centres[0])]
+    np.testing.assert_allclose(ax.collections[0].get_offsets(), np.transpose(expected))
+    alone = KSubspaces(1, n_components=0, affine=True, random_state=0).fit(X)
+    with pytest.raises(ValueError, match=r"neither an axis nor another cluster .* Use n_comp"):
+        plots.scores(alone, X)
+    with pytest.raises(ValueError, match=r"one cluster, so there are no other samples"):
+        plots.loadings(alone)
 
 
 def test_clusters_in_three_dimensions():

@@ -5,8 +5,9 @@ from subspaces.estimators._fitted_state import FORMS
 from subspaces.preparation import (
     Preparation,
     attach_preparation,
+    in_raw_units,
+    in_words,
     learn_preparation,
-    preparation_of,
     prepare,
 )
 from subspaces.tables import Table
@@ -49,12 +50,40 @@ def test_what_a_model_needs_goes_with_it(table):
         feature_names_in_ = np.array(["x", "w"], dtype=object)
 
     model = Model()
-    assert preparation_of(model) == Preparation(("x", "w"))
     attach_preparation(model, Preparation(("x", "w")))
     assert not hasattr(model, "preparation_")
-    attach_preparation(model, Preparation(("x", "w"), floor=0.0))
-    assert preparation_of(model) == Preparation(("x", "w"), floor=0.0)
-    assert preparation_of(object()) is None
+    done = Preparation(("x", "w"), inputs=["w", "x", "y"], floor=0.0)
+    attach_preparation(model, done)
+    assert model.preparation_ == done
+    assert model.feature_names_in_.tolist() == ["w", "x", "y"]
+    assert model.n_features_in_ == 3
+
+
+def test_a_preparation_is_said_in_words(table):
+    assert in_words(learn_preparation(table)) == ""
+    learned = learn_preparation(table, floor=2, log=True, top_variables=2, scale=True)
+    assert in_words(learned) == (
+        "values below 2 raised to 2, log2 of the value plus 1, 2 of 4 variables kept, variables "
+        "scaled to mean 0 and standard deviation 1"
+    )
+    of_recipe = Preparation(
+        ("x", "z"), inputs=list("wxyz"), floor=20.0, log=True, offset=0.0, centre_samples=True,
+        centre=np.zeros(2), axes=np.eye(2),
+    )  # fmt: skip
+    assert str(of_recipe) == (
+        "values below 20 raised to 20, log2, samples centred, 2 of 4 variables kept, variables "
+        "centred, the part along 2 principal axes kept"
+    )
+    assert repr(of_recipe) == f"<Preparation: {of_recipe}>"
+
+
+def test_scaling_alone_is_undone(table):
+    scaled = learn_preparation(table, scale=True)
+    np.testing.assert_allclose(in_raw_units(prepare(table, scaled).data, scaled), table.data)
+    for lossy in ({"floor": 2.0}, {"log": True}, {"top_variables": 2}):
+        learned = learn_preparation(table, scale=True, **lossy)
+        values = prepare(table, learned).data
+        np.testing.assert_array_equal(in_raw_units(values, learned), values)
 
 
 def test_samples_are_centred_over_all_inputs_before_the_screen(table):
@@ -75,7 +104,7 @@ def test_samples_are_centred_over_all_inputs_before_the_screen(table):
 def test_what_cannot_be_done_is_said(table):
     with pytest.raises(ValueError, match=r"top_variables=5 is out of range for 4 variables"):
         learn_preparation(table, top_variables=5)
-    with pytest.raises(ValueError, match=r"2 of the 3 variables .* are missing: p, q;"):
+    with pytest.raises(ValueError, match=r"2 of the 3 variables .* are missing: p, q\. Use"):
         prepare(table, Preparation(("p", "w", "q")))
     below = Table(-table.data, table.sample_names, table.variable_names)
     with pytest.raises(ValueError, match=r"-1 of sample 'A', variable 'w' is below \(one of 12\)"):
@@ -107,6 +136,9 @@ GOOD = {
         ({**GOOD, "log": 1}, False),
         ({**GOOD, "floor": "2"}, False),
         ({**GOOD, "more": 1}, False),
+        ({**GOOD, "n_seen": 9}, True),
+        ({**GOOD, "n_seen": "9"}, False),
+        ({name: value for name, value in GOOD.items() if name != "log"}, False),
         ("log", False),
     ],
 )

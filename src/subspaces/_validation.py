@@ -68,6 +68,12 @@ def _check_names(X: Any, name: str) -> None:
     )
 
 
+def is_named(X: Any) -> bool:
+    """Whether X is a data frame whose columns all have text as names, as scikit-learn asks."""
+    columns = getattr(X, "columns", None)
+    return columns is not None and all(isinstance(name, str) for name in columns)
+
+
 def row_names(X: Any) -> NDArray[Any] | None:
     """The index of a pandas frame, whole numbers or text; None for any other table.
 

@@ -224,7 +224,9 @@ def stability(
     >>> bool(stability(model, planes.data, n_resamples=3, random_state=0).stability > 0.9)
     True
     """
-    matrix = as_matrix(X, min_samples=4)
+    # A model that prepares its samples is fitted to prepared ones.
+    prepares = hasattr(estimator, "preparation_")
+    matrix = estimator._prepared(X, min_samples=4) if prepares else as_matrix(X, min_samples=4)
     n_resamples = as_count(n_resamples, "n_resamples", low=1)
     random = check_random_state(random_state)
     agreement, same = np.empty(n_resamples), np.zeros(len(matrix))

@@ -4,7 +4,8 @@ The order: raise low values to a floor, take logarithms, centre each sample, kee
 variables, scale, keep the part along some axes.
 """
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -16,20 +17,22 @@ from subspaces.tables import Table
 __all__ = [
     "Preparation",
     "attach_preparation",
+    "check_present",
+    "in_raw_units",
+    "in_words",
     "learn_preparation",
     "match_variables",
-    "preparation_of",
     "prepare",
+    "prepare_rows",
+    "steps_of",
 ]
 
 Array = NDArray[np.floating]
 
-STEPS = ("inputs", "floor", "log", "offset", "centre_samples", "centre", "spread", "axes")
 
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Preparation:
-    """What to do to a table.
+    """What to do to a table; ``str`` says it in words.
 
     Attributes
     ----------
@@ -47,6 +50,8 @@ class Preparation:
         Subtracted from each variable, and what it is divided by afterwards.
     axes : ndarray of shape (a, variables) or None
         Orthonormal axes; the part of each sample along them is kept.
+    n_seen : int or None
+        How many variables there were where fewer are kept and the others are not needed.
     """
 
     variable_names: tuple[str, ...]
@@ -58,6 +63,18 @@ class Preparation:
     centre: Array | None = None
     spread: Array | None = None
     axes: Array | None = None
+    n_seen: int | None = None
+
+    @property
+    def needed(self) -> list[str]:
+        """The variables that a new sample must have, in the order of an array's columns."""
+        return list(self.inputs or self.variable_names)
+
+    def __str__(self) -> str:
+        return in_words(self)
+
+    def __repr__(self) -> str:
+        return f"<Preparation: {self}>"
 
 
 def learn_preparation(
@@ -98,12 +115,13 @@ def learn_preparation(
         )
         kept = np.sort(np.argsort(-data.var(axis=0), kind="stable")[:count])
     names = tuple(table.variable_names[j] for j in kept)
+    n_seen = data.shape[1] if len(kept) < data.shape[1] else None
     if not scale:
-        return Preparation(names, floor=floor, log=log)
+        return Preparation(names, floor=floor, log=log, n_seen=n_seen)
     spread = data[:, kept].std(axis=0)
     spread[spread == 0] = 1.0
     centre = data[:, kept].mean(axis=0)
-    return Preparation(names, floor=floor, log=log, centre=centre, spread=spread)
+    return Preparation(names, floor=floor, log=log, centre=centre, spread=spread, n_seen=n_seen)
 
 
 def prepare(table: Table, preparation: Preparation) -> Table:
@@ -120,34 +138,97 @@ def prepare(table: Table, preparation: Preparation) -> Table:
     return replace(kept, data=data)
 
 
+def prepare_rows(
+    data: Array, names: Sequence[str], preparation: Preparation, sample_names: Any = None
+) -> Array:
+    """Do to rows whose columns have these names what was settled; values (n, variables kept)."""
+    samples = range(len(data)) if sample_names is None else sample_names
+    table = Table(data, tuple(map(str, samples)), tuple(names))
+    return prepare(table, preparation).data
+
+
+def in_words(preparation: Preparation) -> str:
+    """Say what is done to the values, in the order in which it is done; "" for nothing.
+
+    Parameters
+    ----------
+    preparation : Preparation
+        What was settled.
+
+    Returns
+    -------
+    str
+        Such as "values below 20 raised to 20, log2, samples centred, 2000 of 7129 variables kept".
+    """
+    steps = []
+    if preparation.floor is not None:
+        steps.append(f"values below {preparation.floor:g} raised to {preparation.floor:g}")
+    if preparation.log:
+        offset = preparation.offset
+        steps.append(f"log2 of the value plus {offset:g}" if offset else "log2")
+    if preparation.centre_samples:
+        steps.append("samples centred")
+    kept, seen = len(preparation.variable_names), preparation.n_seen or len(preparation.needed)
+    if kept < seen:
+        steps.append(f"{kept} of {seen} variables kept")
+    if preparation.spread is not None:
+        steps.append("variables scaled to mean 0 and standard deviation 1")
+    elif preparation.centre is not None:
+        steps.append("variables centred")
+    if preparation.axes is not None:
+        steps.append(f"the part along {len(preparation.axes)} principal axes kept")
+    return ", ".join(steps)
+
+
+def in_raw_units(values: Array, preparation: Preparation) -> Array:
+    """Undo the preparation of values (n, variables kept) where it only scales variables.
+
+    Any other step loses something, such as what lay below the floor; then the values stay as they
+    are, in the space of the prepared variables.
+    """
+    undone = replace(preparation, centre=None, spread=None)
+    if in_words(undone):
+        return values
+    values = values if preparation.spread is None else values * preparation.spread
+    return values if preparation.centre is None else values + preparation.centre
+
+
 def attach_preparation(model: Any, preparation: Preparation) -> None:
-    """Keep with a fitted model what was done to its data, for its file."""
-    state = {name: getattr(preparation, name) for name in STEPS}
-    unprepared = Preparation(())
-    if any(value is not getattr(unprepared, name) for name, value in state.items()):
-        model.preparation_ = state
+    """Make a model that was fitted to prepared samples take raw ones from now on.
+
+    ``preparation_`` says what it does to them, and ``n_features_in_`` and ``feature_names_in_``
+    describe the raw samples. Where nothing is done the model stays as it is.
+    """
+    if in_words(preparation):
+        model.preparation_ = preparation
+        model.feature_names_in_ = np.array(preparation.needed, dtype=object)
+        model.n_features_in_ = len(preparation.needed)
 
 
-def preparation_of(model: Any) -> Preparation | None:
-    """What new samples of a model need; None where it does not know its variables by name."""
-    names = getattr(model, "feature_names_in_", None)
-    if names is None:
-        return None
-    return Preparation(tuple(map(str, names)), **getattr(model, "preparation_", {}))
+def steps_of(preparation: Preparation) -> dict[str, Any]:
+    """All that a preparation does, by name, in the form that goes into a model file."""
+    names = [field.name for field in fields(preparation) if field.name != "variable_names"]
+    return {name: getattr(preparation, name) for name in names}
 
 
 def match_variables(table: Table, names: Any) -> Table:
     """The variables of these names, in this order; the table may have more."""
+    check_present(table.variable_names, names)
     place = {name: j for j, name in enumerate(table.variable_names)}
-    missing = [name for name in names if name not in place]
+    order = [place[name] for name in names]
+    return replace(table, data=table.data[:, order], variable_names=tuple(names))
+
+
+def check_present(given: Sequence[str], needed: Sequence[str]) -> None:
+    """ValueError that names the variables which a model needs and a table lacks."""
+    there = set(given)
+    missing = [name for name in needed if name not in there]
     if missing:
         shown = ", ".join(missing[:5]) + (", ..." if len(missing) > 5 else "")
         raise ValueError(
-            f"{len(missing)} of the {len(names)} variables that the model needs are missing: "
-            f"{shown}; a table with these columns would do"
+            f"{len(missing)} of the {len(needed)} variables that the model needs are missing: "
+            f"{shown}. Use a table with these columns"
         )
-    order = [place[name] for name in names]
-    return replace(table, data=table.data[:, order], variable_names=tuple(names))
 
 
 def _curved(table: Table, floor: float | None, log: bool, offset: float) -> Array:

@@ -38,6 +38,13 @@ def test_labels_variables_model_and_summary(fitted, union_file):
     variables = rows_of(fitted / "variables.csv")
     for k in range(2):
         own = [row for row in variables if row["cluster"] == str(k)]
+        apart = sorted(own, key=lambda row: int(row["apart_rank"]))
+        names = model.get_variables(k, by="difference").tolist()
+        assert [row["variable"] for row in apart] == names
+        found = model._contrast(k)
+        for name, sizes in (("difference", found.difference), ("effect", found.effect)):
+            written = [float(row[name]) for row in apart]
+            np.testing.assert_allclose(written, sizes[found.order], rtol=1e-5)
         assert [row["variable"] for row in own] == model.get_variables(k).tolist()
         loading = dict(zip(model.feature_names_in_, model.subspaces_[k].basis[:, 0], strict=True))
         for row in own:
@@ -75,8 +82,10 @@ def test_each_dimension_and_number_of_variables_is_passed_on(run, union_file, tm
     rows = rows_of(tmp_path / "r" / "variables.csv")
     assert {row["loading_2"] for row in rows if row["cluster"] == "0"} == {""}
     for k in range(2):
-        found = [row["variable"] for row in rows if row["cluster"] == str(k)]
-        assert sorted(found) == sorted(model.get_variables(k))
+        own = [row for row in rows if row["cluster"] == str(k)]
+        found = [row["variable"] for row in own if row["within_rank"]]
+        assert found == model.get_variables(k).tolist()
+        assert len(own) == 5  # all differ
 
 
 @pytest.mark.parametrize(
@@ -288,8 +297,11 @@ def test_the_expression_preset_prepares_and_predict_repeats_it(run, tmp_path):
     ended = run(*fit)
     assert ended.code == 0, ended.err
     assert ended.document["adjusted_rand"] == 1
-    strongest = [row["variable"] for row in rows_of(tmp_path / "r" / "variables.csv")[:8]]
-    assert set(strongest) == {f"g{j}" for j in range(8)}
+    apart = rows_of(tmp_path / "r" / "variables.csv")[:8]
+    assert {row["variable"] for row in apart} == {f"g{j}" for j in range(8)}
+    assert all(float(row["effect"]) > 2 and row["share"] == "" for row in apart)
+    assert set(ended.document["clusters"][0]["sets_apart"]) <= {f"g{j}" for j in range(8)}
+    assert ended.document["clusters"][0]["varies"] == []
     (tmp_path / "new.csv").write_text("\n".join([header, *lines[::-1]]))
     again = run("predict", tmp_path / "r" / "model.npz", tmp_path / "new.csv", "--labels", "type",
                 "--json")  # fmt: skip

@@ -99,7 +99,7 @@ def test_pointing_at_a_sample_tells_its_name(page):
 
 
 def test_variables_are_searched_sorted_and_copied(page):
-    box = page.locator("#variables")
+    box = page.locator("#within")
     rows = box.locator("tbody tr:visible")
     everything = rows.count()
     box.locator("input").fill("tp5")

@@ -54,14 +54,24 @@ def test_variables_are_ranked_by_energy_and_not_by_loading_alone():
     np.testing.assert_allclose(loadings.values, basis[:3])
 
 
-def test_points_have_the_variables_that_lie_furthest_from_the_mean(union):
-    model = PSC(2, n_components=0, affine=True, random_state=0).fit(union.data + 5.0)
-    places = found(model).clusters[1].loadings
-    away = model.subspaces_[1].centre - (union.data + 5.0).mean(axis=0)
-    order = np.argsort(-np.abs(away))
-    np.testing.assert_array_equal(places.places, order)
-    np.testing.assert_allclose(places.values[:, 0], away[order])
-    np.testing.assert_allclose(places.strength, away[order] ** 2 / np.sum(away**2))
+@pytest.mark.parametrize("n_components", [0, 2])
+def test_what_sets_a_cluster_apart_is_the_list_of_the_model(union, n_components):
+    X = union.data + 5.0
+    model = PSC(2, n_components=n_components, affine=True, random_state=0).fit(X)
+    seen = found(model).clusters[1]
+    np.testing.assert_array_equal(seen.apart.order, model.get_variables(1, by="difference"))
+    away = X[model.labels_ == 1].mean(axis=0) - X[model.labels_ == 0].mean(axis=0)
+    np.testing.assert_allclose(seen.apart.difference, away, atol=1e-12)
+    assert seen.n_variables == 12
+    assert len(seen.loadings.places) == (12 if n_components else 0)
+
+
+def test_one_cluster_and_an_older_file_have_no_differences(union):
+    alone = PSC(1, n_components=2, random_state=0).fit(union.data)
+    assert found(alone).clusters[0].apart is None
+    older = PSC(2, n_components=2, random_state=0).fit(union.data)
+    del older.cluster_means_, older.within_std_
+    assert found(older).clusters[0].apart is None
 
 
 def test_variables_in_the_order_of_the_model(union):

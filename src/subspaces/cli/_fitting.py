@@ -1,7 +1,8 @@
 """What `fit` computes and writes, in terms of the library."""
 
 import warnings
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -14,12 +15,12 @@ from subspaces.cli._main import in_options
 from subspaces.cli._outputs import as_csv
 from subspaces.cli._say import note
 from subspaces.comparison import METHODS, Setting
+from subspaces.core.contrast import means_and_spread
 from subspaces.core.hearing import hearing
-from subspaces.core.subspace import grand_mean, variable_strength
 from subspaces.diagnostics import BETWEEN, ambiguity
 from subspaces.estimators import PSC, SparseKMeans
 from subspaces.metrics import adjusted_rand_score, matched_accuracy
-from subspaces.preparation import Preparation, prepare
+from subspaces.preparation import Preparation, attach_preparation, prepare
 from subspaces.tables import Table
 
 STRONGEST = 5
@@ -82,6 +83,20 @@ def prepared_by_preset(request: Request, table: Table) -> tuple[Table, Preparati
     return prepare(table, preparation), preparation
 
 
+def attach(model: Any, preparation: Preparation, table: Table) -> None:
+    """Let the model take the raw table from here on.
+
+    A part of the samples that was kept along some axes has no spread of its own, so that what sets
+    clusters apart is measured on the samples before that.
+    """
+    attach_preparation(model, preparation)
+    if preparation.axes is not None:
+        whole = prepare(table, replace(preparation, axes=None)).data
+        n_clusters = len(model.cluster_means_)
+        found = means_and_spread(whole, model.labels_, n_clusters)
+        model.cluster_means_, model.within_std_ = found
+
+
 def _check_rival(request: Request) -> None:
     """Some of it only PSC can do."""
     selects = request.method == SparseKMeans.__name__ and isinstance(request.n_variables, int)
@@ -109,11 +124,11 @@ def fitted(request: Request, table: Table) -> tuple[Any, list[str]]:
 
 def summary(request: Request, model: Any, table: Table, messages: list[str]) -> dict[str, Any]:
     """What was asked, what was found."""
-    n, p = table.data.shape
     found = {
         "subspaces": version("subspaces"),
-        "samples": n,
-        "variables": p,
+        "samples": len(table.data),
+        "variables": model._n_variables,
+        "preparation": str(getattr(model, "preparation_", "")),
         **asdict(request),
         **(_settled_by_preset(model) if request.preset else {}),
         "clusters": [_cluster(model, table, k) for k in range(int(model.labels_.max()) + 1)],
@@ -138,14 +153,15 @@ def _settled_by_preset(model: Any) -> dict[str, Any]:
 
 
 def _cluster(model: Any, table: Table, k: int) -> dict[str, Any]:
-    names, _, loadings = _loadings(model, table, k)
+    lists = _lists(model, k)
     members = model.labels_ == k
     found = {
         "cluster": k,
         "samples": int(members.sum()),
-        "dims": loadings.shape[1],
-        "variables": len(names),
-        "strongest": names[:STRONGEST],
+        "dims": lists.loadings.shape[1],
+        "variables": len(lists.within if len(lists.within) else lists.apart),
+        "sets_apart": _named(model, lists.apart[:STRONGEST]),
+        "varies": _named(model, lists.within[:STRONGEST]) if lists.loadings.shape[1] else [],
     }
     if table.classes is not None:
         kinds, counts = np.unique(np.array(table.classes)[members], return_counts=True)
@@ -154,16 +170,41 @@ def _cluster(model: Any, table: Table, k: int) -> dict[str, Any]:
     return found
 
 
-def _loadings(model: Any, table: Table, k: int) -> tuple[list[str], Any, Any]:
-    """Names, shares of the cluster's energy and loadings of its variables, the strongest first."""
+def _named(model: Any, places: Any) -> list[str]:
+    return [str(model._variable_names[j]) for j in places]
+
+
+@dataclass(frozen=True)
+class Lists:
+    """The two lists of a cluster, as columns: what sets it apart, and what varies within it.
+
+    apart, within (m,): the variables of each, the strongest first; difference, effect, share (p,):
+    their sizes, nan where they are not known; loadings (p, r). SparseKMeans has its weights, which
+    all clusters share, in place of shares along axes.
+    """
+
+    apart: Any
+    within: Any
+    difference: Any
+    effect: Any
+    share: Any
+    loadings: Any
+
+
+def _lists(model: Any, k: int) -> Lists:
+    unknown = np.full(model._n_variables, np.nan)
+    apart, difference, effect = np.zeros(0, dtype=int), unknown, unknown
+    if model._knows_differences:
+        found = model._contrast(k)
+        apart, difference, effect = found.order, found.difference, found.effect
     if isinstance(model, SparseKMeans):
-        strength, loadings = model.weights_, np.empty((len(model.weights_), 0))
+        share, loadings = model.weights_, np.empty((len(model.weights_), 0))
     else:
-        flat, mean = model.subspaces_[k], grand_mean(model.subspaces_, model.labels_)
-        loadings, strength = flat.basis, variable_strength(flat, mean)
-        strength = strength / (strength.sum() or 1.0)
-    order = [int(j) for j in np.argsort(-strength, kind="stable") if strength[j] > 0]
-    return [table.variable_names[j] for j in order], strength[order], loadings[order]
+        flat = model.subspaces_[k]
+        loadings, strength = flat.basis, flat.basis**2 @ flat.spectrum
+        share = strength / (strength.sum() or 1.0) if loadings.shape[1] else unknown
+    order = np.argsort(-share, kind="stable")
+    return Lists(apart, order[share[order] > 0], difference, effect, share, loadings)
 
 
 def _between(model: Any, table: Table) -> Any:
@@ -187,20 +228,27 @@ def labels_csv(model: Any, table: Table) -> str:
 
 
 def variables_csv(model: Any, table: Table) -> str:
-    """The variables of each cluster, the strongest first, with centre and loadings."""
-    parts = [_loadings(model, table, k) for k in range(int(model.labels_.max()) + 1)]
-    widest = max(loadings.shape[1] for _, _, loadings in parts)
-    place = {name: j for j, name in enumerate(table.variable_names)}
+    """Both lists of each cluster: what varies within it, the strongest first, then the others."""
+    parts = [_lists(model, k) for k in range(int(model.labels_.max()) + 1)]
+    widest = max(lists.loadings.shape[1] for lists in parts)
     rows = [
-        [k, name, float(share), centre[place[name]], *map(float, row), *[""] * (widest - len(row))]
-        for (k, (names, strength, loadings)), centre in zip(
-            enumerate(parts), _centres(model), strict=True
-        )
-        for name, share, row in zip(names, strength, loadings, strict=True)
+        [k, str(model._variable_names[j]), *sizes, centre[j], *map(float, lists.loadings[j])]
+        for (k, lists), centre in zip(enumerate(parts), _centres(model), strict=True)
+        for j, sizes in _sizes(lists)
     ]
-    loading = [f"loading_{r + 1}" for r in range(widest)]
-    headings = ["cluster", "variable", "share", "centre", *loading]
-    return as_csv(headings, rows)
+    headings = ["cluster", "variable", "apart_rank", "difference", "effect", "within_rank", "share"]
+    headings += ["centre", *(f"loading_{r + 1}" for r in range(widest))]
+    return as_csv(headings, ([*row, *[""] * (len(headings) - len(row))] for row in rows))
+
+
+def _sizes(lists: Lists) -> Iterator[tuple[int, list[Any]]]:
+    """Each variable of either list: its ranks and sizes there, empty where there are none."""
+    apart = {j: rank for rank, j in enumerate(lists.apart.tolist(), start=1)}
+    within = {j: rank for rank, j in enumerate(lists.within.tolist(), start=1)}
+    for j in dict.fromkeys([*within, *apart]):
+        numbers = [lists.difference[j], lists.effect[j], lists.share[j]]
+        difference, effect, share = ["" if np.isnan(value) else value for value in numbers]
+        yield j, [apart.get(j, ""), difference, effect, within.get(j, ""), share]
 
 
 def _centres(model: Any) -> list[list[float]]:

@@ -8,7 +8,7 @@ from subspaces.cli._say import note
 from subspaces.diagnostics import ambiguity
 from subspaces.estimators import PSC, load
 from subspaces.metrics import adjusted_rand_score, matched_accuracy
-from subspaces.preparation import preparation_of, prepare
+from subspaces.preparation import match_variables
 from subspaces.tables import Table
 
 
@@ -46,12 +46,12 @@ def agreement(table: Table, clusters: list[int]) -> dict[str, float]:
 
 
 def _rows(model: Any, table: Table) -> Any:
-    """The samples as the model needs them."""
-    preparation = preparation_of(model)
-    if preparation is None:
+    """The columns that the model takes; it prepares them itself."""
+    names = getattr(model, "feature_names_in_", None)
+    if names is None:
         return table.data
-    prepared = prepare(table, preparation)
-    unknown = len(table.variable_names) - len(prepared.variable_names)
+    matched = match_variables(table, names)
+    unknown = len(table.variable_names) - len(names)
     if unknown:
         note(f"Note: {unknown} variables that the model does not know are left out")
-    return prepared.frame
+    return matched.frame

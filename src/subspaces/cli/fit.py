@@ -10,6 +10,7 @@ from subspaces.cli._say import as_json, note, say, say_json, say_table, working
 
 FILES = ("labels.csv", "variables.csv", "model.npz", "summary.json", "report.html")
 SHOWN = 3
+LISTS = {"sets_apart": "sets it apart", "varies": "varies within"}
 PRESETS = ("expression",)
 
 
@@ -77,9 +78,9 @@ def fit(
 ) -> None:
     """Find the clusters of a table, and the variables of each.
 
-    Writes labels.csv (the cluster of each sample), variables.csv (the loadings of each
-    cluster, the strongest first), model.npz (for subspaces predict), summary.json and
-    report.html (a page about it all).
+    Writes labels.csv (the cluster of each sample), variables.csv (what sets each cluster
+    apart from the other samples, and what varies along its axes), model.npz (for subspaces
+    predict), summary.json and report.html (a page about it all).
 
     \b
     Examples:
@@ -107,7 +108,6 @@ def fit(
     for option, name in (("--dims", "n_components"), ("--variables", "n_variables")):
         options.check_count(request[name], request["n_clusters"], option)
     from subspaces.cli import _fitting, _inputs, _outputs
-    from subspaces.preparation import attach_preparation
 
     posed = _fitting.Request(
         options.method_named(method),
@@ -120,13 +120,13 @@ def fit(
     with _outputs.staged(out, FILES, force=force) as stage:
         table = _inputs.read_input(data, samples, labels, classes)
         if preset:
-            table, preparation = _fitting.prepared_by_preset(posed, table)
+            seen, preparation = _fitting.prepared_by_preset(posed, table)
         else:
-            table, preparation = _inputs.prepared(table, floor, log, top_variables, scale)
+            seen, preparation = _inputs.prepared(table, floor, log, top_variables, scale)
         with working(f"{posed.method} is clustering"):
-            model, messages = _fitting.fitted(posed, table)
+            model, messages = _fitting.fitted(posed, seen)
+        _fitting.attach(model, preparation, table)
         summary = {"data": str(data), **_fitting.summary(posed, model, table, messages)}
-        attach_preparation(model, preparation)
         _fitting.write(stage, model, table, as_json(summary))
         if page:
             _fitting.write_page(stage, model, table, data.name)
@@ -152,13 +152,14 @@ def _check_preset(preset: str | None, settled: list[str]) -> None:
 def show(summary: dict[str, Any]) -> None:
     """The clusters, and what speaks for them."""
     known = "in_right_cluster" in summary
-    headings = ["cluster", "samples", "dims", "variables", *["classes"] * known, "strongest"]
+    lists = [name for name in LISTS if any(cluster[name] for cluster in summary["clusters"])]
+    headings = ["cluster", "samples", "dims", "variables", *["classes"] * known]
     rows = []
     for cluster in summary["clusters"]:
         counts = [str(cluster[name]) for name in headings[:4]]
         held = [_counted(cluster["classes"])] if known else []
-        rows.append([*counts, *held, ", ".join(cluster["strongest"][:SHOWN])])
-    say_table(headings, rows, numbers=range(4))
+        rows.append([*counts, *held, *(", ".join(cluster[name][:SHOWN]) for name in lists)])
+    say_table([*headings, *(LISTS[name] for name in lists)], rows, numbers=range(4))
     if known:
         right, agreement = summary["in_right_cluster"], summary["adjusted_rand"]
         say(f"Known classes: {right:.0%} in the right cluster, adjusted Rand {agreement:.3f}")

@@ -195,20 +195,3 @@ def _squared_residual(rows: Array, along: Array, squared: Array, basis: Array) -
 def principal_angles(first: Subspace, second: Subspace) -> Array:
     """Angles between the directions of two flats, in radians, the largest first."""
     return linalg.subspace_angles(first.basis, second.basis)
-
-
-def grand_mean(flats: Sequence[Subspace], labels: NDArray[np.intp]) -> Array:
-    """Mean of the centres, each counted as often as its cluster has members: (p,)."""
-    sizes = np.bincount(labels, minlength=len(flats))
-    return sizes @ np.array([flat.centre for flat in flats]) / sizes.sum()
-
-
-def variable_strength(flat: Subspace, mean: Array) -> Array:
-    """What each variable means to a cluster: (p,).
-
-    The energy of the members that the axes put on it; for a flat without axes, a point, its squared
-    distance from the mean of all samples.
-    """
-    if flat.basis.shape[1] == 0:
-        return (flat.centre - mean) ** 2
-    return flat.basis**2 @ flat.spectrum

@@ -16,6 +16,7 @@ from subspaces.core.factor_mixture import FactorMixture
 from subspaces.core.ppca_mixture import PPCAMixture
 from subspaces.core.record import Record
 from subspaces.core.subspace import Subspace
+from subspaces.preparation import Preparation, attach_preparation, steps_of
 
 # n samples, p variables, K clusters, q factors; "*" is any number.
 Sizes = dict[str, int]
@@ -99,19 +100,23 @@ def _flag(value: Any, sizes: Sizes) -> bool:
 
 
 def _preparation(value: Any, sizes: Sizes) -> bool:
-    """What the command line did to the data before the fit, and does to new samples."""
+    """What was done to the data before the fit, by name, and is done to new samples.
+
+    A step that a file of an earlier version does not know was not taken.
+    """
     optional = {
         "inputs": _listed(_TEXT),
+        "n_seen": _INT,
         "floor": _REAL,
         "centre": _finite("p"),
         "spread": _finite("p"),
         "axes": _finite("*", "p"),
     }
     needed = {"log": _flag, "offset": _REAL, "centre_samples": _flag}
-    if not isinstance(value, dict) or set(value) != {*optional, *needed}:
+    if not isinstance(value, dict) or not set(needed) <= set(value) <= {*optional, *needed}:
         return False
     return all(form(value[name], sizes) for name, form in needed.items()) and all(
-        value[name] is None or form(value[name], sizes) for name, form in optional.items()
+        value.get(name) is None or form(value[name], sizes) for name, form in optional.items()
     )
 
 
@@ -146,6 +151,7 @@ FORMS: dict[str, Form] = {
     "bic_": _REAL,
     "bound_": _REAL,
     "cluster_centers_": _finite("K", "p"),
+    "cluster_means_": _finite("K", "p"),
     "criterion_": _TEXT,
     "df_": _numbers("K"),
     "explained_variance_": _listed(_PATH, "K"),
@@ -184,13 +190,40 @@ FORMS: dict[str, Form] = {
     "subspaces_": _listed(_flat, "K"),
     "support_": _below("p", "*"),
     "variables_": _either(_listed(_below("p", "*"), "K"), _below("p", "*")),
+    "within_std_": _numbers("p"),
     "weights_": _either(_finite("K"), _finite("p")),
 }
 ALWAYS = ("_scale", "labels_", "n_features_in_", "objective_", "record_")
 
 
 def fitted_state(model: Any) -> dict[str, Any]:
-    """The attributes that fit set, by name."""
+    """The attributes that fit set, by name, as they go into a file.
+
+    There ``n_features_in_`` and ``feature_names_in_`` are of the variables that were clustered, so
+    that every array fits them; `with_preparation` restores those of the raw samples.
+    """
+    state = _attributes(model)
+    if "preparation_" in state:
+        names = np.array(model.preparation_.variable_names, dtype=object)
+        state |= {"feature_names_in_": names, "n_features_in_": len(names)}
+        state["preparation_"] = steps_of(model.preparation_)
+    return state
+
+
+def with_preparation(model: Any, state: dict[str, Any]) -> Any:
+    """The model of a file's state: with a preparation, it takes raw samples."""
+    model.__dict__.update(state)
+    steps = model.__dict__.pop("preparation_", None)
+    if steps is not None:
+        names = state.get("feature_names_in_", ())
+        preparation = Preparation(tuple(map(str, names)), **steps)
+        if not len(names) or not set(preparation.variable_names) <= set(preparation.needed):
+            raise ValueError("its preparation_ does not lead to its variables")
+        attach_preparation(model, preparation)
+    return model
+
+
+def _attributes(model: Any) -> dict[str, Any]:
     known = {name: value for name, value in vars(model).items() if name in FORMS}
     state = {name: _fetched(value) for name, value in known.items()}
     unknown = [name for name in vars(model) if name.endswith("_") and name not in FORMS]
@@ -211,7 +244,7 @@ def in_memory(model: Any) -> Any:
     if not any(is_dask(value) or is_foreign(value) for value in vars(model).values()):
         return model
     fetched = copy(model)
-    vars(fetched).update(fitted_state(model))
+    vars(fetched).update(_attributes(model))
     return fetched
 
 

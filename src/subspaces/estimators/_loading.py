@@ -8,7 +8,7 @@ import numpy as np
 
 from subspaces import model_file
 from subspaces.core.hearing import PROCESS
-from subspaces.estimators._fitted_state import check_state
+from subspaces.estimators._fitted_state import check_state, with_preparation
 from subspaces.estimators._recorded import RecordedClusterer
 from subspaces.estimators.ensemble import EnsembleKSubspaces
 from subspaces.estimators.gpca import GPCA
@@ -44,7 +44,10 @@ def load(path: str | os.PathLike[str]) -> Any:
     Returns
     -------
     estimator
-        Fitted, of the class that was saved, with its parameters, attributes and record.
+        Fitted, of the class that was saved, with its parameters, attributes and record. A model
+        that the command line prepared the samples for (``--scale``, ``--preset`` and the like) has
+        ``preparation_``, which says so in words, and takes raw samples: arrays in the order of
+        ``feature_names_in_``, or frames, whose columns are found by name among any others.
 
     Examples
     --------
@@ -75,7 +78,7 @@ def _restored(saved: model_file.SavedModel) -> RecordedClusterer:
     model = ESTIMATORS[saved.estimator]()
     model.set_params(**saved.parameters)
     check_state(saved.state)
-    model.__dict__.update(saved.state)
+    with_preparation(model, saved.state)
     _try(model)
     return model
 
@@ -84,6 +87,6 @@ def _try(model: RecordedClusterer) -> None:
     """See the model score a sample, so that what does not fit together is found here."""
     with PROCESS, warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        scores = model._scores(np.zeros((1, model.n_features_in_)))
+        scores = model._scores(np.zeros((1, model._n_variables)))
     if scores.shape != (1, model._n_features_out):
         raise ValueError("its parts do not fit together")

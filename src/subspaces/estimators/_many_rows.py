@@ -32,6 +32,7 @@ from subspaces.core.blocks import (
     rows_of,
 )
 from subspaces.core.bulk import Bulk, BulkResult, first_rows, flats_of_sample, sweep
+from subspaces.core.contrast import from_sums, sums_from
 from subspaces.core.criteria import Data
 from subspaces.core.device_starts import first_flats
 from subspaces.core.flats import Flats, from_subspaces, take, to_subspaces
@@ -297,13 +298,35 @@ class ManyRowsClusterer(AlternatingClusterer):
         if interchangeable:
             numbers = np.argsort(np.argsort(first_rows(bulk, result.labels), kind="stable"))
         self.labels_ = bulk.blocks.join(result.labels, numbers)
-        flats = take(result.flats, np.argsort(numbers))
+        order = np.argsort(numbers)
+        centres = self._points_near(bulk, result.flats)
+        self._store_means_in_passes(bulk.blocks, result.labels, centres, order)
+        flats = take(result.flats, order)
         self._sizes = flats.sizes
         self.subspaces_ = to_subspaces(flats, bulk.origin)
         self.n_components_ = np.array([flat.basis.shape[1] for flat in self.subspaces_])
         self._data = Data(bulk.blocks.shape[0], bulk.rank, bulk.usual_energy)
         self._measure(bulk, result, flats)
         del self._survey
+
+    def _points_near(self, bulk: Bulk, flats: Flats) -> Array:
+        """A point near the members of each cluster, (K, p): their mean, or that of all rows."""
+        if not self.affine:
+            middle = self._survey.totals / bulk.blocks.shape[0]
+            return np.tile(middle * (not bulk.blocks.stays_sparse), (self.n_clusters, 1))
+        return to_host(flats.centres) + (0.0 if bulk.origin is None else bulk.origin)
+
+    def _store_means_in_passes(
+        self, blocks: Blocks, labels: Any, points: Array, order: NDArray[np.intp]
+    ) -> None:
+        """`_store_means` in one pass: seen from points near them, sums of squares keep digits."""
+        if isinstance(blocks, ArrayBlocks) and is_foreign(blocks.array):
+            # Sums in double precision need room beside the rows.
+            rows = blocks.block_rows or blocks.shape[0]
+            blocks = replace(blocks, block_rows=max(rows // 4, 1))
+        sums = blocks.fold(partial(sums_from, points=points), labels)[1]
+        means, self.within_std_ = from_sums(sums, points)
+        self.cluster_means_ = means[order]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -378,6 +401,9 @@ class ManyRowsClusterer(AlternatingClusterer):
     def reconstruct(self, X: Any) -> Any:
         """Nearest point to each sample in the subspace of the cluster it is predicted to be in.
 
+        A model with ``preparation_`` answers in raw units where that only scales variables, and
+        otherwise in the values of the prepared variables.
+
         Parameters
         ----------
         X : array-like of shape (n, p)
@@ -397,6 +423,8 @@ class ManyRowsClusterer(AlternatingClusterer):
         """New rows in blocks; None where they are few. Those of Dask are checked as they come."""
         check_is_fitted(self)
         check_home(X, self._home, f"{type(self).__name__}.{method}")
+        if hasattr(self, "preparation_"):
+            return None  # samples are prepared in memory, all at once
         blocks = self._blocks(X)
         if blocks is not None:
             validate_data(self, X, reset=False, skip_check_array=True)

@@ -20,8 +20,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from subspaces import model_file, progress
 from subspaces._memory import no_room
-from subspaces._validation import as_matrix, check_squares, row_names
+from subspaces._validation import as_matrix, check_squares, is_named, row_names
 from subspaces.core import partition
+from subspaces.core.array_namespace import to_host
+from subspaces.core.contrast import Contrast, contrast, means_and_spread
 from subspaces.core.hearing import hearing, warn
 from subspaces.core.plain import is_plain
 from subspaces.core.record import Record, is_too_large, own_coordinates
@@ -30,6 +32,7 @@ from subspaces.core.subspace import Subspace
 from subspaces.estimators import _callbacks
 from subspaces.estimators._fitted_state import fitted_state, in_memory
 from subspaces.model_file import SavedModel
+from subspaces.preparation import Preparation, check_present, prepare_rows
 
 Array = NDArray[np.floating]
 Labels = NDArray[np.intp]
@@ -52,6 +55,10 @@ class RecordedClusterer(
 
     labels_: Labels
     record_: Record
+    cluster_means_: Array
+    within_std_: Array
+    _sizes: Array
+    preparation_: Preparation
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Find the clusters.
@@ -73,7 +80,10 @@ class RecordedClusterer(
         try:
             with hearing() as heard:
                 matrix = self._validate(X)
+                self.__dict__.pop("preparation_", None)  # X is taken as it is
                 self._fit_with_callbacks(X, matrix)
+                if isinstance(matrix, np.ndarray):
+                    self._store_means(matrix)
             seconds = perf_counter() - began
             self.record_ = self._recorded(matrix, row_names(X), seconds, heard)
             self._settle_in(X)
@@ -238,11 +248,74 @@ class RecordedClusterer(
 
     def _validate_new(self, X: Any) -> Array:
         check_is_fitted(self)
-        matrix = as_matrix(X, min_samples=1)
-        validate_data(self, X, reset=False, skip_check_array=True)
+        matrix = self._prepared(X)
+        if not hasattr(self, "preparation_"):
+            validate_data(self, X, reset=False, skip_check_array=True)
         check_squares(matrix)
         self._check_scale(float(np.abs(matrix).max()))
         return matrix
+
+    def _prepared(self, X: Any, *, min_samples: int = 1) -> Array:
+        """The samples as the clusters see them: raw ones go through ``preparation_``, if any."""
+        preparation: Preparation | None = getattr(self, "preparation_", None)
+        if preparation is None:
+            return as_matrix(X, min_samples=min_samples)
+        if is_named(X):
+            check_present(list(X.columns), preparation.needed)
+            X = X[preparation.needed]
+        matrix = as_matrix(X, min_samples=min_samples)
+        validate_data(self, X, reset=False, skip_check_array=True)
+        return prepare_rows(matrix, preparation.needed, preparation, row_names(X))
+
+    def _store_means(self, rows: Array) -> None:
+        """Keep what tells the clusters apart: the means of their members, the spread around them.
+
+        Rows that span no more directions than the clusters' flats were projected before; then no
+        variable has a spread of its own, and it is nan.
+        """
+        self.cluster_means_, self.within_std_ = means_and_spread(
+            rows, self.labels_, self._n_features_out
+        )
+        flats: list[Subspace] = getattr(self, "subspaces_", [])
+        enough = min(len(rows) - 1, rows.shape[1], 1 + sum(f.basis.shape[1] + 1 for f in flats))
+        if hasattr(self, "_data") and self._data.rank < enough:
+            self.within_std_ = np.full(rows.shape[1], np.nan)
+
+    @property
+    def _knows_differences(self) -> bool:
+        """Whether there are other clusters, and means to compare."""
+        return hasattr(self, "cluster_means_") and self._n_features_out > 1
+
+    def _contrast(self, cluster: int) -> Contrast:
+        """How a cluster differs from the samples of all others."""
+        if self._n_features_out == 1:
+            raise ValueError(
+                "the model has one cluster, so there are no other samples to differ from. Use "
+                "by='axes', or more clusters"
+            )
+        if not hasattr(self, "cluster_means_"):
+            raise ValueError(
+                "the model does not know the means of its clusters: files of earlier versions and "
+                "partial_fit keep none. Use fit again"
+            )
+        if isinstance(self.labels_, np.ndarray):
+            sizes = np.bincount(self.labels_, minlength=self._n_features_out).astype(float)
+        else:
+            sizes = to_host(self._sizes)
+        return contrast(cluster, sizes, to_host(self.cluster_means_), to_host(self.within_std_))
+
+    @property
+    def _variable_names(self) -> NDArray[Any] | None:
+        """Names of the variables that were clustered; None where X had none."""
+        if hasattr(self, "preparation_"):
+            return np.array(self.preparation_.variable_names, dtype=object)
+        return getattr(self, "feature_names_in_", None)
+
+    @property
+    def _n_variables(self) -> int:
+        """How many variables were clustered."""
+        names = self._variable_names
+        return int(self.n_features_in_) if names is None else len(names)
 
     def _check_scale(self, largest: float) -> None:
         """Refuse rows too far away from those of fit to be scored."""

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from subspaces._validation import as_count
+from subspaces._validation import as_choice, as_count
 from subspaces.core import partition
 from subspaces.core.hearing import warn
 from subspaces.core.subspace import (
@@ -20,8 +20,19 @@ from subspaces.core.subspace import (
     squared_residual,
 )
 from subspaces.estimators._recorded import Array, Labels, RecordedClusterer
+from subspaces.preparation import in_raw_units
 
-__all__ = ["Array", "Labels", "SubspaceClusterer"]
+__all__ = ["Array", "Labels", "SubspaceClusterer", "as_list_name"]
+
+
+LISTS = ("axes", "difference")
+
+
+def as_list_name(by: str | None, flat: Subspace) -> str:
+    """Which variables of a cluster are asked for: by default those along its axes, if any."""
+    if by is None:
+        return "axes" if flat.basis.shape[1] else "difference"
+    return as_choice(by, "by", LISTS)
 
 
 class SubspaceClusterer(RecordedClusterer):
@@ -53,6 +64,9 @@ class SubspaceClusterer(RecordedClusterer):
     def reconstruct(self, X: Any) -> Array:
         """Nearest point to each sample in the subspace of the cluster it is predicted to be in.
 
+        A model with ``preparation_`` answers in raw units where that only scales variables, and
+        otherwise in the values of the prepared variables.
+
         Parameters
         ----------
         X : array-like of shape (n, p)
@@ -67,6 +81,8 @@ class SubspaceClusterer(RecordedClusterer):
         nearest = np.empty_like(X)
         for k, flat in enumerate(self.subspaces_):
             nearest[labels == k] = project(X[labels == k], flat)
+        if hasattr(self, "preparation_"):
+            return in_raw_units(nearest, self.preparation_)
         return nearest
 
     @property

@@ -174,6 +174,8 @@ class MiniBatchPSC(ManyRowsClusterer):
         self.n_iter_ = 1 if fresh else self.n_iter_ + 1
         self.labels_ = blocks.join(labels, np.arange(self.n_clusters))
         self.objective_ = float(sums.objective)
+        for name in ("cluster_means_", "within_std_"):  # of rows that were seen once, and are gone
+            self.__dict__.pop(name, None)
         self.record_ = Record(perf_counter() - began, (), None, None, None, None)
         self._settle_in(X)
         return self
@@ -232,6 +234,8 @@ class MiniBatchPSC(ManyRowsClusterer):
         if len(set(flats.dimensions)) == 1:
             numbers = np.argsort(np.argsort(told.first, kind="stable"))
         order = np.argsort(numbers)
+        points = np.array([flat.centre for flat in self.subspaces_])
+        self._store_means_in_passes(blocks, labels, points, order)
         self._store_stream(take(flats, order), reordered(sums, order))
         self.labels_ = blocks.join(labels, numbers)
         self.objective_ = told.objective

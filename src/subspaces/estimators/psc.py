@@ -38,7 +38,7 @@ from subspaces.core.subspace import PrincipalAxes, Subspace, scores_and_residual
 from subspaces.core.threads import one_blas_thread
 from subspaces.estimators import _choosing
 from subspaces.estimators._many_rows import ManyRowsClusterer
-from subspaces.estimators._shell import Array, Labels
+from subspaces.estimators._shell import Array, Labels, as_list_name
 
 MEASURES = ("union_influence", "loo_projection")
 CRITERIA = ("auto", "influence", "loo", "hat", "residual", "likelihood", "loo_projection")
@@ -132,6 +132,12 @@ class PSC(ManyRowsClusterer):
         Per cluster, the variables with a non-zero loading; `get_variables` gives their names.
     support_ : ndarray
         The variables of any cluster.
+    cluster_means_ : ndarray of shape (n_clusters, p)
+        Mean of the members of each cluster, whether or not the subspaces have centres.
+    within_std_ : ndarray of shape (p,)
+        Standard deviation of each variable around the means of the clusters, pooled over them:
+        what `get_variables` with ``by="difference"`` measures differences in. nan where X was
+        projected on no more axes than the subspaces span, so that no variable has its own.
     influence_ : ndarray of shape (n,)
         Squared predictive influence of each sample under its own cluster; with ``n_variables``, on
         ``support_``.
@@ -303,26 +309,35 @@ class PSC(ManyRowsClusterer):
         fitted = {name: value for name, value in vars(best).items() if _is_fitted_name(name)}
         self.__dict__.update(fitted)
 
-    def get_variables(self, cluster: int) -> NDArray[Any]:
-        """Variables with a non-zero loading in a cluster, the strongest first.
+    def get_variables(self, cluster: int, by: str | None = None) -> NDArray[Any]:
+        """Variables of a cluster, the strongest first: what sets it apart, or what varies in it.
 
         Parameters
         ----------
         cluster : int
             Number of the cluster.
+        by : {"axes", "difference"}, optional
+            "axes": the variables with a non-zero loading, by the energy of the cluster's members
+            that the loadings put on them; what varies within the cluster. "difference": the
+            variables whose mean over the members is not that of all other samples, by the absolute
+            difference in standard deviations, ``within_std_``; what sets the cluster apart. By
+            default "axes", and "difference" for a cluster of dimension 0, which has none.
 
         Returns
         -------
         ndarray
-            Names where X had names, column numbers otherwise; sorted by the energy of the
-            cluster's members that the loadings put on them.
+            Names where X had names, column numbers otherwise.
         """
         check_is_fitted(self)
         cluster = as_count(cluster, "cluster", low=0, high=len(self.subspaces_) - 1)
         flat, chosen = self.subspaces_[cluster], self.variables_[cluster]
-        strength = flat.basis[chosen] ** 2 @ flat.spectrum
-        ordered = chosen[np.argsort(-strength, kind="stable")]
-        names = getattr(self, "feature_names_in_", None)
+        by = as_list_name(by, flat)
+        if by == "difference":
+            ordered = self._contrast(cluster).order
+        else:
+            strength = flat.basis[chosen] ** 2 @ flat.spectrum
+            ordered = chosen[np.argsort(-strength, kind="stable")]
+        names = self._variable_names
         return ordered if names is None else names[ordered]
 
     def _check_choices(self) -> None:

@@ -144,7 +144,7 @@ class SparseKMeans(RecordedClusterer):
         """
         check_is_fitted(self)
         ordered = self.variables_[np.argsort(-self.weights_[self.variables_], kind="stable")]
-        names = getattr(self, "feature_names_in_", None)
+        names = self._variable_names
         return ordered if names is None else names[ordered]
 
     @property

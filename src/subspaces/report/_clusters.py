@@ -1,4 +1,4 @@
-"""Each cluster: its size, its own subspace, its strongest variables."""
+"""Each cluster: its size, what sets it apart, what varies in it, its own subspace."""
 
 from subspaces.report import _figures, _tables
 from subspaces.report._canvas import colour
@@ -8,27 +8,29 @@ from subspaces.report._names import count
 
 
 def clusters(draft: Draft) -> str:
-    """How large each cluster is, and each in its own subspace."""
+    """How large each cluster is, what sets it apart, and each in its own subspace."""
     found = draft.found
     table = _tables.cluster_sizes(found)
+    cards = "".join(_card(draft, cluster) for cluster in found.clusters)
+    shown = f'<div class="cards">{cards}</div>'
     if found.common is not None:
         method = type(found.model).__name__
         chart = _figures.strongest_variables(found, found.common, colour(0))
+        weights = draft.figure("weights", chart, "Weights of the strongest variables")
         return (
             f"{table}<p>{method} separates its clusters by their centres: they are no subspaces "
-            "with axes to draw. All of them share the variables below.</p>"
-            f"{draft.figure('weights', chart, 'Weights of the strongest variables')}"
+            f"with axes to draw. All of them share the weights below.</p>{weights}{shown}"
         )
-    cards = "".join(_card(draft, cluster) for cluster in found.clusters)
     if found.points:
-        words = "A cluster is a point here, its centre: the variables that set it apart."
+        words = "A cluster is a point here, its mean: what varies within it has no axes."
     else:
         words = (
-            "Each cluster along the axes of its own subspace, with its strongest variables. In "
+            "Two lists for each cluster: what sets it apart from the other samples, and what "
+            "varies along its own axes. Below them, its samples along those axes; in "
             "brackets: the share of an axis in what the subspace catches. Point at a mark to see "
             f"the sample.{thinning(found)}"
         )
-    return f'{table}<p>{words}</p><div class="cards">{cards}</div>'
+    return f"{table}<p>{words}</p>{shown}"
 
 
 def _card(draft: Draft, cluster: Cluster) -> str:
@@ -39,47 +41,82 @@ def _card(draft: Draft, cluster: Cluster) -> str:
         if dimension >= 3 and len(cluster.members) and cluster.coordinates is not None
         else ""
     )
+    size = count(len(cluster.members), "sample")
+    if cluster.dimension is not None:
+        size += f", {count(dimension, 'dimension')}"
     return (
         f'<article class="card" aria-labelledby="cluster-{k}"><header><h3 id="cluster-{k}">'
-        f'{_tables.swatch(k)}Cluster {k}</h3><span class="quiet small">'
-        f"{count(len(cluster.members), 'sample')}, {count(dimension, 'dimension')}</span>{toggle}"
-        f"</header>{_pair(draft, cluster)}</article>"
+        f'{_tables.swatch(k)}Cluster {k}</h3><span class="quiet small">{size}</span>{toggle}'
+        f"</header>{_body(draft, cluster)}</article>"
     )
 
 
-def _pair(draft: Draft, cluster: Cluster) -> str:
-    """The members in their subspace beside their variables; of points the variables alone."""
-    if draft.found.points and len(cluster.members):
-        return _strongest(draft, cluster)
-    return f'<div class="pair">{_own(draft, cluster)}{_strongest(draft, cluster)}</div>'
+def _body(draft: Draft, cluster: Cluster) -> str:
+    """The two lists side by side, and the members in their subspace; of points one list."""
+    if not len(cluster.members):
+        return "<p>No sample is in this cluster.</p>"
+    if not cluster.dimension:
+        alone = draft.found.points or cluster.dimension is None
+        words = "" if alone else "<p>A point, its mean: there is no axis to draw.</p>"
+        return f"{_apart(draft, cluster)}{words}"
+    lists = f'<div class="pair">{_apart(draft, cluster)}{_within(draft, cluster)}</div>'
+    return f"{lists}{_own(draft, cluster)}"
 
 
 def _own(draft: Draft, cluster: Cluster) -> str:
     k, found = cluster.number, draft.found
-    if not len(cluster.members):
-        return "<p>No sample is in this cluster.</p>"
     if cluster.coordinates is None:
         return "<p>So many samples are not kept with the model: give X to draw them.</p>"
-    if not cluster.dimension:
-        return "<p>A point, its centre: there is no axis to draw.</p>"
-    if cluster.dimension >= 3:
+    if (cluster.dimension or 0) >= 3:
         draft.figures[f"space-{k}"] = _figures.own_subspace(found, cluster, three=True)
     label = f"Members of cluster {k} along the axes of its subspace"
     return draft.figure(f"own-{k}", _figures.own_subspace(found, cluster), label)
 
 
-def _strongest(draft: Draft, cluster: Cluster) -> str:
-    if cluster.loadings is None or not len(cluster.loadings.places):
-        return "<p>No variable has a loading.</p>"
-    k, kept = cluster.number, len(cluster.loadings.places)
-    chart = _figures.strongest_variables(draft.found, cluster.loadings, colour(k))
-    first = min(kept, _figures.STRONGEST)
-    caption = f"The {first} strongest of {kept:,} variables." if first < kept else ""
-    return draft.figure(f"loadings-{k}", chart, f"Strongest variables of cluster {k}", caption)
+def _apart(draft: Draft, cluster: Cluster) -> str:
+    k, apart = cluster.number, cluster.apart
+    heading = f"What sets cluster {k} apart"
+    if apart is None:
+        return _listed(heading, f"<p>{_why_unknown(draft)}</p>")
+    if not len(apart.order):
+        return _listed(heading, "<p>No variable differs from the other samples.</p>")
+    chart = _figures.differences(draft.found, apart, colour(k))
+    words = _of_all(len(apart.order))
+    return _listed(heading, draft.figure(f"apart-{k}", chart, heading, words))
+
+
+def _within(draft: Draft, cluster: Cluster) -> str:
+    k, loadings = cluster.number, cluster.loadings
+    heading = f"What varies within cluster {k}"
+    if loadings is None or not len(loadings.places):
+        return _listed(heading, "<p>No variable has a loading.</p>")
+    chart = _figures.strongest_variables(draft.found, loadings, colour(k))
+    words = _of_all(len(loadings.places))
+    return _listed(heading, draft.figure(f"loadings-{k}", chart, heading, words))
+
+
+def _listed(heading: str, body: str) -> str:
+    return f"<div><h4>{heading}</h4>{body}</div>"
+
+
+def _of_all(total: int) -> str:
+    return f"The first {_figures.STRONGEST} of {total:,}." if total > _figures.STRONGEST else ""
+
+
+def _why_unknown(draft: Draft) -> str:
+    """Why there are no differences."""
+    if len(draft.found.clusters) == 1:
+        return "There are no other samples to differ from."
+    return "The model does not know the means of its clusters. Fit it again to see this list."
 
 
 def variables(draft: Draft) -> str:
-    """The variables of each cluster."""
-    if not any(len(loadings.places) for _, loadings in _tables.variable_groups(draft.found)):
-        return "<p>No variable has a loading.</p>"
-    return _tables.variables(draft.found)
+    """Both lists of each cluster, to search and copy."""
+    apart, within = _tables.differences(draft.found), _tables.variables(draft.found)
+    if apart:
+        apart = f'<div id="apart"><h3>What sets each cluster apart</h3>{apart}</div>'
+    if within:
+        shared = draft.found.common is not None
+        heading = "What all clusters share" if shared else "What varies within each cluster"
+        within = f'<div id="within"><h3>{heading}</h3>{within}</div>'
+    return apart + within or "<p>No variable has a loading.</p>"

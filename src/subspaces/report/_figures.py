@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from subspaces.core.contrast import Contrast
 from subspaces.plots import CRITERION_NAMES
 from subspaces.report._canvas import (
     COLOURS,
@@ -20,7 +21,7 @@ from subspaces.report._canvas import (
     whole,
 )
 from subspaces.report._findings import Cluster, Findings, Loadings
-from subspaces.report._names import plotly_text
+from subspaces.report._names import number, plotly_text
 
 Array = NDArray[np.floating]
 
@@ -58,14 +59,44 @@ def own_subspace(found: Findings, cluster: Cluster, *, three: bool = False) -> A
     return figure([points], height=340, xtitle=titles[0], ytitle=beyond if one else titles[1])
 
 
+def differences(found: Findings, apart: Contrast, shade: str) -> Any:
+    """The variables that set a cluster apart: bars as long as the effects, or the differences."""
+    import plotly.graph_objects as go
+
+    shown = apart.order[:STRONGEST]
+    known = not np.isnan(apart.effect[shown]).any()
+    sizes = apart.effect[shown] if known else apart.difference[shown]
+    edge = 1.15 * np.abs(sizes[np.isfinite(sizes)]).max(initial=1.0)
+    drawn = narrow(np.clip(sizes, -edge, edge))
+    names = [plotly_text(found.variable_names[j]) for j in shown]
+    words = [
+        f"{name}: {number(apart.difference[j])}"
+        + (f", {number(apart.effect[j])} standard deviations" if known else "")
+        for name, j in zip(names, shown, strict=True)
+    ]
+    rows = np.arange(len(names))
+    bars = go.Bar(
+        x=drawn, y=rows, orientation="h", marker={"color": shade}, text=words,
+        textposition="none", hovertemplate="%{text}<extra></extra>",
+    )  # fmt: skip
+    title = "difference (SD)" if known else "difference"
+    return figure([bars], height=76 + 18 * len(names), xtitle=title, yaxis=_list_axis(names))
+
+
+def _list_axis(names: list[str]) -> dict[str, Any]:
+    """One line a name, the first on top."""
+    ticks = {"tickvals": np.arange(len(names)), "ticktext": names}
+    return {**ticks, "autorange": "reversed", "zeroline": False}
+
+
 def strongest_variables(found: Findings, loadings: Loadings, shade: str) -> Any:
-    """The strongest variables of a cluster: bars for one axis, a heat map for several."""
+    """The variables that vary most within a cluster: bars for one axis, a heat map for several."""
     import plotly.graph_objects as go
 
     values = narrow(loadings.values[:STRONGEST])
     names = [plotly_text(found.variable_names[j]) for j in loadings.places[:STRONGEST]]
     rows = np.arange(len(names))
-    rank = {"tickvals": rows, "ticktext": names, "autorange": "reversed", "zeroline": False}
+    rank = _list_axis(names)
     height = 76 + 18 * len(names)
     if values.shape[1] == 1:
         bars = go.Bar(
@@ -73,7 +104,6 @@ def strongest_variables(found: Findings, loadings: Loadings, shade: str) -> Any:
             textposition="none", hovertemplate="%{text}: %{x:.3g}<extra></extra>",
         )  # fmt: skip
         title = "loading" if found.common is None else "weight"
-        title = "from the mean of all samples" if found.points else title
         return figure([bars], height=height, xtitle=title, yaxis=rank)
     limit = float(np.abs(values).max())
     axes = [str(r + 1) for r in range(values.shape[1])]

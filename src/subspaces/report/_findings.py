@@ -7,15 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from subspaces._validation import as_matrix, row_names
+from subspaces._validation import row_names
+from subspaces.core.contrast import Contrast
 from subspaces.core.record import own_coordinates
-from subspaces.core.subspace import (
-    Subspace,
-    coordinates,
-    grand_mean,
-    squared_residual,
-    variable_strength,
-)
+from subspaces.core.subspace import Subspace, coordinates, squared_residual
 from subspaces.diagnostics import BETWEEN
 from subspaces.report._names import as_text
 
@@ -45,10 +40,10 @@ class Rivalry:
 
 @dataclass(frozen=True)
 class Loadings:
-    """The variables of a cluster, the strongest first.
+    """What varies within a cluster: its variables, the strongest first.
 
     places (m,): columns of X; strength (m,): shares that sum to 1; values (m, r): loadings on each
-    axis, or the weights of a method without axes, or where a point lies from the mean of all.
+    axis, or the weights of a method without axes.
     """
 
     places: Places
@@ -63,7 +58,8 @@ class Cluster:
     dimension and loadings are None for a method whose clusters are no subspaces, coordinates (m, r)
     too, and where neither the model nor the caller has kept the samples. height (m,) is the
     distance of the members from the subspace where X is at hand, else their score. energy (r,)
-    is the share of each axis in what the subspace catches.
+    is the share of each axis in what the subspace catches. apart is how the members differ from all
+    other samples; None where there are none, or the model's file is too old to tell.
     """
 
     number: int
@@ -73,6 +69,14 @@ class Cluster:
     height: Array | None
     energy: Array
     loadings: Loadings | None
+    apart: Contrast | None
+
+    @property
+    def n_variables(self) -> int:
+        """How many have a loading; of a point, how many set it apart."""
+        if self.loadings is not None and self.dimension:
+            return len(self.loadings.places)
+        return 0 if self.apart is None else len(self.apart.order)
 
 
 @dataclass(frozen=True)
@@ -101,7 +105,7 @@ def gather(model: Any, X: Any, classes: Any, sample_names: Any, variable_names: 
     """Take from the model, and from its data where given, what the page shows."""
     labels = np.asarray(model.labels_)
     matrix = None if X is None else _same_data(model, X)
-    n, p = len(labels), int(model.n_features_in_)
+    n, p = len(labels), model._n_variables
     likelihoods = bool(getattr(model, "scores_are_likelihoods_", False))
     scores, places = _scores(model, matrix), _coordinates(model, matrix)
     return Findings(
@@ -146,14 +150,8 @@ def rivalry(scores: Array, labels: Places, likelihoods: bool) -> Rivalry | None:
     return Rivalry(own, other, rival, np.clip(closeness, 0.0, 1.0))
 
 
-def loadings_of(flat: Subspace, mean: Array | None = None) -> Loadings:
-    """Variables by the energy of the members that the loadings put on them.
-
-    Where all clusters are points and their mean is given: by the distance from it, which stands in
-    for the loading.
-    """
-    if mean is not None:
-        return _ranked(variable_strength(flat, mean), (flat.centre - mean)[:, None])
+def loadings_of(flat: Subspace) -> Loadings:
+    """Variables by the energy of the members that the loadings put on them."""
     weight = flat.spectrum if flat.spectrum.any() else np.ones_like(flat.spectrum)
     return _ranked(flat.basis**2 @ weight, flat.basis)
 
@@ -172,13 +170,17 @@ def _clusters(
     model: Any, matrix: Array | None, scores: Array | None, places: Array | None
 ) -> list[Cluster]:
     flats: Sequence[Subspace] | None = getattr(model, "subspaces_", None)
+    n_clusters = model._n_features_out
+    known = model._knows_differences
+    differences = [model._contrast(k) if known else None for k in range(n_clusters)]
     if flats is None:
-        groups = [np.flatnonzero(model.labels_ == k) for k in range(len(model.cluster_centers_))]
+        groups = [np.flatnonzero(model.labels_ == k) for k in range(n_clusters)]
         nothing = np.zeros(0)
-        return [Cluster(k, rows, None, None, None, nothing, None) for k, rows in enumerate(groups)]
+        return [
+            Cluster(k, rows, None, None, None, nothing, None, apart)
+            for k, (rows, apart) in enumerate(zip(groups, differences, strict=True))
+        ]
     found = []
-    points = not any(flat.basis.shape[1] for flat in flats)
-    mean = grand_mean(flats, model.labels_) if points else None
     for k, flat in enumerate(flats):
         members = np.flatnonzero(model.labels_ == k)
         dimension = flat.basis.shape[1]
@@ -190,7 +192,8 @@ def _clusters(
                 coordinates=None if places is None else places[members, :dimension],
                 height=_height(members, k, flat, matrix, scores),
                 energy=flat.spectrum / max(flat.spectrum.sum(), 1e-300),
-                loadings=loadings_of(flat, mean),
+                loadings=loadings_of(flat),
+                apart=differences[k],
             )
         )
     return found
@@ -206,8 +209,8 @@ def _height(
 
 def _same_data(model: Any, X: Any) -> Array:
     """The samples of fit again, or an error that says they are others."""
-    matrix = as_matrix(X, min_samples=1)
-    fitted = (len(model.labels_), int(model.n_features_in_))
+    matrix = model._prepared(X)
+    fitted = (len(model.labels_), model._n_variables)
     if matrix.shape != fitted:
         raise ValueError(
             f"X has shape {matrix.shape}, the data of fit {fitted}; the same data would do, or no X"
@@ -242,7 +245,7 @@ def _sample_names(model: Any, X: Any, given: Any, n: int) -> list[str]:
 def _variable_names(model: Any, given: Any, p: int) -> list[str]:
     if given is not None:
         return _names(given, p, "variable_names", "variable")
-    kept = getattr(model, "feature_names_in_", None)
+    kept = model._variable_names
     return [f"x{j}" for j in range(p)] if kept is None else [as_text(name) for name in kept]
 
 

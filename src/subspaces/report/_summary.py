@@ -22,7 +22,7 @@ def in_short(draft: Draft) -> str:
     )
     return (
         f"<p>{method} found {count(len(found.clusters), 'cluster')} in {count(n, 'sample')} of "
-        f"{count(p, 'variable')}, in {_duration(seconds)}.</p>"
+        f"{count(p, 'variable')}, in {_duration(seconds)}.{_preparation(model)}</p>"
         f'<dl class="tiles">{"".join(_tile(*tile) for tile in _tiles(draft))}</dl>'
         f"<p>Run as <code>{escape(' '.join(repr(model).split()))}</code></p>"
         "<details><summary>All parameters</summary>"
@@ -31,12 +31,20 @@ def in_short(draft: Draft) -> str:
     )
 
 
+def _preparation(model: Any) -> str:
+    """What was done to the values before, as a sentence."""
+    words = escape(getattr(model, "preparation_", ""))
+    return f" The values were prepared first: {words}." if words else ""
+
+
 def _tiles(draft: Draft) -> list[tuple[str, str]]:
     found = draft.found
     tiles = [("Clusters", str(len(found.clusters)))]
     if found.common is None:
         tiles.append(("Dimensions", _span([c.dimension or 0 for c in found.clusters])))
-    sizes = [len(loadings.places) for _, loadings in _tables.variable_groups(found)]
+    sizes = [cluster.n_variables for cluster in found.clusters]
+    if found.common is not None:
+        sizes = [len(found.common.places)]
     tiles.append(("Variables each" if found.common is None else "Variables", _span(sizes)))
     if found.rivalry is not None:
         share = 100 * len(found.rivalry.between) / len(found.labels)

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from subspaces.core.contrast import Contrast
 from subspaces.report._canvas import SYMBOLS, colour
 from subspaces.report._findings import Findings, Loadings
 from subspaces.report._names import count, escape, number
@@ -52,7 +53,7 @@ def cluster_sizes(found: Findings) -> str:
         size = f'{len(cluster.members):,} <span class="quiet wide">({100 * share:.0f} %)</span>'
         row = [f"{swatch(cluster.number)}Cluster {cluster.number}", size]
         if cluster.loadings is not None:
-            row += [str(cluster.dimension), f"{len(cluster.loadings.places):,}"]
+            row += [str(cluster.dimension), f"{cluster.n_variables:,}"]
         rows.append([*row, _bar(share, colour(cluster.number))])
     heads = ["Cluster", "Samples"]
     heads += ["Dimensions", "Variables"] if found.common is None else []
@@ -81,23 +82,50 @@ def samples(found: Findings) -> str:
     return _lookup("sample", caption, heads, rows, [str(c.number) for c in found.clusters])
 
 
+def differences(found: Findings) -> str:
+    """What sets each cluster apart, the largest effects first; "" where that is not known."""
+    groups = [(c.number, c.apart) for c in found.clusters if c.apart is not None]
+    full = sum(len(apart.order) for _, apart in groups)
+    if not full:
+        return ""
+    most = max(MOST_VARIABLES // len(groups), 20)
+    known = not any(np.isnan(apart.effect).any() for _, apart in groups)
+    rows = [
+        (found.variable_names[j], str(k), [_mark(k), *_difference_cells(apart, int(j), known)])
+        for k, apart in groups
+        for j in apart.order[:most]
+    ]
+    caption = "All variables that differ."
+    if len(rows) < full:
+        caption = f"The first {most:,} of each cluster, {len(rows):,} of {full:,} rows."
+    caption += " Difference: mean of the cluster less the mean of all other samples."
+    if known:
+        caption += " Effect: the same in standard deviations within the clusters."
+    heads = ["Variable", "Cluster", "Difference", *["Effect"] * known]
+    return _lookup("variable", caption, heads, rows, [str(k) for k, _ in groups])
+
+
+def _difference_cells(apart: Contrast, j: int, known: bool) -> list[str]:
+    return [_figure(apart.difference[j]), *([_figure(apart.effect[j])] if known else [])]
+
+
 def variables(found: Findings) -> str:
-    """The variables of each cluster, the strongest first; searched, sorted, copied."""
+    """What varies within each cluster, the strongest first; "" where nothing has a loading."""
     groups = variable_groups(found)
+    full = sum(len(loadings.places) for _, loadings in groups)
+    if not full:
+        return ""
     most = max(MOST_VARIABLES // len(groups), 20)
     axes = min(max(loadings.values.shape[1] for _, loadings in groups), MOST_AXES)
     weighed = found.common is not None
     heads = ["Variable"] if weighed else ["Variable", "Cluster"]
-    axis_heads = ["From the mean"] if found.points else [f"Axis {r + 1}" for r in range(axes)]
-    heads += ["Weight"] if weighed else ["Strength", *axis_heads]
+    heads += ["Weight"] if weighed else ["Strength", *(f"Axis {r + 1}" for r in range(axes))]
     rows = [row for name, group in groups for row in _variable_rows(found, name, group, most, axes)]
-    full = sum(len(loadings.places) for _, loadings in groups)
     caption = "All variables with a loading" if not weighed else "All variables with a weight"
     if len(rows) < full:
         whose = "" if weighed else " of each cluster"
         caption = f"The {most:,} strongest variables{whose}, {len(rows):,} of {full:,} rows"
-    share = "the squared distance from the mean" if found.points else "what the subspace catches"
-    caption += "." if weighed else f". Strength: share of {share}."
+    caption += "." if weighed else ". Strength: share of what the subspace catches."
     names = [] if weighed else [name for name, _ in groups]
     return _lookup("variable", caption, heads, rows, names)
 
