@@ -15,8 +15,8 @@ COMMANDS = (
 )
 OPTIONS = (
     "--clusters", "--dims", "--variables", "--out", "--labels", "--classes", "--samples",
-    "--floor", "--log", "--top-variables", "--scale", "--method", "--affine", "--criterion",
-    "--seed", "--no-page", "--force", "--json", "--preset", "--max-clusters", "--top", "--by",
+    "--floor", "--log", "--no-log", "--kind", "--top-variables", "--scale", "--method", "--affine", "--criterion",
+    "--seed", "--no-page", "--force", "--json", "--preset", "--max-clusters", "--max-dims", "--top", "--by",
     "--noise", "--title", "--methods", "--version", "--", "-x",
 )  # fmt: skip
 WORDS = (

@@ -21,6 +21,7 @@ OPTIONS = {
     "samples": "--samples",
     "labels": "--labels",
     "floor": "--floor",
+    "kind": "--kind",
     "center": "--center",
     "affine": "--affine",
 }
@@ -95,6 +96,7 @@ def _described(error: Exception) -> str:
 def in_options(message: str) -> str:
     """A message of the library, in the words of the command line."""
     message = " ".join(message.split())
+    message = message.replace("log='no'", "--no-log").replace("log='yes'", "--log")
     for name, option in OPTIONS.items():
         message = re.sub(rf"(?<![\w-]){name}=(\'([^\' ]*)\'|)", rf"{option} \2", message)
         if "_" in name:

@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -54,6 +54,23 @@ Floor = Annotated[
     typer.Option(help="Raise lower values to this first.", metavar="VALUE", show_default=False),
 ]
 Log = Annotated[bool, typer.Option("--log", help="Take log2(1 + value).")]
+LogOrNot = Annotated[
+    bool | None,
+    typer.Option(
+        "--log/--no-log",
+        help="Take log2(1 + value), or do not; a preset decides by itself unless told.",
+        show_default=False,
+    ),
+]
+Kind = Annotated[
+    str | None,
+    typer.Option(
+        help="What the values are, for --preset expression: intensities, log, ratios or counts; "
+        "found out unless given.",
+        metavar="NAME",
+        show_default=False,
+    ),
+]
 Scale = Annotated[
     bool, typer.Option("--scale", help="Bring each variable to mean 0 and standard deviation 1.")
 ]
@@ -75,6 +92,11 @@ Seed = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document, for scripts.")]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite earlier results.")]
+
+
+def given(**parameters: Any) -> dict[str, Any]:
+    """Those that are not None."""
+    return {name: value for name, value in parameters.items() if value is not None}
 
 
 def one_or_auto(text: str, option: str) -> int | str:

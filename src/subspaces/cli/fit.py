@@ -44,8 +44,10 @@ def fit(
     preset: Annotated[
         str | None,
         typer.Option(
-            help="expression: floor 20, log2, samples centred, the 2000 genes that vary most; "
-            "clusters are mean profiles (docs/recipes.md).",
+            help="expression: intensities, logarithms, ratios or counts are recognised and brought "
+            "to a log scale, samples centred, the 2000 genes that vary most kept; clusters are "
+            "mean profiles (docs/recipes.md). --kind, --floor, --log, --no-log, --top-variables "
+            "and --criterion overrule it.",
             metavar="expression",
             show_default=False,
         ),
@@ -54,7 +56,8 @@ def fit(
     classes: options.Classes = None,
     samples: options.Samples = options.Side.rows,
     floor: options.Floor = None,
-    log: options.Log = False,
+    log: options.LogOrNot = None,
+    kind: options.Kind = None,
     top_variables: options.TopVariables = None,
     scale: options.Scale = False,
     method: Annotated[
@@ -88,16 +91,8 @@ def fit(
       subspaces fit arrays.gct --classes a.cls --clusters 3 --preset expression
       subspaces fit genes_in_rows.tsv --samples columns --labels type --clusters 4
     """
-    settled = {
-        "--floor": floor is not None,
-        "--log": log,
-        "--top-variables": top_variables is not None,
-        "--scale": scale,
-        "--affine": affine,
-        "--method": method != "PSC",
-        "--criterion": criterion != "auto",
-    }
-    _check_preset(preset, [name for name, given in settled.items() if given])
+    conflicts = {"--scale": scale, "--affine": affine, "--method": method != "PSC"}
+    _check_preset(preset, [name for name, given in conflicts.items() if given], kind)
     default_dims = None if preset else 1
     request: dict[str, Any] = {
         "n_clusters": options.one_or_auto(clusters, "--clusters"),
@@ -116,16 +111,26 @@ def fit(
         criterion=criterion,
         seed=seed,
         preset=preset,
+        scaler=options.given(
+            kind=kind,
+            floor=floor,
+            log=None if log is None else "yes" if log else "no",
+            n_genes=top_variables,
+        )
+        if preset
+        else {},
     )
     with _outputs.staged(out, FILES, force=force) as stage:
         table = _inputs.read_input(data, samples, labels, classes)
         if preset:
-            table, preparation = _fitting.prepared_by_preset(posed, table)
+            table, preparation, verdict, heard = _fitting.prepared_by_preset(posed, table)
         else:
-            table, preparation = _inputs.prepared(table, floor, log, top_variables, scale)
+            table, preparation = _inputs.prepared(table, floor, bool(log), top_variables, scale)
+            verdict, heard = None, []
         with working(f"{posed.method} is clustering"):
-            model, messages = _fitting.fitted(posed, table)
+            model, messages = _fitting.fitted(posed, table, heard)
         summary = {"data": str(data), **_fitting.summary(posed, model, table, messages)}
+        summary["prepared"] = verdict
         attach_preparation(model, preparation)
         _fitting.write(stage, model, table, as_json(summary))
         if page:
@@ -140,17 +145,21 @@ def fit(
     say(f"Wrote {', '.join(written)} in {out}")
 
 
-def _check_preset(preset: str | None, settled: list[str]) -> None:
+def _check_preset(preset: str | None, conflicts: list[str], kind: str | None) -> None:
     if preset not in (None, *PRESETS):
-        raise ValueError(f"--preset {preset!r} is unknown; {', '.join(PRESETS)} would do")
-    if preset and settled:
+        raise ValueError(f"--preset {preset!r} is unknown. Use {', '.join(PRESETS)}")
+    if preset and conflicts:
         raise ValueError(
-            f"{settled[0]} is settled by --preset {preset}; one of the two would do, not both"
+            f"{conflicts[0]} and --preset {preset} exclude each other. Use one of the two"
         )
+    if kind and not preset:
+        raise ValueError("--kind is for --preset expression. Use --floor and --log without it")
 
 
 def show(summary: dict[str, Any]) -> None:
     """The clusters, and what speaks for them."""
+    if summary.get("prepared"):
+        say(summary["prepared"])
     known = "in_right_cluster" in summary
     headings = ["cluster", "samples", "dims", "variables", *["classes"] * known, "strongest"]
     rows = []

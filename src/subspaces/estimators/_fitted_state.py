@@ -102,16 +102,17 @@ def _preparation(value: Any, sizes: Sizes) -> bool:
     """What the command line did to the data before the fit, and does to new samples."""
     optional = {
         "inputs": _listed(_TEXT),
+        "total": _REAL,
         "floor": _REAL,
         "centre": _finite("p"),
         "spread": _finite("p"),
         "axes": _finite("*", "p"),
     }
     needed = {"log": _flag, "offset": _REAL, "centre_samples": _flag}
-    if not isinstance(value, dict) or set(value) != {*optional, *needed}:
-        return False
+    if not isinstance(value, dict) or {*value, "total"} != {*optional, *needed}:
+        return False  # files of before there was a total have none
     return all(form(value[name], sizes) for name, form in needed.items()) and all(
-        value[name] is None or form(value[name], sizes) for name, form in optional.items()
+        value.get(name) is None or form(value[name], sizes) for name, form in optional.items()
     )
 
 
