@@ -360,3 +360,16 @@ def test_options_overrule_the_preset(run, cells_file):
     assert model.record_.messages[0].startswith("floor=3 replaces ")
     ended = run(*fit, "--no-log")
     assert ended.document["prepared"].endswith("each sample was scaled to a total of 554.")
+
+
+def test_a_cluster_of_one_sample_is_a_note(run, tmp_path):
+    random = np.random.default_rng(0)
+    values = random.normal(size=(40, 4)) + 6 * (np.arange(40) < 20)[:, None]
+    values[7] = [3, 60, 0, 0]
+    lines = [f"s{i}," + ",".join(f"{value:.4f}" for value in row) for i, row in enumerate(values)]
+    (tmp_path / "t.csv").write_text("\n".join(["sample,a,b,c,d", *lines]))
+    ended = run("fit", tmp_path / "t.csv", "--clusters", 3, "--dims", 0, "--affine", "--no-page",
+                "--criterion", "likelihood", "--out", tmp_path / "r")  # fmt: skip
+    assert ended.code == 0, ended.err
+    assert "Note: cluster 1 holds one sample (s7)" in ended.err
+    assert "Use --criterion loo or fewer clusters" in ended.err
