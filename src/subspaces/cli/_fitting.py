@@ -27,7 +27,10 @@ STRONGEST = 5
 
 @dataclass(frozen=True)
 class Request:
-    """What the user asked for; ``scaler`` has what overrules the preset's preparation."""
+    """What the user asked for.
+
+    ``scaler`` overrules the preset's preparation; ``limits`` say how far "auto" looks.
+    """
 
     method: str
     n_clusters: Any
@@ -38,6 +41,7 @@ class Request:
     seed: int
     preset: str | None = None
     scaler: dict[str, Any] = field(default_factory=dict)
+    limits: dict[str, Any] = field(default_factory=dict)
 
 
 def estimator(request: Request, table: Table) -> Any:
@@ -52,6 +56,7 @@ def estimator(request: Request, table: Table) -> Any:
             affine=request.affine,
             criterion=request.criterion,
             random_state=request.seed,
+            **request.limits,
         )
     _check_rival(request)
     given, k = request.n_components, request.n_clusters

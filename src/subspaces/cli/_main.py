@@ -15,6 +15,8 @@ OPTIONS = {
     "n_clusters": "--clusters",
     "n_components": "--dims",
     "n_variables": "--variables",
+    "max_clusters": "--max-clusters",
+    "max_components": "--max-dims",
     "top_variables": "--top-variables",
     "random_state": "--seed",
     "criterion": "--criterion",

@@ -83,6 +83,15 @@ TopVariables = Annotated[
         show_default=False,
     ),
 ]
+MaxDims = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        help="With --dims auto, try dimensions up to N; 5 unless given.",
+        metavar="N",
+        show_default=False,
+    ),
+]
 Affine = Annotated[
     bool,
     typer.Option("--affine", help="Give clusters centres of their own, away from the origin."),
@@ -130,6 +139,14 @@ def check_count(numbers: int | str | list[int], n_clusters: int | str, option: s
         f"{option} has {len(numbers)} numbers for --clusters {n_clusters}; one for all, or one per "
         "cluster, would do"
     )
+
+
+def check_limit(limit: int | None, asked: int | str | list[int] | None, option: str) -> None:
+    """A limit is for what is left open."""
+    if limit is not None and asked != "auto":
+        raise ValueError(
+            f"--max-{option} is for --{option} auto. Use --{option} auto, or leave it out"
+        )
 
 
 def method_named(text: str) -> str:

@@ -38,6 +38,16 @@ def fit(
             show_default=False,
         ),
     ] = None,
+    max_clusters: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="With --clusters auto, try 1 to N clusters; 8 unless given.",
+            metavar="N",
+            show_default=False,
+        ),
+    ] = None,
+    max_dims: options.MaxDims = None,
     out: Annotated[Path, typer.Option(help="Folder for the results.", metavar="FOLDER")] = Path(
         "result"
     ),
@@ -87,7 +97,7 @@ def fit(
     \b
     Examples:
       subspaces fit data.csv --clusters 3 --dims 2 --variables 50 --out result/
-      subspaces fit data.csv --clusters auto --dims auto
+      subspaces fit data.csv --clusters auto --dims auto --max-dims 10
       subspaces fit arrays.gct --classes a.cls --clusters 3 --preset expression
       subspaces fit genes_in_rows.tsv --samples columns --labels type --clusters 4
     """
@@ -101,12 +111,15 @@ def fit(
     }
     for option, name in (("--dims", "n_components"), ("--variables", "n_variables")):
         options.check_count(request[name], request["n_clusters"], option)
+    options.check_limit(max_clusters, request["n_clusters"], "clusters")
+    options.check_limit(max_dims, request["n_components"], "dims")
     from subspaces.cli import _fitting, _inputs, _outputs
     from subspaces.preparation import attach_preparation
 
     posed = _fitting.Request(
         options.method_named(method),
         **request,
+        limits=options.given(max_clusters=max_clusters, max_components=max_dims),
         affine=affine,
         criterion=criterion,
         seed=seed,

@@ -319,9 +319,11 @@ class PSC(ManyRowsClusterer):
         if len(tried) > 1 and len(best.subspaces_) == tried[-1]:
             warn(
                 f"{tried[-1]} clusters were chosen, the most that were tried: more may suit "
-                f"better, or none do; a max_clusters above {tried[-1]} and diagnostics.stability "
-                "tell",
+                f"better, or none do. Use a max_clusters above {tried[-1]}, and "
+                "diagnostics.stability to see which hold",
             )
+        if _is_auto(self.n_components):
+            _choosing.warn_of_largest_dimension(best, X, self.max_components)
         fitted = {name: value for name, value in vars(best).items() if _is_fitted_name(name)}
         self.__dict__.update(fitted)
 
