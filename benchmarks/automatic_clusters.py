@@ -134,6 +134,7 @@ def main():
         for seed, cell in enumerate(sets)
         if cell[0] != cell[1]
     ]
+    learnable = [cell for cell in sets if cell[4] >= 0.9]
     columns = (1, 2, 3, 4, None)
     rows = [
         ["all" if r is None else r, *[_counted(sets, k, r) for k in columns]]
@@ -146,8 +147,8 @@ def main():
         "(1 to 8). How often it is right, by the true K:\n\n"
         + markdown(["dimension", "K = 1", "2", "3", "4", "all"], rows)
         + "\n\nWhere the model fitted to the true partition labels at least 90 % of its samples\n"
-        + f"right, each left out: {_counted([c for c in sets if c[4] >= 0.9], None, None)}. Gaussian\n"
-        + f"noise: one cluster in {noise.count(1)} of {len(noise)}.\n\n"
+        + f"right, each left out: {_counted(learnable, None, None)}.\n"
+        + f"Gaussian noise: one cluster in {noise.count(1)} of {len(noise)}.\n\n"
         + "Where it is wrong, the adjusted Rand index that the right K would have, and the share\n"
         + "that the model fitted to the true partition labels right:\n\n"
         + markdown(

@@ -27,15 +27,10 @@ from subspaces import PSC, EnsembleKSubspaces
 from subspaces.metrics import adjusted_rand_score
 from subspaces.recipes import ExpressionScaler, expression
 
-TARGETS = {
-    "leukemia": 1.0,
-    "st_jude": 0.95,
-    "novartis": 0.94,
-    "lung_cancer": 0.8,
-    "cns_tumors": 0.6,
-}
-FILES = [*TARGETS, "novartis_1571", "novartis_5565", "cns_tumors_5597", "gcm_tumors",
-         "tissues_dslabs"]  # fmt: skip
+FILES = ["leukemia", "st_jude", "novartis", "lung_cancer", "cns_tumors", "novartis_1571",
+         "novartis_5565", "cns_tumors_5597", "gcm_tumors", "tissues_dslabs"]  # fmt: skip
+# The recipe may trail K-means on the same preparation by so much; more is a fault.
+ALLOWED = 0.01
 
 
 def altered(**parameters):
@@ -63,9 +58,13 @@ def capped(X):
     return np.minimum(X, 16000.0)
 
 
+def logged(X, floor=20.0):
+    """Intensities with another floor; what is logged already stays."""
+    return np.log2(np.maximum(X, floor)) if X.max() > 30 else X
+
+
 def standard_rows(X):
-    values = np.log2(np.maximum(X, 20.0)) if X.max() > 30 else X
-    return StandardScaler().fit_transform(values.T).T
+    return StandardScaler().fit_transform(logged(X).T).T
 
 
 def scaled_genes(K, seed):
@@ -88,10 +87,10 @@ VARIANTS = {
     "samples not centred": altered(prepare__centre_samples=False),
     "all axes": altered(prepare__n_axes=None),
     "all genes": altered(prepare__n_genes=None),
-    "criterion loo": altered(cluster__criterion="loo"),
+    "criterion likelihood": altered(cluster__criterion="likelihood"),
     "1000 genes": altered(prepare__n_genes=1000),
-    "floor 10": altered(prepare__floor=10.0),
-    "floor 50": altered(prepare__floor=50.0),
+    "floor 10": before(partial(logged, floor=10.0)),
+    "floor 50": before(partial(logged, floor=50.0)),
     "ceiling 16000": before(capped),
     "samples scaled too": before(standard_rows),
     "genes scaled too": scaled_genes,
@@ -131,6 +130,11 @@ def mean(results, names, variant, seeds, place=0):
     return np.mean([results[name, variant, seed][place] for name in names for seed in seeds])
 
 
+def verdict(difference):
+    """How far the recipe is above K-means, and whether that is too far below."""
+    return f"{difference:+.3f}" + (" (missed)" if difference < -ALLOWED else "")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", default=os.environ.get("SUBSPACES_DATA"))
@@ -148,10 +152,9 @@ def main():
     first = [
         [
             name,
-            TARGETS.get(name, ""),
             cell(results, name, RECIPE, seeds),
             cell(results, name, KMEANS, seeds),
-            f"{mean(results, [name], RECIPE, seeds) - mean(results, [name], KMEANS, seeds):+.3f}",
+            verdict(mean(results, [name], RECIPE, seeds) - mean(results, [name], KMEANS, seeds)),
             f"{mean(results, [name], RECIPE, seeds, 1):.2f}",
         ]
         for name in FILES
@@ -169,8 +172,9 @@ def main():
         "expression",
         f"# The expression recipe, {given.seeds} seeds\n\n"
         "`python benchmarks/expression.py --data DIR`. Adjusted Rand index, mean (sd over the "
-        "seeds);\nprocessor seconds a fit; the true number of clusters given.\n\n"
-        + markdown(["file", "target", "recipe", KMEANS, "difference", "seconds"], first)
+        "seeds);\nprocessor seconds a fit; the true number of clusters given. The recipe should "
+        f"not trail K-means by more than {ALLOWED:g}.\n\n"
+        + markdown(["file", "recipe", KMEANS, "difference", "seconds"], first)
         + "\n\nOne part changed at a time, and other methods, "
         f"{given.other_seeds} seeds:\n\n" + markdown(["", *FILES, "mean", "seconds"], rows),
     )

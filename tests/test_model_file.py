@@ -96,6 +96,7 @@ def test_the_table_has_every_estimator(estimator):
 
 
 @pytest.mark.filterwarnings("ignore:. clusters were chosen, the most that were tried")
+@pytest.mark.filterwarnings("ignore:clusters? .* reached max_components=2")
 @pytest.mark.parametrize(
     "parameters",
     [

@@ -101,6 +101,16 @@ def test_samples_are_centred_over_all_inputs_before_the_screen(table):
     assert done.variable_names == ("x", "z")
 
 
+def test_samples_are_brought_to_one_total_first(table):
+    given = Preparation(("x", "z"), inputs=["w", "x", "y", "z"], total=100.0, floor=1.0, log=True)
+    shares = table.data / table.data.sum(axis=1, keepdims=True)
+    expected = np.log2(1 + np.maximum(100 * shares, 1.0))[:, [1, 3]]
+    np.testing.assert_allclose(prepare(table, given).data, expected)
+    empty = Table(0 * table.data, table.sample_names, table.variable_names)
+    with pytest.raises(ValueError, match=r"sample 'A' add up to 0 and cannot be scaled to 100"):
+        prepare(empty, given)
+
+
 def test_what_cannot_be_done_is_said(table):
     with pytest.raises(ValueError, match=r"top_variables=5 is out of range for 4 variables"):
         learn_preparation(table, top_variables=5)
@@ -113,6 +123,7 @@ def test_what_cannot_be_done_is_said(table):
 
 GOOD = {
     "inputs": ["v", "w", "x", "y", "z"],
+    "total": 5.0,
     "floor": 2.0,
     "log": True,
     "offset": 1.0,
@@ -127,7 +138,9 @@ GOOD = {
     ("state", "fits"),
     [
         (GOOD, True),
-        ({**GOOD, **dict.fromkeys(["inputs", "floor", "centre", "spread", "axes"])}, True),
+        ({**GOOD, **dict.fromkeys(["inputs", "total", "floor", "centre", "spread", "axes"])}, True),
+        ({name: value for name, value in GOOD.items() if name != "total"}, True),  # older files
+        ({**GOOD, "total": "5"}, False),
         ({**GOOD, "axes": np.eye(3)}, False),
         ({**GOOD, "inputs": [1, 2]}, False),
         ({**GOOD, "offset": None}, False),

@@ -14,6 +14,7 @@ from tests.plain import generic
 SPARSE = make_scenario("c", sparse=True, random_state=0).data
 DENSE = make_subspaces([60, 70, 80], 30, [1, 2, 2], noise=0.05, random_state=0)
 APART = make_subspaces([60, 70, 80], 30, [1, 2, 2], noise=0.05, offset=1.0, random_state=0)
+UNEQUAL = make_subspaces([60, 60], 20, [4, 2], noise=0.05, random_state=0)
 
 
 def sparse_psc(**options):
@@ -113,6 +114,7 @@ def test_a_common_dimension_does_not_mislead_where_dimensions_are_learned():
         (sparse_psc(n_clusters=2), make_scenario("b", sparse=True, random_state=1).data, [1, 2]),
     ],
 )
+@pytest.mark.filterwarnings("ignore:cluster . reached max_components=4")  # where they are not right
 def test_dimensions_chosen_at_every_sweep_are_mostly_right(estimator, X, dimensions):
     found = [
         select_n_components(estimator.set_params(random_state=s), X, 4, criterion="joint")
@@ -123,6 +125,7 @@ def test_dimensions_chosen_at_every_sweep_are_mostly_right(estimator, X, dimensi
     assert {each.best_estimator_.init for each in found} == {"portfolio"}
 
 
+@pytest.mark.filterwarnings("ignore:clusters? .* reached max_components")
 def test_every_cluster_has_its_own_number_of_variables_in_the_joint_scheme(monkeypatch):
     asked = set()
     original = _choosing._dimension_of
@@ -205,6 +208,41 @@ def test_the_largest_number_tried_is_no_clear_choice():
     assert "the most that were tried" in model.record_.messages[0]
 
 
+@pytest.mark.parametrize(
+    "choose",
+    [
+        lambda most: PSC(2, n_components="auto", max_components=most, random_state=0).fit(
+            UNEQUAL.data
+        ),
+        lambda most: select_n_components(PSC(2, random_state=0), UNEQUAL.data, most),
+        lambda most: select_n_clusters(
+            PSC(n_components="auto", max_components=most, random_state=0), UNEQUAL.data, [2]
+        ),
+    ],
+)
+def test_clusters_of_the_largest_dimension_tried_are_named(choose):
+    said = r"clusters 0, 1 reached max_components=3, .* Use a max_components above 3"
+    with pytest.warns(UserWarning, match=said):
+        choose(3)
+    choose(5)  # warnings are errors here
+
+
+def test_a_dimension_that_the_data_limit_is_not_warned_of():
+    union = make_subspaces([40, 40], 3, [2, 2], noise=0.01, random_state=0)
+    PSC(2, n_components="auto", max_components=3, random_state=0).fit(union.data)
+
+
+def test_the_largest_candidate_is_said_to_be_it():
+    planes = make_subspaces([40, 40, 40], 20, [2, 2, 2], noise=0.05, random_state=0)
+    model = PSC(n_components=2, n_init=2, random_state=0)
+    with pytest.warns(UserWarning, match=r"n_clusters=3 was chosen, the largest .* Use a wider"):
+        select_n_clusters(model, planes.data, [2, 3])
+    with pytest.warns(UserWarning, match=r"n_variables=4 was chosen, the largest candidate"):
+        select_n_variables(sparse_psc(n_clusters=2), SPARSE, [2, 3, 4])
+    select_n_clusters(model, planes.data, [3])  # nothing was compared
+
+
+@pytest.mark.filterwarnings("ignore:n_clusters=3 was chosen, the largest candidate")
 def test_plots():
     clusters = select_n_clusters(PSC(n_init=1, random_state=0), DENSE.data, range(1, 4))
     assert clusters.plot().get_xlabel() == "number of clusters"

@@ -118,7 +118,20 @@ LONG = "id,a,b\n" + "".join(f"s{i},{i},{i}.5\n" for i in range(80))
         (LONG.replace("s55", "s7"), {}, "line 57: the sample name 's7' is at line 9 already"),
         (LONG.replace("a,b", "a,a"), {}, "column 3: the variable name 'a' is at column 2 already"),
         (LONG.replace("a,b", "a,"), {}, "column 3: the variable has no name"),
-        (LONG.replace(",", ";").replace(".", ","), {}, "'0,5' is not a number; a decimal point"),
+        (LONG.replace(",", ";").replace(".", ","), {},
+         "'0,5' is not a number; its comma is a decimal comma. Use a decimal point: 0.5"),
+        ('x,y\n1,"1,065"\n2,3\n', {}, "line 2, column 2 ('y'): '1,065' is not a number; its comma "
+         "may separate thousands (1065) or be a decimal comma (1.065), and the other cells do not "
+         "tell. Remove it, or use a decimal point"),
+        ('x,y\n1,"1,065"\n2,"2,100,000"\n', {}, "its commas separate thousands, as '2,100,000' in "
+         "the same table shows. Remove the separators: 1065"),
+        ('x,y\n1,"1,065"\n2,12.5\n', {}, "thousands, as '12.5' in the same table shows. Remove"),
+        ('x,y\n1,"1,065"\n2,"0,25"\n', {}, "its comma is a decimal comma, as '0,25' in the same "
+         "table shows. Use a decimal point: 1.065"),
+        ('x,y\n1,"1,065"\n2,"0,25"\n3,"1,065,234"\n', {}, "and the other cells do not tell"),
+        ('x,y\n1,"12,065.5"\n', {}, "its commas separate thousands. Remove the separators: 12065"),
+        ('x,y\n1,"0,065"\n', {}, "its comma is a decimal comma. Use a decimal point: 0.065"),
+        ("x;y\n1;1.065,5\n", {}, "its comma is a decimal comma. Use a decimal point: 1065.5"),
         (PLAIN, {}, "column 4 ('type'): 'ALL' is not a number; labels='type' would do"),
         (PLAIN, {"labels": "typ"}, "has no column 'typ'; 'type' would do"),
         (PLAIN.replace("ALL", ""), {"labels": "type"}, "line 2: sample 'A' has no class"),

@@ -1,7 +1,7 @@
 """What is done to the values of a table before clustering, kept so that new samples get the same.
 
-The order: raise low values to a floor, take logarithms, centre each sample, keep the most variable
-variables, scale, keep the part along some axes.
+The order: bring each sample to one total, raise low values to a floor, take logarithms, centre each
+sample, keep the most variable variables, scale, keep the part along some axes.
 """
 
 from collections.abc import Sequence
@@ -18,12 +18,14 @@ __all__ = [
     "Preparation",
     "attach_preparation",
     "check_present",
+    "curved",
     "in_raw_units",
     "in_words",
     "learn_preparation",
     "match_variables",
     "prepare",
     "prepare_rows",
+    "scaled_to_total",
     "steps_of",
 ]
 
@@ -40,6 +42,8 @@ class Preparation:
         The variables that are kept, in this order.
     inputs : list of str or None
         The variables that are needed first, where those are more.
+    total : float or None
+        What each sample's values are scaled to add up to, over all inputs.
     floor : float or None
         Lower values are raised to it.
     log, offset : bool, float
@@ -56,6 +60,7 @@ class Preparation:
 
     variable_names: tuple[str, ...]
     inputs: list[str] | None = None
+    total: float | None = None
     floor: float | None = None
     log: bool = False
     offset: float = 1.0
@@ -107,7 +112,7 @@ def learn_preparation(
     """
     if floor is not None:
         as_real(floor, "floor", low=-np.inf)
-    data = _curved(table, floor, log, 1.0)
+    data = curved(table.data, table.sample_names, table.variable_names, floor=floor, log=log)
     kept = np.arange(data.shape[1])
     if top_variables is not None:
         count = as_count(
@@ -128,7 +133,15 @@ def prepare(table: Table, preparation: Preparation) -> Table:
     """Do to a table what was settled; its variables are found by name, in any order."""
     names = preparation.variable_names
     matched = match_variables(table, preparation.inputs or names)
-    data = _curved(matched, preparation.floor, preparation.log, preparation.offset)
+    data = scaled_to_total(matched.data, preparation.total, matched.sample_names)
+    data = curved(
+        data,
+        matched.sample_names,
+        matched.variable_names,
+        floor=preparation.floor,
+        log=preparation.log,
+        offset=preparation.offset,
+    )
     if preparation.centre_samples:
         data = data - data.mean(axis=1, keepdims=True)
     kept = match_variables(replace(matched, data=data), names)
@@ -161,6 +174,8 @@ def in_words(preparation: Preparation) -> str:
         Such as "values below 20 raised to 20, log2, samples centred, 2000 of 7129 variables kept".
     """
     steps = []
+    if preparation.total is not None:
+        steps.append(f"samples scaled to a total of {preparation.total:g}")
     if preparation.floor is not None:
         steps.append(f"values below {preparation.floor:g} raised to {preparation.floor:g}")
     if preparation.log:
@@ -213,6 +228,8 @@ def steps_of(preparation: Preparation) -> dict[str, Any]:
 
 def match_variables(table: Table, names: Any) -> Table:
     """The variables of these names, in this order; the table may have more."""
+    if tuple(names) == table.variable_names:
+        return table
     check_present(table.variable_names, names)
     place = {name: j for j, name in enumerate(table.variable_names)}
     order = [place[name] for name in names]
@@ -231,15 +248,41 @@ def check_present(given: Sequence[str], needed: Sequence[str]) -> None:
         )
 
 
-def _curved(table: Table, floor: float | None, log: bool, offset: float) -> Array:
-    data = table.data if floor is None else np.maximum(table.data, floor)
+def scaled_to_total(data: Array, total: float | None, samples: Sequence[Any]) -> Array:
+    """Each sample times the factor that makes its values add up to the total; None: as it is."""
+    if total is None:
+        return data
+    totals = data.sum(axis=1)
+    if (totals <= 0).any():
+        i = int(np.argmax(totals <= 0))
+        raise ValueError(
+            f"the values of sample {samples[i]!r} add up to {totals[i]:g} and cannot be scaled to "
+            f"{total:g}. Use counts from 0 up, and leave out samples without any"
+        )
+    return data * (total / totals)[:, None]
+
+
+def curved(
+    data: Array,
+    samples: Sequence[Any],
+    variables: Sequence[Any],
+    *,
+    floor: float | None = None,
+    log: bool = False,
+    offset: float = 1.0,
+) -> Array:
+    """Values raised to the floor, then log2(offset + value); what has no logarithm is named."""
+    data = data if floor is None else np.maximum(data, floor)
     if not log:
         return data
-    if (data < 0).any():
-        i, j = (int(index) for index in np.argwhere(data < 0)[0])
+    bad = data < 0 if offset else data <= 0
+    if bad.any():
+        i, j = (int(index) for index in np.argwhere(bad)[0])
+        span, use = ("from 0 up", "floor=0") if offset else ("above 0", "a floor above 0")
         raise ValueError(
-            f"log needs values from 0 up; {data[i, j]:g} of sample {table.sample_names[i]!r}, "
-            f"variable {table.variable_names[j]!r} is below (one of {int((data < 0).sum())}); "
-            "floor=0, or no log where the values are logarithms already, would do"
+            f"log needs values {span}; {data[i, j]:g} of sample {samples[i]!r}, "
+            f"variable {variables[j]!r} is below (one of {int(bad.sum())}). Use {use}, or "
+            "no log where the values are logarithms already"
         )
-    return np.log2(offset + data)
+    moved = offset + data
+    return np.log2(moved, out=moved)

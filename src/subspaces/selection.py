@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, clone
 from subspaces import plots, progress
 from subspaces._validation import as_choice, as_count, as_matrix
 from subspaces.core import choice
+from subspaces.core.hearing import warn
 from subspaces.estimators import _choosing
 
 __all__ = ["Selection", "select_n_clusters", "select_n_components", "select_n_variables"]
@@ -129,6 +130,12 @@ def select_n_clusters(
         learned = _learned_column(estimator, X, matrix, numbers)
         columns["free"] = np.minimum(columns["likelihood"], learned)
     place, margin = _best(columns[criterion], largest=criterion == "sod")
+    open_dimensions = _choosing.is_auto(estimator.n_components)
+    if open_dimensions:
+        _choosing.warn_of_largest_dimension(models[place], matrix, estimator.max_components)
+    # A cluster of dimension R needs R + 2 samples: so many clusters the data have room for.
+    smallest = 1 if open_dimensions else int(estimator.n_components)
+    _warn_of_the_last(numbers, place, "n_clusters", len(matrix) // (smallest + 2))
     return Selection(numbers[place], models[place], margin, columns, criterion)
 
 
@@ -178,6 +185,8 @@ def select_n_components(
         judged_by = "press" if sparse else "noise"
     else:
         model = _choosing.fit_dimensions(estimator, X, matrix, max_components, criterion)
+    if criterion != "exact":  # which takes the largest by its nature
+        _choosing.warn_of_largest_dimension(model, matrix, max_components)
     columns = _dimension_columns(model, matrix, max_components, judged_by)
     margin = _dimension_margin(columns, judged_by)
     return Selection(model.n_components_.tolist(), model, margin, columns, criterion)
@@ -224,7 +233,9 @@ def select_n_variables(
     model = _choosing.quietly_fitted(estimator, X)
     if criterion == "gap":
         columns = {"n_variables": np.array(tried), "gap": _choosing.gap_table(model, matrix, tried)}
-        best = tried[choice.smallest_of_the_best(columns["gap"])]
+        place = choice.smallest_of_the_best(columns["gap"])
+        best = tried[place]
+        _warn_of_the_last(tried, place, "n_variables", most)
         margin = _best(columns["gap"], largest=True)[1]
     else:
         columns = _counted_variables(model, matrix, criterion, rate)
@@ -339,6 +350,16 @@ def _counted_variables(model: Any, matrix: Array, criterion: str, rate: float) -
         "n_components": model.n_components_,
         "n_variables": np.array(counts),
     }
+
+
+def _warn_of_the_last(numbers: list[int], place: int, name: str, most: int) -> None:
+    """Say that the largest candidate was chosen, unless the data allow no larger one."""
+    if len(numbers) > 1 and place == len(numbers) - 1 and numbers[-1] < most:
+        warn(
+            f"{name}={numbers[-1]} was chosen, the largest candidate, so that more may suit "
+            "better. Use a wider range of candidates",
+            above=3,
+        )
 
 
 def _check_candidates(candidates: Iterable[int], name: str, most: int) -> list[int]:

@@ -25,6 +25,28 @@ def test_select_prints_the_table_and_the_choice(run, union_file):
     assert document["table"]["sod"][0] is None  # not defined at the ends
 
 
+def test_select_says_that_the_most_clusters_tried_were_chosen(run, union_file):
+    ended = run("select", union_file, "--labels", "type", "--max-clusters", 2, "--json")
+    assert ended.document["chosen"] == 2
+    told = "--clusters 2 was chosen, the largest candidate, so that more may suit better. Use a "
+    assert f"Note: {told}larger --max-clusters" in ended.err
+    assert ended.document["warnings"] == [f"{told}larger --max-clusters"]
+
+
+def test_limits_of_what_is_chosen(run, fails, union_file, tmp_path):
+    fit = ["fit", union_file, "--labels", "type", "--no-page", "--out", tmp_path / "r", "--json"]
+    ended = run(*fit, "--clusters", "auto", "--max-clusters", 2, "--dims", "auto", "--max-dims", 1)
+    assert ended.code == 0, ended.err
+    assert ended.document["limits"] == {"max_clusters": 2, "max_components": 1}
+    assert max(ended.document["selection"]["n_clusters"]) == 2
+    assert "reached --max-dims 1, the largest dimension tried" in ended.err
+    assert "Use a --max-dims above 1" in ended.err
+    refused = fails(*fit, "--clusters", 2, "--max-clusters", 5)
+    assert "--max-clusters is for --clusters auto. Use --clusters auto" in refused
+    assert "--max-dims is for --dims auto" in fails(*fit, "--clusters", 2, "--max-dims", 5)
+    assert "--max-dims is for --dims auto" in fails("select", union_file, "--max-dims", 5)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

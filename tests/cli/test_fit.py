@@ -307,10 +307,81 @@ def test_the_expression_preset_prepares_and_predict_repeats_it(run, tmp_path):
                 "--json")  # fmt: skip
     assert again.code == 0, again.err
     assert again.document["adjusted_rand"] == 1
-    for more, word in ((["--log"], "--log is settled by"), (["--dims", "x"], "not a number")):
+    for more, word in (
+        (["--scale"], "--scale and --preset expression exclude each other. Use one of the two"),
+        (["--dims", "x"], "not a number"),
+        (["--kind", "genes"], "--kind genes is unknown"),
+        (["--floor", "1e9"], "no value of X is above --floor 1e+09"),
+    ):
         refused = run(*fit, "--force", *more)
         assert refused.code == 2
         assert word in refused.err
     refused = run("fit", tmp_path / "genes.csv", "--clusters", 3, "--preset", "genes")
     assert refused.code == 2
-    assert "expression would do" in refused.err
+    assert "Use expression" in refused.err
+    refused = run("fit", tmp_path / "genes.csv", "--clusters", 3, "--kind", "counts")
+    assert refused.code == 2
+    assert "--kind is for --preset expression" in refused.err
+
+
+@pytest.fixture
+def cells_file(tmp_path):
+    """Molecules of 45 cells of three types, most of them none; depths differ."""
+    random = np.random.default_rng(0)
+    rates = 2.0 ** np.tile(random.normal(0, 2, 200), (45, 1))
+    for k in range(3):
+        rates[15 * k : 15 * k + 15, 30 * k : 30 * k + 10] = 20.0
+    depth = random.uniform(100, 900, (45, 1))
+    counts = random.poisson(depth * rates / rates.sum(axis=1, keepdims=True))
+    header = "cell,type," + ",".join(f"g{j}" for j in range(200))
+    lines = [f"c{i},{'ABC'[i // 15]}," + ",".join(map(str, row)) for i, row in enumerate(counts)]
+    (tmp_path / "cells.csv").write_text("\n".join([header, *lines]))
+    (tmp_path / "new.csv").write_text("\n".join([header, *lines[::-2]]))
+    return tmp_path / "cells.csv"
+
+
+def test_the_preset_says_that_it_found_counts_and_predict_scales_them_too(run, cells_file):
+    out = cells_file.parent / "r"
+    fit = ["fit", cells_file, "--labels", "type", "--clusters", 3, "--no-page",
+           "--preset", "expression", "--out", out]  # fmt: skip
+    ended = run(*fit)
+    assert ended.code == 0, ended.err
+    assert "The values were taken for counts (whole numbers" in ended.out
+    assert "Note" not in ended.err
+    summary = json.loads((out / "summary.json").read_text())
+    assert summary["adjusted_rand"] == 1
+    assert summary["taken_for"] in ended.out
+    again = run("predict", out / "model.npz", cells_file.parent / "new.csv", "--labels", "type",
+                "--json")  # fmt: skip
+    assert again.document["adjusted_rand"] == 1
+
+
+def test_options_overrule_the_preset(run, cells_file):
+    fit = ["fit", cells_file, "--labels", "type", "--clusters", 3, "--no-page",
+           "--preset", "expression", "--out", cells_file.parent / "r", "--force",
+           "--json"]  # fmt: skip
+    ended = run(*fit, "--kind", "intensities", "--floor", 3, "--top-variables", 50)
+    assert ended.code == 0, ended.err
+    assert ended.document["variables"] == 50
+    assert "taken for intensities, as asked" in ended.document["taken_for"]
+    warned = "--floor 3 replaces "
+    assert warned in ended.err
+    assert "or --kind counts for counts" in ended.err
+    assert any(message.startswith(warned) for message in ended.document["warnings"])
+    model = subspaces.load(cells_file.parent / "r" / "model.npz")
+    assert model.record_.messages[0].startswith("floor=3 replaces ")
+    ended = run(*fit, "--no-log")
+    assert ended.document["taken_for"].endswith("each sample was scaled to a total of 554.")
+
+
+def test_a_cluster_of_one_sample_is_a_note(run, tmp_path):
+    random = np.random.default_rng(0)
+    values = random.normal(size=(40, 4)) + 6 * (np.arange(40) < 20)[:, None]
+    values[7] = [3, 60, 0, 0]
+    lines = [f"s{i}," + ",".join(f"{value:.4f}" for value in row) for i, row in enumerate(values)]
+    (tmp_path / "t.csv").write_text("\n".join(["sample,a,b,c,d", *lines]))
+    ended = run("fit", tmp_path / "t.csv", "--clusters", 3, "--dims", 0, "--affine", "--no-page",
+                "--criterion", "likelihood", "--out", tmp_path / "r")  # fmt: skip
+    assert ended.code == 0, ended.err
+    assert "Note: cluster 1 holds one sample (s7)" in ended.err
+    assert "Use --criterion loo or fewer clusters" in ended.err

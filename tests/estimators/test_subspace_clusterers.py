@@ -186,6 +186,34 @@ def test_running_out_of_sweeps_warns():
         PSC(2, n_components=2, init="random", n_init=1, max_iter=1, random_state=0).fit(X)
 
 
+def test_labels_that_come_back_are_said_to_unless_a_descent_settles_them():
+    union = make_scenario("b", noise=0.05, n_features=50, random_state=0)
+    model = PSC(2, n_components=2, random_state=0)
+    with pytest.warns(ConvergenceWarning, match=r"came back to an earlier .* Use another"):
+        model.fit(union.data)
+    assert model.stop_reason_ == "cycle"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.set_params(refine="descent").fit(union.data)
+
+
+@pytest.mark.parametrize(
+    ("criterion", "instead"), [("likelihood", "criterion='loo' or fewer"), ("residual", "fewer")]
+)
+def test_a_cluster_of_one_sample_is_named(criterion, instead):
+    rows = np.random.default_rng(0).normal(size=(60, 4))
+    rows[:30, 0] += 6
+    rows[7] = [3, 30, 0, 0]
+    model = PSC(3, n_components=0, affine=True, criterion=criterion, random_state=0)
+    said = rf"cluster 1 holds one sample \(row 7\), .* Use {instead} clusters, or leave it out"
+    with pytest.warns(UserWarning, match=said):
+        model.fit(rows)
+    frame = pd.DataFrame(rows, index=[f"patient {i}" for i in range(60)])
+    with pytest.warns(UserWarning, match=r"cluster 1 holds one sample \(patient 7\)"):
+        model.fit(frame)
+    assert model.record_.messages[0].startswith("cluster 1 holds one sample (patient 7)")
+
+
 BAD = [
     ({"n_clusters": 0}, ValueError, "n_clusters=0 is out of range"),
     ({"n_clusters": 71}, ValueError, "n_clusters=71 is out of range for 70 samples"),

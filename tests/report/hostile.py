@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 
 from subspaces import PSC
+from subspaces.core.hearing import hearing
 from subspaces.datasets import make_subspaces
 from subspaces.diagnostics import stability
 from subspaces.selection import select_n_clusters
@@ -32,7 +33,8 @@ def hostile_fit():
     X, classes = hostile_frame()
     model = PSC(2, n_components=[2, 3], n_init=5, random_state=0).fit(X)
     sure = stability(PSC(2, n_components=3, n_init=1, random_state=0), X, n_resamples=2)
-    chosen = select_n_clusters(PSC(n_components=2, n_init=1, random_state=0), X, range(1, 4))
+    with hearing():  # the largest of so few candidates is chosen, and said to be
+        chosen = select_n_clusters(PSC(n_components=2, n_init=1, random_state=0), X, range(1, 4))
     return X, model, {
         "title": TITLE, "classes": classes, "stability": sure, "selection": chosen,
     }  # fmt: skip

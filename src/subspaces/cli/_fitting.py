@@ -1,8 +1,7 @@
 """What `fit` computes and writes, in terms of the library."""
 
-import warnings
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -28,7 +27,10 @@ STRONGEST = 5
 
 @dataclass(frozen=True)
 class Request:
-    """What the user asked for."""
+    """What the user asked for.
+
+    ``scaler`` overrules the preset's preparation; ``limits`` say how far "auto" looks.
+    """
 
     method: str
     n_clusters: Any
@@ -38,6 +40,8 @@ class Request:
     criterion: str
     seed: int
     preset: str | None = None
+    scaler: dict[str, Any] = field(default_factory=dict)
+    limits: dict[str, Any] = field(default_factory=dict)
 
 
 def estimator(request: Request, table: Table) -> Any:
@@ -52,6 +56,7 @@ def estimator(request: Request, table: Table) -> Any:
             affine=request.affine,
             criterion=request.criterion,
             random_state=request.seed,
+            **request.limits,
         )
     _check_rival(request)
     given, k = request.n_components, request.n_clusters
@@ -64,23 +69,26 @@ def estimator(request: Request, table: Table) -> Any:
 
 
 def _recipe(request: Request) -> Any:
-    return recipes.expression(
+    recipe = recipes.expression(
         request.n_clusters,
         n_components=request.n_components,
         n_variables=request.n_variables,
         random_state=request.seed,
     )
+    recipe[0].set_params(**request.scaler)
+    if request.criterion != "auto":
+        recipe[-1].set_params(criterion=request.criterion)
+    return recipe
 
 
-def prepared_by_preset(request: Request, table: Table) -> tuple[Table, Preparation]:
-    """The table as the preset wants it, what was done, and a word on what it found."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+def prepared_by_preset(
+    request: Request, table: Table
+) -> tuple[Table, Preparation, str, list[Warning]]:
+    """The table as the preset wants it, what was done, a sentence about it, and warnings."""
+    with hearing() as heard:
         scaler = _recipe(request)[0].fit(table.data)
-    for warning in caught:
-        note(f"Note: {in_options(str(warning.message))}")
     preparation = recipes.as_preparation(scaler, table.variable_names)
-    return prepare(table, preparation), preparation
+    return prepare(table, preparation), preparation, scaler.verdict_, heard
 
 
 def attach(model: Any, preparation: Preparation, table: Table) -> None:
@@ -114,12 +122,14 @@ def _check_rival(request: Request) -> None:
         raise ValueError("KMeans leaves no model of ours; subspaces compare shows what it finds")
 
 
-def fitted(request: Request, table: Table) -> tuple[Any, list[str]]:
-    """The model and what it warned of."""
+def fitted(request: Request, table: Table, before: Sequence[Warning] = ()) -> tuple[Any, list[str]]:
+    """The model and what was warned of, in its fit and before."""
     model = estimator(request, table)
     with hearing() as heard:
         model.fit(table.frame)
-    return model, list(dict.fromkeys(in_options(str(warning)) for warning in heard))
+    told = tuple(dict.fromkeys(str(warning) for warning in before))
+    model.record_ = replace(model.record_, messages=told + model.record_.messages)
+    return model, list(dict.fromkeys(in_options(str(warning)) for warning in [*before, *heard]))
 
 
 def summary(request: Request, model: Any, table: Table, messages: list[str]) -> dict[str, Any]:

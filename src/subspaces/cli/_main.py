@@ -15,12 +15,15 @@ OPTIONS = {
     "n_clusters": "--clusters",
     "n_components": "--dims",
     "n_variables": "--variables",
+    "max_clusters": "--max-clusters",
+    "max_components": "--max-dims",
     "top_variables": "--top-variables",
     "random_state": "--seed",
     "criterion": "--criterion",
     "samples": "--samples",
     "labels": "--labels",
     "floor": "--floor",
+    "kind": "--kind",
     "center": "--center",
     "affine": "--affine",
 }
@@ -95,6 +98,7 @@ def _described(error: Exception) -> str:
 def in_options(message: str) -> str:
     """A message of the library, in the words of the command line."""
     message = " ".join(message.split())
+    message = message.replace("log='no'", "--no-log").replace("log='yes'", "--log")
     for name, option in OPTIONS.items():
         message = re.sub(rf"(?<![\w-]){name}=(\'([^\' ]*)\'|)", rf"{option} \2", message)
         if "_" in name:

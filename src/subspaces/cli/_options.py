@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -54,6 +54,23 @@ Floor = Annotated[
     typer.Option(help="Raise lower values to this first.", metavar="VALUE", show_default=False),
 ]
 Log = Annotated[bool, typer.Option("--log", help="Take log2(1 + value).")]
+LogOrNot = Annotated[
+    bool | None,
+    typer.Option(
+        "--log/--no-log",
+        help="Take log2(1 + value), or do not; a preset decides by itself unless told.",
+        show_default=False,
+    ),
+]
+Kind = Annotated[
+    str | None,
+    typer.Option(
+        help="What the values are, for --preset expression: intensities, log, ratios or counts; "
+        "found out unless given.",
+        metavar="NAME",
+        show_default=False,
+    ),
+]
 Scale = Annotated[
     bool, typer.Option("--scale", help="Bring each variable to mean 0 and standard deviation 1.")
 ]
@@ -62,6 +79,15 @@ TopVariables = Annotated[
     typer.Option(
         min=1,
         help="Keep so many variables, those that vary most.",
+        metavar="N",
+        show_default=False,
+    ),
+]
+MaxDims = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        help="With --dims auto, try dimensions up to N; 5 unless given.",
         metavar="N",
         show_default=False,
     ),
@@ -75,6 +101,11 @@ Seed = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document, for scripts.")]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite earlier results.")]
+
+
+def given(**parameters: Any) -> dict[str, Any]:
+    """Those that are not None."""
+    return {name: value for name, value in parameters.items() if value is not None}
 
 
 def one_or_auto(text: str, option: str) -> int | str:
@@ -108,6 +139,14 @@ def check_count(numbers: int | str | list[int], n_clusters: int | str, option: s
         f"{option} has {len(numbers)} numbers for --clusters {n_clusters}; one for all, or one per "
         "cluster, would do"
     )
+
+
+def check_limit(limit: int | None, asked: int | str | list[int] | None, option: str) -> None:
+    """A limit is for what is left open."""
+    if limit is not None and asked != "auto":
+        raise ValueError(
+            f"--max-{option} is for --{option} auto. Use --{option} auto, or leave it out"
+        )
 
 
 def method_named(text: str) -> str:

@@ -39,14 +39,26 @@ def fit(
             show_default=False,
         ),
     ] = None,
+    max_clusters: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="With --clusters auto, try 1 to N clusters; 8 unless given.",
+            metavar="N",
+            show_default=False,
+        ),
+    ] = None,
+    max_dims: options.MaxDims = None,
     out: Annotated[Path, typer.Option(help="Folder for the results.", metavar="FOLDER")] = Path(
         "result"
     ),
     preset: Annotated[
         str | None,
         typer.Option(
-            help="expression: floor 20, log2, samples centred, the 2000 genes that vary most; "
-            "clusters are mean profiles (docs/recipes.md).",
+            help="expression: intensities, logarithms, ratios or counts are recognised and brought "
+            "to a log scale, samples centred, the 2000 genes that vary most kept; clusters are "
+            "mean profiles (docs/recipes.md). --kind, --floor, --log, --no-log, --top-variables "
+            "and --criterion overrule it.",
             metavar="expression",
             show_default=False,
         ),
@@ -55,7 +67,8 @@ def fit(
     classes: options.Classes = None,
     samples: options.Samples = options.Side.rows,
     floor: options.Floor = None,
-    log: options.Log = False,
+    log: options.LogOrNot = None,
+    kind: options.Kind = None,
     top_variables: options.TopVariables = None,
     scale: options.Scale = False,
     method: Annotated[
@@ -85,20 +98,12 @@ def fit(
     \b
     Examples:
       subspaces fit data.csv --clusters 3 --dims 2 --variables 50 --out result/
-      subspaces fit data.csv --clusters auto --dims auto
+      subspaces fit data.csv --clusters auto --dims auto --max-dims 10
       subspaces fit arrays.gct --classes a.cls --clusters 3 --preset expression
       subspaces fit genes_in_rows.tsv --samples columns --labels type --clusters 4
     """
-    settled = {
-        "--floor": floor is not None,
-        "--log": log,
-        "--top-variables": top_variables is not None,
-        "--scale": scale,
-        "--affine": affine,
-        "--method": method != "PSC",
-        "--criterion": criterion != "auto",
-    }
-    _check_preset(preset, [name for name, given in settled.items() if given])
+    conflicts = {"--scale": scale, "--affine": affine, "--method": method != "PSC"}
+    _check_preset(preset, [name for name, given in conflicts.items() if given], kind)
     default_dims = None if preset else 1
     request: dict[str, Any] = {
         "n_clusters": options.one_or_auto(clusters, "--clusters"),
@@ -107,26 +112,39 @@ def fit(
     }
     for option, name in (("--dims", "n_components"), ("--variables", "n_variables")):
         options.check_count(request[name], request["n_clusters"], option)
+    options.check_limit(max_clusters, request["n_clusters"], "clusters")
+    options.check_limit(max_dims, request["n_components"], "dims")
     from subspaces.cli import _fitting, _inputs, _outputs
 
     posed = _fitting.Request(
         options.method_named(method),
         **request,
+        limits=options.given(max_clusters=max_clusters, max_components=max_dims),
         affine=affine,
         criterion=criterion,
         seed=seed,
         preset=preset,
+        scaler=options.given(
+            kind=kind,
+            floor=floor,
+            log=None if log is None else "yes" if log else "no",
+            n_genes=top_variables,
+        )
+        if preset
+        else {},
     )
     with _outputs.staged(out, FILES, force=force) as stage:
         table = _inputs.read_input(data, samples, labels, classes)
         if preset:
-            seen, preparation = _fitting.prepared_by_preset(posed, table)
+            seen, preparation, verdict, heard = _fitting.prepared_by_preset(posed, table)
         else:
-            seen, preparation = _inputs.prepared(table, floor, log, top_variables, scale)
+            seen, preparation = _inputs.prepared(table, floor, bool(log), top_variables, scale)
+            verdict, heard = None, []
         with working(f"{posed.method} is clustering"):
-            model, messages = _fitting.fitted(posed, seen)
+            model, messages = _fitting.fitted(posed, seen, heard)
         _fitting.attach(model, preparation, table)
         summary = {"data": str(data), **_fitting.summary(posed, model, table, messages)}
+        summary["taken_for"] = verdict
         _fitting.write(stage, model, table, as_json(summary))
         if page:
             _fitting.write_page(stage, model, table, data.name)
@@ -140,17 +158,21 @@ def fit(
     say(f"Wrote {', '.join(written)} in {out}")
 
 
-def _check_preset(preset: str | None, settled: list[str]) -> None:
+def _check_preset(preset: str | None, conflicts: list[str], kind: str | None) -> None:
     if preset not in (None, *PRESETS):
-        raise ValueError(f"--preset {preset!r} is unknown; {', '.join(PRESETS)} would do")
-    if preset and settled:
+        raise ValueError(f"--preset {preset!r} is unknown. Use {', '.join(PRESETS)}")
+    if preset and conflicts:
         raise ValueError(
-            f"{settled[0]} is settled by --preset {preset}; one of the two would do, not both"
+            f"{conflicts[0]} and --preset {preset} exclude each other. Use one of the two"
         )
+    if kind and not preset:
+        raise ValueError("--kind is for --preset expression. Use --floor and --log without it")
 
 
 def show(summary: dict[str, Any]) -> None:
     """The clusters, and what speaks for them."""
+    if summary.get("taken_for"):
+        say(summary["taken_for"])
     known = "in_right_cluster" in summary
     lists = [name for name in LISTS if any(cluster[name] for cluster in summary["clusters"])]
     headings = ["cluster", "samples", "dims", "variables", *["classes"] * known]

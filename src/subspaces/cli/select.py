@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from subspaces.cli import _options as options
-from subspaces.cli._say import say, say_json, say_table, working
+from subspaces.cli._say import note, say, say_json, say_table, working
 
 CLOSE = 0.05
 
@@ -16,6 +16,7 @@ def select(
     dims: Annotated[
         str, typer.Option(help="Dimension of the clusters: 2, or auto.", metavar="N|auto")
     ] = "1",
+    max_dims: options.MaxDims = None,
     variables: Annotated[
         str | None,
         typer.Option(
@@ -56,18 +57,29 @@ def select(
     n_variables = None if variables is None else options.one_or_auto(variables, "--variables")
     if n_variables == "auto":
         raise ValueError("--variables auto is for subspaces fit --clusters auto; 50, say, would do")
+    options.check_limit(max_dims, n_components, "dims")
     from subspaces.cli import _inputs
+    from subspaces.cli._main import in_options
+    from subspaces.core.hearing import hearing
     from subspaces.estimators import PSC
     from subspaces.selection import select_n_clusters
 
     table = _inputs.read_input(data, samples, labels, classes)
     table, _ = _inputs.prepared(table, floor, log, top_variables, scale)
     model = PSC(
-        n_components=n_components, n_variables=n_variables, affine=affine, random_state=seed
+        n_components=n_components,
+        n_variables=n_variables,
+        affine=affine,
+        random_state=seed,
+        **options.given(max_components=max_dims),
     )
     numbers = range(1, max_clusters + 1)
-    with working("Clustering"):
+    with working("Clustering"), hearing() as heard:
         found = select_n_clusters(model, table.frame, numbers, criterion=criterion)
+    here = ("a wider range of candidates", "a larger --max-clusters")
+    messages = [in_options(str(warning)).replace(*here) for warning in heard]
+    for message in messages:
+        note(f"Note: {message}")
     if as_document:
         columns = {name: column.tolist() for name, column in found.columns.items()}
         say_json(
@@ -77,6 +89,7 @@ def select(
                 "chosen": found.best_,
                 "margin": found.margin_,
                 "table": columns,
+                "warnings": messages,
             }
         )
         return
@@ -96,10 +109,6 @@ def show(found: Any) -> None:
     say_table(("clusters", name, ""), rows, numbers=range(2))
     better = "highest" if found.criterion == "sod" else "lowest"
     clusters = "1 cluster" if found.best_ == 1 else f"{found.best_} clusters"
-    tried = found.columns["n_clusters"]
-    if len(tried) > 1 and found.best_ == tried[-1]:
-        say(f"{clusters}: the {better} {name}, and the most tried: --max-clusters should be more.")
-        return
     say(f"{clusters}: the {better} {name}, {_margin(found.margin_)}.")
 
 

@@ -165,14 +165,20 @@ class AlternatingClusterer(SubspaceClusterer):
         """Say why the end may be poor; ``alike`` as of the problem."""
         if reason == "max_iter":
             warn(
-                f"labels still moved after max_iter={self.max_iter} sweeps; a larger max_iter "
-                "would do",
+                f"labels still moved after max_iter={self.max_iter} sweeps. Use a larger max_iter",
                 ConvergenceWarning,
             )
         if reason == "infeasible":
             warn(
                 f"a cluster kept emptying: the data may not hold n_clusters={self.n_clusters} "
-                "clusters of these dimensions; fewer clusters or dimensions would do",
+                "clusters of these dimensions. Use fewer clusters or dimensions",
+                ConvergenceWarning,
+            )
+        if reason == "cycle":
+            warn(
+                "the labels came back to an earlier partition instead of settling, and the best "
+                "one met was kept: some samples lie between clusters. Use another random_state and "
+                "compare the labels",
                 ConvergenceWarning,
             )
         # With unequal dimensions a refill may only sort out which cluster has which.
@@ -182,7 +188,7 @@ class AlternatingClusterer(SubspaceClusterer):
             warn(
                 f"in {refilled} of {len(swept)} starts a cluster became too small for its "
                 f"dimension and was refilled: n_clusters={self.n_clusters} may be more than the "
-                "data hold; fewer clusters or dimensions would do, and diagnostics.stability tells",
+                "data hold. Use fewer clusters or dimensions; diagnostics.stability tells",
             )
 
     def _store(self, problem: Problem, best: Run, runs: list[Run]) -> None:

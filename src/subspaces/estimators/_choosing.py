@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from subspaces.core import choice
-from subspaces.core.hearing import hearing
+from subspaces.core.hearing import hearing, warn
 from subspaces.core.joint import alternate_jointly
 from subspaces.core.screening import screen_variables
 from subspaces.core.step import Step
@@ -331,6 +331,21 @@ def _record(table: dict[str, list[Any]], model: Any, value: float) -> None:
     table["n_clusters"].append(len(model.subspaces_))
     table["likelihood"].append(value)
     table["n_components"].append(model.n_components_.tolist())
+
+
+def warn_of_largest_dimension(model: Any, matrix: Array, max_components: int) -> None:
+    """Say which clusters have the largest dimension tried, unless their data allow no more."""
+    sizes = np.bincount(model.labels_, minlength=len(model.subspaces_))
+    most = np.minimum(matrix.shape[1], sizes - 2)
+    reached = np.flatnonzero((model.n_components_ >= max_components) & (most > max_components))
+    if not len(reached) or is_exact(model, matrix):
+        return
+    which = f"cluster{'s' if len(reached) > 1 else ''} {', '.join(map(str, reached))}"
+    warn(
+        f"{which} reached max_components={max_components}, the largest dimension tried, so that "
+        f"more may suit better. Use a max_components above {max_components}",
+        above=3,
+    )
 
 
 def is_auto(value: Any) -> bool:

@@ -107,6 +107,7 @@ def _preparation(value: Any, sizes: Sizes) -> bool:
     optional = {
         "inputs": _listed(_TEXT),
         "n_seen": _INT,
+        "total": _REAL,
         "floor": _REAL,
         "centre": _finite("p"),
         "spread": _finite("p"),

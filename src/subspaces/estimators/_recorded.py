@@ -84,6 +84,7 @@ class RecordedClusterer(
                 self._fit_with_callbacks(X, matrix)
                 if isinstance(matrix, np.ndarray):
                     self._store_means(matrix)
+                self._warn_of_single_samples(row_names(X))
             seconds = perf_counter() - began
             self.record_ = self._recorded(matrix, row_names(X), seconds, heard)
             self._settle_in(X)
@@ -324,6 +325,9 @@ class RecordedClusterer(
                 f"X has values up to {largest:.3g}, the data of fit up to {self._scale:.3g}: too "
                 "far apart to score; data of like scale would do"
             )
+
+    def _warn_of_single_samples(self, names: NDArray[Any] | None) -> None:
+        """Say which clusters hold a sample each, where that is not what was to be expected."""
 
     def _recorded(
         self,

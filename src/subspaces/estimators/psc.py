@@ -49,6 +49,8 @@ PENALTIES = ("l1", "nonnegative")
 # Parameters that "auto" leaves open.
 OPEN = ("n_clusters", "n_components", "n_variables")
 REPULSIVE = 4.0
+# Names or numbers that a warning lists before it says "...".
+SHOWN = 5
 
 
 class PSC(ManyRowsClusterer):
@@ -249,8 +251,10 @@ class PSC(ManyRowsClusterer):
         self.n_variables_ = self.n_variables
         problem = self._problem(X)
         best, runs = self._search(X, problem, self._choice)
-        self._warn_of_a_poor_end(problem.alike, best.clustering.stop_reason, runs)
-        best = self._refined(problem, best, runs)
+        refined = self._refined(problem, best, runs)
+        ended = refined if best.clustering.stop_reason == "cycle" else best  # descent settles it
+        self._warn_of_a_poor_end(problem.alike, ended.clustering.stop_reason, runs)
+        best = refined
         self._store(problem, best, runs)
         self.criterion_ = problem.criterion
         self._data = problem.data
@@ -286,6 +290,27 @@ class PSC(ManyRowsClusterer):
         self._store_variables()
         self._warn_of_repulsion(flats.energy, flats.sizes)
 
+    def _warn_of_single_samples(self, names: NDArray[Any] | None) -> None:
+        if not isinstance(self.labels_, np.ndarray):
+            return  # of workers or a device: so many rows that single ones would be hard to find
+        sizes = np.bincount(self.labels_)
+        single = np.flatnonzero(sizes == 1).tolist()
+        if not single or len(single) == len(sizes):
+            return  # as many clusters as samples were asked for
+        rows = [int(np.argmax(self.labels_ == k)) for k in single[:SHOWN]]
+        told = [f"row {i}" if names is None else str(names[i]) for i in rows]
+        told += ["..."] * (len(single) > SHOWN)
+        hold = (
+            f"cluster {single[0]} holds"
+            if len(single) == 1
+            else f"clusters {', '.join(map(str, single))} hold"
+        )
+        instead = "criterion='loo' or fewer" if self.criterion_ == "likelihood" else "fewer"
+        warn(
+            f"{hold} one sample{' each' if len(single) > 1 else ''} ({', '.join(told)}), which "
+            f"sets it apart and tells nothing of a group. Use {instead} clusters, or leave it out"
+        )
+
     def _store_variables(self) -> None:
         used = [flat.basis.any(axis=1) for flat in self.subspaces_]
         self.variables_ = [np.flatnonzero(loaded) for loaded in used]
@@ -303,9 +328,11 @@ class PSC(ManyRowsClusterer):
         if len(tried) > 1 and len(best.subspaces_) == tried[-1]:
             warn(
                 f"{tried[-1]} clusters were chosen, the most that were tried: more may suit "
-                f"better, or none do; a max_clusters above {tried[-1]} and diagnostics.stability "
-                "tell",
+                f"better, or none do. Use a max_clusters above {tried[-1]}, and "
+                "diagnostics.stability to see which hold",
             )
+        if _is_auto(self.n_components):
+            _choosing.warn_of_largest_dimension(best, X, self.max_components)
         fitted = {name: value for name, value in vars(best).items() if _is_fitted_name(name)}
         self.__dict__.update(fitted)
 

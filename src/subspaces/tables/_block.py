@@ -1,11 +1,13 @@
 """Cells with the names and places of their rows and columns, on the way to a table of numbers."""
 
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from subspaces.tables._commas import comma_remedy
 from subspaces.tables._grid import is_missing, is_number
 from subspaces.tables._table import Array, Places, Table, checked
 
@@ -80,9 +82,10 @@ def _checked_floats(path: Path, block: Block, i: int) -> list[float]:
 
 
 def _remedy(block: Block, i: int, j: int) -> str:
-    """A stray text, a decimal comma, or a column or row of classes?"""
-    if is_number(block.cells[i][j].replace(",", ".", 1)):
-        return "a decimal point would do"
+    """A stray text, a comma in a number, or a column or row of classes?"""
+    commas = comma_remedy(block.cells[i][j], chain.from_iterable(block.cells))
+    if commas is not None:
+        return commas
     if _mostly_text([row[j] for row in block.cells]):
         return f"labels={block.column_names[j]!r} would do if the column holds classes"
     if _mostly_text(block.cells[i]):

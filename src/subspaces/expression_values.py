@@ -1,0 +1,157 @@
+"""What the values of an expression table are: intensities, logarithms, ratios or counts.
+
+The rules, in this order; each number is a constant below:
+
+=============================================================  ===========
+facts of the table                                             taken for
+=============================================================  ===========
+negative values; 99 % within -30 to 30; 10 % or more negative  ratios (logged)
+negative values; 99 % within -30 to 30; fewer negative         log
+negative values; more beyond 30                                intensities
+all positive; 99 % within 1/30 to 30; a quarter to three
+quarters below 1; the largest at least 10                      ratios
+whole numbers; none above 30                                   counts
+none above 30                                                  log
+1 % or more zeros                                              counts
+more than half below 20, and some below 1                      counts
+otherwise                                                      intensities
+=============================================================  ===========
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["KINDS", "Reading", "read_values"]
+
+Array = NDArray[np.floating]
+
+KINDS = ("intensities", "log", "ratios", "counts")
+
+# A logarithm to base 2 beyond this would be of an intensity above 2^30, which no scanner gives.
+LARGEST_LOGARITHM = 30.0
+# Least intensity that arrays tell from noise; the usual one.
+ARRAY_FLOOR = 20.0
+# Share of values that may lie outside a range: outliers.
+FEW = 0.01
+# Share of negative values from which a table is centred at zero; logarithms have hardly any.
+CENTRED = 0.1
+# Share of whole values from which a table holds whole numbers; the rest are filled-in cells.
+WHOLE = 0.99
+# Logarithms about 1 do not reach this (10 is a natural logarithm of 22,000); ratios do.
+LARGEST_RATIO = 10.0
+BLOCK = 1 << 20
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a table was taken for, and the facts that decided it.
+
+    Attributes
+    ----------
+    kind : str
+        One of ``KINDS``.
+    logged : bool
+        Whether logarithms were taken before the table came here.
+    because : str
+        The facts that decided it, in words.
+    smallest, largest : float
+        Of all values.
+    negative, zero, whole, below_one, below_floor, beyond : float
+        Shares of the values: below 0; 0; whole numbers; below 1; below 20; beyond 30 either way,
+        or below 1/30 where all are positive.
+    """
+
+    kind: str
+    logged: bool
+    because: str
+    smallest: float
+    largest: float
+    negative: float
+    zero: float
+    whole: float
+    below_one: float
+    below_floor: float
+    beyond: float
+
+
+def read_values(X: Array) -> Reading:
+    """Tell what the values of a table are, from facts that a reader can check.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, p)
+        Samples x genes, finite.
+
+    Returns
+    -------
+    Reading
+    """
+    facts = _facts(X)
+    kind, logged, because = _decided(**facts)
+    return Reading(kind, logged, because, **facts)
+
+
+def _decided(
+    smallest: float,
+    largest: float,
+    negative: float,
+    zero: float,
+    whole: float,
+    below_one: float,
+    below_floor: float,
+    beyond: float,
+) -> tuple[str, bool, str]:
+    """Kind, whether it is logged already, and why."""
+    if negative > 0:
+        if beyond > FEW:
+            why = f"{_percent(beyond)} beyond 30, with the negative values that scanners give"
+            return "intensities", False, why
+        if negative >= CENTRED:
+            return "ratios", True, f"{_percent(negative)} negative, from {_span(smallest, largest)}"
+        return "log", True, f"hardly any negative, from {_span(smallest, largest)}"
+    if smallest > 0 and beyond <= FEW and 0.25 <= below_one <= 0.75 and largest >= LARGEST_RATIO:
+        return "ratios", False, f"all positive, {_percent(below_one)} below 1"
+    if largest <= LARGEST_LOGARITHM:
+        if whole >= WHOLE:
+            return "counts", False, f"whole numbers from {_span(smallest, largest)}"
+        return "log", True, f"none above {largest:.3g}"
+    if zero >= FEW:
+        kind = "whole numbers" if whole >= WHOLE else f"none negative, up to {largest:.3g}"
+        return "counts", False, f"{kind}, {_percent(zero)} zeros"
+    if below_floor > 0.5 and smallest < 1:
+        why = f"{_percent(below_floor)} below {ARRAY_FLOOR:g}, down to {smallest:.3g}"
+        return "counts", False, why
+    zeros = f"{_percent(zero)} zeros" if zero else "no zeros"
+    return "intensities", False, f"from {_span(smallest, largest)}, {zeros}"
+
+
+def _facts(X: Array) -> dict[str, float]:
+    """Smallest and largest value, and shares, some rows at a time: tables may be large."""
+    smallest = float(X.min())
+    step = max(BLOCK // X.shape[1], 1)
+    counted = np.zeros(6, dtype=np.intp)
+    for first in range(0, len(X), step):
+        rows = X[first : first + step]
+        beyond = np.abs(rows) > LARGEST_LOGARITHM
+        if smallest > 0:
+            beyond |= rows < 1 / LARGEST_LOGARITHM
+        looks = (rows < 0, rows == 0, rows == np.rint(rows), rows < 1, rows < ARRAY_FLOOR, beyond)
+        counted += [np.count_nonzero(look) for look in looks]
+    names = ("negative", "zero", "whole", "below_one", "below_floor", "beyond")
+    shares = (counted / X.size).tolist()
+    return {
+        "smallest": smallest,
+        "largest": float(X.max()),
+        **dict(zip(names, shares, strict=True)),
+    }
+
+
+def _percent(share: float) -> str:
+    """A share in whole per cent, never rounded to none or to all."""
+    return f"{min(max(round(100 * share), 1), 99) if 0 < share < 1 else round(100 * share)}%"
+
+
+def _span(smallest: float, largest: float) -> str:
+    return f"{smallest:.3g} to {largest:.3g}"
