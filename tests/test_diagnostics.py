@@ -151,6 +151,13 @@ def test_input_is_left_alone_and_frames_are_welcome():
     assert pca_press(frame, 2).press == pca_press(X, 2).press
 
 
+def test_ols_press_of_a_row_that_the_others_determine_all_the_same():
+    """Its leverage is 1 - 5e-12: not one, though nearly all of the digits of 1 - h are gone."""
+    X, y = np.array([[1e6], [1.0], [2.0]]), np.array([2e6, 1.0, 3.0])
+    true = (2e6 - 1e6 * 7.0 / 5.0) ** 2
+    assert_allclose(ols_press(X, y).per_sample[0], true, rtol=1e-12)
+
+
 def test_ols_press_equals_refitting():
     random = np.random.default_rng(0)
     X, y = np.column_stack([generic(40, 5), np.ones(40)]), random.normal(size=40) + 7

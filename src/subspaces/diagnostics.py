@@ -11,8 +11,8 @@ from sklearn.utils import check_random_state
 from subspaces._validation import as_choice, as_count, as_flag, as_matrix, check_squares
 from subspaces.core import influence
 from subspaces.core.hearing import hearing
-from subspaces.core.leave_one_out import centred, exact_errors, graded_axes
-from subspaces.core.secular import LEVERAGE_ONE, refit_factor
+from subspaces.core.leave_one_out import NEARLY_ALL, centred, exact_errors, graded_axes
+from subspaces.core.secular import refit_factor
 from subspaces.core.subspace import centre_of, leading, principal_axes
 from subspaces.metrics import adjusted_rand_score, matched_labels
 
@@ -106,7 +106,8 @@ def pca_press(X: Any, n_components: int, *, center: bool = False, method: str = 
         Whether the PCA has a mean. If so, the mean is refitted without the sample too. To hold
         one mean fixed instead, pass ``X - X.mean(axis=0)`` with ``center=False``.
     method : {"exact", "hat", "paper"}, default "exact"
-        "exact" solves the secular equation: equal to refitting, to rounding. "hat" divides the
+        "exact" solves the secular equation, and refits the few samples that claim nearly all of
+        the axes: equal to refitting, to rounding (docs/reliability.md). "hat" divides the
         residual by one minus the summed leverage. "paper" is the closed form of the paper.
         "hat" and "paper" hold the axes nearly fixed, and are infinite for a sample of leverage 1.
 
@@ -310,14 +311,26 @@ def ols_press(X: Any, y: Any) -> Press:
     axes = principal_axes(X)
     left = axes.coordinates / np.sqrt(axes.eigenvalues)
     leverage = np.einsum("ij,ij->i", left, left)
-    alone = np.flatnonzero(leverage > LEVERAGE_ONE)
-    if len(alone):
-        raise ValueError(
-            f"row {alone[0]} of X has leverage 1: without it the other {len(X) - 1} rows do not "
-            "determine its prediction; more rows or fewer variables would do"
-        )
-    errors = ((response - left @ (left.T @ response)) / (1.0 - leverage)) ** 2
+    claiming = np.flatnonzero(leverage > NEARLY_ALL)
+    share = 1.0 - np.where(leverage > NEARLY_ALL, 0.0, leverage)
+    errors = ((response - left @ (left.T @ response)) / share) ** 2
+    # 1 - h has lost its digits there; the leverages sum to the rank, so such rows are few.
+    for i in claiming.tolist():
+        errors[i] = _refitted_regression_error(X, response, i, axes.rank)
     return Press(float(errors.mean()), errors)
+
+
+def _refitted_regression_error(X: Array, response: Array, i: int, rank: int) -> float:
+    """Squared error of row i under the regression of the others, which must span as much."""
+    others = np.delete(X, i, axis=0)
+    axes = principal_axes(others)
+    if axes.rank < rank:
+        raise ValueError(
+            f"row {i} of X has leverage 1: without it the other {len(others)} rows do not "
+            "determine its prediction. Use more rows or fewer variables"
+        )
+    along = axes.coordinates.T @ np.delete(response, i) / axes.eigenvalues
+    return float((response[i] - X[i] @ axes.basis @ along) ** 2)
 
 
 def _check_components(n_components: int, X: Array, center: bool) -> int:

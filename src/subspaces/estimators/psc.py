@@ -144,8 +144,9 @@ class PSC(ManyRowsClusterer):
         Squared predictive influence of each sample under its own cluster; with ``n_variables``, on
         ``support_``.
     press_ : float
-        Mean over the samples of the squared leave-one-out error under the own cluster, on all
-        variables; exact, or by leave-one-out projection with ``n_variables``.
+        Mean over the samples of the squared leave-one-out error under the own cluster, axes and
+        mean fitted without the sample, on all variables; exact, by leave-one-out projection with
+        ``n_variables``, and to first order in passes over more than 10,000 rows.
     noise_variance_ : float
         Variance per direction outside the subspaces, pooled over the clusters.
     criterion_ : str
