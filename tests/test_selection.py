@@ -130,9 +130,9 @@ def test_every_cluster_has_its_own_number_of_variables_in_the_joint_scheme(monke
     asked = set()
     original = _choosing._dimension_of
 
-    def noted(rows, most, method, n_variables, *rest):
+    def noted(rows, affine, most, method, n_variables, *rest):
         asked.add(n_variables)
-        return original(rows, most, method, n_variables, *rest)
+        return original(rows, affine, most, method, n_variables, *rest)
 
     monkeypatch.setattr(_choosing, "_dimension_of", noted)
     estimator = sparse_psc(n_clusters=2, n_variables=[8, 12], n_init=1)

@@ -381,7 +381,7 @@ def test_a_cluster_of_one_sample_is_a_note(run, tmp_path):
     lines = [f"s{i}," + ",".join(f"{value:.4f}" for value in row) for i, row in enumerate(values)]
     (tmp_path / "t.csv").write_text("\n".join(["sample,a,b,c,d", *lines]))
     ended = run("fit", tmp_path / "t.csv", "--clusters", 3, "--dims", 0, "--affine", "--no-page",
-                "--criterion", "likelihood", "--out", tmp_path / "r")  # fmt: skip
+                "--criterion", "residual", "--out", tmp_path / "r")  # fmt: skip
     assert ended.code == 0, ended.err
     assert "Note: cluster 1 holds one sample (s7)" in ended.err
     assert "Use --criterion loo or fewer clusters" in ended.err

@@ -239,7 +239,7 @@ def objective_under(model, X):
         rows = X[model.labels_ == k] - flat.centre
         scores, overlap = rows @ flat.basis, flat.basis.T @ flat.basis
         if model.criterion_ == "loo_projection":
-            total += sparse_errors(rows, flat.basis, flat.spectrum).sum()
+            total += sparse_errors(rows, flat.basis, flat.spectrum, model.affine).sum()
             continue
         on = rows[:, model.support_] if model.criterion_ == "union_influence" else rows
         captured = np.einsum("ir,rs,is->i", scores, np.linalg.pinv(overlap), scores)

@@ -197,21 +197,32 @@ def test_labels_that_come_back_are_said_to_unless_a_descent_settles_them():
         model.set_params(refine="descent").fit(union.data)
 
 
-@pytest.mark.parametrize(
-    ("criterion", "instead"), [("likelihood", "criterion='loo' or fewer"), ("residual", "fewer")]
-)
-def test_a_cluster_of_one_sample_is_named(criterion, instead):
+def with_a_sample_far_off():
     rows = np.random.default_rng(0).normal(size=(60, 4))
     rows[:30, 0] += 6
     rows[7] = [3, 30, 0, 0]
+    return rows
+
+
+@pytest.mark.parametrize("criterion", ["residual", "influence"])
+def test_a_cluster_of_one_sample_is_named(criterion):
+    rows = with_a_sample_far_off()
     model = PSC(3, n_components=0, affine=True, criterion=criterion, random_state=0)
-    said = rf"cluster 1 holds one sample \(row 7\), .* Use {instead} clusters, or leave it out"
+    said = r"cluster 1 holds one sample \(row 7\), .* Use criterion='loo' or fewer clusters, or"
     with pytest.warns(UserWarning, match=said):
         model.fit(rows)
     frame = pd.DataFrame(rows, index=[f"patient {i}" for i in range(60)])
     with pytest.warns(UserWarning, match=r"cluster 1 holds one sample \(patient 7\)"):
         model.fit(frame)
     assert model.record_.messages[0].startswith("cluster 1 holds one sample (patient 7)")
+
+
+@pytest.mark.filterwarnings("ignore:in .* starts a cluster became too small")
+@pytest.mark.parametrize("criterion", ["loo", "hat", "likelihood"])
+def test_no_sample_is_predicted_without_others(criterion):
+    """Without its only sample a cluster predicts nothing, so none is cut off."""
+    model = PSC(3, n_components=0, affine=True, criterion=criterion, random_state=0)
+    assert np.bincount(model.fit(with_a_sample_far_off()).labels_).min() > 1
 
 
 BAD = [
@@ -305,10 +316,13 @@ def test_points_and_lines_together(criterion):
 def test_as_many_clusters_as_samples(cls):
     few = generic(10, 3)
     model = cls(10, n_components=0, affine=True, n_init=3, random_state=0)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        model.fit(few)
-    assert np.isfinite(model.objective_)
+    if cls is PSC:  # no sample is predicted by the others of its cluster
+        with pytest.warns(ConvergenceWarning, match="a cluster kept emptying.* Use fewer"):
+            model.fit(few)
+        assert model.objective_ == np.inf
+    else:
+        assert model.fit(few).objective_ == 0.0
+    assert sorted(model.labels_) == list(range(10))
 
 
 def test_a_frame_is_fitted_without_a_warning():

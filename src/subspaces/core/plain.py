@@ -132,6 +132,9 @@ def _value(kind: str, parts: dict[str, Any]) -> Any:
 def _fits(value: Any, hint: Any) -> bool:
     """Whether a value is what a field of our frozen values is annotated to be."""
     origin = get_origin(hint)
+    alias = getattr(origin, "__value__", None)
+    if alias is not None:  # NDArray is an alias with a name of its own from numpy 2.5 on
+        return _fits(value, alias[get_args(hint)])
     if origin is UnionType:
         return any(_fits(value, part) for part in get_args(hint))
     if origin is tuple:

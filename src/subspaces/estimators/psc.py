@@ -306,10 +306,11 @@ class PSC(ManyRowsClusterer):
             if len(single) == 1
             else f"clusters {', '.join(map(str, single))} hold"
         )
-        instead = "criterion='loo' or fewer" if self.criterion_ == "likelihood" else "fewer"
+        loo = "loo" if self.n_variables_ is None else "loo_projection"
         warn(
             f"{hold} one sample{' each' if len(single) > 1 else ''} ({', '.join(told)}), which "
-            f"sets it apart and tells nothing of a group. Use {instead} clusters, or leave it out"
+            f"sets it apart and tells nothing of a group. Use criterion={loo!r} or fewer clusters, "
+            "or leave it out"
         )
 
     def _store_variables(self) -> None:
