@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-pytest.importorskip("torch")
+torch = pytest.importorskip("torch")
 pytest.importorskip("triton")
 
 COMPARISON = """
@@ -14,9 +14,11 @@ import itertools
 from dataclasses import replace
 import numpy as np, torch
 from subspaces.core import _triton, block_pass, fused
+from subspaces.core.array_namespace import to_host
 from subspaces.core.flats import Flats
 
 N, K = 500, 4
+device = "cuda" if torch.cuda.is_available() else "cpu"
 random = np.random.default_rng(0)
 
 def posed(p, R, criterion, affine, by_scatter, only_moved):
@@ -42,15 +44,16 @@ def told(rows, labels, plan):
         counted = block_pass.count(rows, labels, 0, plan)[1]
         more = [counted.sizes, counted.energy, counted.products]
         more += block_pass.measure(rows, labels, 0, plan)
-    return [np.asarray(value, dtype=float) for value in (new, *sums, *more)]
+    return [np.asarray(to_host(value), dtype=float) for value in (new, *sums, *more)]
 
 plain, by_kernels = fused._looks, lambda a: _triton if isinstance(a, torch.Tensor) else None
 criteria = ("residual", "hat", "influence", "likelihood")
 for criterion, affine, known, moved in itertools.product(criteria, *[(False, True)] * 3):
     for p, R in ((7, 3), (70, 3), (70, -3), (9, 1), (40, -1)):
         R, by_scatter = abs(R), R > 0
-        rows = torch.asarray(random.normal(size=(N, p)).astype(np.float32))
-        labels = torch.asarray(random.integers(K, size=N).astype(np.int32)) if known else None
+        rows = torch.asarray(random.normal(size=(N, p)).astype(np.float32), device=device)
+        labels = torch.asarray(random.integers(K, size=N).astype(np.int32), device=device)
+        labels = labels if known else None
         plan = posed(p, R, criterion, affine, by_scatter, moved and by_scatter)
         fused._looks = plain
         expected = told(rows, labels, plan)
@@ -62,5 +65,6 @@ for criterion, affine, known, moved in itertools.product(criteria, *[(False, Tru
 
 
 def test_kernels_are_the_plain_pass():
-    environment = {**os.environ, "TRITON_INTERPRET": "1"}
+    interpreted = {} if torch.cuda.is_available() else {"TRITON_INTERPRET": "1"}
+    environment = os.environ | interpreted
     subprocess.run([sys.executable, "-c", COMPARISON], env=environment, check=True, timeout=300)
