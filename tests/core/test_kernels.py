@@ -51,23 +51,25 @@ def test_other_threads_run_beside_a_look():
     looker = module.GramLooker(
         X @ X.T, np.einsum("ij,ij->i", X, X), (5, 5), np.zeros(2), "influence", False
     )
-    ticks, done = [], threading.Event()
+    ticks, done = [0], threading.Event()
 
     def tick():
         while not done.is_set():
-            ticks.append(time.perf_counter())
-            time.sleep(0.002)
+            ticks[0] += 1
+            time.sleep(0.001)
+
+    def beside_one_look():
+        before = ticks[0]
+        looker.look(np.arange(1500) % 2)
+        return ticks[0] - before
 
     clock = threading.Thread(target=tick)
     clock.start()
-    begun = time.perf_counter()
-    looker.look(np.arange(1500) % 2)
-    ended = time.perf_counter()
-    done.set()
-    clock.join()
-    beside = sum(begun < tick < ended for tick in ticks)
-    assert ended - begun > 0.02
-    assert beside >= 0.2 * (ended - begun) / 0.005
+    try:  # a look that kept the others waiting would let them in when it begins and ends, no more
+        assert any(beside_one_look() > 3 for _ in range(100))
+    finally:
+        done.set()
+        clock.join()
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals as Ctrl-C sends them")
