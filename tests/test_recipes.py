@@ -120,7 +120,12 @@ def test_a_floor_that_replaces_most_values_is_warned_of():
     dark = np.maximum(X, 1.0)
     with pytest.warns(UserWarning, match=r"floor=300 replaces 79% .* Use a lower floor, or kind="):
         scaler = ExpressionScaler(floor=300).fit(dark)
-    assert re.search(r": 79% below 300 were raised to it and log2\(x\) was taken", scaler.verdict_)
+    done = "the 79% of the values below 300 were raised to 300 and log2(x) was taken."
+    assert scaler.verdict_.endswith(f": {done}")
+    with pytest.warns(UserWarning, match=r"floor=20, the usual one for intensities, replaces"):
+        ExpressionScaler(kind="intensities").fit(molecules())
+    with pytest.warns(UserWarning, match=r"floor=20 replaces .* Use a lower floor$"):
+        ExpressionScaler(floor=20).fit(molecules())
 
 
 def test_what_the_user_says_overrules_what_the_table_looks_like():
@@ -224,6 +229,7 @@ def test_the_callers_array_is_not_changed():
             {"kind": "genes"},
             "kind='genes' is unknown; one of auto, intensities, log, ratios, counts",
         ),
+        ({"kind": "ratios", "log": "yes"}, "ratios of 0 or less, down to -.* have no logarithm"),
         ({"kind": "counts"}, "kind='counts' needs values from 0 up, and X has -"),
         ({"log": "maybe"}, "log='maybe' is unknown; one of auto, yes, no"),
         ({"n_genes": 0}, "n_genes=0 is out of range"),
@@ -235,7 +241,7 @@ def test_bad_settings(options, message):
         ExpressionScaler(**options).fit(X)
 
 
-FLOORED = "ignore:floor=20 replaces 57% of the values:UserWarning"
+FLOORED = "ignore:floor=20, the usual one for intensities, replaces 57% of the values:UserWarning"
 FOLDER = os.environ.get("SUBSPACES_DATA")
 FILES = ("leukemia", "novartis", "lung_cancer", "cns_tumors")
 

@@ -209,6 +209,11 @@ class ExpressionScaler(TransformerMixin, BaseEstimator):
         else:
             floor = as_real(self.floor, "floor")
         if self.logged_ and self.offset_ == 0 and floor <= 0:
+            if self.floor is None:
+                raise ValueError(
+                    f"{NAMES[self.kind_]} of 0 or less, down to {reading.smallest:g}, have no "
+                    "logarithm. Use kind='counts' for counts, or log='no' where X is logged already"
+                )
             raise ValueError(f"floor={floor:g} has no logarithm. Use a floor above 0")
         if reading.largest <= floor and self.total_ is None:
             raise ValueError(
@@ -226,16 +231,23 @@ class ExpressionScaler(TransformerMixin, BaseEstimator):
             values = scaled_to_total(matrix, self.total_, range(len(matrix)))
             share = np.count_nonzero(values < self.floor_) / values.size
             if share:
-                steps.append(f"{share:.0%} below {self.floor_:g} were raised to it")
+                told = f"the {share:.0%} of the values below {self.floor_:g}"
+                steps.append(f"{told} were raised to {self.floor_:g}")
             if share > 0.5:
-                warn(
-                    f"floor={self.floor_:g} replaces {share:.0%} of the values, so that what they "
-                    "say is lost. Use a lower floor, or kind='counts' for counts, TPM or CPM",
-                    above=4,
-                )
+                self._warn_of_floor(share)
         if self.logged_:
             steps.append(f"log2({'1 + ' if self.offset_ else ''}x) was taken")
-        return " and ".join(steps) or "they were left as they are"
+        *others, last = steps or ["they were left as they are"]
+        return f"{', '.join(others)} and {last}" if others else last
+
+    def _warn_of_floor(self, share: float) -> None:
+        usual = "" if self.floor is not None else f", the usual one for {NAMES[self.kind_]},"
+        counts = "" if self.kind_ == "counts" else ", or kind='counts' for counts, TPM or CPM"
+        warn(
+            f"floor={self.floor_:g}{usual} replaces {share:.0%} of the values, so that what they "
+            f"say is lost. Use a lower floor{counts}",
+            above=5,
+        )
 
     def _sample_values(self, matrix: Array) -> Array:
         """Values on the log scale, each sample centred."""

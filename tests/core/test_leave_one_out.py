@@ -117,6 +117,16 @@ def test_press_is_the_error_of_refitting_everything(n, dimension):
     assert_allclose(model.press_, np.concatenate(true).mean(), rtol=1e-9)
 
 
+@pytest.mark.parametrize("dimension", [0, 1, 3])
+def test_press_far_from_the_origin(dimension):
+    """The rounding of a mean of 1e13 is larger than much of what tells the rows apart."""
+    near = np.random.default_rng(0).normal(size=(30, 6)) * [3, 2, 1, 1, 0.5, 0.5]
+    rows = near + 1e13
+    found = PSC(1, n_components=dimension, affine=True).fit(rows).press_
+    shifted = PSC(1, n_components=dimension, affine=True).fit(rows - rows[0]).press_
+    assert found == pytest.approx(shifted, rel=1e-12)
+
+
 def test_wrong_labels_of_small_clusters_thaw():
     """Clusters of five in 200 variables: with the mean held, wrong labels stay where they are."""
     random = np.random.default_rng(0)

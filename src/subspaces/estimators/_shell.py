@@ -136,6 +136,8 @@ class SubspaceClusterer(RecordedClusterer):
             members = X[self.labels_ == k]
             centre = centre_of(members, affine)
             centred = members - centre if affine else members
+            # Far from the origin a mean is rounded by more than the members differ.
+            centred = centred - centre_of(centred, affine) if affine else centred
             all_axes.append(principal_axes(centred, dimension))
             self.subspaces_.append(leading(centre, all_axes[k], dimension))
         self.n_components_ = np.array([flat.basis.shape[1] for flat in self.subspaces_])

@@ -63,8 +63,9 @@ class PSC(ManyRowsClusterer):
     Parameters
     ----------
     n_clusters : int or "auto", default 2
-        Number of clusters. "auto": the best of 1 to ``max_clusters``, by PRESS for sparse loadings
-        of given dimension and by the leave-one-out likelihood otherwise.
+        Number of clusters. "auto": the best of 1 to ``max_clusters``, by the
+        leave-one-out likelihood; with sparse loadings of given dimension, that of the better of two
+        fits, with this dimension and with learned ones.
     n_components : int, one int per cluster or "auto", default 1
         Dimension of the subspaces. With one per cluster, cluster k has dimension
         ``n_components[k]``. "auto": chosen for each cluster, up to ``max_components``.
@@ -309,8 +310,8 @@ class PSC(ManyRowsClusterer):
         loo = "loo" if self.n_variables_ is None else "loo_projection"
         warn(
             f"{hold} one sample{' each' if len(single) > 1 else ''} ({', '.join(told)}), which "
-            f"sets it apart and tells nothing of a group. Use criterion={loo!r} or fewer clusters, "
-            "or leave it out"
+            f"sets it apart and tells nothing of a group. Leave it out, or use fewer clusters, "
+            f"or criterion={loo!r}, which cuts no sample off"
         )
 
     def _store_variables(self) -> None:
