@@ -1,4 +1,4 @@
-"""Does a table look as if its samples were its variables?
+"""Does a table look as if its samples were its variables, or as if a sample were the total?
 
 Genes give it away: where most samples have names like genes and the variables have not, the table
 was read the wrong way round. Counts alone say nothing, for there are more cells than genes.
@@ -6,6 +6,8 @@ was read the wrong way round. Counts alone say nothing, for there are more cells
 
 import re
 from collections.abc import Sequence
+
+import numpy as np
 
 from subspaces.tables._table import Table
 
@@ -28,6 +30,18 @@ def orientation_hint(table: Table) -> str | None:
         return None
     first = ", ".join(table.sample_names[:3])
     return f"the {n} samples have names like genes ({first}); are samples and variables swapped?"
+
+
+def total_hint(table: Table) -> str | None:
+    """Say that the last sample is the sum or the mean of all others; None where it is neither."""
+    last, others = table.data[-1], table.data[:-1]
+    if len(others) < 2 or not last.any():
+        return None
+    total = others.sum(axis=0)
+    for values, what in ((total, "sum"), (total / len(others), "mean")):
+        if np.allclose(last, values, rtol=1e-6, atol=0):
+            return f"the last sample, {table.sample_names[-1]!r}, is the {what} of all others"
+    return None
 
 
 def _gene_like(names: Sequence[str]) -> float:
