@@ -54,7 +54,7 @@ def foreign(path: Path, kind: str) -> Iterator[None]:
 
 def _arrays(path: Path) -> dict[str, Any]:
     content = io.BytesIO(content_of(path))
-    kind = "an NPZ file of plain arrays, as numpy.savez writes of X and names"
+    kind = "an NPZ file of plain arrays, 'X' and names"
     with foreign(path, kind), zipfile.ZipFile(content) as archive:
         declared = sum(member.file_size for member in archive.infolist())
     check_room(path, 2 * declared)
