@@ -56,9 +56,10 @@ def _rows(model: Any, table: Table) -> Any:
     names = wanted(model)
     if names is None:
         return table.data
+    matched = match_variables(table, names)
     if table.left_out:
         shown = ", ".join(table.left_out[:5]) + (", ..." if len(table.left_out) > 5 else "")
         some = "1 column" if len(table.left_out) == 1 else f"{len(table.left_out)} columns"
         verb = "is" if len(table.left_out) == 1 else "are"
         note(f"Note: {some} that the model does not know {verb} left out ({shown})")
-    return match_variables(table, names).frame
+    return matched.frame

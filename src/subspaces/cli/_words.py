@@ -53,6 +53,7 @@ PLAIN = {
     "tol": ("tolerance {}", "tolerance"),
     "X": ("the table {}", "the table"),
     "labels_": ("", "the labels"),
+    "n_components_": ("", "the dimensions"),
     "diagnostics.stability": ("", "the stability that subspaces fit prints"),
 }
 # Advice that only Python can follow, and what to do here instead.

@@ -101,7 +101,7 @@ def fit(
       subspaces fit data.csv --clusters 3 --dims 2 --variables 50 --out result/
       subspaces fit data.csv --clusters auto --dims auto --max-dims 10
       subspaces fit arrays.gct --classes a.cls --clusters 3 --preset expression
-      subspaces fit genes_in_rows.tsv --samples columns --ignore gene_name --clusters 4
+      subspaces fit genes.tsv --samples columns --ignore gene_name --clusters 4
     """
     conflicts = {"--scale": scale, "--affine": affine, "--method": method != "PSC"}
     _check_preset(preset, [name for name, given in conflicts.items() if given], kind)
