@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from subspaces.datasets import read_expression
-from subspaces.tables import read_table
+from subspaces.tables import doubts, read_table
 
 GENES = (
     "gene_id\tgene_name\tbiotype\ts1\ts2\ts3\n"
@@ -76,9 +76,10 @@ def test_columns_of_text_are_refused_with_what_leaves_them_out(refused):
     assert "line 2, column 2 ('gene_name'): 'TP53' is not a number. " in said
     assert "Use ignore=['gene_name', 'biotype'] to leave out the columns of text" in said
     assert "labels" not in said  # classes are a row where samples are columns
-    said = refused(PATIENTS)
-    assert "Use ignore=['date', 'site'] to leave out the columns of text, or labels=" in said
-    said = refused(PATIENTS, ignore=["date"])
+    assert refused(PATIENTS).endswith("['date', 'site'] to leave out the columns of text")
+    more = PATIENTS + "C,1,2024-05-03,2,Bonn\nD,3,2024-05-04,4,Köln\n"
+    assert "columns of text, or labels='site' if that one holds the known" in refused(more)
+    said = refused(more, ignore=["date"])
     assert said.endswith(
         "column 5 ('site'): 'Bonn' is not a number. Use ignore=['site'] to leave "
         "out this column of text, or labels='site' if it holds the known classes"
@@ -307,12 +308,34 @@ def test_what_stands_around_a_table(file, text, names, notes):
     assert len(table.notes) == notes
 
 
-def test_a_sample_that_is_the_sum_of_the_others_is_a_hint(file):
-    from subspaces.tables import total_hint
+@pytest.mark.parametrize(
+    ("text", "samples", "said"),
+    [
+        ("id,a,b\ns1,1,2\ns2,3,4\ns3,0,1\nTotal,4,7\n", "rows",
+         "the last sample, 'Total', is the sum of all others. Use ignore=['Total'] to leave it "
+         "out"),
+        ("id,a,b\ns1,1,2\ns2,3,4\nØ,2,3\n", "rows",
+         "the last sample, 'Ø', is the mean of all others. Use ignore=['Ø'] to leave it out"),
+        ("Nr.;Name;a\n1;x;5\n2;y;7\n3;z;1\n4;u;3\n5;v;1\n", "rows",
+         "the first variable, 'Nr.', counts the samples. Use ignore=['Nr.'] to leave it out"),
+        ("Geneid,Length,a,b\ng1,700,1,2\ng2,900,2,1\n", "columns",
+         "the sample 'Length' has a name as annotation of genes has. Use ignore=['Length'] to "
+         "leave it out"),
+    ],
+)  # fmt: skip
+def test_what_may_be_neither_sample_nor_variable_is_a_hint(file, text, samples, said):
+    more = {"ignore": ["Name"]} if "Name" in text else {}
+    path = file(text)
+    assert doubts(read_table(path, samples=samples, **more), samples) == [said]
+    with pytest.warns(UserWarning, match="Use ignore=") as caught:
+        read_expression(path, samples=samples, **more)
+    assert str(caught[0].message) == f"{path}: {said}"
 
-    text = "id,a,b\ns1,1,2\ns2,3,4\ns3,0,1\n"
-    assert total_hint(read_table(file(text))) is None
-    hint = total_hint(read_table(file(text + "Total,4,7\n")))
-    assert hint == "the last sample, 'Total', is the sum of all others"
-    with pytest.warns(UserWarning, match=r"sum of all others\. Use ignore=\['Total'\]"):
-        read_expression(file(text + "Total,4,7\n"))
+
+def test_spaces_separate_where_nothing_else_does(file):
+    """As R's write.table writes, or in columns one below the other."""
+    for text in ('"x" "y"\n"r 1" 1 2\n"r 2" 3 4.5\n', "id   x   y\nr1   1   2\nr2  3 4.5\n",
+                 "id x y\nr1 1,0 2\nr2 3 4,5\n"):  # fmt: skip
+        table = read_table(file(text, "data.txt"))
+        np.testing.assert_array_equal(table.data, [[1, 2], [3, 4.5]])
+        assert table.variable_names == ("x", "y")

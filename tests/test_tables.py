@@ -118,7 +118,7 @@ LONG = "id,a,b\n" + "".join(f"s{i},{i},{i}.5\n" for i in range(80))
         (LONG.replace("s55", "s7"), {}, "line 57: the sample name 's7' is at line 9 already"),
         (LONG.replace("a,b", "a,a"), {}, "column 3: the variable name 'a' is at column 2 already"),
         (LONG.replace("a,b", "a,"), {}, "column 3: the variable has no name"),
-        (PLAIN, {}, "column 4 ('type'): 'ALL' is not a number. Use ignore=['type'] to "
+        (PLAIN + "C,1,2,ALL\nD,3,4,AML\n", {}, "column 4 ('type'): 'ALL' is not a number. Use ignore=['type'] to "
          "leave out this column of text, or labels='type' if it holds the known classes"),
         (PLAIN, {"labels": "typ"}, "has no column 'typ'. Use 'type'"),
         (PLAIN.replace("ALL", ""), {"labels": "type"}, "line 2: sample 'A' has no class"),
@@ -386,7 +386,7 @@ def test_many_samples_of_few_genes_are_no_hint():
 
 
 def test_reading_warns_of_a_table_on_its_side(file):
-    text = "id,p1,p2\n" + "".join(f"{i}_at,{i},{2 * i}\n" for i in range(90))
+    text = "id,p1,p2\n" + "".join(f"{i}_at,{i}.5,{2 * i}\n" for i in range(90))
     with pytest.warns(UserWarning, match=r"swapped\? Use samples='columns' if so"):
         read_expression(file(text))
 

@@ -12,7 +12,7 @@ from sklearn.utils import Bunch, check_random_state
 
 from subspaces._validation import as_choice, as_count, as_real
 from subspaces.core.subspace import Subspace
-from subspaces.tables import Table, orientation_hint, read_cls, read_table, total_hint
+from subspaces.tables import Table, doubts, read_cls, read_table
 
 __all__ = ["make_scenario", "make_subspaces", "read_expression"]
 
@@ -220,14 +220,7 @@ def read_expression(
     table = read_table(path, samples=samples, labels=labels, ignore=ignore)
     if classes is not None:
         table = with_classes(table, Path(classes))
-    doubts = list(table.notes)
-    hint, total = orientation_hint(table), total_hint(table)
-    if hint:
-        other = "rows" if samples == "columns" else "columns"
-        doubts.append(f"{hint} Use samples={other!r} if so")
-    if total:
-        doubts.append(f"{total}. Use ignore={[table.sample_names[-1]]} if it is no sample")
-    for doubt in doubts:
+    for doubt in (*table.notes, *doubts(table, samples)):
         warnings.warn(f"{path}: {doubt}", UserWarning, stacklevel=2)
     return _as_bunch(table)
 

@@ -1,6 +1,6 @@
 """A table from a file, with a word about what was read."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from subspaces.cli._options import Side
@@ -8,7 +8,7 @@ from subspaces.cli._say import note
 from subspaces.cli._words import in_options
 from subspaces.datasets import with_classes
 from subspaces.preparation import Preparation, learn_preparation, prepare
-from subspaces.tables import Table, orientation_hint, read_table, total_hint
+from subspaces.tables import Table, doubts, read_table
 
 
 def read_input(
@@ -32,19 +32,9 @@ def read_input(
         f"Read {path}: {n} samples ({_first(table.sample_names)}) x "
         f"{p} variables ({_first(table.variable_names)})"
     )
-    for doubt in (*table.notes, *_doubts(table, samples)):
+    for doubt in (*table.notes, *doubts(table, samples.value)):
         note(f"Note: {in_options(doubt)}")
     return table
-
-
-def _doubts(table: Table, samples: Side) -> Iterator[str]:
-    hint = orientation_hint(table)
-    if hint:
-        other = Side.rows if samples == Side.columns else Side.columns
-        yield f"{hint} Use --samples {other.value} if so"
-    total = total_hint(table)
-    if total:
-        yield f"{total}. Use ignore={[table.sample_names[-1]]} if it is no sample"
 
 
 def prepared(

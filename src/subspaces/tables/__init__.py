@@ -10,13 +10,13 @@ from subspaces.tables._excel import read_xlsx
 from subspaces.tables._gct import read_cls, read_gct
 from subspaces.tables._grid import is_number
 from subspaces.tables._h5ad import read_h5ad
-from subspaces.tables._hints import orientation_hint, total_hint
+from subspaces.tables._hints import doubts, orientation_hint
 from subspaces.tables._parquet import read_parquet
 from subspaces.tables._table import Table
 from subspaces.tables._text import read_text
 from subspaces.tables._wanted import Wanted
 
-__all__ = ["Table", "is_number", "orientation_hint", "read_cls", "read_table", "total_hint"]
+__all__ = ["Table", "doubts", "is_number", "orientation_hint", "read_cls", "read_table"]
 
 READERS: dict[str, Callable[[Path, Wanted], Table]] = {
     ".csv": read_text,
@@ -44,10 +44,10 @@ def read_table(
     Parameters
     ----------
     path : str or Path
-        CSV, TSV or TXT (separated by comma, tab or semicolon; with a header line or without; with
-        decimal points or commas; UTF-8, UTF-16 or Latin-1; also as .gz), GCT, XLSX (its first
-        sheet), NPZ (arrays X and, if there, y, genes or variable_names, samples or sample_names),
-        Parquet or H5AD.
+        CSV, TSV or TXT (separated by comma, tab, semicolon or spaces; with a header line or
+        without; with decimal points or commas; UTF-8, UTF-16 or Latin-1; also as .gz), GCT, XLSX
+        (its first sheet), NPZ (arrays X and, if there, y, genes or variable_names, samples or
+        sample_names), Parquet or H5AD.
     samples : {"rows", "columns"}, default "rows"
         Where the samples are in a text file, XLSX, NPZ or Parquet. GCT and H5AD say so themselves.
     labels : str, optional

@@ -158,7 +158,7 @@ def _remedy(block: Block, i: int, j: int, commas: Commas, wanted: Wanted) -> str
         return f"{cell!r} is not a number, and no column holds numbers. Use a table of numbers"
     remedy = "Use a number"
     if block.column_names[j] in texts:
-        remedy = text_remedy(texts, block.column_names[j], wanted)
+        remedy = text_remedy(texts, _classes(block, texts), wanted)
     elif 2 * sum(map(is_text, block.cells[i])) > len(block.cells[i]):
         row = block.row_names[i]
         side = "" if wanted.samples_in_columns else "samples='columns', "
@@ -167,18 +167,25 @@ def _remedy(block: Block, i: int, j: int, commas: Commas, wanted: Wanted) -> str
     return f"{cell!r} is not a number. {remedy}"
 
 
-def text_remedy(texts: Sequence[str], column: str, wanted: Wanted) -> str:
-    """What to do about columns of text, of which ``column`` is the first met."""
+def text_remedy(texts: Sequence[str], classes: str | None, wanted: Wanted) -> str:
+    """What to do about columns of text; ``classes`` is one that may hold the known classes."""
     if len(texts) > MOST_NAMED:
         shown = ", ".join(texts[:3])
         return f"Use ignore=[...] to leave out the {len(texts)} columns of text ({shown}, ...)"
     what = "this column" if len(texts) == 1 else "the columns"
     remedy = f"Use ignore={list(texts)} to leave out {what} of text"
-    if wanted.samples_in_columns or wanted.labels is not None:
+    if classes is None or wanted.samples_in_columns or wanted.labels is not None:
         return remedy
-    if len(texts) == 1:
-        return f"{remedy}, or labels={column!r} if it holds the known classes"
-    return f"{remedy}, or labels={column!r}, say, for the one that holds the known classes"
+    which = "it" if len(texts) == 1 else "that one"
+    return f"{remedy}, or labels={classes!r} if {which} holds the known classes"
+
+
+def _classes(block: Block, texts: Sequence[str]) -> str | None:
+    """The column of text that repeats itself most, as classes do; None where none does."""
+    columns = {name: block.column_names.index(name) for name in texts}
+    kinds = {name: len({row[j] for row in block.cells}) for name, j in columns.items()}
+    name = min(kinds, key=lambda name: kinds[name])
+    return name if 2 * kinds[name] <= len(block.cells) else None
 
 
 def _texts(block: Block) -> list[str]:

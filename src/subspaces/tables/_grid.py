@@ -8,6 +8,7 @@ from pathlib import Path
 
 # In this order where two cut lines evenly: a comma may be within numbers, 1,5;2,5;3,5.
 SEPARATORS = "\t;,"
+SPACE = " "  # as R writes tables; the last resort, since names have spaces, too
 MOST_DIGITS = 18
 # Characters of a line that tell what separates its cells; csv takes no cell of over 131,072.
 LOOKED_AT = 10_000
@@ -51,7 +52,11 @@ def as_whole(cell: str) -> int | None:
 def as_grid(path: Path, text: str, separator: str | None = None, first_line: int = 1) -> Grid:
     """Cut the text into cells; blank lines are left out, and every line has as many cells."""
     rows, lines = [], []
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator or _separator(text))
+    separator = separator or _separator(text)
+    # Spaces may be many, to set columns one below the other.
+    reader = csv.reader(
+        io.StringIO(text, newline=""), delimiter=separator, skipinitialspace=separator == SPACE
+    )
     try:
         for row in reader:
             rows.append([cell.strip() for cell in row])
@@ -113,13 +118,18 @@ def _margins(rows: list[list[str]]) -> tuple[int, int]:
 def _separator(text: str) -> str:
     """The one that cuts the first lines into as many cells each, or else into most cells."""
     lines = islice(io.StringIO(text, newline=""), TITLES)
-    cut = [line[:LOOKED_AT] for line in lines if any(mark in line for mark in SEPARATORS)]
-    widths = {
-        separator: [len(row) for row in csv.reader(cut[:TOP], delimiter=separator)]
-        for separator in SEPARATORS
-    }
-    even = [separator for separator in SEPARATORS if _is_even(widths[separator])]
-    return even[0] if even else max(SEPARATORS, key=lambda separator: sum(widths[separator]))
+    top = [line[:LOOKED_AT] for line in lines if line.strip()]
+    without_titles = [line for line in top if any(mark in line for mark in SEPARATORS)]
+    for some, separators in ((top, SEPARATORS + SPACE), (without_titles, SEPARATORS)):
+        for separator in separators:
+            if _is_even(_widths(some[:TOP], separator)):
+                return separator
+    return max(SEPARATORS, key=lambda separator: sum(_widths(top[:TOP], separator)))
+
+
+def _widths(lines: list[str], separator: str) -> list[int]:
+    reader = csv.reader(lines, delimiter=separator, skipinitialspace=separator == SPACE)
+    return [len(row) for row in reader]
 
 
 def _is_even(widths: list[int]) -> bool:
@@ -136,5 +146,5 @@ def _check_width(path: Path, rows: list[list[str]], lines: list[int]) -> None:
             cells = "1 cell" if len(row) == 1 else f"{len(row)} cells"
             raise ValueError(
                 f"{path}, line {line}: {cells} where line {lines[0]} has {width}. Use as many in "
-                "every line"
+                "every line, and remove what is no part of the table"
             )

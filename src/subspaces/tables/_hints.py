@@ -1,11 +1,11 @@
-"""Does a table look as if its samples were its variables, or as if a sample were the total?
+"""Does a table look as if its samples were its variables, or as if some of it were neither?
 
 Genes give it away: where most samples have names like genes and the variables have not, the table
 was read the wrong way round. Counts alone say nothing, for there are more cells than genes.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -17,6 +17,8 @@ IDENTIFIER = re.compile(
     re.IGNORECASE,
 )
 SYMBOL = re.compile(r"[A-Za-z][A-Za-z0-9]{1,9}(-[A-Za-z0-9]{1,4})?")
+# Numbers that stand beside genes in tables of counts, and are no samples.
+ANNOTATION = {"length", "start", "end", "width", "entrezid", "entrez_id", "entrez", "chr", "gc"}
 LOOKED_AT = 2000
 MOST, FEW = 0.8, 0.2
 
@@ -32,16 +34,41 @@ def orientation_hint(table: Table) -> str | None:
     return f"the {n} samples have names like genes ({first}); are samples and variables swapped?"
 
 
-def total_hint(table: Table) -> str | None:
-    """Say that the last sample is the sum or the mean of all others; None where it is neither."""
+def doubts(table: Table, samples: str) -> list[str]:
+    """Sentences about what in a table may not be what it was taken for.
+
+    Parameters
+    ----------
+    table : Table
+        As it was read.
+    samples : {"rows", "columns"}
+        Where its samples were said to be.
+    """
+    turned = orientation_hint(table)
+    other = "rows" if samples == "columns" else "columns"
+    found = [f"{turned} Use samples={other!r} if so"] if turned else []
+    for name, what in _intruders(table):
+        found.append(f"{what}. Use ignore={[name]} to leave it out")
+    return found
+
+
+def _intruders(table: Table) -> Iterator[tuple[str, str]]:
+    """Samples and variables that may be none: the name of each, and what speaks against it."""
+    for name in table.sample_names:
+        if name.lower() in ANNOTATION:
+            yield name, f"the sample {name!r} has a name as annotation of genes has"
     last, others = table.data[-1], table.data[:-1]
-    if len(others) < 2 or not last.any():
-        return None
     total = others.sum(axis=0)
-    for values, what in ((total, "sum"), (total / len(others), "mean")):
-        if np.allclose(last, values, rtol=1e-6, atol=0):
-            return f"the last sample, {table.sample_names[-1]!r}, is the {what} of all others"
-    return None
+    for values, what in ((total, "sum"), (total / max(len(others), 1), "mean")):
+        if len(others) > 1 and last.any() and np.allclose(last, values, rtol=1e-6, atol=0):
+            name = table.sample_names[-1]
+            yield name, f"the last sample, {name!r}, is the {what} of all others"
+            break
+    first = table.data[:, 0]
+    counts = first[0] in (0, 1) and (np.diff(first) == 1).all()
+    if counts and len(first) >= 5 and table.data.shape[1] > 1:
+        name = table.variable_names[0]
+        yield name, f"the first variable, {name!r}, counts the samples"
 
 
 def _gene_like(names: Sequence[str]) -> float:

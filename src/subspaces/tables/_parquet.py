@@ -79,6 +79,13 @@ def _texts(frame: Any) -> list[str]:
     return [name for name in kinds if not pd.to_numeric(frame[name], "coerce").notna().any()]
 
 
+def _classes(frame: Any, texts: list[str]) -> str | None:
+    """The column of text that repeats itself most, as classes do; None where none does."""
+    kinds = {name: frame[name].nunique() for name in texts if name in frame}
+    name = min(kinds, key=lambda name: kinds[name], default=None)
+    return name if name is not None and 2 * kinds[name] <= len(frame) else None
+
+
 def _numbers(
     path: Path, frame: Any, samples: tuple[str, ...], texts: list[str], wanted: Wanted
 ) -> Any:
@@ -89,7 +96,7 @@ def _numbers(
         bad = np.flatnonzero(values.isna() & frame[name].notna())
         if len(bad):
             i = int(bad[0])
-            remedy = text_remedy(texts, name, wanted) if texts else "Use a number"
+            remedy = text_remedy(texts, _classes(frame, texts), wanted) if texts else "Use a number"
             raise ValueError(
                 f"{path}, row {i + 1} ({samples[i]!r}), column {name!r}: "
                 f"{frame[name].iloc[i]!r} is not a number. {remedy}"

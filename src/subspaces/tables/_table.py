@@ -122,7 +122,8 @@ def _check_numbers(table: Table, path: Path, places: Places) -> None:
     found = "no number here" if np.isnan(table.data[i, j]) else "an infinite number"
     more = f" (one of {len(where)} such cells)" if len(where) > 1 else ""
     raise ValueError(
-        f"{path}, {places.cell(i, j)}: {found}{more}. Fill the gaps, or remove the row or column"
+        f"{path}, {places.cell(i, j)}: {found}{more}. Fill the gaps, or use ignore=[...] "
+        "to leave out the row or column"
     )
 
 
