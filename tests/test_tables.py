@@ -118,8 +118,9 @@ LONG = "id,a,b\n" + "".join(f"s{i},{i},{i}.5\n" for i in range(80))
         (LONG.replace("s55", "s7"), {}, "line 57: the sample name 's7' is at line 9 already"),
         (LONG.replace("a,b", "a,a"), {}, "column 3: the variable name 'a' is at column 2 already"),
         (LONG.replace("a,b", "a,"), {}, "column 3: the variable has no name"),
-        (PLAIN + "C,1,2,ALL\nD,3,4,AML\n", {}, "column 4 ('type'): 'ALL' is not a number. Use ignore=['type'] to "
-         "leave out this column of text, or labels='type' if it holds the known classes"),
+        (PLAIN + "C,1,2,ALL\nD,3,4,AML\n", {}, "column 4 ('type'): 'ALL' is not a number. Use "
+         "ignore=['type'] to leave out this column of text, or labels='type' if it holds the "
+         "known classes"),
         (PLAIN, {"labels": "typ"}, "has no column 'typ'. Use 'type'"),
         (PLAIN.replace("ALL", ""), {"labels": "type"}, "line 2: sample 'A' has no class"),
         (b"ab\0cdefgh", {}, "is not a text file"),
