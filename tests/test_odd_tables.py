@@ -119,6 +119,14 @@ def test_only_the_variables_asked_for_are_read(file):
     assert turned.left_out == ("ENSG1", "gene_name", "biotype")
 
 
+def test_a_table_with_none_of_the_variables_asked_for(refused):
+    said = refused(PATIENTS, variables=["x", "y"])
+    assert said.endswith("none of the variables that are needed (x, y, ...). Use a table with "
+                         "these columns")  # fmt: skip
+    assert refused(PATIENTS, variables=["A", "B"]).endswith("Use samples='columns'")
+    assert refused(GENES, samples="columns", variables=["s1"]).endswith("Use samples='rows'")
+
+
 @pytest.mark.parametrize("kind", ["npz", "parquet", "h5ad", "gct"])
 def test_every_kind_of_file_leaves_out_what_is_named(tmp_path, kind):
     pd = pytest.importorskip("pandas")

@@ -70,7 +70,7 @@ def read_table(
         samples == "columns",
         labels,
         (ignore,) if isinstance(ignore, str) else tuple(ignore),
-        None if variables is None else frozenset(variables),
+        None if variables is None else dict.fromkeys(variables),
     )
     if labels in wanted.ignore:
         raise ValueError(f"{path}: {labels!r} is named by labels and by ignore. Use one of the two")

@@ -11,7 +11,7 @@ import numpy as np
 from subspaces.tables._commas import Commas, commas_of, is_numeric
 from subspaces.tables._grid import is_missing, is_number
 from subspaces.tables._table import Array, Places, Table, checked
-from subspaces.tables._wanted import Wanted, check_known
+from subspaces.tables._wanted import Wanted, check_asked, check_known
 
 # Columns of text that a message names one by one; with more it counts them.
 MOST_NAMED = 10
@@ -80,6 +80,8 @@ def to_table(
     """Turn the cells that are wanted into numbers, with samples in rows."""
     flipped = wanted.samples_in_columns
     block, classes = _without_ignored(path, block, classes, wanted)
+    sides = (block.column_names, block.row_names)
+    check_asked(path, wanted, *(sides[::-1] if flipped else sides))
     block, left_out = _without_unasked(block, wanted)
     data, note = _numbers(path, block, wanted)
     notes = (*notes, note) if note else notes

@@ -10,7 +10,7 @@ from subspaces.tables._binary import as_texts, foreign
 from subspaces.tables._block import text_remedy
 from subspaces.tables._content import check_room, content_of
 from subspaces.tables._table import Table, by_name, checked, default_names, offered
-from subspaces.tables._wanted import Wanted, check_known
+from subspaces.tables._wanted import Wanted, check_asked, check_known
 
 
 def read_parquet(path: Path, wanted: Wanted) -> Table:
@@ -61,6 +61,7 @@ def _from_frame(path: Path, frame: Any, wanted: Wanted) -> Table:
             raise ValueError(f"{path} has no column {labels!r}{offered(labels, frame.columns)}")
         classes = as_texts(frame[labels])
         frame = frame.drop(columns=labels)
+    check_asked(path, wanted, list(frame.columns), [str(name) for name in frame.index])
     asked = [wanted.is_asked_for(name) for name in frame.columns]
     left_out += [name for name, keep in zip(frame.columns, asked, strict=True) if not keep]
     frame = frame.loc[:, asked]
