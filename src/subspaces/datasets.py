@@ -1,7 +1,7 @@
 """Simulated unions of subspaces, each returned with its truth, and expression files."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from sklearn.utils import Bunch, check_random_state
 
 from subspaces._validation import as_choice, as_count, as_real
 from subspaces.core.subspace import Subspace
-from subspaces.tables import Table, orientation_hint, read_cls, read_table
+from subspaces.tables import Table, doubts, read_cls, read_table
 
 __all__ = ["make_scenario", "make_subspaces", "read_expression"]
 
@@ -175,20 +175,27 @@ def make_scenario(
 
 
 def read_expression(
-    path: Any, classes: Any = None, *, samples: str = "rows", labels: str | None = None
+    path: Any,
+    classes: Any = None,
+    *,
+    samples: str = "rows",
+    labels: str | None = None,
+    ignore: str | Iterable[str] = (),
 ) -> Bunch:
     r"""Read a table of expression values, or of anything else, with its names.
 
     Parameters
     ----------
     path : str or Path
-        A .csv, .tsv, .txt (each also as .gz), .gct, .npz, .parquet or .h5ad file.
+        A .csv, .tsv, .txt (each also as .gz), .gct, .xlsx, .npz, .parquet or .h5ad file.
     classes : str or Path, optional
         A .cls file with the known class of each sample.
     samples : {"rows", "columns"}, default "rows"
         Where the samples are; .gct and .h5ad files say so themselves.
     labels : str, optional
         Column of the file itself with the known classes; not a variable.
+    ignore : str or iterable of str, optional
+        Columns and rows to leave out: annotation, say, or a row of totals.
 
     Returns
     -------
@@ -210,13 +217,11 @@ def read_expression(
     >>> read.data.shape, read.sample_names.tolist(), read.target_names.tolist()
     ((2, 2), ['A', 'B'], ['ALL', 'AML'])
     """
-    table = read_table(path, samples=samples, labels=labels)
+    table = read_table(path, samples=samples, labels=labels, ignore=ignore)
     if classes is not None:
         table = with_classes(table, Path(classes))
-    hint = orientation_hint(table)
-    if hint:
-        other = "rows" if samples == "columns" else "columns"
-        warnings.warn(f"{path}: {hint} samples={other!r} would do", UserWarning, stacklevel=2)
+    for doubt in (*table.notes, *doubts(table, samples)):
+        warnings.warn(f"{path}: {doubt}", UserWarning, stacklevel=2)
     return _as_bunch(table)
 
 
@@ -225,8 +230,8 @@ def with_classes(table: Table, path: Path) -> Table:
     classes = read_cls(path)
     if len(classes) != len(table.data):
         raise ValueError(
-            f"{path} has {len(classes)} samples where the table has {len(table.data)}; the CLS "
-            "file of the same samples would do"
+            f"{path} has {len(classes)} samples where the table has {len(table.data)}. Use the "
+            "CLS file of the same samples"
         )
     return replace(table, classes=classes)
 

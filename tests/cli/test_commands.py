@@ -50,9 +50,9 @@ def test_limits_of_what_is_chosen(run, fails, union_file, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--criterion", "x"], "--criterion x is unknown; one of auto, press"),
+        (["--criterion", "x"], "--criterion x is unknown. Use auto, press"),
         (["--variables", "auto"], "--variables auto is for subspaces fit"),
-        (["--dims", "1,2"], "--dims '1,2' is not a number; 3, or auto, would do"),
+        (["--dims", "1,2"], "--dims '1,2' is not a number. Use 3, say, or auto"),
         (["--max-clusters", 50], "is out of range; 1 to 40 would do"),
     ],
 )
@@ -87,8 +87,8 @@ def test_compare_names_a_method_that_fails(run, fails, union_file):
     [
         (["--clusters", 2, "--dims", "two"], "--dims 'two'"),
         (["--clusters", 2, "--dims", "auto"], "--dims auto is for subspaces fit"),
-        (["--clusters", 2, "--methods", "psc,PCS"], "method 'PCS' is unknown; PSC"),
-        (["--clusters", 2, "--methods", ","], "--methods names none; PSC"),
+        (["--clusters", 2, "--methods", "psc,PCS"], "--method PCS is unknown. Use PSC"),
+        (["--clusters", 2, "--methods", ","], "--methods names none. Use PSC"),
         (["--clusters", 2, "--dims", "1,2,3"], "3 numbers for --clusters 2"),
         (["--clusters", 99], "--clusters 99 is out of range for 40 samples"),
     ],
@@ -135,7 +135,7 @@ def test_simulate_writes_what_the_library_draws(run, fails, tmp_path):
     drawn = make_scenario("d", noise=0.05, random_state=3)
     np.testing.assert_allclose(table.data, drawn.data, rtol=1e-5)
     assert table.classes == tuple(f"c{label}" for label in drawn.target)
-    assert "is there already; --force" in fails("simulate", "d", "--out", path)
+    assert "is there already. Use --force" in fails("simulate", "d", "--out", path)
     document = run("simulate", "c", "--sparse", "--out", path, "--force", "--json").document
     assert document["dims"] == [2, 2]
     assert read_table(path, labels="cluster").data.shape == (200, 200)

@@ -32,12 +32,13 @@ def test_columns_are_matched_by_name(run, model, union_file, tmp_path):
     turned.write_text(text.replace("name,9", "name,extra"))
     straight = run("predict", model, union_file, "--labels", "type")
     ended = run("predict", model, turned, "--labels", "type")
-    assert ended.code == 2  # the names are a column of text here
+    assert clusters_of(ended.out) == clusters_of(straight.out)
+    assert "columns that the model does not know are left out (name, extra)" in ended.err
     lines = [line.split(",") for line in text.replace("name,9", "name,extra").splitlines()]
     turned.write_text("\n".join(",".join([line[-2], *line[:-2], line[-1]]) for line in lines))
     ended = run("predict", model, turned, "--labels", "type")
     assert ended.out == straight.out
-    assert "Note: 1 variables that the model does not know are left out" in ended.err
+    assert "Note: 1 column that the model does not know is left out (extra)" in ended.err
 
 
 def test_missing_columns_are_named(fails, model, union_file):
@@ -81,7 +82,7 @@ def test_the_answer_goes_to_a_file_or_into_json(run, fails, model, union_file, t
     printed = run("predict", model, union_file, "--labels", "type").out
     assert out.read_text() == printed
     said = fails("predict", model, union_file, "--labels", "type", "--out", out)
-    assert said == f"{out} is there already; --force or another --out would do"
+    assert said == f"{out} is there already. Use --force or another --out"
     again = run("predict", model, union_file, "--labels", "type", "--out", out, "--force", "--json")
     found = [row["cluster"] for row in again.document["samples"]]
     assert found == clusters_of(printed)

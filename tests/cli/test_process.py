@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from subspaces import __main__
-from subspaces.cli._main import in_options
 
 COMMAND = [sys.executable, "-m", "subspaces"]
 
@@ -123,16 +122,3 @@ def test_a_fault_of_ours_is_one_line_unless_asked_for(monkeypatch, fails, run, u
     monkeypatch.setenv("SUBSPACES_TRACEBACK", "1")
     with pytest.raises(KeyError):
         run("influence", union_file, "--labels", "type")
-
-
-@pytest.mark.parametrize(
-    ("message", "said"),
-    [
-        ("n_clusters=3 is out of range", "--clusters 3 is out of range"),
-        ("samples='columns', labels='my type' do", "--samples columns, --labels 'my type' do"),
-        ("n_samples=3 is too few for n_components", "n_samples=3 is too few for --dims"),
-        ("labels_ and\na smaller n_components_ are", "labels_ and a smaller n_components_ are"),
-    ],
-)  # fmt: skip
-def test_messages_speak_of_options(message, said):
-    assert in_options(message) == said

@@ -46,6 +46,8 @@ def _texts(data, target):
         (".csv", quoted.encode()),
         (".tsv", tab.encode()),
         (".txt", semicolon.encode("utf-8-sig")),
+        (".csv", semicolon.replace(".", ",").encode("utf-16")),
+        (".csv", ("Größe\n\n" + comma).encode("latin-1")),
         (".csv.gz", gzip.compress(comma.encode(), mtime=0)),
         (".gct", gct.encode()),
         (".gct.gz", gzip.compress(gct.encode(), mtime=0)),
@@ -54,8 +56,13 @@ def _texts(data, target):
 
 
 def _arrays(data, target):
+    import openpyxl
     import pandas as pd
 
+    book, sheet = openpyxl.Workbook(), io.BytesIO()
+    for row in (["title"], [], ["id", "a", "b"], ["x", 1, 2.5], ["y", 3, 4], ["z", 5, 7]):
+        book.active.append(row)
+    book.save(sheet)
     plain, packed = io.BytesIO(), io.BytesIO()
     np.savez(plain, X=data, y=target, genes=np.array([f"g{j}" for j in range(data.shape[1])]))
     np.savez_compressed(packed, X=data.astype("f4"))
@@ -64,6 +71,7 @@ def _arrays(data, target):
     return [
         (".npz", plain.getvalue()),
         (".npz", packed.getvalue()),
+        (".xlsx", sheet.getvalue()),
         (".parquet", frame.assign(type=target).to_parquet()),
     ]
 

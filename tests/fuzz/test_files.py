@@ -37,7 +37,9 @@ def test_whole_files_are_read(whole_files, tmp_path):
 
 
 def _labels(ending, content):
-    classes = ending in (".csv.gz", ".parquet") or (ending[1:4] in TEXTS and b"type" in content)
+    classes = ending in (".csv.gz", ".parquet") or (
+        ending[1:4] in TEXTS and b"type" in content.replace(b"\0", b"")
+    )
     return "type" if classes else None
 
 

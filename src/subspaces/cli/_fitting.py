@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from subspaces import recipes
-from subspaces.cli._main import in_options
 from subspaces.cli._outputs import as_csv
 from subspaces.cli._say import note
+from subspaces.cli._words import in_options
 from subspaces.comparison import METHODS, Setting
 from subspaces.core.contrast import means_and_spread
 from subspaces.core.hearing import hearing
@@ -58,7 +58,6 @@ def estimator(request: Request, table: Table) -> Any:
             random_state=request.seed,
             **request.limits,
         )
-    _check_rival(request)
     given, k = request.n_components, request.n_clusters
     dimensions = given if isinstance(given, list) else [given] * k
     rank = min(len(table.data) - 1, table.data.shape[1])
@@ -103,23 +102,6 @@ def attach(model: Any, preparation: Preparation, table: Table) -> None:
         n_clusters = len(model.cluster_means_)
         found = means_and_spread(whole, model.labels_, n_clusters)
         model.cluster_means_, model.within_std_ = found
-
-
-def _check_rival(request: Request) -> None:
-    """Some of it only PSC can do."""
-    selects = request.method == SparseKMeans.__name__ and isinstance(request.n_variables, int)
-    for option, asked in (
-        ("--clusters auto", request.n_clusters == "auto"),
-        ("--dims auto", request.n_components == "auto"),
-        ("--variables", request.n_variables is not None and not selects),
-        (f"--criterion {request.criterion}", request.criterion != "auto"),
-    ):
-        if asked:
-            raise ValueError(
-                f"{option} is not for --method {request.method}; --method PSC would do"
-            )
-    if request.method == "KMeans":
-        raise ValueError("KMeans leaves no model of ours; subspaces compare shows what it finds")
 
 
 def fitted(request: Request, table: Table, before: Sequence[Warning] = ()) -> tuple[Any, list[str]]:

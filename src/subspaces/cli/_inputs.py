@@ -1,18 +1,29 @@
 """A table from a file, with a word about what was read."""
 
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from subspaces.cli._options import Side
 from subspaces.cli._say import note
+from subspaces.cli._words import in_options
 from subspaces.datasets import with_classes
 from subspaces.preparation import Preparation, learn_preparation, prepare
-from subspaces.tables import Table, orientation_hint, read_table
+from subspaces.tables import Table, doubts, read_table
 
 
-def read_input(path: Path, samples: Side, labels: str | None, classes: Path | None = None) -> Table:
-    """Read a table, say what it is, and whether it looks turned on its side."""
+def read_input(
+    path: Path,
+    samples: Side,
+    labels: str | None,
+    classes: Path | None = None,
+    ignore: Sequence[str] = (),
+    variables: Iterable[str] | None = None,
+) -> Table:
+    """Read a table, say what it is, and what about it is doubtful."""
     try:
-        table = read_table(path, samples=samples.value, labels=labels)
+        table = read_table(
+            path, samples=samples.value, labels=labels, ignore=ignore, variables=variables
+        )
         table = table if classes is None else with_classes(table, classes)
     except OSError as error:
         raise ValueError(f"{error.filename or path}: {error.strerror or error}") from error
@@ -21,10 +32,8 @@ def read_input(path: Path, samples: Side, labels: str | None, classes: Path | No
         f"Read {path}: {n} samples ({_first(table.sample_names)}) x "
         f"{p} variables ({_first(table.variable_names)})"
     )
-    hint = orientation_hint(table)
-    if hint:
-        other = Side.rows if samples == Side.columns else Side.columns
-        note(f"Note: {hint} Then --samples {other.value} would do.")
+    for doubt in (*table.notes, *doubts(table, samples.value)):
+        note(f"Note: {in_options(doubt)}")
     return table
 
 

@@ -2,31 +2,13 @@
 
 import errno
 import os
-import re
 import sys
 from collections.abc import Sequence
 
 import typer
 
 from subspaces.cli._say import say_error
-
-# What the library calls a thing, and how to ask for it here.
-OPTIONS = {
-    "n_clusters": "--clusters",
-    "n_components": "--dims",
-    "n_variables": "--variables",
-    "max_clusters": "--max-clusters",
-    "max_components": "--max-dims",
-    "top_variables": "--top-variables",
-    "random_state": "--seed",
-    "criterion": "--criterion",
-    "samples": "--samples",
-    "labels": "--labels",
-    "floor": "--floor",
-    "kind": "--kind",
-    "center": "--center",
-    "affine": "--affine",
-}
+from subspaces.cli._words import in_options
 
 # What is wrong with a path that cannot be written or read, rather than with the machine.
 UNUSABLE = {
@@ -58,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _is_bad_input(error: Exception) -> bool:
-    """Whether other words would have done; a full disk is not the user's fault."""
+    """Whether other words can mend it; a full disk is not the user's fault."""
     if isinstance(error, OSError):
         return error.filename is not None and error.errno in UNUSABLE
     return isinstance(error, (typer.TyperException, TypeError, ValueError))
@@ -72,7 +54,7 @@ def _give_up_output() -> None:
 
 
 def _described(error: Exception) -> str:
-    """One line: what, where, what would do."""
+    """One line: what, where, what to use instead."""
     if isinstance(error, typer.TyperException):
         context = getattr(error, "ctx", None)
         more = f" (see: {context.command_path} --help)" if context else ""
@@ -80,27 +62,13 @@ def _described(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
         full = error.errno == errno.ENOSPC and error.filename is not None
         done = "; earlier results are as they were, make room and run again" if full else ""
-        done = "; another path would do" if _is_bad_input(error) else done
+        done = ". Use another path" if _is_bad_input(error) else done
         return f"{error.filename or 'standard output'}: {error.strerror}{done}"
     if isinstance(error, MemoryError):
-        return (
-            in_options(str(error))
-            or "not enough memory; --top-variables, or fewer samples, would do"
-        )
+        return in_options(str(error)) or "not enough memory. Use --top-variables, or fewer samples"
     if isinstance(error, (ImportError, TypeError, ValueError)):
         return in_options(str(error))
     return (
         f"{type(error).__name__}: {error}; this should not happen, and SUBSPACES_TRACEBACK=1 "
         "shows where it did"
     )
-
-
-def in_options(message: str) -> str:
-    """A message of the library, in the words of the command line."""
-    message = " ".join(message.split())
-    message = message.replace("log='no'", "--no-log").replace("log='yes'", "--log")
-    for name, option in OPTIONS.items():
-        message = re.sub(rf"(?<![\w-]){name}=(\'([^\' ]*)\'|)", rf"{option} \2", message)
-        if "_" in name:
-            message = re.sub(rf"(?<![\w-]){name}\b", option, message)
-    return message

@@ -1,16 +1,56 @@
 """Arguments and options that several commands share, and how their words are read."""
 
+import csv
+from collections.abc import Sequence
+from difflib import get_close_matches
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-# The names of `subspaces.comparison.METHODS`, without importing what they need.
+# What the library knows by name, without importing what that needs; a test holds them to it.
 METHOD_NAMES = (
     "PSC", "KSubspaces", "EnsembleKSubspaces", "SSC", "SCC", "SLBF", "GPCA", "MPPCA", "MCFA",
     "MCtFA", "SparseKMeans", "KMeans",
 )  # fmt: skip
+ENDINGS = (
+    ".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz", ".gct", ".gct.gz", ".xlsx", ".npz",
+    ".parquet", ".h5ad",
+)  # fmt: skip
+CRITERIA = ("auto", "influence", "loo", "hat", "residual", "likelihood", "loo_projection")
+SCORES = ("auto", "press", "press_points", "press_sum", "likelihood", "free", "sod", "bic")
+KINDS = ("intensities", "log", "ratios", "counts")
+
+
+def there(path: Path | None) -> Path | None:
+    """The path of a file that is there; what is not is answered before anything is read."""
+    if path is None or path.is_file():
+        return path
+    if path.exists():
+        raise ValueError(f"{path} is not a file. Use the path of a file")
+    names = [other.name for other in path.parent.iterdir()] if path.parent.is_dir() else []
+    near = get_close_matches(path.name, names, n=1)
+    use = f". Use {path.with_name(near[0])}" if near else ""
+    raise ValueError(f"{path}: No such file or directory{use}")
+
+
+def table_there(path: Path) -> Path:
+    """The path of a table that is there, of a kind that can be read."""
+    there(path)
+    if not path.name.lower().endswith(ENDINGS):
+        ending = path.suffix.lower() or "nothing"
+        raise ValueError(
+            f"{path}: files that end in {ending} are not known. Use {', '.join(ENDINGS)}"
+        )
+    return path
+
+
+def model_there(path: Path) -> Path:
+    """The path of a model, unless an interrupted fit is still to put it into its place."""
+    if not any(path.parent.glob(".finished-*")):
+        there(path)
+    return path
 
 
 class Side(StrEnum):
@@ -23,15 +63,20 @@ class Side(StrEnum):
 Data = Annotated[
     Path,
     typer.Argument(
-        help="Table of numbers: .csv, .tsv, .txt (or .gz of these), .gct, .npz, .parquet, .h5ad.",
+        help="Table of numbers: .csv, .tsv, .txt (or .gz of these), .gct, .xlsx, .npz, .parquet, "
+        ".h5ad.",
         metavar="DATA",
+        callback=table_there,
         show_default=False,
     ),
 ]
 Model = Annotated[
     Path,
     typer.Argument(
-        help="model.npz, as subspaces fit wrote it.", metavar="MODEL", show_default=False
+        help="model.npz, as subspaces fit wrote it.",
+        metavar="MODEL",
+        callback=model_there,
+        show_default=False,
     ),
 ]
 Samples = Annotated[Side, typer.Option(help="Are the samples the rows or the columns?")]
@@ -46,7 +91,18 @@ Labels = Annotated[
 Classes = Annotated[
     Path | None,
     typer.Option(
-        help="CLS file with known classes, to compare with.", metavar="FILE", show_default=False
+        help="CLS file with known classes, to compare with.",
+        metavar="FILE",
+        callback=there,
+        show_default=False,
+    ),
+]
+Ignore = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Columns to leave out, several as a,b: annotation, say. Rows, too, by their names.",
+        metavar="COLUMN",
+        show_default=False,
     ),
 ]
 Floor = Annotated[
@@ -108,6 +164,26 @@ def given(**parameters: Any) -> dict[str, Any]:
     return {name: value for name, value in parameters.items() if value is not None}
 
 
+def names(ignore: Sequence[str] | None, labels: str | None = None) -> tuple[str, ...]:
+    """The names in comma lists; one with a comma in it goes in double quotes."""
+    found = tuple(name for text in ignore or () for line in csv.reader([text]) for name in line)
+    if labels in found:
+        raise ValueError(f"--labels and --ignore both name {labels}. Use one of the two")
+    return found
+
+
+def check_known(text: str | None, known: Sequence[str], option: str) -> None:
+    """Refuse a word that is none of those."""
+    if text is not None and text not in known:
+        raise ValueError(f"{option} {text} is unknown. Use {', '.join(known)}")
+
+
+def check_classes(labels: str | None, classes: Path | None) -> None:
+    """Known classes come from one place."""
+    if labels is not None and classes is not None:
+        raise ValueError("--labels and --classes exclude each other. Use one of the two")
+
+
 def one_or_auto(text: str, option: str) -> int | str:
     """``3`` or ``auto``."""
     if text == "auto":
@@ -115,7 +191,7 @@ def one_or_auto(text: str, option: str) -> int | str:
     try:
         return int(text)
     except ValueError:
-        raise ValueError(f"{option} {text!r} is not a number; 3, or auto, would do") from None
+        raise ValueError(f"{option} {text!r} is not a number. Use 3, say, or auto") from None
 
 
 def per_cluster(text: str, option: str) -> int | str | list[int]:
@@ -126,7 +202,7 @@ def per_cluster(text: str, option: str) -> int | str | list[int]:
         numbers = [int(part) for part in text.split(",")]
     except ValueError:
         raise ValueError(
-            f"{option} {text!r} is not a number; 2, one per cluster as 1,2,2, or auto would do"
+            f"{option} {text!r} is not a number. Use 2, one per cluster as 1,2,2, or auto"
         ) from None
     return numbers[0] if len(numbers) == 1 else numbers
 
@@ -136,8 +212,8 @@ def check_count(numbers: int | str | list[int], n_clusters: int | str, option: s
     if not isinstance(numbers, list) or len(numbers) == n_clusters:
         return
     raise ValueError(
-        f"{option} has {len(numbers)} numbers for --clusters {n_clusters}; one for all, or one per "
-        "cluster, would do"
+        f"{option} has {len(numbers)} numbers for --clusters {n_clusters}. Use one for all, or one "
+        "per cluster"
     )
 
 
@@ -153,5 +229,22 @@ def method_named(text: str) -> str:
     """``psc`` or ``PSC``."""
     known = {name.lower(): name for name in METHOD_NAMES}
     if text.lower() not in known:
-        raise ValueError(f"method {text!r} is unknown; {', '.join(METHOD_NAMES)} would do")
+        raise ValueError(f"--method {text} is unknown. Use {', '.join(METHOD_NAMES)}")
     return known[text.lower()]
+
+
+def check_rival(
+    method: str, n_clusters: Any, n_components: Any, n_variables: Any, criterion: str
+) -> None:
+    """Some of it only PSC can do."""
+    if method == "KMeans":
+        raise ValueError("KMeans leaves no model. Use subspaces compare to see what it finds")
+    selects = method == "SparseKMeans" and isinstance(n_variables, int)
+    for option, asked in (
+        ("--clusters auto", n_clusters == "auto"),
+        ("--dims auto", n_components == "auto"),
+        ("--variables", n_variables is not None and not selects),
+        (f"--criterion {criterion}", criterion != "auto"),
+    ):
+        if asked and method != "PSC":
+            raise ValueError(f"{option} is not for --method {method}. Use --method PSC")

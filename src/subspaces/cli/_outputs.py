@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any
 
 from subspaces._writing import force_to_disk, keep_mode, written_whole
-from subspaces.tables import is_number
 
 UNFINISHED, FINISHED = ".unfinished-", ".finished-"
 # Beside finished files: one that is older and was not written again, and goes.
@@ -27,21 +26,26 @@ GONE = ".gone"
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
+def refuse_folder(folder: Path, names: Sequence[str], *, force: bool) -> list[str]:
+    """Which of these files are in a folder; refuse them unless forced, and what is no folder."""
+    if folder.exists() and not folder.is_dir():
+        raise ValueError(f"{folder} is a file, not a folder. Use another --out")
+    with errors_named(folder):
+        settle(folder)
+        there = [name for name in names if (folder / name).exists()]
+    if there and not force:
+        raise ValueError(f"{folder} has {', '.join(there)} already. Use --force or another --out")
+    return there
+
+
 @contextmanager
 def staged(folder: Path, names: Sequence[str], *, force: bool) -> Iterator[Path]:
     """A folder to write results in; once all are written they move into ``folder`` together.
 
     What else is in ``folder`` stays. After an error or Ctrl-C all is as it was.
     """
-    if folder.exists() and not folder.is_dir():
-        raise ValueError(f"{folder} is a file, not a folder; another --out would do")
+    there = refuse_folder(folder, names, force=force)
     with errors_named(folder):
-        settle(folder)
-        there = [name for name in names if (folder / name).exists()]
-        if there and not force:
-            raise ValueError(
-                f"{folder} has {', '.join(there)} already; --force or another --out would do"
-            )
         made = _make(folder)
         _clear(folder)
         owner = f"{socket.gethostname()}-{os.getpid()}"
@@ -118,7 +122,7 @@ def _make(folder: Path) -> list[Path]:
 def refuse_to_overwrite(path: Path | None, *, force: bool) -> None:
     """Say so before the work begins."""
     if path is not None and path.exists() and not force:
-        raise ValueError(f"{path} is there already; --force or another --out would do")
+        raise ValueError(f"{path} is there already. Use --force or another --out")
 
 
 def write_file(path: Path, text: str, *, force: bool) -> None:
@@ -140,5 +144,7 @@ def as_csv(headings: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
 def _cell(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.6g}"
+    from subspaces.tables import is_number
+
     text = str(value)
     return f"'{text}" if text.startswith(FORMULA) and not is_number(text) else text

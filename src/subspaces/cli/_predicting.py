@@ -45,13 +45,21 @@ def agreement(table: Table, clusters: list[int]) -> dict[str, float]:
     }
 
 
+def wanted(model: Any) -> list[str] | None:
+    """The variables that a model takes; None for one that was fitted without names."""
+    names = getattr(model, "feature_names_in_", None)
+    return None if names is None else list(names)
+
+
 def _rows(model: Any, table: Table) -> Any:
     """The columns that the model takes; it prepares them itself."""
-    names = getattr(model, "feature_names_in_", None)
+    names = wanted(model)
     if names is None:
         return table.data
     matched = match_variables(table, names)
-    unknown = len(table.variable_names) - len(names)
-    if unknown:
-        note(f"Note: {unknown} variables that the model does not know are left out")
+    if table.left_out:
+        shown = ", ".join(table.left_out[:5]) + (", ..." if len(table.left_out) > 5 else "")
+        some = "1 column" if len(table.left_out) == 1 else f"{len(table.left_out)} columns"
+        verb = "is" if len(table.left_out) == 1 else "are"
+        note(f"Note: {some} that the model does not know {verb} left out ({shown})")
     return matched.frame

@@ -5,8 +5,8 @@ from typing import Annotated, Any
 import typer
 
 from subspaces.cli import _options as options
-from subspaces.cli._main import in_options
 from subspaces.cli._say import note, say_json, say_table, working
+from subspaces.cli._words import in_options
 
 MEASURES = {
     "ari": "adjusted Rand",
@@ -36,6 +36,7 @@ def compare(
         ),
     ] = None,
     samples: options.Samples = options.Side.rows,
+    ignore: options.Ignore = None,
     floor: options.Floor = None,
     log: options.Log = False,
     top_variables: options.TopVariables = None,
@@ -55,13 +56,15 @@ def compare(
     """
     dimensions = options.per_cluster(dims, "--dims")
     if dimensions == "auto":
-        raise ValueError("--dims auto is for subspaces fit; 2, or one each as 1,2,2, would do")
+        raise ValueError("--dims auto is for subspaces fit. Use 2, or one each as 1,2,2")
     options.check_count(dimensions, clusters, "--dims")
     chosen = list(options.METHOD_NAMES) if methods is None else _methods(methods)
+    options.check_classes(labels, classes)
+    left_out = options.names(ignore, labels)
     from subspaces.cli import _inputs
     from subspaces.comparison import compare as compare_methods
 
-    table = _inputs.read_input(data, samples, labels, classes)
+    table = _inputs.read_input(data, samples, labels, classes, left_out)
     table, _ = _inputs.prepared(table, floor, log, top_variables, scale)
     with working("Clustering", total=len(chosen)) as step:
         found = compare_methods(
@@ -75,7 +78,9 @@ def compare(
             progress=step,
         )
     if as_document:
-        say_json({"data": str(data), "table": found.columns, "warnings": found.messages})
+        table_of = {**found.columns, "error": [in_options(said) for said in found.columns["error"]]}
+        warned = {name: list(map(in_options, said)) for name, said in found.messages.items()}
+        say_json({"data": str(data), "table": table_of, "warnings": warned})
     else:
         show(found)
     if not found.labels:
@@ -85,7 +90,7 @@ def compare(
 def _methods(text: str) -> list[str]:
     names = [name.strip() for name in text.split(",") if name.strip()]
     if not names:
-        raise ValueError(f"--methods names none; {', '.join(options.METHOD_NAMES)} would do")
+        raise ValueError(f"--methods names none. Use {', '.join(options.METHOD_NAMES)}")
     return [options.method_named(name) for name in names]
 
 

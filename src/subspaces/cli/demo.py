@@ -26,6 +26,8 @@ def demo(
     Example:
       subspaces demo --out somewhere/
     """
+    if out.exists() and not out.is_dir():
+        raise ValueError(f"{out} is a file, not a folder. Use another --out")
     from sklearn.datasets import load_digits
 
     from subspaces import plots
@@ -33,8 +35,6 @@ def demo(
     from subspaces.estimators import PSC
 
     plots.require_matplotlib()
-    if out.exists() and not out.is_dir():
-        raise ValueError(f"{out} is a file, not a folder; another --out would do")
     out.mkdir(parents=True, exist_ok=True)
 
     say("A line and two planes that meet: 300 samples in 3 dimensions, noisy.")

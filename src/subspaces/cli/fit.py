@@ -65,6 +65,7 @@ def fit(
     ] = None,
     labels: options.Labels = None,
     classes: options.Classes = None,
+    ignore: options.Ignore = None,
     samples: options.Samples = options.Side.rows,
     floor: options.Floor = None,
     log: options.LogOrNot = None,
@@ -100,7 +101,7 @@ def fit(
       subspaces fit data.csv --clusters 3 --dims 2 --variables 50 --out result/
       subspaces fit data.csv --clusters auto --dims auto --max-dims 10
       subspaces fit arrays.gct --classes a.cls --clusters 3 --preset expression
-      subspaces fit genes_in_rows.tsv --samples columns --labels type --clusters 4
+      subspaces fit genes.tsv --samples columns --ignore gene_name --clusters 4
     """
     conflicts = {"--scale": scale, "--affine": affine, "--method": method != "PSC"}
     _check_preset(preset, [name for name, given in conflicts.items() if given], kind)
@@ -114,7 +115,15 @@ def fit(
         options.check_count(request[name], request["n_clusters"], option)
     options.check_limit(max_clusters, request["n_clusters"], "clusters")
     options.check_limit(max_dims, request["n_components"], "dims")
-    from subspaces.cli import _fitting, _inputs, _outputs
+    _check_open(preset, request)
+    options.check_known(criterion, options.CRITERIA, "--criterion")
+    options.check_rival(options.method_named(method), **request, criterion=criterion)
+    options.check_classes(labels, classes)
+    left_out = options.names(ignore, labels)
+    from subspaces.cli import _outputs
+
+    _outputs.refuse_folder(out, FILES, force=force)
+    from subspaces.cli import _fitting, _inputs
 
     posed = _fitting.Request(
         options.method_named(method),
@@ -134,7 +143,7 @@ def fit(
         else {},
     )
     with _outputs.staged(out, FILES, force=force) as stage:
-        table = _inputs.read_input(data, samples, labels, classes)
+        table = _inputs.read_input(data, samples, labels, classes, left_out)
         if preset:
             seen, preparation, verdict, heard = _fitting.prepared_by_preset(posed, table)
         else:
@@ -159,14 +168,27 @@ def fit(
 
 
 def _check_preset(preset: str | None, conflicts: list[str], kind: str | None) -> None:
-    if preset not in (None, *PRESETS):
-        raise ValueError(f"--preset {preset!r} is unknown. Use {', '.join(PRESETS)}")
+    options.check_known(preset, PRESETS, "--preset")
+    options.check_known(kind, options.KINDS, "--kind")
     if preset and conflicts:
         raise ValueError(
             f"{conflicts[0]} and --preset {preset} exclude each other. Use one of the two"
         )
     if kind and not preset:
         raise ValueError("--kind is for --preset expression. Use --floor and --log without it")
+
+
+def _check_open(preset: str | None, request: dict[str, Any]) -> None:
+    """The preset keeps as many axes as the clusters need, so it has to be told their number."""
+    if preset and request["n_clusters"] == "auto":
+        raise ValueError(
+            f"--clusters auto is not for --preset {preset}. Use --clusters 2, --clusters 3 and so "
+            "on, and keep the one whose stability is best"
+        )
+    if preset and request["n_components"] == "auto":
+        raise ValueError(
+            f"--dims auto is not for --preset {preset}. Use a number, or leave --dims out"
+        )
 
 
 def show(summary: dict[str, Any]) -> None:

@@ -31,6 +31,7 @@ def influence(
     samples: options.Samples = options.Side.rows,
     labels: options.Labels = None,
     classes: options.Classes = None,
+    ignore: options.Ignore = None,
     floor: options.Floor = None,
     log: options.Log = False,
     top_variables: options.TopVariables = None,
@@ -52,11 +53,15 @@ def influence(
       subspaces influence data.csv --dims 2
       subspaces influence data.csv --dims 3 --scale --top 20 --out influence.csv
     """
-    from subspaces.cli import _inputs, _outputs
-    from subspaces.diagnostics import pca_influence
+    options.check_classes(labels, classes)
+    left_out = options.names(ignore, labels)
+    from subspaces.cli import _outputs
 
     _outputs.refuse_to_overwrite(out, force=force)
-    table = _inputs.read_input(data, samples, labels, classes)
+    from subspaces.cli import _inputs
+    from subspaces.diagnostics import pca_influence
+
+    table = _inputs.read_input(data, samples, labels, classes, left_out)
     table, _ = _inputs.prepared(table, floor, log, top_variables, scale)
     found = pca_influence(table.data, dims, center=center)
     rows = ranked(table, found, by.value)

@@ -23,12 +23,13 @@ def predict(
     samples: options.Samples = options.Side.rows,
     labels: options.Labels = None,
     classes: options.Classes = None,
+    ignore: options.Ignore = None,
     force: options.Force = False,
     as_document: options.Json = False,
 ) -> None:
     """Give new samples to the clusters of a model.
 
-    The columns are matched by name, in any order; numbers that the model does not know are
+    The columns are matched by name, in any order; those that the model does not know are
     left out (a column of classes: --labels). What fit did to the values (--log, --scale, ...)
     is done to these too.
 
@@ -38,11 +39,16 @@ def predict(
       subspaces predict result/model.npz new.csv --out new_labels.csv
       subspaces predict result/model.npz new.tsv --samples columns --json
     """
-    from subspaces.cli import _inputs, _outputs, _predicting
+    options.check_classes(labels, classes)
+    left_out = options.names(ignore, labels)
+    from subspaces.cli import _outputs
 
     _outputs.refuse_to_overwrite(out, force=force)
+    from subspaces.cli import _inputs, _predicting
+
     fitted = _predicting.read_model(model)
-    table = _inputs.read_input(data, samples, labels, classes)
+    known = _predicting.wanted(fitted)
+    table = _inputs.read_input(data, samples, labels, classes, left_out, known)
     found = _predicting.predicted(fitted, table)
     agreement = _predicting.agreement(table, found["cluster"])
     text = _outputs.as_csv(list(found), zip(*found.values(), strict=True))

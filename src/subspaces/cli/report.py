@@ -33,10 +33,11 @@ def report(
       subspaces report result/model.npz --out page.html --title "Leukaemia"
     """
     from subspaces.cli import _outputs
-    from subspaces.cli._predicting import read_model
 
     target = model.with_name("report.html") if out is None else out
     _outputs.refuse_to_overwrite(target, force=force)
+    from subspaces.cli._predicting import read_model
+
     fitted = read_model(model)
     with _outputs.errors_named(target):
         fitted.report(path=target, title=title)

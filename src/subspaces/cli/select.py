@@ -35,6 +35,7 @@ def select(
     samples: options.Samples = options.Side.rows,
     labels: options.Labels = None,
     classes: options.Classes = None,
+    ignore: options.Ignore = None,
     floor: options.Floor = None,
     log: options.Log = False,
     top_variables: options.TopVariables = None,
@@ -56,15 +57,18 @@ def select(
     n_components = options.one_or_auto(dims, "--dims")
     n_variables = None if variables is None else options.one_or_auto(variables, "--variables")
     if n_variables == "auto":
-        raise ValueError("--variables auto is for subspaces fit --clusters auto; 50, say, would do")
+        raise ValueError("--variables auto is for subspaces fit --clusters auto. Use 50, say")
     options.check_limit(max_dims, n_components, "dims")
+    options.check_known(criterion, options.SCORES, "--criterion")
+    options.check_classes(labels, classes)
+    left_out = options.names(ignore, labels)
     from subspaces.cli import _inputs
-    from subspaces.cli._main import in_options
+    from subspaces.cli._words import in_options
     from subspaces.core.hearing import hearing
     from subspaces.estimators import PSC
     from subspaces.selection import select_n_clusters
 
-    table = _inputs.read_input(data, samples, labels, classes)
+    table = _inputs.read_input(data, samples, labels, classes, left_out)
     table, _ = _inputs.prepared(table, floor, log, top_variables, scale)
     model = PSC(
         n_components=n_components,

@@ -58,6 +58,8 @@ def simulate(
       subspaces simulate c --sparse --out genes.csv
     """
     from subspaces.cli import _outputs
+
+    _outputs.refuse_to_overwrite(out, force=force)
     from subspaces.datasets import make_scenario
 
     drawn = make_scenario(scenario.value, sparse=sparse, noise=noise, random_state=seed)

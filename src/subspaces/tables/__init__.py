@@ -1,26 +1,29 @@
 """Tables of samples and variables read from files, with their names; samples come out in rows."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 from subspaces._validation import as_choice
-from subspaces.tables._binary import read_npz, read_parquet
+from subspaces.tables._binary import read_npz
+from subspaces.tables._excel import read_xlsx
 from subspaces.tables._gct import read_cls, read_gct
 from subspaces.tables._grid import is_number
 from subspaces.tables._h5ad import read_h5ad
-from subspaces.tables._orientation import orientation_hint
+from subspaces.tables._hints import doubts, orientation_hint
+from subspaces.tables._parquet import read_parquet
 from subspaces.tables._table import Table
 from subspaces.tables._text import read_text
+from subspaces.tables._wanted import Wanted
 
-__all__ = ["Table", "is_number", "orientation_hint", "read_cls", "read_table"]
+__all__ = ["Table", "doubts", "is_number", "orientation_hint", "read_cls", "read_table"]
 
-# Each reader takes the path, whether samples are in columns, and the name of the classes.
-READERS: dict[str, Callable[[Path, bool, str | None], Table]] = {
+READERS: dict[str, Callable[[Path, Wanted], Table]] = {
     ".csv": read_text,
     ".tsv": read_text,
     ".txt": read_text,
     ".gct": read_gct,
+    ".xlsx": read_xlsx,
     ".npz": read_npz,
     ".parquet": read_parquet,
     ".h5ad": read_h5ad,
@@ -28,20 +31,33 @@ READERS: dict[str, Callable[[Path, bool, str | None], Table]] = {
 COMPRESSED = (".csv", ".tsv", ".txt", ".gct")
 
 
-def read_table(path: Any, *, samples: str = "rows", labels: str | None = None) -> Table:
+def read_table(
+    path: Any,
+    *,
+    samples: str = "rows",
+    labels: str | None = None,
+    ignore: str | Iterable[str] = (),
+    variables: Iterable[str] | None = None,
+) -> Table:
     """Read a table of numbers with the names of its samples and variables.
 
     Parameters
     ----------
     path : str or Path
-        CSV, TSV or TXT (separated by comma, tab or semicolon; with a header line or without; also
-        as .gz), GCT, NPZ (arrays X and, if there, y, genes or variable_names, samples or
+        CSV, TSV or TXT (separated by comma, tab, semicolon or spaces; with a header line or
+        without; with decimal points or commas; UTF-8, UTF-16 or Latin-1; also as .gz), GCT, XLSX
+        (its first sheet), NPZ (arrays X and, if there, y, genes or variable_names, samples or
         sample_names), Parquet or H5AD.
     samples : {"rows", "columns"}, default "rows"
-        Where the samples are in a text file, NPZ or Parquet. GCT and H5AD say so themselves.
+        Where the samples are in a text file, XLSX, NPZ or Parquet. GCT and H5AD say so themselves.
     labels : str, optional
         Column with the known class of each sample (the row where samples are columns, the array of
         an NPZ file, the ``obs`` column of an H5AD file). It is not a variable.
+    ignore : str or iterable of str, optional
+        Columns and rows to leave out: annotation, say, or a row of totals.
+    variables : iterable of str, optional
+        The only variables to read; columns of text are then left out, too, and ``left_out`` names
+        what was there besides. All variables by default.
 
     Returns
     -------
@@ -50,15 +66,23 @@ def read_table(path: Any, *, samples: str = "rows", labels: str | None = None) -
     """
     as_choice(samples, "samples", ("rows", "columns"))
     path = Path(path)
-    return _reader(path)(path, samples == "columns", labels)
+    wanted = Wanted(
+        samples == "columns",
+        labels,
+        (ignore,) if isinstance(ignore, str) else tuple(ignore),
+        None if variables is None else dict.fromkeys(variables),
+    )
+    if labels in wanted.ignore:
+        raise ValueError(f"{path}: {labels!r} is named by labels and by ignore. Use one of the two")
+    return _reader(path)(path, wanted)
 
 
-def _reader(path: Path) -> Callable[[Path, bool, str | None], Table]:
+def _reader(path: Path) -> Callable[[Path, Wanted], Table]:
     *_, inner, last = ["", "", *(suffix.lower() for suffix in path.suffixes)]
     suffix = inner if last == ".gz" and inner in COMPRESSED else last
     if suffix not in READERS:
         raise ValueError(
-            f"{path}: files that end in {suffix or 'nothing'} are not known; "
-            f"{', '.join(READERS)} would do"
+            f"{path}: files that end in {suffix or 'nothing'} are not known. "
+            f"Use {', '.join(READERS)}"
         )
     return READERS[suffix]

@@ -1,7 +1,9 @@
 """The bytes and the text of a file, as far as memory holds them."""
 
+import codecs
 import gzip
 import io
+import re
 import sys
 import zlib
 from pathlib import Path
@@ -10,12 +12,23 @@ from subspaces._memory import available, in_words, no_room
 
 # Bytes of memory that a byte of text takes as cells and numbers, on the way to a table.
 TEXT_ROOM = 16
+# Files that name their encoding begin so; UTF-32 comes first, since its mark begins as UTF-16's.
+MARKS = {
+    codecs.BOM_UTF32_LE: "utf-32",
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+SAVE = "Save it as CSV UTF-8"
+# No text file has these; tab and the ends of lines apart.
+CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f]")
+BEYOND_ASCII = re.compile(r"[^\s,;\"]*[^\x00-\x7f][^\s,;\"]*")
 
 
 def content_of(path: Path, room: int = 1) -> bytes:
     """The bytes of a file, if memory holds so many times as many."""
     if path.exists() and not path.is_file():
-        raise ValueError(f"{path} is not a file; a file would do")
+        raise ValueError(f"{path} is not a file. Use the path of a file")
     check_room(path, path.stat().st_size * room)
     return path.read_bytes()
 
@@ -24,7 +37,7 @@ def check_room(path: Path, n_bytes: int) -> None:
     """Refuse a table that would not fit into memory."""
     too_large = no_room(n_bytes)
     if too_large:
-        raise ValueError(f"{path} {too_large}; fewer rows or columns would do")
+        raise ValueError(f"{path} {too_large}. Use fewer rows or columns")
 
 
 def _unpacked(path: Path) -> bytes:
@@ -38,24 +51,55 @@ def _unpacked(path: Path) -> bytes:
     if len(content) > most:
         raise ValueError(
             f"{path} unpacks to more than {in_words(most)}, which as a table is more than the "
-            "free memory; fewer rows or columns would do"
+            "free memory. Use fewer rows or columns"
         )
     return content
 
 
-def text_of(path: Path) -> str:
-    """The text of a file in UTF-8, packed by gzip or not."""
+def text_of(path: Path) -> tuple[str, tuple[str, ...]]:
+    """The text of a file, packed by gzip or not, and what was guessed to read it."""
     content = _unpacked(path) if path.suffix.lower() == ".gz" else content_of(path, TEXT_ROOM)
     if not content.strip():
-        raise ValueError(f"{path} is empty; a table of numbers would do")
+        raise ValueError(f"{path} is empty. Use a table of numbers")
+    mark = next((mark for mark in MARKS if content.startswith(mark)), None)
+    if mark is not None:
+        return _marked(path, content, MARKS[mark]), ()
+    if b"\0" in content:
+        halves = (content[::2], content[1::2])
+        wide = any(3 * half.count(b"\0") > 2 * len(half) for half in halves)
+        what = "is UTF-16 without a mark that says so" if wide else "is not a text file"
+        raise ValueError(f"{path} {what}. {SAVE}")
     try:
-        text = content.decode("utf-8-sig")
+        return content.decode("utf-8-sig"), ()
+    except UnicodeDecodeError as error:
+        return _latin(path, content, error.start)
+
+
+def _marked(path: Path, content: bytes, encoding: str) -> str:
+    try:
+        text = content.decode(encoding)
+    except UnicodeDecodeError:
+        raise ValueError(f"{path} is not whole {encoding.upper()}. {SAVE}") from None
+    if "\0" in text:
+        raise ValueError(f"{path} is not a text file. {SAVE}")
+    return text
+
+
+def _latin(path: Path, content: bytes, first: int) -> tuple[str, tuple[str, ...]]:
+    """The text of what is not UTF-8, by the characters that Windows uses in Western Europe."""
+    try:
+        text = content.decode("cp1252")
     except UnicodeDecodeError as error:
         line = content[: error.start].count(b"\n") + 1
         raise ValueError(
-            f"{path}, line {line}: byte 0x{content[error.start]:02x} is not UTF-8 text; save the "
-            "file as CSV UTF-8"
+            f"{path}, line {line}: byte 0x{content[error.start]:02x} is neither UTF-8 nor Latin-1. "
+            f"{SAVE}"
         ) from None
-    if "\0" in text:
-        raise ValueError(f"{path} is not a text file; save it as CSV UTF-8")
-    return text
+    if CONTROL.search(text):
+        raise ValueError(f"{path} is not a text file. {SAVE}")
+    found = BEYOND_ASCII.search(text)
+    shown = found.group()[:20] if found else text[first : first + 1]
+    return text, (
+        f"it is not UTF-8 and is read as Latin-1 (Windows-1252), which gives {shown!r}. {SAVE} if "
+        "that is wrong",
+    )

@@ -1,18 +1,20 @@
 """GCT, the Broad Institute's text file of expression values, and CLS, its file of classes."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from subspaces.tables._block import Block, to_table
 from subspaces.tables._content import text_of
 from subspaces.tables._grid import Grid, as_grid, as_whole
 from subspaces.tables._table import Table
+from subspaces.tables._wanted import Wanted
 
 # How many numbers follow the version: rows, columns, then extra columns and rows in 1.3.
 SIZES = {"#1.2": 2, "#1.3": 4}
 HEADING = {"#1.2": "Name, Description and the samples", "#1.3": "id and the samples"}
 
 
-def read_gct(path: Path, samples_in_columns: bool, labels: str | None) -> Table:
+def read_gct(path: Path, wanted: Wanted) -> Table:
     """Read a GCT file, version 1.2 or 1.3; in 1.3 the classes may be one of its extra rows."""
     version, sizes, grid = _parts(path)
     n_rows, n_columns = sizes[:2]
@@ -30,29 +32,31 @@ def read_gct(path: Path, samples_in_columns: bool, labels: str | None) -> Table:
         tuple(range(first + 1, len(header) + 1)),
     )
     classes = {row[0]: tuple(row[first:]) for row in extra}
+    labels = wanted.labels
     if labels is not None and labels not in classes:
-        known = f"it has {', '.join(classes)}" if classes else "a CLS file would do"
-        raise ValueError(f"{path}: version {version[1:]} has no extra row {labels!r}; {known}")
-    return to_table(path, block, None if labels is None else classes[labels], True)
+        known = f"; it has {', '.join(classes)}" if classes else ". Use a CLS file"
+        raise ValueError(f"{path}: version {version[1:]} has no extra row {labels!r}{known}")
+    known_classes = None if labels is None else classes[labels]
+    return to_table(path, block, known_classes, replace(wanted, samples_in_columns=True))
 
 
 def _parts(path: Path) -> tuple[str, tuple[int, ...], Grid]:
     """Version, sizes and the rest."""
-    version, _, rest = text_of(path).partition("\n")
+    version, _, rest = text_of(path)[0].partition("\n")
     version = version.strip()
     if version not in SIZES:
         raise ValueError(
-            f"{path}, line 1: {version[:20]!r} is not a version of GCT; #1.2 or #1.3 would do"
+            f"{path}, line 1: {version[:20]!r} is not a version of GCT. Use #1.2 or #1.3"
         )
     counts, _, rest = rest.partition("\n")
     sizes = tuple(size for word in counts.split() if (size := as_whole(word)) is not None)
     if len(sizes) != SIZES[version] or len(sizes) != len(counts.split()):
         raise ValueError(
-            f"{path}, line 2: {counts.strip()[:40]!r} is not the size of the table; "
-            f"{SIZES[version]} whole numbers would do"
+            f"{path}, line 2: {counts.strip()[:40]!r} is not the size of the table. "
+            f"Use {SIZES[version]} whole numbers"
         )
     if not rest.strip():
-        raise ValueError(f"{path} ends after line 2; a line of {HEADING[version]} would do")
+        raise ValueError(f"{path} ends after line 2. Add a line of {HEADING[version]}")
     return version, sizes, as_grid(path, rest, "\t", first_line=3)
 
 
@@ -69,17 +73,17 @@ def read_cls(path: Path) -> tuple[str, ...]:
     Three lines: the numbers of samples and classes and a 1; # and the names of the classes; one
     class per sample, by its name or by a mark, marks in the order in which they first appear.
     """
-    lines = [line.split() for line in text_of(path).splitlines() if line.strip()]
+    lines = [line.split() for line in text_of(path)[0].splitlines() if line.strip()]
     if len(lines) != 3 or lines[1][0] == "#numeric":
         raise ValueError(
-            f"{path} is not a CLS file of classes; three lines would do: the sizes, # and the "
+            f"{path} is not a CLS file of classes. Use three lines: the sizes, # and the "
             "names of the classes, one class per sample"
         )
     sizes, heading, marks = lines
     names = [name for name in [heading[0].lstrip("#"), *heading[1:]] if name]
     n_samples, n_classes = map(as_whole, [*sizes, "", ""][:2])
     if n_samples is None or n_classes is None:
-        raise ValueError(f"{path}, line 1: {' '.join(sizes)!r} has no sizes; '38 3 1' would do")
+        raise ValueError(f"{path}, line 1: {' '.join(sizes)!r} has no sizes. Use '38 3 1', say")
     used = list(dict.fromkeys(marks))
     if len(marks) != n_samples or len(names) != n_classes or len(used) > n_classes:
         raise ValueError(

@@ -17,6 +17,7 @@ import numpy as np
 from subspaces.tables._binary import as_numbers, as_texts
 from subspaces.tables._content import check_room
 from subspaces.tables._table import Table, by_name, checked, offered
+from subspaces.tables._wanted import Wanted, reduced
 
 # Seconds that reading may take: to begin with, and for every byte.
 PATIENCE, SECONDS_PER_BYTE = 120.0, 1e-7
@@ -24,18 +25,18 @@ CODE = "import sys; from subspaces.tables._h5ad import main; sys.exit(main(*sys.
 REFUSED = 2
 
 
-def read_h5ad(path: Path, samples_in_columns: bool, labels: str | None) -> Table:
+def read_h5ad(path: Path, wanted: Wanted) -> Table:
     """Read X of an AnnData file; the classes are a column of obs."""
     if find_spec("anndata") is None:
         raise ImportError("reading H5AD needs anndata: pip install 'subspaces[scverse]'")
     with path.open("rb"), tempfile.TemporaryDirectory() as folder:
         target = Path(folder) / "read.npz"
-        _read_apart(path, target, labels)
+        _read_apart(path, target, wanted.labels)
         with np.load(target) as read:
             arrays = dict(read)
-    classes = tuple(arrays["classes"].tolist()) if labels is not None else None
+    classes = tuple(arrays["classes"].tolist()) if wanted.labels is not None else None
     names = tuple(arrays["samples"].tolist()), tuple(arrays["variables"].tolist())
-    table = Table(arrays["X"], *names, classes)
+    table = reduced(Table(arrays["X"], *names, classes), path, wanted)
     return checked(table, path, by_name(table))
 
 
@@ -96,9 +97,9 @@ def _arrays(path: Path, labels: str | None) -> dict[str, Any]:
     check_room(path, 2 * 8 * int(np.prod(np.asarray(shape, dtype=float))))
     read = anndata.read_h5ad(path)
     if read.X is None:
-        raise ValueError(f"{path} has no X; counts or expression values in X would do")
+        raise ValueError(f"{path} has no X. Put counts or expression values there")
     if labels is not None and labels not in read.obs:
-        raise ValueError(f"{path} has no obs column {labels!r}; {offered(labels, read.obs)}")
+        raise ValueError(f"{path} has no obs column {labels!r}{offered(labels, read.obs)}")
     dense = read.X if isinstance(read.X, np.ndarray) else read.X.toarray()
     kept = {} if labels is None else {"classes": np.array(as_texts(read.obs[labels]))}
     names = {

@@ -25,12 +25,18 @@ class Table:
         Each name once. Without names in the file: sample1, sample2, ... and v1, v2, ...
     classes : tuple of str or None
         Known class of each sample.
+    left_out : tuple of str
+        Columns of the file that were not among the variables asked for.
+    notes : tuple of str
+        What was guessed to read the file, a sentence each.
     """
 
     data: Array
     sample_names: tuple[str, ...]
     variable_names: tuple[str, ...]
     classes: tuple[str, ...] | None = None
+    left_out: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def frame(self) -> Any:
@@ -70,7 +76,7 @@ def checked(table: Table, path: Path, places: Places) -> Table:
     n, p = table.data.shape
     if n == 0 or p == 0:
         missing = "samples" if n == 0 else "variables"
-        raise ValueError(f"{path} has no {missing}; at least one row and one column would do")
+        raise ValueError(f"{path} has no {missing}. Use a table of at least one row and one column")
     _check_names(table.sample_names, "sample", path, places.sample)
     _check_names(table.variable_names, "variable", path, places.variable)
     _check_classes(table, path, places)
@@ -82,11 +88,11 @@ def _check_names(names: Sequence[str], kind: str, path: Path, place: Callable[[i
     first: dict[str, int] = {}
     for i, name in enumerate(names):
         if name == "":
-            raise ValueError(f"{path}, {place(i)}: the {kind} has no name; a name would do")
+            raise ValueError(f"{path}, {place(i)}: the {kind} has no name. Give it one")
         if name in first:
             raise ValueError(
-                f"{path}, {place(i)}: the {kind} name {name!r} is at {place(first[name])} already; "
-                "rename or remove one of them"
+                f"{path}, {place(i)}: the {kind} name {name!r} is at {place(first[name])} already. "
+                "Rename or remove one of them"
             )
         first[name] = i
 
@@ -96,14 +102,14 @@ def _check_classes(table: Table, path: Path, places: Places) -> None:
         return
     if len(table.classes) != len(table.data):
         raise ValueError(
-            f"{path} has {len(table.classes)} classes for {len(table.data)} samples; one each "
-            "would do"
+            f"{path} has {len(table.classes)} classes for {len(table.data)} samples. Use one "
+            "class for each sample"
         )
     if "" in table.classes:
         i = table.classes.index("")
         raise ValueError(
-            f"{path}, {places.sample(i)}: sample {table.sample_names[i]!r} has no class; one for "
-            "each sample would do"
+            f"{path}, {places.sample(i)}: sample {table.sample_names[i]!r} has no class. Use a "
+            "class for each sample"
         )
 
 
@@ -116,15 +122,17 @@ def _check_numbers(table: Table, path: Path, places: Places) -> None:
     found = "no number here" if np.isnan(table.data[i, j]) else "an infinite number"
     more = f" (one of {len(where)} such cells)" if len(where) > 1 else ""
     raise ValueError(
-        f"{path}, {places.cell(i, j)}: {found}{more}; fill the gaps, or remove the row or column"
+        f"{path}, {places.cell(i, j)}: {found}{more}. Fill the gaps, or use ignore=[...] "
+        "to leave out the row or column"
     )
 
 
 def offered(wanted: str, names: Iterable[Any]) -> str:
-    """What there is instead of a name: the nearest one, or the first few."""
+    """The end of a sentence about an unknown name: the nearest one, or the first few."""
     known = [str(name) for name in names]
-    near = get_close_matches(wanted, known, n=1)
+    alike = [name for name in known if name.lower() == wanted.lower()]
+    near = alike or get_close_matches(wanted, known, n=1)
     if near:
-        return f"{near[0]!r} would do"
+        return f". Use {near[0]!r}"
     shown = ", ".join(known[:5]) + (", ..." if len(known) > 5 else "")
-    return f"it has {shown or 'none'}"
+    return f"; it has {shown or 'none'}"

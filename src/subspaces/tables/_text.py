@@ -1,11 +1,13 @@
 """CSV and TSV: any of three separators, a header line or not, names of rows or not."""
 
+from dataclasses import replace
 from pathlib import Path
 
-from subspaces.tables._block import Block, to_table
+from subspaces.tables._block import Block, is_figure, is_text, to_table
 from subspaces.tables._content import text_of
-from subspaces.tables._grid import Grid, as_grid, as_whole, is_missing, is_number
+from subspaces.tables._grid import Grid, as_grid, as_whole
 from subspaces.tables._table import Table, default_names, offered
+from subspaces.tables._wanted import Wanted
 
 # What people write above a column of names.
 CORNERS = {
@@ -17,36 +19,50 @@ CORNERS = {
 LOOKED_AT = 20
 
 
-def read_text(path: Path, samples_in_columns: bool, labels: str | None) -> Table:
+def read_text(path: Path, wanted: Wanted) -> Table:
     """Read a table of numbers; the classes are a column, or a row where samples are columns."""
-    grid = as_grid(path, text_of(path))
-    not_names = None if samples_in_columns else labels
-    block = _block(path, grid, not_names, samples_in_columns)
-    if labels is None:
-        return to_table(path, block, None, samples_in_columns)
-    if samples_in_columns:
+    text, notes = text_of(path)
+    return from_grid(path, as_grid(path, text), wanted, notes)
+
+
+def from_grid(path: Path, grid: Grid, wanted: Wanted, notes: tuple[str, ...] = ()) -> Table:
+    """The table that the cells of a file make."""
+    labels, samples_in_columns = wanted.labels, wanted.samples_in_columns
+    block, dropped = _block(path, grid, wanted)
+    classes: tuple[str, ...] | None = None
+    wanted = replace(wanted, ignore=tuple(set(wanted.ignore) - dropped))
+    if labels is not None and samples_in_columns:
         place = _find(path, labels, block.row_names, block.column_names, "rows")
         block, classes = block.without_row(place)
-    else:
+    elif labels is not None:
         place = _find(path, labels, block.column_names, block.row_names, "columns")
         block, classes = block.without_column(place)
-    return to_table(path, block, classes, samples_in_columns)
+    return to_table(path, block, classes, wanted, (*notes, *grid.notes))
 
 
-def _block(path: Path, grid: Grid, not_names: str | None, samples_in_columns: bool) -> Block:
-    """Set the names apart from the cells."""
+def _block(path: Path, grid: Grid, wanted: Wanted) -> tuple[Block, set[str]]:
+    """Set the names apart from the cells; the first columns may be left out, and are told."""
     header = grid.rows[0] if _has_header(grid.rows) else None
     rows, lines = (grid.rows[1:], grid.lines[1:]) if header else (grid.rows, grid.lines)
     if not rows:
-        raise ValueError(f"{path} has a header line and nothing below; lines of numbers would do")
+        raise ValueError(f"{path} has a header line and nothing below. Add lines of numbers")
+    # The names are in the first column that is left.
+    start = 0
+    while header and start < len(header) - 1 and header[start] in wanted.ignore:
+        start += 1
+    dropped = set(header[:start]) if header else set()
+    header = header[start:] if header else None
+    rows = [row[start:] for row in rows] if start else rows
+    not_names = None if wanted.samples_in_columns else wanted.labels
     named = not (header and header[0] == not_names) and _starts_with_names(header, rows)
     first = 1 if named else 0
-    kinds = ("v", "sample") if samples_in_columns else ("sample", "v")
+    kinds = ("v", "sample") if wanted.samples_in_columns else ("sample", "v")
     row_names = tuple(row[0] for row in rows) if named else default_names(kinds[0], len(rows))
     width = len(rows[0])
     columns = tuple(header[first:]) if header else default_names(kinds[1], width - first)
     cells = [row[1:] for row in rows] if named else rows
-    return Block(cells, row_names, columns, tuple(lines), tuple(range(first + 1, width + 1)))
+    places = tuple(range(grid.first_column + start + first, grid.first_column + start + width))
+    return Block(cells, row_names, columns, tuple(lines), places), dropped
 
 
 def _has_header(rows: list[list[str]]) -> bool:
@@ -55,9 +71,9 @@ def _has_header(rows: list[list[str]]) -> bool:
     if len(top) > 1 and top[0].lower() in CORNERS and (top[0] or all(top[1:])):
         return True
     if not below:
-        return not all(is_number(cell) for cell in top)
-    numeric = [j for j in range(len(top)) if any(is_number(row[j]) for row in below)]
-    texts = [j for j in numeric if not is_number(top[j]) and not is_missing(top[j])]
+        return any(is_text(cell) or not cell for cell in top)
+    numeric = [j for j in range(len(top)) if any(is_figure(row[j]) for row in below)]
+    texts = [j for j in numeric if is_text(top[j])]
     if 2 * len(texts) > len(numeric) or not numeric:
         return True
     skipped = 1 if 0 not in numeric or 0 in texts else 0
@@ -81,7 +97,7 @@ def _starts_with_names(header: list[str] | None, rows: list[list[str]]) -> bool:
         return False
     if header and header[0].lower() in CORNERS:
         return True
-    texts = sum(not is_number(row[0]) and not is_missing(row[0]) for row in rows)
+    texts = sum(is_text(row[0]) for row in rows)
     return 2 * texts > len(rows)
 
 
@@ -95,7 +111,7 @@ def _find(
     if labels in others:
         way = "columns" if kind == "columns" else "rows"
         raise ValueError(
-            f"{path} has a {other} {labels!r} and no such {one}: its samples are in {way}; "
-            f"samples={way!r} would do"
+            f"{path} has a {other} {labels!r} and no such {one}: its samples are in {way}. "
+            f"Use samples={way!r}"
         )
-    raise ValueError(f"{path} has no {one} {labels!r}; {offered(labels, names)}")
+    raise ValueError(f"{path} has no {one} {labels!r}{offered(labels, names)}")

@@ -1,0 +1,115 @@
+"""Messages of the library in the words of the command line: no name of Python is left."""
+
+import ast
+import csv
+import io
+import re
+import shlex
+
+# What the library calls a thing, and how to ask for it here.
+OPTIONS = {
+    "n_clusters": "--clusters",
+    "n_components": "--dims",
+    "n_variables": "--variables",
+    "max_clusters": "--max-clusters",
+    "max_components": "--max-dims",
+    "top_variables": "--top-variables",
+    "n_genes": "--top-variables",
+    "random_state": "--seed",
+    "criterion": "--criterion",
+    "samples": "--samples",
+    "labels": "--labels",
+    "ignore": "--ignore",
+    "floor": "--floor",
+    "kind": "--kind",
+}
+# Options without a value.
+FLAGS = {
+    ("log", "no"): "--no-log",
+    ("log", "yes"): "--log",
+    ("margins", "normal"): "--normal-scores",
+    ("center", "True"): "--center",
+    ("center", "False"): "--no-center",
+    ("affine", "True"): "--affine",
+}
+# What has no option: how its value is said, and its name alone.
+PLAIN = {
+    "n_samples": ("{} samples", "the number of samples"),
+    "n_features": ("{} variables", "the number of variables"),
+    "n_projected": ("{}", "dimension to project to"),
+    "n_candidates": ("{} candidate flats", "the number of candidate flats"),
+    "n_base_components": ("dimension {}", "the dimension in each run"),
+    "n_runs": ("{} runs", "number of runs"),
+    "n_init": ("{} starts", "number of starts"),
+    "max_iter": ("{}", "number of sweeps"),
+    "center": ("--center {}", "center"),
+    "alpha": ("alpha {}", "alpha"),
+    "solver": ("solver {}", "solver"),
+    "spectral": ("spectral {}", "spectral"),
+    "method": ("method {}", "method"),
+    "bound": ("bound {}", "bound"),
+    "df": ("{} degrees of freedom", "degrees of freedom"),
+    "tolerance": ("tolerance {}", "tolerance"),
+    "tol": ("tolerance {}", "tolerance"),
+    "X": ("the table {}", "the table"),
+    "labels_": ("", "the labels"),
+    "n_components_": ("", "the dimensions"),
+    "diagnostics.stability": ("", "the stability that subspaces fit prints"),
+}
+# Advice that only Python can follow, and what to do here instead.
+ADVICE = (
+    ("a larger max_iter or tol", "another --seed"),
+    ("a larger max_iter", "another --seed"),
+    ("a larger n_runs", "another --seed"),
+)
+# An assignment, something in quotes (which users named), or a word; no part of a path.
+TOKEN = re.compile(
+    r"""(?<![\w'"/.=-])(?P<name>[A-Za-z_]\w*)=
+    (?P<value>\[[^\]]*\]|'[^']*'|"[^"]*"|[^\s,;:()]*[^\s,;:().])
+    |(?<!\w)(?P<quoted>'[^']*'(?!\w)|"[^"]*"(?!\w))
+    |(?<![\w/.=-])(?P<word>[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)(?![\w/=])""",
+    re.VERBOSE,
+)
+
+
+def in_options(message: str) -> str:
+    """A message of the library as the command says it: in one line, of options."""
+    message = " ".join(message.split())
+    for theirs, ours in ADVICE:
+        message = message.replace(theirs, ours)
+    return TOKEN.sub(_said, message)
+
+
+def _said(found: re.Match[str]) -> str:
+    name, word = found["name"], found["word"]
+    if name is not None:
+        return _assigned(name, _shown(found["value"])) or found.group()
+    if word in PLAIN:
+        return PLAIN[word][1]
+    if word is not None and "_" in word:  # labels, floor and kind are words of English, too
+        return OPTIONS.get(word, word)
+    return found.group()
+
+
+def _assigned(name: str, value: str) -> str | None:
+    """``name=value`` as options; None for what is no parameter of the library."""
+    if (name, value) in FLAGS:
+        return FLAGS[name, value]
+    if name in OPTIONS:
+        return f"{OPTIONS[name]} {value}".rstrip()
+    return PLAIN[name][0].format(value) if name in PLAIN else None
+
+
+def _shown(value: str) -> str:
+    """A value as it is typed: lists with commas, in quotes where the shell needs them."""
+    try:
+        read = ast.literal_eval(value)
+    except (SyntaxError, ValueError):
+        return value
+    if read == [...]:
+        return ""
+    if isinstance(read, list):
+        line = io.StringIO()
+        csv.writer(line, lineterminator="").writerow(read)
+        read = line.getvalue()
+    return shlex.quote(read) if isinstance(read, str) else value

@@ -1,0 +1,50 @@
+"""Excel workbooks (.xlsx): the first sheet, as text cells on the way that text files take."""
+
+import io
+import zipfile
+from datetime import date, time
+from pathlib import Path
+from typing import Any
+
+from subspaces.tables._binary import foreign
+from subspaces.tables._content import check_room, content_of
+from subspaces.tables._grid import tidied
+from subspaces.tables._table import Table
+from subspaces.tables._text import from_grid
+from subspaces.tables._wanted import Wanted
+
+# Bytes of memory that a byte of an unpacked sheet takes as cells and numbers.
+ROOM = 16
+
+
+def read_xlsx(path: Path, wanted: Wanted) -> Table:
+    """Read the first sheet of a workbook; formulas count by the values that Excel stored."""
+    try:
+        import openpyxl
+    except ImportError as error:
+        raise ImportError("reading Excel files needs openpyxl: pip install openpyxl") from error
+    content = io.BytesIO(content_of(path))
+    with foreign(path, "an Excel workbook"), zipfile.ZipFile(content) as archive:
+        declared = sum(member.file_size for member in archive.infolist())
+    check_room(path, ROOM * declared)
+    with foreign(path, "an Excel workbook"):
+        book = openpyxl.load_workbook(content, read_only=True, data_only=True)
+        sheets = book.worksheets
+        sheets[0].reset_dimensions()  # some programs write a wrong size
+        rows = [[_as_text(cell) for cell in row] for row in sheets[0].iter_rows(values_only=True)]
+    width = max(map(len, rows), default=0)
+    rows = [row + [""] * (width - len(row)) for row in rows]
+    notes: tuple[str, ...] = ()
+    if len(sheets) > 1:
+        notes = (f"the first of its {len(sheets)} sheets, {sheets[0].title!r}, is read",)
+    return from_grid(path, tidied(path, rows, list(range(1, len(rows) + 1))), wanted, notes)
+
+
+def _as_text(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return str(value).upper()
+    if isinstance(value, date | time):  # a datetime at midnight is what Excel keeps of a date
+        return value.isoformat().removesuffix("T00:00:00")
+    return str(value).strip()

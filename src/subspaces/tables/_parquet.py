@@ -1,0 +1,105 @@
+"""Parquet: a data frame whose index, or first column of text, has the names."""
+
+import io
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from subspaces.tables._binary import as_texts, foreign
+from subspaces.tables._block import text_remedy
+from subspaces.tables._content import check_room, content_of
+from subspaces.tables._table import Table, by_name, checked, default_names, offered
+from subspaces.tables._wanted import Wanted, check_asked, check_known
+
+
+def read_parquet(path: Path, wanted: Wanted) -> Table:
+    """Read a data frame; its index, or a first column of text, has the names."""
+    try:
+        import pandas as pd
+        import pyarrow as pa
+        from pyarrow import parquet
+    except ImportError as error:
+        raise ImportError(
+            "reading Parquet needs pyarrow: pip install 'subspaces[parquet]'"
+        ) from error
+    content = pa.py_buffer(content_of(path))
+    with foreign(path, "a Parquet file"):
+        found = parquet.ParquetFile(pa.BufferReader(content)).metadata
+    check_room(path, 2 * 8 * found.num_rows * found.num_columns)
+    with foreign(path, "a Parquet file"):
+        frame = pd.read_parquet(io.BytesIO(content), engine="pyarrow")
+    frame.columns = frame.columns.map(str)
+    check_known(path, wanted.ignore, [*frame.columns, *map(str, frame.index)])
+    frame = frame.loc[:, [name not in wanted.ignore for name in frame.columns]]
+    if _is_counted(frame) and frame.shape[1] > 1:
+        first = frame.columns[0]
+        if first != wanted.labels and not pd.api.types.is_numeric_dtype(frame[first]):
+            frame = frame.set_index(first)
+    frame.index = frame.index if _is_counted(frame) else frame.index.map(str)
+    frame = frame.loc[[name not in wanted.ignore for name in frame.index]]
+    return _from_frame(path, frame, wanted)
+
+
+def _is_counted(frame: Any) -> bool:
+    """Whether the index of a frame is no more than the numbers of its rows."""
+    import pandas as pd
+
+    return isinstance(frame.index, pd.RangeIndex)
+
+
+def _from_frame(path: Path, frame: Any, wanted: Wanted) -> Table:
+    classes_in = None if wanted.samples_in_columns else wanted.labels
+    texts = [name for name in _texts(frame) if name != classes_in]
+    left_out: list[str] = []
+    if wanted.variables is not None and wanted.samples_in_columns:
+        frame, left_out = frame.drop(columns=texts), texts
+    frame = frame.T if wanted.samples_in_columns else frame
+    classes, labels = None, wanted.labels
+    if labels is not None:
+        if labels not in frame.columns:
+            raise ValueError(f"{path} has no column {labels!r}{offered(labels, frame.columns)}")
+        classes = as_texts(frame[labels])
+        frame = frame.drop(columns=labels)
+    check_asked(path, wanted, list(frame.columns), [str(name) for name in frame.index])
+    asked = [wanted.is_asked_for(name) for name in frame.columns]
+    left_out += [name for name, keep in zip(frame.columns, asked, strict=True) if not keep]
+    frame = frame.loc[:, asked]
+    kind = "v" if wanted.samples_in_columns else "sample"
+    samples = default_names(kind, len(frame)) if _is_counted(frame) else tuple(frame.index)
+    data = _numbers(path, frame, samples, texts, wanted)
+    table = Table(data, samples, tuple(map(str, frame.columns)), classes, tuple(left_out))
+    return checked(table, path, by_name(table))
+
+
+def _texts(frame: Any) -> list[str]:
+    """The columns that hold no number."""
+    import pandas as pd
+
+    kinds = [name for name in frame if not pd.api.types.is_numeric_dtype(frame[name])]
+    return [name for name in kinds if not pd.to_numeric(frame[name], "coerce").notna().any()]
+
+
+def _classes(frame: Any, texts: list[str]) -> str | None:
+    """The column of text that repeats itself most, as classes do; None where none does."""
+    kinds = {name: frame[name].nunique() for name in texts if name in frame}
+    name = min(kinds, key=lambda name: kinds[name], default=None)
+    return name if name is not None and 2 * kinds[name] <= len(frame) else None
+
+
+def _numbers(
+    path: Path, frame: Any, samples: tuple[str, ...], texts: list[str], wanted: Wanted
+) -> Any:
+    import pandas as pd
+
+    for name in frame.columns:
+        values = pd.to_numeric(frame[name], errors="coerce")
+        bad = np.flatnonzero(values.isna() & frame[name].notna())
+        if len(bad):
+            i = int(bad[0])
+            remedy = text_remedy(texts, _classes(frame, texts), wanted) if texts else "Use a number"
+            raise ValueError(
+                f"{path}, row {i + 1} ({samples[i]!r}), column {name!r}: "
+                f"{frame[name].iloc[i]!r} is not a number. {remedy}"
+            )
+    return frame.to_numpy(dtype=np.float64, na_value=np.nan)

@@ -1,0 +1,207 @@
+"""Wrong words are answered at once; odd tables are read, or refused in words of the command."""
+
+import csv
+import io
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from subspaces import expression_values
+from subspaces.cli import _options
+from subspaces.cli._options import METHOD_NAMES
+from subspaces.estimators import psc
+from subspaces.selection import COLUMNS
+from subspaces.tables import COMPRESSED, READERS
+from tests.cli.conftest import write_union
+
+HEAVY = ("numpy", "scipy", "sklearn", "pandas", "matplotlib", "plotly")
+CODE = (
+    "import sys; from subspaces.cli import main; code = main(sys.argv[1:]);"
+    f"print(code, [name for name in {HEAVY} if name in sys.modules])"
+)
+FIT = ["fit", "data.csv", "--clusters", "2"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("answers")
+    write_union(folder / "data.csv")
+    (folder / "data.ods").write_text("x")
+    (folder / "model.npz").write_text("x")
+    (folder / "there").mkdir()
+    (folder / "there" / "labels.csv").write_text("x")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["fit", "nothing.csv", "--clusters", "2"], "nothing.csv: No such file or directory"),
+        (["fit", "dta.csv", "--clusters", "2"], "dta.csv: No such file or directory. Use data.csv"),
+        (["fit", "nothing.csv"], "nothing.csv: No such file or directory"),
+        (["fit", "there", "--clusters", "2"], "there is not a file. Use the path of a file"),
+        (["fit", "data.ods", "--clusters", "2"], "files that end in .ods are not known. Use .csv"),
+        ([*FIT, "--classes", "no.cls"], "no.cls: No such file or directory"),
+        ([*FIT, "--preset", "genes"], "--preset genes is unknown. Use expression"),
+        ([*FIT, "--preset", "expression", "--scale"], "--scale and --preset expression exclude"),
+        ([*FIT, "--preset", "expression", "--kind", "genes"], "--kind genes is unknown. Use inten"),
+        ([*FIT, "--kind", "counts"], "--kind is for --preset expression"),
+        ([*FIT, "--criterion", "x"], "--criterion x is unknown. Use auto, influence"),
+        ([*FIT, "--method", "PCS"], "--method PCS is unknown. Use PSC"),
+        ([*FIT, "--method", "KMeans"], "subspaces compare"),
+        ([*FIT, "--method", "SSC", "--variables", "2"], "--variables is not for --method SSC. Use"),
+        ([*FIT, "--dims", "1,2,3"], "--dims has 3 numbers for --clusters 2. Use one for all"),
+        ([*FIT, "--max-dims", "5"], "--max-dims is for --dims auto"),
+        ([*FIT, "--labels", "type", "--classes", "data.csv"], "--labels and --classes exclude"),
+        ([*FIT, "--labels", "type", "--ignore", "a,type"], "--labels and --ignore both name type"),
+        ([*FIT, "--out", "there"], "there has labels.csv already. Use --force or another --out"),
+        ([*FIT, "--out", "data.csv"], "data.csv is a file, not a folder. Use another --out"),
+        (["predict", "no.npz", "data.csv"], "no.npz: No such file or directory"),
+        (["predict", "model.npz", "no.csv"], "no.csv: No such file or directory"),
+        (["predict", "model.npz", "data.csv", "--out", "data.csv"], "is there already. Use"),
+        (["report", "no.npz"], "no.npz: No such file or directory"),
+        (["select", "no.csv"], "no.csv: No such file or directory"),
+        (["select", "data.csv", "--criterion", "x"], "--criterion x is unknown. Use auto, press"),
+        (["compare", "no.csv", "--clusters", "2"], "no.csv: No such file or directory"),
+        (["compare", "data.csv", "--clusters", "2", "--methods", "x"], "--method x is unknown"),
+        (["influence", "no.csv"], "no.csv: No such file or directory"),
+        (["influence", "data.csv", "--out", "data.csv"], "data.csv is there already"),
+        (["simulate", "a", "--out", "data.csv"], "data.csv is there already"),
+        (["demo", "--out", "data.csv"], "data.csv is a file, not a folder"),
+    ],
+)  # fmt: skip
+def test_wrong_words_are_answered_before_anything_heavy_is_imported(folder, words, said):
+    done = subprocess.run(
+        [sys.executable, "-c", CODE, *words], capture_output=True, text=True, timeout=60, cwd=folder
+    )
+    assert done.stdout == "2 []\n", done.stderr
+    assert said in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_the_names_are_those_of_the_library():
+    assert set(_options.ENDINGS) == {*READERS, *(f"{ending}.gz" for ending in COMPRESSED)}
+    assert _options.CRITERIA == psc.CRITERIA
+    assert set(_options.SCORES) == {"auto", "free", *COLUMNS}
+    assert tuple(expression_values.KINDS) == _options.KINDS
+    assert len(METHOD_NAMES) == 12
+
+
+def test_a_preset_needs_the_number_of_clusters(fails, union_file):
+    said = fails("fit", union_file, "--clusters", "auto", "--preset", "expression")
+    assert said == (
+        "--clusters auto is not for --preset expression. Use --clusters 2, --clusters 3 and so on, "
+        "and keep the one whose stability is best"
+    )
+    said = fails("fit", union_file, "--clusters", 2, "--dims", "auto", "--preset", "expression")
+    assert said == "--dims auto is not for --preset expression. Use a number, or leave --dims out"
+
+
+GENES = "gene_id\tgene_name\tbio type\t" + "\t".join(f"s{i}" for i in range(12)) + "\n" + "".join(
+    f"ENSG{j}\tG{j}\tcoding\t" + "\t".join(str((i % 2 + 1) * (j + 1) + i / 9) for i in range(12))
+    + "\n" for j in range(6)
+)  # fmt: skip
+
+
+def test_annotation_of_genes(run, fails, tmp_path):
+    path = tmp_path / "genes.tsv"
+    path.write_text(GENES)
+    fit = ["fit", path, "--samples", "columns", "--clusters", 2, "--no-page"]
+    said = fails(*fit, "--out", tmp_path / "r")
+    assert said == (
+        f"{path}, line 2, column 2 ('gene_name'): 'G0' is not a number. Use --ignore "
+        "'gene_name,bio type' to leave out the columns of text"
+    )
+    ended = run(*fit, "--ignore", "gene_name,bio type", "--out", tmp_path / "r")
+    assert ended.code == 0, ended.err
+    twice = run(*fit, "--ignore", "gene_id", "--ignore", "bio type", "--out", tmp_path / "named")
+    assert twice.code == 0, twice.err
+    assert "(G0, G1, ...)" in twice.err
+    select = run("select", path, "--samples", "columns", "--ignore", "gene_name,bio type",
+                 "--max-clusters", 2)  # fmt: skip
+    assert select.code == 0, select.err
+    more = ["--samples", "columns", "--ignore", "gene_name,bio type"]
+    assert run("influence", path, *more).code == 0
+    assert run("compare", path, "--clusters", 2, "--methods", "KMeans", *more).code == 0
+    predicted = run("predict", tmp_path / "r" / "model.npz", path, "--samples", "columns")
+    assert predicted.code == 0, predicted.err
+    note = "Note: 2 columns that the model does not know are left out (gene_name, bio type)"
+    assert note in predicted.err
+    with (tmp_path / "r" / "labels.csv").open() as file:
+        fitted = [row["cluster"] for row in csv.DictReader(file)]
+    assert [row["cluster"] for row in csv.DictReader(io.StringIO(predicted.out))] == fitted
+
+
+def test_predict_leaves_out_text_as_it_does_numbers(run, union_file, tmp_path):
+    fit = ["fit", union_file, "--clusters", 2, "--no-page", "--out", tmp_path / "r"]
+    assert run(*fit, "--ignore", "type").code == 0
+    lines = [f"{line},x{i},7" for i, line in enumerate(union_file.read_text().splitlines())]
+    lines[0] = lines[0].replace(",x0,7", ",ward,age")
+    (tmp_path / "new.csv").write_text("\n".join(lines))
+    ended = run("predict", tmp_path / "r" / "model.npz", tmp_path / "new.csv")
+    assert ended.code == 0, ended.err
+    note = "Note: 3 columns that the model does not know are left out (type, ward, age)"
+    assert note in ended.err
+    plain = run("predict", tmp_path / "r" / "model.npz", union_file, "--labels", "type")
+    rows = [line.rsplit(",", 2)[0] for line in plain.out.splitlines()]
+    assert len(rows) == len(ended.out.splitlines()) == 41
+
+
+def numbers_of(run, path, *more):
+    ended = run("influence", path, "--json", *more)
+    assert ended.code == 0, ended.err
+    return ended.document["samples"], ended.err
+
+
+@pytest.mark.parametrize(
+    ("change", "name", "note"),
+    [
+        (lambda t: t.replace(",", ";").replace(".", ",").encode(), "d.csv", None),
+        (lambda t: t.encode("utf-16"), "d.txt", None),
+        (lambda t: t.encode("utf-8-sig").replace(b"\n", b",\r\n"), "d.csv", None),
+        (lambda t: ("A title\n\n" + t).encode(), "d.csv", "line 1, which stands alone above"),
+        (lambda t: t.replace("s0", "sö").encode("latin-1"), "d.csv", "is read as Latin-1"),
+    ],
+)  # fmt: skip
+def test_the_same_table_in_other_dress(run, tmp_path, change, name, note):
+    random = np.random.default_rng(0)
+    rows = [f"s{i}," + ",".join(f"{1000 * v:.4f}" for v in random.normal(size=4)) for i in range(9)]
+    text = "\n".join(["id,a,b,c,d", *rows]) + "\n"
+    (tmp_path / "plain.csv").write_text(text)
+    (tmp_path / name).write_bytes(change(text))
+    plain, _ = numbers_of(run, tmp_path / "plain.csv")
+    dressed, said = numbers_of(run, tmp_path / name)
+    drop = [{key: row[key] for key in ("leverage", "error", "influence")} for row in dressed]
+    assert drop == [{key: row[key] for key in ("leverage", "error", "influence")} for row in plain]
+    assert ("Note: " in said) == (note is not None)
+    assert note is None or note in said
+
+
+def test_a_workbook_from_the_command(run, fails, monkeypatch, tmp_path):
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for row in (["Title"], ["id", "a", "b"], ["s1", 1, 2.5], ["s2", 3, 4], ["s3", 0, 1]):
+        book.active.append(row)
+    book.save(tmp_path / "d.xlsx")
+    assert len(numbers_of(run, tmp_path / "d.xlsx", "--dims", 1)[0]) == 3
+    monkeypatch.setitem(sys.modules, "openpyxl", None)
+    said = fails("influence", tmp_path / "d.xlsx", code=1)
+    assert said == "reading Excel files needs openpyxl: pip install openpyxl"
+
+
+def test_a_row_of_totals_is_a_note(run, tmp_path):
+    (tmp_path / "d.csv").write_text("id,a,b\ns1,1,2\ns2,3,4\ns3,0,1\nTotal,4,7\n")
+    _, said = numbers_of(run, tmp_path / "d.csv", "--dims", 1)
+    assert "Note: the last sample, 'Total', is the sum of all others. Use --ignore Total" in said
+    rows, said = numbers_of(run, tmp_path / "d.csv", "--dims", 1, "--ignore", "Total")
+    assert len(rows) == 3
+    assert "Note" not in said
+
+
+def test_the_document_of_compare_speaks_of_options(run, union_file):
+    ended = run("compare", union_file, "--clusters", 2, "--dims", 5, "--methods", "PSC,GPCA",
+                "--labels", "type", "--json")  # fmt: skip
+    assert "--dims 5 equals the rank of the table" in ended.document["warnings"]["PSC"][0]
+    assert "n_components" not in ended.out

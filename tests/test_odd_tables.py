@@ -1,0 +1,349 @@
+"""Tables as people have them: annotation, commas in numbers, other encodings, workbooks, titles."""
+
+import gzip
+import io
+import sys
+
+import numpy as np
+import pytest
+
+from subspaces.datasets import read_expression
+from subspaces.tables import doubts, read_table
+
+GENES = (
+    "gene_id\tgene_name\tbiotype\ts1\ts2\ts3\n"
+    "ENSG1\tTP53\tcoding\t1.5\t2\t0\n"
+    "ENSG2\tKIT\tcoding\t-2\t3e2\t1\n"
+)
+PATIENTS = "patient,TP53,date,KIT,site\nA,1,2024-05-01,2,Bonn\nB,3,2024-05-02,4,Köln\n"
+SEMICOLONS = "id;a;b\ns1;1,5;2\ns2;0,25;1.065,5\n"
+
+
+@pytest.fixture
+def file(tmp_path):
+    def write(content, name="data.csv"):
+        path = tmp_path / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    return write
+
+
+@pytest.fixture
+def refused(file):
+    def refused(content, **options):
+        with pytest.raises(ValueError, match=r"^\S*data\.csv") as caught:
+            read_table(file(content), **options)
+        assert "\n" not in str(caught.value)
+        return str(caught.value)
+
+    return refused
+
+
+def test_annotation_of_genes_is_left_out_where_it_is_named(file):
+    table = read_table(file(GENES), samples="columns", ignore=["gene_name", "biotype"])
+    np.testing.assert_array_equal(table.data, [[1.5, -2], [2, 300], [0, 1]])
+    assert table.sample_names == ("s1", "s2", "s3")
+    assert table.variable_names == ("ENSG1", "ENSG2")
+
+
+def test_the_names_are_the_first_column_that_is_left(file):
+    table = read_table(file(GENES), samples="columns", ignore=["gene_id", "biotype"])
+    assert table.variable_names == ("TP53", "KIT")
+    assert table.data.shape == (3, 2)
+
+
+def test_annotation_of_samples_is_left_out_where_it_is_named(file):
+    table = read_table(file(PATIENTS), ignore=["date"], labels="site")
+    np.testing.assert_array_equal(table.data, [[1, 2], [3, 4]])
+    assert table.variable_names == ("TP53", "KIT")
+    assert table.classes == ("Bonn", "Köln")
+    one = read_table(file(PATIENTS), ignore="date", labels="site")
+    np.testing.assert_array_equal(one.data, table.data)
+
+
+def test_a_row_is_left_out_by_its_name(file):
+    text = "id,a,b\ns1,1,2\ns2,3,4\nTotal,4,6\n"
+    assert read_table(file(text), ignore=["Total"]).sample_names == ("s1", "s2")
+    turned = "gene,A,B\nbatch,x,y\ntype,ALL,AML\nTP53,1,2\n"
+    table = read_table(file(turned), samples="columns", labels="type", ignore=["batch"])
+    assert table.variable_names == ("TP53",)
+    assert table.classes == ("ALL", "AML")
+
+
+def test_columns_of_text_are_refused_with_what_leaves_them_out(refused):
+    said = refused(GENES, samples="columns")
+    assert "line 2, column 2 ('gene_name'): 'TP53' is not a number. " in said
+    assert "Use ignore=['gene_name', 'biotype'] to leave out the columns of text" in said
+    assert "labels" not in said  # classes are a row where samples are columns
+    assert refused(PATIENTS).endswith("['date', 'site'] to leave out the columns of text")
+    more = PATIENTS + "C,1,2024-05-03,2,Bonn\nD,3,2024-05-04,4,Köln\n"
+    assert "columns of text, or labels='site' if that one holds the known" in refused(more)
+    said = refused(more, ignore=["date"])
+    assert said.endswith(
+        "column 5 ('site'): 'Bonn' is not a number. Use ignore=['site'] to leave "
+        "out this column of text, or labels='site' if it holds the known classes"
+    )
+
+
+def test_many_columns_of_text_are_counted(refused):
+    top = ",".join(["id", *(f"t{j}" for j in range(30)), "x"])
+    rows = "".join(f"\ns{i}," + "word," * 30 + str(i) for i in range(3))
+    said = refused(top + rows)
+    assert "Use ignore=[...] to leave out the 30 columns of text (t0, t1, t2, ...)" in said
+
+
+def test_a_table_without_numbers_is_no_table_of_numbers(refused):
+    assert "no column holds numbers" in refused("id,a,b\ns1,x,y\ns2,z,w\n")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"ignore": ["dat"]}, "has no column or row 'dat'. Use 'date'"),
+        ({"ignore": ["site"], "labels": "site"}, "'site' is named by labels and by ignore. Use"),
+        ({"ignore": ["TP53", "KIT", "date", "site"]}, "has no variables"),
+    ],
+)
+def test_what_cannot_be_left_out(refused, options, message):
+    assert message in refused(PATIENTS, **options)
+
+
+def test_only_the_variables_asked_for_are_read(file):
+    path = file(PATIENTS)
+    table = read_table(path, variables=["KIT", "TP53"])
+    assert table.variable_names == ("TP53", "KIT")
+    assert table.left_out == ("date", "site")
+    turned = read_table(file(GENES), samples="columns", variables=["ENSG2"])
+    np.testing.assert_array_equal(turned.data, [[-2], [300], [1]])
+    assert turned.left_out == ("ENSG1", "gene_name", "biotype")
+
+
+def test_a_table_with_none_of_the_variables_asked_for(refused):
+    said = refused(PATIENTS, variables=["x", "y"])
+    assert said.endswith("none of the variables that are needed (x, y, ...). Use a table with "
+                         "these columns")  # fmt: skip
+    assert refused(PATIENTS, variables=["A", "B"]).endswith("Use samples='columns'")
+    assert refused(GENES, samples="columns", variables=["s1"]).endswith("Use samples='rows'")
+
+
+@pytest.mark.parametrize("kind", ["npz", "parquet", "h5ad", "gct"])
+def test_every_kind_of_file_leaves_out_what_is_named(tmp_path, kind):
+    pd = pytest.importorskip("pandas")
+    path = tmp_path / f"data.{kind}"
+    X = np.arange(6.0).reshape(3, 2)
+    frame = pd.DataFrame(X, index=["A", "B", "C"], columns=["TP53", "KIT"])
+    if kind == "npz":
+        np.savez(path, X=X, genes=["TP53", "KIT"], samples=["A", "B", "C"])
+    elif kind == "parquet":
+        pytest.importorskip("pyarrow")
+        frame.assign(note=["x", "y", "z"]).to_parquet(path)
+    elif kind == "h5ad":
+        pytest.importorskip("anndata").AnnData(frame).write_h5ad(path)
+    else:
+        path.write_text(
+            "#1.2\n2\t3\nName\tDescription\tA\tB\tC\nTP53\tx\t0\t2\t4\nKIT\ty\t1\t3\t5\n"
+        )
+    note = ["note"] if kind == "parquet" else []
+    table = read_table(path, ignore=["TP53", "B", *note])
+    np.testing.assert_array_equal(table.data, [[1], [5]])
+    assert table.sample_names == ("A", "C")
+    with pytest.raises(ValueError, match=r"has no column or row 'tp53'\. Use 'TP53'"):
+        read_table(path, ignore=["tp53", *note])
+    assert read_table(path, variables=["TP53"]).variable_names == ("TP53",)
+
+
+@pytest.mark.parametrize(
+    ("text", "data"),
+    [
+        (SEMICOLONS, [[1.5, 2], [0.25, 1065.5]]),
+        (SEMICOLONS.replace(";", "\t"), [[1.5, 2], [0.25, 1065.5]]),
+        ('x,y\n"1,5",2\n"0,25",3\n', [[1.5, 2], [0.25, 3]]),
+        ('x,y\n"12,065.5",1\n2,3\n', [[12065.5, 1], [2, 3]]),
+        ('x,y\n"1,065,234",1\n2,3\n', [[1065234, 1], [2, 3]]),
+        ("x;y\n1.234.567;1\n2;3\n", [[1234567, 1], [2, 3]]),
+        ("x;y\n1 065;-12 000,5\n2;3\n", [[1065, -12000.5], [2, 3]]),
+        ("x;y\n1\u00a0065;1'000'000\n2;3\n", [[1065, 1e6], [2, 3]]),
+        ("1,5;2,5\n3,5;4\n", [[1.5, 2.5], [3.5, 4]]),  # neither a header nor names
+        ("x;y\n1,5e-3;2\n-,5;3\n", [[0.0015, 2], [-0.5, 3]]),
+    ],
+)
+def test_commas_that_say_what_they_are(file, text, data):
+    table = read_table(file(text))
+    np.testing.assert_allclose(table.data, data, rtol=1e-15)
+    assert table.notes == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "data", "note"),
+    [
+        ('x,y\n1,"1,065"\n2,"2,100,000"\n', [[1, 1065], [2, 2100000]],
+         "'1,065' is read as 1065, since '2,100,000' in the same table has commas between "
+         "thousands"),
+        ('x,y\n1,"1,065"\n2,12.5\n', [[1, 1065], [2, 12.5]],
+         "'1,065' is read as 1065, since '12.5' in the same table has a decimal point"),
+        ('x,y\n1,"1,065"\n2,"0,25"\n', [[1, 1.065], [2, 0.25]],
+         "'1,065' is read as 1.065, since '0,25' in the same table has a decimal comma"),
+        ("x;y\n1.065;2\n2;0,25\n", [[1065, 2], [2, 0.25]],
+         "'1.065' is read as 1065, since '0,25' in the same table has a decimal comma"),
+    ],
+)  # fmt: skip
+def test_commas_that_other_cells_explain_are_read_with_a_word(file, text, data, note):
+    table = read_table(file(text))
+    np.testing.assert_allclose(table.data, data, rtol=1e-15)
+    assert table.notes == (note,)
+    with pytest.warns(UserWarning, match="is read as"):
+        read_expression(file(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('x,y\n1,"1,065"\n2,3\n', "line 2, column 2 ('y'): '1,065' may be 1065 or 1.065, and no "
+         "other cell tells. Remove the comma between thousands, or use a decimal point"),
+        ('x,y\n1,"0,25"\n2,12.5\n', "line 2, column 2 ('y'): '0,25' has a decimal comma, and "
+         "'12.5' in the same table has a decimal point. Use decimal points throughout"),
+        ('x,y\n1,"0,25"\n3,"1,065,234"\n', "'0,25' has a decimal comma, and '1,065,234' in the "
+         "same table has commas between thousands. Use decimal points throughout"),
+        ('x,y\n1,"1,06,5"\n2,3\n', "'1,06,5' is not a number"),
+        ("x,y\n1,12%\n2,3\n", "'12%' is not a number. Use a number"),
+    ],
+)  # fmt: skip
+def test_commas_that_may_be_either_are_refused(refused, text, message):
+    assert message in refused(text)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-32"])
+def test_a_file_that_names_its_encoding(file, encoding):
+    table = read_table(file(PATIENTS.encode(encoding)), labels="site", ignore=["date"])
+    assert table.classes == ("Bonn", "Köln")
+    assert table.notes == ()
+    packed = file(gzip.compress(PATIENTS.encode(encoding)), "data.csv.gz")
+    assert read_table(packed, labels="site", ignore="date").classes == ("Bonn", "Köln")
+
+
+def test_latin_1_is_read_with_a_word(file):
+    path = file(PATIENTS.replace("Köln", "Köln €").encode("cp1252"))
+    table = read_table(path, labels="site", ignore=["date"])
+    assert table.classes == ("Bonn", "Köln €")
+    assert table.notes == (
+        "it is not UTF-8 and is read as Latin-1 (Windows-1252), which gives 'Köln'. Save it as "
+        "CSV UTF-8 if that is wrong",
+    )
+    with pytest.warns(UserWarning, match="is not UTF-8"):
+        read_expression(path, labels="site", ignore=["date"])
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (PATIENTS.encode("utf-16-le"), "is UTF-16 without a mark that says so. Save it as CSV UTF"),
+        (b"a,b\n\x81,2\n", "line 2: byte 0x81 is neither UTF-8 nor Latin-1. Save it as CSV UTF-8"),
+        (b"a,b\n\xe9\x02,2\n", "is not a text file. Save it as CSV UTF-8"),
+        (b"\xff\xfea", "is not whole UTF-16. Save it as CSV UTF-8"),
+    ],
+)
+def test_bytes_that_are_no_text(refused, content, message):
+    assert message in refused(content)
+
+
+def workbook(rows, more=()):
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for row in rows:
+        book.active.append(row)
+    for name in more:
+        book.create_sheet(name).append(["other"])
+    content = io.BytesIO()
+    book.save(content)
+    return content.getvalue()
+
+
+def test_a_workbook(file):
+    from datetime import date
+
+    rows = [
+        ["Results of May"], [],
+        ["patient", "TP53", "taken", "KIT", "site"],
+        ["A", 1.5, date(2024, 5, 1), -2, "Bonn"],
+        ["B", 0, date(2024, 5, 2), 0.1 + 0.2, "Köln"],
+    ]  # fmt: skip
+    path = file(workbook(rows), "data.xlsx")
+    table = read_table(path, labels="site", ignore=["taken"])
+    np.testing.assert_allclose(table.data, [[1.5, -2], [0, 0.1 + 0.2]], rtol=1e-15)
+    assert table.sample_names == ("A", "B")
+    assert table.classes == ("Bonn", "Köln")
+    assert table.notes == ("line 1, which stands alone above the table, is left out",)
+    with pytest.raises(ValueError, match=r"line 4, column 3 \('taken'\): '2024-05-01' is not a nu"):
+        read_table(path)
+
+
+def test_a_workbook_of_several_sheets(file):
+    rows = [["id", "x", "y"], ["s1", 1, 2], ["s2", 3, 4]]
+    table = read_table(file(workbook(rows, ["Notes"]), "data.xlsx"))
+    assert table.notes == ("the first of its 2 sheets, 'Sheet', is read",)
+
+
+def test_what_is_no_workbook(file, monkeypatch):
+    pytest.importorskip("openpyxl")
+    for content in (b"id,x\n", b"PK\x03\x04 cut short", workbook([])):
+        with pytest.raises(ValueError, match=r"data\.xlsx (is not an Excel workbook|has no cells)"):
+            read_table(file(content, "data.xlsx"))
+    with pytest.raises(ValueError, match=r"end in \.xls are not known\. Use \.csv.*\.xlsx"):
+        read_table(file("", "data.xls"))
+    monkeypatch.setitem(sys.modules, "openpyxl", None)
+    with pytest.raises(ImportError, match="needs openpyxl: pip install openpyxl"):
+        read_table(file("", "data.xlsx"))
+
+
+@pytest.mark.parametrize(
+    ("text", "names", "notes"),
+    [
+        ("Results\n\nid,a,b\ns1,1,2\ns2,3,4\n", ("a", "b"), 1),
+        ("Results,,\n,,\nid,a,b\ns1,1,2\ns2,3,4\n", ("a", "b"), 1),
+        ("sep=;\nid;a;b\ns1;1;2\ns2;3;4\n", ("a", "b"), 1),
+        ("# made by x\n# y\nid\ta\tb\ns1\t1\t2\ns2\t3\t4\n", ("a", "b"), 1),
+        ("id,a,b,,\ns1,1,2,,\ns2,3,4,,\n", ("a", "b"), 0),
+        ("id,a,b\ns1,1,2,\ns2,3,4,\n", ("a", "b"), 0),
+        (",id,a,b\n,s1,1,2\n,s2,3,4\n", ("a", "b"), 0),
+        ("x\nr1,1\nr2,2\n", ("x",), 0),  # R writes no heading above names
+    ],
+)
+def test_what_stands_around_a_table(file, text, names, notes):
+    table = read_table(file(text))
+    assert table.variable_names == names
+    np.testing.assert_array_equal(table.data[:, 0], [1, 3] if len(names) == 2 else [1, 2])
+    assert len(table.notes) == notes
+
+
+@pytest.mark.parametrize(
+    ("text", "samples", "said"),
+    [
+        ("id,a,b\ns1,1,2\ns2,3,4\ns3,0,1\nTotal,4,7\n", "rows",
+         "the last sample, 'Total', is the sum of all others. Use ignore=['Total'] to leave it "
+         "out"),
+        ("id,a,b\ns1,1,2\ns2,3,4\nØ,2,3\n", "rows",
+         "the last sample, 'Ø', is the mean of all others. Use ignore=['Ø'] to leave it out"),
+        ("Nr.;Name;a\n1;x;5\n2;y;7\n3;z;1\n4;u;3\n5;v;1\n", "rows",
+         "the first variable, 'Nr.', counts the samples. Use ignore=['Nr.'] to leave it out"),
+        ("Geneid,Length,a,b\ng1,700,1,2\ng2,900,2,1\n", "columns",
+         "the sample 'Length' has a name as annotation of genes has. Use ignore=['Length'] to "
+         "leave it out"),
+    ],
+)  # fmt: skip
+def test_what_may_be_neither_sample_nor_variable_is_a_hint(file, text, samples, said):
+    more = {"ignore": ["Name"]} if "Name" in text else {}
+    path = file(text)
+    assert doubts(read_table(path, samples=samples, **more), samples) == [said]
+    with pytest.warns(UserWarning, match="Use ignore=") as caught:
+        read_expression(path, samples=samples, **more)
+    assert str(caught[0].message) == f"{path}: {said}"
+
+
+def test_spaces_separate_where_nothing_else_does(file):
+    """As R's write.table writes, or in columns one below the other."""
+    for text in ('"x" "y"\n"r 1" 1 2\n"r 2" 3 4.5\n', "id   x   y\nr1   1   2\nr2  3 4.5\n",
+                 "id x y\nr1 1,0 2\nr2 3 4,5\n"):  # fmt: skip
+        table = read_table(file(text, "data.txt"))
+        np.testing.assert_array_equal(table.data, [[1, 2], [3, 4.5]])
+        assert table.variable_names == ("x", "y")
