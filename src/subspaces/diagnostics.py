@@ -329,23 +329,19 @@ def _stability_in_words(mean: float, splits: int, k_means: float, n_clusters: in
     measured = f"agreement {mean:.2f} over {times}; 1 is perfect, 0 is chance"
     halves = "models of two random halves of the samples"
     if mean >= SOLID:
-        words = f"Solid: {halves} find nearly the same clusters ({measured})."
+        words, advice = f"Solid: {halves} find nearly the same clusters ({measured}).", ""
     elif mean >= DOUBTFUL:
-        words = (
-            f"Doubtful: {halves} agree on some of the clusters only ({measured}). Try fewer "
-            "clusters or other dimensions, and compare."
-        )
+        words = f"Doubtful: {halves} agree in part ({measured})."
+        advice = " Try fewer clusters or other dimensions."
     else:
-        words = (
-            f"Noise-like: {halves} hardly agree ({measured}). Do not rely on these clusters. Try "
-            "fewer of them, other dimensions or another preparation of the values."
-        )
+        words = f"Noise-like: {halves} agree too little to rely on these clusters ({measured})."
+        advice = " Try fewer clusters, other dimensions or another preparation of the values."
     if k_means > mean + STEADIER:
-        words += (
-            f" K-means is steadier on the same halves ({k_means:.2f}): the groups may differ in "
-            "their means, so look at what K-means finds."
+        advice = (
+            f" K-means is steadier on the same halves ({k_means:.2f}), so these groups may differ "
+            "in their means: compare with K-means."
         )
-    return words
+    return words + advice
 
 
 def means_or_directions(model: Any, X: Any) -> MeansOrDirections:

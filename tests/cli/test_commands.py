@@ -11,6 +11,7 @@ from subspaces.cli._options import METHOD_NAMES
 from subspaces.comparison import METHODS
 from subspaces.datasets import SCENARIOS, make_scenario
 from subspaces.diagnostics import pca_influence
+from subspaces.selection import Selection
 from subspaces.tables import read_table
 
 
@@ -25,6 +26,14 @@ def test_select_prints_the_table_and_the_choice(run, union_file):
     assert document["table"]["sod"][0] is None  # not defined at the ends
 
 
+def test_select_says_how_clear_the_choice_is(run, monkeypatch, union_file):
+    said = "2 clusters; 3 are nearly as good (difference 1.1, standard error 4)"
+    monkeypatch.setattr(Selection, "verdict", said, raising=False)
+    select = ["select", union_file, "--labels", "type", "--max-clusters", 3]
+    assert run(*select).out.splitlines()[-1] == said
+    assert run(*select, "--json").document["verdict"] == said
+
+
 def test_select_says_that_the_most_clusters_tried_were_chosen(run, union_file):
     ended = run("select", union_file, "--labels", "type", "--max-clusters", 2, "--json")
     assert ended.document["chosen"] == 2
@@ -34,7 +43,17 @@ def test_select_says_that_the_most_clusters_tried_were_chosen(run, union_file):
 
 
 def test_limits_of_what_is_chosen(run, fails, union_file, tmp_path):
-    fit = ["fit", union_file, "--labels", "type", "--no-page", "--out", tmp_path / "r", "--json"]
+    fit = [
+        "fit",
+        union_file,
+        "--labels",
+        "type",
+        "--no-page",
+        "--no-stability",
+        "--out",
+        tmp_path / "r",
+        "--json",
+    ]
     ended = run(*fit, "--clusters", "auto", "--max-clusters", 2, "--dims", "auto", "--max-dims", 1)
     assert ended.code == 0, ended.err
     assert ended.document["limits"] == {"max_clusters": 2, "max_components": 1}
