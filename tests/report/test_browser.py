@@ -9,10 +9,10 @@ SECTIONS = {
     "summary": "In short",
     "warnings": "Warnings",
     "clusters": "The clusters",
-    "samples": "The samples",
-    "variables": "The variables",
     "agreement": "Known classes",
     "choice": "What was chosen",
+    "samples": "The samples",
+    "variables": "The variables",
     "way": "How the search went",
 }
 

@@ -36,7 +36,7 @@ def compare_with_k_means(model: Any, table: Table) -> Trust:
     """Whether K-means finds the same groups; stability is not measured."""
     found = means_or_directions(model, table.data)
     skipped = {"verdict": "Stability was not measured."}
-    return Trust({"means_or_directions": asdict(found), "stability": skipped}, None)
+    return Trust({"stability": skipped, "means_or_directions": asdict(found)}, None)
 
 
 def with_stability(trust: Trust, model: Any, table: Table, seed: int) -> Trust:

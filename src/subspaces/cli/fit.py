@@ -10,7 +10,7 @@ from subspaces.cli._say import as_json, note, say, say_json, say_table, working
 
 FILES = ("labels.csv", "variables.csv", "model.npz", "summary.json", "report.html")
 SHOWN = 3
-TRUST = ("means_or_directions", "stability")
+TRUST = ("stability", "means_or_directions")
 LISTS = {"sets_apart": "sets it apart", "varies": "varies within"}
 PRESETS = ("expression",)
 

@@ -28,10 +28,10 @@ SECTIONS: dict[str, tuple[str, Callable[[Draft], str | None]]] = {
     "summary": ("In short", in_short),
     "warnings": ("Warnings", warnings),
     "clusters": ("The clusters", clusters),
-    "samples": ("The samples", samples),
-    "variables": ("The variables", variables),
     "agreement": ("Known classes", agreement),
     "choice": ("What was chosen", choice),
+    "samples": ("The samples", samples),
+    "variables": ("The variables", variables),
     "way": ("How the search went", way),
 }
 

@@ -21,7 +21,7 @@ def in_short(draft: Draft) -> str:
     said = "".join(f"<li>{verdict}</li>" for verdict in _verdicts(draft))
     return (
         f"<p>{method} found {count(len(found.clusters), 'cluster')} in {count(n, 'sample')} of "
-        f"{count(p, 'variable')}.{_preparation(model)}</p>"
+        f"{count(p, 'variable')}.</p>{_preparation(model)}"
         f'<dl class="tiles">{"".join(_tile(*tile) for tile in _tiles(draft))}</dl>'
         f'<h3>How far to trust this</h3><ul class="verdicts">{said}</ul>'
     )
@@ -32,20 +32,28 @@ def _preparation(model: Any) -> str:
     preparation = getattr(model, "preparation_", None)
     if preparation is None:
         return ""
-    taken_for = f" {escape(preparation.taken_for)}" if preparation.taken_for else ""
-    return f"{taken_for} The values were prepared first: {escape(preparation)}."
+    taken_for = f"{escape(preparation.taken_for)} " if preparation.taken_for else ""
+    return f"<p>{taken_for}Prepared before clustering: {escape(preparation)}.</p>"
 
 
 def _verdicts(draft: Draft) -> list[str]:
     """What was found out after the fit, as HTML: by the caller, or here where X is at hand."""
     model = draft.found.model
-    said = list(model.record_.verdicts)
-    if not said and draft.data is not None:
+    kept = model.record_.verdicts
+    said = [] if draft.stability is None else [draft.stability.verdict]
+    said += kept
+    if not kept and draft.data is not None:
         said.append(means_or_directions(model, draft.data).verdict)
-    if draft.stability is not None:
-        said.append(draft.stability.verdict)
-    unmeasured = [] if draft.stability or model.record_.verdicts else [UNMEASURED]
-    return [escape(verdict) for verdict in dict.fromkeys(said)] + unmeasured
+    unmeasured = [] if draft.stability or kept else [UNMEASURED]
+    return unmeasured + [_emphasised(verdict) for verdict in dict.fromkeys(said)]
+
+
+def _emphasised(verdict: str) -> str:
+    """The verdict as HTML, its first word in bold where it is the answer: "Solid: ..."."""
+    word, colon, rest = verdict.partition(": ")
+    if not colon or " " in word:
+        return escape(verdict)
+    return f"<strong>{escape(word)}</strong>: {escape(rest)}"
 
 
 def _tiles(draft: Draft) -> list[tuple[str, str]]:
@@ -64,11 +72,11 @@ def _tiles(draft: Draft) -> list[tuple[str, str]]:
     return [*tiles, ("Warnings", str(len(found.model.record_.messages)))]
 
 
-def warnings(draft: Draft) -> str:
-    """Every warning of the fit."""
+def warnings(draft: Draft) -> str | None:
+    """Every warning of the fit; left out where there is none."""
     messages = draft.found.model.record_.messages
     if not messages:
-        return "<p>The fit raised no warning.</p>"
+        return None
     items = "".join(f"<li>{escape(sentence(message))}</li>" for message in messages)
     return f'<ul class="messages">{items}</ul>'
 
