@@ -328,9 +328,10 @@ def _stability_in_words(mean: float, splits: int, k_means: float, n_clusters: in
     times = "1 halving" if splits == 1 else f"{splits} halvings"
     measured = f"agreement {mean:.2f} over {times}; 1 is perfect, 0 is chance"
     halves = "models of two random halves of the samples"
-    if mean >= SOLID:
+    shown = round(mean, 2)  # what is printed as 0.80 is judged as 0.80
+    if shown >= SOLID:
         words, advice = f"Solid: {halves} find nearly the same clusters ({measured}).", ""
-    elif mean >= DOUBTFUL:
+    elif shown >= DOUBTFUL:
         words = f"Doubtful: {halves} agree in part ({measured})."
         advice = " Try fewer clusters or other dimensions."
     else:

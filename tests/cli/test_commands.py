@@ -11,7 +11,6 @@ from subspaces.cli._options import METHOD_NAMES
 from subspaces.comparison import METHODS
 from subspaces.datasets import SCENARIOS, make_scenario
 from subspaces.diagnostics import pca_influence
-from subspaces.selection import Selection
 from subspaces.tables import read_table
 
 
@@ -24,14 +23,6 @@ def test_select_prints_the_table_and_the_choice(run, union_file):
     assert document["chosen"] == 2
     assert document["table"]["n_clusters"] == [1, 2, 3]
     assert document["table"]["sod"][0] is None  # not defined at the ends
-
-
-def test_select_says_how_clear_the_choice_is(run, monkeypatch, union_file):
-    said = "2 clusters; 3 are nearly as good (difference 1.1, standard error 4)"
-    monkeypatch.setattr(Selection, "verdict", said, raising=False)
-    select = ["select", union_file, "--labels", "type", "--max-clusters", 3]
-    assert run(*select).out.splitlines()[-1] == said
-    assert run(*select, "--json").document["verdict"] == said
 
 
 def test_select_says_that_the_most_clusters_tried_were_chosen(run, union_file):

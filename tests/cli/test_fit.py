@@ -476,7 +476,7 @@ def test_the_margin_of_a_choice_is_printed(run, monkeypatch, union_file, tmp_pat
     ended = run("fit", union_file, "--labels", "type", "--clusters", "auto", "--max-clusters", 3,
                 "--no-stability", "--out", out)  # fmt: skip
     assert ended.code == 0, ended.err
-    assert said in ended.out.splitlines()
+    assert f"Chosen: {said}." in ended.out.splitlines()
     assert said in (out / "report.html").read_text()
     assert json.loads((out / "summary.json").read_text())["selection"]["verdict"] == said
 

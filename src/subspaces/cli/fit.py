@@ -201,9 +201,10 @@ def show(summary: dict[str, Any]) -> None:
         right, agreement = summary["in_right_cluster"], summary["adjusted_rand"]
         say(f"Known classes: {right:.0%} in the right cluster, adjusted Rand {agreement:.3f}")
     choice = (summary["selection"] or {}).get("verdict")
-    for verdict in (choice, *(summary[name]["verdict"] for name in TRUST)):
-        if verdict:
-            say(verdict)
+    if choice:
+        say(f"Chosen: {choice}.")
+    for name in TRUST:
+        say(summary[name]["verdict"])
 
 
 def _counted(classes: dict[str, int]) -> str:

@@ -56,7 +56,7 @@ def select(
     n_components = options.one_or_auto(dims, "--dims")
     n_variables = None if variables is None else options.one_or_auto(variables, "--variables")
     if n_variables == "auto":
-        raise ValueError("--variables auto is for subspaces fit --clusters auto. Use 50, say")
+        raise ValueError("--variables auto is for subspaces fit --clusters auto; 50, say, would do")
     options.check_limit(max_dims, n_components, "dims")
     from subspaces.cli import _inputs
     from subspaces.cli._main import in_options
@@ -88,7 +88,6 @@ def select(
                 "criterion": found.criterion,
                 "chosen": found.best_,
                 "margin": found.margin_,
-                "verdict": getattr(found, "verdict", None),
                 "table": columns,
                 "warnings": messages,
             }
@@ -108,9 +107,6 @@ def show(found: Any) -> None:
         for k, score in zip(found.columns["n_clusters"], scores, strict=True)
     ]
     say_table(("clusters", name, ""), rows, numbers=range(2))
-    if getattr(found, "verdict", None):
-        say(found.verdict)
-        return
     better = "highest" if found.criterion == "sod" else "lowest"
     clusters = "1 cluster" if found.best_ == 1 else f"{found.best_} clusters"
     say(f"{clusters}: the {better} {name}, {_margin(found.margin_)}.")

@@ -28,11 +28,12 @@ def clusters(draft: Draft) -> str:
             "apart from the other samples."
         )
     else:
+        several = any((cluster.dimension or 0) > 1 for cluster in found.clusters)
+        shares = "; in brackets, the share of an axis in what the subspace catches" * several
         words = (
             "Two lists for each cluster: what sets it apart from the other samples, and what "
-            "varies along its own axes. Below them, its samples along those axes; in "
-            "brackets: the share of an axis in what the subspace catches. Point at a mark to see "
-            f"the sample.{thinning(found)}"
+            f"varies along its own axes. Below them, its samples along those axes{shares}. Point "
+            f"at a mark to see the sample.{thinning(found)}"
         )
     return f"{table}<p>{words}</p>{shown}"
 
