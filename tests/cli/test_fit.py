@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import subspaces
+from subspaces.core.hearing import warn
 from subspaces.estimators import PSC, _recorded
 from subspaces.metrics import adjusted_rand_score
 
@@ -442,6 +443,18 @@ def test_halves_that_are_too_small_are_said_to_be(run, union_file, tmp_path):
     said = ended.document["stability"]["verdict"]
     assert said.startswith("Stability could not be measured, since half of the samples is too few")
     assert "=20 is too few for --clusters 12 of --dims 1" in said
+
+
+def test_what_is_doubtful_about_stability_is_said_with_it(run, monkeypatch, union_file, tmp_path):
+    def doubted(estimator, X, **options):
+        warn("one subspace describes the samples better. Use n_clusters=1")
+        return subspaces.diagnostics.stability(estimator, X, n_resamples=1, **options)
+
+    monkeypatch.setattr("subspaces.cli._trust.stability", doubted)
+    ended = run("fit", union_file, "--labels", "type", "--clusters", 2, "--no-page", "--json",
+                "--out", tmp_path / "r")  # fmt: skip
+    said = ended.document["stability"]["verdict"]
+    assert said.endswith(" Note: one subspace describes the samples better. Use --clusters 1.")
 
 
 def test_halves_do_not_choose_again_what_was_left_open(run, monkeypatch, union_file, tmp_path):

@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.base import clone
 
 from subspaces.cli._main import in_options
+from subspaces.core.hearing import hearing
 from subspaces.diagnostics import Stability, means_or_directions, stability
 from subspaces.estimators.psc import OPEN
 from subspaces.tables import Table
@@ -42,13 +43,16 @@ def compare_with_k_means(model: Any, table: Table) -> Trust:
 def with_stability(trust: Trust, model: Any, table: Table, seed: int) -> Trust:
     """The same with the stability of the clusters, or why it could not be measured."""
     try:
-        measured = stability(_settled(model), table.data, budget_s=BUDGET, random_state=seed)
+        with hearing() as heard:
+            measured = stability(_settled(model), table.data, budget_s=BUDGET, random_state=seed)
     except ValueError as error:
         why = (
             "Stability could not be measured, since half of the samples is too few to fit: "
             f"{in_options(str(error))}."
         )
         return replace(trust, found={**trust.found, "stability": {"verdict": why}})
+    doubts = [f"Note: {in_options(str(warning))}." for warning in heard]
+    measured = replace(measured, verdict=" ".join([measured.verdict, *doubts]))
     numbers = {
         "stability": measured.stability,
         "halvings": len(measured.per_resample),
