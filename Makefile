@@ -70,6 +70,7 @@ bench: $(READY)
 	$(BIN)/python benchmarks/selection.py
 	$(BIN)/python benchmarks/rivals.py
 	$(BIN)/python benchmarks/digits.py
+	$(BIN)/python benchmarks/means_or_directions.py
 	$(BIN)/python benchmarks/mixtures.py
 	$(BIN)/python benchmarks/curvature.py
 	$(BIN)/python benchmarks/self_expression.py

@@ -322,6 +322,13 @@ def test_attributes_of_the_wrong_kind(name, value, match, written, tmp_path):
     refused(tmp_path, packed(header, members), match)
 
 
+def test_a_file_older_than_the_verdicts_is_read(written, tmp_path):
+    header, members = unpacked(written)
+    assert header["state"]["dict"]["record_"]["Record"].pop("verdicts") == {"tuple": []}
+    (tmp_path / "m.npz").write_bytes(packed(header, members))
+    assert load(tmp_path / "m.npz").record_.verdicts == ()
+
+
 @pytest.mark.parametrize("name", ["labels_", "_scale", "record_", "subspaces_", "criterion_"])
 def test_missing_attributes(name, written, tmp_path):
     header, members = unpacked(written)

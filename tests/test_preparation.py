@@ -63,16 +63,16 @@ def test_a_preparation_is_said_in_words(table):
     assert in_words(learn_preparation(table)) == ""
     learned = learn_preparation(table, floor=2, log=True, top_variables=2, scale=True)
     assert in_words(learned) == (
-        "values below 2 raised to 2, log2 of the value plus 1, 2 of 4 variables kept, variables "
-        "scaled to mean 0 and standard deviation 1"
+        "values below 2 raised to 2, log2 of the value plus 1, the 2 of 4 variables kept that "
+        "vary most, variables scaled to mean 0 and standard deviation 1"
     )
     of_recipe = Preparation(
         ("x", "z"), inputs=list("wxyz"), floor=20.0, log=True, offset=0.0, centre_samples=True,
         centre=np.zeros(2), axes=np.eye(2),
     )  # fmt: skip
     assert str(of_recipe) == (
-        "values below 20 raised to 20, log2, samples centred, 2 of 4 variables kept, variables "
-        "centred, the part along 2 principal axes kept"
+        "values below 20 raised to 20, log2, samples centred, the 2 of 4 variables kept that "
+        "vary most, variables centred, the part along 2 principal axes kept"
     )
     assert repr(of_recipe) == f"<Preparation: {of_recipe}>"
 

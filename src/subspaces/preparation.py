@@ -56,6 +56,8 @@ class Preparation:
         Orthonormal axes; the part of each sample along them is kept.
     n_seen : int or None
         How many variables there were where fewer are kept and the others are not needed.
+    taken_for : str or None
+        A sentence on what kind of values these were taken for, where that was found out.
     """
 
     variable_names: tuple[str, ...]
@@ -69,6 +71,7 @@ class Preparation:
     spread: Array | None = None
     axes: Array | None = None
     n_seen: int | None = None
+    taken_for: str | None = None
 
     @property
     def needed(self) -> list[str]:
@@ -171,7 +174,8 @@ def in_words(preparation: Preparation) -> str:
     Returns
     -------
     str
-        Such as "values below 20 raised to 20, log2, samples centred, 2000 of 7129 variables kept".
+        Such as "values below 20 raised to 20, log2, samples centred, the 2000 of 7129
+        variables kept that vary most".
     """
     steps = []
     if preparation.total is not None:
@@ -185,7 +189,7 @@ def in_words(preparation: Preparation) -> str:
         steps.append("samples centred")
     kept, seen = len(preparation.variable_names), preparation.n_seen or len(preparation.needed)
     if kept < seen:
-        steps.append(f"{kept} of {seen} variables kept")
+        steps.append(f"the {kept} of {seen} variables kept that vary most")
     if preparation.spread is not None:
         steps.append("variables scaled to mean 0 and standard deviation 1")
     elif preparation.centre is not None:

@@ -379,6 +379,7 @@ def as_preparation(scaler: ExpressionScaler, names: Sequence[str]) -> Preparatio
         centre_samples=scaler.centre_samples,
         centre=scaler.mean_,
         axes=scaler.axes_,
+        taken_for=scaler.verdict_,
     )
 
 

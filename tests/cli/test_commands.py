@@ -34,7 +34,17 @@ def test_select_says_that_the_most_clusters_tried_were_chosen(run, union_file):
 
 
 def test_limits_of_what_is_chosen(run, fails, union_file, tmp_path):
-    fit = ["fit", union_file, "--labels", "type", "--no-page", "--out", tmp_path / "r", "--json"]
+    fit = [
+        "fit",
+        union_file,
+        "--labels",
+        "type",
+        "--no-page",
+        "--no-stability",
+        "--out",
+        tmp_path / "r",
+        "--json",
+    ]
     ended = run(*fit, "--clusters", "auto", "--max-clusters", 2, "--dims", "auto", "--max-dims", 1)
     assert ended.code == 0, ended.err
     assert ended.document["limits"] == {"max_clusters": 2, "max_components": 1}

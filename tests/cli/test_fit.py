@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import subspaces
+from subspaces.core.hearing import warn
 from subspaces.estimators import PSC, _recorded
 from subspaces.metrics import adjusted_rand_score
 
@@ -21,7 +22,7 @@ def rows_of(path):
 @pytest.fixture
 def fitted(run, union_file, tmp_path):
     ended = run("fit", union_file, "--labels", "type", "--clusters", 2, "--no-page",
-                "--out", tmp_path / "r")  # fmt: skip
+                "--no-stability", "--out", tmp_path / "r")  # fmt: skip
     assert ended.code == 0, ended.err
     return tmp_path / "r"
 
@@ -60,7 +61,7 @@ def test_json_is_one_document_and_all_else_goes_to_stderr(run, monkeypatch, unio
     monkeypatch.setattr("subspaces.estimators._alternating.DEFAULT_STARTS", 2)
     ended = run(
         "fit", union_file, "--labels", "type", "--clusters", "auto", "--dims", "auto",
-        "--out", tmp_path / "r", "--json", "--no-page",
+        "--out", tmp_path / "r", "--json", "--no-page", "--no-stability",
     )  # fmt: skip
     assert ended.code == 0, ended.err
     assert len(ended.document["clusters"]) == 2
@@ -72,7 +73,7 @@ def test_json_is_one_document_and_all_else_goes_to_stderr(run, monkeypatch, unio
 def test_each_dimension_and_number_of_variables_is_passed_on(run, union_file, tmp_path):
     ended = run(
         "fit", union_file, "--labels", "type", "--clusters", 2, "--dims", "1,2", "--variables",
-        "3,2", "--seed", 7, "--out", tmp_path / "r", "--no-page",
+        "3,2", "--seed", 7, "--out", tmp_path / "r", "--no-page", "--no-stability",
     )  # fmt: skip
     assert ended.code == 0, ended.err
     model = subspaces.load(tmp_path / "r" / "model.npz")
@@ -95,7 +96,7 @@ def test_each_dimension_and_number_of_variables_is_passed_on(run, union_file, tm
 def test_every_method_leaves_its_files(run, union_file, tmp_path, method):
     ended = run(
         "fit", union_file, "--labels", "type", "--clusters", 2, "--method", method,
-        "--out", tmp_path / "r", "--no-page",
+        "--out", tmp_path / "r", "--no-page", "--no-stability",
     )  # fmt: skip
     assert ended.code == 0, ended.err
     assert sorted(path.name for path in (tmp_path / "r").iterdir()) == FILES
@@ -179,6 +180,7 @@ def test_earlier_results_need_force(run, fails, fitted, union_file):
         "--out",
         fitted,
         "--no-page",
+        "--no-stability",
     ]
     said = fails(*arguments)
     assert "has labels.csv, variables.csv, model.npz, summary.json already. Use --force" in said
@@ -206,7 +208,7 @@ def test_a_full_disk_leaves_earlier_results(monkeypatch, fails, fitted, union_fi
     monkeypatch.setattr(_recorded.RecordedClusterer, "save", full_for_models)
     said = fails(
         "fit", union_file, "--labels", "type", "--clusters", 1, "--out", fitted, "--force",
-        "--no-page", code=1,
+        "--no-page", "--no-stability", code=1,
     )  # fmt: skip
     assert said == (
         f"{fitted}: No space left on device; earlier results are as they were, make room and run "
@@ -248,7 +250,7 @@ def test_a_folder_that_cannot_be_written(monkeypatch, fails, union_file, tmp_pat
 def test_a_warning_is_a_note_and_in_the_summary(run, union_file, tmp_path):
     ended = run(
         "fit", union_file, "--labels", "type", "--clusters", 2, "--dims", 5, "--out",
-        tmp_path / "r", "--json", "--no-page",
+        tmp_path / "r", "--json", "--no-page", "--no-stability",
     )  # fmt: skip
     assert "Note: --dims 5 equals the rank of the table" in ended.err
     assert "--dims 5 equals the rank" in ended.document["warnings"][0]
@@ -259,7 +261,9 @@ def test_a_table_on_its_side_is_a_hint(run, tmp_path):
     lines = [f"{i}_at," + ",".join(f"{v:.4f}" for v in random.normal(size=6)) for i in range(60)]
     path = tmp_path / "data.csv"
     path.write_text("\n".join([",p1,p2,p3,p4,p5,p6", *lines]))
-    ended = run("fit", path, "--clusters", 2, "--out", tmp_path / "r", "--no-page")
+    ended = run(
+        "fit", path, "--clusters", 2, "--out", tmp_path / "r", "--no-page", "--no-stability"
+    )
     assert ended.code == 0
     assert "Note: the 60 samples have names like genes (0_at, 1_at, 2_at)" in ended.err
     assert "Use --samples columns if so" in ended.err
@@ -297,7 +301,8 @@ def test_the_expression_preset_prepares_and_predict_repeats_it(run, tmp_path):
     ]
     (tmp_path / "genes.csv").write_text("\n".join([header, *lines]))
     fit = ["fit", tmp_path / "genes.csv", "--labels", "type", "--clusters", 3, "--no-page",
-           "--preset", "expression", "--json", "--out", tmp_path / "r"]  # fmt: skip
+           "--no-stability", "--preset", "expression", "--json", "--out",
+           tmp_path / "r"]  # fmt: skip
     ended = run(*fit)
     assert ended.code == 0, ended.err
     assert ended.document["adjusted_rand"] == 1
@@ -346,7 +351,7 @@ def cells_file(tmp_path):
 
 def test_the_preset_says_that_it_found_counts_and_predict_scales_them_too(run, cells_file):
     out = cells_file.parent / "r"
-    fit = ["fit", cells_file, "--labels", "type", "--clusters", 3, "--no-page",
+    fit = ["fit", cells_file, "--labels", "type", "--clusters", 3, "--no-page", "--no-stability",
            "--preset", "expression", "--out", out]  # fmt: skip
     ended = run(*fit)
     assert ended.code == 0, ended.err
@@ -361,7 +366,7 @@ def test_the_preset_says_that_it_found_counts_and_predict_scales_them_too(run, c
 
 
 def test_options_overrule_the_preset(run, cells_file):
-    fit = ["fit", cells_file, "--labels", "type", "--clusters", 3, "--no-page",
+    fit = ["fit", cells_file, "--labels", "type", "--clusters", 3, "--no-page", "--no-stability",
            "--preset", "expression", "--out", cells_file.parent / "r", "--force",
            "--json"]  # fmt: skip
     ended = run(*fit, "--kind", "intensities", "--floor", 3, "--top-variables", 50)
@@ -385,7 +390,137 @@ def test_a_cluster_of_one_sample_is_a_note(run, tmp_path):
     lines = [f"s{i}," + ",".join(f"{value:.4f}" for value in row) for i, row in enumerate(values)]
     (tmp_path / "t.csv").write_text("\n".join(["sample,a,b,c,d", *lines]))
     ended = run("fit", tmp_path / "t.csv", "--clusters", 3, "--dims", 0, "--affine", "--no-page",
-                "--criterion", "residual", "--out", tmp_path / "r")  # fmt: skip
+                "--no-stability", "--criterion", "residual", "--out", tmp_path / "r")  # fmt: skip
     assert ended.code == 0, ended.err
     assert "Note: cluster 1 holds one sample (s7)" in ended.err
     assert "Leave it out, or use fewer clusters, or --criterion loo" in ended.err
+
+
+SOLID = "Solid: models of two random halves of the samples find nearly the same clusters"
+
+
+def test_how_far_to_trust_the_clusters_is_said_everywhere(run, union_file, tmp_path):
+    pytest.importorskip("plotly")
+    out = tmp_path / "r"
+    ended = run("fit", union_file, "--labels", "type", "--clusters", 2, "--out", out)
+    assert ended.code == 0, ended.err
+    summary = json.loads((out / "summary.json").read_text())
+    means, steady = summary["means_or_directions"], summary["stability"]
+    assert 0.5 <= means["agreement"] <= 0.8
+    assert (
+        means["verdict"] == f"K-means agrees with {100 * means['agreement']:.0f} % of these labels."
+    )
+    assert steady["halvings"] == 10
+    assert steady["stability"] > 0.9
+    assert steady["verdict"].startswith(SOLID)
+    assert "over 10 halvings" in steady["verdict"]
+    lines = ended.out.splitlines()
+    assert lines[-3:-1] == [steady["verdict"], means["verdict"]]
+    assert "between" not in ended.out
+    assert "between_clusters" not in summary
+    again = tmp_path / "again.html"
+    assert run("report", out / "model.npz", "--out", again).code == 0
+    for page in ((out / "report.html").read_text(), again.read_text()):
+        assert means["verdict"] in page
+        assert steady["verdict"].replace("Solid", "<strong>Solid</strong>") in page
+
+
+def test_stability_is_skipped_on_demand_and_counted_where_time_is_short(
+    run, monkeypatch, union_file, tmp_path
+):
+    fit = ["fit", union_file, "--labels", "type", "--clusters", 2, "--no-page", "--json", "--force",
+           "--out", tmp_path / "r"]  # fmt: skip
+    skipped = run(*fit, "--no-stability").document
+    assert skipped["stability"] == {"verdict": "Stability was not measured."}
+    assert "K-means agrees with" in skipped["means_or_directions"]["verdict"]
+    monkeypatch.setattr("subspaces.cli._trust.BUDGET", 0.0)
+    hurried = run(*fit).document
+    assert hurried["stability"]["halvings"] == 3
+    assert "over 3 halvings" in hurried["stability"]["verdict"]
+    assert run(*fit).document["stability"] == hurried["stability"]
+
+
+def test_halves_that_are_too_small_are_said_to_be(run, union_file, tmp_path):
+    ended = run("fit", union_file, "--labels", "type", "--clusters", 12, "--no-page", "--json",
+                "--out", tmp_path / "r")  # fmt: skip
+    assert ended.code == 0, ended.err
+    said = ended.document["stability"]["verdict"]
+    assert said.startswith("Stability could not be measured, since half of the samples is too few")
+    assert "=20 is too few for --clusters 12 of --dims 1" in said
+
+
+def test_what_is_doubtful_about_stability_is_said_with_it(run, monkeypatch, union_file, tmp_path):
+    def doubted(estimator, X, **options):
+        warn("one subspace describes the samples better. Use n_clusters=1")
+        return subspaces.diagnostics.stability(estimator, X, n_resamples=1, **options)
+
+    monkeypatch.setattr("subspaces.cli._trust.stability", doubted)
+    ended = run("fit", union_file, "--labels", "type", "--clusters", 2, "--no-page", "--json",
+                "--out", tmp_path / "r")  # fmt: skip
+    said = ended.document["stability"]["verdict"]
+    assert said.endswith(" Note: one subspace describes the samples better. Use --clusters 1.")
+
+
+def test_halves_do_not_choose_again_what_was_left_open(run, monkeypatch, union_file, tmp_path):
+    asked = []
+
+    def watched(estimator, X, **options):
+        asked.append(estimator.get_params())
+        return subspaces.diagnostics.stability(estimator, X, n_resamples=1, **options)
+
+    monkeypatch.setattr("subspaces.cli._trust.stability", watched)
+    monkeypatch.setattr("subspaces.estimators._alternating.DEFAULT_STARTS", 2)
+    ended = run("fit", union_file, "--labels", "type", "--clusters", "auto", "--dims", "auto",
+                "--max-clusters", 3, "--no-page", "--json", "--out", tmp_path / "r")  # fmt: skip
+    assert ended.code == 0, ended.err
+    assert asked[0]["n_clusters"] == 2
+    assert asked[0]["n_components"] == [1, 1]
+
+
+def test_the_margin_of_a_choice_is_printed(run, monkeypatch, union_file, tmp_path):
+    said = "2 clusters; 3 are nearly as good (difference 1.1, standard error 4)"
+    fitted = PSC.fit
+
+    def chosen(model, X):
+        fitted(model, X)
+        if hasattr(model, "selection_"):
+            model.selection_ = {**model.selection_, "verdict": said}
+        return model
+
+    monkeypatch.setattr(PSC, "fit", chosen)
+    monkeypatch.setattr("subspaces.estimators._alternating.DEFAULT_STARTS", 2)
+    out = tmp_path / "r"
+    ended = run("fit", union_file, "--labels", "type", "--clusters", "auto", "--max-clusters", 3,
+                "--no-stability", "--out", out)  # fmt: skip
+    assert ended.code == 0, ended.err
+    assert f"Chosen: {said}." in ended.out.splitlines()
+    assert said in (out / "report.html").read_text()
+    assert json.loads((out / "summary.json").read_text())["selection"]["verdict"] == said
+
+
+def test_all_that_was_done_to_the_values_is_said_everywhere(run, tmp_path):
+    random = np.random.default_rng(0)
+    data = np.vstack([random.normal(size=(1, 6)) * random.normal(size=(15, 1)) for _ in range(2)])
+    lines = [f"s{i}," + ",".join(f"{v:.3f}" for v in row) for i, row in enumerate(data + 9)]
+    (tmp_path / "t.csv").write_text("\n".join(["name,a,b,c,d,e,f", *lines]))
+    ended = run("fit", tmp_path / "t.csv", "--clusters", 2, "--floor", 9, "--log", "--scale",
+                "--top-variables", 4, "--no-stability", "--out", tmp_path / "r")  # fmt: skip
+    done = (
+        "values below 9 raised to 9, log2 of the value plus 1, the 4 of 6 variables kept that vary "
+        "most, variables scaled to mean 0 and standard deviation 1"
+    )
+    assert f"Prepared: {done}." in ended.out
+    assert json.loads((tmp_path / "r" / "summary.json").read_text())["preparation"] == done
+    assert done in (tmp_path / "r" / "report.html").read_text()
+
+
+def test_a_cluster_without_axes_is_a_mean_profile(run, cells_file, tmp_path):
+    out = tmp_path / "r"
+    ended = run("fit", cells_file, "--labels", "type", "--clusters", 3, "--preset", "expression",
+                "--no-stability", "--out", out)  # fmt: skip
+    assert ended.code == 0, ended.err
+    assert ended.out.count("mean profile") == 3
+    page = (out / "report.html").read_text().split('<script type="application/json"')[0]
+    assert "mean profile" in page
+    assert "0 dimensions" not in page
+    assert json.loads((out / "summary.json").read_text())["taken_for"] in page

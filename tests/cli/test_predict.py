@@ -11,7 +11,7 @@ from tests.cli.conftest import write_union
 @pytest.fixture
 def model(run, union_file, tmp_path):
     ended = run("fit", union_file, "--labels", "type", "--clusters", 2, "--no-page",
-                "--out", tmp_path / "r")  # fmt: skip
+                "--no-stability", "--out", tmp_path / "r")  # fmt: skip
     assert ended.code == 0, ended.err
     return tmp_path / "r" / "model.npz"
 
@@ -53,7 +53,17 @@ def test_what_fit_did_is_done_to_new_samples(run, tmp_path):
     X[15:, :4] *= 20
     X[:, 6] = 5
     np.savez(tmp_path / "data.npz", X=X, y=np.repeat(["a", "b"], 15))
-    options = ["--floor", "10", "--log", "--scale", "--top-variables", 6, "--affine", "--no-page"]
+    options = [
+        "--floor",
+        "10",
+        "--log",
+        "--scale",
+        "--top-variables",
+        6,
+        "--affine",
+        "--no-page",
+        "--no-stability",
+    ]
     run("fit", tmp_path / "data.npz", *options, "--clusters", 2, "--out", tmp_path / "r")
     fitted = load(tmp_path / "r" / "model.npz")
     logs = np.log2(1 + np.maximum(X, 10))

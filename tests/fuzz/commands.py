@@ -16,9 +16,9 @@ COMMANDS = (
 OPTIONS = (
     "--clusters", "--dims", "--variables", "--out", "--labels", "--classes", "--samples",
     "--floor", "--log", "--no-log", "--kind", "--top-variables", "--scale", "--method",
-    "--affine", "--criterion", "--seed", "--no-page", "--force", "--json", "--preset",
-    "--max-clusters", "--max-dims", "--top", "--by", "--noise", "--title", "--methods",
-    "--ignore", "--version", "--", "-x",
+    "--affine", "--criterion", "--seed", "--no-page", "--no-stability", "--force", "--json",
+    "--preset", "--max-clusters", "--max-dims", "--top", "--by", "--noise", "--title",
+    "--methods", "--ignore", "--version", "--", "-x",
 )  # fmt: skip
 WORDS = (
     "0", "1", "2", "3", "-1", "999999999", "1e9", "2,2", "1,,2", ",", "auto", "nan", "inf", "",

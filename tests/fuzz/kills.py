@@ -28,7 +28,7 @@ FILES = {"labels.csv", "variables.csv", "model.npz", "summary.json", "report.htm
 def fit_words(data: Path, clusters: int, out: Path) -> list[str]:
     """The command that is to be killed."""
     words = ["fit", str(data), "--labels", "cluster", "--clusters", str(clusters)]
-    return [*COMMAND, *words, "--out", str(out), "--force"]
+    return [*COMMAND, *words, "--no-stability", "--out", str(out), "--force"]
 
 
 def state(folder: Path) -> int | str:

@@ -1,5 +1,7 @@
 """A small fit whose every name tries to break the page."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 
@@ -32,6 +34,7 @@ def hostile_fit():
     """The data, the fitted model, and all that a page can be told beside it."""
     X, classes = hostile_frame()
     model = PSC(2, n_components=[2, 3], n_init=5, random_state=0).fit(X)
+    model.record_ = replace(model.record_, messages=(f"{SCRIPT} kept emptying",))
     sure = stability(PSC(2, n_components=3, n_init=1, random_state=0), X, n_resamples=2)
     with hearing():  # the largest of so few candidates is chosen, and said to be
         chosen = select_n_clusters(PSC(n_components=2, n_init=1, random_state=0), X, range(1, 4))

@@ -7,12 +7,12 @@ from tests.report.hostile import NAMES, SCRIPT, TITLE, VARIABLES, hostile_fit
 
 SECTIONS = {
     "summary": "In short",
-    "warnings": "Warnings and stability",
+    "warnings": "Warnings",
     "clusters": "The clusters",
-    "samples": "The samples",
-    "variables": "The variables",
     "agreement": "Known classes",
     "choice": "What was chosen",
+    "samples": "The samples",
+    "variables": "The variables",
     "way": "How the search went",
 }
 
@@ -69,6 +69,10 @@ def test_every_section_is_seen_and_every_figure_drawn(page):
     for name, heading in SECTIONS.items():
         page.locator(f"#{name} h2", has_text=heading).wait_for()
         assert page.locator(f"nav a[href='#{name}']").inner_text() == heading
+    folded = page.locator("#way details")
+    assert folded.get_attribute("open") is None
+    page.locator("nav a[href='#way']").click()
+    assert folded.get_attribute("open") is not None
     places = page.locator("[data-figure]")
     assert places.count() >= 8
     for place in places.all():

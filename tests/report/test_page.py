@@ -2,6 +2,7 @@ import base64
 import json
 import re
 import warnings
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
@@ -11,6 +12,7 @@ import subspaces
 from subspaces import PSC, KSubspaces, SparseKMeans
 from subspaces.core.record import Record
 from subspaces.datasets import make_subspaces
+from subspaces.diagnostics import means_or_directions, stability
 from subspaces.report import SECTIONS, render, write
 from tests.report.hostile import SCRIPT, hostile_fit
 
@@ -126,9 +128,10 @@ def test_every_method_has_a_page(union, name):
     for X in (None, union.data):
         page = render(model, X)
         Outline(page)
-        assert sections_of(page) == [
-            "summary", "warnings", "clusters", "samples", "variables", "way",
-        ]  # fmt: skip
+        expected = ["summary", "warnings", "clusters", "samples", "variables", "way"]
+        if not model.record_.messages:
+            expected.remove("warnings")
+        assert sections_of(page) == expected
         assert f"{name} found 2 clusters in 45 samples of 12 variables" in page
         assert {"own-0", "own-1", "loadings-0", "between"} <= set(figures_of(page))
 
@@ -157,7 +160,9 @@ def test_limits_are_said_in_words(union, parameters, words):
 
 def test_one_axis_is_drawn_against_the_distance(union):
     model = PSC(2, n_components=1, random_state=0).fit(union.data)
-    assert upright_title(render(model, union.data)) == "distance from the subspace"
+    drawn = render(model, union.data)
+    assert upright_title(drawn) == "distance from the subspace"
+    assert figures_of(drawn)["own-0"]["layout"]["xaxis"]["title"]["text"] == "axis 1"
     page = render(model)
     assert upright_title(page) == "score (lower is nearer)"
     assert not [name for name in figures_of(page) if name.startswith("space")]
@@ -185,7 +190,7 @@ def test_warnings_are_shown_as_sentences(union):
     page = section(render(model), "warnings")
     assert "<li>A &lt;b&gt; cluster kept emptying.</li>" in page
     assert "<li>n_components=2 equals the rank of X.</li>" in page
-    assert "in 1 min 1 s" in render(model)
+    assert "took 1 min 1 s" in section(render(model), "way")
     assert "give X to draw them" in render(model)
 
 
@@ -255,3 +260,62 @@ def test_an_unfitted_model_and_a_missing_extra_are_named(union, monkeypatch, tmp
     monkeypatch.setattr("subspaces.report._canvas.find_spec", lambda name: None)
     with pytest.raises(ImportError, match=r"pip install 'subspaces\[report\]'"):
         model.report(path=tmp_path / "page.html")
+
+
+def test_results_come_first_and_the_search_is_folded_away_at_the_end(union):
+    model = PSC(2, n_components=2, random_state=0).fit(union.data)
+    page = render(model, union.data)
+    assert list(SECTIONS)[-1] == "way"
+    way = section(page, "way")
+    assert "<details><summary><h2" in way
+    assert "<details open" not in page
+    for word in ("Starts", "n_init", "The fit took", "reached the best one"):
+        assert word in way
+        assert word not in page.split('<section id="way"')[0]
+    assert "seconds" not in section(page, "summary")
+
+
+def test_how_far_to_trust_the_clusters_stands_in_short(union):
+    model = PSC(2, n_components=2, random_state=0).fit(union.data)
+    steady = stability(model, union.data, n_resamples=2, random_state=0)
+    told = section(render(model, union.data, stability=steady), "summary")
+    assert means_or_directions(model, union.data).verdict in told
+    words = steady.verdict.split(": ", 1)[1]
+    assert f"<strong>Solid</strong>: {words}" in told
+    assert f"<dt>Stability</dt><dd>{steady.stability:.2f}</dd>" in told
+    assert "Between clusters" not in told
+    alone = section(render(model), "summary")
+    assert "was not measured: <code>subspaces.diagnostics.stability(model, X)</code>" in alone
+    assert "K-means" not in alone
+    kept = replace(model.record_, verdicts=("K-means <b> agrees.", steady.verdict))
+    model.record_ = kept
+    again = section(render(model, stability=steady), "summary")
+    assert "K-means &lt;b&gt; agrees." in again
+    assert again.count(words) == 1
+    assert "was not measured" not in again
+
+
+def test_a_share_between_clusters_is_no_reassurance(union):
+    model = PSC(2, n_components=2, random_state=0).fit(union.data)
+    assert "and not how good the clusters are" in section(render(model), "samples")
+
+
+def test_a_cluster_without_axes_is_called_a_mean_profile(union):
+    points = PSC(2, n_components=0, affine=True, random_state=0).fit(union.data)
+    page = render(points, union.data)
+    assert "<dt>Dimensions</dt><dd>mean profiles</dd>" in page
+    assert "samples, mean profile</span>" in section(page, "clusters")
+    both = PSC(2, n_components=[0, 2], affine=True, random_state=0).fit(union.data)
+    page = render(both, union.data)
+    assert "<dd>mean profile to 2</dd>" in page
+    for found in (points, both):
+        assert "0 dimensions" not in render(found, union.data)
+
+
+def test_the_margin_of_a_choice_is_shown(union):
+    settings = {"n_init": 1, "max_clusters": 2, "random_state": 0}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = PSC("auto", n_components=2, **settings).fit(union.data)
+    model.selection_ = {**model.selection_, "verdict": "2 clusters; 1 is nearly as good"}
+    assert "2 clusters; 1 is nearly as good." in section(render(model), "choice")

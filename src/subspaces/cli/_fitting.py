@@ -12,11 +12,12 @@ import numpy as np
 from subspaces import recipes
 from subspaces.cli._outputs import as_csv
 from subspaces.cli._say import note
+from subspaces.cli._trust import Trust
 from subspaces.cli._words import in_options
 from subspaces.comparison import METHODS, Setting
 from subspaces.core.contrast import means_and_spread
 from subspaces.core.hearing import hearing
-from subspaces.diagnostics import BETWEEN, ambiguity
+from subspaces.diagnostics import ambiguity
 from subspaces.estimators import PSC, SparseKMeans
 from subspaces.metrics import adjusted_rand_score, matched_accuracy
 from subspaces.preparation import Preparation, attach_preparation, prepare
@@ -80,23 +81,22 @@ def _recipe(request: Request) -> Any:
     return recipe
 
 
-def prepared_by_preset(
-    request: Request, table: Table
-) -> tuple[Table, Preparation, str, list[Warning]]:
-    """The table as the preset wants it, what was done, a sentence about it, and warnings."""
+def prepared_by_preset(request: Request, table: Table) -> tuple[Table, Preparation, list[Warning]]:
+    """The table as the preset wants it, what was done, and warnings."""
     with hearing() as heard:
         scaler = _recipe(request)[0].fit(table.data)
     preparation = recipes.as_preparation(scaler, table.variable_names)
-    return prepare(table, preparation), preparation, scaler.verdict_, heard
+    return prepare(table, preparation), preparation, heard
 
 
-def attach(model: Any, preparation: Preparation, table: Table) -> None:
-    """Let the model take the raw table from here on.
+def attach(model: Any, preparation: Preparation, table: Table, trust: Trust) -> None:
+    """Let the model take the raw table from here on, and keep how far to trust it.
 
     A part of the samples that was kept along some axes has no spread of its own, so that what sets
     clusters apart is measured on the samples before that.
     """
     attach_preparation(model, preparation)
+    model.record_ = replace(model.record_, verdicts=trust.verdicts)
     if preparation.axes is not None:
         whole = prepare(table, replace(preparation, axes=None)).data
         n_clusters = len(model.cluster_means_)
@@ -114,13 +114,17 @@ def fitted(request: Request, table: Table, before: Sequence[Warning] = ()) -> tu
     return model, list(dict.fromkeys(in_options(str(warning)) for warning in [*before, *heard]))
 
 
-def summary(request: Request, model: Any, table: Table, messages: list[str]) -> dict[str, Any]:
+def summary(
+    request: Request, model: Any, table: Table, messages: list[str], trust: Trust
+) -> dict[str, Any]:
     """What was asked, what was found."""
+    preparation: Preparation | None = getattr(model, "preparation_", None)
     found = {
         "subspaces": version("subspaces"),
         "samples": len(table.data),
         "variables": model._n_variables,
-        "preparation": str(getattr(model, "preparation_", "")),
+        "taken_for": preparation.taken_for if preparation else None,
+        "preparation": str(preparation or ""),
         **asdict(request),
         **(_settled_by_preset(model) if request.preset else {}),
         "clusters": [_cluster(model, table, k) for k in range(int(model.labels_.max()) + 1)],
@@ -128,12 +132,10 @@ def summary(request: Request, model: Any, table: Table, messages: list[str]) -> 
         "objective": float(model.objective_),
         "stop_reason": getattr(model, "stop_reason_", None),
         "selection": getattr(model, "selection_", None),
+        **trust.found,
         "seconds": model.record_.seconds,
         "warnings": messages,
     }
-    between = _between(model, table)
-    if between is not None:
-        found["between_clusters"] = int((between > BETWEEN).sum())
     if table.classes is not None:
         found["adjusted_rand"] = float(adjusted_rand_score(table.classes, model.labels_))
         found["in_right_cluster"] = float(matched_accuracy(table.classes, model.labels_))
@@ -257,9 +259,15 @@ def write(stage: Path, model: Any, table: Table, summary: str) -> None:
     model.save(stage / "model.npz")
 
 
-def write_page(stage: Path, model: Any, table: Table, title: str) -> None:
+def write_page(stage: Path, model: Any, table: Table, title: str, trust: Trust) -> None:
     """The page about it all, where the library that draws it is installed."""
     if find_spec("plotly") is None:
         note("Note: report.html needs plotly: pip install 'subspaces[report]'")
         return
-    model.report(table.frame, stage / "report.html", classes=table.classes, title=title)
+    model.report(
+        table.frame,
+        stage / "report.html",
+        classes=table.classes,
+        title=title,
+        stability=trust.measured,
+    )

@@ -10,6 +10,7 @@ from typing import Any
 import typer
 
 PIPE_WIDTH = 500
+OUTER = {"candidate", "halving"}
 
 
 def say(text: str = "") -> None:
@@ -74,7 +75,7 @@ def working(text: str, total: int | None = None) -> Iterator[Any]:
     """A bar, the step it is at and the time on a terminal, nothing in a pipe.
 
     Yields a function to call with the name of each of ``total`` steps as it begins. Without
-    ``total`` the bar follows the fit, or the numbers of clusters tried.
+    ``total`` the bar follows the fit, the numbers of clusters tried, or the halvings.
     """
     from rich.console import Console
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
@@ -104,7 +105,8 @@ def working(text: str, total: int | None = None) -> Iterator[Any]:
         def follow(step: progress.Step) -> None:
             bar.update(task, at=f"{step.stage} {step.done} of {step.total}")
             leading.add(step.stage)
-            leads = step.stage == "candidate" or "candidate" not in leading
+            # What is made of many fits leads the bar, and their starts and runs do not.
+            leads = step.stage in OUTER or not leading & OUTER
             if total is None and leads and step.stage != "sweep":
                 bar.update(task, completed=step.done, total=step.total)
 

@@ -10,6 +10,7 @@ from subspaces.cli._say import as_json, note, say, say_json, say_table, working
 
 FILES = ("labels.csv", "variables.csv", "model.npz", "summary.json", "report.html")
 SHOWN = 3
+TRUST = ("stability", "means_or_directions")
 LISTS = {"sets_apart": "sets it apart", "varies": "varies within"}
 PRESETS = ("expression",)
 
@@ -86,6 +87,14 @@ def fit(
         ),
     ] = "auto",
     seed: options.Seed = 0,
+    stability: Annotated[
+        bool,
+        typer.Option(
+            "--stability/--no-stability",
+            help="Whether halves of the samples give the same clusters: 10 halvings, fewer (but at "
+            "least 3) once 30 seconds are spent.",
+        ),
+    ] = True,
     page: Annotated[bool, typer.Option("--page/--no-page", help="Write report.html.")] = True,
     force: options.Force = False,
     as_document: options.Json = False,
@@ -98,7 +107,7 @@ def fit(
 
     \b
     Examples:
-      subspaces fit data.csv --clusters 3 --dims 2 --variables 50 --out result/
+      subspaces fit data.csv --clusters 3 --dims 2 --out result/
       subspaces fit data.csv --clusters auto --dims auto --max-dims 10
       subspaces fit arrays.gct --classes a.cls --clusters 3 --preset expression
       subspaces fit genes.tsv --samples columns --ignore gene_name --clusters 4
@@ -123,7 +132,7 @@ def fit(
     from subspaces.cli import _outputs
 
     _outputs.refuse_folder(out, FILES, force=force)
-    from subspaces.cli import _fitting, _inputs
+    from subspaces.cli import _fitting, _inputs, _trust
 
     posed = _fitting.Request(
         options.method_named(method),
@@ -145,18 +154,21 @@ def fit(
     with _outputs.staged(out, FILES, force=force) as stage:
         table = _inputs.read_input(data, samples, labels, classes, left_out)
         if preset:
-            seen, preparation, verdict, heard = _fitting.prepared_by_preset(posed, table)
+            seen, preparation, heard = _fitting.prepared_by_preset(posed, table)
         else:
             seen, preparation = _inputs.prepared(table, floor, bool(log), top_variables, scale)
-            verdict, heard = None, []
+            heard = []
         with working(f"{posed.method} is clustering"):
             model, messages = _fitting.fitted(posed, seen, heard)
-        _fitting.attach(model, preparation, table)
-        summary = {"data": str(data), **_fitting.summary(posed, model, table, messages)}
-        summary["taken_for"] = verdict
+        trust = _trust.compare_with_k_means(model, seen)
+        if stability:
+            with working("Clustering halves of the samples"):
+                trust = _trust.with_stability(trust, model, seen, seed)
+        _fitting.attach(model, preparation, table, trust)
+        summary = {"data": str(data), **_fitting.summary(posed, model, table, messages, trust)}
         _fitting.write(stage, model, table, as_json(summary))
         if page:
-            _fitting.write_page(stage, model, table, data.name)
+            _fitting.write_page(stage, model, table, data.name, trust)
         written = [name for name in FILES if (stage / name).exists()]
     for message in messages:
         note(f"Note: {message}")
@@ -193,22 +205,28 @@ def _check_open(preset: str | None, request: dict[str, Any]) -> None:
 
 def show(summary: dict[str, Any]) -> None:
     """The clusters, and what speaks for them."""
-    if summary.get("taken_for"):
+    if summary["taken_for"]:
         say(summary["taken_for"])
+    if summary["preparation"]:
+        say(f"Prepared: {summary['preparation']}.")
     known = "in_right_cluster" in summary
     lists = [name for name in LISTS if any(cluster[name] for cluster in summary["clusters"])]
     headings = ["cluster", "samples", "dims", "variables", *["classes"] * known]
     rows = []
     for cluster in summary["clusters"]:
         counts = [str(cluster[name]) for name in headings[:4]]
+        counts[2] = "mean profile" if cluster["dims"] == 0 else counts[2]
         held = [_counted(cluster["classes"])] if known else []
         rows.append([*counts, *held, *(", ".join(cluster[name][:SHOWN]) for name in lists)])
     say_table([*headings, *(LISTS[name] for name in lists)], rows, numbers=range(4))
     if known:
         right, agreement = summary["in_right_cluster"], summary["adjusted_rand"]
         say(f"Known classes: {right:.0%} in the right cluster, adjusted Rand {agreement:.3f}")
-    if "between_clusters" in summary:
-        say(f"Samples between two clusters (ambiguity above 0.8): {summary['between_clusters']}")
+    choice = (summary["selection"] or {}).get("verdict")
+    if choice:
+        say(f"Chosen: {choice}.")
+    for name in TRUST:
+        say(summary[name]["verdict"])
 
 
 def _counted(classes: dict[str, int]) -> str:

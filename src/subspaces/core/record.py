@@ -38,6 +38,8 @@ class Record:
         where the method has no subspaces.
     influence : ndarray of shape (n,) or None
         Of `PSC`.
+    verdicts : tuple of str
+        Sentences on how far to trust the clusters, from whoever measured that after the fit.
     """
 
     seconds: float
@@ -46,6 +48,7 @@ class Record:
     scores: Array | None
     coordinates: Array | None
     influence: Array | None
+    verdicts: tuple[str, ...] = ()
 
 
 def is_too_large(n_samples: int, n_clusters: int, n_components: int) -> bool:

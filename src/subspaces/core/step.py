@@ -11,7 +11,7 @@ class Step:
     Attributes
     ----------
     stage : str
-        "start", "run", "sweep", "batch" or "candidate".
+        "start", "run", "sweep", "batch", "candidate" or "halving".
     done : int
         How many of them.
     total : int

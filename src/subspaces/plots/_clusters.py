@@ -40,9 +40,9 @@ def scores(
     """The samples of a cluster in its own subspace: the first axis against the second.
 
     In brackets is the share of each axis in what the subspace holds of its samples. A cluster of
-    dimension 1 is drawn against the distance from its subspace. One of dimension 0 is a point, its
-    mean: its samples are drawn by their distance from it and from the nearest other cluster, and
-    those on the dotted line are as near to both.
+    dimension 1 is drawn against the distance from its subspace. A mean profile is a point: its
+    samples are drawn by their distance from it and from the nearest other cluster, and those on the
+    dotted line are as near to both.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def loadings(
         "axes": the loadings on the first axes, ordered by the energy of the members that they put
         on a variable. "difference": how far the mean of the members is from that of all other
         samples, in standard deviations within the clusters; a triangle at the edge stands for a
-        variable without any. By default "axes", and "difference" for dimension 0.
+        variable without any. By default "axes", and "difference" for a mean profile.
     n_shown : int, default 20
         How many variables at most.
     names : sequence of str of length p, optional
@@ -220,8 +220,8 @@ def _places(rows: Array, flats: list[Subspace], cluster: int) -> tuple[Array, li
         others = [squared_residual(rows, other) for k, other in enumerate(flats) if k != cluster]
         if not others:
             raise ValueError(
-                "the only cluster has dimension 0, so there is neither an axis nor another cluster "
-                "to draw its samples by. Use n_components=1 or more, or more clusters"
+                "the only cluster is a mean profile, so there is neither an axis nor another "
+                "cluster to draw its samples by. Use n_components=1 or more, or more clusters"
             )
         nearest = np.sqrt(np.min(others, axis=0))
         return np.column_stack([beyond, nearest]), [
@@ -265,7 +265,7 @@ def angles(model: Any, *, ax: Any = None) -> Any:
     _check_cluster(model, 0)
     if not any(flat.basis.shape[1] for flat in model.subspaces_):
         raise ValueError(
-            "all clusters have dimension 0, and points have no angles between them. Use "
+            "all clusters are mean profiles, and points have no angles between them. Use "
             "plots.loadings(model, cluster) for what sets a cluster apart"
         )
     values = np.degrees(_principal_angles(model.subspaces_))

@@ -26,14 +26,17 @@ __all__ = ["render", "write"]
 
 SECTIONS: dict[str, tuple[str, Callable[[Draft], str | None]]] = {
     "summary": ("In short", in_short),
-    "warnings": ("Warnings and stability", warnings),
+    "warnings": ("Warnings", warnings),
     "clusters": ("The clusters", clusters),
-    "samples": ("The samples", samples),
-    "variables": ("The variables", variables),
     "agreement": ("Known classes", agreement),
     "choice": ("What was chosen", choice),
+    "samples": ("The samples", samples),
+    "variables": ("The variables", variables),
     "way": ("How the search went", way),
 }
+
+# Sections that are closed until somebody opens them.
+FOLDED = {"way"}
 
 
 def render(
@@ -78,7 +81,7 @@ def render(
 
     check_is_fitted(model)
     found = gather(model, X, classes, sample_names, variable_names)
-    draft = Draft(found, stability, selection)
+    draft = Draft(found, stability, selection, X)
     links, sections = _contents(draft)
     drawings = ",".join(f'"{name}":{drawing.to_json()}' for name, drawing in draft.figures.items())
     plotly, script = _unified(get_plotlyjs()), _part("page.js")
@@ -129,11 +132,12 @@ def _contents(draft: Draft) -> tuple[str, str]:
         body = write(draft)
         if body is None:
             continue
+        title = f'<h2 id="{name}-heading">{heading}</h2>'
+        whole = f"{title}\n{body}"
+        if name in FOLDED:
+            whole = f"<details><summary>{title}</summary>\n{body}</details>"
         links.append(f'<li><a href="#{name}">{heading}</a></li>')
-        sections.append(
-            f'<section id="{name}" aria-labelledby="{name}-heading">'
-            f'<h2 id="{name}-heading">{heading}</h2>\n{body}</section>'
-        )
+        sections.append(f'<section id="{name}" aria-labelledby="{name}-heading">{whole}</section>')
     return "\n".join(links), "\n".join(sections)
 
 

@@ -5,6 +5,7 @@ from subspaces.report._canvas import colour
 from subspaces.report._draft import Draft, thinning
 from subspaces.report._findings import Cluster
 from subspaces.report._names import count
+from subspaces.report._names import dimension as in_dimensions
 
 
 def clusters(draft: Draft) -> str:
@@ -22,13 +23,17 @@ def clusters(draft: Draft) -> str:
             f"with axes to draw. All of them share the weights below.</p>{weights}{shown}"
         )
     if found.points:
-        words = "A cluster is a point here, its mean: what varies within it has no axes."
+        words = (
+            "Each cluster is a mean profile here: it has no axes, and the list is of what sets it "
+            "apart from the other samples."
+        )
     else:
+        several = any((cluster.dimension or 0) > 1 for cluster in found.clusters)
+        shares = "; in brackets, the share of an axis in what the subspace catches" * several
         words = (
             "Two lists for each cluster: what sets it apart from the other samples, and what "
-            "varies along its own axes. Below them, its samples along those axes; in "
-            "brackets: the share of an axis in what the subspace catches. Point at a mark to see "
-            f"the sample.{thinning(found)}"
+            f"varies along its own axes. Below them, its samples along those axes{shares}. Point "
+            f"at a mark to see the sample.{thinning(found)}"
         )
     return f"{table}<p>{words}</p>{shown}"
 
@@ -43,7 +48,7 @@ def _card(draft: Draft, cluster: Cluster) -> str:
     )
     size = count(len(cluster.members), "sample")
     if cluster.dimension is not None:
-        size += f", {count(dimension, 'dimension')}"
+        size += f", {in_dimensions(dimension)}"
     return (
         f'<article class="card" aria-labelledby="cluster-{k}"><header><h3 id="cluster-{k}">'
         f'{_tables.swatch(k)}Cluster {k}</h3><span class="quiet small">{size}</span>{toggle}'
@@ -57,7 +62,7 @@ def _body(draft: Draft, cluster: Cluster) -> str:
         return "<p>No sample is in this cluster.</p>"
     if not cluster.dimension:
         alone = draft.found.points or cluster.dimension is None
-        words = "" if alone else "<p>A point, its mean: there is no axis to draw.</p>"
+        words = "" if alone else "<p>A mean profile: there is no axis to draw.</p>"
         return f"{_apart(draft, cluster)}{words}"
     lists = f'<div class="pair">{_apart(draft, cluster)}{_within(draft, cluster)}</div>'
     return f"{lists}{_own(draft, cluster)}"

@@ -19,6 +19,7 @@ class Draft:
     found: Findings
     stability: Stability | None
     selection: Selection | None
+    data: Any = None
     figures: dict[str, Any] = field(default_factory=dict)
 
     def figure(self, name: str, drawing: Any, label: str, caption: str = "") -> str:

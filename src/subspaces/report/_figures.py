@@ -236,5 +236,6 @@ def _line_of_equals(own: Array, other: Array) -> list[float]:
 
 
 def _axis_title(cluster: Cluster, r: int) -> str:
-    share = 100 * cluster.energy[r]
-    return f"axis {r + 1} ({share:.0f} %)" if cluster.energy.any() else f"axis {r + 1}"
+    if len(cluster.energy) == 1 or not cluster.energy.any():
+        return f"axis {r + 1}"
+    return f"axis {r + 1} ({100 * cluster.energy[r]:.0f} %)"

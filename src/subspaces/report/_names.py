@@ -43,6 +43,27 @@ def number(value: float) -> str:
     return f"{value:,.0f}" if 1000 <= abs(value) < 1e6 else f"{value + 0.0:.3g}"
 
 
+def dimension(value: int) -> str:
+    """``2 dimensions``; a cluster without any is its mean profile."""
+    return count(value, "dimension") if value else "mean profile"
+
+
 def count(value: int, thing: str) -> str:
     """``1 sample``, ``1,200 samples``."""
     return f"{value:,} {thing}" if value == 1 else f"{value:,} {thing}s"
+
+
+def sentence(message: str) -> str:
+    """A message with a capital and a full stop; names in code keep theirs."""
+    text = message.strip()
+    starts_a_word = text.split("=")[0].isidentifier() and "=" in text.split(" ")[0]
+    text = text if starts_a_word else text[:1].upper() + text[1:]
+    return text if text.endswith(".") else f"{text}."
+
+
+def duration(seconds: float) -> str:
+    """``0.26 seconds``, ``3 min 5 s``."""
+    if seconds < 1:
+        return f"{max(seconds, 0.001):.2g} seconds"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes else f"{seconds:.1f} seconds"

@@ -31,6 +31,7 @@ def _between(draft: Draft) -> str:
         if len(near)
         else "No sample sits between clusters."
     )
+    share += " That says which samples are unclear, and not how good the clusters are."
     label = "Score of each sample under its own cluster against the best other cluster"
     caption = (
         f"A score is {_unit(found)} of a sample under a cluster; lower is nearer. A sample on the "

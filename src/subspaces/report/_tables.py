@@ -51,9 +51,10 @@ def cluster_sizes(found: Findings) -> str:
     for cluster in found.clusters:
         share = len(cluster.members) / n
         size = f'{len(cluster.members):,} <span class="quiet wide">({100 * share:.0f} %)</span>'
-        row = [f"{swatch(cluster.number)}Cluster {cluster.number}", size]
+        word = '<span class="wide">Cluster </span>'
+        row = [f"{swatch(cluster.number)}{word}{cluster.number}", size]
         if cluster.loadings is not None:
-            row += [str(cluster.dimension), f"{cluster.n_variables:,}"]
+            row += [str(cluster.dimension or "mean profile"), f"{cluster.n_variables:,}"]
         rows.append([*row, _bar(share, colour(cluster.number))])
     heads = ["Cluster", "Samples"]
     heads += ["Dimensions", "Variables"] if found.common is None else []

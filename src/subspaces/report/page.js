@@ -57,7 +57,17 @@ addEventListener("DOMContentLoaded", () => {
 });
 
 const repaint = () => drawn.forEach(draw);
-addEventListener("beforeprint", () => document.querySelectorAll("[data-figure]").forEach(draw));
+addEventListener("beforeprint", () => {
+  // A figure that is folded away has no size to be drawn in.
+  for (const place of document.querySelectorAll("[data-figure]")) if (place.offsetWidth) draw(place);
+});
+
+// A link to a section that is folded away unfolds it.
+for (const link of document.querySelectorAll("nav a"))
+  link.addEventListener("click", () => {
+    const folded = document.querySelector(`${link.hash} > details`);
+    if (folded) folded.open = true;
+  });
 
 // Light and dark: as the system has it until the button says otherwise.
 const dark = matchMedia("(prefers-color-scheme: dark)");

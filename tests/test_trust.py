@@ -1,0 +1,146 @@
+"""How far to trust a clustering: its stability, and whether K-means finds the same."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_wine
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from subspaces import PSC, diagnostics, progress
+from subspaces.datasets import make_subspaces
+from subspaces.diagnostics import means_or_directions, stability
+from subspaces.metrics import adjusted_rand_score
+from subspaces.preparation import attach_preparation, learn_preparation, prepare
+from subspaces.tables import Table
+
+
+def blobs(n=90, p=6, seed=0):
+    """Three groups that differ in their means alone, and which is which."""
+    random = np.random.default_rng(seed)
+    kinds = np.repeat([0, 1, 2], n // 3)
+    return 8.0 * random.normal(size=(3, p))[kinds] + random.normal(size=(n, p)), kinds
+
+
+def test_groups_that_differ_in_their_means_are_said_to():
+    X, kinds = blobs()
+    model = PSC(3, affine=True, random_state=0).fit(X)
+    assert adjusted_rand_score(kinds, model.labels_) == 1
+    found = means_or_directions(model, X)
+    assert found.agreement == 1
+    assert found.verdict == (
+        "K-means agrees with 100 % of these labels, so these groups differ mostly in their means."
+    )
+    with pytest.raises(AttributeError):
+        found.agreement = 0
+
+
+def test_groups_that_differ_in_their_directions_are_not_said_to_differ_in_their_means():
+    lines = make_subspaces([60, 60], 10, [1, 1], noise=0.02, random_state=0)
+    model = PSC(2, random_state=0).fit(lines.data)
+    found = means_or_directions(model, lines.data)
+    assert found.agreement < 0.7
+    assert found.verdict == f"K-means agrees with {100 * found.agreement:.0f} % of these labels."
+
+
+def test_k_means_sees_two_thousand_samples_at_most_and_the_same_each_time(monkeypatch):
+    X, _ = blobs(n=3000)
+    model = PSC(3, n_components=0, affine=True, n_init=1, random_state=0).fit(X)
+    seen = []
+    original = diagnostics.k_means_labels
+
+    def watched(rows, estimator):
+        seen.append((len(rows), estimator.n_clusters))
+        return original(rows, estimator)
+
+    monkeypatch.setattr(diagnostics, "k_means_labels", watched)
+    assert means_or_directions(model, X) == means_or_directions(model, X)
+    assert seen == [(2000, 3), (2000, 3)]
+
+
+def test_k_means_sees_what_the_model_sees():
+    X, _ = blobs()
+    X[:, 0] *= 1e4
+    frame = pd.DataFrame(X, columns=list("abcdef"))
+    table = Table(X, tuple(map(str, range(90))), tuple("abcdef"))
+    preparation = learn_preparation(table, scale=True)
+    scaled = prepare(table, preparation).data
+    model = PSC(3, affine=True, random_state=0).fit(pd.DataFrame(scaled, columns=list("abcdef")))
+    expected = means_or_directions(model, scaled)
+    attach_preparation(model, preparation)
+    assert means_or_directions(model, frame) == expected
+
+
+def test_one_cluster_has_nothing_to_compare():
+    X, _ = blobs()
+    model = PSC(1, random_state=0).fit(X)
+    found = means_or_directions(model, X)
+    assert np.isnan(found.agreement)
+    assert found.verdict == "There is one cluster, so there is nothing to compare with K-means."
+    halves = stability(model, X, n_resamples=1, random_state=0)
+    assert halves.verdict.startswith("There is one cluster")
+
+
+def test_other_samples_and_a_model_without_labels_are_named():
+    X, _ = blobs()
+    model = PSC(3, random_state=0).fit(X)
+    with pytest.raises(ValueError, match=r"X has 5 samples, .* fitted to 90. Use the data of fit"):
+        means_or_directions(model, X[:5])
+    with pytest.raises(ValueError, match=r"Pipeline has no labels_. Use a fitted clusterer"):
+        means_or_directions(make_pipeline(model), X)
+
+
+@pytest.mark.parametrize(
+    ("value", "k_means", "words"),
+    [
+        (0.8, 0.0, "Solid: "),
+        (0.7951, 0.0, "Solid: "),
+        (0.79, 0.0, "Doubtful: "),
+        (0.5, 0.0, "Doubtful: "),
+        (0.49, 0.0, "Noise-like: "),
+        (0.45, 0.9, "K-means is steadier on the same halves (0.90)"),
+    ],
+)
+def test_the_verdict_on_stability_in_words(value, k_means, words):
+    said = diagnostics._stability_in_words(value, 7, k_means, 3)
+    assert words in said
+    assert f"agreement {value:.2f} over 7 halvings; 1 is perfect, 0 is chance" in said
+    assert ("K-means" in said) == (k_means > value)
+    assert ("Try " in said) == (value < 0.795 and k_means < value)
+
+
+def test_groups_of_means_are_steadier_under_k_means():
+    wine = StandardScaler().fit_transform(load_wine().data)
+    found = stability(PSC(3, n_init=5, random_state=0), wine, n_resamples=4, random_state=0)
+    assert found.k_means > found.stability + 0.2
+    assert "K-means is steadier" in found.verdict
+    lines = make_subspaces([60, 60], 10, [1, 1], noise=0.02, random_state=0)
+    found = stability(PSC(2, n_init=5, random_state=0), lines.data, n_resamples=4, random_state=0)
+    assert found.stability > 0.9
+    assert "K-means" not in found.verdict
+
+
+def test_a_budget_ends_the_same_splits_sooner(monkeypatch):
+    X, _ = blobs()
+    model = PSC(3, n_init=1, random_state=0)
+    every = stability(model, X, n_resamples=6, random_state=4)
+    assert len(every.per_resample) == 6
+    few = stability(model, X, n_resamples=6, budget_s=0, random_state=4)
+    np.testing.assert_array_equal(few.per_resample, every.per_resample[:3])
+    assert "over 3 halvings" in few.verdict
+    clock = iter(np.arange(0.0, 100.0, 10.0))
+    monkeypatch.setattr(diagnostics, "monotonic", lambda: next(clock))
+    some = stability(model, X, n_resamples=6, budget_s=25, random_state=4)
+    assert 3 < len(some.per_resample) < 6
+    np.testing.assert_array_equal(some.per_resample, every.per_resample[: len(some.per_resample)])
+    with pytest.raises(ValueError, match="budget_s=-1 is out of range"):
+        stability(model, X, budget_s=-1)
+
+
+def test_every_halving_is_told():
+    X, _ = blobs()
+    heard = []
+    with progress.listen(heard.append):
+        stability(PSC(3, n_init=1, random_state=0), X, n_resamples=2, random_state=0)
+    told = [(step.done, step.total) for step in heard if step.stage == "halving"]
+    assert told == [(0, 2), (1, 2)]
