@@ -58,6 +58,8 @@ class Preparation:
         How many variables there were where fewer are kept and the others are not needed.
     taken_for : str or None
         A sentence on what kind of values these were taken for, where that was found out.
+    ignored : list of str or None
+        Columns of the file that were left out on demand, before anything else.
     """
 
     variable_names: tuple[str, ...]
@@ -72,6 +74,7 @@ class Preparation:
     axes: Array | None = None
     n_seen: int | None = None
     taken_for: str | None = None
+    ignored: list[str] | None = None
 
     @property
     def needed(self) -> list[str]:
@@ -178,6 +181,8 @@ def in_words(preparation: Preparation) -> str:
         variables kept that vary most".
     """
     steps = []
+    if preparation.ignored:
+        steps.append(f"{', '.join(preparation.ignored)} left out of the table")
     if preparation.total is not None:
         steps.append(f"samples scaled to a total of {preparation.total:g}")
     if preparation.floor is not None:

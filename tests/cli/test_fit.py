@@ -446,7 +446,7 @@ def test_halves_that_are_too_small_are_said_to_be(run, union_file, tmp_path):
     assert ended.code == 0, ended.err
     said = ended.document["stability"]["verdict"]
     assert said.startswith("Stability could not be measured, since half of the samples is too few")
-    assert "=20 is too few for --clusters 12 of --dims 1" in said
+    assert "too few for --clusters 12 of --dims 1" in said
 
 
 def test_what_is_doubtful_about_stability_is_said_with_it(run, monkeypatch, union_file, tmp_path):
@@ -524,3 +524,19 @@ def test_a_cluster_without_axes_is_a_mean_profile(run, cells_file, tmp_path):
     assert "mean profile" in page
     assert "0 dimensions" not in page
     assert json.loads((out / "summary.json").read_text())["taken_for"] in page
+
+
+def test_columns_left_out_are_told_everywhere(run, tmp_path):
+    random = np.random.default_rng(0)
+    lines = [
+        f"s{i},day {i}," + ",".join(f"{v:.4f}" for v in random.normal(size=4)) for i in range(40)
+    ]
+    (tmp_path / "t.csv").write_text("\n".join(["sample,date,a,b,c,d", *lines]))
+    ended = run("fit", tmp_path / "t.csv", "--ignore", "date", "--clusters", 2, "--no-stability",
+                "--out", tmp_path / "r")  # fmt: skip
+    assert ended.code == 0, ended.err
+    told = "date left out of the table"
+    assert f"Prepared: {told}." in ended.out
+    assert json.loads((tmp_path / "r" / "summary.json").read_text())["preparation"] == told
+    assert str(subspaces.load(tmp_path / "r" / "model.npz").preparation_).startswith(told)
+    assert told in (tmp_path / "r" / "report.html").read_text()

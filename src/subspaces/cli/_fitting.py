@@ -96,7 +96,9 @@ def attach(model: Any, preparation: Preparation, table: Table, trust: Trust) -> 
     clusters apart is measured on the samples before that.
     """
     attach_preparation(model, preparation)
-    model.record_ = replace(model.record_, verdicts=trust.verdicts)
+    record = model.record_
+    messages = tuple(dict.fromkeys((*table.notes, *record.messages)))
+    model.record_ = replace(record, messages=messages, verdicts=trust.verdicts)
     if preparation.axes is not None:
         whole = prepare(table, replace(preparation, axes=None)).data
         n_clusters = len(model.cluster_means_)
@@ -134,7 +136,7 @@ def summary(
         "selection": getattr(model, "selection_", None),
         **trust.found,
         "seconds": model.record_.seconds,
-        "warnings": messages,
+        "warnings": [*map(in_options, table.notes), *messages],
     }
     if table.classes is not None:
         found["adjusted_rand"] = float(adjusted_rand_score(table.classes, model.labels_))

@@ -1,5 +1,6 @@
 """From a table to clusters, their variables and a model file."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -158,6 +159,7 @@ def fit(
         else:
             seen, preparation = _inputs.prepared(table, floor, bool(log), top_variables, scale)
             heard = []
+        preparation = replace(preparation, ignored=list(left_out) or None)
         with working(f"{posed.method} is clustering"):
             model, messages = _fitting.fitted(posed, seen, heard)
         trust = _trust.compare_with_k_means(model, seen)

@@ -113,6 +113,7 @@ def _preparation(value: Any, sizes: Sizes) -> bool:
         "spread": _finite("p"),
         "axes": _finite("*", "p"),
         "taken_for": _TEXT,
+        "ignored": _listed(_TEXT),
     }
     needed = {"log": _flag, "offset": _REAL, "centre_samples": _flag}
     if not isinstance(value, dict) or not set(needed) <= set(value) <= {*optional, *needed}:
