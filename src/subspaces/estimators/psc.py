@@ -261,11 +261,11 @@ class PSC(ManyRowsClusterer):
         self._data = problem.data
         if problem.sparsity is None:
             axes = self._store_flats(X, problem.dimensions, problem.affine)
-            energies = self._store_left_out(X, problem, axes)
+            residuals = self._store_left_out(X, problem, axes)
         else:
-            energies = self._store_sparse(X, self._sparse_views(problem, best.clustering))
+            residuals = self._store_sparse(X, self._sparse_views(problem, best.clustering))
         self._store_variables()
-        self._warn_of_repulsion(energies, partition.sizes(self.labels_, len(energies)))
+        self._warn_of_repulsion(residuals, partition.sizes(self.labels_, len(residuals)))
 
     @property
     def _choice(self) -> str:
@@ -289,7 +289,7 @@ class PSC(ManyRowsClusterer):
         self.noise_variance_ = max(flats.noise, VARIANCE_FLOOR * self._data.mean_variance)
         self.influence_, self.press_ = measured(bulk, result)
         self._store_variables()
-        self._warn_of_repulsion(flats.energy, flats.sizes)
+        self._warn_of_repulsion(flats.residual, flats.sizes)
 
     def _warn_of_single_samples(self, names: NDArray[Any] | None) -> None:
         if not isinstance(self.labels_, np.ndarray):
@@ -449,20 +449,23 @@ class PSC(ManyRowsClusterer):
     def _store_left_out(
         self, X: Array, problem: Problem, all_axes: Sequence[PrincipalAxes]
     ) -> list[float]:
-        """Influence, exact leave-one-out errors and noise of the members; their energies."""
+        """Influence, exact leave-one-out errors and noise of the members.
+
+        Returns the squared residuals of each cluster's members, summed.
+        """
         errors = np.empty(len(self.labels_))
         self.influence_ = np.empty(len(self.labels_))
-        outside, freedom = 0.0, 0
+        residuals, freedom = [], 0
         for k, (axes, dimension) in enumerate(zip(all_axes, problem.dimensions, strict=True)):
             members = self.labels_ == k
             errors[members] = exact_errors(X[members], dimension, problem.affine, axes)
             kept, residual, spectrum = axes.split(dimension)
             self.influence_[members] = influence.squared_influence(kept, residual, spectrum)
-            outside += float(residual.sum())
+            residuals.append(float(residual.sum()))
             freedom += (len(residual) - problem.affine) * (self._data.rank - len(spectrum))
         self.press_ = float(errors.mean())
-        self.noise_variance_ = variance_of(outside, freedom, self._data)
-        return [float(axes.eigenvalues.sum()) for axes in all_axes]
+        self.noise_variance_ = variance_of(sum(residuals), freedom, self._data)
+        return residuals
 
     def _sparse_views(self, problem: Problem, result: Clustering) -> list[ClusterView]:
         """The clusters of ``labels_`` through the loadings that ``objective_`` is under.
@@ -485,7 +488,7 @@ class PSC(ManyRowsClusterer):
     def _store_sparse(self, X: Array, views: Sequence[ClusterView]) -> list[float]:
         """Subspaces, influence on the union of the supports, errors by leave-one-out projection.
 
-        Returns the members' energies on that union.
+        Returns the squared residuals of each cluster's members on that union, summed.
         """
         shift = X.mean(axis=0) if self.affine else np.zeros(X.shape[1])
         sparse = [view for view in views if isinstance(view, SparseView)]
@@ -496,21 +499,25 @@ class PSC(ManyRowsClusterer):
         self.noise_variance_ = pooled_variance(views, self._data)
         shared = np.flatnonzero(union_of_supports(views))
         part = X[:, shared] - shift[shared]
-        return [float(v.squared_norms_on(part, shared)[v.members].sum()) for v in sparse]
+        lengths = [v.squared_norms_on(part, shared) for v in sparse]
+        return [
+            float(np.maximum(length - v.captured, 0.0)[v.members].sum())
+            for length, v in zip(lengths, sparse, strict=True)
+        ]
 
-    def _warn_of_repulsion(self, energies: Sequence[float] | Array, sizes: NDArray[Any]) -> None:
-        """Say that members of a cluster, of these energies, are pushed out."""
+    def _warn_of_repulsion(self, residuals: Sequence[float] | Array, sizes: NDArray[Any]) -> None:
+        """Say that a cluster, whose members have these squared residuals, pushes them out."""
         if self.criterion_ not in ("influence", "union_influence"):
             return
         spectra = [flat.spectrum for flat in self.subspaces_]
-        pulls = list(map(attraction, sizes, spectra, energies))
+        pulls = list(map(attraction, sizes, spectra, residuals))
         if min(pulls) < REPULSIVE:
             k = int(np.argmin(pulls))
             warn(
-                f"cluster {k} has {sizes[k]:.0f} samples, and its weakest axis catches so little "
-                f"of their energy (samples x share = {pulls[k]:.1f}, below 4) that the influence "
-                "repels samples that fit; criterion='loo_projection', fewer components or fewer "
-                "clusters would do",
+                f"cluster {k} has {sizes[k]:.0f} samples, and its weakest axis holds so little "
+                f"beside what lies off its axes ({pulls[k]:.1f} times the mean squared residual, "
+                "below 4) that the influence repels samples that fit. Use "
+                "criterion='loo_projection', fewer components or fewer clusters",
             )
 
     @property
