@@ -159,7 +159,10 @@ class PSC(ManyRowsClusterer):
     n_iter_ : int
         Number of its sweeps.
     stop_reason_ : str
-        Why it stopped: "converged", "cycle", "max_iter", "infeasible" or "local minimum".
+        Why it stopped: "converged" (no label of ``labels_`` moves), "overshot" (the sweeps ended in
+        a worse partition than the one they had met before, which was kept), "cycle" (they came back
+        to an earlier one; the best was kept), "max_iter", "infeasible" (a cluster could not be kept
+        alive), "local minimum" (after "descent") or "refined" (by "ppca", with other labels).
     starts_ : list of dict
         Each start: its kind, its ``promise`` (the leave-one-out t-likelihood of its first
         partition, where starts are compared as they come), and what it reached. The lowest
@@ -253,7 +256,7 @@ class PSC(ManyRowsClusterer):
         problem = self._problem(X)
         best, runs = self._search(X, problem, self._choice)
         refined = self._refined(problem, best, runs)
-        ended = refined if best.clustering.stop_reason == "cycle" else best  # descent settles it
+        ended = refined if best.clustering.stop_reason == "cycle" else best  # refining settles it
         self._warn_of_a_poor_end(problem.alike, ended.clustering.stop_reason, runs)
         best = refined
         self._store(problem, best, runs)
@@ -419,19 +422,27 @@ class PSC(ManyRowsClusterer):
         if self.refine == "descent":
             result = descend(problem, best.clustering, max_iter=self.max_iter)
             return replace(best, clustering=result)
-        if self.refine == "ppca":
-            labels = self._mixture_labels(problem, best, runs)
-            if not partition.too_small(labels, problem.dimensions):
-                views = view_clusters(problem, labels)
-                objective = objective_of(problem, labels, views)
-                result = replace(
-                    best.clustering,
-                    labels=labels,
-                    objective=objective,
-                    loadings=loadings_of(views),
-                )
-                return replace(best, clustering=result) if np.isfinite(objective) else best
-        return best
+        return self._by_mixture(problem, best, runs) if self.refine == "ppca" else best
+
+    def _by_mixture(self, problem: Problem, best: Run, runs: Sequence[Run]) -> Run:
+        """The best run with the labels of a mixture; as it is where those keep no cluster alive."""
+        labels, reached = self._mixture_labels(problem, best, runs), best.clustering
+        if partition.too_small(labels, problem.dimensions):
+            return best
+        views = view_clusters(problem, labels)
+        objective = objective_of(problem, labels, views)
+        if not np.isfinite(objective):
+            return best
+        numbered = partition.canonical if problem.interchangeable else np.asarray
+        stays = np.array_equal(numbered(labels), numbered(reached.labels))
+        result = replace(
+            reached,
+            labels=labels,
+            objective=objective,
+            stop_reason=reached.stop_reason if stays else "refined",
+            loadings=loadings_of(views),
+        )
+        return replace(best, clustering=result)
 
     def _mixture_labels(self, problem: Problem, best: Run, runs: Sequence[Run]) -> Labels:
         """EM from the five best runs; on screened variables, where it is cheap, from all starts."""
