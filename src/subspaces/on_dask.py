@@ -120,8 +120,9 @@ class DaskBlocks:
             return from_array(np.asarray(labels, dtype=np.int32), chunks=(sizes,)).persist()
 
     def join(self, labels: Any, numbers: NDArray[np.intp]) -> Any:
-        """Labels as a Dask array, of the library's usual integers."""
-        return labels.map_blocks(numbers.__getitem__, dtype=numbers.dtype)
+        """Labels as a Dask array, of 32 bits."""
+        short = numbers.astype(np.int32)
+        return labels.map_blocks(short.__getitem__, dtype=short.dtype)
 
 
 def as_blocks(X: Any) -> DaskBlocks:

@@ -66,7 +66,7 @@ class Blocks(Protocol):
         """Given labels, in the form of `fold`."""
 
     def join(self, labels: Any, numbers: NDArray[np.intp]) -> Any:
-        """The labels as the caller of the estimator gets them, cluster k with ``numbers[k]``."""
+        """The labels as the caller gets them, of 32 bits, cluster k with ``numbers[k]``."""
 
 
 @dataclass(frozen=True)
@@ -130,10 +130,10 @@ class ArrayBlocks:
         return like(to_host(labels), self.array, xp.int32)
 
     def join(self, labels: Any, numbers: NDArray[np.intp]) -> Any:
-        """Labels of 32 bits in main memory, of the library's usual integers elsewhere."""
+        """Labels of 32 bits."""
         xp = namespace(labels)
         if xp is not np:
-            return xp.take(like(numbers, labels, xp.int64), xp.astype(labels, xp.int64), axis=0)
+            return xp.take(like(numbers, labels, xp.int32), xp.astype(labels, xp.int64), axis=0)
         short = numbers.astype(np.int32)
         # In blocks: numpy makes a copy of 64 bits of what it indexes with.
         return self.fold(lambda rows, own, start: (short[own], None), labels)[0]

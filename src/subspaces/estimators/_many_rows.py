@@ -218,7 +218,7 @@ class ManyRowsClusterer(AlternatingClusterer):
         return Bulk(
             blocks,
             problem.dimensions,
-            problem.criterion if problem.identified else "likelihood",
+            _in_passes(problem),
             problem.affine,
             rank,
             rows.energy / (len(rows.squared_norms) * rank),
@@ -445,6 +445,13 @@ class ManyRowsClusterer(AlternatingClusterer):
         noise = max(noise, least_divisor(blocks))
         flats = from_subspaces(seen, to_host(self._sizes), noise)
         return Pass(flats, self._scoring, self._data.rank, self._data.n_samples, origin)
+
+
+def _in_passes(problem: Problem) -> str:
+    """The criterion that passes score by; a member is left out to first order, which is "hat"."""
+    if not problem.identified:
+        return "likelihood"
+    return "hat" if problem.criterion == "loo" else problem.criterion
 
 
 def blocks_of(X: Any, n_jobs: int | None) -> Blocks | None:

@@ -35,7 +35,8 @@ from subspaces.model_file import SavedModel
 from subspaces.preparation import Preparation, check_present, prepare_rows
 
 Array = NDArray[np.floating]
-Labels = NDArray[np.intp]
+# Of 32 bits once a fit has ended, as scikit-learn's KMeans has them.
+Labels = NDArray[np.signedinteger[Any]]
 
 # The influence has the eighth power of a score: beyond this it would overflow.
 FURTHEST = 1e25
@@ -83,6 +84,7 @@ class RecordedClusterer(
                 self.__dict__.pop("preparation_", None)  # X is taken as it is
                 self._fit_with_callbacks(X, matrix)
                 if isinstance(matrix, np.ndarray):
+                    self.labels_ = self.labels_.astype(np.int32, copy=False)
                     self._store_means(matrix)
                 self._warn_of_single_samples(row_names(X))
             seconds = perf_counter() - began
@@ -123,7 +125,7 @@ class RecordedClusterer(
         ndarray of shape (n,)
             Cluster of each sample.
         """
-        return partition.assign(self._scores(self._validate_new(X)))
+        return partition.assign(self._scores(self._validate_new(X))).astype(np.int32)
 
     def transform(self, X: Any) -> Array:
         """Score of each sample under each cluster; lower is nearer.

@@ -75,8 +75,9 @@ class PSC(ManyRowsClusterer):
     affine : bool, default False
         Whether a subspace has a centre of its own; otherwise all pass through the origin.
     criterion : str, default "auto"
-        What a sample is scored by under a cluster. "loo": the exact leave-one-out error; up to
-        10,000 samples a sweep costs the cube of a cluster's size where no axes stand out of it.
+        What a sample is scored by under a cluster. "loo": the exact leave-one-out error; a sweep
+        costs the cube of a cluster's size where no axes stand out of it. Of more than 10,000 rows,
+        sparse matrices and Dask arrays "hat" is used in its place, and ``criterion_`` says so.
         "likelihood": the leave-one-out predictive density, with one noise variance for all
         clusters. "influence": the predictive influence of the paper. "hat": a cheap approximation
         of "loo". "loo_projection": the residual from loadings that the sample had no part in.
@@ -117,7 +118,7 @@ class PSC(ManyRowsClusterer):
 
     Attributes
     ----------
-    labels_ : ndarray of shape (n,)
+    labels_ : ndarray of shape (n,), of 32-bit integers
         Cluster of each sample.
     subspaces_ : list of Subspace
         Per cluster: ``centre`` (p,), ``basis`` (p, r), ``spectrum`` (r,).
@@ -150,7 +151,8 @@ class PSC(ManyRowsClusterer):
     noise_variance_ : float
         Variance per direction outside the subspaces, pooled over the clusters.
     criterion_ : str
-        The criterion in use; "union_influence" is the default with ``n_variables``.
+        The criterion that ran: "hat" where "loo" was asked for and rows are read in passes;
+        "union_influence" is the default with ``n_variables``.
     objective_ : float
         Sum over the samples of their score under the own cluster.
     objective_path_ : ndarray
