@@ -167,7 +167,7 @@ def test_what_cannot_be_clustered(cells, tmp_path):
 
 def test_without_anndata(cells, monkeypatch):
     monkeypatch.setattr(scverse, "find_spec", lambda name: None)
-    with pytest.raises(ImportError, match=r"subspaces\[scverse\]"):
+    with pytest.raises(ImportError, match=r"Use pip install '\.\[scverse\]'"):
         scverse.psc(cells)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from subspaces._extras import install
 from subspaces.core.array_namespace import is_dask
 from subspaces.core.hearing import PROCESS
 from subspaces.core.partition import sizes
@@ -107,7 +108,7 @@ def psc(
 
 def _check(adata: Any, layer: str | None, use_rep: str | None) -> None:
     if find_spec("anndata") is None:
-        raise ImportError("AnnData needs anndata: pip install 'subspaces[scverse]'")
+        raise ImportError(f"AnnData needs anndata. {install('scverse')}")
     from anndata import AnnData
 
     if not isinstance(adata, AnnData):

@@ -378,6 +378,33 @@ class ManyRowsClusterer(AlternatingClusterer):
             return sent(super().transform(in_memory(X)), self._home)
         return blocks.each(partial(block_pass.score, plan=self._pass(blocks)))
 
+    def score(self, X: Any, y: Any = None) -> float:
+        """Minus the mean score of the samples under the cluster they are predicted to be in.
+
+        Higher is better, as model selection in scikit-learn expects it. Squared errors fall with
+        every further dimension or cluster, on new samples, too: to choose among those, use
+        ``PSC(criterion="likelihood")``, or `subspaces.selection`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+            New samples.
+        y : ignored
+            For compatibility.
+
+        Returns
+        -------
+        float
+        """
+        blocks = self._new_blocks(X, "score")
+        if blocks is None:
+            return super().score(in_memory(X))
+        scores = blocks.each(partial(block_pass.score, plan=self._pass(blocks)))
+        if is_dask(scores):
+            return -float(scores.min(axis=1).mean().compute())
+        xp = namespace(scores)
+        return -float(xp.mean(xp.min(scores, axis=1)))
+
     def project(self, X: Any) -> Any:
         """Coordinates of each sample in the subspace of the cluster it is predicted to be in.
 

@@ -61,7 +61,7 @@ class RecordedClusterer(
     _sizes: Array
     preparation_: Preparation
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, **unknown: Any) -> Self:
         """Find the clusters.
 
         Parameters
@@ -71,12 +71,15 @@ class RecordedClusterer(
             under scikit-learn's array API dispatch torch and CuPy arrays on their device.
         y : ignored
             For compatibility.
+        **unknown
+            Refused: samples have no weights, and there is nothing else to be told.
 
         Returns
         -------
         self
             The fitted estimator.
         """
+        self._refuse(unknown)
         began = perf_counter()
         try:
             with hearing() as heard:
@@ -95,7 +98,7 @@ class RecordedClusterer(
                 warn(warning, above=2)
         return self
 
-    def fit_predict(self, X: Any, y: Any = None) -> Labels:
+    def fit_predict(self, X: Any, y: Any = None, **unknown: Any) -> Labels:
         """Fit and return ``labels_``.
 
         Parameters
@@ -104,13 +107,25 @@ class RecordedClusterer(
             Samples in rows.
         y : ignored
             For compatibility.
+        **unknown
+            Refused, as by `fit`.
 
         Returns
         -------
         ndarray of shape (n,)
             ``labels_``.
         """
-        return self.fit(X, y).labels_
+        return self.fit(X, y, **unknown).labels_
+
+    def _refuse(self, unknown: Iterable[str]) -> None:
+        """TypeError for what `fit` is given beside X and y, by the name of the public class."""
+        for name in unknown:
+            use = (
+                "all samples count alike. Use rows of X several times to give them more weight"
+                if name == "sample_weight"
+                else "Use X and y alone"
+            )
+            raise TypeError(f"{type(self).__name__}.fit takes no {name}: {use}")
 
     def predict(self, X: Any) -> Labels:
         """Give each row to the cluster under which it scores least.
@@ -140,6 +155,26 @@ class RecordedClusterer(
         ndarray of shape (n, n_clusters)
         """
         return self._scores(self._validate_new(X))
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Minus the mean score of the samples under the cluster they are predicted to be in.
+
+        Higher is better, as model selection in scikit-learn expects it. Squared errors fall with
+        every further dimension or cluster, on new samples, too: to choose among those, use
+        ``criterion="likelihood"``, or `subspaces.selection`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+            New samples.
+        y : ignored
+            For compatibility.
+
+        Returns
+        -------
+        float
+        """
+        return -float(self._scores(self._validate_new(X)).min(axis=1).mean())
 
     def report(self, X: Any = None, path: str | Path = "report.html", **options: Any) -> Path:
         """Write what was found as one interactive HTML page that works offline.

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from subspaces._extras import install
+
 Array = NDArray[np.floating]
 
 # Okabe & Ito's colours: told apart with any colour vision, in print and on a projector.
@@ -54,7 +56,7 @@ def canvas(ax: Any, **options: Any) -> Iterator[Any]:
 def require_matplotlib() -> None:
     """Raise ImportError with the remedy where matplotlib is missing."""
     if find_spec("matplotlib") is None:
-        raise ImportError("plots need matplotlib: pip install 'subspaces[plots]'")
+        raise ImportError(f"plots need matplotlib. {install('plots')}")
 
 
 def colour_of(k: int) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from subspaces._extras import install
 from subspaces.core.hearing import PROCESS
 from subspaces.tables._content import check_room, content_of
 from subspaces.tables._table import Array, Table, by_name, checked, default_names, offered
@@ -45,9 +46,7 @@ def read_parquet(path: Path, samples_in_columns: bool, labels: str | None) -> Ta
         import pyarrow as pa
         from pyarrow import parquet
     except ImportError as error:
-        raise ImportError(
-            "reading Parquet needs pyarrow: pip install 'subspaces[parquet]'"
-        ) from error
+        raise ImportError(f"reading Parquet needs pyarrow. {install('parquet')}") from error
     content = pa.py_buffer(content_of(path))
     with _foreign(path, "a Parquet file"):
         found = parquet.ParquetFile(pa.BufferReader(content)).metadata
