@@ -78,3 +78,9 @@ def test_nothing_is_installed_by_a_name_that_no_package_index_has():
             found |= set(names.split(","))
         found |= set(re.findall(r"install\('([a-z]+)'\)", text))
     assert extras - {"dev", "docs"} <= found <= extras
+
+
+def test_messages_say_what_to_use():
+    """ "Use X", never "X would do": a message that is read aloud is an instruction."""
+    for path in (ROOT / "src").rglob("*.py"):
+        assert "would do" not in path.read_text(encoding="utf-8"), path

@@ -159,7 +159,7 @@ def test_what_cannot_be_clustered(cells, tmp_path):
         scverse.psc(holey)
     cells.write_h5ad(tmp_path / "cells.h5ad")
     backed = anndata.read_h5ad(tmp_path / "cells.h5ad", backed="r")
-    with pytest.raises(ValueError, match=r"to_memory\(\) would do"):
+    with pytest.raises(ValueError, match=r"Use adata.to_memory\(\)"):
         scverse.psc(backed)
     backed.file.close()
     assert not list(cells.obs)

@@ -104,12 +104,12 @@ LONG = "id,a,b\n" + "".join(f"s{i},{i},{i}.5\n" for i in range(80))
 @pytest.mark.parametrize(
     ("content", "options", "message"),
     [
-        ("", {}, "data.csv is empty; a table of numbers would do"),
+        ("", {}, "data.csv is empty. Use a table of numbers"),
         (" \n\n", {}, "data.csv is empty"),
         ("a,b\n", {}, "has a header line and nothing below"),
         ("id\nA\n", {}, "line 2, column 1 ('id'): 'A' is not a number"),
         ("id,type\nA,x\nB,y\n", {"labels": "type"}, "data.csv has no variables"),
-        (LONG.replace("55.5", "low"), {}, "line 57, column 3 ('b'): 'low' is not a number; a num"),
+        (LONG.replace("55.5", "low"), {}, "line 57, column 3 ('b'): 'low' is not a number. Use a"),
         (LONG.replace("55.5", "1_000"), {}, "line 57, column 3 ('b'): '1_000' is not a number"),
         (LONG.replace("55.5", ""), {}, "line 57, column 3 ('b'): no number here; fill the gaps"),
         ("x,y\n1,NA\n2,\n3,4\n", {}, "line 2, column 2 ('y'): no number here (one of 2 such"),
@@ -132,8 +132,8 @@ LONG = "id,a,b\n" + "".join(f"s{i},{i},{i}.5\n" for i in range(80))
         ('x,y\n1,"12,065.5"\n', {}, "its commas separate thousands. Remove the separators: 12065"),
         ('x,y\n1,"0,065"\n', {}, "its comma is a decimal comma. Use a decimal point: 0.065"),
         ("x;y\n1;1.065,5\n", {}, "its comma is a decimal comma. Use a decimal point: 1065.5"),
-        (PLAIN, {}, "column 4 ('type'): 'ALL' is not a number; labels='type' would do"),
-        (PLAIN, {"labels": "typ"}, "has no column 'typ'; 'type' would do"),
+        (PLAIN, {}, "column 4 ('type'): 'ALL' is not a number. Use labels='type'"),
+        (PLAIN, {"labels": "typ"}, "has no column 'typ'. Use 'type'"),
         (PLAIN.replace("ALL", ""), {"labels": "type"}, "line 2: sample 'A' has no class"),
         (LONG.encode().replace(b"s55", b"s\xe9"), {}, "line 57: byte 0xe9 is not UTF-8"),
         (b"a\0b", {}, "is not a text file"),
@@ -141,7 +141,7 @@ LONG = "id,a,b\n" + "".join(f"s{i},{i},{i}.5\n" for i in range(80))
         (
             LONG,
             {"labels": "b", "samples": "columns"},
-            "has a column 'b' and no such row: its samples are in rows; samples='rows' would do",
+            "has a column 'b' and no such row: its samples are in rows. Use samples='rows'",
         ),
         ("g,A,B,C\ntype,x,y,x\nTP53,1,2,3\nKIT,2,3,4\n", {}, "samples='columns', labels='type'"),
         ('a,b\n"1,2\n3,4\n', {}, "line 3: "),
@@ -162,7 +162,7 @@ def test_a_line_is_named_where_samples_are_columns(file):
 
 
 def test_unknown_files_and_sides_are_refused(file):
-    with pytest.raises(ValueError, match=r"end in .xlsx are not known; .csv"):
+    with pytest.raises(ValueError, match=r"end in .xlsx are not known. Use one of .csv"):
         read_table(file("", "data.xlsx"))
     with pytest.raises(ValueError, match="samples='row' is unknown"):
         read_table(file(PLAIN), samples="row")
@@ -251,18 +251,18 @@ def test_npz(tmp_path):
     assert table.sample_names == ("sample1", "sample2", "sample3")
     assert table.classes == ("1", "0", "1")
     assert read_table(path, labels="batch").classes == ("a", "b", "a")
-    with pytest.raises(ValueError, match="no array 'type'; it has X, y, genes, batch"):
+    with pytest.raises(ValueError, match=r"no array 'type'\. It has X, y, genes, batch"):
         read_table(path, labels="type")
 
 
 @pytest.mark.parametrize(
     ("arrays", "message"),
     [
-        ({"A": np.eye(2)}, "has no array X; it has A"),
+        ({"A": np.eye(2)}, "has no array X. It has A"),
         ({"X": np.ones(3)}, r"X has shape \(3,\)"),
         ({"X": np.array([["a", "b"]])}, "type <U1"),
         ({"X": np.array([[1, None]], dtype=object)}, "not an NPZ file of plain arrays"),
-        ({"X": np.eye(2), "genes": ["a"]}, r"genes has shape \(1,\); \(2,\) would do"),
+        ({"X": np.eye(2), "genes": ["a"]}, r"genes has shape \(1,\). Use \(2,\)"),
         ({"X": np.eye(2), "genes": ["a", "a"]}, "variable 2: the variable name 'a'"),
         ({"X": np.array([[1, np.nan]])}, "sample 'sample1', variable 'v2': no number here"),
     ],
@@ -329,7 +329,7 @@ def test_h5ad(tmp_path):
         np.testing.assert_array_equal(table.data, [[1, 0], [0, 2]])
         assert table.sample_names == ("A", "B")
         assert table.classes == ("ALL", "AML")
-    with pytest.raises(ValueError, match="no obs column 'x'; it has type"):
+    with pytest.raises(ValueError, match=r"no obs column 'x'\. It has type"):
         read_table(path, labels="x")
     path.write_bytes(b"no such thing")
     with pytest.raises(ValueError, match="is not a readable H5AD file"):
@@ -401,7 +401,7 @@ def test_many_samples_of_few_genes_are_no_hint():
 
 def test_reading_warns_of_a_table_on_its_side(file):
     text = "id,p1,p2\n" + "".join(f"{i}_at,{i},{2 * i}\n" for i in range(90))
-    with pytest.warns(UserWarning, match=r"swapped\? samples='columns' would do"):
+    with pytest.warns(UserWarning, match=r"swapped\? Use samples='columns' then"):
         read_expression(file(text))
 
 

@@ -216,7 +216,7 @@ def read_expression(
     hint = orientation_hint(table)
     if hint:
         other = "rows" if samples == "columns" else "columns"
-        warnings.warn(f"{path}: {hint} samples={other!r} would do", UserWarning, stacklevel=2)
+        warnings.warn(f"{path}: {hint} Use samples={other!r} then", UserWarning, stacklevel=2)
     return _as_bunch(table)
 
 
@@ -225,8 +225,8 @@ def with_classes(table: Table, path: Path) -> Table:
     classes = read_cls(path)
     if len(classes) != len(table.data):
         raise ValueError(
-            f"{path} has {len(classes)} samples where the table has {len(table.data)}; the CLS "
-            "file of the same samples would do"
+            f"{path} has {len(classes)} samples where the table has {len(table.data)}. Use the CLS "
+            "file of the same samples"
         )
     return replace(table, classes=classes)
 
@@ -249,7 +249,7 @@ def _as_bunch(table: Table) -> Bunch:
 
 def _as_sequence(value: Any, name: str) -> list[Any]:
     if np.ndim(value) != 1 or len(value) == 0:
-        raise ValueError(f"{name}={value!r} is not a list; one number per cluster would do")
+        raise ValueError(f"{name}={value!r} is not a list. Use one number per cluster")
     return list(value)
 
 
@@ -264,7 +264,7 @@ def _cluster_sizes(n_samples: int | Sequence[int], n_clusters: int) -> list[int]
     if len(sizes) != n_clusters:
         raise ValueError(
             f"n_samples has {len(sizes)} sizes for {n_clusters} clusters (the length of "
-            "n_components); one per cluster, or a total, would do"
+            "n_components). Use one per cluster, or a total"
         )
     return sizes
 

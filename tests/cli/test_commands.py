@@ -50,10 +50,10 @@ def test_limits_of_what_is_chosen(run, fails, union_file, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--criterion", "x"], "--criterion x is unknown; one of auto, press"),
+        (["--criterion", "x"], "--criterion x is unknown. Use one of auto, press"),
         (["--variables", "auto"], "--variables auto is for subspaces fit"),
-        (["--dims", "1,2"], "--dims '1,2' is not a number; 3, or auto, would do"),
-        (["--max-clusters", 50], "is out of range; 1 to 40 would do"),
+        (["--dims", "1,2"], "--dims '1,2' is not a number. Use 3, or auto"),
+        (["--max-clusters", 50], "is out of range. Use 1 to 40"),
     ],
 )
 def test_select_says_what_is_wrong(fails, union_file, arguments, message):
@@ -87,8 +87,8 @@ def test_compare_names_a_method_that_fails(run, fails, union_file):
     [
         (["--clusters", 2, "--dims", "two"], "--dims 'two'"),
         (["--clusters", 2, "--dims", "auto"], "--dims auto is for subspaces fit"),
-        (["--clusters", 2, "--methods", "psc,PCS"], "method 'PCS' is unknown; PSC"),
-        (["--clusters", 2, "--methods", ","], "--methods names none; PSC"),
+        (["--clusters", 2, "--methods", "psc,PCS"], "method 'PCS' is unknown. Use one of PSC"),
+        (["--clusters", 2, "--methods", ","], "--methods names none. Use some of PSC"),
         (["--clusters", 2, "--dims", "1,2,3"], "3 numbers for --clusters 2"),
         (["--clusters", 99], "--clusters 99 is out of range for 40 samples"),
     ],

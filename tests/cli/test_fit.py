@@ -107,17 +107,17 @@ def test_every_method_leaves_its_files(run, union_file, tmp_path, method):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--clusters", "two"], "--clusters 'two' is not a number; 3, or auto, would do"),
+        (["--clusters", "two"], "--clusters 'two' is not a number. Use 3, or auto"),
         (["--clusters", 2, "--dims", "x"], "--dims 'x' is not a number"),
         (["--clusters", 3, "--dims", "1,2"], "--dims has 2 numbers for --clusters 3"),
         (["--clusters", "auto", "--dims", "1,2"], "--dims has 2 numbers for --clusters auto"),
-        (["--clusters", 99], "--clusters 99 is out of range for 40 samples; 1 to 40 would do"),
+        (["--clusters", 99], "--clusters 99 is out of range for 40 samples. Use 1 to 40"),
         (["--clusters", 2, "--variables", 9], "--variables 9 is out of range for 5 variables"),
-        (["--clusters", 2, "--method", "PCS"], "method 'PCS' is unknown; PSC, KSubspaces"),
+        (["--clusters", 2, "--method", "PCS"], "method 'PCS' is unknown. Use one of PSC"),
         (["--clusters", 2, "--method", "KMeans"], "KMeans leaves no model"),
         (["--clusters", "auto", "--method", "SSC"], "--clusters auto is not for --method SSC"),
         (["--clusters", 2, "--method", "SSC", "--variables", 2], "--variables is not for"),
-        (["--clusters", 2, "--criterion", "x"], "--criterion x is unknown; one of auto, influence"),
+        (["--clusters", 2, "--criterion", "x"], "--criterion x is unknown. Use one of auto"),
         (["--clusters", 2, "--top-variables", 6], "--top-variables 6 is out of range"),
         (["--clusters", 2, "--log"], "log needs values from 0 up"),
         (["--clusters", 2, "--seed", "-1"], "(see: subspaces fit --help)"),
@@ -136,7 +136,7 @@ def test_a_bad_request_is_one_line_and_leaves_nothing(
     ("break_it", "arguments", "message"),
     [
         (lambda text: "", [], "data.csv is empty"),
-        (lambda text: text, ["--labels", "typ"], "data.csv has no column 'typ'; 'type' would do"),
+        (lambda text: text, ["--labels", "typ"], "data.csv has no column 'typ'. Use 'type'"),
         (
             lambda text: text,
             ["--labels", "sample 3"],
@@ -232,13 +232,13 @@ def test_a_folder_that_cannot_be_written(monkeypatch, fails, union_file, tmp_pat
     arguments = ["fit", union_file, "--labels", "type", "--clusters", 2, "--out"]
     assert "data.csv is a file, not a folder" in fails(*arguments, union_file)
     said = fails(*arguments, union_file / "r")
-    assert said == f"{union_file / 'r'}: Not a directory; another path would do"
+    assert said == f"{union_file / 'r'}: Not a directory. Use another path"
 
     def denied(*arguments, **options):
         raise PermissionError(errno.EACCES, "Permission denied", "/elsewhere/.unfinished")
 
     monkeypatch.setattr("tempfile.mkdtemp", denied)
-    assert fails(*arguments, tmp_path) == f"{tmp_path}: Permission denied; another path would do"
+    assert fails(*arguments, tmp_path) == f"{tmp_path}: Permission denied. Use another path"
 
 
 def test_a_warning_is_a_note_and_in_the_summary(run, union_file, tmp_path):
@@ -258,7 +258,7 @@ def test_a_table_on_its_side_is_a_hint(run, tmp_path):
     ended = run("fit", path, "--clusters", 2, "--out", tmp_path / "r", "--no-page")
     assert ended.code == 0
     assert "Note: the 60 samples have names like genes (0_at, 1_at, 2_at)" in ended.err
-    assert "--samples columns would do" in ended.err
+    assert "Use --samples columns then" in ended.err
 
 
 def test_the_page_is_written_where_plotly_is(run, fails, monkeypatch, union_file, tmp_path):
@@ -270,7 +270,7 @@ def test_the_page_is_written_where_plotly_is(run, fails, monkeypatch, union_file
     assert "<title>data.csv" in page
     assert "sample 39" in page
     said = fails("report", out / "model.npz")
-    assert said == f"{out / 'report.html'} is there already; --force or another --out would do"
+    assert said == f"{out / 'report.html'} is there already. Use --force or another --out"
     ended = run("report", out / "model.npz", "--out", tmp_path / "p.html", "--title", "Mine")
     assert ended.out == f"Wrote {tmp_path / 'p.html'}\n"
     assert "<title>Mine" in (tmp_path / "p.html").read_text()

@@ -81,7 +81,7 @@ def test_the_answer_goes_to_a_file_or_into_json(run, fails, model, union_file, t
     printed = run("predict", model, union_file, "--labels", "type").out
     assert out.read_text() == printed
     said = fails("predict", model, union_file, "--labels", "type", "--out", out)
-    assert said == f"{out} is there already; --force or another --out would do"
+    assert said == f"{out} is there already. Use --force or another --out"
     again = run("predict", model, union_file, "--labels", "type", "--out", out, "--force", "--json")
     found = [row["cluster"] for row in again.document["samples"]]
     assert found == clusters_of(printed)

@@ -104,8 +104,8 @@ def test_admm_reaches_the_lasso():
     )
 
 
-def test_admm_ends_within_a_hundredth_of_the_optimum_by_default():
-    """Little noise, an affine penalty of 800: the published 200 steps end 6 % above it."""
+def test_admm_ends_as_far_from_the_optimum_as_it_says():
+    """Little noise, an affine penalty of 800: some per cent by default, 1 % in 2000 steps."""
     union = make_subspaces([60] * 3, 30, [3] * 3, noise=0.02, offset=1.0, random_state=1)
     rows = union.data
     fidelity = admm_fidelity(rows, 800.0)
@@ -116,8 +116,8 @@ def test_admm_ends_within_a_hundredth_of_the_optimum_by_default():
         return abs(found).sum() + 0.5 * fidelity * np.sum(rest**2)
 
     best = objective(tolerance=1e-6, max_iter=6000)
-    assert objective() < 1.01 * best
-    assert objective(max_iter=200) > 1.05 * best
+    assert 1.02 * best < objective() < 1.1 * best
+    assert objective(max_iter=2000) < 1.01 * best
 
 
 def test_admm_fidelity_is_by_the_least_of_the_largest_products():

@@ -116,9 +116,7 @@ def _check_rival(request: Request) -> None:
         (f"--criterion {request.criterion}", request.criterion != "auto"),
     ):
         if asked:
-            raise ValueError(
-                f"{option} is not for --method {request.method}; --method PSC would do"
-            )
+            raise ValueError(f"{option} is not for --method {request.method}. Use --method PSC")
     if request.method == "KMeans":
         raise ValueError("KMeans leaves no model of ours; subspaces compare shows what it finds")
 

@@ -24,7 +24,7 @@ def read_input(path: Path, samples: Side, labels: str | None, classes: Path | No
     hint = orientation_hint(table)
     if hint:
         other = Side.rows if samples == Side.columns else Side.columns
-        note(f"Note: {hint} Then --samples {other.value} would do.")
+        note(f"Note: {hint} Use --samples {other.value} then.")
     return table
 
 

@@ -72,7 +72,7 @@ def _give_up_output() -> None:
 
 
 def _described(error: Exception) -> str:
-    """One line: what, where, what would do."""
+    """One line: what, where, what to use instead."""
     if isinstance(error, typer.TyperException):
         context = getattr(error, "ctx", None)
         more = f" (see: {context.command_path} --help)" if context else ""
@@ -80,13 +80,10 @@ def _described(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
         full = error.errno == errno.ENOSPC and error.filename is not None
         done = "; earlier results are as they were, make room and run again" if full else ""
-        done = "; another path would do" if _is_bad_input(error) else done
+        done = ". Use another path" if _is_bad_input(error) else done
         return f"{error.filename or 'standard output'}: {error.strerror}{done}"
     if isinstance(error, MemoryError):
-        return (
-            in_options(str(error))
-            or "not enough memory; --top-variables, or fewer samples, would do"
-        )
+        return in_options(str(error)) or "not enough memory. Use --top-variables, or fewer samples"
     if isinstance(error, (ImportError, TypeError, ValueError)):
         return in_options(str(error))
     return (

@@ -115,7 +115,7 @@ def one_or_auto(text: str, option: str) -> int | str:
     try:
         return int(text)
     except ValueError:
-        raise ValueError(f"{option} {text!r} is not a number; 3, or auto, would do") from None
+        raise ValueError(f"{option} {text!r} is not a number. Use 3, or auto") from None
 
 
 def per_cluster(text: str, option: str) -> int | str | list[int]:
@@ -126,7 +126,7 @@ def per_cluster(text: str, option: str) -> int | str | list[int]:
         numbers = [int(part) for part in text.split(",")]
     except ValueError:
         raise ValueError(
-            f"{option} {text!r} is not a number; 2, one per cluster as 1,2,2, or auto would do"
+            f"{option} {text!r} is not a number. Use 2, one per cluster as 1,2,2, or auto"
         ) from None
     return numbers[0] if len(numbers) == 1 else numbers
 
@@ -136,8 +136,8 @@ def check_count(numbers: int | str | list[int], n_clusters: int | str, option: s
     if not isinstance(numbers, list) or len(numbers) == n_clusters:
         return
     raise ValueError(
-        f"{option} has {len(numbers)} numbers for --clusters {n_clusters}; one for all, or one per "
-        "cluster, would do"
+        f"{option} has {len(numbers)} numbers for --clusters {n_clusters}. Use one for all, or one "
+        "per cluster"
     )
 
 
@@ -153,5 +153,5 @@ def method_named(text: str) -> str:
     """``psc`` or ``PSC``."""
     known = {name.lower(): name for name in METHOD_NAMES}
     if text.lower() not in known:
-        raise ValueError(f"method {text!r} is unknown; {', '.join(METHOD_NAMES)} would do")
+        raise ValueError(f"method {text!r} is unknown. Use one of {', '.join(METHOD_NAMES)}")
     return known[text.lower()]

@@ -34,13 +34,13 @@ def staged(folder: Path, names: Sequence[str], *, force: bool) -> Iterator[Path]
     What else is in ``folder`` stays. After an error or Ctrl-C all is as it was.
     """
     if folder.exists() and not folder.is_dir():
-        raise ValueError(f"{folder} is a file, not a folder; another --out would do")
+        raise ValueError(f"{folder} is a file, not a folder. Use another --out")
     with errors_named(folder):
         settle(folder)
         there = [name for name in names if (folder / name).exists()]
         if there and not force:
             raise ValueError(
-                f"{folder} has {', '.join(there)} already; --force or another --out would do"
+                f"{folder} has {', '.join(there)} already. Use --force or another --out"
             )
         made = _make(folder)
         _clear(folder)
@@ -118,7 +118,7 @@ def _make(folder: Path) -> list[Path]:
 def refuse_to_overwrite(path: Path | None, *, force: bool) -> None:
     """Say so before the work begins."""
     if path is not None and path.exists() and not force:
-        raise ValueError(f"{path} is there already; --force or another --out would do")
+        raise ValueError(f"{path} is there already. Use --force or another --out")
 
 
 def write_file(path: Path, text: str, *, force: bool) -> None:

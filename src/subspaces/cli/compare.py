@@ -55,7 +55,7 @@ def compare(
     """
     dimensions = options.per_cluster(dims, "--dims")
     if dimensions == "auto":
-        raise ValueError("--dims auto is for subspaces fit; 2, or one each as 1,2,2, would do")
+        raise ValueError("--dims auto is for subspaces fit. Use 2, or one each as 1,2,2")
     options.check_count(dimensions, clusters, "--dims")
     chosen = list(options.METHOD_NAMES) if methods is None else _methods(methods)
     from subspaces.cli import _inputs
@@ -85,7 +85,7 @@ def compare(
 def _methods(text: str) -> list[str]:
     names = [name.strip() for name in text.split(",") if name.strip()]
     if not names:
-        raise ValueError(f"--methods names none; {', '.join(options.METHOD_NAMES)} would do")
+        raise ValueError(f"--methods names none. Use some of {', '.join(options.METHOD_NAMES)}")
     return [options.method_named(name) for name in names]
 
 

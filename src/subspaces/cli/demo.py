@@ -35,7 +35,7 @@ def demo(
 
     plots.require_matplotlib()
     if out.exists() and not out.is_dir():
-        raise ValueError(f"{out} is a file, not a folder; another --out would do")
+        raise ValueError(f"{out} is a file, not a folder. Use another --out")
     out.mkdir(parents=True, exist_ok=True)
 
     say("A line and two planes that meet: 300 samples in 3 dimensions, noisy.")

@@ -56,7 +56,9 @@ def select(
     n_components = options.one_or_auto(dims, "--dims")
     n_variables = None if variables is None else options.one_or_auto(variables, "--variables")
     if n_variables == "auto":
-        raise ValueError("--variables auto is for subspaces fit --clusters auto; 50, say, would do")
+        raise ValueError(
+            "--variables auto is for subspaces fit --clusters auto. Use a number such as 50"
+        )
     options.check_limit(max_dims, n_components, "dims")
     from subspaces.cli import _inputs
     from subspaces.cli._main import in_options

@@ -39,8 +39,7 @@ Labels = NDArray[np.intp]
 MOST_NEIGHBOURS = 20
 OMP_NONZERO = 5
 LSR_FEWEST = 10
-# As published; a start need not be the optimum.
-ADMM_ALPHA, ADMM_SHARE, ADMM_STEPS = 800.0, 0.7, 200
+ADMM_ALPHA, ADMM_SHARE = 800.0, 0.7
 # The lasso takes seconds beyond; the other graphs grow with n^2 as well, but are 20 times cheaper.
 ADMM_MOST_ROWS = 700
 
@@ -85,9 +84,7 @@ class Graphs:
         """By the lasso with coefficients that sum to 1, on the rows as they are."""
         rows = self.problem.rows.coordinates
         fidelity = admm_fidelity(rows, ADMM_ALPHA)
-        coefficients = admm_coefficients(
-            rows, fidelity, penalty=ADMM_ALPHA, affine=True, max_iter=ADMM_STEPS
-        )
+        coefficients = admm_coefficients(rows, fidelity, penalty=ADMM_ALPHA, affine=True)
         return normalised(affinity(coefficients, share=ADMM_SHARE))
 
 

@@ -11,9 +11,9 @@ so a step costs two products with the thin U and nothing of size (n, n) is inver
 are independent and go by blocks. The affine constraint moves Z along
 ``m = 1 - U w U^T 1``. Where U is not thin, of more than n/2 columns, one product is enough:
 ``Z - I_i = (T - I_i) Q`` with ``Q = I - U w U^T - m m^T / sum(m)``, the last term if affine; Q is
-dense, (n, n). A published run ends after 200 steps, converged or not; with little noise and large g
-its objective is then 2 to 6 % above the optimum. Here 2000 steps are allowed, and 1 % is what is
-left (docs/methods.md).
+dense, (n, n). A published run ends after 200 steps, converged or not, and so does this one: with
+affine flats, little noise and the published g its objective is then 2 to 6 % above the optimum. Ten
+times the steps end within 1 %, and find motions no better (docs/methods.md).
 """
 
 from dataclasses import dataclass
@@ -63,7 +63,7 @@ def admm_coefficients(
     penalty: float,
     affine: bool = False,
     tolerance: float = 2e-4,
-    max_iter: int = 2000,
+    max_iter: int = 200,
 ) -> Sparse:
     """Coefficients C of each row.
 

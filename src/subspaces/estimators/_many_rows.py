@@ -153,8 +153,8 @@ class ManyRowsClusterer(AlternatingClusterer):
         if in_blocks_only(X):
             kind, fetch = ("Dask array", "compute") if is_dask(X) else ("sparse matrix", "toarray")
             raise ValueError(
-                f"{beyond} needs all rows in memory at once, and a {kind} is read in passes; "
-                f"without it, or with X.{fetch}(), the fit would do"
+                f"{beyond} needs all rows in memory at once, and a {kind} is read in passes. Use "
+                f"X.{fetch}(), or leave it out"
             )
         return None
 
@@ -187,8 +187,8 @@ class ManyRowsClusterer(AlternatingClusterer):
         self._warn_of_a_poor_end(alike, result.stop_reason, runs)
         if not np.isfinite(result.objective):
             warn(
-                "the objective is infinite: some sample is alone along an axis of its cluster; "
-                "fewer clusters or dimensions would do",
+                "the objective is infinite: some sample is alone along an axis of its cluster. Use "
+                "fewer clusters or dimensions",
                 ConvergenceWarning,
             )
 
@@ -284,7 +284,7 @@ class ManyRowsClusterer(AlternatingClusterer):
         right = tuple(labels.shape) == (n_samples,) and xp.isdtype(labels.dtype, "integral")
         if not right or int(xp.min(labels)) < 0 or int(xp.max(labels)) >= self.n_clusters:
             self._given_labels(labels, n_samples)
-            raise TypeError(f"init has the type {labels.dtype}; whole numbers would do")
+            raise TypeError(f"init has the type {labels.dtype}. Use whole numbers")
 
     def _store_many(
         self, bulk: Bulk, result: BulkResult, runs: list[Run], interchangeable: bool

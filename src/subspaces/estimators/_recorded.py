@@ -217,7 +217,7 @@ class RecordedClusterer(
         if not type(self).__module__.startswith("subspaces."):
             raise TypeError(
                 f"{type(self).__name__} is not an estimator of this library, so `load` would not "
-                "know it; pickle or joblib would do"
+                "know it. Use pickle or joblib"
             )
         parameters = self.get_params(deep=False)
         for name, value in parameters.items():
@@ -276,8 +276,8 @@ class RecordedClusterer(
         too_large = no_room(8 * n_numbers)
         if too_large:
             raise MemoryError(
-                f"{type(self).__name__} of {shape[0]} samples x {shape[1]} variables {too_large}; "
-                "fewer samples or variables would do"
+                f"{type(self).__name__} of {shape[0]} samples x {shape[1]} variables {too_large}. "
+                "Use fewer samples or variables"
             )
 
     def _numbers_held(self, n: int, p: int) -> int:
@@ -360,7 +360,7 @@ class RecordedClusterer(
         if largest > FURTHEST * self._scale:
             raise ValueError(
                 f"X has values up to {largest:.3g}, the data of fit up to {self._scale:.3g}: too "
-                "far apart to score; data of like scale would do"
+                "far apart to score. Use data of like scale"
             )
 
     def _warn_of_single_samples(self, names: NDArray[Any] | None) -> None:

@@ -129,6 +129,6 @@ class KSubspaces(ManyRowsClusterer):
         if empty:
             warn(
                 f"{empty} of n_clusters={self.n_clusters} clusters are empty: another flat is as "
-                "near to all of their samples; fewer clusters or a smaller dimension would do",
+                "near to all of their samples. Use fewer clusters or a smaller dimension",
                 ConvergenceWarning,
             )

@@ -378,9 +378,7 @@ class PSC(ManyRowsClusterer):
         for name in OPEN:
             value = getattr(self, name)
             if isinstance(value, str) and value != "auto":
-                raise TypeError(
-                    f"{name}={value!r} is not an integer; one from 1 up, or 'auto', would do"
-                )
+                raise TypeError(f"{name}={value!r} is not an integer. Use one from 1 up, or 'auto'")
         as_choice(self.criterion, "criterion", CRITERIA)
         as_choice(self.penalty, "penalty", PENALTIES)
         if self.refine is not None:
@@ -388,12 +386,12 @@ class PSC(ManyRowsClusterer):
         if self.n_variables is not None and self.refine == "descent":
             raise ValueError(
                 "refine='descent' needs an objective that stays the same from sweep to sweep; with "
-                "n_variables it does not; refine='ppca' or None would do"
+                "n_variables it does not. Use refine='ppca' or None"
             )
         if self.n_variables is not None and self.criterion not in SPARSE_CRITERIA:
             raise ValueError(
                 f"criterion={self.criterion!r} is not defined for sparse loadings (n_variables="
-                f"{self.n_variables!r}); one of {', '.join(SPARSE_CRITERIA)} would do"
+                f"{self.n_variables!r}). Use one of {', '.join(SPARSE_CRITERIA)}"
             )
 
     def _sparsity(self, X: Array) -> Sparsity | None:

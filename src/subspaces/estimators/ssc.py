@@ -49,10 +49,10 @@ class SSC(SubspaceClusterer):
         - "elastic_net", "lasso": an l1 penalty, with and without a ridge; the optimum;
         - "omp": greedily, by at most ``n_nonzero`` others; the fastest, and the least sure of a
           connected graph: not for affine flats or for a few dimensions;
-        - "admm": the lasso of one penalty for all samples, by at most 2000 steps of ADMM, which end
-          within about 1 % of the optimum; the one for affine flats with little noise, such as
-          motion. A step costs n^2 min(n, p) operations: some hundreds of samples, or a few
-          variables;
+        - "admm": the lasso of one penalty for all samples, by the published 200 steps of ADMM at
+          most; the one for affine flats with little noise, such as motion, where its objective is
+          then still some per cent above the optimum. A step costs n^2 min(n, p) operations: some
+          hundreds of samples, or a few variables;
         - "lsr": a ridge on all others, of which the ``n_nonzero`` largest coefficients are kept,
           squared.
     affine : bool, default False
@@ -165,8 +165,8 @@ class SSC(SubspaceClusterer):
         if self.affinity_matrix_.nnz == 0:
             raise ValueError(
                 f"no sample of X is expressed by others with solver={self.solver!r}, "
-                f"alpha={self.alpha!r}: all are zero or orthogonal, or alpha is at most 1; "
-                "other data or a larger alpha would do"
+                f"alpha={self.alpha!r}: all are zero or orthogonal, or alpha is at most 1. Use "
+                "other data or a larger alpha"
             )
         self._warn_of_pieces(len(dimensions), max(dimensions))
         parts = spectral_labels(self.affinity_matrix_, len(dimensions), random)
@@ -243,7 +243,7 @@ class SSC(SubspaceClusterer):
     def _alpha(self, default: float) -> float:
         alpha = as_real(default if self.alpha is None else self.alpha, "alpha")
         if alpha == 0:
-            raise ValueError(f"alpha={self.alpha!r} is out of range; more than 0 would do")
+            raise ValueError(f"alpha={self.alpha!r} is out of range. Use a number above 0")
         return alpha
 
     def _l1_ratio(self) -> float:
@@ -260,5 +260,5 @@ class SSC(SubspaceClusterer):
 def _as_share(value: Any, name: str) -> float:
     share = as_real(value, name)
     if not 0 < share <= 1:
-        raise ValueError(f"{name}={value!r} is out of range; above 0 and at most 1 would do")
+        raise ValueError(f"{name}={value!r} is out of range. Use a number above 0, up to 1")
     return share

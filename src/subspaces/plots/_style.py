@@ -83,7 +83,7 @@ def check_names(names: Any, count: int, what: str) -> list[str]:
     if names is None:
         return [str(i) for i in range(count)]
     if len(names) != count:
-        raise ValueError(f"{len(names)} names for {count} {what}; one each would do")
+        raise ValueError(f"{len(names)} names for {count} {what}. Use one each")
     return [shown(name) for name in names]
 
 

@@ -58,7 +58,7 @@ def _reader(path: Path) -> Callable[[Path, bool, str | None], Table]:
     suffix = inner if last == ".gz" and inner in COMPRESSED else last
     if suffix not in READERS:
         raise ValueError(
-            f"{path}: files that end in {suffix or 'nothing'} are not known; "
-            f"{', '.join(READERS)} would do"
+            f"{path}: files that end in {suffix or 'nothing'} are not known. Use "
+            f"one of {', '.join(READERS)}"
         )
     return READERS[suffix]

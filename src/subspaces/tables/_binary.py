@@ -24,13 +24,14 @@ def read_npz(path: Path, samples_in_columns: bool, labels: str | None) -> Table:
     arrays = _arrays(path)
     if "X" not in arrays:
         raise ValueError(
-            f"{path} has no array X; {offered('X', arrays)}; X of shape (n, p) would do"
+            f"{path} has no array X. {offered('X', arrays)}. Use the name X for numbers of "
+            "shape (n, p)"
         )
     data = as_numbers(path, arrays["X"])
     data = data.T.copy() if samples_in_columns else data
     classes = _vector(path, arrays, ("y",) if labels is None else (labels,), len(data))
     if labels is not None and classes is None:
-        raise ValueError(f"{path} has no array {labels!r}; {offered(labels, arrays)}")
+        raise ValueError(f"{path} has no array {labels!r}. {offered(labels, arrays)}")
     n, p = data.shape
     samples, variables = _vector(path, arrays, SAMPLES, n), _vector(path, arrays, VARIABLES, p)
     table = Table(
@@ -66,7 +67,7 @@ def _from_frame(path: Path, frame: Any, labels: str | None) -> Table:
     classes = None
     if labels is not None:
         if labels not in frame.columns:
-            raise ValueError(f"{path} has no column {labels!r}; {offered(labels, frame.columns)}")
+            raise ValueError(f"{path} has no column {labels!r}. {offered(labels, frame.columns)}")
         classes = as_texts(frame[labels])
         frame = frame.drop(columns=labels)
     numeric = isinstance(frame.index, pd.RangeIndex)
@@ -78,8 +79,8 @@ def _from_frame(path: Path, frame: Any, labels: str | None) -> Table:
             i = int(texts[0])
             raise ValueError(
                 f"{path}, row {i + 1} ({samples[i]!r}), column {name!r}: "
-                f"{frame[name].iloc[i]!r} is not a number; a number, or labels={name!r} where it "
-                "holds classes, would do"
+                f"{frame[name].iloc[i]!r} is not a number. Use a number, or labels={name!r} where "
+                "it holds classes"
             )
     variables = tuple(map(str, frame.columns))
     table = Table(frame.to_numpy(dtype=np.float64, na_value=np.nan), samples, variables, classes)
@@ -115,7 +116,7 @@ def as_numbers(path: Path, X: Any) -> Array:
     X = np.asarray(X)
     if X.ndim != 2 or X.dtype.kind not in "biuf":
         raise ValueError(
-            f"{path}: X has shape {X.shape} and type {X.dtype}; numbers of shape (n, p) would do"
+            f"{path}: X has shape {X.shape} and type {X.dtype}. Use numbers of shape (n, p)"
         )
     with np.errstate(all="ignore"):  # a signalling nan becomes a nan, and is found as one
         return X.astype(np.float64)
@@ -130,7 +131,7 @@ def _vector(
         return None
     if arrays[name].shape != (count,):
         raise ValueError(
-            f"{path}: {name} has shape {arrays[name].shape}; ({count},) would do, to go with X"
+            f"{path}: {name} has shape {arrays[name].shape}. Use ({count},), to go with X"
         )
     return as_texts(arrays[name])
 

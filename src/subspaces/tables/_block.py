@@ -76,7 +76,7 @@ def _checked_floats(path: Path, block: Block, i: int) -> list[float]:
     for j, cell in enumerate(row):
         if not is_number(cell) and not is_missing(cell):
             raise ValueError(
-                f"{path}, {_cell(block, i, j)}: {cell!r} is not a number; {_remedy(block, i, j)}"
+                f"{path}, {_cell(block, i, j)}: {cell!r} is not a number{_remedy(block, i, j)}"
             )
     return [np.nan if is_missing(cell) else float(cell) for cell in row]
 
@@ -85,12 +85,13 @@ def _remedy(block: Block, i: int, j: int) -> str:
     """A stray text, a comma in a number, or a column or row of classes?"""
     commas = comma_remedy(block.cells[i][j], chain.from_iterable(block.cells))
     if commas is not None:
-        return commas
+        return f"; {commas}"
     if _mostly_text([row[j] for row in block.cells]):
-        return f"labels={block.column_names[j]!r} would do if the column holds classes"
+        return f". Use labels={block.column_names[j]!r} if the column holds classes"
     if _mostly_text(block.cells[i]):
-        return f"samples='columns', labels={block.row_names[i]!r} would do if the row holds classes"
-    return "a number would do"
+        row = block.row_names[i]
+        return f". Use samples='columns', labels={row!r} if the row holds classes"
+    return ". Use a number"
 
 
 def _mostly_text(cells: list[str]) -> bool:

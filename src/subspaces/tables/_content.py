@@ -15,7 +15,7 @@ TEXT_ROOM = 16
 def content_of(path: Path, room: int = 1) -> bytes:
     """The bytes of a file, if memory holds so many times as many."""
     if path.exists() and not path.is_file():
-        raise ValueError(f"{path} is not a file; a file would do")
+        raise ValueError(f"{path} is not a file. Use the path of a file")
     check_room(path, path.stat().st_size * room)
     return path.read_bytes()
 
@@ -24,7 +24,7 @@ def check_room(path: Path, n_bytes: int) -> None:
     """Refuse a table that would not fit into memory."""
     too_large = no_room(n_bytes)
     if too_large:
-        raise ValueError(f"{path} {too_large}; fewer rows or columns would do")
+        raise ValueError(f"{path} {too_large}. Use fewer rows or columns")
 
 
 def _unpacked(path: Path) -> bytes:
@@ -38,7 +38,7 @@ def _unpacked(path: Path) -> bytes:
     if len(content) > most:
         raise ValueError(
             f"{path} unpacks to more than {in_words(most)}, which as a table is more than the "
-            "free memory; fewer rows or columns would do"
+            "free memory. Use fewer rows or columns"
         )
     return content
 
@@ -47,7 +47,7 @@ def text_of(path: Path) -> str:
     """The text of a file in UTF-8, packed by gzip or not."""
     content = _unpacked(path) if path.suffix.lower() == ".gz" else content_of(path, TEXT_ROOM)
     if not content.strip():
-        raise ValueError(f"{path} is empty; a table of numbers would do")
+        raise ValueError(f"{path} is empty. Use a table of numbers")
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:

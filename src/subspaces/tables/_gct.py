@@ -31,8 +31,8 @@ def read_gct(path: Path, samples_in_columns: bool, labels: str | None) -> Table:
     )
     classes = {row[0]: tuple(row[first:]) for row in extra}
     if labels is not None and labels not in classes:
-        known = f"it has {', '.join(classes)}" if classes else "a CLS file would do"
-        raise ValueError(f"{path}: version {version[1:]} has no extra row {labels!r}; {known}")
+        known = f"; it has {', '.join(classes)}" if classes else ". Use a CLS file"
+        raise ValueError(f"{path}: version {version[1:]} has no extra row {labels!r}{known}")
     return to_table(path, block, None if labels is None else classes[labels], True)
 
 
@@ -42,17 +42,17 @@ def _parts(path: Path) -> tuple[str, tuple[int, ...], Grid]:
     version = version.strip()
     if version not in SIZES:
         raise ValueError(
-            f"{path}, line 1: {version[:20]!r} is not a version of GCT; #1.2 or #1.3 would do"
+            f"{path}, line 1: {version[:20]!r} is not a version of GCT. Use #1.2 or #1.3"
         )
     counts, _, rest = rest.partition("\n")
     sizes = tuple(size for word in counts.split() if (size := as_whole(word)) is not None)
     if len(sizes) != SIZES[version] or len(sizes) != len(counts.split()):
         raise ValueError(
-            f"{path}, line 2: {counts.strip()[:40]!r} is not the size of the table; "
-            f"{SIZES[version]} whole numbers would do"
+            f"{path}, line 2: {counts.strip()[:40]!r} is not the size of the table. Use "
+            f"{SIZES[version]} whole numbers"
         )
     if not rest.strip():
-        raise ValueError(f"{path} ends after line 2; a line of {HEADING[version]} would do")
+        raise ValueError(f"{path} ends after line 2. Use a line of {HEADING[version]}")
     return version, sizes, as_grid(path, rest, "\t", first_line=3)
 
 
@@ -72,14 +72,14 @@ def read_cls(path: Path) -> tuple[str, ...]:
     lines = [line.split() for line in text_of(path).splitlines() if line.strip()]
     if len(lines) != 3 or lines[1][0] == "#numeric":
         raise ValueError(
-            f"{path} is not a CLS file of classes; three lines would do: the sizes, # and the "
+            f"{path} is not a CLS file of classes. Use three lines: the sizes, # and the "
             "names of the classes, one class per sample"
         )
     sizes, heading, marks = lines
     names = [name for name in [heading[0].lstrip("#"), *heading[1:]] if name]
     n_samples, n_classes = map(as_whole, [*sizes, "", ""][:2])
     if n_samples is None or n_classes is None:
-        raise ValueError(f"{path}, line 1: {' '.join(sizes)!r} has no sizes; '38 3 1' would do")
+        raise ValueError(f"{path}, line 1: {' '.join(sizes)!r} has no sizes. Use '38 3 1'")
     used = list(dict.fromkeys(marks))
     if len(marks) != n_samples or len(names) != n_classes or len(used) > n_classes:
         raise ValueError(

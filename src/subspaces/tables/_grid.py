@@ -54,7 +54,7 @@ def as_grid(path: Path, text: str, separator: str | None = None, first_line: int
         line = reader.line_num + first_line - 1
         raise ValueError(f"{path}, line {line}: {error}; check its quotes") from None
     if not rows:
-        raise ValueError(f"{path} has no cells; a table of numbers would do")
+        raise ValueError(f"{path} has no cells. Use a table of numbers")
     if len(rows) > 1 and len(rows[0]) == len(rows[1]) - 1:
         rows[0].insert(0, "")  # R writes no heading above the names of the rows
     _check_width(path, rows, lines)
@@ -77,6 +77,6 @@ def _check_width(path: Path, rows: list[list[str]], lines: list[int]) -> None:
     for row, line in zip(rows, lines, strict=True):
         if len(row) != width:
             raise ValueError(
-                f"{path}, line {line}: {len(row)} cells where line {lines[0]} has {width}; as many "
-                "in every line would do"
+                f"{path}, line {line}: {len(row)} cells where line {lines[0]} has {width}. Use as "
+                "many in every line"
             )

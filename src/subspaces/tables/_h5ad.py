@@ -97,9 +97,9 @@ def _arrays(path: Path, labels: str | None) -> dict[str, Any]:
     check_room(path, 2 * 8 * int(np.prod(np.asarray(shape, dtype=float))))
     read = anndata.read_h5ad(path)
     if read.X is None:
-        raise ValueError(f"{path} has no X; counts or expression values in X would do")
+        raise ValueError(f"{path} has no X. Use counts or expression values in X")
     if labels is not None and labels not in read.obs:
-        raise ValueError(f"{path} has no obs column {labels!r}; {offered(labels, read.obs)}")
+        raise ValueError(f"{path} has no obs column {labels!r}. {offered(labels, read.obs)}")
     dense = read.X if isinstance(read.X, np.ndarray) else read.X.toarray()
     kept = {} if labels is None else {"classes": np.array(as_texts(read.obs[labels]))}
     names = {

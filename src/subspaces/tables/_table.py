@@ -70,7 +70,7 @@ def checked(table: Table, path: Path, places: Places) -> Table:
     n, p = table.data.shape
     if n == 0 or p == 0:
         missing = "samples" if n == 0 else "variables"
-        raise ValueError(f"{path} has no {missing}; at least one row and one column would do")
+        raise ValueError(f"{path} has no {missing}. Use at least one row and one column")
     _check_names(table.sample_names, "sample", path, places.sample)
     _check_names(table.variable_names, "variable", path, places.variable)
     _check_classes(table, path, places)
@@ -82,7 +82,7 @@ def _check_names(names: Sequence[str], kind: str, path: Path, place: Callable[[i
     first: dict[str, int] = {}
     for i, name in enumerate(names):
         if name == "":
-            raise ValueError(f"{path}, {place(i)}: the {kind} has no name; a name would do")
+            raise ValueError(f"{path}, {place(i)}: the {kind} has no name. Use a name for each")
         if name in first:
             raise ValueError(
                 f"{path}, {place(i)}: the {kind} name {name!r} is at {place(first[name])} already; "
@@ -96,14 +96,13 @@ def _check_classes(table: Table, path: Path, places: Places) -> None:
         return
     if len(table.classes) != len(table.data):
         raise ValueError(
-            f"{path} has {len(table.classes)} classes for {len(table.data)} samples; one each "
-            "would do"
+            f"{path} has {len(table.classes)} classes for {len(table.data)} samples. Use one each"
         )
     if "" in table.classes:
         i = table.classes.index("")
         raise ValueError(
-            f"{path}, {places.sample(i)}: sample {table.sample_names[i]!r} has no class; one for "
-            "each sample would do"
+            f"{path}, {places.sample(i)}: sample {table.sample_names[i]!r} has no class. Use one "
+            "for each sample"
         )
 
 
@@ -121,10 +120,10 @@ def _check_numbers(table: Table, path: Path, places: Places) -> None:
 
 
 def offered(wanted: str, names: Iterable[Any]) -> str:
-    """What there is instead of a name: the nearest one, or the first few."""
+    """A sentence on what there is instead of a name: the nearest one, or the first few."""
     known = [str(name) for name in names]
     near = get_close_matches(wanted, known, n=1)
     if near:
-        return f"{near[0]!r} would do"
+        return f"Use {near[0]!r}"
     shown = ", ".join(known[:5]) + (", ..." if len(known) > 5 else "")
-    return f"it has {shown or 'none'}"
+    return f"It has {shown or 'none'}"

@@ -38,7 +38,7 @@ def _block(path: Path, grid: Grid, not_names: str | None, samples_in_columns: bo
     header = grid.rows[0] if _has_header(grid.rows) else None
     rows, lines = (grid.rows[1:], grid.lines[1:]) if header else (grid.rows, grid.lines)
     if not rows:
-        raise ValueError(f"{path} has a header line and nothing below; lines of numbers would do")
+        raise ValueError(f"{path} has a header line and nothing below. Use lines of numbers")
     named = not (header and header[0] == not_names) and _starts_with_names(header, rows)
     first = 1 if named else 0
     kinds = ("v", "sample") if samples_in_columns else ("sample", "v")
@@ -95,7 +95,7 @@ def _find(
     if labels in others:
         way = "columns" if kind == "columns" else "rows"
         raise ValueError(
-            f"{path} has a {other} {labels!r} and no such {one}: its samples are in {way}; "
-            f"samples={way!r} would do"
+            f"{path} has a {other} {labels!r} and no such {one}: its samples are in {way}. Use "
+            f"samples={way!r}"
         )
-    raise ValueError(f"{path} has no {one} {labels!r}; {offered(labels, names)}")
+    raise ValueError(f"{path} has no {one} {labels!r}. {offered(labels, names)}")
