@@ -28,14 +28,17 @@ ROWS = {
 
 
 def one_set(p, seed):
-    """Share of the samples that leave the true partition in one sweep; n_k rho there."""
+    """Share of the samples that leave the true partition in one sweep; the attraction there."""
     union = make_subspaces(
         SIZES, p, [1, 1], noise=NOISE, scores="normal", n_variables=N_VARIABLES, random_state=seed
     )
     sparsity = Sparsity((N_VARIABLES,) * 2, "l1")
     problem = Problem(DenseRows(union.data), (1, 1), "sparse_influence", False, sparsity)
     views = view_clusters(problem, union.target)
-    pull = min(attraction(view, np.arange(p)) for view in views)
+    pull = min(
+        attraction(view.size, view.spectrum, view.squared_residual[view.members].sum())
+        for view in views
+    )
     left = [
         100 * np.mean(assign(costs(name, views, problem.data), union.target) != union.target)
         for name, _ in ROWS.values()
@@ -48,9 +51,9 @@ def draw(results):
     slope_axes, left_axes = figure.subplots(1, 2)
     share = np.linspace(0, 0.9, 50)
     for pull, colour in zip((2, 4, 8, 32), plots.COLOURS, strict=False):
-        # A member of the mean length, taken as one: s = n_k rho.
+        # A member of length one: the pull is s.
         cost = squared_influence(np.sqrt(share)[:, None], 1 - share, np.array([pull * 1.0]))
-        slope_axes.plot(share, cost, color=colour, label=f"$n_k\\rho = {pull}$")
+        slope_axes.plot(share, cost, color=colour, label=f"$s = {pull}$")
     slope_axes.set(
         xlabel="share of its squared length that a member has on the axis",
         ylabel="its squared influence",
@@ -86,8 +89,9 @@ def main():
         "repulsion",
         f"# Two sparse lines of 40 samples, {SETS} data sets a row\n\n"
         "`python benchmarks/repulsion.py`. Share of the samples (%) that leave the true partition\n"
-        "in one sweep, mean and its standard error; n_k rho there, on all variables, the smaller\n"
-        "of the two clusters.\n\n" + markdown(["P", "n_k rho", *ROWS], table),
+        "in one sweep, mean and its standard error; the attraction (docs/repulsion.md)\n"
+        "there, on all variables, the smaller of the two clusters.\n\n"
+        + markdown(["P", "attraction", *ROWS], table),
     )
     draw(results)
 

@@ -106,7 +106,7 @@ def test_plot():
 @pytest.mark.parametrize(
     ("options", "kind", "message"),
     [
-        ({"methods": ["KMaens"]}, ValueError, "'KMaens', which is unknown; one of PSC"),
+        ({"methods": ["KMaens"]}, ValueError, "'KMaens', which is unknown. Use one of PSC"),
         ({"methods": []}, ValueError, "methods is empty"),
         ({"methods": "PSC"}, TypeError, "is one string"),
         ({"labels": [0, 1]}, ValueError, r"labels has shape \(2,\) for 70 samples"),

@@ -62,7 +62,7 @@ def test_same_seed_same_data():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: make_scenario("f"), "name='f' is unknown; one of a, b, c, d, e"),
+        (lambda: make_scenario("f"), "name='f' is unknown. Use one of a, b, c, d, e"),
         (lambda: make_scenario("d", n_features=2), "n_components.2.=3 is out of range for P = 2"),
         (lambda: make_subspaces(10, 3, 2), "n_components=2 is not a list"),
         (lambda: make_subspaces(1, 3, [1, 1]), "n_samples=1 is out of range for 2 clusters"),

@@ -1,6 +1,7 @@
 """The pages say what is there: commands and options exist, files that are linked to exist."""
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -63,3 +64,23 @@ def _is_ours(value):
     """Functions and classes of this library; not constants, nor what others document."""
     home = getattr(value, "__module__", None)
     return callable(value) and bool(home) and home.startswith("subspaces.")
+
+
+def test_nothing_is_installed_by_a_name_that_no_package_index_has():
+    """Pages and messages install from a clone, and the extras they name exist."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras, found = set(project["optional-dependencies"]), set()
+    kinds = ("*.md", "docs/**/*.md", "src/**/*.py", "examples/*.py")
+    for path in (path for kind in kinds for path in ROOT.glob(kind)):
+        text = path.read_text(encoding="utf-8")
+        assert not re.search(r"pip install '?subspaces", text), path
+        for names in re.findall(r"'\.\[([a-z,]+)\]'", text):
+            found |= set(names.split(","))
+        found |= set(re.findall(r"install\('([a-z]+)'\)", text))
+    assert extras - {"dev", "docs"} <= found <= extras
+
+
+def test_messages_say_what_to_use():
+    """ "Use X", never "X would do": a message that is read aloud is an instruction."""
+    for path in (ROOT / "src").rglob("*.py"):
+        assert "would do" not in path.read_text(encoding="utf-8"), path

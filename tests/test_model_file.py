@@ -448,5 +448,5 @@ def test_arrays_and_flats_survive():
 @pytest.mark.skipif(os.name != "posix", reason="pipes as of POSIX")
 def test_a_pipe_is_not_waited_for(tmp_path):
     os.mkfifo(tmp_path / "m.npz")
-    with pytest.raises(ValueError, match=r"m\.npz is a device or a pipe; a file would do"):
+    with pytest.raises(ValueError, match=r"m\.npz is a device or a pipe. Use a file"):
         load(tmp_path / "m.npz")

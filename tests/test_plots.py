@@ -64,7 +64,7 @@ def test_influence_of_a_model_names_the_most_influential(model):
     assert texts(ax) == [f"s{i}" for i in worst]
     np.testing.assert_allclose(np.sort(drawn(ax)[:, 1]), np.sort(model.influence_))
     assert [label.get_text() for label in ax.get_xticklabels()] == ["0", "1"]
-    with pytest.raises(ValueError, match="KSubspaces has no influence_; a fitted PSC"):
+    with pytest.raises(ValueError, match=r"KSubspaces has no influence_\. Use a fitted PSC"):
         plots.influence(KSubspaces(2, n_init=1, random_state=0).fit(generic(20, 4)))
 
 
@@ -213,7 +213,7 @@ def test_axes_are_taken_and_returned_and_style_stays(draw, model, frame):
         (
             lambda m: plots.scores(m, UNION.data, names="ab"),
             ValueError,
-            "2 names for 90 samples; one each would do",
+            "2 names for 90 samples. Use one each",
         ),
         (lambda m: plots.scores(m, UNION.data, classes=[1]), ValueError, "classes has shape"),
         (lambda m: plots.loadings(m, n_shown=0), ValueError, "n_shown=0"),
@@ -255,7 +255,7 @@ def test_clusters_in_three_dimensions():
     with pytest.raises(ValueError, match=r"\(n, 3\) is needed"):
         plots.clusters_3d(generic(5, 4), np.zeros(5))
     for labels in (np.zeros(4, int), np.zeros(5), np.full(5, -1), list("abcde")):
-        with pytest.raises(ValueError, match="integers from 0 up would do"):
+        with pytest.raises(ValueError, match="Use integers from 0 up"):
             plots.clusters_3d(generic(5, 3), labels)
 
 

@@ -227,11 +227,11 @@ def test_the_callers_array_is_not_changed():
         ({"floor": 0.0}, "floor=0 has no logarithm"),
         (
             {"kind": "genes"},
-            "kind='genes' is unknown; one of auto, intensities, log, ratios, counts",
+            "kind='genes' is unknown. Use one of auto, intensities, log, ratios, counts",
         ),
         ({"kind": "ratios", "log": "yes"}, "ratios of 0 or less, down to -.* have no logarithm"),
         ({"kind": "counts"}, "kind='counts' needs values from 0 up, and X has -"),
-        ({"log": "maybe"}, "log='maybe' is unknown; one of auto, yes, no"),
+        ({"log": "maybe"}, "log='maybe' is unknown. Use one of auto, yes, no"),
         ({"n_genes": 0}, "n_genes=0 is out of range"),
         ({"n_axes": 0}, "n_axes=0 is out of range"),
     ],

@@ -159,7 +159,7 @@ def test_what_cannot_be_clustered(cells, tmp_path):
         scverse.psc(holey)
     cells.write_h5ad(tmp_path / "cells.h5ad")
     backed = anndata.read_h5ad(tmp_path / "cells.h5ad", backed="r")
-    with pytest.raises(ValueError, match=r"to_memory\(\) would do"):
+    with pytest.raises(ValueError, match=r"Use adata.to_memory\(\)"):
         scverse.psc(backed)
     backed.file.close()
     assert not list(cells.obs)
@@ -167,7 +167,7 @@ def test_what_cannot_be_clustered(cells, tmp_path):
 
 def test_without_anndata(cells, monkeypatch):
     monkeypatch.setattr(scverse, "find_spec", lambda name: None)
-    with pytest.raises(ImportError, match=r"subspaces\[scverse\]"):
+    with pytest.raises(ImportError, match=r"Use pip install '\.\[scverse\]'"):
         scverse.psc(cells)
 
 

@@ -260,11 +260,11 @@ def test_plots():
         (lambda: select_n_clusters(PSC(), DENSE.data, [999]), ValueError, "candidates=999 is out"),
         (lambda: select_n_clusters(KMeans(), DENSE.data), TypeError, "KMeans has no n_components"),
         (lambda: select_n_clusters(PSC, DENSE.data), TypeError, "is not an estimator"),
-        (lambda: select_n_clusters(PSC(), DENSE.data, 3), TypeError, "is not a list; range"),
+        (lambda: select_n_clusters(PSC(), DENSE.data, 3), TypeError, "is not a list. Use range"),
         (
             lambda: select_n_components(KSubspaces(), DENSE.data, 3, criterion="joint"),
             TypeError,
-            "KSubspaces has no n_variables; .* such as PSC, would do",
+            "KSubspaces has no n_variables. Use .* such as PSC",
         ),
         (
             lambda: select_n_clusters(KSubspaces(), DENSE.data, criterion="free"),

@@ -1,4 +1,4 @@
-"""Checks at the door: what was wrong, where, and what would do, in one line."""
+"""Checks at the door: what was wrong, where, and what to use instead, in one line."""
 
 import sys
 from collections.abc import Sequence
@@ -23,11 +23,11 @@ RANGES = {"float64": (1e-140, 1e140), "float32": (1e-14, 1e14)}
 def as_matrix(X: Any, name: str = "X", *, min_samples: int = 2) -> Array:
     """Return ``X`` as a float64 matrix of finite values, or say which entry is in the way."""
     if sparse.issparse(X):
-        raise TypeError(f"{name} is a sparse matrix; a dense array would do: {name}.toarray()")
+        raise TypeError(f"{name} is a sparse matrix. Use a dense array: {name}.toarray()")
     if is_dask(X):
-        raise TypeError(f"{name} is a Dask array; one in memory would do: {name}.compute()")
+        raise TypeError(f"{name} is a Dask array. Use one in memory: {name}.compute()")
     if X is None or isinstance(X, str | bytes):
-        raise TypeError(f"{name}={X!r} is not a table; an array of shape (n, p) would do")
+        raise TypeError(f"{name}={X!r} is not a table. Use an array of shape (n, p)")
     if is_foreign(X) and get_config()["array_api_dispatch"]:
         library = type(X).__module__.partition(".")[0]
         raise TypeError(f"{name} is an array of {library}, and one of numpy is needed here")
@@ -111,7 +111,7 @@ def not_finite(
 def check_shape(shape: tuple[Any, ...], name: str = "X") -> None:
     """Refuse what is no table, or an empty one."""
     if len(shape) != 2 or 0 in shape:
-        raise ValueError(f"{name} has shape {shape}; samples x variables, some of each, would do")
+        raise ValueError(f"{name} has shape {shape}. Use samples x variables, some of each")
 
 
 def check_survey(found: Survey, dtype: Any, name: str = "X") -> None:
@@ -143,25 +143,25 @@ def check_magnitude(largest: float, name: str = "X", kind: str = "float64") -> N
 def as_count(value: Any, name: str, *, low: int, high: int | None = None, why: str = "") -> int:
     """Return ``value`` as an int in ``low..high``."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, Integral):
-        raise TypeError(f"{name}={value!r} is not an integer; one from {low} up would do")
+        raise TypeError(f"{name}={value!r} is not an integer. Use one from {low} up")
     count = int(value)
     if count < low or (high is not None and count > high):
         span = f"{low} or more" if high is None else f"{low} to {high}"
-        raise ValueError(f"{name}={count} is out of range{why}; {span} would do")
+        raise ValueError(f"{name}={count} is out of range{why}. Use {span}")
     return count
 
 
 def as_choice(value: Any, name: str, choices: tuple[str, ...]) -> str:
     """Return ``value`` if it is one of ``choices``."""
     if not isinstance(value, str) or value not in choices:
-        raise ValueError(f"{name}={value!r} is unknown; one of {', '.join(choices)} would do")
+        raise ValueError(f"{name}={value!r} is unknown. Use one of {', '.join(choices)}")
     return value
 
 
 def as_flag(value: Any, name: str) -> bool:
     """Return ``value`` if it is a bool."""
     if not isinstance(value, bool | np.bool_):
-        raise TypeError(f"{name}={value!r} is not a bool; True or False would do")
+        raise TypeError(f"{name}={value!r} is not a bool. Use True or False")
     return bool(value)
 
 
@@ -170,9 +170,9 @@ def as_real(value: Any, name: str, *, low: float = 0.0) -> float:
     try:
         number = float(value)
     except (TypeError, ValueError):
-        raise TypeError(f"{name}={value!r} is not a number; {low:g} or more would do") from None
+        raise TypeError(f"{name}={value!r} is not a number. Use {low:g} or more") from None
     if not np.isfinite(number) or number < low:
-        raise ValueError(f"{name}={value!r} is out of range; {low:g} or more would do")
+        raise ValueError(f"{name}={value!r} is out of range. Use {low:g} or more")
     return number
 
 
@@ -182,8 +182,8 @@ def as_generator(random_state: Any) -> np.random.Generator:
         random = check_random_state(random_state)
     except ValueError:
         raise ValueError(
-            f"random_state={random_state!r} seeds nothing; an int from 0 up, a "
-            "numpy.random.RandomState or None would do"
+            f"random_state={random_state!r} seeds nothing. Use an int from 0 up, a "
+            "numpy.random.RandomState or None"
         ) from None
     return np.random.default_rng(random.randint(2**31 - 1))
 
@@ -192,10 +192,10 @@ def check_rank(rank: int, largest: int, affine: bool) -> None:
     """Refuse dimensions that the data do not have."""
     if rank == 0:
         kind = "all rows are equal" if affine else "all values are zero"
-        raise ValueError(f"X has nothing to cluster: {kind}, its rank is 0; other data would do")
+        raise ValueError(f"X has nothing to cluster: {kind}, its rank is 0. Use other data")
     if largest > rank:
         raise ValueError(
             f"n_components={largest} is more than the rank of X, {rank}"
-            f"{' after centring' if affine else ''}; at most {rank} would do, or columns of like "
+            f"{' after centring' if affine else ''}. Use at most {rank}, or columns of like "
             "scale (a direction below 1e-7 of the largest does not count)"
         )

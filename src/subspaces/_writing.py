@@ -17,7 +17,7 @@ def written_whole(target: Path) -> Iterator[Path]:
     """
     target = Path(os.path.realpath(target))
     if target.exists() and not (target.is_file() or target.is_dir()):
-        raise ValueError(f"{target} is a device or a pipe; the name of a file would do")
+        raise ValueError(f"{target} is a device or a pipe. Use the name of a file")
     part = target.with_name(f".{token_hex(8)}.part")
     try:
         yield part

@@ -258,17 +258,17 @@ def _chosen(methods: Any, setting: Setting) -> dict[str, Any]:
         chosen = dict(methods)
     else:
         if isinstance(methods, str):
-            raise TypeError(f"methods={methods!r} is one string; a list of names would do")
+            raise TypeError(f"methods={methods!r} is one string. Use a list of names")
         names = list(METHODS if methods is None else methods)
         unknown = [name for name in names if name not in METHODS]
         if unknown:
             raise ValueError(
-                f"methods has {unknown[0]!r}, which is unknown; one of {', '.join(METHODS)}, or a "
-                "mapping of names to estimators, would do"
+                f"methods has {unknown[0]!r}, which is unknown. Use one of {', '.join(METHODS)}, "
+                "or a mapping of names to estimators"
             )
         chosen = {name: METHODS[name](setting) for name in names}
     if not chosen:
-        raise ValueError("methods is empty; at least one would do")
+        raise ValueError("methods is empty. Use at least one")
     return chosen
 
 
@@ -280,8 +280,8 @@ def _setting(
     given = [n_components] * k if np.ndim(n_components) == 0 else list(n_components)
     if len(given) != k:
         raise ValueError(
-            f"n_components has {len(given)} entries for n_clusters={k}; an int, or one per "
-            "cluster, would do"
+            f"n_components has {len(given)} entries for n_clusters={k}. Use an int, or one per "
+            "cluster"
         )
     why = f" for {p} variables"
     dimensions = [as_count(r, "n_components", low=1, high=p, why=why) for r in given]
@@ -294,12 +294,12 @@ def _known(labels: Any, n_samples: int) -> Labels | None:
     known = np.asarray(labels)
     if known.shape != (n_samples,):
         raise ValueError(
-            f"labels has shape {known.shape} for {n_samples} samples; one label each would do"
+            f"labels has shape {known.shape} for {n_samples} samples. Use one label each"
         )
     missing = [i for i, label in enumerate(known.tolist()) if label is None or label != label]
     if missing:
         raise ValueError(
-            f"labels has no value at row {missing[0]} (and {len(missing) - 1} more); one label "
-            "each would do"
+            f"labels has no value at row {missing[0]} (and {len(missing) - 1} more). Use one label "
+            "each"
         )
     return np.unique(known.astype(str), return_inverse=True)[1]

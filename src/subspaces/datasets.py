@@ -254,7 +254,7 @@ def _as_bunch(table: Table) -> Bunch:
 
 def _as_sequence(value: Any, name: str) -> list[Any]:
     if np.ndim(value) != 1 or len(value) == 0:
-        raise ValueError(f"{name}={value!r} is not a list; one number per cluster would do")
+        raise ValueError(f"{name}={value!r} is not a list. Use one number per cluster")
     return list(value)
 
 
@@ -269,7 +269,7 @@ def _cluster_sizes(n_samples: int | Sequence[int], n_clusters: int) -> list[int]
     if len(sizes) != n_clusters:
         raise ValueError(
             f"n_samples has {len(sizes)} sizes for {n_clusters} clusters (the length of "
-            "n_components); one per cluster, or a total, would do"
+            "n_components). Use one per cluster, or a total"
         )
     return sizes
 

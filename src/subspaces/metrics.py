@@ -42,8 +42,8 @@ def matched_accuracy(labels_true: Any, labels_pred: Any) -> float:
     shapes = np.shape(labels_true), np.shape(labels_pred)
     if shapes[0] != shapes[1] or len(shapes[0]) != 1 or shapes[0][0] == 0:
         raise ValueError(
-            f"labels_true and labels_pred have shapes {shapes[0]} and {shapes[1]}; one label for "
-            "each sample in both would do"
+            f"labels_true and labels_pred have shapes {shapes[0]} and {shapes[1]}. Use one label "
+            "for each sample in both"
         )
     table = contingency_matrix(labels_true, labels_pred)
     return float(table[linear_sum_assignment(table, maximize=True)].sum() / table.sum())

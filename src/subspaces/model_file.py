@@ -57,7 +57,7 @@ def write(path: str | os.PathLike[str], model: SavedModel) -> None:
 def read(path: str | os.PathLike[str]) -> SavedModel:
     """Read what `write` wrote, or say in one line what is wrong with the file."""
     if Path(path).exists() and not (Path(path).is_file() or Path(path).is_dir()):
-        raise ValueError(f"{os.fspath(path)} is a device or a pipe; a file would do")
+        raise ValueError(f"{os.fspath(path)} is a device or a pipe. Use a file")
     content = Path(path).read_bytes()
     try:
         return _parse(content)
@@ -118,7 +118,7 @@ def _header(array: NDArray[Any]) -> dict[str, Any]:
     if number > FORMAT_VERSION:
         raise ValueError(
             f"its format is version {number}, of subspaces {header.get('library')!r}, and this "
-            f"library reads up to {FORMAT_VERSION}; a later subspaces would do"
+            f"library reads up to {FORMAT_VERSION}. Use a later version of subspaces"
         )
     if not isinstance(header.get("estimator"), str):
         raise ValueError("its header does not say which estimator it is of")

@@ -120,8 +120,9 @@ class DaskBlocks:
             return from_array(np.asarray(labels, dtype=np.int32), chunks=(sizes,)).persist()
 
     def join(self, labels: Any, numbers: NDArray[np.intp]) -> Any:
-        """Labels as a Dask array, of the library's usual integers."""
-        return labels.map_blocks(numbers.__getitem__, dtype=numbers.dtype)
+        """Labels as a Dask array, of 32 bits."""
+        short = numbers.astype(np.int32)
+        return labels.map_blocks(short.__getitem__, dtype=short.dtype)
 
 
 def as_blocks(X: Any) -> DaskBlocks:
@@ -136,18 +137,18 @@ def as_blocks(X: Any) -> DaskBlocks:
 def _check(X: Any) -> None:
     if not isinstance(X, Array):
         raise TypeError(
-            f"X is a Dask {type(X).__name__}; a Dask array would do: "
+            f"X is a Dask {type(X).__name__}. Use a Dask array: "
             "X.to_dask_array(lengths=True) of a data frame"
         )
     check_shape(X.shape)
     if X.dtype.kind not in "fiub":
-        raise TypeError(f"X is of type {X.dtype}; real numbers would do")
+        raise TypeError(f"X is of type {X.dtype}. Use real numbers")
     if np.isnan(X.shape[0]):
-        raise ValueError("X has chunks of unknown length; X.compute_chunk_sizes() would do")
+        raise ValueError("X has chunks of unknown length. Use X.compute_chunk_sizes()")
     if len(X.chunks[1]) != 1:
         raise ValueError(
-            f"X has {len(X.chunks[1])} chunks along its columns, and a row must be in one piece; "
-            "X.rechunk({0: 'auto', 1: -1}) would do"
+            f"X has {len(X.chunks[1])} chunks along its columns, and a row must be in one piece. "
+            "Use X.rechunk({0: 'auto', 1: -1})"
         )
 
 
@@ -195,8 +196,8 @@ def watched() -> Iterator[None]:
         if client is None or client.status == "running":
             raise
         raise RuntimeError(
-            "the Dask scheduler was lost, and the labels that its workers held; a new client and "
-            "another fit would do"
+            "the Dask scheduler was lost, and the labels that its workers held. Use a new client "
+            "and another fit"
         ) from error
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from subspaces._extras import install
 from subspaces.core.array_namespace import is_dask
 from subspaces.core.hearing import PROCESS
 from subspaces.core.partition import sizes
@@ -107,15 +108,15 @@ def psc(
 
 def _check(adata: Any, layer: str | None, use_rep: str | None) -> None:
     if find_spec("anndata") is None:
-        raise ImportError("AnnData needs anndata: pip install 'subspaces[scverse]'")
+        raise ImportError(f"AnnData needs anndata. {install('scverse')}")
     from anndata import AnnData
 
     if not isinstance(adata, AnnData):
-        raise TypeError(f"adata is a {type(adata).__name__}; an AnnData would do")
+        raise TypeError(f"adata is a {type(adata).__name__}. Use an AnnData")
     if adata.isbacked:
-        raise ValueError("adata is backed by a file; adata.to_memory() would do")
+        raise ValueError("adata is backed by a file. Use adata.to_memory()")
     if layer is not None and use_rep is not None:
-        raise ValueError(f"layer={layer!r} excludes use_rep={use_rep!r}; one of them would do")
+        raise ValueError(f"layer={layer!r} excludes use_rep={use_rep!r}. Use one of them")
 
 
 def _chosen(adata: Any, layer: str | None, use_rep: str | None) -> tuple[Any, str]:
@@ -125,7 +126,7 @@ def _chosen(adata: Any, layer: str | None, use_rep: str | None) -> tuple[Any, st
     if use_rep is not None:
         return _entry(adata.obsm, use_rep, "obsm"), f"adata.obsm[{use_rep!r}]"
     if adata.X is None:
-        raise ValueError("adata has no X; layer or use_rep would do")
+        raise ValueError("adata has no X. Use layer or use_rep")
     return adata.X, "adata.X"
 
 
@@ -145,8 +146,8 @@ def _readable(matrix: Any, name: str, model: PSC) -> Any:
     n_bytes = 8 * matrix.shape[0] * matrix.shape[1]
     if n_bytes > MOST_DENSE_BYTES:
         raise MemoryError(
-            f"{name} is sparse and would take {n_bytes / 2**30:.1f} GiB dense, which PSC needs; "
-            "fewer genes, such as the highly variable ones, or use_rep='X_pca' would do"
+            f"{name} is sparse and would take {n_bytes / 2**30:.1f} GiB dense, which PSC needs. "
+            "Use fewer genes, such as the highly variable ones, or use_rep='X_pca'"
         )
     return matrix.toarray()
 

@@ -176,7 +176,7 @@ def select_n_components(
     if criterion == "press" and not sparse:
         raise ValueError(
             "criterion='press' needs n_variables: with loadings on all variables it takes the "
-            "largest dimension; 'noise' or 'parallel' would do"
+            "largest dimension. Use 'noise' or 'parallel'"
         )
     judged_by = criterion
     if criterion == "joint":
@@ -275,8 +275,8 @@ def _column(name: str, models: list[Any], matrix: Array) -> Array:
 def _learned_column(estimator: Any, X: Any, matrix: Array, numbers: list[int]) -> Array:
     if "max_components" not in estimator.get_params():
         raise ValueError(
-            f"criterion='free' learns the dimensions, which {type(estimator).__name__} does not; "
-            "PSC, or criterion='likelihood', would do"
+            f"criterion='free' learns the dimensions, which {type(estimator).__name__} does not. "
+            "Use PSC, or criterion='likelihood'"
         )
     posed = (clone(estimator).set_params(n_clusters=k) for k in numbers)
     fits = (_choosing.fit_learned(candidate, X, matrix) for candidate in posed)
@@ -287,9 +287,7 @@ def _best(values: Array, *, largest: bool) -> tuple[int, float]:
     """Place of the best value and the runner-up's distance, as a share of the spread."""
     signed = np.where(np.isfinite(values), -values if largest else values, np.inf)
     if not np.isfinite(signed).any():
-        raise ValueError(
-            "the criterion is not defined for these candidates; three or more would do"
-        )
+        raise ValueError("the criterion is not defined for these candidates. Use three or more")
     order = np.argsort(signed, kind="stable")
     finite = signed[np.isfinite(signed)]
     spread = float(np.ptp(finite))
@@ -364,31 +362,31 @@ def _warn_of_the_last(numbers: list[int], place: int, name: str, most: int) -> N
 
 def _check_candidates(candidates: Iterable[int], name: str, most: int) -> list[int]:
     if not isinstance(candidates, Iterable):
-        raise TypeError(f"{name}={candidates!r} is not a list; range(1, {candidates!r}) would do")
+        raise TypeError(f"{name}={candidates!r} is not a list. Use range(1, {candidates!r})")
     numbers = [as_count(value, name, low=1, high=most) for value in candidates]
     if not numbers:
-        raise ValueError(f"{name} is empty; at least one number would do")
+        raise ValueError(f"{name} is empty. Use at least one number")
     if sorted(set(numbers)) != numbers:
-        raise ValueError(f"{name}={numbers} is not ascending; each number once, sorted, would do")
+        raise ValueError(f"{name}={numbers} is not ascending. Use each number once, sorted")
     return numbers
 
 
 def _check_clusterer(estimator: Any, *, sparse: bool = False, psc: bool = False) -> None:
     """The selection needs labels_ and subspaces_ after fit, and knows them by their parameters."""
     if not isinstance(estimator, BaseEstimator):
-        raise TypeError(f"{estimator!r} is not an estimator; an instance such as PSC() would do")
+        raise TypeError(f"{estimator!r} is not an estimator. Use an instance such as PSC()")
     needed = ["n_clusters", "n_components", "affine"]
     needed += ["n_variables"] if sparse or psc else []
     missing = [name for name in needed if name not in estimator.get_params()]
     if missing:
         raise TypeError(
-            f"{type(estimator).__name__} has no {', '.join(missing)}; a clusterer with a subspace "
-            f"per cluster, such as PSC{'' if sparse or psc else ' or KSubspaces'}, would do"
+            f"{type(estimator).__name__} has no {', '.join(missing)}. Use a clusterer with a "
+            f"subspace per cluster, such as PSC{'' if sparse or psc else ' or KSubspaces'}"
         )
     if sparse and estimator.n_variables is None:
-        raise ValueError("n_variables=None selects nothing; a first guess, such as 10, would do")
+        raise ValueError("n_variables=None selects nothing. Use a first guess, such as 10")
     if np.ndim(estimator.n_components) and not sparse:
         raise ValueError(
             f"n_components={estimator.n_components!r} is a list, which fits one number of clusters "
-            "only; an int or 'auto' would do"
+            "only. Use an int or 'auto'"
         )

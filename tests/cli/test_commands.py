@@ -63,7 +63,7 @@ def test_limits_of_what_is_chosen(run, fails, union_file, tmp_path):
         (["--criterion", "x"], "--criterion x is unknown. Use auto, press"),
         (["--variables", "auto"], "--variables auto is for subspaces fit"),
         (["--dims", "1,2"], "--dims '1,2' is not a number. Use 3, say, or auto"),
-        (["--max-clusters", 50], "is out of range; 1 to 40 would do"),
+        (["--max-clusters", 50], "is out of range. Use 1 to 40"),
     ],
 )
 def test_select_says_what_is_wrong(fails, union_file, arguments, message):
@@ -167,5 +167,5 @@ def test_demo_prints_a_summary_and_says_where_the_figures_are(run, fails, monkey
         assert (out / name).stat().st_size > 10_000
         assert str(out / name) in ended.out
     assert (out / "report.html").exists() == (find_spec("plotly") is not None)
-    assert f"Page:   {out / 'report.html'}" in ended.out or "subspaces[report]" in ended.out
+    assert f"Page:   {out / 'report.html'}" in ended.out or "'.[report]'" in ended.out
     assert "is a file, not a folder" in fails("demo", "--out", out / "digits.png")

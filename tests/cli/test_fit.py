@@ -112,7 +112,7 @@ def test_every_method_leaves_its_files(run, union_file, tmp_path, method):
         (["--clusters", 2, "--dims", "x"], "--dims 'x' is not a number"),
         (["--clusters", 3, "--dims", "1,2"], "--dims has 2 numbers for --clusters 3"),
         (["--clusters", "auto", "--dims", "1,2"], "--dims has 2 numbers for --clusters auto"),
-        (["--clusters", 99], "--clusters 99 is out of range for 40 samples; 1 to 40 would do"),
+        (["--clusters", 99], "--clusters 99 is out of range for 40 samples. Use 1 to 40"),
         (["--clusters", 2, "--variables", 9], "--variables 9 is out of range for 5 variables"),
         (["--clusters", 2, "--method", "PCS"], "--method PCS is unknown. Use PSC, KSubspaces"),
         (["--clusters", 2, "--method", "KMeans"], "KMeans leaves no model"),
@@ -285,7 +285,7 @@ def test_the_page_is_written_where_plotly_is(run, fails, monkeypatch, union_file
     monkeypatch.setattr("subspaces.cli._fitting.find_spec", lambda name: None)
     ended = run(*arguments, "--force")
     assert ended.code == 0
-    assert "report.html needs plotly: pip install 'subspaces[report]'" in ended.err
+    assert "report.html needs plotly. Use pip install '.[report]' in a clone" in ended.err
     assert not (out / "report.html").exists()  # it would be about the model before
 
 

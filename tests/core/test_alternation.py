@@ -1,3 +1,5 @@
+from collections import Counter
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -5,9 +7,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 from subspaces.core import alternation
 from subspaces.core.alternation import alternate, descend, objective_of
 from subspaces.core.criteria import costs
+from subspaces.core.look import plain_sweeper, sweeper
 from subspaces.core.partition import assign
 from subspaces.core.problem import Problem, view_clusters
-from subspaces.core.rows import DenseRows, GramRows
+from subspaces.core.rows import DenseRows, GramRows, choose_rows
 from subspaces.datasets import make_scenario, make_subspaces
 
 CRITERIA = ("influence", "residual", "hat", "loo", "likelihood")
@@ -35,6 +38,43 @@ def test_a_converged_partition_is_a_fixed_point(criterion):
     matrix = costs(criterion, views, problem.data)
     assert_array_equal(assign(matrix, result.labels), result.labels)
     assert_allclose(objective_of(problem, result.labels), result.objective)
+
+
+@pytest.mark.parametrize("looks", [sweeper, plain_sweeper])
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_only_a_fixed_point_is_called_converged(criterion, looks):
+    """Where the sweeps end in a partition that is not the best they met, another name is due."""
+    reasons = Counter()
+    for seed in range(30):
+        X = np.random.default_rng(seed).normal(size=(60, 10))
+        problem = Problem(choose_rows(X, 2), (2, 2), criterion, False)
+        result = alternate(
+            problem,
+            random_start(60, 2, seed),
+            max_iter=50,
+            random=np.random.default_rng(seed),
+            looks=looks(problem),
+        )
+        matrix = costs(criterion, view_clusters(problem, result.labels), problem.data)
+        stays = np.array_equal(assign(matrix, result.labels), result.labels)
+        assert stays == (result.stop_reason == "converged")
+        assert (result.stop_reason == "overshot") <= (result.objective < result.path[-1])
+        reasons[result.stop_reason] += 1
+    assert reasons["converged"]
+    assert reasons["overshot"] or criterion == "residual"
+
+
+def test_a_run_that_settles_where_a_cluster_does_not_span_its_axes_is_infeasible():
+    """Lines fitted as planes: the last partition cannot be kept, and one met before is."""
+    X = make_scenario("a", random_state=0).data
+    problem = Problem(choose_rows(X, 2), (2, 2), "residual", False)
+    ends = [run(problem, random_start(len(X), 2, seed), seed) for seed in range(20)]
+    kept = [end for end in ends if np.isfinite(end.objective)]
+    for end in kept:
+        matrix = costs("residual", view_clusters(problem, end.labels), problem.data)
+        if not np.array_equal(assign(matrix, end.labels), end.labels):
+            assert end.stop_reason != "converged"
+    assert any(end.stop_reason == "infeasible" for end in ends)
 
 
 @pytest.mark.parametrize("affine", [False, True])

@@ -53,6 +53,21 @@ def test_passes_take_the_same_path_as_the_loop(criterion, affine, seed):
     assert found.stop_reason == expected.stop_reason
 
 
+@pytest.mark.parametrize("criterion", ["influence", "hat"])
+def test_passes_that_end_in_a_worse_partition_than_they_met_say_so(criterion):
+    reasons = set()
+    for seed in range(20):
+        X = np.random.default_rng(seed).normal(size=(60, 10))
+        problem, bulk = posed(X, (2, 2), criterion, False)
+        labels, random = half_right(np.arange(60) % 2, seed), np.random.default_rng(0)
+        expected = alternate(problem, labels, max_iter=30, random=random)
+        found = sweep(bulk, bulk.blocks.split(labels), max_iter=30, random=random)
+        if found.repairs == expected.repairs == 0:  # the two refill a cluster in their own ways
+            assert found.stop_reason == expected.stop_reason
+            reasons.add(found.stop_reason)
+    assert {"converged", "overshot"} <= reasons
+
+
 @pytest.mark.parametrize("affine", [False, True])
 def test_one_step_of_iteration_per_pass_ends_where_exact_flats_hold_the_labels(affine):
     X, target = union(4, sizes=(300, 300, 300), p=230, offset=3.0 if affine else 0.0)

@@ -13,6 +13,7 @@ from subspaces.core.self_expression_admm import admm_coefficients, admm_fidelity
 from subspaces.core.self_expression_elastic_net import elastic_net_coefficients, fidelities
 from subspaces.core.self_expression_lsr import lsr_coefficients
 from subspaces.core.self_expression_omp import omp_coefficients
+from subspaces.datasets import make_subspaces
 from tests.plain import generic
 
 ROWS = shared.unit_rows(generic(40, 8, seed=3, decay=0.9))
@@ -101,6 +102,22 @@ def test_admm_reaches_the_lasso():
         elastic_net_coefficients(ROWS, every, tolerance=1e-13, max_iter=100_000).toarray(),
         atol=1e-6,
     )
+
+
+def test_admm_ends_as_far_from_the_optimum_as_it_says():
+    """Little noise, an affine penalty of 800: some per cent by default, 1 % in 2000 steps."""
+    union = make_subspaces([60] * 3, 30, [3] * 3, noise=0.02, offset=1.0, random_state=1)
+    rows = union.data
+    fidelity = admm_fidelity(rows, 800.0)
+
+    def objective(**stop):
+        found = admm_coefficients(rows, fidelity, penalty=800.0, affine=True, **stop)
+        rest = rows - found @ rows
+        return abs(found).sum() + 0.5 * fidelity * np.sum(rest**2)
+
+    best = objective(tolerance=1e-6, max_iter=6000)
+    assert 1.02 * best < objective() < 1.1 * best
+    assert objective(max_iter=2000) < 1.01 * best
 
 
 def test_admm_fidelity_is_by_the_least_of_the_largest_products():

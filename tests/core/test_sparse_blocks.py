@@ -107,12 +107,12 @@ def test_the_value_in_the_way_is_named():
 
 @pytest.mark.parametrize("shape", [(0, 300), (20, 0)])
 def test_an_empty_matrix_is_refused(shape):
-    with pytest.raises(ValueError, match=rf"shape \({shape[0]}, {shape[1]}\); samples x variables"):
+    with pytest.raises(ValueError, match=rf"shape \({shape[0]}, {shape[1]}\). Use samples"):
         PSC(2).fit(sparse.csr_array(shape))
 
 
 def test_other_methods_say_what_would_do():
-    with pytest.raises(TypeError, match=r"a dense array would do: X.toarray\(\)"):
+    with pytest.raises(TypeError, match=r"Use a dense array: X.toarray\(\)"):
         GPCA(2).fit(sparse.eye_array(30, format="csr"))
 
 

@@ -40,7 +40,7 @@ def test_the_genes_that_are_shifted_are_found_by_difference(model, shifted):
         along = model.get_variables(k)
         assert_array_equal(along, model.get_variables(k, by="axes"))
         assert set(along[:50]) <= set(150 + 150 * k + np.arange(150))
-    with pytest.raises(ValueError, match="by='size' is unknown; one of axes, difference"):
+    with pytest.raises(ValueError, match=r"by='size' is unknown\. Use one of axes, difference"):
         model.get_variables(0, by="size")
 
 

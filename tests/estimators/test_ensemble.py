@@ -176,9 +176,9 @@ def test_same_seed_same_labels_and_the_data_stay():
 @pytest.mark.parametrize(
     ("parameters", "kind", "message"),
     [
-        ({"n_runs": 0}, ValueError, "n_runs=0 is out of range; 1 or more would do"),
+        ({"n_runs": 0}, ValueError, "n_runs=0 is out of range. Use 1 or more"),
         ({"max_iter": 0}, ValueError, "max_iter=0 is out of range"),
-        ({"q": 71}, ValueError, "q=71 is out of range for 70 samples; 1 to 70 would do"),
+        ({"q": 71}, ValueError, "q=71 is out of range for 70 samples. Use 1 to 70"),
         ({"q": "all"}, TypeError, "q='all' is not an integer"),
         ({"affine": 1}, TypeError, "affine=1 is not a bool"),
         ({"n_candidates": 30}, ValueError, "n_candidates=30 is too many for 70 samples"),

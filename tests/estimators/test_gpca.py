@@ -238,14 +238,14 @@ def test_clusters_that_are_not_there_are_filled_up():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"method": "svd"}, "method='svd' is unknown; one of auto, codimension_one, voting"),
+        ({"method": "svd"}, "method='svd' is unknown. Use one of auto, codimension_one, voting"),
         ({"method": "codimension_one"}, "method='codimension_one' is for flats of equal dimension"),
-        ({"tolerance": 0.0}, r"tolerance=0.0 is out of range; an angle above 0 and up to pi/2"),
-        ({"tolerance": 2.0}, r"tolerance=2.0 is out of range; an angle above 0 and up to pi/2"),
-        ({"n_projected": 2}, "n_projected=2 is out of range for flats of dimension 2; 3 or more"),
-        ({"n_components": 7}, "n_components=7 is out of range for 6 variables; 1 to 6 would do"),
+        ({"tolerance": 0.0}, r"tolerance=0.0 is out of range. Use an angle above 0 and up to pi/2"),
+        ({"tolerance": 2.0}, r"tolerance=2.0 is out of range. Use an angle above 0 and up to pi/2"),
+        ({"n_projected": 2}, "n_projected=2 is out of range for flats of dimension 2. Use 3"),
+        ({"n_components": 7}, "n_components=7 is out of range for 6 variables. Use 1 to 6"),
         ({"n_components": 6}, r"n_components=6 equals the rank of X .* in 2 clusters: no polynom"),
-        ({"max_iter": 0}, "max_iter=0 is out of range; 1 or more would do"),
+        ({"max_iter": 0}, "max_iter=0 is out of range. Use 1 or more"),
     ],
 )
 def test_bad_options(options, message):
@@ -263,7 +263,7 @@ def test_options_of_the_wrong_type(options):
 
 def test_more_dimensions_than_the_rank():
     X = generic(30, 2) @ np.array([[1.0, 0.0, 1.0], [0.0, 1.0, 1.0]])
-    with pytest.raises(ValueError, match="n_components=3 is more than the rank of X, 2; at most 2"):
+    with pytest.raises(ValueError, match=r"more than the rank of X, 2\. Use at most 2"):
         GPCA(2, n_components=3).fit(X)
 
 
@@ -276,11 +276,11 @@ def test_nothing_to_cluster(affine):
 def test_too_many_monomials():
     X = generic(600, 12, decay=1.0)
     with pytest.raises(
-        ValueError, match=r"n_clusters=6 .* 12376 monomials, more than 2000; a smal"
+        ValueError, match=r"n_clusters=6 .* 12376 monomials, more than 2000. Use a smal"
     ):
         GPCA(6, n_components=3, n_projected=12).fit(X)
     with pytest.raises(
-        ValueError, match=r"n_clusters=6 .* 8008 monomials, more than 2000; another"
+        ValueError, match=r"n_clusters=6 .* 8008 monomials, more than 2000. Use another"
     ):
         GPCA(6, n_components=10).fit(X)
 

@@ -216,7 +216,7 @@ def test_the_same_seed_gives_the_same_labels(union):
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        (MPPCA(noise="white"), "noise='white' is unknown; one of own, shared"),
+        (MPPCA(noise="white"), "noise='white' is unknown. Use one of own, shared"),
         (MPPCA(n_components=9), "n_components=9 is out of range"),
         (MPPCA(tol=-1), "tol=-1 is out of range"),
         (MCFA(n_components=[1, 2]), "share one space of factors"),

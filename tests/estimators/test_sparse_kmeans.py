@@ -175,11 +175,11 @@ def test_in_a_pipeline():
 @pytest.mark.parametrize(
     ("parameters", "kind", "message"),
     [
-        ({"bound": 2.0, "n_variables": 3}, ValueError, "two ways to say the same; one of them"),
-        ({"bound": 0.9}, ValueError, "bound=0.9 is out of range; 1 or more would do"),
+        ({"bound": 2.0, "n_variables": 3}, ValueError, "two ways to say the same. Use one of them"),
+        ({"bound": 0.9}, ValueError, "bound=0.9 is out of range. Use 1 or more"),
         ({"bound": 6.0}, ValueError, r"bound=6.0 is out of range for 30 .* sqrt\(p\) = 5.477"),
         ({"bound": "large"}, TypeError, "bound='large' is not a number"),
-        ({"n_variables": 0}, ValueError, "n_variables=0 is out of range for 30 variables; 1 to 30"),
+        ({"n_variables": 0}, ValueError, "n_variables=0 is out of range for 30 variables. Use 1"),
         ({"n_variables": 2.5}, TypeError, "n_variables=2.5 is not an integer"),
         ({"n_clusters": 61}, ValueError, "n_clusters=61 is out of range for 60 samples"),
         ({"n_init": 0}, ValueError, "n_init=0 is out of range"),

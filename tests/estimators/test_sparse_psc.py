@@ -134,7 +134,7 @@ def test_names_come_back_the_strongest_first():
     loadings = np.abs(model.subspaces_[0].basis[[int(name[4:]) for name in names], 0])
     assert np.all(np.diff(loadings) <= 0)
     assert_array_equal(np.sort(fitted().get_variables(1)), fitted().variables_[1])
-    with pytest.raises(ValueError, match="cluster=2 is out of range; 0 to 1 would do"):
+    with pytest.raises(ValueError, match=r"cluster=2 is out of range\. Use 0 to 1"):
         model.get_variables(2)
 
 
@@ -184,16 +184,16 @@ def test_same_seed_same_labels_whatever_the_number_of_jobs():
 @pytest.mark.parametrize(
     ("options", "kind", "message"),
     [
-        ({"n_variables": 0}, ValueError, "n_variables=0 is out of range for 60 variables; 1 to 60"),
+        ({"n_variables": 0}, ValueError, "n_variables=0 is out of range for 60 variables. Use 1"),
         ({"n_variables": 61}, ValueError, "n_variables=61 is out of range"),
         ({"n_variables": [6]}, ValueError, "n_variables has 1 entries for n_clusters=2"),
         ({"n_variables": 2.5}, TypeError, "n_variables=2.5 is not an integer"),
-        ({"penalty": "l2"}, ValueError, "penalty='l2' is unknown; one of l1, nonnegative"),
+        ({"penalty": "l2"}, ValueError, "penalty='l2' is unknown. Use one of l1, nonnegative"),
         ({"criterion": "loo"}, ValueError, "'loo' is not defined for sparse.*residual, loo_proj"),
         ({"criterion": "influence"}, ValueError, "not defined for sparse loadings"),
         ({"criterion": "likelihood"}, ValueError, "not defined for sparse loadings"),
         ({"criterion": "hat"}, ValueError, "not defined for sparse loadings"),
-        ({"refine": "descent"}, ValueError, "refine='ppca' or None would do"),
+        ({"refine": "descent"}, ValueError, "Use refine='ppca' or None"),
         ({"n_clusters": 0}, ValueError, "n_clusters=0 is out of range"),
         ({"n_clusters": 10**9}, ValueError, "n_clusters=1000000000 is out of range"),
         ({"n_clusters": "2"}, TypeError, "n_clusters='2' is not an integer"),

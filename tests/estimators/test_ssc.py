@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
+from scipy.sparse.csgraph import connected_components
 
 from subspaces import SSC
 from subspaces.core.partition import canonical
@@ -21,6 +22,37 @@ def test_linear_subspaces_are_found(solver, seed):
     assert_array_equal(model.labels_, canonical(model.labels_))
 
 
+SHORT_OF_EDGES = {
+    "omp": ({"n_nonzero": 1}, "n_nonzero above 1"),
+    "lsr": ({"n_nonzero": 1}, "n_nonzero above 1"),
+    "elastic_net": ({"alpha": 1.05}, "alpha above 1.05"),
+    "lasso": ({"alpha": 1.05}, "alpha above 1.05"),
+    "admm": ({"share": 0.05}, "share above 0.05 or alpha above 20"),
+}
+
+
+@pytest.mark.parametrize("solver", SHORT_OF_EDGES)
+def test_a_graph_in_more_pieces_than_clusters_is_told(solver):
+    union = make_subspaces([60, 60], 20, [2, 2], noise=0.3, random_state=0)
+    setting, advice = SHORT_OF_EDGES[solver]
+    model = SSC(2, n_components=2, solver=solver, random_state=0, **setting)
+    with pytest.warns(UserWarning, match=r"falls into \d+ pieces.*n_clusters=2") as heard:
+        model.fit(union.data)
+    n_pieces = connected_components(model.affinity_matrix_, directed=False)[0]
+    message = str(heard[0].message)
+    assert n_pieces > 2
+    assert f"{n_pieces} pieces" in message
+    assert advice in message
+    assert ("or solver='elastic_net'" in message) == (solver == "omp")
+
+
+def test_a_graph_in_as_many_pieces_as_clusters_is_no_matter():
+    union = make_subspaces([40, 40], 20, [2, 2], noise=0.0, random_state=0)
+    model = SSC(2, n_components=2, random_state=0).fit(union.data)
+    assert connected_components(model.affinity_matrix_, directed=False)[0] <= 2
+
+
+@pytest.mark.filterwarnings("ignore:the graph of solver='lasso' falls into 4 pieces")
 @pytest.mark.parametrize("solver", ["elastic_net", "lasso", "admm", "lsr"])
 def test_affine_flats_are_found(solver):
     union = make_subspaces(120, 12, [2, 2, 2], noise=0.01, offset=1.0, random_state=4)
@@ -120,7 +152,7 @@ def test_one_cluster():
         ({"l1_ratio": 1.5}, "l1_ratio=1.5 is out of range"),
         ({"share": 2.0}, "share=2.0 is out of range"),
         ({"solver": "omp", "n_nonzero": 0}, "n_nonzero=0 is out of range"),
-        ({"alpha": 0.5}, "a larger alpha would do"),
+        ({"alpha": 0.5}, "Use other data or a larger alpha"),
         ({"n_components": [1, 2, 3]}, "n_components has 3 entries"),
     ],
 )

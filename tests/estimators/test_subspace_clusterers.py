@@ -230,19 +230,19 @@ BAD = [
     ({"n_clusters": 71}, ValueError, "n_clusters=71 is out of range for 70 samples"),
     ({"n_clusters": 2.0}, TypeError, "n_clusters=2.0 is not an integer"),
     ({"n_clusters": 20, "n_components": 3}, ValueError, "n_samples=70 is too few"),
-    ({"n_components": 9}, ValueError, "n_components=9 is out of range for 8 variables; 1 to 8"),
+    ({"n_components": 9}, ValueError, "n_components=9 is out of range for 8 variables. Use 1 to 8"),
     ({"n_components": 0}, ValueError, "n_components=0 is out of range"),
     ({"n_components": [1, 2, 1]}, ValueError, "3 entries for n_clusters=2"),
     ({"n_components": "2"}, TypeError, "n_components='2' is not an integer"),
-    ({"init": "best"}, ValueError, "init='best' is unknown; one of portfolio, random"),
+    ({"init": "best"}, ValueError, "init='best' is unknown. Use one of portfolio, random"),
     ({"init": [0, 1]}, ValueError, r"init has shape \(2,\) for 70 samples"),
-    ({"init": np.full(70, 2)}, ValueError, "init has the label .*2.*; 0 to 1 would do"),
-    ({"init": None}, ValueError, "init=None is unknown; one of portfolio"),
+    ({"init": np.full(70, 2)}, ValueError, "init has the label .*2.*. Use labels from 0 to 1"),
+    ({"init": None}, ValueError, "init=None is unknown. Use one of portfolio"),
     ({"affine": "no"}, TypeError, "affine='no' is not a bool"),
     ({"n_clusters": None}, TypeError, "n_clusters=None is not an integer"),
     ({"n_init": 0}, ValueError, "n_init=0 is out of range"),
     ({"n_init": "many"}, TypeError, "n_init='many' is not an integer"),
-    ({"random_state": "a"}, ValueError, "random_state='a' seeds nothing; an int"),
+    ({"random_state": "a"}, ValueError, "random_state='a' seeds nothing. Use an int"),
     ({"max_iter": 0}, ValueError, "max_iter=0 is out of range"),
 ]
 
@@ -258,8 +258,8 @@ def test_bad_parameters_get_one_line(cls, parameters, kind, message):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"criterion": "press"}, "criterion='press' is unknown; one of auto, influence"),
-        ({"refine": "em"}, "refine='em' is unknown; one of ppca, descent"),
+        ({"criterion": "press"}, "criterion='press' is unknown. Use one of auto, influence"),
+        ({"refine": "em"}, "refine='em' is unknown. Use one of ppca, descent"),
     ],
 )
 def test_unknown_choices(parameters, message):

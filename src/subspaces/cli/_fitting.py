@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from subspaces import recipes
+from subspaces._extras import install
 from subspaces.cli._outputs import as_csv
 from subspaces.cli._say import note
 from subspaces.cli._trust import Trust
@@ -264,7 +265,7 @@ def write(stage: Path, model: Any, table: Table, summary: str) -> None:
 def write_page(stage: Path, model: Any, table: Table, title: str, trust: Trust) -> None:
     """The page about it all, where the library that draws it is installed."""
     if find_spec("plotly") is None:
-        note("Note: report.html needs plotly: pip install 'subspaces[report]'")
+        note(f"Note: report.html needs plotly. {install('report')}")
         return
     model.report(
         table.frame,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from subspaces._extras import install
 from subspaces.cli._say import say, say_table, working
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ def beside_k_means(model: "PSC", X: Any, target: Any) -> None:
 def write_page(path: Path, union: Any, model: "PSC") -> str:
     """Write the page about a model; returns where it is, or what it needs."""
     if find_spec("plotly") is None:
-        return "needs plotly: pip install 'subspaces[report]'"
+        return f"needs plotly. {install('report')}"
     title = "A line and two planes that meet"
     return str(model.report(union.data, path, classes=union.target, title=title))
 

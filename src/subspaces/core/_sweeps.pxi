@@ -81,11 +81,17 @@ cdef class Sweeps:
             reason = self._why_end(well)
             if reason is None:
                 memcpy(&self.now[0], &self.new[0], self.n * sizeof(Py_ssize_t))
+        if reason == "converged" and self.any_kept and not self._kept_is_last():
+            reason = "infeasible" if self._any_degenerate() else "overshot"
         kept = self.partitions[2 if self.any_kept else 0].copy()
         objective = self.lowest if self.any_kept else objective
         path = tuple(self.path[:done].tolist())
         loadings = self._kept_loadings() if self.any_kept else None
         return kept, objective, path, reason or "max_iter", repairs - refilled, loadings
+
+    cdef bint _kept_is_last(self) noexcept nogil:
+        """Whether the best partition is the one that was looked at last."""
+        return memcmp(&self.best[0], &self.now[0], self.n * sizeof(Py_ssize_t)) == 0
 
     cdef double _sweep(self) except? -1 nogil:
         """Look at the present partition; remember it, and whether it is the best so far."""

@@ -2,10 +2,11 @@
 
 Except for `residual` the objective need not fall at every sweep (docs/convergence.md). So the loop
 stops when no label moves, when a label vector returns, or at the cap, and gives the best partition
-it has seen, with the reason why it stopped. Best is the lowest objective; where a dimension equals
-the rank of the data, so that the objective does not identify the clusters, it is the classification
-likelihood of a mixture of probabilistic PCA. With sparse loadings the objectives of different
-sweeps are not comparable, and the last partition is kept.
+it has seen, with the reason why it stopped: "converged" only if that partition is the one where no
+label moves, "overshot" if it was met on the way there. Best is the lowest objective; where a
+dimension equals the rank of the data, so that the objective does not identify the clusters, it is
+the classification likelihood of a mixture of probabilistic PCA. With sparse loadings the objectives
+of different sweeps are not comparable, and the last partition is kept.
 """
 
 from collections.abc import Callable, Sequence
@@ -84,6 +85,8 @@ def _alternate(
             reason = "cycle"
             break
         labels = new
+    if reason == "converged" and best is not None and best[1] is not labels:
+        reason = "infeasible" if here.degenerate else "overshot"
     course = tuple(path), reason, repairs - refilled
     if best is None:
         return Clustering(labels, path[-1], *course)

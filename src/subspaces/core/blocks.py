@@ -66,7 +66,7 @@ class Blocks(Protocol):
         """Given labels, in the form of `fold`."""
 
     def join(self, labels: Any, numbers: NDArray[np.intp]) -> Any:
-        """The labels as the caller of the estimator gets them, cluster k with ``numbers[k]``."""
+        """The labels as the caller gets them, of 32 bits, cluster k with ``numbers[k]``."""
 
 
 @dataclass(frozen=True)
@@ -130,10 +130,10 @@ class ArrayBlocks:
         return like(to_host(labels), self.array, xp.int32)
 
     def join(self, labels: Any, numbers: NDArray[np.intp]) -> Any:
-        """Labels of 32 bits in main memory, of the library's usual integers elsewhere."""
+        """Labels of 32 bits."""
         xp = namespace(labels)
         if xp is not np:
-            return xp.take(like(numbers, labels, xp.int64), xp.astype(labels, xp.int64), axis=0)
+            return xp.take(like(numbers, labels, xp.int32), xp.astype(labels, xp.int64), axis=0)
         short = numbers.astype(np.int32)
         # In blocks: numpy makes a copy of 64 bits of what it indexes with.
         return self.fold(lambda rows, own, start: (short[own], None), labels)[0]
@@ -198,8 +198,8 @@ def enough_memory(blocks: ArrayBlocks) -> Iterator[None]:
         rows = blocks.block_rows or blocks.shape[0]
         smaller = max(rows * BYTES_A_NUMBER * blocks.shape[1] // 4 // 2**20, 1)
         raise MemoryError(
-            f"the device has no room for what a block of {rows} rows needs beside the data; blocks "
-            f"of {max(rows // 4, 1)} would do: sklearn.set_config(working_memory={smaller})"
+            f"the device has no room for what a block of {rows} rows needs beside the data. Use "
+            f"blocks of {max(rows // 4, 1)}: sklearn.set_config(working_memory={smaller})"
         ) from error
 
 

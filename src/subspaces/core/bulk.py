@@ -121,7 +121,7 @@ def sweep(
         if tally.objective <= best.objective or not (exact and settled):
             best, settled = BulkResult(labels, flats, tally.objective, (), "", repairs), exact
         if tally.moved == 0 and (exact or not finish):
-            reason = "converged"
+            reason = "converged" if best.labels is labels else "overshot"
             break
         reached = tally.objective if exact else float(f"{tally.objective:.{SAME_DIGITS}g}")
         here = (reached, *state.sizes)

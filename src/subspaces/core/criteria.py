@@ -164,13 +164,13 @@ def energy_on_loadings(views: Views) -> float:
     return sum(float(view.captured[view.members].sum()) for view in _sparse(views))
 
 
-def attraction(size: int, spectrum: Array, energy: float) -> float:
-    """``n_k rho``, with rho the share of the members' energy on the weakest axis in use.
+def attraction(size: float, spectrum: Array, residual: float) -> float:
+    """``n_k s_R / E``: the weakest axis' energy over the mean member's squared residual.
 
-    Below 4 the influence of a member grows as it fits better, and the cluster repels its own
-    (docs/repulsion.md).
+    E, ``residual``: the members' squared distances from their flat, summed. Below 4 the influence
+    of a member grows as it fits better, and the cluster repels its own (docs/repulsion.md).
     """
-    return float(size * spectrum.min() / energy) if len(spectrum) and energy > 0 else np.inf
+    return float(size * spectrum.min() / residual) if len(spectrum) and residual > 0 else np.inf
 
 
 def pooled_variance(views: Views, data: Data) -> float:

@@ -57,6 +57,12 @@ class Flats:
         """Clusters one of whose axes has no energy, (K,)."""
         return np.any(self.in_use & ~self.alive, axis=1)
 
+    @property
+    def residual(self) -> Array:
+        """The members' squared distances from their flat, summed, (K,)."""
+        captured = np.where(self.in_use & self.alive, self.spectra, 0.0).sum(axis=1)
+        return np.maximum(self.energy - captured, 0.0)
+
     @cached_property
     def linear(self) -> bool:
         """Whether all centres are the origin."""

@@ -20,9 +20,9 @@ def kernels() -> Any | None:
         return import_module("subspaces.core._kernels")
     except ImportError as reason:
         warnings.warn(
-            f"the compiled kernels of subspaces are not at hand ({reason}), and fits take longer; "
-            "reinstalling where there is a C compiler would do, and SUBSPACES_PURE=1 in the "
-            "environment stops this warning",
+            f"the compiled kernels of subspaces are not at hand ({reason}), and fits take longer. "
+            "Use pip install again where there is a C compiler, or SUBSPACES_PURE=1 in the "
+            "environment to stop this warning",
             RuntimeWarning,
             stacklevel=2,
         )

@@ -74,8 +74,8 @@ class SparseBlocks:
         return np.asarray(labels, dtype=np.int32)
 
     def join(self, labels: Any, numbers: NDArray[np.intp]) -> Any:
-        """Labels of the library's usual integers."""
-        return numbers[labels]
+        """Labels of 32 bits."""
+        return numbers.astype(np.int32)[labels]
 
 
 def canonical(matrix: Any) -> Any:

@@ -107,16 +107,16 @@ class AlternatingClusterer(SubspaceClusterer):
         if given.ndim == 0:
             names = ", ".join(["portfolio", *NAMED_STARTS])
             raise ValueError(
-                f"init={labels!r} is unknown; one of {names}, labels or a function would do"
+                f"init={labels!r} is unknown. Use one of {names}, labels or a function"
             )
         if given.shape != (n_samples,):
             raise ValueError(
-                f"init has shape {given.shape} for {n_samples} samples; one label each would do"
+                f"init has shape {given.shape} for {n_samples} samples. Use one label each"
             )
         outside = given[~np.isin(given, np.arange(self.n_clusters))]
         if len(outside):
             raise ValueError(
-                f"init has the label {outside[0]!r}; 0 to {self.n_clusters - 1} would do"
+                f"init has the label {outside[0]!r}. Use labels from 0 to {self.n_clusters - 1}"
             )
         return given.astype(np.intp)
 

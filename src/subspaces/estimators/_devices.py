@@ -34,13 +34,13 @@ def check_home(X: Any, home: Any | None, method: str) -> None:
     if _place(there) != _place(home):
         raise ValueError(
             f"Inputs passed to {method}() must use the same namespace and the same device as those "
-            f"passed to fit(): fit had {_named(home)}, X is of {_named(there)}{_why(X)}; "
-            "move_to(X) would do"
+            f"passed to fit(): fit had {_named(home)}, X is of {_named(there)}{_why(X)}. Use "
+            "move_to(X)"
         )
     if there is not None and home is not None and there.dtype != home.dtype:
         raise ValueError(
-            f"X passed to {method}() has the type {there.dtype}, that of fit() {home.dtype}; "
-            "a conversion of X would do"
+            f"X passed to {method}() has the type {there.dtype}, that of fit() {home.dtype}. Use "
+            f"X of type {home.dtype}"
         )
 
 

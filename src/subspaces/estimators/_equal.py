@@ -21,7 +21,7 @@ class EqualDimensionClusterer(SubspaceClusterer):
         if len(set(dimensions)) > 1:
             raise ValueError(
                 f"n_components={list(dimensions)} differ, and {type(self).__name__} has one "
-                f"dimension for all clusters; n_components={max(dimensions)}, the largest, would do"
+                f"dimension for all clusters. Use n_components={max(dimensions)}, the largest"
             )
         return dimensions[0]
 
@@ -39,7 +39,7 @@ class EqualDimensionClusterer(SubspaceClusterer):
         if dimension >= rank:
             warn(
                 f"n_components={dimension} equals the rank of X, {rank}, or exceeds it: one flat "
-                f"would hold every sample, so {most} is used; less than the rank would do",
+                f"would hold every sample, so {most} is used. Use less than the rank",
             )
         return min(dimension, most)
 
@@ -49,8 +49,8 @@ class EqualDimensionClusterer(SubspaceClusterer):
         found = int(self.labels_.max()) + 1
         if found < self.n_clusters:
             warn(
-                f"only {found} of n_clusters={self.n_clusters} clusters have samples; fewer "
-                "clusters or a smaller dimension would do",
+                f"only {found} of n_clusters={self.n_clusters} clusters have samples. Use fewer "
+                "clusters or a smaller dimension",
                 ConvergenceWarning,
             )
         self._store_flats(X, [dimension] * found, affine)

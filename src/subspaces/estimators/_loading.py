@@ -78,7 +78,8 @@ def _restored(saved: model_file.SavedModel) -> RecordedClusterer:
     model = ESTIMATORS[saved.estimator]()
     model.set_params(**saved.parameters)
     check_state(saved.state)
-    with_preparation(model, saved.state)
+    short = saved.state["labels_"].astype(np.int32)  # files of earlier versions have 64 bits
+    with_preparation(model, {**saved.state, "labels_": short})
     _try(model)
     return model
 

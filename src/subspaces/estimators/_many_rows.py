@@ -153,8 +153,8 @@ class ManyRowsClusterer(AlternatingClusterer):
         if in_blocks_only(X):
             kind, fetch = ("Dask array", "compute") if is_dask(X) else ("sparse matrix", "toarray")
             raise ValueError(
-                f"{beyond} needs all rows in memory at once, and a {kind} is read in passes; "
-                f"without it, or with X.{fetch}(), the fit would do"
+                f"{beyond} needs all rows in memory at once, and a {kind} is read in passes. Use "
+                f"X.{fetch}(), or leave it out"
             )
         return None
 
@@ -187,8 +187,8 @@ class ManyRowsClusterer(AlternatingClusterer):
         self._warn_of_a_poor_end(alike, result.stop_reason, runs)
         if not np.isfinite(result.objective):
             warn(
-                "the objective is infinite: some sample is alone along an axis of its cluster; "
-                "fewer clusters or dimensions would do",
+                "the objective is infinite: some sample is alone along an axis of its cluster. Use "
+                "fewer clusters or dimensions",
                 ConvergenceWarning,
             )
 
@@ -218,7 +218,7 @@ class ManyRowsClusterer(AlternatingClusterer):
         return Bulk(
             blocks,
             problem.dimensions,
-            problem.criterion if problem.identified else "likelihood",
+            _in_passes(problem),
             problem.affine,
             rank,
             rows.energy / (len(rows.squared_norms) * rank),
@@ -284,7 +284,7 @@ class ManyRowsClusterer(AlternatingClusterer):
         right = tuple(labels.shape) == (n_samples,) and xp.isdtype(labels.dtype, "integral")
         if not right or int(xp.min(labels)) < 0 or int(xp.max(labels)) >= self.n_clusters:
             self._given_labels(labels, n_samples)
-            raise TypeError(f"init has the type {labels.dtype}; whole numbers would do")
+            raise TypeError(f"init has the type {labels.dtype}. Use whole numbers")
 
     def _store_many(
         self, bulk: Bulk, result: BulkResult, runs: list[Run], interchangeable: bool
@@ -378,6 +378,33 @@ class ManyRowsClusterer(AlternatingClusterer):
             return sent(super().transform(in_memory(X)), self._home)
         return blocks.each(partial(block_pass.score, plan=self._pass(blocks)))
 
+    def score(self, X: Any, y: Any = None) -> float:
+        """Minus the mean score of the samples under the cluster they are predicted to be in.
+
+        Higher is better, as model selection in scikit-learn expects it. Squared errors fall with
+        every further dimension or cluster, on new samples, too: to choose among those, use
+        ``PSC(criterion="likelihood")``, or `subspaces.selection`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+            New samples.
+        y : ignored
+            For compatibility.
+
+        Returns
+        -------
+        float
+        """
+        blocks = self._new_blocks(X, "score")
+        if blocks is None:
+            return super().score(in_memory(X))
+        scores = blocks.each(partial(block_pass.score, plan=self._pass(blocks)))
+        if is_dask(scores):
+            return -float(scores.min(axis=1).mean().compute())
+        xp = namespace(scores)
+        return -float(xp.mean(xp.min(scores, axis=1)))
+
     def project(self, X: Any) -> Any:
         """Coordinates of each sample in the subspace of the cluster it is predicted to be in.
 
@@ -445,6 +472,13 @@ class ManyRowsClusterer(AlternatingClusterer):
         noise = max(noise, least_divisor(blocks))
         flats = from_subspaces(seen, to_host(self._sizes), noise)
         return Pass(flats, self._scoring, self._data.rank, self._data.n_samples, origin)
+
+
+def _in_passes(problem: Problem) -> str:
+    """The criterion that passes score by; a member is left out to first order, which is "hat"."""
+    if not problem.identified:
+        return "likelihood"
+    return "hat" if problem.criterion == "loo" else problem.criterion
 
 
 def blocks_of(X: Any, n_jobs: int | None) -> Blocks | None:

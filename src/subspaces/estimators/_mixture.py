@@ -99,7 +99,7 @@ class MixtureClusterer(SubspaceClusterer):
         as_count(self.max_iter, "max_iter", low=1)
         as_real(self.tol, "tol")
         if not np.ptp(X, axis=0).any():
-            raise ValueError("X has nothing to cluster: all rows are equal; other data would do")
+            raise ValueError("X has nothing to cluster: all rows are equal. Use other data")
         return as_count(self.n_init, "n_init", low=1), as_generator(self.random_state)
 
     def _store_search(self, best: em.Climb, runs: Sequence[em.Climb]) -> None:
@@ -140,19 +140,19 @@ class MixtureClusterer(SubspaceClusterer):
         found = []
         if self.stop_reason_ == "max_iter":
             found.append(
-                f"the likelihood still rose after max_iter={self.max_iter} steps; a larger "
-                "max_iter or tol would do"
+                f"the likelihood still rose after max_iter={self.max_iter} steps. Use a larger "
+                "max_iter or tol"
             )
         empty = self.n_clusters - len(np.unique(self.labels_))
         if empty:
             found.append(
-                f"{empty} of n_clusters={self.n_clusters} clusters are the likeliest of no sample; "
-                "fewer clusters, or another n_components, would do"
+                f"{empty} of n_clusters={self.n_clusters} clusters are the likeliest of no sample. "
+                "Use fewer clusters, or another n_components"
             )
         elif self.stop_reason_ == "infeasible":
             found.append(
-                "from every start a cluster kept too few samples for its dimension; fewer "
-                "clusters or a smaller n_components would do"
+                "from every start a cluster kept too few samples for its dimension. Use fewer "
+                "clusters or a smaller n_components"
             )
         return found
 

@@ -35,7 +35,8 @@ from subspaces.model_file import SavedModel
 from subspaces.preparation import Preparation, check_present, prepare_rows
 
 Array = NDArray[np.floating]
-Labels = NDArray[np.intp]
+# Of 32 bits once a fit has ended, as scikit-learn's KMeans has them.
+Labels = NDArray[np.signedinteger[Any]]
 
 # The influence has the eighth power of a score: beyond this it would overflow.
 FURTHEST = 1e25
@@ -60,7 +61,7 @@ class RecordedClusterer(
     _sizes: Array
     preparation_: Preparation
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, **unknown: Any) -> Self:
         """Find the clusters.
 
         Parameters
@@ -70,12 +71,15 @@ class RecordedClusterer(
             under scikit-learn's array API dispatch torch and CuPy arrays on their device.
         y : ignored
             For compatibility.
+        **unknown
+            Refused: samples have no weights, and there is nothing else to be told.
 
         Returns
         -------
         self
             The fitted estimator.
         """
+        self._refuse(unknown)
         began = perf_counter()
         try:
             with hearing() as heard:
@@ -83,6 +87,7 @@ class RecordedClusterer(
                 self.__dict__.pop("preparation_", None)  # X is taken as it is
                 self._fit_with_callbacks(X, matrix)
                 if isinstance(matrix, np.ndarray):
+                    self.labels_ = self.labels_.astype(np.int32, copy=False)
                     self._store_means(matrix)
                 self._warn_of_single_samples(row_names(X))
             seconds = perf_counter() - began
@@ -93,7 +98,7 @@ class RecordedClusterer(
                 warn(warning, above=2)
         return self
 
-    def fit_predict(self, X: Any, y: Any = None) -> Labels:
+    def fit_predict(self, X: Any, y: Any = None, **unknown: Any) -> Labels:
         """Fit and return ``labels_``.
 
         Parameters
@@ -102,13 +107,25 @@ class RecordedClusterer(
             Samples in rows.
         y : ignored
             For compatibility.
+        **unknown
+            Refused, as by `fit`.
 
         Returns
         -------
         ndarray of shape (n,)
             ``labels_``.
         """
-        return self.fit(X, y).labels_
+        return self.fit(X, y, **unknown).labels_
+
+    def _refuse(self, unknown: Iterable[str]) -> None:
+        """TypeError for what `fit` is given beside X and y, by the name of the public class."""
+        for name in unknown:
+            use = (
+                "all samples count alike. Use rows of X several times to give them more weight"
+                if name == "sample_weight"
+                else "Use X and y alone"
+            )
+            raise TypeError(f"{type(self).__name__}.fit takes no {name}: {use}")
 
     def predict(self, X: Any) -> Labels:
         """Give each row to the cluster under which it scores least.
@@ -123,7 +140,7 @@ class RecordedClusterer(
         ndarray of shape (n,)
             Cluster of each sample.
         """
-        return partition.assign(self._scores(self._validate_new(X)))
+        return partition.assign(self._scores(self._validate_new(X))).astype(np.int32)
 
     def transform(self, X: Any) -> Array:
         """Score of each sample under each cluster; lower is nearer.
@@ -138,6 +155,26 @@ class RecordedClusterer(
         ndarray of shape (n, n_clusters)
         """
         return self._scores(self._validate_new(X))
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Minus the mean score of the samples under the cluster they are predicted to be in.
+
+        Higher is better, as model selection in scikit-learn expects it. Squared errors fall with
+        every further dimension or cluster, on new samples, too: to choose among those, use
+        ``criterion="likelihood"``, or `subspaces.selection`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+            New samples.
+        y : ignored
+            For compatibility.
+
+        Returns
+        -------
+        float
+        """
+        return -float(self._scores(self._validate_new(X)).min(axis=1).mean())
 
     def report(self, X: Any = None, path: str | Path = "report.html", **options: Any) -> Path:
         """Write what was found as one interactive HTML page that works offline.
@@ -180,7 +217,7 @@ class RecordedClusterer(
         if not type(self).__module__.startswith("subspaces."):
             raise TypeError(
                 f"{type(self).__name__} is not an estimator of this library, so `load` would not "
-                "know it; pickle or joblib would do"
+                "know it. Use pickle or joblib"
             )
         parameters = self.get_params(deep=False)
         for name, value in parameters.items():
@@ -239,8 +276,8 @@ class RecordedClusterer(
         too_large = no_room(8 * n_numbers)
         if too_large:
             raise MemoryError(
-                f"{type(self).__name__} of {shape[0]} samples x {shape[1]} variables {too_large}; "
-                "fewer samples or variables would do"
+                f"{type(self).__name__} of {shape[0]} samples x {shape[1]} variables {too_large}. "
+                "Use fewer samples or variables"
             )
 
     def _numbers_held(self, n: int, p: int) -> int:
@@ -323,7 +360,7 @@ class RecordedClusterer(
         if largest > FURTHEST * self._scale:
             raise ValueError(
                 f"X has values up to {largest:.3g}, the data of fit up to {self._scale:.3g}: too "
-                "far apart to score; data of like scale would do"
+                "far apart to score. Use data of like scale"
             )
 
     def _warn_of_single_samples(self, names: NDArray[Any] | None) -> None:

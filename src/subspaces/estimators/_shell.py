@@ -102,7 +102,7 @@ class SubspaceClusterer(RecordedClusterer):
             raise ValueError(
                 f"n_samples={n} is too few for n_clusters={self.n_clusters} of "
                 f"n_components={max(dimensions)}: a cluster needs n_components + 2 samples, "
-                f"{needed} in all; fewer clusters or dimensions would do"
+                f"{needed} in all. Use fewer clusters or dimensions"
             )
         return dimensions
 
@@ -121,8 +121,8 @@ class SubspaceClusterer(RecordedClusterer):
         given = [given] * n_clusters if np.ndim(given) == 0 else list(given)
         if len(given) != n_clusters:
             raise ValueError(
-                f"{name} has {len(given)} entries for n_clusters={n_clusters}; "
-                "an int, or one per cluster, would do"
+                f"{name} has {len(given)} entries for n_clusters={n_clusters}. Use "
+                "an int, or one per cluster"
             )
         why = f" for {high} variables"
         return tuple(as_count(value, name, low=low, high=high, why=why) for value in given)

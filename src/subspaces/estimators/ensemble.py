@@ -158,8 +158,8 @@ class EnsembleKSubspaces(SubspaceClusterer):
         wanted = np.atleast_1d(wanted).tolist()
         if self.n_base_components is not None and len(wanted) not in (1, count):
             raise ValueError(
-                f"n_base_components has {len(wanted)} entries for {count} clusters in each run; "
-                "an int, or one per cluster of a run, would do"
+                f"n_base_components has {len(wanted)} entries for {count} clusters in each run. "
+                "Use an int, or one per cluster of a run"
             )
         dimensions = tuple(
             min(as_count(r, "n_base_components", low=low), max(rank - 1, low))
@@ -169,7 +169,7 @@ class EnsembleKSubspaces(SubspaceClusterer):
         if n < needed:
             raise ValueError(
                 f"n_candidates={count} is too many for {n} samples: flats of these dimensions need "
-                f"{needed}; fewer would do"
+                f"{needed}. Use fewer candidates"
             )
         return Problem(problem.rows, dimensions, "residual", problem.affine)
 
@@ -182,7 +182,7 @@ class EnsembleKSubspaces(SubspaceClusterer):
         if missing:
             warn(
                 f"the graph yields {missing} clusters less than n_clusters={self.n_clusters}; they "
-                "were filled with neighbours of random samples; fewer clusters or a larger n_runs "
-                "would do",
+                "were filled with neighbours of random samples. Use fewer clusters or a larger "
+                "n_runs",
                 ConvergenceWarning,
             )

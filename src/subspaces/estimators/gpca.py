@@ -27,10 +27,10 @@ METHODS = ("auto", "codimension_one", "voting")
 # A square matrix of this size takes some ten seconds to decompose.
 MOST_MONOMIALS = 2000
 POOR_ENDS = {
-    "max_iter": "labels still moved after max_iter={max_iter} sweeps; a larger max_iter would do",
+    "max_iter": "labels still moved after max_iter={max_iter} sweeps. Use a larger max_iter",
     "infeasible": (
         "a cluster kept emptying: the data may not hold n_clusters={n_clusters} clusters of these "
-        "dimensions; fewer clusters or dimensions would do"
+        "dimensions. Use fewer clusters or dimensions"
     ),
 }
 
@@ -170,8 +170,7 @@ class GPCA(SubspaceClusterer):
         as_choice(self.method, "method", METHODS)
         if not 0.0 < as_real(self.tolerance, "tolerance") <= np.pi / 2:
             raise ValueError(
-                f"tolerance={self.tolerance!r} is out of range; an angle above 0 and up to pi/2 "
-                "would do"
+                f"tolerance={self.tolerance!r} is out of range. Use an angle above 0 and up to pi/2"
             )
 
     def _pose(self, X: Array) -> Problem:
@@ -185,7 +184,7 @@ class GPCA(SubspaceClusterer):
         if filling > 1:
             raise ValueError(
                 f"n_components={rank} equals the rank of X (n_features={X.shape[1]}) in {filling} "
-                "clusters: no polynomial vanishes on them; a smaller dimension would do"
+                "clusters: no polynomial vanishes on them. Use a smaller dimension"
             )
         if filling and self.n_clusters > 1:
             warn(
@@ -205,8 +204,7 @@ class GPCA(SubspaceClusterer):
         if self.method == "codimension_one" and not hyperplanes:
             raise ValueError(
                 f"method='codimension_one' is for flats of equal dimension and n_projected={least}"
-                f"; here they are {list(problem.dimensions)} and {projected}; method='voting' "
-                "would do"
+                f"; here they are {list(problem.dimensions)} and {projected}. Use method='voting'"
             )
         automatic = "codimension_one" if hyperplanes else "voting"
         return projected, automatic if self.method == "auto" else self.method
@@ -231,13 +229,13 @@ class GPCA(SubspaceClusterer):
         smaller = f"a smaller n_projected ({least} or more), or " if projected > least else ""
         if size > MOST_MONOMIALS:
             raise ValueError(
-                f"{where} takes polynomials of {size} monomials, more than {MOST_MONOMIALS}; "
-                f"{smaller}another method such as KSubspaces would do"
+                f"{where} takes polynomials of {size} monomials, more than {MOST_MONOMIALS}. Use "
+                f"{smaller}another method such as KSubspaces"
             )
         if n < needed:
             raise ValueError(
-                f"n_samples={n} is too few for {where}: {needed} determine the polynomials; "
-                f"{smaller}another method such as KSubspaces would do"
+                f"n_samples={n} is too few for {where}: {needed} determine the polynomials. Use "
+                f"{smaller}another method such as KSubspaces"
             )
 
     def _segment(self, problem: Problem, random: np.random.Generator) -> Labels:
@@ -258,7 +256,7 @@ class GPCA(SubspaceClusterer):
         if broken:
             warn(
                 f"{len(broken)} of n_clusters={self.n_clusters} clusters came out too small for "
-                "their dimension and were filled up; fewer clusters or dimensions would do",
+                "their dimension and were filled up. Use fewer clusters or dimensions",
                 ConvergenceWarning,
             )
         for k in broken:

@@ -61,7 +61,9 @@ class KSubspaces(ManyRowsClusterer):
     n_iter_ : int
         Number of its sweeps.
     stop_reason_ : str
-        Why it stopped: "converged", "cycle", "max_iter" or "infeasible".
+        Why it stopped: "converged" (no label moves), "cycle", "max_iter", "infeasible" (a cluster
+        could not be kept alive) or, after a cluster was refilled, "overshot" (the sweeps ended in a
+        worse partition than the one they had met before, which was kept).
     starts_ : list of dict
         What each start reached.
     start_margin_ : float
@@ -127,6 +129,6 @@ class KSubspaces(ManyRowsClusterer):
         if empty:
             warn(
                 f"{empty} of n_clusters={self.n_clusters} clusters are empty: another flat is as "
-                "near to all of their samples; fewer clusters or a smaller dimension would do",
+                "near to all of their samples. Use fewer clusters or a smaller dimension",
                 ConvergenceWarning,
             )

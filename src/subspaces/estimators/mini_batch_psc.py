@@ -202,7 +202,7 @@ class MiniBatchPSC(ManyRowsClusterer):
         as_count(self.max_batches, "max_batches", low=1)
         if not 0.0 < as_real(self.forgetting, "forgetting") <= 1.0:
             raise ValueError(
-                f"forgetting={self.forgetting!r} is out of range; above 0 up to 1 would do"
+                f"forgetting={self.forgetting!r} is out of range. Use a number above 0, up to 1"
             )
 
     def _fit(self, X: Any) -> None:

@@ -210,8 +210,8 @@ class CommonFactorClusterer(MixtureClusterer):
         if np.ndim(self.n_components):
             raise ValueError(
                 f"n_components={self.n_components!r} is a list, and all clusters of "
-                f"{type(self).__name__} share one space of factors; one number, such as the sum of "
-                "the clusters' dimensions, would do"
+                f"{type(self).__name__} share one space of factors. Use one number, such as the "
+                "sum of the clusters' dimensions"
             )
         n_factors = as_count(self.n_components, "n_components", low=1, high=high, why=why)
         as_count(self.n_clusters, "n_clusters", low=1, high=max(n // 3, 1), why=f" for {n} samples")
@@ -481,7 +481,7 @@ class MCtFA(CommonFactorClusterer):
         if self.df is None:
             return None
         if isinstance(self.df, bool) or not isinstance(self.df, Real):
-            raise TypeError(f"df={self.df!r} is not a number; None or one above 0 would do")
+            raise TypeError(f"df={self.df!r} is not a number. Use None or one above 0")
         if not self.df > 0:
-            raise ValueError(f"df={self.df!r} is out of range; a number above 0 would do")
+            raise ValueError(f"df={self.df!r} is out of range. Use a number above 0")
         return float(self.df)

@@ -76,8 +76,9 @@ class PSC(ManyRowsClusterer):
     affine : bool, default False
         Whether a subspace has a centre of its own; otherwise all pass through the origin.
     criterion : str, default "auto"
-        What a sample is scored by under a cluster. "loo": the exact leave-one-out error; up to
-        10,000 samples a sweep costs the cube of a cluster's size where no axes stand out of it.
+        What a sample is scored by under a cluster. "loo": the exact leave-one-out error; a sweep
+        costs the cube of a cluster's size where no axes stand out of it. Of more than 10,000 rows,
+        sparse matrices and Dask arrays "hat" is used in its place, and ``criterion_`` says so.
         "likelihood": the leave-one-out predictive density, with one noise variance for all
         clusters. "influence": the predictive influence of the paper. "hat": a cheap approximation
         of "loo". "loo_projection": the residual from loadings that the sample had no part in.
@@ -118,7 +119,7 @@ class PSC(ManyRowsClusterer):
 
     Attributes
     ----------
-    labels_ : ndarray of shape (n,)
+    labels_ : ndarray of shape (n,), of 32-bit integers
         Cluster of each sample.
     subspaces_ : list of Subspace
         Per cluster: ``centre`` (p,), ``basis`` (p, r), ``spectrum`` (r,).
@@ -151,7 +152,8 @@ class PSC(ManyRowsClusterer):
     noise_variance_ : float
         Variance per direction outside the subspaces, pooled over the clusters.
     criterion_ : str
-        The criterion in use; "union_influence" is the default with ``n_variables``.
+        The criterion that ran: "hat" where "loo" was asked for and rows are read in passes;
+        "union_influence" is the default with ``n_variables``.
     objective_ : float
         Sum over the samples of their score under the own cluster.
     objective_path_ : ndarray
@@ -160,7 +162,10 @@ class PSC(ManyRowsClusterer):
     n_iter_ : int
         Number of its sweeps.
     stop_reason_ : str
-        Why it stopped: "converged", "cycle", "max_iter", "infeasible" or "local minimum".
+        Why it stopped: "converged" (no label of ``labels_`` moves), "overshot" (the sweeps ended in
+        a worse partition than the one they had met before, which was kept), "cycle" (they came back
+        to an earlier one; the best was kept), "max_iter", "infeasible" (a cluster could not be kept
+        alive), "local minimum" (after "descent") or "refined" (by "ppca", with other labels).
     starts_ : list of dict
         Each start: its kind, its ``promise`` (the leave-one-out t-likelihood of its first
         partition, where starts are compared as they come), and what it reached. The lowest
@@ -254,7 +259,7 @@ class PSC(ManyRowsClusterer):
         problem = self._problem(X)
         best, runs = self._search(X, problem, self._choice)
         refined = self._refined(problem, best, runs)
-        ended = refined if best.clustering.stop_reason == "cycle" else best  # descent settles it
+        ended = refined if best.clustering.stop_reason == "cycle" else best  # refining settles it
         self._warn_of_a_poor_end(problem.alike, ended.clustering.stop_reason, runs)
         best = refined
         self._store(problem, best, runs)
@@ -262,11 +267,11 @@ class PSC(ManyRowsClusterer):
         self._data = problem.data
         if problem.sparsity is None:
             axes = self._store_flats(X, problem.dimensions, problem.affine)
-            energies = self._store_left_out(X, problem, axes)
+            residuals = self._store_left_out(X, problem, axes)
         else:
-            energies = self._store_sparse(X, self._sparse_views(problem, best.clustering))
+            residuals = self._store_sparse(X, self._sparse_views(problem, best.clustering))
         self._store_variables()
-        self._warn_of_repulsion(energies, partition.sizes(self.labels_, len(energies)))
+        self._warn_of_repulsion(residuals, partition.sizes(self.labels_, len(residuals)))
 
     @property
     def _choice(self) -> str:
@@ -290,7 +295,7 @@ class PSC(ManyRowsClusterer):
         self.noise_variance_ = max(flats.noise, VARIANCE_FLOOR * self._data.mean_variance)
         self.influence_, self.press_ = measured(bulk, result)
         self._store_variables()
-        self._warn_of_repulsion(flats.energy, flats.sizes)
+        self._warn_of_repulsion(flats.residual, flats.sizes)
 
     def _warn_of_single_samples(self, names: NDArray[Any] | None) -> None:
         if not isinstance(self.labels_, np.ndarray):
@@ -374,9 +379,7 @@ class PSC(ManyRowsClusterer):
         for name in OPEN:
             value = getattr(self, name)
             if isinstance(value, str) and value != "auto":
-                raise TypeError(
-                    f"{name}={value!r} is not an integer; one from 1 up, or 'auto', would do"
-                )
+                raise TypeError(f"{name}={value!r} is not an integer. Use one from 1 up, or 'auto'")
         as_choice(self.criterion, "criterion", CRITERIA)
         as_choice(self.penalty, "penalty", PENALTIES)
         if self.refine is not None:
@@ -384,12 +387,12 @@ class PSC(ManyRowsClusterer):
         if self.n_variables is not None and self.refine == "descent":
             raise ValueError(
                 "refine='descent' needs an objective that stays the same from sweep to sweep; with "
-                "n_variables it does not; refine='ppca' or None would do"
+                "n_variables it does not. Use refine='ppca' or None"
             )
         if self.n_variables is not None and self.criterion not in SPARSE_CRITERIA:
             raise ValueError(
                 f"criterion={self.criterion!r} is not defined for sparse loadings (n_variables="
-                f"{self.n_variables!r}); one of {', '.join(SPARSE_CRITERIA)} would do"
+                f"{self.n_variables!r}). Use one of {', '.join(SPARSE_CRITERIA)}"
             )
 
     def _sparsity(self, X: Array) -> Sparsity | None:
@@ -420,19 +423,27 @@ class PSC(ManyRowsClusterer):
         if self.refine == "descent":
             result = descend(problem, best.clustering, max_iter=self.max_iter)
             return replace(best, clustering=result)
-        if self.refine == "ppca":
-            labels = self._mixture_labels(problem, best, runs)
-            if not partition.too_small(labels, problem.dimensions):
-                views = view_clusters(problem, labels)
-                objective = objective_of(problem, labels, views)
-                result = replace(
-                    best.clustering,
-                    labels=labels,
-                    objective=objective,
-                    loadings=loadings_of(views),
-                )
-                return replace(best, clustering=result) if np.isfinite(objective) else best
-        return best
+        return self._by_mixture(problem, best, runs) if self.refine == "ppca" else best
+
+    def _by_mixture(self, problem: Problem, best: Run, runs: Sequence[Run]) -> Run:
+        """The best run with the labels of a mixture; as it is where those keep no cluster alive."""
+        labels, reached = self._mixture_labels(problem, best, runs), best.clustering
+        if partition.too_small(labels, problem.dimensions):
+            return best
+        views = view_clusters(problem, labels)
+        objective = objective_of(problem, labels, views)
+        if not np.isfinite(objective):
+            return best
+        numbered = partition.canonical if problem.interchangeable else np.asarray
+        stays = np.array_equal(numbered(labels), numbered(reached.labels))
+        result = replace(
+            reached,
+            labels=labels,
+            objective=objective,
+            stop_reason=reached.stop_reason if stays else "refined",
+            loadings=loadings_of(views),
+        )
+        return replace(best, clustering=result)
 
     def _mixture_labels(self, problem: Problem, best: Run, runs: Sequence[Run]) -> Labels:
         """EM from the five best runs; on screened variables, where it is cheap, from all starts."""
@@ -450,20 +461,23 @@ class PSC(ManyRowsClusterer):
     def _store_left_out(
         self, X: Array, problem: Problem, all_axes: Sequence[PrincipalAxes]
     ) -> list[float]:
-        """Influence, exact leave-one-out errors and noise of the members; their energies."""
+        """Influence, exact leave-one-out errors and noise of the members.
+
+        Returns the squared residuals of each cluster's members, summed.
+        """
         errors = np.empty(len(self.labels_))
         self.influence_ = np.empty(len(self.labels_))
-        outside, freedom = 0.0, 0
+        residuals, freedom = [], 0
         for k, (axes, dimension) in enumerate(zip(all_axes, problem.dimensions, strict=True)):
             members = self.labels_ == k
             errors[members] = exact_errors(X[members], dimension, problem.affine, axes)
             kept, residual, spectrum = axes.split(dimension)
             self.influence_[members] = influence.squared_influence(kept, residual, spectrum)
-            outside += float(residual.sum())
+            residuals.append(float(residual.sum()))
             freedom += (len(residual) - problem.affine) * (self._data.rank - len(spectrum))
         self.press_ = float(errors.mean())
-        self.noise_variance_ = variance_of(outside, freedom, self._data)
-        return [float(axes.eigenvalues.sum()) for axes in all_axes]
+        self.noise_variance_ = variance_of(sum(residuals), freedom, self._data)
+        return residuals
 
     def _sparse_views(self, problem: Problem, result: Clustering) -> list[ClusterView]:
         """The clusters of ``labels_`` through the loadings that ``objective_`` is under.
@@ -486,7 +500,7 @@ class PSC(ManyRowsClusterer):
     def _store_sparse(self, X: Array, views: Sequence[ClusterView]) -> list[float]:
         """Subspaces, influence on the union of the supports, errors by leave-one-out projection.
 
-        Returns the members' energies on that union.
+        Returns the squared residuals of each cluster's members on that union, summed.
         """
         shift = X.mean(axis=0) if self.affine else np.zeros(X.shape[1])
         sparse = [view for view in views if isinstance(view, SparseView)]
@@ -497,21 +511,25 @@ class PSC(ManyRowsClusterer):
         self.noise_variance_ = pooled_variance(views, self._data)
         shared = np.flatnonzero(union_of_supports(views))
         part = X[:, shared] - shift[shared]
-        return [float(v.squared_norms_on(part, shared)[v.members].sum()) for v in sparse]
+        lengths = [v.squared_norms_on(part, shared) for v in sparse]
+        return [
+            float(np.maximum(length - v.captured, 0.0)[v.members].sum())
+            for length, v in zip(lengths, sparse, strict=True)
+        ]
 
-    def _warn_of_repulsion(self, energies: Sequence[float] | Array, sizes: NDArray[Any]) -> None:
-        """Say that members of a cluster, of these energies, are pushed out."""
+    def _warn_of_repulsion(self, residuals: Sequence[float] | Array, sizes: NDArray[Any]) -> None:
+        """Say that a cluster, whose members have these squared residuals, pushes them out."""
         if self.criterion_ not in ("influence", "union_influence"):
             return
         spectra = [flat.spectrum for flat in self.subspaces_]
-        pulls = list(map(attraction, sizes, spectra, energies))
+        pulls = list(map(attraction, sizes, spectra, residuals))
         if min(pulls) < REPULSIVE:
             k = int(np.argmin(pulls))
             warn(
-                f"cluster {k} has {sizes[k]:.0f} samples, and its weakest axis catches so little "
-                f"of their energy (samples x share = {pulls[k]:.1f}, below 4) that the influence "
-                "repels samples that fit; criterion='loo_projection', fewer components or fewer "
-                "clusters would do",
+                f"cluster {k} has {sizes[k]:.0f} samples, and its weakest axis holds so little "
+                f"beside what lies off its axes ({pulls[k]:.1f} times the mean squared residual, "
+                "below 4) that the influence repels samples that fit. Use "
+                "criterion='loo_projection', fewer components or fewer clusters",
             )
 
     @property

@@ -28,7 +28,7 @@ class SCC(EqualDimensionClusterer):
         Number of clusters.
     n_components : int, default 1
         Dimension of the flats, the same for all. One per cluster is taken if all are equal. Where
-        the clusters differ, the largest of their dimensions would do. A dimension that fills the
+        the clusters differ, use the largest of their dimensions. A dimension that fills the
         rank of the data is lowered by one, with a warning.
     linear : bool, default False
         Whether the flats pass through the origin (LSCC); otherwise each has a centre of its own.
@@ -113,7 +113,8 @@ class SCC(EqualDimensionClusterer):
             found = curvature_clustering(points, flats, n_columns, max_iter, random)
         if not found.settled:
             warn(
-                f"the error was still falling after max_iter={max_iter} rounds; more would do",
+                f"the error was still falling after max_iter={max_iter} rounds. Use a larger "
+                "max_iter",
                 ConvergenceWarning,
             )
         self.objective_path_ = found.errors * len(X)

@@ -25,7 +25,7 @@ class SLBF(EqualDimensionClusterer):
         Number of clusters.
     n_components : int, default 1
         Dimension of the flats, the same for all. One per cluster is taken if all are equal. Where
-        the clusters differ, the largest of their dimensions would do. A dimension that fills the
+        the clusters differ, use the largest of their dimensions. A dimension that fills the
         rank of the data is lowered by one, with a warning.
     affine : bool, default True
         Whether a flat has a centre of its own; otherwise all pass through the origin.
@@ -119,7 +119,7 @@ class SLBF(EqualDimensionClusterer):
         if as_flag(self.spectral, "spectral") and n > MOST_SAMPLES:
             raise ValueError(
                 f"n_samples={n} is too many for spectral=True, whose memory grows with their "
-                f"square; up to {MOST_SAMPLES}, or spectral=False, would do"
+                f"square. Use up to {MOST_SAMPLES}, or spectral=False"
             )
 
     def _n_candidates(self) -> int:

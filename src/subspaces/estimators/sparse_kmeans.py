@@ -160,7 +160,7 @@ class SparseKMeans(RecordedClusterer):
         if self.bound is not None and self.n_variables is not None:
             raise ValueError(
                 f"bound={self.bound!r} and n_variables={self.n_variables!r} are two ways to say "
-                "the same; one of them would do"
+                "the same. Use one of them"
             )
         if self.n_variables is not None:
             why = f" for {p} variables"
@@ -168,10 +168,10 @@ class SparseKMeans(RecordedClusterer):
             if self.n_clusters == 1:
                 raise ValueError(
                     f"n_variables={self.n_variables} cannot be chosen for n_clusters=1: one "
-                    "cluster separates no variables; 2 or more clusters would do"
+                    "cluster separates no variables. Use 2 or more clusters"
                 )
         if not np.ptp(X, axis=0).any():
-            raise ValueError("X has nothing to cluster: all rows are equal; other data would do")
+            raise ValueError("X has nothing to cluster: all rows are equal. Use other data")
 
     def _rule(self, X: Array, random: np.random.Generator) -> Rule:
         """How the weights follow from the between-cluster sums of squares."""
@@ -199,8 +199,8 @@ class SparseKMeans(RecordedClusterer):
         bound, largest = as_real(self.bound, "bound", low=1.0), float(np.sqrt(X.shape[1]))
         if bound > largest * (1.0 + 1e-12):
             raise ValueError(
-                f"bound={self.bound!r} is out of range for {X.shape[1]} variables; 1 to "
-                f"sqrt(p) = {largest:.6g} would do"
+                f"bound={self.bound!r} is out of range for {X.shape[1]} variables. Use 1 to "
+                f"sqrt(p) = {largest:.6g}"
             )
         return bound
 
@@ -226,14 +226,14 @@ class SparseKMeans(RecordedClusterer):
     def _warn_of_a_poor_end(self) -> None:
         if self.stop_reason_ == "max_iter":
             warn(
-                f"weights still moved after max_iter={self.max_iter} rounds; a larger max_iter or "
-                "tol would do",
+                f"weights still moved after max_iter={self.max_iter} rounds. Use a larger max_iter "
+                "or tol",
                 ConvergenceWarning,
             )
         if len(self.cluster_centers_) < self.n_clusters:
             warn(
                 f"only {len(self.cluster_centers_)} clusters were found for n_clusters="
-                f"{self.n_clusters}: rows coincide; fewer clusters would do",
+                f"{self.n_clusters}: rows coincide. Use fewer clusters",
                 ConvergenceWarning,
             )
 

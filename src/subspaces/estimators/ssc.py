@@ -2,8 +2,11 @@
 
 from typing import Any
 
+from scipy.sparse.csgraph import connected_components
+
 from subspaces._validation import as_choice, as_count, as_flag, as_generator, as_real, check_rank
 from subspaces.core import partition
+from subspaces.core.hearing import warn
 from subspaces.core.problem import Problem
 from subspaces.core.rows import choose_rows
 from subspaces.core.self_expression import Sparse, affinity, lifted_rows, unit_rows
@@ -46,9 +49,10 @@ class SSC(SubspaceClusterer):
         - "elastic_net", "lasso": an l1 penalty, with and without a ridge; the optimum;
         - "omp": greedily, by at most ``n_nonzero`` others; the fastest, and the least sure of a
           connected graph: not for affine flats or for a few dimensions;
-        - "admm": the lasso of one penalty for all samples, by at most 200 steps of ADMM; the one
-          for affine flats with little noise, such as motion. A step costs n^2 min(n, p)
-          operations: some hundreds of samples, or a few variables;
+        - "admm": the lasso of one penalty for all samples, by the published 200 steps of ADMM at
+          most; the one for affine flats with little noise, such as motion, where its objective is
+          then still some per cent above the optimum. A step costs n^2 min(n, p) operations: some
+          hundreds of samples, or a few variables;
         - "lsr": a ridge on all others, of which the ``n_nonzero`` largest coefficients are kept,
           squared.
     affine : bool, default False
@@ -91,7 +95,9 @@ class SSC(SubspaceClusterer):
     Samples are scaled to unit length for the graph, so that long ones do not rule it, except for
     "admm" and "lsr" with ``affine=True``, where length is position. "admm" divides the coefficients
     of each sample by the largest before they become a graph. Flats are fitted to the samples as
-    given. No solver holds a dense n x n array.
+    given. "admm" holds a dense n x n array where the rank of X is above n/2, and its graph has
+    up to n x n entries; the other solvers hold none. A graph that falls into more connected pieces
+    than ``n_clusters`` does not tell which of them belong together, and a warning says so.
 
     References
     ----------
@@ -159,13 +165,33 @@ class SSC(SubspaceClusterer):
         if self.affinity_matrix_.nnz == 0:
             raise ValueError(
                 f"no sample of X is expressed by others with solver={self.solver!r}, "
-                f"alpha={self.alpha!r}: all are zero or orthogonal, or alpha is at most 1; "
-                "other data or a larger alpha would do"
+                f"alpha={self.alpha!r}: all are zero or orthogonal, or alpha is at most 1. Use "
+                "other data or a larger alpha"
             )
+        self._warn_of_pieces(len(dimensions), max(dimensions))
         parts = spectral_labels(self.affinity_matrix_, len(dimensions), random)
         self.labels_ = self._order(X, parts, dimensions)
         self._store_flats(X, dimensions, affine)
         self.objective_ = self._distance_from_own_flats(X)
+
+    def _warn_of_pieces(self, n_clusters: int, largest_dimension: int) -> None:
+        """Say that the graph does not tell which of its pieces make up a cluster."""
+        n_pieces = connected_components(self.affinity_matrix_, directed=False)[0]
+        if n_pieces <= n_clusters:
+            return
+        share = self._share()
+        advice = [f"share above {share:g}"] if share < 1 else []
+        if self.solver in ("omp", "lsr"):
+            advice.append(f"n_nonzero above {self._n_nonzero(largest_dimension)}")
+        else:
+            advice.append(f"alpha above {self._alpha(self._default_alpha):g}")
+        if self.solver == "omp":
+            advice.append("solver='elastic_net'")
+        warn(
+            f"the graph of solver={self.solver!r} falls into {n_pieces} pieces for "
+            f"n_clusters={n_clusters}, so it does not tell which of them belong together. Use "
+            f"{' or '.join(advice)}",
+        )
 
     def _numbers_held(self, n: int, p: int) -> int:
         """With a coefficient for every pair of samples, where the solver holds them all."""
@@ -175,15 +201,14 @@ class SSC(SubspaceClusterer):
         """Self-expression of the prepared rows by the solver asked for."""
         rows = self._prepare(X)
         if self.solver == "omp":
-            spanned = largest_dimension + int(self.affine)
-            return omp_coefficients(rows, self._count(max(2, min(OMP_NONZERO, spanned))))
+            return omp_coefficients(rows, self._n_nonzero(largest_dimension))
         if self.solver == "lsr":
-            return lsr_coefficients(rows, self._count(max(LSR_FEWEST, 2 * largest_dimension)))
+            return lsr_coefficients(rows, self._n_nonzero(largest_dimension))
+        alpha = self._alpha(self._default_alpha)
         if self.solver == "admm":
-            alpha = self._alpha(ADMM_AFFINE_ALPHA if self.affine else ADMM_ALPHA)
             fidelity = admm_fidelity(rows, alpha)
             return admm_coefficients(rows, fidelity, penalty=alpha, affine=self.affine)
-        alpha, ratio = self._alpha(ELASTIC_NET_ALPHA), self._l1_ratio()
+        ratio = self._l1_ratio()
         return elastic_net_coefficients(rows, fidelities(rows, alpha, ratio), ratio)
 
     def _prepare(self, X: Array) -> Array:
@@ -202,13 +227,23 @@ class SSC(SubspaceClusterer):
         rows = choose_rows(X - centre_of(X, True) if self.affine else X, len(dimensions))
         return match_dimensions(Problem(rows, dimensions, "influence", bool(self.affine)), parts)
 
-    def _count(self, default: int) -> int:
-        return as_count(default if self.n_nonzero is None else self.n_nonzero, "n_nonzero", low=1)
+    def _n_nonzero(self, largest_dimension: int) -> int:
+        if self.n_nonzero is not None:
+            return as_count(self.n_nonzero, "n_nonzero", low=1)
+        if self.solver == "lsr":
+            return max(LSR_FEWEST, 2 * largest_dimension)
+        return max(2, min(OMP_NONZERO, largest_dimension + int(self.affine)))
+
+    @property
+    def _default_alpha(self) -> float:
+        if self.solver == "admm":
+            return ADMM_AFFINE_ALPHA if self.affine else ADMM_ALPHA
+        return ELASTIC_NET_ALPHA
 
     def _alpha(self, default: float) -> float:
         alpha = as_real(default if self.alpha is None else self.alpha, "alpha")
         if alpha == 0:
-            raise ValueError(f"alpha={self.alpha!r} is out of range; more than 0 would do")
+            raise ValueError(f"alpha={self.alpha!r} is out of range. Use a number above 0")
         return alpha
 
     def _l1_ratio(self) -> float:
@@ -225,5 +260,5 @@ class SSC(SubspaceClusterer):
 def _as_share(value: Any, name: str) -> float:
     share = as_real(value, name)
     if not 0 < share <= 1:
-        raise ValueError(f"{name}={value!r} is out of range; above 0 and at most 1 would do")
+        raise ValueError(f"{name}={value!r} is out of range. Use a number above 0, up to 1")
     return share

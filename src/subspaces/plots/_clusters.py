@@ -79,8 +79,8 @@ def scores(
     matrix = model._prepared(X, min_samples=2)
     if len(matrix) != len(model.labels_):
         raise ValueError(
-            f"X has {len(matrix)} samples, the model was fitted to {len(model.labels_)}; the data "
-            "of fit would do"
+            f"X has {len(matrix)} samples, the model was fitted to {len(model.labels_)}. Use the "
+            "data of fit"
         )
     names = check_names(_sample_names(model) if names is None else names, len(matrix), "samples")
     groups = _groups(classes, len(matrix), cluster)
@@ -300,9 +300,7 @@ def _principal_angles(flats: Any) -> Array:
 
 def _check_cluster(model: Any, cluster: int) -> int:
     if not isinstance(model, SubspaceClusterer):
-        raise TypeError(
-            f"{type(model).__name__} has no subspaces to draw; a model such as PSC would do"
-        )
+        raise TypeError(f"{type(model).__name__} has no subspaces to draw. Use a model such as PSC")
     check_is_fitted(model)
     return as_count(cluster, "cluster", low=0, high=len(model.subspaces_) - 1)
 
@@ -319,7 +317,7 @@ def _groups(classes: Any, count: int, cluster: int) -> dict[Any, dict[str, Any]]
         return {"_": {"rows": np.ones(count, dtype=bool), "as": look}}
     known = np.asarray(classes).astype(str)
     if known.shape != (count,):
-        raise ValueError(f"classes has shape {known.shape} for {count} samples; one each would do")
+        raise ValueError(f"classes has shape {known.shape} for {count} samples. Use one each")
     return {
         shown(name): {
             "rows": known == name,

@@ -66,7 +66,7 @@ def _of_model(model: Any, n_named: int, names: Any, ax: Any) -> Any:
     values = getattr(model, "influence_", None)
     if values is None:
         raise ValueError(
-            f"{type(model).__name__} has no influence_; a fitted PSC, or `pca_influence`, would do"
+            f"{type(model).__name__} has no influence_. Use a fitted PSC, or `pca_influence`"
         )
     given = model.record_.sample_names if names is None else names
     names = check_names(given, len(values), "samples")

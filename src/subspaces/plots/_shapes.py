@@ -38,7 +38,7 @@ def clusters_3d(
     if labels.shape != X.shape[:1] or labels.dtype.kind not in "iu" or labels.min(initial=0) < 0:
         raise ValueError(
             f"labels of shape {labels.shape} and type {labels.dtype} do not name a cluster for "
-            f"each of {len(X)} samples; integers from 0 up would do"
+            f"each of {len(X)} samples. Use integers from 0 up"
         )
     with canvas(ax, figsize=(COLUMN, COLUMN), subplot_kw={"projection": "3d"}) as ax:
         ax.computed_zorder = False

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from subspaces._extras import install
+
 Array = NDArray[np.floating]
 
 # Okabe & Ito's colours: told apart with any colour vision, in print and on a projector.
@@ -54,7 +56,7 @@ def canvas(ax: Any, **options: Any) -> Iterator[Any]:
 def require_matplotlib() -> None:
     """Raise ImportError with the remedy where matplotlib is missing."""
     if find_spec("matplotlib") is None:
-        raise ImportError("plots need matplotlib: pip install 'subspaces[plots]'")
+        raise ImportError(f"plots need matplotlib. {install('plots')}")
 
 
 def colour_of(k: int) -> str:
@@ -81,7 +83,7 @@ def check_names(names: Any, count: int, what: str) -> list[str]:
     if names is None:
         return [str(i) for i in range(count)]
     if len(names) != count:
-        raise ValueError(f"{len(names)} names for {count} {what}; one each would do")
+        raise ValueError(f"{len(names)} names for {count} {what}. Use one each")
     return [shown(name) for name in names]
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from subspaces._extras import install
 from subspaces.report._findings import Findings
 from subspaces.report._names import number, plotly_text
 
@@ -28,7 +29,7 @@ MOST_POINTS = 4000
 def require_plotly() -> None:
     """Raise ImportError with the remedy where plotly is missing."""
     if find_spec("plotly") is None:
-        raise ImportError("the report needs plotly: pip install 'subspaces[report]'")
+        raise ImportError(f"the report needs plotly. {install('report')}")
 
 
 def colour(k: int) -> str:

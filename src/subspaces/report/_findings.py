@@ -213,7 +213,7 @@ def _same_data(model: Any, X: Any) -> Array:
     fitted = (len(model.labels_), model._n_variables)
     if matrix.shape != fitted:
         raise ValueError(
-            f"X has shape {matrix.shape}, the data of fit {fitted}; the same data would do, or no X"
+            f"X has shape {matrix.shape}, the data of fit {fitted}. Use the same data, or no X"
         )
     if model.record_.coordinates is not None:
         for k, flat in enumerate(model.subspaces_):
@@ -228,8 +228,8 @@ def _check_same(matrix: Array, members: Places, flat: Subspace, recorded: Array)
     wrong = np.flatnonzero((np.abs(found - kept) > tolerance).any(axis=1))
     if len(wrong):
         raise ValueError(
-            f"X is not the data of fit: row {members[wrong[0]]} differs; the same data in the same "
-            "order would do, or no X"
+            f"X is not the data of fit: row {members[wrong[0]]} differs. Use the same data in the "
+            "same order, or no X"
         )
 
 
@@ -253,6 +253,6 @@ def _names(given: Any, needed: int, parameter: str, thing: str) -> list[str]:
     names = [as_text(name) for name in given]
     if len(names) != needed:
         raise ValueError(
-            f"{parameter} has {len(names)} entries for {needed} {thing}s; one for each would do"
+            f"{parameter} has {len(names)} entries for {needed} {thing}s. Use one for each"
         )
     return names

@@ -13,6 +13,8 @@ from subspaces.selection import Selection
 STOPS = {
     "converged": "The best start ended where no label moved any more.",
     "cycle": "The best start came back to labels it had had before, and the best of them was kept.",
+    "overshot": "The best start settled in a worse partition than one before, which was kept.",
+    "refined": "The labels of the best start were refined by a mixture.",
     "max_iter": "The best start was stopped before it had settled.",
     "infeasible": "No start could keep all clusters alive.",
     "local minimum": "The best start ended where moving any single sample makes it worse.",

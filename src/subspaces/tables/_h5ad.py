@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from subspaces._extras import install
 from subspaces.tables._binary import as_numbers, as_texts
 from subspaces.tables._content import check_room
 from subspaces.tables._table import Table, by_name, checked, offered
@@ -28,7 +29,7 @@ REFUSED = 2
 def read_h5ad(path: Path, wanted: Wanted) -> Table:
     """Read X of an AnnData file; the classes are a column of obs."""
     if find_spec("anndata") is None:
-        raise ImportError("reading H5AD needs anndata: pip install 'subspaces[scverse]'")
+        raise ImportError(f"reading H5AD needs anndata. {install('scverse')}")
     with path.open("rb"), tempfile.TemporaryDirectory() as folder:
         target = Path(folder) / "read.npz"
         _read_apart(path, target, wanted.labels)

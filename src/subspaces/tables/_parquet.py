@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from subspaces._extras import install
 from subspaces.tables._binary import as_texts, foreign
 from subspaces.tables._block import text_remedy
 from subspaces.tables._content import check_room, content_of
@@ -20,9 +21,7 @@ def read_parquet(path: Path, wanted: Wanted) -> Table:
         import pyarrow as pa
         from pyarrow import parquet
     except ImportError as error:
-        raise ImportError(
-            "reading Parquet needs pyarrow: pip install 'subspaces[parquet]'"
-        ) from error
+        raise ImportError(f"reading Parquet needs pyarrow. {install('parquet')}") from error
     content = pa.py_buffer(content_of(path))
     with foreign(path, "a Parquet file"):
         found = parquet.ParquetFile(pa.BufferReader(content)).metadata

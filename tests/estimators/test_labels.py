@@ -1,0 +1,98 @@
+"""Labels are integers of 32 bits, as scikit-learn's KMeans has them; criteria go by their names."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn import config_context
+from sklearn.cluster import KMeans
+
+import subspaces
+from subspaces import PSC, KSubspaces, MiniBatchPSC, load
+from subspaces.datasets import make_subspaces
+from subspaces.estimators import _many_rows
+from subspaces.model_file import SavedModel, read, write
+
+UNION = make_subspaces([60, 60], 6, [1, 1], noise=0.05, random_state=0)
+X = UNION.data
+ESTIMATORS = [name for name in subspaces.estimators.__all__ if name != "load"]
+IN_PASSES = (PSC, KSubspaces, MiniBatchPSC)
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_labels_are_of_the_type_of_k_means(name):
+    model = getattr(subspaces, name)(2, random_state=0).fit(X)
+    expected = KMeans(2, n_init=1, random_state=0).fit(X)
+    assert model.labels_.dtype == expected.labels_.dtype == np.int32
+    assert model.predict(X).dtype == expected.predict(X).dtype
+    assert model.fit_predict(X).dtype == np.int32
+
+
+@pytest.mark.parametrize("kind", ["array", "sparse", "dask", "torch"])
+@pytest.mark.parametrize("cls", IN_PASSES)
+def test_labels_in_passes_are_of_the_same_type(cls, kind, monkeypatch):
+    monkeypatch.setattr(_many_rows, "FEW_ROWS", 100)
+    rows = X
+    if kind == "sparse":
+        rows = sparse.csr_array(X)
+    if kind == "dask":
+        rows = pytest.importorskip("dask.array").from_array(X, chunks=(50, 6))
+    if kind == "torch":
+        rows = pytest.importorskip("torch").asarray(X)
+    with config_context(array_api_dispatch=kind == "torch"):
+        model = cls(2, random_state=0).fit(rows)
+        assert str(model.labels_.dtype).endswith("int32")
+        assert str(model.predict(rows).dtype).endswith("int32")
+        few = model.predict(rows[:10])
+        assert str(few.dtype).endswith("int32")
+
+
+def test_labels_of_a_batch_are_of_the_same_type():
+    model = MiniBatchPSC(2, random_state=0).partial_fit(X)
+    assert model.labels_.dtype == np.int32
+
+
+def test_files_with_labels_of_64_bits_load(tmp_path):
+    model = PSC(2, random_state=0).fit(X)
+    model.save(tmp_path / "now.npz")
+    saved = read(tmp_path / "now.npz")
+    state = {**saved.state, "labels_": model.labels_.astype(np.int64)}
+    write(tmp_path / "old.npz", SavedModel(saved.estimator, saved.parameters, state))
+    again = load(tmp_path / "old.npz")
+    assert again.labels_.dtype == np.int32
+    np.testing.assert_array_equal(again.labels_, model.labels_)
+
+
+@pytest.mark.parametrize("kind", ["array", "sparse", "dask", "torch"])
+@pytest.mark.parametrize(
+    ("asked", "few", "many"),
+    [
+        ("auto", "loo", "hat"),
+        ("loo", "loo", "hat"),
+        ("hat", "hat", "hat"),
+        ("influence", "influence", "influence"),
+        ("likelihood", "likelihood", "likelihood"),
+    ],
+)
+def test_the_criterion_is_named_by_what_ran(asked, few, many, kind, monkeypatch):
+    """Beyond 10,000 rows a member is left out to first order, which is "hat"."""
+    assert PSC(2, criterion=asked, random_state=0).fit(X).criterion_ == few
+    monkeypatch.setattr(_many_rows, "FEW_ROWS", 100)
+    rows = X
+    if kind == "sparse":
+        rows = sparse.csr_array(X)
+    if kind == "dask":
+        rows = pytest.importorskip("dask.array").from_array(X, chunks=(50, 6))
+    if kind == "torch":
+        rows = pytest.importorskip("torch").asarray(X)
+    with config_context(array_api_dispatch=kind == "torch"):
+        assert PSC(2, criterion=asked, random_state=0).fit(rows).criterion_ == many
+
+
+def test_the_criterion_of_more_than_ten_thousand_rows_is_named_by_what_ran():
+    union = make_subspaces([5001, 5000], 3, [1, 1], noise=0.05, random_state=0)
+    model = PSC(2, init=union.target).fit(union.data)
+    assert (model.criterion_, model.labels_.dtype) == ("hat", np.int32)
+    labels = model.labels_
+    np.testing.assert_array_equal(
+        PSC(2, init=union.target, criterion="hat").fit(union.data).labels_, labels
+    )

@@ -1,0 +1,85 @@
+"""`score`, what GridSearchCV asks for; and weights of samples, which fit does not take."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy import sparse
+from sklearn import config_context
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import subspaces
+from subspaces import PSC, KSubspaces, MiniBatchPSC
+from subspaces.datasets import make_subspaces
+from subspaces.estimators import _many_rows
+
+UNION = make_subspaces([80, 80], 10, [2, 2], noise=0.2, shuffle=True, random_state=0)
+X = UNION.data
+ESTIMATORS = [name for name in subspaces.estimators.__all__ if name != "load"]
+OWN = [name for name in ESTIMATORS if not hasattr(getattr(subspaces, name), "score_samples")]
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_the_score_is_minus_the_mean_of_the_own_scores(name):
+    model = getattr(subspaces, name)(2, random_state=0).fit(X)
+    expected = -model.transform(X)[np.arange(len(X)), model.predict(X)].mean()
+    assert_allclose(model.score(X), expected)
+    assert model.score(X, UNION.target) == model.score(X)
+    assert isinstance(model.score(X), float)
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_the_score_of_a_model_whose_output_is_a_frame_is_the_same(name):
+    model = getattr(subspaces, name)(2, random_state=0).fit(X)
+    plain = model.score(X)
+    assert model.set_output(transform="pandas").score(X) == plain
+
+
+@pytest.mark.parametrize("kind", ["array", "sparse", "dask", "torch"])
+@pytest.mark.parametrize("cls", [PSC, KSubspaces, MiniBatchPSC])
+def test_the_score_in_passes_is_the_same(cls, kind, monkeypatch):
+    rows = X
+    if kind == "sparse":
+        rows = sparse.csr_array(X)
+    if kind == "dask":
+        rows = pytest.importorskip("dask.array").from_array(X, chunks=(50, 10))
+    if kind == "torch":
+        rows = pytest.importorskip("torch").asarray(X)
+    monkeypatch.setattr(_many_rows, "FEW_ROWS", 100)
+    with config_context(array_api_dispatch=kind == "torch"):
+        model = cls(2, n_components=2, random_state=0).fit(rows)
+        found = model.score(rows)
+        expected = -np.asarray(model.transform(rows)).min(axis=1).mean()
+    assert_allclose(found, expected)
+    assert isinstance(found, float)
+
+
+@pytest.mark.filterwarnings("ignore:(labels still moved|the labels came back|a cluster kept)")
+def test_a_grid_search_finds_the_dimension():
+    grid = GridSearchCV(
+        PSC(2, criterion="likelihood", random_state=0), {"n_components": [1, 2, 4, 6]}, cv=3
+    ).fit(X)
+    assert grid.best_params_ == {"n_components": 2}
+    assert np.isfinite(grid.cv_results_["mean_test_score"]).all()
+
+
+@pytest.mark.filterwarnings("ignore:(labels still moved|the labels came back|a cluster kept)")
+def test_a_grid_search_runs_through_a_pipeline():
+    grid = GridSearchCV(
+        make_pipeline(StandardScaler(), KSubspaces(n_components=1, random_state=0)),
+        {"ksubspaces__n_clusters": [1, 2]},
+        cv=3,
+    ).fit(X)
+    assert grid.best_params_ == {"ksubspaces__n_clusters": 2}
+
+
+@pytest.mark.parametrize("method", ["fit", "fit_predict"])
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_weights_of_samples_are_refused_in_plain_words(name, method):
+    model = getattr(subspaces, name)(2)
+    with pytest.raises(TypeError, match=f"^{name}.fit takes no sample_weight.*Use") as refused:
+        getattr(model, method)(X, sample_weight=np.ones(len(X)))
+    assert "RecordedClusterer" not in str(refused.value)
+    with pytest.raises(TypeError, match=f"^{name}.fit takes no weight: .*X and y"):
+        getattr(model, method)(X, weight=1)
