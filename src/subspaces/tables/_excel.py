@@ -6,6 +6,7 @@ from datetime import date, time
 from pathlib import Path
 from typing import Any
 
+from subspaces._extras import install
 from subspaces.tables._binary import foreign
 from subspaces.tables._content import check_room, content_of
 from subspaces.tables._grid import tidied
@@ -22,7 +23,7 @@ def read_xlsx(path: Path, wanted: Wanted) -> Table:
     try:
         import openpyxl
     except ImportError as error:
-        raise ImportError("reading Excel files needs openpyxl: pip install openpyxl") from error
+        raise ImportError(f"reading Excel files needs openpyxl. {install('excel')}") from error
     content = io.BytesIO(content_of(path))
     with foreign(path, "an Excel workbook"), zipfile.ZipFile(content) as archive:
         declared = sum(member.file_size for member in archive.infolist())
