@@ -4,7 +4,7 @@ import pytest
 from numpy.testing import assert_array_equal
 from sklearn.cluster import KMeans
 
-from subspaces import PSC, KSubspaces
+from subspaces import PSC, KSubspaces, load
 from subspaces.datasets import make_scenario, make_subspaces
 from subspaces.diagnostics import ambiguity, stability
 from subspaces.estimators import _choosing
@@ -42,6 +42,34 @@ def test_dense_unions(cls, criterion):
     estimator = cls(n_components=2, n_init=3, random_state=0)
     found = select_n_clusters(estimator, union.data, range(1, 5), criterion=criterion)
     assert found.best_ == 2
+
+
+def test_a_selection_prints_its_table_and_how_clear_the_choice_is():
+    planes = make_subspaces([60, 60], 20, [2, 2], noise=0.1, random_state=1).data
+    found = select_n_clusters(PSC(n_components=2, n_init=2, random_state=0), planes, range(1, 4))
+    lines = str(found).splitlines()
+    assert lines[0].split() == ["n_clusters", "likelihood", "difference", "standard_error"]
+    assert [line.endswith("<- chosen") for line in lines[1:4]] == [False, True, False]
+    assert lines[4] == found.verdict
+    assert found.verdict.startswith("2 clusters; 3 are ")
+    dimensions = select_n_components(PSC(2, n_init=1, random_state=0), planes, 3)
+    assert str(dimensions).splitlines()[2].endswith("<- chosen")
+    assert dimensions.verdict == "Dimensions of the clusters: 2, 2"
+    variables = select_n_variables(sparse_psc(n_clusters=2), SPARSE, [5, 10, 20])
+    assert str(variables).count("<- chosen") == 1
+
+
+def test_an_automatic_choice_keeps_its_verdict(tmp_path):
+    planes = make_subspaces([60, 60], 20, [2, 2], noise=0.1, random_state=1).data
+    model = PSC("auto", n_components=2, n_init=2, max_clusters=3, random_state=0).fit(planes)
+    by_hand = select_n_clusters(PSC(n_components=2, n_init=2, random_state=0), planes, range(1, 4))
+    assert model.selection_["verdict"] == by_hand.verdict
+    assert model.selection_["standard_error"] == by_hand.columns["standard_error"].tolist()
+    model.save(tmp_path / "model.npz")
+    assert load(tmp_path / "model.npz").selection_ == model.selection_
+    exact = make_scenario("a", random_state=4).data
+    model = PSC("auto", n_components="auto", random_state=0).fit(exact)
+    assert model.selection_["verdict"].startswith("2 clusters hold every sample without error")
 
 
 def test_one_cluster_is_a_possible_answer():

@@ -22,9 +22,32 @@ def test_closed_form_errors_on_sparse_loadings():
 
 def test_three_ways_to_average():
     errors, labels = np.array([1.0, 3.0, 10.0]), np.array([0, 0, 1])
-    assert choice.press_of_points(errors, labels) == pytest.approx(14 / 3)
-    assert choice.press_of_clusters(errors, labels) == pytest.approx(6)
-    assert choice.press_sum(errors, labels) == pytest.approx(12)
+    assert choice.press_of_points(errors, labels).sum() == pytest.approx(14 / 3)
+    assert choice.press_of_clusters(errors, labels).sum() == pytest.approx(6)
+    assert choice.press_sum(errors, labels).sum() == pytest.approx(12)
+
+
+def test_differences_have_the_error_of_paired_samples():
+    shares = np.random.default_rng(0).normal(size=(3, 50)) + 1.0
+    shares[1] -= 0.5
+    behind, errors = choice.differences(shares)
+    paired = shares[2] - shares[1]
+    assert behind[1] == errors[1] == 0
+    assert_allclose([behind[2], errors[2]], [paired.sum(), np.sqrt(50) * np.std(paired, ddof=1)])
+
+
+@pytest.mark.parametrize(
+    ("numbers", "behind", "errors", "said"),
+    [
+        ([2, 3], [1.1, 0], [4, 0], "3 clusters; 2 are nearly as good (difference 1.1, s"),
+        ([1, 2], [0, 50], [0, 9], "1 cluster; 2 are worse (difference 50, standard error 9)"),
+        ([1, 2], [9, 0], [np.nan, np.nan], "2 clusters; 1 is worse (difference 9)"),
+        ([1, 2, 3], [np.nan, 0, np.nan], [np.nan] * 3, "2 clusters; there is no other number"),
+    ],
+)
+def test_the_verdict_says_how_near_the_next_is(numbers, behind, errors, said):
+    found = choice.verdict_on_clusters(numbers, np.array(behind), np.array(errors))
+    assert found.startswith(said)
 
 
 def test_second_differences():
@@ -45,7 +68,7 @@ def test_left_out_likelihood_of_one_cluster():
         total -= stats.multivariate_normal(cov=cov).logpdf(X[i]) + np.log(14 / 15)
     total -= 15 * 2 * np.log(2 * np.pi)
     found = choice.left_out_likelihood(X, np.zeros(15, dtype=int), [1], False)
-    assert_allclose(found, total, rtol=1e-9)
+    assert_allclose(found.sum(), total, rtol=1e-9)
 
 
 def test_bic_counts_its_parameters():

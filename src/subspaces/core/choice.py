@@ -27,6 +27,8 @@ Labels = NDArray[np.intp]
 PERMUTATIONS = 4
 FLAT = 0.005
 TRACY_WIDOM_99 = 2.0234
+# So many standard errors apart, two candidates are told apart; nearer ones are a tie.
+TIE = 2.0
 
 
 def closed_form_errors(rows: Array, basis: Array, affine: bool = False) -> Array:
@@ -44,19 +46,56 @@ def closed_form_errors(rows: Array, basis: Array, affine: bool = False) -> Array
     return f * paper_errors_oblique(np.sqrt(f) * scores, outside, spectrum, overlap)
 
 
-def press_of_points(errors: Array, labels: Labels) -> float:
-    """Mean over the samples."""
-    return float(errors.mean())
+def press_of_points(errors: Array, labels: Labels) -> Array:
+    """Each sample's share of the mean over the samples."""
+    return errors / len(errors)
 
 
-def press_of_clusters(errors: Array, labels: Labels) -> float:
-    """Mean over the clusters of their means: a small cluster counts as much as a large one."""
-    return float(np.mean([errors[labels == k].mean() for k in np.unique(labels)]))
+def press_of_clusters(errors: Array, labels: Labels) -> Array:
+    """Each sample's share of the mean over the clusters of their means.
+
+    A small cluster counts as much as a large one.
+    """
+    return press_sum(errors, labels) / len(np.unique(labels))
 
 
-def press_sum(errors: Array, labels: Labels) -> float:
-    """Sum over the clusters of their means: grows with K, and so always takes the smallest."""
-    return press_of_clusters(errors, labels) * len(np.unique(labels))
+def press_sum(errors: Array, labels: Labels) -> Array:
+    """Each sample's share of the sum over the clusters of their means.
+
+    The sum grows with K, and so always takes the smallest.
+    """
+    return errors / np.bincount(labels)[labels]
+
+
+def differences(shares: Array) -> tuple[Array, Array]:
+    """How far each candidate is behind the lowest, and the standard error of that, (m,) each.
+
+    shares (m, n): what each sample adds to the criterion of each candidate. The same samples speak
+    for and against, so that the error is that of a sum of n paired differences; 0 for the lowest.
+    """
+    totals = shares.sum(axis=1)
+    lowest = int(np.argmin(np.where(np.isfinite(totals), totals, np.inf)))
+    with np.errstate(invalid="ignore"):
+        paired = shares - shares[lowest]
+        errors = np.sqrt(shares.shape[1]) * paired.std(axis=1, ddof=1)
+    return totals - totals[lowest], errors
+
+
+def verdict_on_clusters(numbers: Sequence[int], behind: Array, errors: Array) -> str:
+    """How many clusters, and how near the next best number comes, in one sentence.
+
+    behind, errors: as `differences` gives them, for each of the numbers; an error may be nan.
+    """
+    order = [i for i in np.argsort(behind, kind="stable") if np.isfinite(behind[i])]
+    chosen = numbers[order[0]]
+    words = "1 cluster" if chosen == 1 else f"{chosen} clusters"
+    if len(order) == 1:
+        return f"{words}; there is no other number to compare with"
+    rival, gap, error = numbers[order[1]], float(behind[order[1]]), float(errors[order[1]])
+    verb = "is" if rival == 1 else "are"
+    known = f", standard error {error:.2g}" if np.isfinite(error) else ""
+    close = "nearly as good" if gap < TIE * error else "worse"
+    return f"{words}; {rival} {verb} {close} (difference {gap:.2g}{known})"
 
 
 def second_differences(values: Sequence[float]) -> Array:
@@ -66,10 +105,16 @@ def second_differences(values: Sequence[float]) -> Array:
     return np.concatenate([[np.nan], inner, [np.nan]])[: len(logs)]
 
 
+def verdict_on_exact(n_clusters: int) -> str:
+    """The same where subspaces were found that hold every sample."""
+    words = "1 cluster holds" if n_clusters == 1 else f"{n_clusters} clusters hold"
+    return f"{words} every sample without error; no other number was tried"
+
+
 def left_out_likelihood(
     matrix: Array, labels: Labels, dimensions: Sequence[int], affine: bool
-) -> float:
-    """-log density of every sample under the Gaussian of the others in its cluster, summed.
+) -> Array:
+    """-log density of every sample under the Gaussian of the others in its cluster, (n,).
 
     Unlike an error it charges for room: a cluster of more dimensions, or a single one in place of
     two, spreads its density over positions where no sample is.
@@ -78,7 +123,7 @@ def left_out_likelihood(
     rows = choose_rows(centred, len(dimensions))
     problem = Problem(rows, tuple(dimensions), "likelihood", affine)
     views = view_clusters(problem, labels)
-    return float(own_costs(costs("likelihood", views, problem.data), labels).sum())
+    return own_costs(costs("likelihood", views, problem.data), labels)
 
 
 def mixture_bic(matrix: Array, labels: Labels, dimensions: Sequence[int], affine: bool) -> float:

@@ -155,11 +155,11 @@ def fit_jointly(estimator: Any, X: Any, matrix: Array, max_components: int) -> A
 
 def press(model: Any, matrix: Array) -> float:
     """PRESS of the paper, averaged over the clusters' means."""
-    return choice.press_of_clusters(closed_form_errors(model, matrix), model.labels_)
+    return float(choice.press_of_clusters(closed_form_errors(model, matrix), model.labels_).sum())
 
 
-def likelihood(model: Any, matrix: Array) -> float:
-    """-log leave-one-out density of the samples under their clusters."""
+def likelihood(model: Any, matrix: Array) -> Array:
+    """-log leave-one-out density of each sample under its cluster, (n,)."""
     dimensions = model.n_components_.tolist()
     return choice.left_out_likelihood(matrix, model.labels_, dimensions, bool(model.affine))
 
@@ -177,7 +177,7 @@ def default_criterion(estimator: Any) -> str:
 def fit_free(estimator: Any, X: Any, matrix: Array) -> Any:
     """With the dimension given or with learned ones: the likelier."""
     fits = [_fit_one(estimator, X, matrix), fit_learned(estimator, X, matrix)]
-    return min(fits, key=lambda fit: likelihood(fit, matrix))
+    return min(fits, key=lambda fit: likelihood(fit, matrix).sum())
 
 
 def fit_learned(estimator: Any, X: Any, matrix: Array) -> Any:
@@ -277,32 +277,44 @@ def _has_exact_flats(matrix: Array, max_components: int, affine: bool) -> bool:
     return False
 
 
-def fit_automatic(estimator: Any, X: Any, matrix: Array) -> tuple[Any, dict[str, list[Any]]]:
+def fit_automatic(estimator: Any, X: Any, matrix: Array) -> tuple[Any, dict[str, Any]]:
     """Fit a `PSC` some of whose parameters are "auto"; the model and the table of candidates."""
     most = min(estimator.max_clusters, max(len(matrix) // 4, 1))
     candidates = range(1, most + 1) if is_auto(estimator.n_clusters) else [estimator.n_clusters]
-    table: dict[str, list[Any]] = {"n_clusters": [], "likelihood": [], "n_components": []}
     if is_auto(estimator.n_components) and estimator.n_variables is None:
         exact = exact_union(estimator, X, matrix, candidates, estimator.max_components)
         if exact is not None:
-            _record(table, exact, likelihood(exact, matrix))
-            return exact, table
+            table = selection_table([exact], [likelihood(exact, matrix)])
+            return exact, {**table, "verdict": choice.verdict_on_exact(len(exact.subspaces_))}
     free = len(candidates) > 1 and default_criterion(estimator) == "free"
-    best: Any = None
-    lowest = np.inf
+    models = []
     for n_clusters in candidates:
         posed = clone(estimator).set_params(n_clusters=n_clusters)
-        model = fit_free(posed, X, matrix) if free else _fit_one(posed, X, matrix)
-        value = likelihood(model, matrix)
-        _record(table, model, value)
-        tried = len(table["n_clusters"])
-        estimator._tell(Step("candidate", tried, len(candidates), f"{n_clusters} clusters"))
-        if best is None or value < lowest:
-            best, lowest = model, value
+        models.append(fit_free(posed, X, matrix) if free else _fit_one(posed, X, matrix))
+        estimator._tell(Step("candidate", len(models), len(candidates), f"{n_clusters} clusters"))
+    table = selection_table(models, [likelihood(model, matrix) for model in models])
+    best = models[int(np.argmin(table["likelihood"]))]
     if free:
         n_clusters = len(best.subspaces_)
         best = _fit_one(clone(estimator).set_params(n_clusters=n_clusters), X, matrix)
     return best, table
+
+
+def selection_table(models: Sequence[Any], shares: Sequence[Array]) -> dict[str, Any]:
+    """Each model's clusters, dimensions and likelihood as lists, and the verdict in a sentence.
+
+    shares: what each sample adds to the likelihood of each model.
+    """
+    numbers = [len(model.subspaces_) for model in models]
+    behind, errors = choice.differences(np.array(shares))
+    return {
+        "n_clusters": numbers,
+        "likelihood": [float(each.sum()) for each in shares],
+        "n_components": [model.n_components_.tolist() for model in models],
+        "difference": behind.tolist(),
+        "standard_error": errors.tolist(),
+        "verdict": choice.verdict_on_clusters(numbers, behind, errors),
+    }
 
 
 def _fit_one(estimator: Any, X: Any, matrix: Array) -> Any:
@@ -325,12 +337,6 @@ def _fit_one(estimator: Any, X: Any, matrix: Array) -> Any:
             break
         guess = chosen
     return model
-
-
-def _record(table: dict[str, list[Any]], model: Any, value: float) -> None:
-    table["n_clusters"].append(len(model.subspaces_))
-    table["likelihood"].append(value)
-    table["n_components"].append(model.n_components_.tolist())
 
 
 def warn_of_largest_dimension(model: Any, matrix: Array, max_components: int) -> None:

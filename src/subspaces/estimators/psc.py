@@ -127,9 +127,10 @@ class PSC(ManyRowsClusterer):
         Dimensions.
     n_variables_ : None, int or list of int
         Number of variables per loading.
-    selection_ : dict of lists
-        Where something was "auto": each number of clusters tried, its dimensions, and the value of
-        the criterion that decided.
+    selection_ : dict
+        Where something was "auto", as lists: each number of clusters tried, its dimensions, the
+        likelihood that decided, how far it is behind the best (``difference``, in nats) and the
+        ``standard_error`` of that. ``verdict``: the choice and how clear it is, in one sentence.
     variables_ : list of ndarray
         Per cluster, the variables with a non-zero loading; `get_variables` gives their names.
     support_ : ndarray
