@@ -1,3 +1,5 @@
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -76,6 +78,38 @@ def test_one_cluster_is_a_possible_answer():
     noise = np.random.default_rng(0).normal(size=(100, 100))
     assert select_n_clusters(PSC(n_init=2, random_state=0), noise, range(1, 4)).best_ == 1
     assert select_n_clusters(sparse_psc(n_components=1), noise, range(1, 4)).best_ == 1
+
+
+def correlated_noise(name):
+    random = np.random.default_rng(1)
+    white = random.normal(size=(120, 15))
+    if name == "scales":
+        return white * np.geomspace(1, 1e3, 15)
+    if name == "plane":
+        return 5 * random.normal(size=(120, 2)) @ random.normal(size=(2, 15)) + white
+    return white @ np.linalg.cholesky(0.9 ** np.abs(np.subtract.outer(range(15), range(15)))).T
+
+
+@pytest.mark.parametrize("affine", [False, True])
+@pytest.mark.parametrize("name", ["scales", "plane", "autoregressive"])
+def test_correlated_noise_is_one_cluster(name, affine):
+    X = correlated_noise(name)
+    model = PSC("auto", n_init=2, max_clusters=3, affine=affine, random_state=0).fit(X)
+    assert model.n_clusters_ == 1
+    assert re.match(
+        r"1 cluster \(one subspace of [2-9] dim.*\); . are ", model.selection_["verdict"]
+    )
+    found = select_n_clusters(PSC(n_init=2, affine=affine, random_state=0), X, range(1, 4))
+    assert found.best_ == 1
+    assert found.verdict == model.selection_["verdict"]
+
+
+@pytest.mark.parametrize("affine", [False, True])
+def test_rows_with_heavy_tails_are_one_cluster(affine):
+    random = np.random.default_rng(9)
+    X = random.normal(size=(150, 20)) / np.sqrt(random.chisquare(3, size=(150, 1)) / 3)
+    estimator = PSC(n_init=2, affine=affine, random_state=0)
+    assert select_n_clusters(estimator, X, range(1, 4)).best_ == 1
 
 
 def test_noise_around_a_mean_is_one_cluster():

@@ -134,10 +134,13 @@ def select_n_clusters(
         progress.tell(progress.Step("candidate", len(models), len(numbers), f"{k} clusters"))
     columns = {"n_clusters": np.array(numbers)}
     shares = {name: np.array([f(m, matrix) for m in models]) for name, f in SHARES.items()}
+    shares["likelihood"], dimension = _choosing.compared_likelihoods(models, matrix)
     if criterion == "free":
-        learned = _learned_shares(estimator, X, matrix, numbers)
-        likelier = learned.sum(axis=1) < shares["likelihood"].sum(axis=1)
-        shares["free"] = np.where(likelier[:, None], learned, shares["likelihood"])
+        learned = _learned_models(estimator, X, matrix, numbers)
+        pairs = zip(models, learned, strict=True)
+        likelier = [_choosing.likelier(*pair, matrix) for pair in pairs]
+        shares["learned"], _ = _choosing.compared_likelihoods(learned, matrix)
+        shares["free"], dimension = _choosing.compared_likelihoods(likelier, matrix)
     columns |= {name: each.sum(axis=1) for name, each in shares.items()}
     residuals = [_choosing.mean_residuals(model, matrix) for model in models]
     columns["sod"] = choice.second_differences(residuals)
@@ -151,7 +154,10 @@ def select_n_clusters(
     # A cluster of dimension R needs R + 2 samples: so many clusters the data have room for.
     smallest = 1 if open_dimensions else int(estimator.n_components)
     _warn_of_the_last(numbers, place, "n_clusters", len(matrix) // (smallest + 2))
-    verdict = choice.verdict_on_clusters(numbers, columns["difference"], columns["standard_error"])
+    wide = dimension if criterion in ("likelihood", "free") else None
+    verdict = choice.verdict_on_clusters(
+        numbers, columns["difference"], columns["standard_error"], wide
+    )
     return Selection(numbers[place], models[place], margin, columns, criterion, verdict)
 
 
@@ -279,9 +285,8 @@ SHARES = {
     "press": _averaged(choice.press_of_clusters),
     "press_points": _averaged(choice.press_of_points),
     "press_sum": _averaged(choice.press_sum),
-    "likelihood": _choosing.likelihood,
 }
-CLUSTER_CRITERIA = ("auto", *SHARES, "free", "sod", "bic")
+CLUSTER_CRITERIA = ("auto", *SHARES, "likelihood", "free", "sod", "bic")
 
 
 def _differences(values: Array, shares: Array | None, place: int) -> dict[str, Array]:
@@ -295,15 +300,14 @@ def _differences(values: Array, shares: Array | None, place: int) -> dict[str, A
     return {"difference": behind, "standard_error": errors}
 
 
-def _learned_shares(estimator: Any, X: Any, matrix: Array, numbers: list[int]) -> Array:
+def _learned_models(estimator: Any, X: Any, matrix: Array, numbers: list[int]) -> list[Any]:
     if "max_components" not in estimator.get_params():
         raise ValueError(
-            f"criterion='free' learns the dimensions, which {type(estimator).__name__} does not; "
-            "PSC, or criterion='likelihood', would do"
+            f"criterion='free' learns the dimensions, which {type(estimator).__name__} does not. "
+            "Use PSC, or criterion='likelihood'"
         )
     posed = (clone(estimator).set_params(n_clusters=k) for k in numbers)
-    fits = (_choosing.fit_learned(candidate, X, matrix) for candidate in posed)
-    return np.array([_choosing.likelihood(fit, matrix) for fit in fits])
+    return [_choosing.fit_learned(candidate, X, matrix) for candidate in posed]
 
 
 def _best(values: Array, *, largest: bool) -> tuple[int, float]:

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy import stats
+from scipy import optimize, stats
 
 from subspaces.core import choice
 from subspaces.core.sparse_basis import sparse_loadings
@@ -69,6 +69,47 @@ def test_left_out_likelihood_of_one_cluster():
     total -= 15 * 2 * np.log(2 * np.pi)
     found = choice.left_out_likelihood(X, np.zeros(15, dtype=int), [1], False)
     assert_allclose(found.sum(), total, rtol=1e-9)
+
+
+def refitted_student(X, labels, dimensions, affine):
+    """-log t density of every row under its cluster, fitted anew without it; scale by search."""
+    n, p = X.shape
+    clusters = [X[labels == k] for k in range(len(dimensions))]
+    energy = freedom = 0.0
+    for rows, r in zip(clusters, dimensions, strict=True):
+        singular = np.linalg.svd(rows - affine * rows.mean(axis=0), compute_uv=False)
+        energy += np.sum(singular[r:] ** 2)
+        freedom += (len(rows) - affine) * (p - r)
+    noise, log_scale, distance = energy / freedom, np.empty(n), np.empty(n)
+    for i in range(n):
+        r = dimensions[labels[i]]
+        others = X[(labels == labels[i]) & (np.arange(n) != i)]
+        centre = affine * others.mean(axis=0)
+        axes = np.linalg.svd(others - centre, full_matrices=False)[2][:r]
+        along = np.maximum(np.mean(((others - centre) @ axes.T) ** 2, axis=0), noise)
+        covariance = noise * np.eye(p) + axes.T @ np.diag(along - noise) @ axes
+        x = X[i] - centre
+        distance[i] = x @ np.linalg.solve(covariance, x)
+        log_scale[i] = 0.5 * np.linalg.slogdet(covariance)[1] - np.log(len(others) / n)
+
+    def costs(log_c):
+        tails = np.log1p(distance / (3 * np.exp(log_c)))
+        return log_scale + 0.5 * (p * log_c + (p + 3) * tails)
+
+    return costs(optimize.minimize_scalar(lambda c: costs(c).sum(), (-1, 0), tol=1e-12).x)
+
+
+@pytest.mark.parametrize("affine", [False, True])
+def test_one_subspace_may_have_all_dimensions_of_the_clusters(affine):
+    random = np.random.default_rng(3)
+    X = random.standard_t(4, size=(24, 6)) * [5, 4, 3, 1, 1, 1] @ random.normal(size=(6, 6)) + 7
+    labels = np.repeat([0, 1], [10, 14])
+    clusters = refitted_student(X, labels, [1, 2], affine)
+    alone = [refitted_student(X, np.zeros(24, dtype=int), [r], affine) for r in (1, 2, 3)]
+    best = int(np.argmin([each.sum() for each in alone]))
+    worse, dimension = choice.against_one_subspace(X, labels, [1, 2], 1, affine)
+    assert dimension == 1 + best > 1
+    assert_allclose(worse, alone[best] - clusters, rtol=1e-6, atol=1e-6)
 
 
 def test_bic_counts_its_parameters():

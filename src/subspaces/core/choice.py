@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, stats
 
-from subspaces.core.criteria import costs, own_costs
+from subspaces.core.criteria import costs, own_costs, student_costs
 from subspaces.core.influence import paper_errors_oblique
 from subspaces.core.ppca_mixture import fit_mixture
 from subspaces.core.problem import Problem, view_clusters
@@ -81,21 +81,31 @@ def differences(shares: Array) -> tuple[Array, Array]:
     return totals - totals[lowest], errors
 
 
-def verdict_on_clusters(numbers: Sequence[int], behind: Array, errors: Array) -> str:
+def verdict_on_clusters(
+    numbers: Sequence[int], behind: Array, errors: Array, dimension: int | None = None
+) -> str:
     """How many clusters, and how near the next best number comes, in one sentence.
 
     behind, errors: as `differences` gives them, for each of the numbers; an error may be nan.
+    dimension: that of the one subspace which the clusters were compared with, if it is larger than
+    asked for.
     """
     order = [i for i in np.argsort(behind, kind="stable") if np.isfinite(behind[i])]
     chosen = numbers[order[0]]
     words = "1 cluster" if chosen == 1 else f"{chosen} clusters"
+    wide = f" (one subspace of {dimension} dimensions)" if dimension else ""
+    words += wide if chosen == 1 else ""
     if len(order) == 1:
         return f"{words}; there is no other number to compare with"
     rival, gap, error = numbers[order[1]], float(behind[order[1]]), float(errors[order[1]])
-    verb = "is" if rival == 1 else "are"
-    known = f", standard error {error:.2g}" if np.isfinite(error) else ""
+    verb = f"{wide} is".lstrip() if rival == 1 else "are"
+    known = f", standard error {_short(error)}" if np.isfinite(error) else ""
     close = "nearly as good" if gap < TIE * error else "worse"
-    return f"{words}; {rival} {verb} {close} (difference {gap:.2g}{known})"
+    return f"{words}; {rival} {verb} {close} (difference {_short(gap)}{known})"
+
+
+def _short(value: float) -> str:
+    return f"{value:.0f}" if value >= 10 else f"{value:.2g}"
 
 
 def second_differences(values: Sequence[float]) -> Array:
@@ -124,6 +134,28 @@ def left_out_likelihood(
     problem = Problem(rows, tuple(dimensions), "likelihood", affine)
     views = view_clusters(problem, labels)
     return own_costs(costs("likelihood", views, problem.data), labels)
+
+
+def against_one_subspace(
+    matrix: Array, labels: Labels, dimensions: Sequence[int], smallest: int, affine: bool
+) -> tuple[Array, int]:
+    """How much less likely each sample is under one subspace than under K, (n,), and its dimension.
+
+    One subspace of R dimensions cannot hold what K of them hold, so that any correlation of the
+    variables would speak for clusters. It may therefore have any dimension from ``smallest`` to the
+    sum of theirs, whichever is likeliest. Tails are Student's (`student_costs`), so that a few far
+    samples do not decide. No fit is needed: each dimension is a down-date of one PCA.
+    """
+    rows = choose_rows(matrix - centre_of(matrix, affine), len(dimensions))
+    problem = Problem(rows, tuple(dimensions), "likelihood", affine)
+    clusters = student_costs(view_clusters(problem, labels), problem.data)
+    # A subspace as large as the rank would hold every sample without error.
+    largest = max(min(sum(dimensions), rows.rank - 1), smallest)
+    widest = rows.view(np.arange(len(matrix)), largest, affine)
+    tried = range(smallest, largest + 1)
+    alone = [student_costs([widest.narrowed(r)], problem.data) for r in tried]
+    best = int(np.argmin([each.sum() for each in alone]))
+    return alone[best] - clusters, tried[best]
 
 
 def mixture_bic(matrix: Array, labels: Labels, dimensions: Sequence[int], affine: bool) -> float:

@@ -176,8 +176,13 @@ def default_criterion(estimator: Any) -> str:
 
 def fit_free(estimator: Any, X: Any, matrix: Array) -> Any:
     """With the dimension given or with learned ones: the likelier."""
-    fits = [_fit_one(estimator, X, matrix), fit_learned(estimator, X, matrix)]
-    return min(fits, key=lambda fit: likelihood(fit, matrix).sum())
+    given, learned = _fit_one(estimator, X, matrix), fit_learned(estimator, X, matrix)
+    return likelier(given, learned, matrix)
+
+
+def likelier(given: Any, learned: Any, matrix: Array) -> Any:
+    """Of two models with as many clusters, the likelier."""
+    return min((given, learned), key=lambda model: likelihood(model, matrix).sum())
 
 
 def fit_learned(estimator: Any, X: Any, matrix: Array) -> Any:
@@ -284,7 +289,7 @@ def fit_automatic(estimator: Any, X: Any, matrix: Array) -> tuple[Any, dict[str,
     if is_auto(estimator.n_components) and estimator.n_variables is None:
         exact = exact_union(estimator, X, matrix, candidates, estimator.max_components)
         if exact is not None:
-            table = selection_table([exact], [likelihood(exact, matrix)])
+            table = selection_table([exact], matrix)
             return exact, {**table, "verdict": choice.verdict_on_exact(len(exact.subspaces_))}
     free = len(candidates) > 1 and default_criterion(estimator) == "free"
     models = []
@@ -292,7 +297,7 @@ def fit_automatic(estimator: Any, X: Any, matrix: Array) -> tuple[Any, dict[str,
         posed = clone(estimator).set_params(n_clusters=n_clusters)
         models.append(fit_free(posed, X, matrix) if free else _fit_one(posed, X, matrix))
         estimator._tell(Step("candidate", len(models), len(candidates), f"{n_clusters} clusters"))
-    table = selection_table(models, [likelihood(model, matrix) for model in models])
+    table = selection_table(models, matrix)
     best = models[int(np.argmin(table["likelihood"]))]
     if free:
         n_clusters = len(best.subspaces_)
@@ -300,20 +305,37 @@ def fit_automatic(estimator: Any, X: Any, matrix: Array) -> tuple[Any, dict[str,
     return best, table
 
 
-def selection_table(models: Sequence[Any], shares: Sequence[Array]) -> dict[str, Any]:
-    """Each model's clusters, dimensions and likelihood as lists, and the verdict in a sentence.
+def compared_likelihoods(models: Sequence[Any], matrix: Array) -> tuple[Array, int | None]:
+    """What each sample adds to the criterion for K of each model, (m, n): less is better.
 
-    shares: what each sample adds to the likelihood of each model.
+    Several clusters are compared by their leave-one-out likelihood. One is compared with the best
+    of them as `choice.against_one_subspace` has it, and its share is that of the best plus the
+    difference. Also the dimension of that one subspace, where it is larger than the model's.
     """
+    shares = np.array([likelihood(model, matrix) for model in models])
+    if len(models) == 1 or len(models[0].subspaces_) > 1:
+        return shares, None
+    totals = shares[1:].sum(axis=1)
+    rival = 1 + int(np.argmin(np.where(np.isfinite(totals), totals, np.inf)))
+    labels, dimensions = models[rival].labels_, models[rival].n_components_.tolist()
+    own, affine = int(models[0].n_components_[0]), bool(models[0].affine)
+    worse, dimension = choice.against_one_subspace(matrix, labels, dimensions, own, affine)
+    shares[0] = shares[rival] + worse
+    return shares, dimension if dimension > own else None
+
+
+def selection_table(models: Sequence[Any], matrix: Array) -> dict[str, Any]:
+    """Each model's clusters, dimensions and likelihood as lists, and the verdict in a sentence."""
     numbers = [len(model.subspaces_) for model in models]
-    behind, errors = choice.differences(np.array(shares))
+    shares, dimension = compared_likelihoods(models, matrix)
+    behind, errors = choice.differences(shares)
     return {
         "n_clusters": numbers,
-        "likelihood": [float(each.sum()) for each in shares],
+        "likelihood": shares.sum(axis=1).tolist(),
         "n_components": [model.n_components_.tolist() for model in models],
         "difference": behind.tolist(),
         "standard_error": errors.tolist(),
-        "verdict": choice.verdict_on_clusters(numbers, behind, errors),
+        "verdict": choice.verdict_on_clusters(numbers, behind, errors, dimension),
     }
 
 
