@@ -3,7 +3,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.cluster import KMeans
 
 from subspaces import PSC, KSubspaces, load
@@ -105,11 +105,47 @@ def test_correlated_noise_is_one_cluster(name, affine):
 
 
 @pytest.mark.parametrize("affine", [False, True])
-def test_rows_with_heavy_tails_are_one_cluster(affine):
-    random = np.random.default_rng(9)
-    X = random.normal(size=(150, 20)) / np.sqrt(random.chisquare(3, size=(150, 1)) / 3)
+def test_heavy_tails_alone_are_one_cluster(affine):
+    X = np.random.default_rng(4).standard_t(3, size=(150, 20))
     estimator = PSC(n_init=2, affine=affine, random_state=0)
-    assert select_n_clusters(estimator, X, range(1, 4)).best_ == 1
+    assert select_n_clusters(estimator, X, range(1, 5)).best_ == 1
+
+
+@pytest.mark.filterwarnings("ignore:.* was chosen, the largest", "ignore:. clusters were chosen")
+def test_clusters_in_a_skewed_table_are_doubted_and_normal_margins_see_none():
+    X = np.exp(np.random.default_rng(0).normal(size=(120, 12)))
+    said = r"the values have heavy tails or are skewed .* Use margins='normal' in select_n_clusters"
+    with pytest.warns(UserWarning, match=said):
+        assert (
+            PSC("auto", affine=True, n_init=2, max_clusters=3, random_state=0).fit(X).n_clusters_
+            > 1
+        )
+    estimator = PSC(affine=True, n_init=2, random_state=0)
+    with pytest.warns(UserWarning, match=said):
+        select_n_clusters(estimator, X, range(1, 4))
+    found = select_n_clusters(estimator, X, range(1, 4), margins="normal")  # quietly
+    assert found.best_ == 1
+    assert_allclose(found.best_estimator_.subspaces_[0].centre, X.mean(axis=0))
+
+
+def test_a_union_survives_normal_margins_and_its_model_takes_the_data_as_they_are():
+    planes = make_subspaces([60, 60], 20, [2, 2], noise=0.05, random_state=1).data
+    stretched = np.sinh(3 * planes)
+    found = select_n_clusters(
+        PSC(n_components=2, n_init=2, random_state=0), stretched, range(1, 4), margins="normal"
+    )
+    assert found.best_ == 2
+    assert_array_equal(
+        found.best_estimator_.labels_,
+        PSC(2, n_components=2, n_init=2, random_state=0).fit(stretched).labels_,
+    )
+
+
+def test_halves_that_agree_on_an_elongated_table_are_doubted():
+    X = np.random.default_rng(0).normal(size=(150, 6)) * [30, 20, 1, 1, 1, 1]
+    with pytest.warns(UserWarning, match="one subspace describes the samples better .* Use scaled"):
+        found = stability(PSC(2, n_init=2, random_state=0), X, n_resamples=2, random_state=0)
+    assert found.stability > 0.2
 
 
 def test_noise_around_a_mean_is_one_cluster():

@@ -10,10 +10,12 @@ from sklearn.utils import check_random_state
 
 from subspaces._validation import as_choice, as_count, as_flag, as_matrix, check_squares
 from subspaces.core import influence
-from subspaces.core.hearing import hearing
+from subspaces.core.hearing import hearing, warn
 from subspaces.core.leave_one_out import NEARLY_ALL, centred, exact_errors, graded_axes
 from subspaces.core.secular import refit_factor
 from subspaces.core.subspace import centre_of, leading, principal_axes
+from subspaces.estimators import PSC, KSubspaces
+from subspaces.estimators._choosing import is_rather_one
 from subspaces.metrics import adjusted_rand_score, matched_labels
 
 __all__ = [
@@ -31,6 +33,8 @@ Array = NDArray[np.floating]
 
 # A sample more ambiguous than this sits between two clusters.
 BETWEEN = 0.8
+# Halves that agree less than this look like chance, and nobody takes them for clusters.
+CHANCE = 0.2
 
 
 @dataclass(frozen=True)
@@ -195,8 +199,10 @@ def stability(
     """Would the same clusters be found in other samples?
 
     The samples are split at random into two halves; a model fitted to each half predicts all
-    samples, and the two sets of labels are compared. Nothing that the halves share can make them
-    agree but structure.
+    samples, and the two sets of labels are compared. Independent noise does not agree. Correlated
+    variables and columns of unequal scale can make halves agree without any clusters: a warning
+    says so where one subspace describes the samples better than the clusters of either half do
+    (`PSC` and `KSubspaces`).
 
     Parameters
     ----------
@@ -234,10 +240,24 @@ def stability(
     for split in range(n_resamples):
         halves = np.array_split(random.permutation(len(matrix)), 2)
         with hearing():
-            one, other = (clone(estimator).fit(matrix[half]).predict(matrix) for half in halves)
+            models = [clone(estimator).fit(matrix[half]) for half in halves]
+        one, other = (np.asarray(model.predict(matrix)) for model in models)
         agreement[split] = adjusted_rand_score(one, other)
         same += matched_labels(one, other) == one
+    if agreement.mean() > CHANCE and isinstance(estimator, PSC | KSubspaces):
+        pairs = zip(models, (one, other), strict=True)
+        _warn_of_one_subspace([is_rather_one(*pair, matrix) for pair in pairs])
     return Stability(float(agreement.mean()), agreement, same / n_resamples)
+
+
+def _warn_of_one_subspace(rather_one: list[bool]) -> None:
+    if all(rather_one):
+        warn(
+            "one subspace describes the samples better than the clusters do, so that halves can "
+            "agree because variables are correlated or differ in scale, not because there are "
+            "clusters. Use scaled variables, and PSC('auto') to see whether K = 1 is chosen",
+            above=3,
+        )
 
 
 def ambiguity(model: Any, X: Any) -> Array:

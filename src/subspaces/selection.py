@@ -82,8 +82,14 @@ def select_n_clusters(
     candidates: Iterable[int] = range(1, 9),
     *,
     criterion: str = "auto",
+    margins: str = "data",
 ) -> Selection:
     """Choose the number of clusters.
+
+    One cluster is compared with the best larger number in a fair way: as one subspace that may have
+    as many dimensions as all the clusters together, with Student tails. Correlated variables and
+    unequal scales are then not taken for clusters; heavy tails and skewness still can be, with
+    ``affine=True`` or n_components="auto" above all, and a warning says so (docs/choosing.md).
 
     Parameters
     ----------
@@ -103,6 +109,11 @@ def select_n_clusters(
         the dimension given or with learned ones, whichever is likelier, for one dimension may not
         suit all clusters; the model returned has the dimension given. "auto": "free" for sparse
         loadings of given dimension, "likelihood" otherwise.
+    margins : {"data", "normal"}, default "data"
+        "normal": the number is chosen on normal scores, each column's values replaced by normal
+        quantiles of their ranks (signs kept unless ``affine``). Advised for heavy tails and
+        skewness; a weak union may then count as one cluster. ``best_estimator_`` is fitted to X as
+        it is.
 
     Returns
     -------
@@ -125,7 +136,11 @@ def select_n_clusters(
     matrix = as_matrix(X)
     numbers = _check_candidates(candidates, "candidates", len(matrix))
     criterion = as_choice(criterion, "criterion", CLUSTER_CRITERIA)
+    margins = as_choice(margins, "margins", ("data", "normal"))
     _check_clusterer(estimator)
+    given = X
+    if margins == "normal":
+        X = matrix = choice.normal_scores(matrix, bool(estimator.affine))
     if criterion == "auto":
         criterion = _choosing.default_criterion(estimator)
     models = []
@@ -158,7 +173,12 @@ def select_n_clusters(
     verdict = choice.verdict_on_clusters(
         numbers, columns["difference"], columns["standard_error"], wide
     )
-    return Selection(numbers[place], models[place], margin, columns, criterion, verdict)
+    best = models[place]
+    if margins == "normal":
+        best = _choosing.quietly_fitted(estimator, given, n_clusters=numbers[place])
+    elif len(numbers) > 1:
+        _choosing.warn_of_heavy_tails(best, matrix)
+    return Selection(numbers[place], best, margin, columns, criterion, verdict)
 
 
 def select_n_components(

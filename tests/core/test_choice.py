@@ -71,6 +71,30 @@ def test_left_out_likelihood_of_one_cluster():
     assert_allclose(found.sum(), total, rtol=1e-9)
 
 
+@pytest.mark.parametrize("affine", [False, True])
+def test_normal_scores_keep_the_order_and_nothing_else(affine):
+    X = np.random.default_rng(0).normal([0.0, 1.0, -2.0], size=(40, 3))
+    X[:5, 0] = 0.0
+    found = choice.normal_scores(X, affine)
+    assert_array_equal(found, choice.normal_scores(1e3 * np.sign(X) * np.abs(X) ** 3, affine))
+    if affine:
+        assert_allclose(found[:, 1:].mean(axis=0), 0, atol=1e-12)
+        order = np.argsort(X[:, 1])
+        assert_allclose(found[order, 1], stats.norm.ppf(np.arange(1, 41) / 41))
+    else:
+        assert_array_equal(np.sign(found), np.sign(X))
+        order = np.argsort(np.abs(X[:, 1]))
+        assert_allclose(np.abs(found[order, 1]), stats.halfnorm.ppf(np.arange(1, 41) / 41))
+
+
+def test_kurtosis_is_that_of_most_columns():
+    X = np.random.default_rng(0).normal(size=(4000, 5))
+    X[:, 0] **= 5
+    assert abs(choice.excess_kurtosis(X)) < 0.3
+    assert choice.excess_kurtosis(X**3) > 5
+    assert choice.excess_kurtosis(np.zeros((5, 2))) == 0.0
+
+
 def refitted_student(X, labels, dimensions, affine):
     """-log t density of every row under its cluster, fitted anew without it; scale by search."""
     n, p = X.shape

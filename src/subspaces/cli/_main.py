@@ -99,6 +99,7 @@ def in_options(message: str) -> str:
     """A message of the library, in the words of the command line."""
     message = " ".join(message.split())
     message = message.replace("log='no'", "--no-log").replace("log='yes'", "--log")
+    message = message.replace("margins='normal' in select_n_clusters", "--normal-scores")
     for name, option in OPTIONS.items():
         message = re.sub(rf"(?<![\w-]){name}=(\'([^\' ]*)\'|)", rf"{option} \2", message)
         if "_" in name:

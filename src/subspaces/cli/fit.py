@@ -76,6 +76,7 @@ def fit(
         typer.Option(help=f"One of {', '.join(options.METHOD_NAMES[:-1])}.", metavar="NAME"),
     ] = "PSC",
     affine: options.Affine = False,
+    normal_scores: options.NormalScores = False,
     criterion: Annotated[
         str,
         typer.Option(
@@ -114,6 +115,10 @@ def fit(
         options.check_count(request[name], request["n_clusters"], option)
     options.check_limit(max_clusters, request["n_clusters"], "clusters")
     options.check_limit(max_dims, request["n_components"], "dims")
+    if normal_scores and request["n_clusters"] != "auto":
+        raise ValueError(
+            "--normal-scores is for --clusters auto. Use --clusters auto, or leave it out"
+        )
     from subspaces.cli import _fitting, _inputs, _outputs
 
     posed = _fitting.Request(
@@ -122,6 +127,7 @@ def fit(
         limits=options.given(max_clusters=max_clusters, max_components=max_dims),
         affine=affine,
         criterion=criterion,
+        margins="normal" if normal_scores else "data",
         seed=seed,
         preset=preset,
         scaler=options.given(

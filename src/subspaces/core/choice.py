@@ -27,6 +27,8 @@ Labels = NDArray[np.intp]
 PERMUTATIONS = 4
 FLAT = 0.005
 TRACY_WIDOM_99 = 2.0234
+# A column this much smaller than the largest has no digits of its own.
+ROUNDING = 1e-9
 # So many standard errors apart, two candidates are told apart; nearer ones are a tie.
 TIE = 2.0
 
@@ -106,6 +108,32 @@ def verdict_on_clusters(
 
 def _short(value: float) -> str:
     return f"{value:.0f}" if value >= 10 else f"{value:.2g}"
+
+
+def normal_scores(matrix: Array, affine: bool) -> Array:
+    """Each column's values replaced by normal quantiles of their ranks, (n, p).
+
+    Whatever its tails, skewness and unit, a column becomes standard normal, and the order of its
+    values stays. For subspaces through the origin it is the absolute values that are ranked, and
+    signs stay, too.
+    """
+    n = len(matrix)
+    if affine:
+        return stats.norm.ppf(stats.rankdata(matrix, axis=0) / (n + 1))
+    ranks = stats.rankdata(np.abs(matrix), axis=0)
+    return np.sign(matrix) * stats.norm.ppf(0.5 + 0.5 * ranks / (n + 1))
+
+
+def excess_kurtosis(residuals: Array) -> float:
+    """Median over the columns of their excess kurtosis: 0 is Gaussian, above are heavy tails.
+
+    Columns that hold nothing but rounding do not count; 0 where no other is left.
+    """
+    spread = residuals.std(axis=0)
+    kept = residuals[:, spread > ROUNDING * spread.max(initial=0.0)]
+    if not kept.size:
+        return 0.0
+    return float(np.median(stats.kurtosis(kept, axis=0)))
 
 
 def second_differences(values: Sequence[float]) -> Array:

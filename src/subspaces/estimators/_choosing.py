@@ -19,6 +19,9 @@ Array = NDArray[np.floating]
 
 MAX_ROUNDS = 4
 EXACT = 1e-18
+# Excess kurtosis around the clusters. Clear unions with Gaussian noise stay below .3; where noise
+# with heavy tails was taken for clusters it is .6 and more (benchmarks/noise_families.py).
+HEAVY = 0.5
 
 
 def members_of(model: Any, X: Array) -> list[Array]:
@@ -374,6 +377,34 @@ def warn_of_largest_dimension(model: Any, matrix: Array, max_components: int) ->
         f"more may suit better. Use a max_components above {max_components}",
         above=3,
     )
+
+
+def warn_of_heavy_tails(model: Any, matrix: Array) -> None:
+    """Say that several clusters were chosen where tails alone can make them."""
+    if len(model.subspaces_) == 1:
+        return
+    residuals = np.empty_like(matrix)
+    for k, (rows, flat) in enumerate(zip(members_of(model, matrix), model.subspaces_, strict=True)):
+        residuals[model.labels_ == k] = rows - rows @ flat.basis @ np.linalg.pinv(flat.basis)
+    kurtosis = choice.excess_kurtosis(residuals)
+    if kurtosis > HEAVY:
+        warn(
+            f"the values have heavy tails or are skewed (excess kurtosis {kurtosis:.1f} around the "
+            f"{len(model.subspaces_)} clusters), and such a table can look like clusters where "
+            "there are none. Use margins='normal' in select_n_clusters to see whether they stay",
+            above=3,
+        )
+
+
+def is_rather_one(model: Any, labels: NDArray[np.intp], matrix: Array) -> bool:
+    """Whether one subspace describes samples better than the clusters that a model gives them."""
+    dimensions = model.n_components_.tolist()
+    sizes = np.bincount(labels, minlength=len(dimensions))
+    if len(dimensions) == 1 or np.any(sizes < model.n_components_ + 2):
+        return False
+    affine, smallest = bool(model.affine), min(dimensions)
+    worse, _ = choice.against_one_subspace(matrix, labels, dimensions, smallest, affine)
+    return bool(worse.sum() <= 0.0)
 
 
 def is_auto(value: Any) -> bool:

@@ -334,6 +334,8 @@ class PSC(ManyRowsClusterer):
                 f"better, or none do. Use a max_clusters above {tried[-1]}, and "
                 "diagnostics.stability to see which hold",
             )
+        if len(tried) > 1:
+            _choosing.warn_of_heavy_tails(best, X)
         if _is_auto(self.n_components):
             _choosing.warn_of_largest_dimension(best, X, self.max_components)
         fitted = {name: value for name, value in vars(best).items() if _is_fitted_name(name)}
