@@ -119,7 +119,7 @@ def select_n_clusters(
     -------
     Selection
         ``.best_``, ``.best_estimator_``, ``.verdict``, ``.margin_``, ``.table``, ``.plot()``. Two
-        numbers whose difference is less than two standard errors are called a tie.
+        numbers whose difference is less than its standard error are called nearly as good.
 
     Examples
     --------

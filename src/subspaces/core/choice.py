@@ -29,8 +29,8 @@ FLAT = 0.005
 TRACY_WIDOM_99 = 2.0234
 # A column this much smaller than the largest has no digits of its own.
 ROUNDING = 1e-9
-# So many standard errors apart, two candidates are told apart; nearer ones are a tie.
-TIE = 2.0
+# Candidates nearer than so many standard errors of their difference are called nearly as good.
+TIE = 1.0
 
 
 def closed_form_errors(rows: Array, basis: Array, affine: bool = False) -> Array:

@@ -63,8 +63,9 @@ class PSC(ManyRowsClusterer):
     Parameters
     ----------
     n_clusters : int or "auto", default 2
-        Number of clusters. "auto": the best of 1 to ``max_clusters``, by PRESS for sparse loadings
-        of given dimension and by the leave-one-out likelihood otherwise.
+        Number of clusters. "auto": the best of 1 to ``max_clusters`` by the leave-one-out
+        likelihood, one cluster as a subspace of up to as many dimensions as its best rival has in
+        all; docs/choosing.md says where to trust it.
     n_components : int, one int per cluster or "auto", default 1
         Dimension of the subspaces. With one per cluster, cluster k has dimension
         ``n_components[k]``. "auto": chosen for each cluster, up to ``max_components``.
