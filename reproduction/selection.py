@@ -41,14 +41,9 @@ def measure(cell):
 
 
 def chosen(X, dimension, seed):
-    """The K of every criterion; "free" is what criterion="free" does, from the same two fits."""
-    options = {"n_variables": 10, "n_init": N_STARTS, "random_state": seed}
-    given, learned = (
-        select_n_clusters(PSC(n_components=r, **options), X, CANDIDATES, criterion="likelihood")
-        for r in (dimension, "auto")
-    )
-    columns = {**given.columns, "learned": learned.columns["likelihood"]}
-    columns["free"] = np.minimum(columns["likelihood"], columns["learned"])
+    """The K of every criterion, from one choice by "free"."""
+    model = PSC(n_components=dimension, n_variables=10, n_init=N_STARTS, random_state=seed)
+    columns = dict(select_n_clusters(model, X, CANDIDATES, criterion="free").columns)
     columns["sod"] = -columns["sod"]
     return {name: _least(columns[name]) for name in CRITERIA}
 

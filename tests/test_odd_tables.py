@@ -292,7 +292,7 @@ def test_what_is_no_workbook(file, monkeypatch):
     with pytest.raises(ValueError, match=r"end in \.xls are not known\. Use \.csv.*\.xlsx"):
         read_table(file("", "data.xls"))
     monkeypatch.setitem(sys.modules, "openpyxl", None)
-    with pytest.raises(ImportError, match="needs openpyxl: pip install openpyxl"):
+    with pytest.raises(ImportError, match=r"needs openpyxl\. Use pip install '\.\[excel\]'"):
         read_table(file("", "data.xlsx"))
 
 

@@ -1,10 +1,12 @@
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.cluster import KMeans
 
-from subspaces import PSC, KSubspaces
+from subspaces import PSC, KSubspaces, load
 from subspaces.datasets import make_scenario, make_subspaces
 from subspaces.diagnostics import ambiguity, stability
 from subspaces.estimators import _choosing
@@ -44,10 +46,106 @@ def test_dense_unions(cls, criterion):
     assert found.best_ == 2
 
 
+def test_a_selection_prints_its_table_and_how_clear_the_choice_is():
+    planes = make_subspaces([60, 60], 20, [2, 2], noise=0.1, random_state=1).data
+    found = select_n_clusters(PSC(n_components=2, n_init=2, random_state=0), planes, range(1, 4))
+    lines = str(found).splitlines()
+    assert lines[0].split() == ["n_clusters", "likelihood", "difference", "standard_error"]
+    assert [line.endswith("<- chosen") for line in lines[1:4]] == [False, True, False]
+    assert lines[4] == found.verdict
+    assert found.verdict.startswith("2 clusters; 3 are ")
+    dimensions = select_n_components(PSC(2, n_init=1, random_state=0), planes, 3)
+    assert str(dimensions).splitlines()[2].endswith("<- chosen")
+    assert dimensions.verdict == "Dimensions of the clusters: 2, 2"
+    variables = select_n_variables(sparse_psc(n_clusters=2), SPARSE, [5, 10, 20])
+    assert str(variables).count("<- chosen") == 1
+
+
+def test_an_automatic_choice_keeps_its_verdict(tmp_path):
+    planes = make_subspaces([60, 60], 20, [2, 2], noise=0.1, random_state=1).data
+    model = PSC("auto", n_components=2, n_init=2, max_clusters=3, random_state=0).fit(planes)
+    by_hand = select_n_clusters(PSC(n_components=2, n_init=2, random_state=0), planes, range(1, 4))
+    assert model.selection_["verdict"] == by_hand.verdict
+    assert model.selection_["standard_error"] == by_hand.columns["standard_error"].tolist()
+    model.save(tmp_path / "model.npz")
+    assert load(tmp_path / "model.npz").selection_ == model.selection_
+    exact = make_scenario("a", random_state=4).data
+    model = PSC("auto", n_components="auto", random_state=0).fit(exact)
+    assert model.selection_["verdict"].startswith("2 clusters hold every sample without error")
+
+
 def test_one_cluster_is_a_possible_answer():
     noise = np.random.default_rng(0).normal(size=(100, 100))
     assert select_n_clusters(PSC(n_init=2, random_state=0), noise, range(1, 4)).best_ == 1
     assert select_n_clusters(sparse_psc(n_components=1), noise, range(1, 4)).best_ == 1
+
+
+def correlated_noise(name):
+    random = np.random.default_rng(1)
+    white = random.normal(size=(120, 15))
+    if name == "scales":
+        return white * np.geomspace(1, 1e3, 15)
+    if name == "plane":
+        return 5 * random.normal(size=(120, 2)) @ random.normal(size=(2, 15)) + white
+    return white @ np.linalg.cholesky(0.9 ** np.abs(np.subtract.outer(range(15), range(15)))).T
+
+
+@pytest.mark.parametrize("affine", [False, True])
+@pytest.mark.parametrize("name", ["scales", "plane", "autoregressive"])
+def test_correlated_noise_is_one_cluster(name, affine):
+    X = correlated_noise(name)
+    model = PSC("auto", n_init=2, max_clusters=3, affine=affine, random_state=0).fit(X)
+    assert model.n_clusters_ == 1
+    assert re.match(
+        r"1 cluster \(one subspace of [2-9] dim.*\); . are ", model.selection_["verdict"]
+    )
+    found = select_n_clusters(PSC(n_init=2, affine=affine, random_state=0), X, range(1, 4))
+    assert found.best_ == 1
+    assert found.verdict == model.selection_["verdict"]
+
+
+@pytest.mark.parametrize("affine", [False, True])
+def test_heavy_tails_alone_are_one_cluster(affine):
+    X = np.random.default_rng(4).standard_t(3, size=(150, 20))
+    estimator = PSC(n_init=2, affine=affine, random_state=0)
+    assert select_n_clusters(estimator, X, range(1, 5)).best_ == 1
+
+
+@pytest.mark.filterwarnings("ignore:.* was chosen, the largest", "ignore:. clusters were chosen")
+def test_clusters_in_a_skewed_table_are_doubted_and_normal_margins_see_none():
+    X = np.exp(np.random.default_rng(0).normal(size=(120, 12)))
+    said = r"the values have heavy tails or are skewed .* Use margins='normal' in select_n_clusters"
+    with pytest.warns(UserWarning, match=said):
+        assert (
+            PSC("auto", affine=True, n_init=2, max_clusters=3, random_state=0).fit(X).n_clusters_
+            > 1
+        )
+    estimator = PSC(affine=True, n_init=2, random_state=0)
+    with pytest.warns(UserWarning, match=said):
+        select_n_clusters(estimator, X, range(1, 4))
+    found = select_n_clusters(estimator, X, range(1, 4), margins="normal")  # quietly
+    assert found.best_ == 1
+    assert_allclose(found.best_estimator_.subspaces_[0].centre, X.mean(axis=0))
+
+
+def test_a_union_survives_normal_margins_and_its_model_takes_the_data_as_they_are():
+    planes = make_subspaces([60, 60], 20, [2, 2], noise=0.05, random_state=1).data
+    stretched = np.sinh(3 * planes)
+    found = select_n_clusters(
+        PSC(n_components=2, n_init=2, random_state=0), stretched, range(1, 4), margins="normal"
+    )
+    assert found.best_ == 2
+    assert_array_equal(
+        found.best_estimator_.labels_,
+        PSC(2, n_components=2, n_init=2, random_state=0).fit(stretched).labels_,
+    )
+
+
+def test_halves_that_agree_on_an_elongated_table_are_doubted():
+    X = np.random.default_rng(0).normal(size=(150, 6)) * [30, 20, 1, 1, 1, 1]
+    with pytest.warns(UserWarning, match="one subspace describes the samples better .* Use scaled"):
+        found = stability(PSC(2, n_init=2, random_state=0), X, n_resamples=2, random_state=0)
+    assert found.stability > 0.2
 
 
 def test_noise_around_a_mean_is_one_cluster():

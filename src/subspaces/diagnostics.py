@@ -14,11 +14,13 @@ from sklearn.utils import check_random_state
 from subspaces import progress
 from subspaces._validation import as_choice, as_count, as_flag, as_matrix, as_real, check_squares
 from subspaces.core import influence
-from subspaces.core.hearing import hearing
+from subspaces.core.hearing import hearing, warn
 from subspaces.core.k_means import k_means_labels
 from subspaces.core.leave_one_out import NEARLY_ALL, centred, exact_errors, graded_axes
 from subspaces.core.secular import refit_factor
 from subspaces.core.subspace import centre_of, leading, principal_axes
+from subspaces.estimators import PSC, KSubspaces
+from subspaces.estimators._choosing import is_rather_one
 from subspaces.metrics import adjusted_rand_score, matched_accuracy, matched_labels
 
 __all__ = [
@@ -50,6 +52,10 @@ SOLID, DOUBTFUL = 0.8, 0.5
 STEADIER = 0.1
 # A budget in seconds ends no earlier than after so many splits.
 FEWEST_SPLITS = 3
+# Halves that agree less than this look like chance, and nobody takes them for clusters.
+CHANCE = 0.2
+# So many samples tell whether one subspace describes them better than the clusters do.
+ENOUGH = 2000
 
 
 @dataclass(frozen=True)
@@ -241,8 +247,10 @@ def stability(
     """Would the same clusters be found in other samples?
 
     The samples are split at random into two halves; a model fitted to each half predicts all
-    samples, and the two sets of labels are compared. Nothing that the halves share can make them
-    agree but structure.
+    samples, and the two sets of labels are compared. Independent noise does not agree. Correlated
+    variables and columns of unequal scale can make halves agree without any clusters: a warning
+    says so where one subspace describes the samples better than the clusters of either half do
+    (`PSC` and `KSubspaces`).
 
     Parameters
     ----------
@@ -293,12 +301,17 @@ def stability(
         progress.tell(progress.Step("halving", done, n_resamples, f"split {done + 1}"))
         halves = np.array_split(random.permutation(len(matrix)), 2)
         with hearing():
-            one, other = (clone(estimator).fit(matrix[half]).predict(matrix) for half in halves)
+            models = [clone(estimator).fit(matrix[half]) for half in halves]
+        one, other = (np.asarray(model.predict(matrix)) for model in models)
         agreement.append(adjusted_rand_score(one, other))
         same += matched_labels(one, other) == one
         n_clusters = int(max(one.max(), other.max())) + 1
         by_means.append(adjusted_rand_score(*_k_means_of_halves(matrix, halves, n_clusters)))
     mean, k_means = float(np.mean(agreement)), float(np.mean(by_means))
+    if mean > CHANCE and isinstance(estimator, PSC | KSubspaces):
+        some = np.concatenate(halves)[:ENOUGH]
+        pairs = zip(models, (one[some], other[some]), strict=True)
+        _warn_of_one_subspace([is_rather_one(*pair, matrix[some]) for pair in pairs])
     verdict = _stability_in_words(mean, len(agreement), k_means, n_clusters)
     return Stability(mean, np.array(agreement), same / len(agreement), k_means, verdict)
 
@@ -399,6 +412,16 @@ def means_or_directions(model: Any, X: Any) -> MeansOrDirections:
     return MeansOrDirections(
         agreement, f"K-means agrees with {100 * agreement:.0f} % of these labels{so}."
     )
+
+
+def _warn_of_one_subspace(rather_one: list[bool]) -> None:
+    if all(rather_one):
+        warn(
+            "one subspace describes the samples better than the clusters do, so that halves can "
+            "agree because variables are correlated or differ in scale, not because there are "
+            "clusters. Use scaled variables, and PSC('auto') to see whether K = 1 is chosen",
+            above=3,
+        )
 
 
 def ambiguity(model: Any, X: Any) -> Array:

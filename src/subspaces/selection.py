@@ -20,9 +20,9 @@ __all__ = ["Selection", "select_n_clusters", "select_n_components", "select_n_va
 Array = NDArray[np.floating]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Selection:
-    """What was tried, what was chosen, and by how much.
+    """What was tried, what was chosen, and by how much; printed, it is a table and a sentence.
 
     Attributes
     ----------
@@ -34,9 +34,12 @@ class Selection:
         How far the runner-up is behind, as a share of the spread of the criterion over the
         candidates: near 0 is a coin toss; nan where there is nothing to compare with.
     columns : dict of ndarray
-        One entry per candidate.
+        One entry per candidate. For numbers of clusters ``difference`` says how far each is behind
+        the best, and ``standard_error`` how well that is known, since it rests on these samples.
     criterion : str
         The column that decided.
+    verdict : str
+        The choice and how clear it is, in one sentence.
     """
 
     best_: Any
@@ -44,6 +47,10 @@ class Selection:
     margin_: float
     columns: dict[str, Array]
     criterion: str
+    verdict: str
+
+    def __repr__(self) -> str:
+        return f"{_as_text(self)}\n{self.verdict}"
 
     @property
     def table(self) -> Any:
@@ -75,8 +82,14 @@ def select_n_clusters(
     candidates: Iterable[int] = range(1, 9),
     *,
     criterion: str = "auto",
+    margins: str = "data",
 ) -> Selection:
     """Choose the number of clusters.
+
+    One cluster is compared with the best larger number in a fair way: as one subspace that may have
+    as many dimensions as all the clusters together, with Student tails. Correlated variables and
+    unequal scales are then not taken for clusters; heavy tails and skewness still can be, with
+    ``affine=True`` or n_components="auto" above all, and a warning says so (docs/choosing.md).
 
     Parameters
     ----------
@@ -96,11 +109,17 @@ def select_n_clusters(
         the dimension given or with learned ones, whichever is likelier, for one dimension may not
         suit all clusters; the model returned has the dimension given. "auto": "free" for sparse
         loadings of given dimension, "likelihood" otherwise.
+    margins : {"data", "normal"}, default "data"
+        "normal": the number is chosen on normal scores, each column's values replaced by normal
+        quantiles of their ranks (signs kept unless ``affine``). Advised for heavy tails and
+        skewness; a weak union may then count as one cluster. ``best_estimator_`` is fitted to X as
+        it is.
 
     Returns
     -------
     Selection
-        ``.best_``, ``.best_estimator_``, ``.margin_``, ``.table``, ``.plot()``.
+        ``.best_``, ``.best_estimator_``, ``.verdict``, ``.margin_``, ``.table``, ``.plot()``. Two
+        numbers whose difference is less than its standard error are called nearly as good.
 
     Examples
     --------
@@ -111,11 +130,17 @@ def select_n_clusters(
     >>> found = select_n_clusters(PSC(n_components=2, random_state=0), planes.data, range(1, 5))
     >>> found.best_
     2
+    >>> found.verdict
+    '2 clusters; 3 are worse (difference 9.8, standard error 3.6)'
     """
     matrix = as_matrix(X)
     numbers = _check_candidates(candidates, "candidates", len(matrix))
-    criterion = as_choice(criterion, "criterion", ("auto", *COLUMNS, "free"))
+    criterion = as_choice(criterion, "criterion", CLUSTER_CRITERIA)
+    margins = as_choice(margins, "margins", ("data", "normal"))
     _check_clusterer(estimator)
+    given = X
+    if margins == "normal":
+        X = matrix = choice.normal_scores(matrix, bool(estimator.affine))
     if criterion == "auto":
         criterion = _choosing.default_criterion(estimator)
     models = []
@@ -123,20 +148,37 @@ def select_n_clusters(
         models.append(_choosing.quietly_fitted(estimator, X, n_clusters=k))
         progress.tell(progress.Step("candidate", len(models), len(numbers), f"{k} clusters"))
     columns = {"n_clusters": np.array(numbers)}
-    for name in COLUMNS:
-        if name != "bic" or criterion == "bic":
-            columns[name] = _column(name, models, matrix)
+    shares = {name: np.array([f(m, matrix) for m in models]) for name, f in SHARES.items()}
+    shares["likelihood"], dimension = _choosing.compared_likelihoods(models, matrix)
     if criterion == "free":
-        learned = _learned_column(estimator, X, matrix, numbers)
-        columns["free"] = np.minimum(columns["likelihood"], learned)
+        learned = _learned_models(estimator, X, matrix, numbers)
+        pairs = zip(models, learned, strict=True)
+        likelier = [_choosing.likelier(*pair, matrix) for pair in pairs]
+        shares["learned"], _ = _choosing.compared_likelihoods(learned, matrix)
+        shares["free"], dimension = _choosing.compared_likelihoods(likelier, matrix)
+    columns |= {name: each.sum(axis=1) for name, each in shares.items()}
+    residuals = [_choosing.mean_residuals(model, matrix) for model in models]
+    columns["sod"] = choice.second_differences(residuals)
+    if criterion == "bic":
+        columns["bic"] = np.array([_bic(model, matrix) for model in models])
     place, margin = _best(columns[criterion], largest=criterion == "sod")
+    columns |= _differences(columns[criterion], shares.get(criterion), place)
     open_dimensions = _choosing.is_auto(estimator.n_components)
     if open_dimensions:
         _choosing.warn_of_largest_dimension(models[place], matrix, estimator.max_components)
     # A cluster of dimension R needs R + 2 samples: so many clusters the data have room for.
     smallest = 1 if open_dimensions else int(estimator.n_components)
     _warn_of_the_last(numbers, place, "n_clusters", len(matrix) // (smallest + 2))
-    return Selection(numbers[place], models[place], margin, columns, criterion)
+    wide = dimension if criterion in ("likelihood", "free") else None
+    verdict = choice.verdict_on_clusters(
+        numbers, columns["difference"], columns["standard_error"], wide
+    )
+    best = models[place]
+    if margins == "normal":
+        best = _choosing.quietly_fitted(estimator, given, n_clusters=numbers[place])
+    elif len(numbers) > 1:
+        _choosing.warn_of_heavy_tails(best, matrix)
+    return Selection(numbers[place], best, margin, columns, criterion, verdict)
 
 
 def select_n_components(
@@ -189,7 +231,9 @@ def select_n_components(
         _choosing.warn_of_largest_dimension(model, matrix, max_components)
     columns = _dimension_columns(model, matrix, max_components, judged_by)
     margin = _dimension_margin(columns, judged_by)
-    return Selection(model.n_components_.tolist(), model, margin, columns, criterion)
+    chosen = model.n_components_.tolist()
+    verdict = f"Dimensions of the clusters: {', '.join(map(str, chosen))}"
+    return Selection(chosen, model, margin, columns, criterion, verdict)
 
 
 def select_n_variables(
@@ -242,7 +286,8 @@ def select_n_variables(
         per_loading = np.maximum(columns["n_variables"] / columns["n_components"], 1)
         best, margin = round(float(np.median(per_loading))), float("nan")
     final = _choosing.quietly_fitted(estimator, X, n_variables=best)
-    return Selection(best, final, margin, columns, criterion)
+    verdict = f"Variables per loading: {best}"
+    return Selection(best, final, margin, columns, criterion, verdict)
 
 
 def _bic(model: Any, matrix: Array) -> float:
@@ -250,37 +295,39 @@ def _bic(model: Any, matrix: Array) -> float:
     return choice.mixture_bic(matrix, model.labels_, dimensions, bool(model.affine))
 
 
-def _averaged(average: Callable[[Array, Any], float]) -> Callable[[Any, Array], float]:
+def _averaged(average: Callable[[Array, Any], Array]) -> Callable[[Any, Array], Array]:
     return lambda model, X: average(_choosing.closed_form_errors(model, X), model.labels_)
 
 
 DIMENSION_CRITERIA = ("auto", "press", "noise", "parallel", "exact", "joint")
-COLUMNS = {
-    "press": _choosing.press,
+# What each sample adds to a criterion.
+SHARES = {
+    "press": _averaged(choice.press_of_clusters),
     "press_points": _averaged(choice.press_of_points),
     "press_sum": _averaged(choice.press_sum),
-    "likelihood": _choosing.likelihood,
-    "sod": None,
-    "bic": _bic,
 }
+CLUSTER_CRITERIA = ("auto", *SHARES, "likelihood", "free", "sod", "bic")
 
 
-def _column(name: str, models: list[Any], matrix: Array) -> Array:
-    function = COLUMNS[name]
-    if function is None:
-        return choice.second_differences([_choosing.mean_residuals(m, matrix) for m in models])
-    return np.array([function(model, matrix) for model in models])
+def _differences(values: Array, shares: Array | None, place: int) -> dict[str, Array]:
+    """How far the candidates are behind the best; with the standard error, where it is known."""
+    if shares is None:
+        return {
+            "difference": np.abs(values - values[place]),
+            "standard_error": np.full(len(values), np.nan),
+        }
+    behind, errors = choice.differences(shares)
+    return {"difference": behind, "standard_error": errors}
 
 
-def _learned_column(estimator: Any, X: Any, matrix: Array, numbers: list[int]) -> Array:
+def _learned_models(estimator: Any, X: Any, matrix: Array, numbers: list[int]) -> list[Any]:
     if "max_components" not in estimator.get_params():
         raise ValueError(
             f"criterion='free' learns the dimensions, which {type(estimator).__name__} does not. "
             "Use PSC, or criterion='likelihood'"
         )
     posed = (clone(estimator).set_params(n_clusters=k) for k in numbers)
-    fits = (_choosing.fit_learned(candidate, X, matrix) for candidate in posed)
-    return np.array([_choosing.likelihood(fit, matrix) for fit in fits])
+    return [_choosing.fit_learned(candidate, X, matrix) for candidate in posed]
 
 
 def _best(values: Array, *, largest: bool) -> tuple[int, float]:
@@ -294,6 +341,28 @@ def _best(values: Array, *, largest: bool) -> tuple[int, float]:
     if len(finite) < 2 or spread == 0.0:
         return int(order[0]), 0.0 if len(finite) > 1 else float("nan")
     return int(order[0]), float((signed[order[1]] - signed[order[0]]) / spread)
+
+
+def _as_text(found: Selection) -> str:
+    """The columns that decided, one line per candidate, the choice marked."""
+    columns = found.columns
+    if "n_clusters" in columns:
+        names = ["n_clusters", found.criterion, "difference", "standard_error"]
+        chosen = columns["n_clusters"] == found.best_
+    else:
+        names = [name for name in columns if name != "chosen"]
+        chosen = np.zeros(len(columns[names[0]]), dtype=bool)
+        if "gap" in columns:
+            chosen = columns["n_variables"] == found.best_
+        chosen = columns.get("chosen", chosen)
+    cells = [[name, *(f"{value:.5g}" for value in columns[name])] for name in names]
+    widths = [max(map(len, column)) for column in cells]
+    marks = ["", *("  <- chosen" if mark else "" for mark in chosen)]
+    lines = zip(*cells, marks, strict=True)
+    return "\n".join(
+        "  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=False)) + line[-1]
+        for line in lines
+    )
 
 
 def _dimension_columns(

@@ -18,9 +18,10 @@ def test_select_prints_the_table_and_the_choice(run, union_file):
     ended = run("select", union_file, "--labels", "type", "--max-clusters", 3)
     assert ended.code == 0, ended.err
     assert re.search(r"^ +2 .* <- chosen", ended.out, re.MULTILINE)
-    assert ended.out.splitlines()[-1].startswith("2 clusters: the lowest -log leave-one-out")
+    assert re.match(r"2 clusters; 3 are .* \(difference .*, standard", ended.out.splitlines()[-1])
     document = run("select", union_file, "--labels", "type", "--max-clusters", 3, "--json").document
     assert document["chosen"] == 2
+    assert ended.out.splitlines()[-1] == document["verdict"] + "."
     assert document["table"]["n_clusters"] == [1, 2, 3]
     assert document["table"]["sod"][0] is None  # not defined at the ends
 
@@ -31,6 +32,30 @@ def test_select_says_that_the_most_clusters_tried_were_chosen(run, union_file):
     told = "--clusters 2 was chosen, the largest candidate, so that more may suit better. Use a "
     assert f"Note: {told}larger --max-clusters" in ended.err
     assert ended.document["warnings"] == [f"{told}larger --max-clusters"]
+
+
+@pytest.fixture(scope="module")
+def skewed_file(tmp_path_factory):
+    values = np.exp(np.random.default_rng(0).normal(size=(120, 12)))
+    path = tmp_path_factory.mktemp("skewed") / "skewed.csv"
+    np.savetxt(path, values, delimiter=",", header=",".join("abcdefghijkl"), comments="")
+    return path
+
+
+def test_normal_scores_are_what_the_warning_advises(run, fails, skewed_file, tmp_path):
+    asked = ["--affine", "--max-clusters", 3]
+    ended = run("select", skewed_file, *asked)
+    assert "heavy tails or are skewed" in ended.err
+    assert "Use --normal-scores to see whether they stay" in ended.err
+    assert run("select", skewed_file, *asked, "--normal-scores", "--json").document["chosen"] == 1
+    fit = ["fit", skewed_file, "--affine", "--no-page", "--out", tmp_path / "r", "--json"]
+    ended = run(*fit, "--clusters", "auto", "--max-clusters", 3, "--normal-scores")
+    assert ended.code == 0, ended.err
+    assert len(ended.document["clusters"]) == 1
+    assert ended.document["margins"] == "normal"
+    assert ended.document["selection"]["verdict"].startswith("1 cluster; ")
+    refused = fails(*fit, "--clusters", 2, "--normal-scores")
+    assert "--normal-scores is for --clusters auto. Use --clusters auto" in refused
 
 
 def test_limits_of_what_is_chosen(run, fails, union_file, tmp_path):

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy import stats
+from scipy import optimize, stats
 
 from subspaces.core import choice
 from subspaces.core.sparse_basis import sparse_loadings
@@ -22,9 +22,32 @@ def test_closed_form_errors_on_sparse_loadings():
 
 def test_three_ways_to_average():
     errors, labels = np.array([1.0, 3.0, 10.0]), np.array([0, 0, 1])
-    assert choice.press_of_points(errors, labels) == pytest.approx(14 / 3)
-    assert choice.press_of_clusters(errors, labels) == pytest.approx(6)
-    assert choice.press_sum(errors, labels) == pytest.approx(12)
+    assert choice.press_of_points(errors, labels).sum() == pytest.approx(14 / 3)
+    assert choice.press_of_clusters(errors, labels).sum() == pytest.approx(6)
+    assert choice.press_sum(errors, labels).sum() == pytest.approx(12)
+
+
+def test_differences_have_the_error_of_paired_samples():
+    shares = np.random.default_rng(0).normal(size=(3, 50)) + 1.0
+    shares[1] -= 0.5
+    behind, errors = choice.differences(shares)
+    paired = shares[2] - shares[1]
+    assert behind[1] == errors[1] == 0
+    assert_allclose([behind[2], errors[2]], [paired.sum(), np.sqrt(50) * np.std(paired, ddof=1)])
+
+
+@pytest.mark.parametrize(
+    ("numbers", "behind", "errors", "said"),
+    [
+        ([2, 3], [1.1, 0], [4, 0], "3 clusters; 2 are nearly as good (difference 1.1, s"),
+        ([1, 2], [0, 50], [0, 9], "1 cluster; 2 are worse (difference 50, standard error 9)"),
+        ([1, 2], [9, 0], [np.nan, np.nan], "2 clusters; 1 is worse (difference 9)"),
+        ([1, 2, 3], [np.nan, 0, np.nan], [np.nan] * 3, "2 clusters; there is no other number"),
+    ],
+)
+def test_the_verdict_says_how_near_the_next_is(numbers, behind, errors, said):
+    found = choice.verdict_on_clusters(numbers, np.array(behind), np.array(errors))
+    assert found.startswith(said)
 
 
 def test_second_differences():
@@ -45,7 +68,72 @@ def test_left_out_likelihood_of_one_cluster():
         total -= stats.multivariate_normal(cov=cov).logpdf(X[i]) + np.log(14 / 15)
     total -= 15 * 2 * np.log(2 * np.pi)
     found = choice.left_out_likelihood(X, np.zeros(15, dtype=int), [1], False)
-    assert_allclose(found, total, rtol=1e-9)
+    assert_allclose(found.sum(), total, rtol=1e-9)
+
+
+@pytest.mark.parametrize("affine", [False, True])
+def test_normal_scores_keep_the_order_and_nothing_else(affine):
+    X = np.random.default_rng(0).normal([0.0, 1.0, -2.0], size=(40, 3))
+    X[:5, 0] = 0.0
+    found = choice.normal_scores(X, affine)
+    assert_array_equal(found, choice.normal_scores(1e3 * np.sign(X) * np.abs(X) ** 3, affine))
+    if affine:
+        assert_allclose(found[:, 1:].mean(axis=0), 0, atol=1e-12)
+        order = np.argsort(X[:, 1])
+        assert_allclose(found[order, 1], stats.norm.ppf(np.arange(1, 41) / 41))
+    else:
+        assert_array_equal(np.sign(found), np.sign(X))
+        order = np.argsort(np.abs(X[:, 1]))
+        assert_allclose(np.abs(found[order, 1]), stats.halfnorm.ppf(np.arange(1, 41) / 41))
+
+
+def test_kurtosis_is_that_of_most_columns():
+    X = np.random.default_rng(0).normal(size=(4000, 5))
+    X[:, 0] **= 5
+    assert abs(choice.excess_kurtosis(X)) < 0.3
+    assert choice.excess_kurtosis(X**3) > 5
+    assert choice.excess_kurtosis(np.zeros((5, 2))) == 0.0
+
+
+def refitted_student(X, labels, dimensions, affine):
+    """-log t density of every row under its cluster, fitted anew without it; scale by search."""
+    n, p = X.shape
+    clusters = [X[labels == k] for k in range(len(dimensions))]
+    energy = freedom = 0.0
+    for rows, r in zip(clusters, dimensions, strict=True):
+        singular = np.linalg.svd(rows - affine * rows.mean(axis=0), compute_uv=False)
+        energy += np.sum(singular[r:] ** 2)
+        freedom += (len(rows) - affine) * (p - r)
+    noise, log_scale, distance = energy / freedom, np.empty(n), np.empty(n)
+    for i in range(n):
+        r = dimensions[labels[i]]
+        others = X[(labels == labels[i]) & (np.arange(n) != i)]
+        centre = affine * others.mean(axis=0)
+        axes = np.linalg.svd(others - centre, full_matrices=False)[2][:r]
+        along = np.maximum(np.mean(((others - centre) @ axes.T) ** 2, axis=0), noise)
+        covariance = noise * np.eye(p) + axes.T @ np.diag(along - noise) @ axes
+        x = X[i] - centre
+        distance[i] = x @ np.linalg.solve(covariance, x)
+        log_scale[i] = 0.5 * np.linalg.slogdet(covariance)[1] - np.log(len(others) / n)
+
+    def costs(log_c):
+        tails = np.log1p(distance / (3 * np.exp(log_c)))
+        return log_scale + 0.5 * (p * log_c + (p + 3) * tails)
+
+    return costs(optimize.minimize_scalar(lambda c: costs(c).sum(), (-1, 0), tol=1e-12).x)
+
+
+@pytest.mark.parametrize("affine", [False, True])
+def test_one_subspace_may_have_all_dimensions_of_the_clusters(affine):
+    random = np.random.default_rng(3)
+    X = random.standard_t(4, size=(24, 6)) * [5, 4, 3, 1, 1, 1] @ random.normal(size=(6, 6)) + 7
+    labels = np.repeat([0, 1], [10, 14])
+    clusters = refitted_student(X, labels, [1, 2], affine)
+    alone = [refitted_student(X, np.zeros(24, dtype=int), [r], affine) for r in (1, 2, 3)]
+    best = int(np.argmin([each.sum() for each in alone]))
+    worse, dimension = choice.against_one_subspace(X, labels, [1, 2], 1, affine)
+    assert dimension == 1 + best > 1
+    assert_allclose(worse, alone[best] - clusters, rtol=1e-6, atol=1e-6)
 
 
 def test_bic_counts_its_parameters():

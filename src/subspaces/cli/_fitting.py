@@ -22,6 +22,7 @@ from subspaces.diagnostics import ambiguity
 from subspaces.estimators import PSC, SparseKMeans
 from subspaces.metrics import adjusted_rand_score, matched_accuracy
 from subspaces.preparation import Preparation, attach_preparation, prepare
+from subspaces.selection import select_n_clusters
 from subspaces.tables import Table
 
 STRONGEST = 5
@@ -41,6 +42,7 @@ class Request:
     affine: bool
     criterion: str
     seed: int
+    margins: str = "data"
     preset: str | None = None
     scaler: dict[str, Any] = field(default_factory=dict)
     limits: dict[str, Any] = field(default_factory=dict)
@@ -111,10 +113,28 @@ def fitted(request: Request, table: Table, before: Sequence[Warning] = ()) -> tu
     """The model and what was warned of, in its fit and before."""
     model = estimator(request, table)
     with hearing() as heard:
-        model.fit(table.frame)
+        if request.margins == "normal":
+            model = _chosen_on_normal_scores(model, table)
+        else:
+            model.fit(table.frame)
     told = tuple(dict.fromkeys(str(warning) for warning in before))
     model.record_ = replace(model.record_, messages=told + model.record_.messages)
     return model, list(dict.fromkeys(in_options(str(warning)) for warning in [*before, *heard]))
+
+
+def _chosen_on_normal_scores(model: Any, table: Table) -> Any:
+    """The model with the number of clusters that normal scores ask for, fitted to the table."""
+    most = min(model.max_clusters, max(len(table.data) // 4, 1))
+    found = select_n_clusters(model, table.frame, range(1, most + 1), margins="normal")
+    columns = {name: found.columns[name].tolist() for name in ("difference", "standard_error")}
+    chosen = found.best_estimator_.set_params(n_clusters="auto")
+    chosen.selection_ = {
+        "n_clusters": found.columns["n_clusters"].tolist(),
+        "likelihood": found.columns[found.criterion].tolist(),
+        **columns,
+        "verdict": found.verdict,
+    }
+    return chosen
 
 
 def summary(

@@ -130,6 +130,13 @@ Kind = Annotated[
 Scale = Annotated[
     bool, typer.Option("--scale", help="Bring each variable to mean 0 and standard deviation 1.")
 ]
+NormalScores = Annotated[
+    bool,
+    typer.Option(
+        "--normal-scores",
+        help="Choose the number of clusters on normal scores of each variable: for heavy tails.",
+    ),
+]
 TopVariables = Annotated[
     int | None,
     typer.Option(

@@ -79,6 +79,7 @@ def fit(
         typer.Option(help=f"One of {', '.join(options.METHOD_NAMES[:-1])}.", metavar="NAME"),
     ] = "PSC",
     affine: options.Affine = False,
+    normal_scores: options.NormalScores = False,
     criterion: Annotated[
         str,
         typer.Option(
@@ -129,6 +130,10 @@ def fit(
     options.check_known(criterion, options.CRITERIA, "--criterion")
     options.check_rival(options.method_named(method), **request, criterion=criterion)
     options.check_classes(labels, classes)
+    if normal_scores and request["n_clusters"] != "auto":
+        raise ValueError(
+            "--normal-scores is for --clusters auto. Use --clusters auto, or leave it out"
+        )
     left_out = options.names(ignore, labels)
     from subspaces.cli import _outputs
 
@@ -141,6 +146,7 @@ def fit(
         limits=options.given(max_clusters=max_clusters, max_components=max_dims),
         affine=affine,
         criterion=criterion,
+        margins="normal" if normal_scores else "data",
         seed=seed,
         preset=preset,
         scaler=options.given(

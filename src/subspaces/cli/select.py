@@ -7,8 +7,6 @@ import typer
 from subspaces.cli import _options as options
 from subspaces.cli._say import note, say, say_json, say_table, working
 
-CLOSE = 0.05
-
 
 def select(
     data: options.Data,
@@ -41,6 +39,7 @@ def select(
     top_variables: options.TopVariables = None,
     scale: options.Scale = False,
     affine: options.Affine = False,
+    normal_scores: options.NormalScores = False,
     seed: options.Seed = 0,
     as_document: options.Json = False,
 ) -> None:
@@ -79,7 +78,8 @@ def select(
     )
     numbers = range(1, max_clusters + 1)
     with working("Clustering"), hearing() as heard:
-        found = select_n_clusters(model, table.frame, numbers, criterion=criterion)
+        margins = "normal" if normal_scores else "data"
+        found = select_n_clusters(model, table.frame, numbers, criterion=criterion, margins=margins)
     here = ("a wider range of candidates", "a larger --max-clusters")
     messages = [in_options(str(warning)).replace(*here) for warning in heard]
     for message in messages:
@@ -91,6 +91,7 @@ def select(
                 "data": str(data),
                 "criterion": found.criterion,
                 "chosen": found.best_,
+                "verdict": found.verdict,
                 "margin": found.margin_,
                 "table": columns,
                 "warnings": messages,
@@ -105,20 +106,10 @@ def show(found: Any) -> None:
     from subspaces.plots import CRITERION_NAMES
 
     name = CRITERION_NAMES[found.criterion]
-    scores = found.columns[found.criterion]
+    columns = [found.columns[c] for c in (found.criterion, "difference", "standard_error")]
     rows = [
-        [str(k), f"{score:.5g}", "<- chosen" if k == found.best_ else ""]
-        for k, score in zip(found.columns["n_clusters"], scores, strict=True)
+        [str(k), *(f"{value:.5g}" for value in values), "<- chosen" if k == found.best_ else ""]
+        for k, *values in zip(found.columns["n_clusters"], *columns, strict=True)
     ]
-    say_table(("clusters", name, ""), rows, numbers=range(2))
-    better = "highest" if found.criterion == "sod" else "lowest"
-    clusters = "1 cluster" if found.best_ == 1 else f"{found.best_} clusters"
-    say(f"{clusters}: the {better} {name}, {_margin(found.margin_)}.")
-
-
-def _margin(margin: float) -> str:
-    """How far the runner-up is behind, in words."""
-    if margin != margin:
-        return "with nothing to compare it with"
-    close = "a close call: look at the runner-up too" if margin < CLOSE else "a clear choice"
-    return f"{margin:.0%} of the spread ahead of the next, {close}"
+    say_table(("clusters", name, "difference", "standard error", ""), rows, numbers=range(4))
+    say(f"{found.verdict}.")

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, stats
 
-from subspaces.core.criteria import costs, own_costs
+from subspaces.core.criteria import costs, own_costs, student_costs
 from subspaces.core.influence import paper_errors_oblique
 from subspaces.core.ppca_mixture import fit_mixture
 from subspaces.core.problem import Problem, view_clusters
@@ -27,6 +27,10 @@ Labels = NDArray[np.intp]
 PERMUTATIONS = 4
 FLAT = 0.005
 TRACY_WIDOM_99 = 2.0234
+# A column this much smaller than the largest has no digits of its own.
+ROUNDING = 1e-9
+# Candidates nearer than so many standard errors of their difference are called nearly as good.
+TIE = 1.0
 
 
 def closed_form_errors(rows: Array, basis: Array, affine: bool = False) -> Array:
@@ -44,19 +48,92 @@ def closed_form_errors(rows: Array, basis: Array, affine: bool = False) -> Array
     return f * paper_errors_oblique(np.sqrt(f) * scores, outside, spectrum, overlap)
 
 
-def press_of_points(errors: Array, labels: Labels) -> float:
-    """Mean over the samples."""
-    return float(errors.mean())
+def press_of_points(errors: Array, labels: Labels) -> Array:
+    """Each sample's share of the mean over the samples."""
+    return errors / len(errors)
 
 
-def press_of_clusters(errors: Array, labels: Labels) -> float:
-    """Mean over the clusters of their means: a small cluster counts as much as a large one."""
-    return float(np.mean([errors[labels == k].mean() for k in np.unique(labels)]))
+def press_of_clusters(errors: Array, labels: Labels) -> Array:
+    """Each sample's share of the mean over the clusters of their means.
+
+    A small cluster counts as much as a large one.
+    """
+    return press_sum(errors, labels) / len(np.unique(labels))
 
 
-def press_sum(errors: Array, labels: Labels) -> float:
-    """Sum over the clusters of their means: grows with K, and so always takes the smallest."""
-    return press_of_clusters(errors, labels) * len(np.unique(labels))
+def press_sum(errors: Array, labels: Labels) -> Array:
+    """Each sample's share of the sum over the clusters of their means.
+
+    The sum grows with K, and so always takes the smallest.
+    """
+    return errors / np.bincount(labels)[labels]
+
+
+def differences(shares: Array) -> tuple[Array, Array]:
+    """How far each candidate is behind the lowest, and the standard error of that, (m,) each.
+
+    shares (m, n): what each sample adds to the criterion of each candidate. The same samples speak
+    for and against, so that the error is that of a sum of n paired differences; 0 for the lowest.
+    """
+    totals = shares.sum(axis=1)
+    lowest = int(np.argmin(np.where(np.isfinite(totals), totals, np.inf)))
+    with np.errstate(invalid="ignore"):
+        paired = shares - shares[lowest]
+        errors = np.sqrt(shares.shape[1]) * paired.std(axis=1, ddof=1)
+    return totals - totals[lowest], errors
+
+
+def verdict_on_clusters(
+    numbers: Sequence[int], behind: Array, errors: Array, dimension: int | None = None
+) -> str:
+    """How many clusters, and how near the next best number comes, in one sentence.
+
+    behind, errors: as `differences` gives them, for each of the numbers; an error may be nan.
+    dimension: that of the one subspace which the clusters were compared with, if it is larger than
+    asked for.
+    """
+    order = [i for i in np.argsort(behind, kind="stable") if np.isfinite(behind[i])]
+    chosen = numbers[order[0]]
+    words = "1 cluster" if chosen == 1 else f"{chosen} clusters"
+    wide = f" (one subspace of {dimension} dimensions)" if dimension else ""
+    words += wide if chosen == 1 else ""
+    if len(order) == 1:
+        return f"{words}; there is no other number to compare with"
+    rival, gap, error = numbers[order[1]], float(behind[order[1]]), float(errors[order[1]])
+    verb = f"{wide} is".lstrip() if rival == 1 else "are"
+    known = f", standard error {_short(error)}" if np.isfinite(error) else ""
+    close = "nearly as good" if gap < TIE * error else "worse"
+    return f"{words}; {rival} {verb} {close} (difference {_short(gap)}{known})"
+
+
+def _short(value: float) -> str:
+    return f"{value:.0f}" if value >= 10 else f"{value:.2g}"
+
+
+def normal_scores(matrix: Array, affine: bool) -> Array:
+    """Each column's values replaced by normal quantiles of their ranks, (n, p).
+
+    Whatever its tails, skewness and unit, a column becomes standard normal, and the order of its
+    values stays. For subspaces through the origin it is the absolute values that are ranked, and
+    signs stay, too.
+    """
+    n = len(matrix)
+    if affine:
+        return stats.norm.ppf(stats.rankdata(matrix, axis=0) / (n + 1))
+    ranks = stats.rankdata(np.abs(matrix), axis=0)
+    return np.sign(matrix) * stats.norm.ppf(0.5 + 0.5 * ranks / (n + 1))
+
+
+def excess_kurtosis(residuals: Array) -> float:
+    """Median over the columns of their excess kurtosis: 0 is Gaussian, above are heavy tails.
+
+    Columns that hold nothing but rounding do not count; 0 where no other is left.
+    """
+    spread = residuals.std(axis=0)
+    kept = residuals[:, spread > ROUNDING * spread.max(initial=0.0)]
+    if not kept.size:
+        return 0.0
+    return float(np.median(stats.kurtosis(kept, axis=0)))
 
 
 def second_differences(values: Sequence[float]) -> Array:
@@ -66,10 +143,16 @@ def second_differences(values: Sequence[float]) -> Array:
     return np.concatenate([[np.nan], inner, [np.nan]])[: len(logs)]
 
 
+def verdict_on_exact(n_clusters: int) -> str:
+    """The same where subspaces were found that hold every sample."""
+    words = "1 cluster holds" if n_clusters == 1 else f"{n_clusters} clusters hold"
+    return f"{words} every sample without error; no other number was tried"
+
+
 def left_out_likelihood(
     matrix: Array, labels: Labels, dimensions: Sequence[int], affine: bool
-) -> float:
-    """-log density of every sample under the Gaussian of the others in its cluster, summed.
+) -> Array:
+    """-log density of every sample under the Gaussian of the others in its cluster, (n,).
 
     Unlike an error it charges for room: a cluster of more dimensions, or a single one in place of
     two, spreads its density over positions where no sample is.
@@ -78,7 +161,29 @@ def left_out_likelihood(
     rows = choose_rows(centred, len(dimensions))
     problem = Problem(rows, tuple(dimensions), "likelihood", affine)
     views = view_clusters(problem, labels)
-    return float(own_costs(costs("likelihood", views, problem.data), labels).sum())
+    return own_costs(costs("likelihood", views, problem.data), labels)
+
+
+def against_one_subspace(
+    matrix: Array, labels: Labels, dimensions: Sequence[int], smallest: int, affine: bool
+) -> tuple[Array, int]:
+    """How much less likely each sample is under one subspace than under K, (n,), and its dimension.
+
+    One subspace of R dimensions cannot hold what K of them hold, so that any correlation of the
+    variables would speak for clusters. It may therefore have any dimension from ``smallest`` to the
+    sum of theirs, whichever is likeliest. Tails are Student's (`student_costs`), so that a few far
+    samples do not decide. No fit is needed: each dimension is a down-date of one PCA.
+    """
+    rows = choose_rows(matrix - centre_of(matrix, affine), len(dimensions))
+    problem = Problem(rows, tuple(dimensions), "likelihood", affine)
+    clusters = student_costs(view_clusters(problem, labels), problem.data)
+    # A subspace as large as the rank would hold every sample without error.
+    largest = max(min(sum(dimensions), rows.rank - 1), smallest)
+    widest = rows.view(np.arange(len(matrix)), largest, affine)
+    tried = range(smallest, largest + 1)
+    alone = [student_costs([widest.narrowed(r)], problem.data) for r in tried]
+    best = int(np.argmin([each.sum() for each in alone]))
+    return alone[best] - clusters, tried[best]
 
 
 def mixture_bic(matrix: Array, labels: Labels, dimensions: Sequence[int], affine: bool) -> float:

@@ -6,7 +6,7 @@ products only, so that nothing depends on the number of variables once those are
 ``X V = G[:, C] U / sqrt(lambda)``.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol
 
@@ -65,6 +65,12 @@ class ClusterView:
         mask = np.zeros(len(self.squared_residual), dtype=bool)
         mask[self.members] = True
         return mask
+
+    def narrowed(self, n_components: int) -> "ClusterView":
+        """The same PCA with fewer axes in use."""
+        beyond = self.scores[:, n_components:]
+        residual = self.squared_residual + np.einsum("ij,ij->i", beyond, beyond)
+        return replace(self, scores=self.scores[:, :n_components], squared_residual=residual)
 
     @cached_property
     def leave_one_out(self) -> Downdate:

@@ -19,6 +19,9 @@ Array = NDArray[np.floating]
 
 MAX_ROUNDS = 4
 EXACT = 1e-18
+# Excess kurtosis around the clusters. Clear unions with Gaussian noise stay below .3; where noise
+# with heavy tails was taken for clusters it is .6 and more (benchmarks/noise_families.py).
+HEAVY = 0.5
 
 
 def members_of(model: Any, X: Array) -> list[Array]:
@@ -155,11 +158,11 @@ def fit_jointly(estimator: Any, X: Any, matrix: Array, max_components: int) -> A
 
 def press(model: Any, matrix: Array) -> float:
     """PRESS of the paper, averaged over the clusters' means."""
-    return choice.press_of_clusters(closed_form_errors(model, matrix), model.labels_)
+    return float(choice.press_of_clusters(closed_form_errors(model, matrix), model.labels_).sum())
 
 
-def likelihood(model: Any, matrix: Array) -> float:
-    """-log leave-one-out density of the samples under their clusters."""
+def likelihood(model: Any, matrix: Array) -> Array:
+    """-log leave-one-out density of each sample under its cluster, (n,)."""
     dimensions = model.n_components_.tolist()
     return choice.left_out_likelihood(matrix, model.labels_, dimensions, bool(model.affine))
 
@@ -176,8 +179,13 @@ def default_criterion(estimator: Any) -> str:
 
 def fit_free(estimator: Any, X: Any, matrix: Array) -> Any:
     """With the dimension given or with learned ones: the likelier."""
-    fits = [_fit_one(estimator, X, matrix), fit_learned(estimator, X, matrix)]
-    return min(fits, key=lambda fit: likelihood(fit, matrix))
+    given, learned = _fit_one(estimator, X, matrix), fit_learned(estimator, X, matrix)
+    return likelier(given, learned, matrix)
+
+
+def likelier(given: Any, learned: Any, matrix: Array) -> Any:
+    """Of two models with as many clusters, the likelier."""
+    return min((given, learned), key=lambda model: likelihood(model, matrix).sum())
 
 
 def fit_learned(estimator: Any, X: Any, matrix: Array) -> Any:
@@ -277,32 +285,61 @@ def _has_exact_flats(matrix: Array, max_components: int, affine: bool) -> bool:
     return False
 
 
-def fit_automatic(estimator: Any, X: Any, matrix: Array) -> tuple[Any, dict[str, list[Any]]]:
+def fit_automatic(estimator: Any, X: Any, matrix: Array) -> tuple[Any, dict[str, Any]]:
     """Fit a `PSC` some of whose parameters are "auto"; the model and the table of candidates."""
     most = min(estimator.max_clusters, max(len(matrix) // 4, 1))
     candidates = range(1, most + 1) if is_auto(estimator.n_clusters) else [estimator.n_clusters]
-    table: dict[str, list[Any]] = {"n_clusters": [], "likelihood": [], "n_components": []}
     if is_auto(estimator.n_components) and estimator.n_variables is None:
         exact = exact_union(estimator, X, matrix, candidates, estimator.max_components)
         if exact is not None:
-            _record(table, exact, likelihood(exact, matrix))
-            return exact, table
+            table = selection_table([exact], matrix)
+            return exact, {**table, "verdict": choice.verdict_on_exact(len(exact.subspaces_))}
     free = len(candidates) > 1 and default_criterion(estimator) == "free"
-    best: Any = None
-    lowest = np.inf
+    models = []
     for n_clusters in candidates:
         posed = clone(estimator).set_params(n_clusters=n_clusters)
-        model = fit_free(posed, X, matrix) if free else _fit_one(posed, X, matrix)
-        value = likelihood(model, matrix)
-        _record(table, model, value)
-        tried = len(table["n_clusters"])
-        estimator._tell(Step("candidate", tried, len(candidates), f"{n_clusters} clusters"))
-        if best is None or value < lowest:
-            best, lowest = model, value
+        models.append(fit_free(posed, X, matrix) if free else _fit_one(posed, X, matrix))
+        estimator._tell(Step("candidate", len(models), len(candidates), f"{n_clusters} clusters"))
+    table = selection_table(models, matrix)
+    best = models[int(np.argmin(table["likelihood"]))]
     if free:
         n_clusters = len(best.subspaces_)
         best = _fit_one(clone(estimator).set_params(n_clusters=n_clusters), X, matrix)
     return best, table
+
+
+def compared_likelihoods(models: Sequence[Any], matrix: Array) -> tuple[Array, int | None]:
+    """What each sample adds to the criterion for K of each model, (m, n): less is better.
+
+    Several clusters are compared by their leave-one-out likelihood. One is compared with the best
+    of them as `choice.against_one_subspace` has it, and its share is that of the best plus the
+    difference. Also the dimension of that one subspace, where it is larger than the model's.
+    """
+    shares = np.array([likelihood(model, matrix) for model in models])
+    if len(models) == 1 or len(models[0].subspaces_) > 1:
+        return shares, None
+    totals = shares[1:].sum(axis=1)
+    rival = 1 + int(np.argmin(np.where(np.isfinite(totals), totals, np.inf)))
+    labels, dimensions = models[rival].labels_, models[rival].n_components_.tolist()
+    own, affine = int(models[0].n_components_[0]), bool(models[0].affine)
+    worse, dimension = choice.against_one_subspace(matrix, labels, dimensions, own, affine)
+    shares[0] = shares[rival] + worse
+    return shares, dimension if dimension > own else None
+
+
+def selection_table(models: Sequence[Any], matrix: Array) -> dict[str, Any]:
+    """Each model's clusters, dimensions and likelihood as lists, and the verdict in a sentence."""
+    numbers = [len(model.subspaces_) for model in models]
+    shares, dimension = compared_likelihoods(models, matrix)
+    behind, errors = choice.differences(shares)
+    return {
+        "n_clusters": numbers,
+        "likelihood": shares.sum(axis=1).tolist(),
+        "n_components": [model.n_components_.tolist() for model in models],
+        "difference": behind.tolist(),
+        "standard_error": errors.tolist(),
+        "verdict": choice.verdict_on_clusters(numbers, behind, errors, dimension),
+    }
 
 
 def _fit_one(estimator: Any, X: Any, matrix: Array) -> Any:
@@ -327,12 +364,6 @@ def _fit_one(estimator: Any, X: Any, matrix: Array) -> Any:
     return model
 
 
-def _record(table: dict[str, list[Any]], model: Any, value: float) -> None:
-    table["n_clusters"].append(len(model.subspaces_))
-    table["likelihood"].append(value)
-    table["n_components"].append(model.n_components_.tolist())
-
-
 def warn_of_largest_dimension(model: Any, matrix: Array, max_components: int) -> None:
     """Say which clusters have the largest dimension tried, unless their data allow no more."""
     sizes = np.bincount(model.labels_, minlength=len(model.subspaces_))
@@ -346,6 +377,34 @@ def warn_of_largest_dimension(model: Any, matrix: Array, max_components: int) ->
         f"more may suit better. Use a max_components above {max_components}",
         above=3,
     )
+
+
+def warn_of_heavy_tails(model: Any, matrix: Array) -> None:
+    """Say that several clusters were chosen where tails alone can make them."""
+    if len(model.subspaces_) == 1:
+        return
+    residuals = np.empty_like(matrix)
+    for k, (rows, flat) in enumerate(zip(members_of(model, matrix), model.subspaces_, strict=True)):
+        residuals[model.labels_ == k] = rows - rows @ flat.basis @ np.linalg.pinv(flat.basis)
+    kurtosis = choice.excess_kurtosis(residuals)
+    if kurtosis > HEAVY:
+        warn(
+            f"the values have heavy tails or are skewed (excess kurtosis {kurtosis:.1f} around the "
+            f"{len(model.subspaces_)} clusters), and such a table can look like clusters where "
+            "there are none. Use margins='normal' in select_n_clusters to see whether they stay",
+            above=3,
+        )
+
+
+def is_rather_one(model: Any, labels: NDArray[np.intp], matrix: Array) -> bool:
+    """Whether one subspace describes samples better than the clusters that a model gives them."""
+    dimensions = model.n_components_.tolist()
+    sizes = np.bincount(labels, minlength=len(dimensions))
+    if len(dimensions) == 1 or np.any(sizes < model.n_components_ + 2):
+        return False
+    affine, smallest = bool(model.affine), min(dimensions)
+    worse, _ = choice.against_one_subspace(matrix, labels, dimensions, smallest, affine)
+    return bool(worse.sum() <= 0.0)
 
 
 def is_auto(value: Any) -> bool:

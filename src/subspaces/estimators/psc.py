@@ -63,9 +63,10 @@ class PSC(ManyRowsClusterer):
     Parameters
     ----------
     n_clusters : int or "auto", default 2
-        Number of clusters. "auto": the best of 1 to ``max_clusters``, by the
-        leave-one-out likelihood; with sparse loadings of given dimension, that of the better of two
-        fits, with this dimension and with learned ones.
+        Number of clusters. "auto": the best of 1 to ``max_clusters`` by the leave-one-out
+        likelihood, one cluster as a subspace of up to as many dimensions as its best rival has in
+        all; docs/choosing.md says where to trust it. With sparse loadings of given dimension each
+        number is fitted with this dimension and with learned ones, and the likelier is kept.
     n_components : int, one int per cluster or "auto", default 1
         Dimension of the subspaces. With one per cluster, cluster k has dimension
         ``n_components[k]``. "auto": chosen for each cluster, up to ``max_components``.
@@ -129,9 +130,10 @@ class PSC(ManyRowsClusterer):
         Dimensions.
     n_variables_ : None, int or list of int
         Number of variables per loading.
-    selection_ : dict of lists
-        Where something was "auto": each number of clusters tried, its dimensions, and the value of
-        the criterion that decided.
+    selection_ : dict
+        Where something was "auto", as lists: each number of clusters tried, its dimensions, the
+        likelihood that decided, how far it is behind the best (``difference``, in nats) and the
+        ``standard_error`` of that. ``verdict``: the choice and how clear it is, in one sentence.
     variables_ : list of ndarray
         Per cluster, the variables with a non-zero loading; `get_variables` gives their names.
     support_ : ndarray
@@ -339,6 +341,8 @@ class PSC(ManyRowsClusterer):
                 f"better, or none do. Use a max_clusters above {tried[-1]}, and "
                 "diagnostics.stability to see which hold",
             )
+        if len(tried) > 1:
+            _choosing.warn_of_heavy_tails(best, X)
         if _is_auto(self.n_components):
             _choosing.warn_of_largest_dimension(best, X, self.max_components)
         fitted = {name: value for name, value in vars(best).items() if _is_fitted_name(name)}
