@@ -135,7 +135,7 @@ def test_simulate_writes_what_the_library_draws(run, fails, tmp_path):
     drawn = make_scenario("d", noise=0.05, random_state=3)
     np.testing.assert_allclose(table.data, drawn.data, rtol=1e-5)
     assert table.classes == tuple(f"c{label}" for label in drawn.target)
-    assert "is there already; --force" in fails("simulate", "d", "--out", path)
+    assert "is there already. Use --force" in fails("simulate", "d", "--out", path)
     document = run("simulate", "c", "--sparse", "--out", path, "--force", "--json").document
     assert document["dims"] == [2, 2]
     assert read_table(path, labels="cluster").data.shape == (200, 200)

@@ -140,9 +140,9 @@ def test_a_bad_request_is_one_line_and_leaves_nothing(
         (
             lambda text: text,
             ["--labels", "sample 3"],
-            "has a row 'sample 3' and no such column: its samples are in columns; --samples col",
+            "has a row 'sample 3' and no such column: its samples are in columns. Use --samples",
         ),
-        (lambda text: text, [], "line 2, column 7 ('type'): 'low' is not a number; --labels type"),
+        (lambda text: text, [], "line 2, column 7 ('type'): 'low' is not a number. Use --labels"),
         (
             lambda text: text.replace("gene 1", "gene 0"),
             ["--labels", "type"],
@@ -177,7 +177,7 @@ def test_earlier_results_need_force(run, fails, fitted, union_file):
         "--no-page",
     ]
     said = fails(*arguments)
-    assert "has labels.csv, variables.csv, model.npz, summary.json already; --force" in said
+    assert "has labels.csv, variables.csv, model.npz, summary.json already. Use --force" in said
     assert (fitted / "labels.csv").read_bytes() == before
     assert run(*arguments, "--force").code == 0
     assert (fitted / "labels.csv").read_bytes() != before
