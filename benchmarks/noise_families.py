@@ -1,4 +1,4 @@
-"""How many clusters are chosen in eight kinds of noise and in clear unions, and who is warned.
+"""How many clusters are chosen in nine kinds of noise and in clear unions, and who is warned.
 
     python benchmarks/noise_families.py [--sets 20] [--auto-sets 20] [--stability-sets 10]
 
@@ -24,6 +24,7 @@ NOISE = {
     "Gauss": "independent standard normal cells",
     "t3": "independent cells, Student with 3 degrees of freedom",
     "lognormal": "independent lognormal cells, less their mean",
+    "raw lognormal": "the same with their mean, so that all lie on one side of the origin",
     "scales": "normal columns with standard deviations from .01 to 100",
     "AR .9": "each column .9 times the one before, plus normal noise",
     "plane": "one plane with noise .2",
@@ -59,6 +60,7 @@ def draw(family, affine, seed):
         "Gauss": lambda: normal,
         "t3": lambda: student,
         "lognormal": lambda: np.exp(normal) - np.exp(0.5),
+        "raw lognormal": lambda: np.exp(normal),
         "scales": lambda: normal * 10 ** random.uniform(-2, 2, P),
         "AR .9": lambda: correlated(normal),
         "plane": lambda: random.normal(size=(N, 2)) @ axes.T + 0.2 * normal,
