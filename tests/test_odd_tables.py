@@ -347,3 +347,23 @@ def test_spaces_separate_where_nothing_else_does(file):
         table = read_table(file(text, "data.txt"))
         np.testing.assert_array_equal(table.data, [[1, 2], [3, 4.5]])
         assert table.variable_names == ("x", "y")
+
+
+def test_points_that_may_separate_thousands_are_doubted(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("name;a;b\nx;7.840;-290\ny;-14.450;560\nz;1.065;12\n")
+    table = read_table(path)
+    assert table.data[0, 0] == 7.84
+    assert table.notes == (
+        "'7.840' is read as 7.84. If points separate thousands in this table, remove them",
+    )
+    path.write_text("name;a;b\nx;7.840;-2.290\ny;-14.450;5.560\nz;1.065;1.312\n")
+    assert read_table(path).notes == ()
+
+
+def test_a_constant_column_of_text_is_no_class(tmp_path):
+    path = tmp_path / "t.csv"
+    rows = [f"s{i},monday,{'ab'[i % 2]},{i},{i * i}" for i in range(8)]
+    path.write_text("\n".join(["name,day,type,x,y", *rows]))
+    with pytest.raises(ValueError, match=r"labels='type' if that one holds the known classes"):
+        read_table(path)

@@ -335,12 +335,12 @@ def test_the_largest_candidate_is_said_to_be_it():
     model = PSC(n_components=2, n_init=2, random_state=0)
     with pytest.warns(UserWarning, match=r"n_clusters=3 was chosen, the largest .* Use a wider"):
         select_n_clusters(model, planes.data, [2, 3])
-    with pytest.warns(UserWarning, match=r"n_variables=4 was chosen, the largest candidate"):
+    with pytest.warns(UserWarning, match=r"4 variables were chosen, the largest candidate"):
         select_n_variables(sparse_psc(n_clusters=2), SPARSE, [2, 3, 4])
     select_n_clusters(model, planes.data, [3])  # nothing was compared
 
 
-@pytest.mark.filterwarnings("ignore:n_clusters=3 was chosen, the largest candidate")
+@pytest.mark.filterwarnings("ignore:3 clusters were chosen, the largest candidate")
 def test_plots():
     clusters = select_n_clusters(PSC(n_init=1, random_state=0), DENSE.data, range(1, 4))
     assert clusters.plot().get_xlabel() == "number of clusters"

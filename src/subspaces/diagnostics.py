@@ -404,11 +404,13 @@ def means_or_directions(model: Any, X: Any) -> MeansOrDirections:
     n_clusters = len(np.unique(labels))
     if n_clusters == 1:
         return MeansOrDirections(
-            np.nan, "There is one cluster, so there is nothing to compare with K-means."
+            np.nan,
+            "There is one cluster by its directions; groups may still differ in their means. Use "
+            "K-means, or n_components=0 with affine=True, to look for those.",
         )
     lloyd = KMeans(n_clusters, n_init=10, random_state=0)
     agreement = matched_accuracy(labels, k_means_labels(matrix, lloyd))
-    so = ", so these groups differ mostly in their means" if agreement > BY_MEANS else ""
+    so = ": these groups differ mostly in their means" if agreement > BY_MEANS else ""
     return MeansOrDirections(
         agreement, f"K-means agrees with {100 * agreement:.0f} % of these labels{so}."
     )
@@ -417,9 +419,9 @@ def means_or_directions(model: Any, X: Any) -> MeansOrDirections:
 def _warn_of_one_subspace(rather_one: list[bool]) -> None:
     if all(rather_one):
         warn(
-            "one subspace describes the samples better than the clusters do, so that halves can "
-            "agree because variables are correlated or differ in scale, not because there are "
-            "clusters. Use scaled variables, and PSC('auto') to see whether K = 1 is chosen",
+            "one subspace describes the samples better than these clusters do, so that what agrees "
+            "may be due to variables that are correlated or differ in scale. Use scaled variables, "
+            "and PSC('auto') to see whether one cluster is chosen",
             above=3,
         )
 

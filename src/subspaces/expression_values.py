@@ -23,7 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["KINDS", "Reading", "read_values"]
+__all__ = ["KINDS", "Reading", "percent", "read_values"]
 
 Array = NDArray[np.floating]
 
@@ -106,24 +106,24 @@ def _decided(
     """Kind, whether it is logged already, and why."""
     if negative > 0:
         if beyond > FEW:
-            why = f"{_percent(beyond)} beyond 30, with the negative values that scanners give"
+            why = f"{percent(beyond)} beyond 30, with the negative values that scanners give"
             return "intensities", False, why
         if negative >= CENTRED:
-            return "ratios", True, f"{_percent(negative)} negative, from {_span(smallest, largest)}"
+            return "ratios", True, f"{percent(negative)} negative, from {_span(smallest, largest)}"
         return "log", True, f"hardly any negative, from {_span(smallest, largest)}"
     if smallest > 0 and beyond <= FEW and 0.25 <= below_one <= 0.75 and largest >= LARGEST_RATIO:
-        return "ratios", False, f"all positive, {_percent(below_one)} below 1"
+        return "ratios", False, f"all positive, {percent(below_one)} below 1"
     if largest <= LARGEST_LOGARITHM:
         if whole >= WHOLE:
             return "counts", False, f"whole numbers from {_span(smallest, largest)}"
         return "log", True, f"none above {largest:.3g}"
     if zero >= FEW:
         kind = "whole numbers" if whole >= WHOLE else f"none negative, up to {largest:.3g}"
-        return "counts", False, f"{kind}, {_percent(zero)} zeros"
+        return "counts", False, f"{kind}, {percent(zero)} zeros"
     if below_floor > 0.5 and smallest < 1:
-        why = f"{_percent(below_floor)} below {ARRAY_FLOOR:g}, down to {smallest:.3g}"
+        why = f"{percent(below_floor)} below {ARRAY_FLOOR:g}, down to {smallest:.3g}"
         return "counts", False, why
-    zeros = f"{_percent(zero)} zeros" if zero else "no zeros"
+    zeros = f"{percent(zero)} zeros" if zero else "no zeros"
     return "intensities", False, f"from {_span(smallest, largest)}, {zeros}"
 
 
@@ -148,8 +148,18 @@ def _facts(X: Array) -> dict[str, float]:
     }
 
 
-def _percent(share: float) -> str:
-    """A share in whole per cent, never rounded to none or to all."""
+def percent(share: float) -> str:
+    """A share in whole per cent as text, never rounded to none or to all.
+
+    Parameters
+    ----------
+    share : float
+        From 0 to 1.
+
+    Returns
+    -------
+    str
+    """
     return f"{min(max(round(100 * share), 1), 99) if 0 < share < 1 else round(100 * share)}%"
 
 

@@ -18,7 +18,7 @@ from subspaces._validation import as_choice, as_count, as_flag, as_matrix, as_re
 from subspaces.core.hearing import warn
 from subspaces.core.subspace import principal_axes
 from subspaces.estimators import PSC
-from subspaces.expression_values import ARRAY_FLOOR, KINDS, Reading, read_values
+from subspaces.expression_values import ARRAY_FLOOR, KINDS, Reading, percent, read_values
 from subspaces.preparation import Preparation, curved, scaled_to_total
 
 __all__ = ["ExpressionScaler", "expression"]
@@ -231,7 +231,7 @@ class ExpressionScaler(TransformerMixin, BaseEstimator):
             values = scaled_to_total(matrix, self.total_, range(len(matrix)))
             share = np.count_nonzero(values < self.floor_) / values.size
             if share:
-                told = f"the {share:.0%} of the values below {self.floor_:g}"
+                told = f"the {percent(share)} of the values below {self.floor_:g}"
                 steps.append(f"{told} were raised to {self.floor_:g}")
             if share > 0.5:
                 self._warn_of_floor(share)

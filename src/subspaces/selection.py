@@ -168,7 +168,7 @@ def select_n_clusters(
         _choosing.warn_of_largest_dimension(models[place], matrix, estimator.max_components)
     # A cluster of dimension R needs R + 2 samples: so many clusters the data have room for.
     smallest = 1 if open_dimensions else int(estimator.n_components)
-    _warn_of_the_last(numbers, place, "n_clusters", len(matrix) // (smallest + 2))
+    _warn_of_the_last(numbers, place, "clusters", len(matrix) // (smallest + 2))
     wide = dimension if criterion in ("likelihood", "free") else None
     verdict = choice.verdict_on_clusters(
         numbers, columns["difference"], columns["standard_error"], wide
@@ -279,7 +279,7 @@ def select_n_variables(
         columns = {"n_variables": np.array(tried), "gap": _choosing.gap_table(model, matrix, tried)}
         place = choice.smallest_of_the_best(columns["gap"])
         best = tried[place]
-        _warn_of_the_last(tried, place, "n_variables", most)
+        _warn_of_the_last(tried, place, "variables", most)
         margin = _best(columns["gap"], largest=True)[1]
     else:
         columns = _counted_variables(model, matrix, criterion, rate)
@@ -423,8 +423,8 @@ def _warn_of_the_last(numbers: list[int], place: int, name: str, most: int) -> N
     """Say that the largest candidate was chosen, unless the data allow no larger one."""
     if len(numbers) > 1 and place == len(numbers) - 1 and numbers[-1] < most:
         warn(
-            f"{name}={numbers[-1]} was chosen, the largest candidate, so that more may suit "
-            "better. Use a wider range of candidates",
+            f"{numbers[-1]} {name} were chosen, the largest candidate, so that more may "
+            "suit better. Use a wider range of candidates",
             above=3,
         )
 

@@ -29,7 +29,7 @@ def test_select_prints_the_table_and_the_choice(run, union_file):
 def test_select_says_that_the_most_clusters_tried_were_chosen(run, union_file):
     ended = run("select", union_file, "--labels", "type", "--max-clusters", 2, "--json")
     assert ended.document["chosen"] == 2
-    told = "--clusters 2 was chosen, the largest candidate, so that more may suit better. Use a "
+    told = "2 clusters were chosen, the largest candidate, so that more may suit better. Use a "
     assert f"Note: {told}larger --max-clusters" in ended.err
     assert ended.document["warnings"] == [f"{told}larger --max-clusters"]
 

@@ -21,7 +21,7 @@ ELSEWHERE = (
 PYTHON_ALONE = (
     "toarray()", ".compute()", "RandomState", "_ is a", "shape=", "X.{", "methods=", "move_to",
     "partial_fit", "init has ", "init=", "labels_true", "by='axes'", "range(1, ", "refine=",
-    "forgetting=", "selects nothing",
+    "forgetting=", "selects nothing", "n_nonzero above",
 )  # fmt: skip
 CHECKS = {"as_count", "as_choice", "as_real", "as_flag"}
 NAMES_OF_VALUES = {"loo_projection", "press_points", "press_sum", "codimension_one"}
@@ -113,6 +113,13 @@ def test_no_word_of_python_is_left(text):
          "still moved after 300 sweeps. Use another --seed"),
         ("Use fewer clusters; diagnostics.stability tells",
          "Use fewer clusters; the stability that subspaces fit prints tells"),
+        ("belong together. Use share above 0.7 or n_nonzero above 5 or solver='elastic_net'",
+         "belong together. Use another --method"),
+        ("Use scaled variables, and PSC('auto') to see",
+         "Use --scale where scales differ, and --clusters auto to see"),
+        ("Use margins='normal' in select_n_clusters to see", "Use --normal-scores to see"),
+        ("Use K-means, or n_components=0 with affine=True, to",
+         "Use K-means, or --dims 0 with --affine, to"),
         # What users named stays as they named it.
         ("/a/X/n_clusters.csv: 'X', 'n_clusters=3'", "/a/X/n_clusters.csv: 'X', 'n_clusters=3'"),
         ("a=b.csv, line 3 ('floor=1')", "a=b.csv, line 3 ('floor=1')"),

@@ -30,7 +30,8 @@ def there(path: Path | None) -> Path | None:
     if path.exists():
         raise ValueError(f"{path} is not a file. Use the path of a file")
     names = [other.name for other in path.parent.iterdir()] if path.parent.is_dir() else []
-    near = get_close_matches(path.name, names, n=1)
+    alike = [name for name in names if Path(name).suffix.lower() == path.suffix.lower()]
+    near = get_close_matches(path.name, alike or names if path.suffix != ".cls" else alike, n=1)
     use = f". Use {path.with_name(near[0])}" if near else ""
     raise ValueError(f"{path}: No such file or directory{use}")
 
@@ -40,6 +41,8 @@ def table_there(path: Path) -> Path:
     there(path)
     if not path.name.lower().endswith(ENDINGS):
         ending = path.suffix.lower() or "nothing"
+        if ending in (".xls", ".ods", ".numbers"):
+            raise ValueError(f"{path}: {ending} files are not read. Save it as .xlsx or .csv")
         raise ValueError(
             f"{path}: files that end in {ending} are not known. Use {', '.join(ENDINGS)}"
         )
@@ -114,7 +117,7 @@ LogOrNot = Annotated[
     bool | None,
     typer.Option(
         "--log/--no-log",
-        help="Take log2(1 + value), or do not; a preset decides by itself unless told.",
+        help="Take log2(1 + value), with a preset as the kind of values asks, or take none.",
         show_default=False,
     ),
 ]
@@ -232,11 +235,12 @@ def check_limit(limit: int | None, asked: int | str | list[int] | None, option: 
         )
 
 
-def method_named(text: str) -> str:
-    """``psc`` or ``PSC``."""
+def method_named(text: str, option: str = "--method") -> str:
+    """``psc`` or ``PSC``; of a fit any but K-means, which leaves no model."""
     known = {name.lower(): name for name in METHOD_NAMES}
     if text.lower() not in known:
-        raise ValueError(f"--method {text} is unknown. Use {', '.join(METHOD_NAMES)}")
+        offered = METHOD_NAMES if option == "--methods" else METHOD_NAMES[:-1]
+        raise ValueError(f"{option} {text} is unknown. Use {', '.join(offered)}")
     return known[text.lower()]
 
 

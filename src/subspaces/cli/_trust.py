@@ -36,6 +36,7 @@ class Trust:
 def compare_with_k_means(model: Any, table: Table) -> Trust:
     """Whether K-means finds the same groups; stability is not measured."""
     found = means_or_directions(model, table.data)
+    found = replace(found, verdict=in_options(found.verdict))
     skipped = {"verdict": "Stability was not measured."}
     return Trust({"stability": skipped, "means_or_directions": asdict(found)}, None)
 

@@ -61,7 +61,12 @@ ADVICE = (
     ("a larger max_iter or tol", "another --seed"),
     ("a larger max_iter", "another --seed"),
     ("a larger n_runs", "another --seed"),
+    ("margins='normal' in select_n_clusters", "--normal-scores"),
+    ("a wider range of candidates", "a larger --max-clusters"),
+    ("scaled variables, and PSC('auto')", "--scale where scales differ, and --clusters auto"),
 )
+# The same for how a graph is made, with numbers in between.
+GRAPH = re.compile(r"Use (share|n_nonzero|alpha) above .*")
 # An assignment, something in quotes (which users named), or a word; no part of a path.
 TOKEN = re.compile(
     r"""(?<![\w'"/.=-])(?P<name>[A-Za-z_]\w*)=
@@ -77,7 +82,7 @@ def in_options(message: str) -> str:
     message = " ".join(message.split())
     for theirs, ours in ADVICE:
         message = message.replace(theirs, ours)
-    return TOKEN.sub(_said, message)
+    return TOKEN.sub(_said, GRAPH.sub("Use another --method", message))
 
 
 def _said(found: re.Match[str]) -> str:

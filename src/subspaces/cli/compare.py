@@ -91,7 +91,7 @@ def _methods(text: str) -> list[str]:
     names = [name.strip() for name in text.split(",") if name.strip()]
     if not names:
         raise ValueError(f"--methods names none. Use {', '.join(options.METHOD_NAMES)}")
-    return [options.method_named(name) for name in names]
+    return [options.method_named(name, "--methods") for name in names]
 
 
 def show(found: Any) -> None:

@@ -80,8 +80,7 @@ def select(
     with working("Clustering"), hearing() as heard:
         margins = "normal" if normal_scores else "data"
         found = select_n_clusters(model, table.frame, numbers, criterion=criterion, margins=margins)
-    here = ("a wider range of candidates", "a larger --max-clusters")
-    messages = [in_options(str(warning)).replace(*here) for warning in heard]
+    messages = [in_options(str(warning)) for warning in heard]
     for message in messages:
         note(f"Note: {message}")
     if as_document:

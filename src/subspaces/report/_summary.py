@@ -65,11 +65,12 @@ def _tiles(draft: Draft) -> list[tuple[str, str]]:
     if found.common is not None:
         sizes = [len(found.common.places)]
     tiles.append(("Variables each" if found.common is None else "Variables", _span(sizes)))
-    if draft.stability is not None:
+    if draft.stability is not None and len(found.clusters) > 1:
         tiles.append(("Stability", f"{draft.stability.stability:.2f}"))
     if found.classes is not None:
         tiles.append(("Agreement (ARI)", f"{adjusted_rand_score(found.classes, found.labels):.2f}"))
-    return [*tiles, ("Warnings", str(len(found.model.record_.messages)))]
+    warned = len(found.model.record_.messages)
+    return [*tiles, ("Warnings", str(warned))] if warned else tiles
 
 
 def warnings(draft: Draft) -> str | None:

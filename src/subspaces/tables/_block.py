@@ -186,8 +186,8 @@ def _classes(block: Block, texts: Sequence[str]) -> str | None:
     """The column of text that repeats itself most, as classes do; None where none does."""
     columns = {name: block.column_names.index(name) for name in texts}
     kinds = {name: len({row[j] for row in block.cells}) for name, j in columns.items()}
-    name = min(kinds, key=lambda name: kinds[name])
-    return name if 2 * kinds[name] <= len(block.cells) else None
+    several = {name: count for name, count in kinds.items() if 1 < count <= len(block.cells) / 2}
+    return min(several, key=lambda name: several[name], default=None)
 
 
 def _texts(block: Block) -> list[str]:

@@ -47,7 +47,7 @@ class Commas:
     def note(self, cells: Iterable[str]) -> str | None:
         """Say how a cell is read that may be of either way; None where there is no such cell."""
         if self.way is None:
-            return None
+            return None if self.told else _thousands_or_decimals(cells)
         doubtful = _GROUPED if self.way == POINT else re.compile(r"[+-]?[1-9]\d{0,2}[.,]\d{3}")
         cell = next((c for c in cells if _is_open(c) and doubtful.fullmatch(c)), None)
         if cell is None:
@@ -79,6 +79,24 @@ def commas_of(cells: Iterable[str]) -> Commas:
         if kind in (POINT, COMMA):
             told.setdefault(kind, cell)
     return Commas(told)
+
+
+def _thousands_or_decimals(cells: Iterable[str]) -> str | None:
+    """Doubt points before three digits in a table that has whole numbers besides; None if none.
+
+    Three decimals throughout would stand in every cell.
+    """
+    pointed, whole = None, False
+    for cell in cells:
+        if _POINTED.fullmatch(cell):
+            pointed = pointed or cell
+        whole = whole or cell.lstrip("+-").isdecimal()
+    if pointed is None or not whole:
+        return None
+    return (
+        f"{pointed!r} is read as {float(pointed):g}. If points separate thousands in this table, "
+        "remove them"
+    )
 
 
 def is_numeric(cell: str) -> bool:

@@ -82,8 +82,8 @@ def _texts(frame: Any) -> list[str]:
 def _classes(frame: Any, texts: list[str]) -> str | None:
     """The column of text that repeats itself most, as classes do; None where none does."""
     kinds = {name: frame[name].nunique() for name in texts if name in frame}
-    name = min(kinds, key=lambda name: kinds[name], default=None)
-    return name if name is not None and 2 * kinds[name] <= len(frame) else None
+    several = {name: count for name, count in kinds.items() if 1 < count <= len(frame) / 2}
+    return min(several, key=lambda name: several[name], default=None)
 
 
 def _numbers(
