@@ -333,7 +333,7 @@ def test_a_dimension_that_the_data_limit_is_not_warned_of():
 def test_the_largest_candidate_is_said_to_be_it():
     planes = make_subspaces([40, 40, 40], 20, [2, 2, 2], noise=0.05, random_state=0)
     model = PSC(n_components=2, n_init=2, random_state=0)
-    with pytest.warns(UserWarning, match=r"n_clusters=3 was chosen, the largest .* Use a wider"):
+    with pytest.warns(UserWarning, match=r"3 clusters were chosen, the largest .* Use a wider"):
         select_n_clusters(model, planes.data, [2, 3])
     with pytest.warns(UserWarning, match=r"4 variables were chosen, the largest candidate"):
         select_n_variables(sparse_psc(n_clusters=2), SPARSE, [2, 3, 4])

@@ -346,14 +346,17 @@ def _stability_in_words(mean: float, splits: int, k_means: float, n_clusters: in
         words, advice = f"Solid: {halves} find nearly the same clusters ({measured}).", ""
     elif shown >= DOUBTFUL:
         words = f"Doubtful: {halves} agree in part ({measured})."
-        advice = " Try fewer clusters or other dimensions."
+        advice = " Try another number of clusters, other dimensions or scaled variables."
     else:
         words = f"Noise-like: {halves} agree too little to rely on these clusters ({measured})."
-        advice = " Try fewer clusters, other dimensions or another preparation of the values."
+        advice = (
+            " Try another number of clusters, other dimensions, or other values: logarithms, "
+            "scaled variables."
+        )
     if k_means > mean + STEADIER:
         advice = (
-            f" K-means is steadier on the same halves ({k_means:.2f}), so these groups may differ "
-            "in their means: compare with K-means."
+            f" K-means is steadier on the same halves ({k_means:.2f}), so the groups may differ in "
+            "their means, or the variables in their scales. Try K-means, and scaled variables."
         )
     return words + advice
 

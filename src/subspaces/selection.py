@@ -424,7 +424,8 @@ def _warn_of_the_last(numbers: list[int], place: int, name: str, most: int) -> N
     if len(numbers) > 1 and place == len(numbers) - 1 and numbers[-1] < most:
         warn(
             f"{numbers[-1]} {name} were chosen, the largest candidate, so that more may "
-            "suit better. Use a wider range of candidates",
+            "suit better, or other dimensions. Use a wider range of candidates, or "
+            "n_components='auto'",
             above=3,
         )
 

@@ -42,7 +42,7 @@ def folder(tmp_path_factory):
         (["fit", "dta.csv", "--clusters", "2"], "dta.csv: No such file or directory. Use data.csv"),
         (["fit", "nothing.csv"], "nothing.csv: No such file or directory"),
         (["fit", "there", "--clusters", "2"], "there is not a file. Use the path of a file"),
-        (["fit", "data.ods", "--clusters", "2"], "files that end in .ods are not known. Use .csv"),
+        (["fit", "data.ods", "--clusters", "2"], ".ods files are not read. Save it as .xlsx"),
         ([*FIT, "--classes", "no.cls"], "no.cls: No such file or directory"),
         ([*FIT, "--preset", "genes"], "--preset genes is unknown. Use expression"),
         ([*FIT, "--preset", "expression", "--scale"], "--scale and --preset expression exclude"),
@@ -65,7 +65,7 @@ def folder(tmp_path_factory):
         (["select", "no.csv"], "no.csv: No such file or directory"),
         (["select", "data.csv", "--criterion", "x"], "--criterion x is unknown. Use auto, press"),
         (["compare", "no.csv", "--clusters", "2"], "no.csv: No such file or directory"),
-        (["compare", "data.csv", "--clusters", "2", "--methods", "x"], "--method x is unknown"),
+        (["compare", "data.csv", "--clusters", "2", "--methods", "x"], "--methods x is unknown"),
         (["influence", "no.csv"], "no.csv: No such file or directory"),
         (["influence", "data.csv", "--out", "data.csv"], "data.csv is there already"),
         (["simulate", "a", "--out", "data.csv"], "data.csv is there already"),
@@ -205,3 +205,22 @@ def test_the_document_of_compare_speaks_of_options(run, union_file):
                 "--labels", "type", "--json")  # fmt: skip
     assert "--dims 5 equals the rank of the table" in ended.document["warnings"]["PSC"][0]
     assert "n_components" not in ended.out
+
+
+def test_equal_samples_are_refused(fails, tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("\n".join(["name,a,b", *[f"s{i},1.5,2" for i in range(9)]]))
+    for command in (["fit", "--clusters", 2], ["select"], ["influence", "--dims", 1]):
+        assert "all samples are equal, so there" in fails(command[0], path, *command[1:])
+
+
+def test_variables_of_unlike_scale_are_told(run, union_file, tmp_path):
+    said = "Use --scale unless all have one unit"
+    assert said not in run("select", union_file, "--labels", "type", "--max-clusters", 2).err
+    random = np.random.default_rng(0)
+    rows = random.normal(size=(30, 4)) * [1, 5, 50, 200]
+    lines = [f"s{i}," + ",".join(f"{v:.4f}" for v in row) for i, row in enumerate(rows)]
+    (tmp_path / "t.csv").write_text("\n".join(["name,a,b,c,d", *lines]))
+    asked = ["select", tmp_path / "t.csv", "--max-clusters", 2]
+    assert said in run(*asked).err
+    assert said not in run(*asked, "--scale").err

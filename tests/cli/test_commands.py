@@ -122,7 +122,7 @@ def test_compare_names_a_method_that_fails(run, fails, union_file):
     [
         (["--clusters", 2, "--dims", "two"], "--dims 'two'"),
         (["--clusters", 2, "--dims", "auto"], "--dims auto is for subspaces fit"),
-        (["--clusters", 2, "--methods", "psc,PCS"], "--method PCS is unknown. Use PSC"),
+        (["--clusters", 2, "--methods", "psc,PCS"], "--methods PCS is unknown. Use PSC"),
         (["--clusters", 2, "--methods", ","], "--methods names none. Use PSC"),
         (["--clusters", 2, "--dims", "1,2,3"], "3 numbers for --clusters 2"),
         (["--clusters", 99], "--clusters 99 is out of range for 40 samples"),

@@ -187,14 +187,22 @@ def test_running_out_of_sweeps_warns():
 
 
 def test_labels_that_come_back_are_said_to_unless_a_descent_settles_them():
-    union = make_scenario("b", noise=0.05, n_features=50, random_state=0)
-    model = PSC(2, n_components=2, random_state=0)
-    with pytest.warns(ConvergenceWarning, match=r"came back to an earlier .* Use another"):
-        model.fit(union.data)
+    noise = np.random.default_rng(2).normal(size=(60, 10))
+    model = PSC(3, n_components=2, init="random", n_init=1, random_state=0)
+    with pytest.warns(ConvergenceWarning, match=r"8 of 60 samples kept moving .* Use another"):
+        model.fit(noise)
     assert model.stop_reason_ == "cycle"
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        model.set_params(refine="descent").fit(union.data)
+        model.set_params(refine="descent").fit(noise)
+
+
+def test_one_sample_between_clusters_is_no_alarm():
+    union = make_scenario("b", noise=0.05, n_features=50, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = PSC(2, n_components=2, random_state=0).fit(union.data)
+    assert model.stop_reason_ == "cycle"
 
 
 def with_a_sample_far_off():

@@ -1,6 +1,7 @@
 """What `fit` computes and writes, in terms of the library."""
 
 from collections.abc import Iterator, Sequence
+from copy import copy
 from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -282,12 +283,20 @@ def write(stage: Path, model: Any, table: Table, summary: str) -> None:
     model.save(stage / "model.npz")
 
 
+def in_words_of_the_command(model: Any) -> Any:
+    """A copy of the model whose messages speak of options, for a page that a command writes."""
+    told = copy(model)
+    messages = dict.fromkeys(map(in_options, model.record_.messages))
+    told.record_ = replace(model.record_, messages=tuple(messages))
+    return told
+
+
 def write_page(stage: Path, model: Any, table: Table, title: str, trust: Trust) -> None:
     """The page about it all, where the library that draws it is installed."""
     if find_spec("plotly") is None:
         note(f"Note: report.html needs plotly. {install('report')}")
         return
-    model.report(
+    in_words_of_the_command(model).report(
         table.frame,
         stage / "report.html",
         classes=table.classes,

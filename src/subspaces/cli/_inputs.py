@@ -3,12 +3,17 @@
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+import numpy as np
+
 from subspaces.cli._options import Side
 from subspaces.cli._say import note
 from subspaces.cli._words import in_options
 from subspaces.datasets import with_classes
 from subspaces.preparation import Preparation, learn_preparation, prepare
 from subspaces.tables import Table, doubts, read_table
+
+# Standard deviations this far apart, the largest and the smallest tenth aside, are of other units.
+UNLIKE = 10.0
 
 
 def read_input(
@@ -28,6 +33,8 @@ def read_input(
     except OSError as error:
         raise ValueError(f"{error.filename or path}: {error.strerror or error}") from error
     n, p = table.data.shape
+    if n > 1 and variables is None and (table.data == table.data[0]).all():
+        raise ValueError(f"{path}: all samples are equal, so there is nothing to find in them")
     note(
         f"Read {path}: {n} samples ({_first(table.sample_names)}) x "
         f"{p} variables ({_first(table.variable_names)})"
@@ -40,11 +47,19 @@ def read_input(
 def prepared(
     table: Table, floor: float | None, log: bool, top_variables: int | None, scale: bool
 ) -> tuple[Table, Preparation]:
-    """The table as the options want it, and what was done."""
+    """The table as the options want it, and what was done; scales that differ are told."""
     learned = learn_preparation(
         table, floor=floor, log=log, top_variables=top_variables, scale=scale
     )
-    return prepare(table, learned), learned
+    seen = prepare(table, learned)
+    spreads = seen.data.std(axis=0)
+    low, high = np.quantile(spreads[spreads > 0], (0.1, 0.9)) if spreads.any() else (1.0, 1.0)
+    if not scale and high > UNLIKE * low:
+        note(
+            f"Note: the variables differ in scale (most standard deviations from {low:.3g} to "
+            f"{high:.3g}), and the largest decide. Use --scale unless all have one unit"
+        )
+    return seen, learned
 
 
 def _first(names: tuple[str, ...]) -> str:

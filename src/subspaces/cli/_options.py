@@ -176,7 +176,8 @@ def given(**parameters: Any) -> dict[str, Any]:
 
 def names(ignore: Sequence[str] | None, labels: str | None = None) -> tuple[str, ...]:
     """The names in comma lists; one with a comma in it goes in double quotes."""
-    found = tuple(name for text in ignore or () for line in csv.reader([text]) for name in line)
+    lines = csv.reader(ignore or (), skipinitialspace=True)
+    found = tuple(name for line in lines for name in line)
     if labels in found:
         raise ValueError(f"--labels and --ignore both name {labels}. Use one of the two")
     return found

@@ -108,7 +108,7 @@ def show(found: Any) -> None:
     say_table(headings, rows, numbers=range(1, len(headings)))
     for name, message in zip(columns["method"], columns["error"], strict=True):
         if message:
-            note(f"{name} failed: {in_options(message)}")
+            note(f"{name} failed: {in_options(message.partition(': ')[2])}")
     for name, messages in found.messages.items():
         for message in messages:
             note(f"{name} warns: {in_options(message)}")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from subspaces._extras import install
-from subspaces.cli._say import say, say_table, working
+from subspaces.cli._say import note, say, say_table, working
 
 if TYPE_CHECKING:
     from subspaces.estimators import PSC
@@ -60,6 +60,8 @@ def beside_k_means(model: "PSC", X: Any, target: Any) -> None:
     """Fit both and tell how many samples each puts into the right cluster."""
     from sklearn.cluster import KMeans
 
+    from subspaces.cli._words import in_options
+    from subspaces.core.hearing import hearing
     from subspaces.metrics import adjusted_rand_score, matched_accuracy
 
     rows = []
@@ -68,13 +70,16 @@ def beside_k_means(model: "PSC", X: Any, target: Any) -> None:
     with working(f"Clustering {len(X)} samples"):
         for name, estimator in (("K-means", lloyd), ("PSC", model)):
             start = time.perf_counter()
-            labels = estimator.fit_predict(X)
+            with hearing() as heard:
+                labels = estimator.fit_predict(X)
             seconds = time.perf_counter() - start
             right = f"{100 * matched_accuracy(target, labels):.1f} %"
             agreement = f"{adjusted_rand_score(target, labels):.3f}"
             rows.append([name, right, agreement, f"{seconds:.2f}"])
     headings = ("method", "in the right cluster", "adjusted Rand", "seconds")
     say_table(headings, rows, numbers=range(1, 4))
+    for warning in heard:
+        note(f"Note: {in_options(str(warning))}")
 
 
 def write_page(path: Path, union: Any, model: "PSC") -> str:

@@ -230,9 +230,9 @@ def show(summary: dict[str, Any]) -> None:
     if known:
         right, agreement = summary["in_right_cluster"], summary["adjusted_rand"]
         say(f"Known classes: {right:.0%} in the right cluster, adjusted Rand {agreement:.3f}")
-    choice = (summary["selection"] or {}).get("verdict")
-    if choice:
-        say(f"Chosen: {choice}.")
+    chosen = summary["selection"] or {}
+    if len(chosen.get("n_clusters", ())) > 1:
+        say(f"Chosen: {chosen['verdict']}.")
     for name in TRUST:
         say(summary[name]["verdict"])
 

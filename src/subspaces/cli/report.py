@@ -36,9 +36,10 @@ def report(
 
     target = model.with_name("report.html") if out is None else out
     _outputs.refuse_to_overwrite(target, force=force)
+    from subspaces.cli._fitting import in_words_of_the_command
     from subspaces.cli._predicting import read_model
 
-    fitted = read_model(model)
+    fitted = in_words_of_the_command(read_model(model))
     with _outputs.errors_named(target):
         fitted.report(path=target, title=title)
     if as_document:

@@ -82,7 +82,7 @@ class Bulk:
 
 @dataclass(frozen=True)
 class BulkResult:
-    """The best partition seen, its flats, and the path to it."""
+    """The best partition seen, its flats, the path to it, and how many rows moved last."""
 
     labels: Any
     flats: Flats
@@ -90,6 +90,7 @@ class BulkResult:
     path: tuple[float, ...]
     stop_reason: str
     repairs: int
+    moved: int = 0
 
 
 def sweep(
@@ -143,8 +144,8 @@ def sweep(
                 break
     if finish and not settled:
         best = _finished(bulk, best)
-    home = best.flats.at_home()
-    return replace(best, flats=home, path=tuple(path), stop_reason=reason, repairs=repairs)
+    home, moved = best.flats.at_home(), int(tally.moved)
+    return BulkResult(best.labels, home, best.objective, tuple(path), reason, repairs, moved)
 
 
 def _finished(bulk: Bulk, result: BulkResult) -> BulkResult:

@@ -12,6 +12,7 @@ from subspaces._validation import as_count, as_flag, as_generator, check_rank
 from subspaces.core import partition, starts
 from subspaces.core.array_namespace import to_host
 from subspaces.core.hearing import warn
+from subspaces.core.look import plain_looker
 from subspaces.core.problem import Problem
 from subspaces.core.result import Clustering
 from subspaces.core.rows import DenseRows, Rows, choose_rows
@@ -27,6 +28,8 @@ NAMED_STARTS: dict[str, starts.Start] = {
     "local": starts.on_landmarks(starts.local_flats),
 }
 DEFAULT_STARTS, DEFAULT_SPARSE_STARTS = 10, 20
+# A share of samples that move to and fro for ever; fewer are those that sit between two clusters.
+RESTLESS = 0.01
 
 
 class AlternatingClusterer(SubspaceClusterer):
@@ -161,8 +164,19 @@ class AlternatingClusterer(SubspaceClusterer):
             count = f"{step.stage} {step.done} of {step.total}"
             print(f"[{type(self).__name__}] {count}, {step.detail}")  # noqa: T201
 
-    def _warn_of_a_poor_end(self, alike: bool, reason: str, runs: Sequence[Run]) -> None:
-        """Say why the end may be poor; ``alike`` as of the problem."""
+    @staticmethod
+    def _moving(problem: Problem, result: Clustering) -> tuple[int, int]:
+        """How many samples would move on from a partition that came back, of how many."""
+        n = len(result.labels)
+        if result.stop_reason != "cycle":
+            return 0, n
+        assigned = plain_looker(problem)(result.labels).assigned
+        return int(np.count_nonzero(assigned != result.labels)), n
+
+    def _warn_of_a_poor_end(
+        self, alike: bool, reason: str, runs: Sequence[Run], moving: tuple[int, int]
+    ) -> None:
+        """Say why the end may be poor; ``alike`` as of the problem, ``moving`` of how many."""
         if reason == "max_iter":
             warn(
                 f"labels still moved after max_iter={self.max_iter} sweeps. Use a larger max_iter",
@@ -174,11 +188,10 @@ class AlternatingClusterer(SubspaceClusterer):
                 "clusters of these dimensions. Use fewer clusters or dimensions",
                 ConvergenceWarning,
             )
-        if reason == "cycle":
+        if reason == "cycle" and moving[0] > max(1, RESTLESS * moving[1]):
             warn(
-                "the labels came back to an earlier partition instead of settling, and the best "
-                "one met was kept: some samples lie between clusters. Use another random_state and "
-                "compare the labels",
+                f"{moving[0]} of {moving[1]} samples kept moving between clusters, and the best "
+                "partition met was kept. Use another random_state and compare the labels",
                 ConvergenceWarning,
             )
         # With unequal dimensions a refill may only sort out which cluster has which.

@@ -184,7 +184,8 @@ class ManyRowsClusterer(AlternatingClusterer):
             start, runs = self._given_start(bulk), []
         result = sweep(bulk, start, max_iter=self.max_iter, random=random, tell=self._tell)
         self._store_many(bulk, result, runs, interchangeable)
-        self._warn_of_a_poor_end(alike, result.stop_reason, runs)
+        moving = result.moved, bulk.blocks.shape[0]
+        self._warn_of_a_poor_end(alike, result.stop_reason, runs, moving)
         if not np.isfinite(result.objective):
             warn(
                 "the objective is infinite: some sample is alone along an axis of its cluster. Use "

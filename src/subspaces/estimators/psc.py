@@ -262,7 +262,8 @@ class PSC(ManyRowsClusterer):
         best, runs = self._search(X, problem, self._choice)
         refined = self._refined(problem, best, runs)
         ended = refined if best.clustering.stop_reason == "cycle" else best  # refining settles it
-        self._warn_of_a_poor_end(problem.alike, ended.clustering.stop_reason, runs)
+        moving = self._moving(problem, ended.clustering)
+        self._warn_of_a_poor_end(problem.alike, ended.clustering.stop_reason, runs, moving)
         best = refined
         self._store(problem, best, runs)
         self.criterion_ = problem.criterion
@@ -338,8 +339,8 @@ class PSC(ManyRowsClusterer):
         if len(tried) > 1 and len(best.subspaces_) == tried[-1]:
             warn(
                 f"{tried[-1]} clusters were chosen, the most that were tried: more may suit "
-                f"better, or none do. Use a max_clusters above {tried[-1]}, and "
-                "diagnostics.stability to see which hold",
+                f"better, or other dimensions. Use a max_clusters above {tried[-1]}, or "
+                "n_components='auto', and diagnostics.stability to see which hold",
             )
         if len(tried) > 1:
             _choosing.warn_of_heavy_tails(best, X)

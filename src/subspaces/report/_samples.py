@@ -69,7 +69,7 @@ def _influential(draft: Draft) -> str:
     label = "Influence of each sample on its cluster"
     return (
         f"<h3>Influence</h3><p>The most influential: {few(found, order[:NAMED])}. Check them "
-        "first: the subspaces depend on them most.</p>"
+        "first: they weigh most in how well the subspaces predict.</p>"
         f"{draft.figure('influence', drawing, label, caption)}"
     )
 

@@ -15,6 +15,8 @@ from subspaces.tables._wanted import Wanted, check_asked, check_known
 
 # Columns of text that a message names one by one; with more it counts them.
 MOST_NAMED = 10
+# So many rows tell whether points separate thousands, where every cell is a number as it is.
+LOOKED_AT = 100
 
 
 @dataclass(frozen=True)
@@ -130,7 +132,8 @@ def _numbers(path: Path, block: Block, wanted: Wanted) -> tuple[Array, str | Non
     except ValueError:
         pass
     else:
-        return data, None
+        top = list(chain.from_iterable(block.cells[:LOOKED_AT]))
+        return data, commas_of(top).note(top)
     commas = commas_of(chain.from_iterable(block.cells))
     for i, row in enumerate(block.cells):
         for j, cell in enumerate(row):
