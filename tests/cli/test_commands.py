@@ -29,9 +29,10 @@ def test_select_prints_the_table_and_the_choice(run, union_file):
 def test_select_says_that_the_most_clusters_tried_were_chosen(run, union_file):
     ended = run("select", union_file, "--labels", "type", "--max-clusters", 2, "--json")
     assert ended.document["chosen"] == 2
-    told = "2 clusters were chosen, the largest candidate, so that more may suit better. Use a "
-    assert f"Note: {told}larger --max-clusters" in ended.err
-    assert ended.document["warnings"] == [f"{told}larger --max-clusters"]
+    told = "2 clusters were chosen, the largest candidate, so that more may suit better, or other "
+    told += "dimensions. Use a larger --max-clusters, or --dims auto"
+    assert f"Note: {told}" in ended.err
+    assert ended.document["warnings"] == [told]
 
 
 @pytest.fixture(scope="module")
@@ -109,7 +110,8 @@ def test_compare_names_a_method_that_fails(run, fails, union_file):
     ended = run(*arguments, "--methods", "PSC,GPCA")
     assert ended.code == 0
     assert re.search(r"GPCA +failed", ended.out)
-    assert "GPCA failed: ValueError" in ended.err
+    assert "GPCA failed: " in ended.err
+    assert "ValueError" not in ended.err
     assert "PSC warns: --dims 5 equals the rank" in ended.err
     assert run(*arguments, "--methods", "GPCA").code == 1
     document = run(*arguments, "--methods", "PSC,GPCA", "--json").document
