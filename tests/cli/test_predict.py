@@ -26,6 +26,12 @@ def test_the_samples_of_fit_get_their_clusters(run, model, union_file):
     assert "Known classes: 100% in the right cluster, adjusted Rand 1.000" in ended.err
 
 
+def test_a_folder_stands_for_its_model(run, fails, model, union_file, tmp_path):
+    there = run("predict", model, union_file, "--labels", "type")
+    assert run("predict", model.parent, union_file, "--labels", "type").out == there.out
+    assert "model.npz: No such file" in fails("predict", tmp_path, union_file)
+
+
 def test_columns_are_matched_by_name(run, model, union_file, tmp_path):
     turned = write_union(tmp_path / "turned.csv", order=slice(None, None, -1))
     text = "\n".join(line + ",9" for line in turned.read_text().splitlines())

@@ -50,7 +50,8 @@ def table_there(path: Path) -> Path:
 
 
 def model_there(path: Path) -> Path:
-    """The path of a model, unless an interrupted fit is still to put it into its place."""
+    """The path of a model, or of the folder with one; a fit may still be to put it into place."""
+    path = path / "model.npz" if path.is_dir() else path
     if not any(path.parent.glob(".finished-*")):
         there(path)
     return path
@@ -76,7 +77,7 @@ Data = Annotated[
 Model = Annotated[
     Path,
     typer.Argument(
-        help="model.npz, as subspaces fit wrote it.",
+        help="model.npz as subspaces fit wrote it, or its folder.",
         metavar="MODEL",
         callback=model_there,
         show_default=False,

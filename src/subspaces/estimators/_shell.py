@@ -96,6 +96,11 @@ class SubspaceClusterer(RecordedClusterer):
     def _dimensions(self, X: Any, *, low: int = 1) -> tuple[int, ...]:
         """The dimension of each cluster, checked against the data."""
         n, p = X.shape
+        if low and getattr(self, "affine", None) is False and self.n_components == 0:
+            raise ValueError(
+                f"n_components=0 is out of range for subspaces through the origin. Use 1 to {p}, "
+                "or affine=True for clusters that are mean profiles"
+            )
         dimensions = self._per_cluster("n_components", n, low=low, high=p)
         needed = sum(partition.smallest_size(r) for r in dimensions)
         if n < needed:
