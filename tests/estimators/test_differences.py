@@ -202,3 +202,15 @@ def test_projected_samples_have_no_spread_of_their_own():
     assert (np.diff(np.abs(found.difference[found.order])) <= 0).all()
     whole = PSC(3, n_components=0, affine=True, random_state=0).fit(X)
     assert np.isfinite(whole.within_std_).all()
+
+
+def test_what_comes_by_chance():
+    """The largest of the differences of two random groups is near what is said to be chance."""
+    labels = np.repeat([0, 1], [40, 120])
+    ratios = []
+    for seed in range(20):
+        rows = np.random.default_rng(seed).normal(size=(160, 500))
+        found = contrast(0, np.array([40.0, 120.0]), *means_and_spread(rows, labels, 2))
+        ratios.append(np.abs(found.effect).max() / found.by_chance)
+    assert 0.8 < np.mean(ratios) < 1.0
+    assert max(ratios) < 1.4

@@ -38,12 +38,14 @@ class Contrast:
     """How one cluster differs from all other samples.
 
     difference, effect (p,): in units of the variables, and in standard deviations; order (m,): the
-    variables that differ, the largest effect first.
+    variables that differ, the largest effect first; by_chance: the effect that the largest of so
+    many reaches about where none differs, ``sqrt(2 log 2p (1/n_k + 1/(n - n_k)))``.
     """
 
     difference: Array
     effect: Array
     order: NDArray[np.intp]
+    by_chance: float
 
 
 def contrast(cluster: int, sizes: Array, means: Array, within_std: Array) -> Contrast:
@@ -60,7 +62,9 @@ def contrast(cluster: int, sizes: Array, means: Array, within_std: Array) -> Con
         effect = np.where(difference == 0.0, 0.0, difference / within_std)
     size = np.where(np.isnan(effect), 0.0, np.abs(effect))
     order = np.lexsort((-np.abs(difference), -size))
-    return Contrast(difference, effect, order[difference[order] != 0.0])
+    own, others = max(sizes[cluster], 1.0), max(weights.sum(), 1.0)
+    by_chance = float(np.sqrt(2 * np.log(2 * len(difference)) * (1 / own + 1 / others)))
+    return Contrast(difference, effect, order[difference[order] != 0.0], by_chance)
 
 
 def means_and_spread(

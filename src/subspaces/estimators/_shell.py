@@ -96,7 +96,8 @@ class SubspaceClusterer(RecordedClusterer):
     def _dimensions(self, X: Any, *, low: int = 1) -> tuple[int, ...]:
         """The dimension of each cluster, checked against the data."""
         n, p = X.shape
-        if low and getattr(self, "affine", None) is False and self.n_components == 0:
+        through_origin = low and getattr(self, "affine", None) is False
+        if through_origin and np.array_equal(self.n_components, 0):
             raise ValueError(
                 f"n_components=0 is out of range for subspaces through the origin. Use 1 to {p}, "
                 "or affine=True for clusters that are mean profiles"

@@ -1,5 +1,8 @@
 """Each cluster: its size, what sets it apart, what varies in it, its own subspace."""
 
+import numpy as np
+
+from subspaces.core.contrast import Contrast
 from subspaces.report import _figures, _tables
 from subspaces.report._canvas import colour
 from subspaces.report._draft import Draft, thinning
@@ -86,8 +89,15 @@ def _apart(draft: Draft, cluster: Cluster) -> str:
     if not len(apart.order):
         return _listed(heading, "<p>No variable differs from the other samples.</p>")
     chart = _figures.differences(draft.found, apart, colour(k))
-    words = _of_all(len(apart.order))
+    words = f"{_of_all(len(apart.order))} {_chance(apart)}".strip()
     return _listed(heading, draft.figure(f"apart-{k}", chart, heading, words))
+
+
+def _chance(apart: Contrast) -> str:
+    """How large differences are that mean nothing; "" where no standard deviations are known."""
+    if np.isnan(apart.effect).all():
+        return ""
+    return f"Among so many variables about {apart.by_chance:.2g} SD comes by chance alone."
 
 
 def _within(draft: Draft, cluster: Cluster) -> str:
