@@ -57,13 +57,6 @@ def tall_problem(n, p, dimensions, noise, criterion="loo", seed=0):
     return Problem(DenseRows(X), dimensions, criterion, False)
 
 
-@pytest.fixture(params=[False, True], ids=["few", "many"])
-def as_of_many_rows(request, monkeypatch):
-    """Inner products are read in double precision, and as those of many rows are."""
-    if request.param:
-        monkeypatch.setattr(compiled, "MANY_ROWS", 0)
-
-
 def random_start(problem, seed=0):
     n = len(problem.rows.squared_norms)
     return np.random.default_rng(seed).permutation(np.arange(n) % problem.n_clusters)
@@ -96,7 +89,6 @@ def assert_same_look(problem, labels, fast, plain):
 
 
 @needs_kernels
-@pytest.mark.usefixtures("as_of_many_rows")
 @pytest.mark.parametrize("criterion", CRITERIA)
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_every_look_of_a_run_is_the_plain_one(shape, criterion, monkeypatch):
@@ -142,7 +134,6 @@ def test_every_look_at_many_rows_is_the_plain_one(shape, criterion, monkeypatch)
 
 
 @needs_kernels
-@pytest.mark.usefixtures("as_of_many_rows")
 @pytest.mark.parametrize("criterion", CRITERIA)
 def test_runs_end_where_plain_runs_end(criterion, monkeypatch):
     monkeypatch.setattr(secular, "_downdate", plain_downdate)
@@ -159,7 +150,6 @@ def test_runs_end_where_plain_runs_end(criterion, monkeypatch):
 
 
 @needs_kernels
-@pytest.mark.usefixtures("as_of_many_rows")
 @pytest.mark.parametrize("criterion", ["influence", "loo"])
 def test_runs_through_repairs_and_cycles_are_the_plain_ones(criterion, monkeypatch):
     monkeypatch.setattr(secular, "_downdate", plain_downdate)
@@ -181,7 +171,6 @@ def test_runs_through_repairs_and_cycles_are_the_plain_ones(criterion, monkeypat
 
 
 @needs_kernels
-@pytest.mark.usefixtures("as_of_many_rows")
 @pytest.mark.parametrize("criterion", ["influence", "loo"])
 def test_a_run_begun_again_is_the_same_run(criterion):
     problem = gram_problem(*SHAPES[2], criterion=criterion)
@@ -195,7 +184,6 @@ def test_a_run_begun_again_is_the_same_run(criterion):
 
 
 @needs_kernels
-@pytest.mark.usefixtures("as_of_many_rows")
 @pytest.mark.parametrize("criterion", ["influence", "loo"])
 def test_clusters_that_lack_axes_leave_nothing_to_the_next_run(criterion):
     # Half of the rows are copies of few: at times a cluster has fewer directions than dimensions.
@@ -233,7 +221,6 @@ def test_long_runs_are_the_plain_ones_and_a_cap_costs_nothing():
 
 
 @needs_kernels
-@pytest.mark.usefixtures("as_of_many_rows")
 def test_one_cluster_that_is_too_small_is_refilled_from_itself():
     X = generic(3, 5)
     problem = Problem(GramRows(X @ X.T), (2,), "residual", False)
@@ -246,7 +233,6 @@ def test_one_cluster_that_is_too_small_is_refilled_from_itself():
 
 
 @needs_kernels
-@pytest.mark.usefixtures("as_of_many_rows")
 @pytest.mark.parametrize("criterion", ["auto", "residual"])
 @pytest.mark.parametrize("power", [-130, -100, -80, 100])
 def test_units_do_not_matter(criterion, power):
@@ -372,7 +358,6 @@ def test_runs_of_clusters_of_all_sizes_leave_nothing_to_the_next():
 
 
 @needs_kernels
-@pytest.mark.usefixtures("as_of_many_rows")
 @pytest.mark.parametrize("criterion", CRITERIA)
 @pytest.mark.parametrize("affine", [False, True])
 def test_small_empty_and_flat_clusters(criterion, affine):
@@ -419,7 +404,6 @@ def test_axes_iterated_in_single_precision_are_exact(spectrum, scale):
 
 
 @needs_kernels
-@pytest.mark.usefixtures("as_of_many_rows")
 @pytest.mark.parametrize("size", [40, 420])
 @pytest.mark.parametrize("criterion", ["influence", "loo"])
 def test_an_axis_that_the_guess_knows_nothing_of_is_found(criterion, size):
@@ -437,7 +421,6 @@ def test_an_axis_that_the_guess_knows_nothing_of_is_found(criterion, size):
 
 
 @needs_kernels
-@pytest.mark.usefixtures("as_of_many_rows")
 @pytest.mark.parametrize("criterion", CRITERIA)
 def test_a_row_that_costs_the_same_everywhere_stays(criterion):
     X = make_subspaces([20, 20, 20], 15, [2, 2, 2], noise=0.1, random_state=0).data
@@ -453,58 +436,6 @@ def test_a_row_that_costs_the_same_everywhere_stays(criterion):
 
 
 @needs_kernels
-@pytest.mark.parametrize("criterion", CRITERIA)
-def test_single_precision_decides_no_near_tie(criterion, monkeypatch):
-    # Rows of the third cluster lie on the border of the first two, nearer to it than single
-    # precision tells.
-    X = make_subspaces([60] * 3, 80, [3] * 3, noise=0.05, random_state=0).data
-    random, labels = np.random.default_rng(0), np.repeat([0, 1, 2, 2], [60, 60, 60, 50])
-    X[120:] *= 20.0
-    ends = X[:50], X[60:110] + 0.1 * random.normal(size=(50, 80))
-
-    def problem_at(share):
-        border = ends[0] + share[:, None] * (ends[1] - ends[0])
-        every = np.vstack([X, border])
-        return Problem(GramRows(every @ every.T), (3, 3, 3), criterion, False)
-
-    def difference(share):
-        problem = problem_at(share)
-        matrix = costs(criterion, view_clusters(problem, labels), problem.data)
-        return (matrix[180:, 0] - matrix[180:, 1]) / matrix[180:, 0]
-
-    low, high = np.zeros(50), np.ones(50)
-    for _ in range(45):
-        middle = (low + high) / 2
-        nearer = difference(middle) < 0.0
-        low, high = np.where(nearer, middle, low), np.where(nearer, high, middle)
-    share = low + 3e-9 * random.normal(size=50)
-    clear = np.abs(difference(share)) > 1e-11
-    monkeypatch.setattr(compiled, "MANY_ROWS", 0)
-    seen = compiled_look(problem_at(share))(labels).assigned[180:]
-    assert clear.sum() >= 45
-    assert_array_equal(seen[clear], (difference(share) > 0.0)[clear])
-
-
-@needs_kernels
-@pytest.mark.parametrize("criterion", CRITERIA)
-@pytest.mark.parametrize("faint", [1e-4, 1e-9, 1e-17, 1e-25])
-def test_single_precision_is_left_where_rows_are_of_other_lengths(criterion, faint, monkeypatch):
-    monkeypatch.setattr(secular, "_downdate", plain_downdate)
-    parts = [make_subspaces([50] * 2, 90, [2] * 2, noise=0.2, random_state=s).data for s in (0, 1)]
-    X = np.vstack([parts[0], faint * parts[1]])
-    problem = Problem(GramRows(X @ X.T), (2,) * 4, criterion, False)
-    labels, random = np.repeat(np.arange(4), 50), np.random.default_rng(0)
-    expected = compiled_look(problem)
-    monkeypatch.setattr(compiled, "MANY_ROWS", 0)
-    seen = compiled_look(problem)
-    for _ in range(4):
-        pushed = np.where(random.random(200) < 0.2, 2 * (labels // 2) + random.integers(2), labels)
-        there, here = expected(pushed), seen(pushed)
-        assert_allclose(here.objective, there.objective, rtol=1e-8)
-        assert_array_equal(here.assigned, there.assigned)
-
-
-@needs_kernels
 def test_faint_residuals_of_many_rows_do_not_cancel():
     problem = tall_problem(300, 20, (2, 2, 2), 1e-7, "residual")
     labels = np.repeat([0, 1, 2], 100)
@@ -513,7 +444,6 @@ def test_faint_residuals_of_many_rows_do_not_cancel():
 
 
 @needs_kernels
-@pytest.mark.usefixtures("as_of_many_rows")
 def test_a_looker_takes_over_what_did_not_change():
     problem = gram_problem(*SHAPES[2], criterion="influence")
     fast, labels = compiled_look(problem), random_start(problem)
@@ -555,7 +485,6 @@ def test_ties_zeros_and_lone_rows_are_left_out_as_in_the_plain_code():
 
 
 @needs_kernels
-@pytest.mark.usefixtures("as_of_many_rows")
 @pytest.mark.parametrize("criterion", ["influence", "loo"])
 def test_threads_change_nothing(criterion):
     X = make_subspaces(60, 100, [2, 2, 2], noise=0.05, random_state=0).data

@@ -51,12 +51,6 @@ cdef extern from "_vectors.h" nogil:
     )
     double inner(Py_ssize_t n, const double* first, const double* second)
     double inner_short(Py_ssize_t n, const float* first, const float* second)
-    void lengthen(Py_ssize_t n, double scale, const float* given, double* out)
-    void lowest_costs(
-        Py_ssize_t n, Py_ssize_t q, const double* scores, const double* values,
-        const double* slack, const double* lengths, const double* squared, bint influence,
-        double* out,
-    )
     void quadratic_forms(Py_ssize_t m, const double* z, const double* factors, double* forms)
     ctypedef struct Series:
         double bound, centre, width
@@ -596,11 +590,9 @@ cdef class GramLooker(Sweeps):
         self.guessed[k] = True
 
 
-include "_short_gram.pxi"
 include "_flats.pxi"
 include "_scatter.pxi"
 include "_passes.pxi"
-include "_bounds.pxi"
 include "_looks.pxi"
 include "_sparse.pxi"
 include "_refill.pxi"

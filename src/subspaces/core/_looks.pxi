@@ -8,7 +8,7 @@ cdef int note(
     cdef int* keys = work.keys
     for i in range(n):
         sizes[chosen[i]] += 1.0
-        keys[i] = -1 if work.summed[i] else chosen[i]
+        keys[i] = chosen[i]
         if labels == NULL or labels[i] != chosen[i]:
             moved += 1
         elif only_moved:
@@ -19,18 +19,10 @@ cdef int note(
 def look_block(
     const real[:, ::1] rows, const int[::1] labels, FlatTables tables,
     const real[:, ::1] axes, const real[::1] origin, bint by_scatter, bint only_moved, bint summed,
-    bint totalled, real[:, ::1] bounds=None, real[::1] squared=None, const real[::1] sines=None,
+    bint totalled,
 ):
-    """Next labels, objective, how many moved, and the sums; see `block_pass.look`.
-
-    bounds (n, K): of the squared residuals under the flats of the last pass, from which the present
-    ones are turned by angles of these sines (K,); squared (n,): the rows' squared lengths. Without
-    sines or without labels the bounds are only written.
-    """
+    """Next labels, objective, how many moved, and the sums; see `block_pass.look`."""
     cdef int n, p = rows.shape[1], i, moved = 0
-    cdef bint kept = bounds is not None, known = sines is not None
-    cdef bint some = known and labels is not None
-    cdef Py_ssize_t scored
     cdef Py_ssize_t start = 0, size = rows.shape[0]
     cdef double objective = 0.0
     cdef const real* seen
@@ -48,24 +40,8 @@ def look_block(
         while start < size:
             n = <int> min(CHUNK_ROWS, size - start)
             old = NULL if labels is None else &labels[start]
-            seen = see(
-                &rows[start, 0], origin, n, p, work, &squared[start] if known else NULL
-            )
-            memset(work.summed, False, n * sizeof(bint))
-            if some:
-                lower(n, flats.n_clusters, &sines[0], work, &bounds[start, 0])
-                objective += choose_some(
-                    flats, n, seen, &axes[0, 0], old, work, &chosen[start], &bounds[start, 0],
-                    summed, &scored,
-                )
-                some = scored * SPARED <= <Py_ssize_t> n * flats.n_clusters
-            else:
-                objective += choose(
-                    flats, n, seen, &axes[0, 0], old, work, &chosen[start],
-                    &bounds[start, 0] if kept else NULL,
-                )
-            if kept and not known:
-                memcpy(&squared[start], work.squared, n * sizeof(real))
+            seen = see(&rows[start, 0], origin, n, p, work)
+            objective += choose(flats, n, seen, &axes[0, 0], old, work, &chosen[start])
             moved += note(old, &chosen[start], n, only_moved, &sizes[0], work)
             if summed:
                 add_sums(

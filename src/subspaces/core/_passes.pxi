@@ -24,41 +24,11 @@ cdef extern from "_passes.h" nogil:
     void square_double(Py_ssize_t, Py_ssize_t, const double*, double*)
     double choose_float(
         const PassFlats*, Py_ssize_t, const float*, const float*, const float*, const float*,
-        const int*, const int*, const int*, float*, int*, float*,
+        const int*, const int*, const int*, float*, int*,
     )
     double choose_double(
         const PassFlats*, Py_ssize_t, const double*, const double*, const double*, const double*,
-        const int*, const int*, const int*, double*, int*, double*,
-    )
-    void lower_float(Py_ssize_t, Py_ssize_t, const float*, const float*, float*)
-    void lower_double(Py_ssize_t, Py_ssize_t, const double*, const double*, double*)
-    int tempted_float(
-        const PassFlats*, int, int, const int*, const int*, const float*, const float*, int*
-    )
-    void temptations_float(
-        const PassFlats*, int, const int*, const int*, const float*, const float*, int*
-    )
-    void stay_float(
-        const PassFlats*, Py_ssize_t, Py_ssize_t, const float*, const int*, const float*,
-        const float*, const float*, float*, float*, float*,
-    )
-    void leave_float(
-        const PassFlats*, int, Py_ssize_t, const float*, const int*, const float*,
-        const float*, const float*, float*, float*, int*, float*, Py_ssize_t, float*,
-    )
-    int tempted_double(
-        const PassFlats*, int, int, const int*, const int*, const double*, const double*, int*
-    )
-    void temptations_double(
-        const PassFlats*, int, const int*, const int*, const double*, const double*, int*
-    )
-    void stay_double(
-        const PassFlats*, Py_ssize_t, Py_ssize_t, const double*, const int*, const double*,
-        const double*, const double*, double*, double*, double*,
-    )
-    void leave_double(
-        const PassFlats*, int, Py_ssize_t, const double*, const int*, const double*,
-        const double*, const double*, double*, double*, int*, double*, Py_ssize_t, double*,
+        const int*, const int*, const int*, double*, int*,
     )
     double measure_float(
         const PassFlats*, Py_ssize_t, Py_ssize_t, const float*, const int*, const float*,
@@ -146,10 +116,7 @@ cdef struct Work:
     void* totals       # (K, p)
     double* energy     # (K,)
     int* keys
-    bint* summed       # (n,): whether the sums have the row already
     int* places        # (GATHERED,)
-    int* counts        # (GATHERED,)
-    int* open          # (n,): rows that may leave their clusters
     int* order
     int* ends          # (K + 1,)
     bint by_scatter, totalled
@@ -188,10 +155,7 @@ cdef class Room:
         self.kept[len(self.kept) - 1][:] = 1
         self.work.few = self._new(4 * q, dtype)
         self.work.places = <int*> self._new(GATHERED, np.intc)
-        self.work.counts = <int*> self._new(GATHERED, np.intc)
         self.work.keys = <int*> self._new(n, np.intc)
-        self.work.open = <int*> self._new(n, np.intc)
-        self.work.summed = <bint*> self._new(n, np.intc)
         self.work.order = <int*> self._new(n, np.intc)
         self.work.ends = <int*> self._new(k + 1, np.intc)
         wide = (p if by_scatter else r) if summed else 0
@@ -221,9 +185,9 @@ cdef class Room:
 
 
 cdef const real* see(
-    const real* rows, const real[::1] origin, int n, int p, Work* work, const real* squared=NULL,
+    const real* rows, const real[::1] origin, int n, int p, Work* work,
 ) noexcept nogil:
-    """A chunk seen from the origin, with its squared lengths, which may be known."""
+    """A chunk seen from the origin, with its squared lengths."""
     cdef const real* seen = rows
     if origin is not None:
         if real is float:
@@ -231,9 +195,7 @@ cdef const real* see(
         else:
             shift_double(n, p, rows, &origin[0], <double*> work.centred)
         seen = <const real*> work.centred
-    if squared != NULL:
-        memcpy(work.squared, squared, n * sizeof(real))
-    elif real is float:
+    if real is float:
         square_float(n, p, seen, <float*> work.squared)
     else:
         square_double(n, p, seen, <double*> work.squared)
@@ -371,7 +333,7 @@ cdef void scores_under(
 
 cdef double choose(
     const PassFlats* flats, int n, const real* seen, const real* axes, const int* labels,
-    Work* work, int* chosen, real* bounds,
+    Work* work, int* chosen,
 ) noexcept nogil:
     """Scores of a chunk on all axes, and where its rows go."""
     cdef int q = flats.n_clusters * flats.n_scores, p = flats.n_variables
@@ -383,10 +345,10 @@ cdef double choose(
     if real is float:
         return choose_float(
             flats, n, seen, axes, <float*> work.scores, <float*> work.squared, labels, work.order,
-            work.ends, <float*> work.costs, chosen, bounds,
+            work.ends, <float*> work.costs, chosen,
         )
     else:
         return choose_double(
             flats, n, seen, axes, <double*> work.scores, <double*> work.squared, labels, work.order,
-            work.ends, <double*> work.costs, chosen, bounds,
+            work.ends, <double*> work.costs, chosen,
         )

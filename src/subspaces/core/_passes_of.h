@@ -220,12 +220,10 @@ static void NAME(compare)(ptrdiff_t n, int k, const REAL *cost, REAL *restrict l
 
 /* The cluster of least cost of every row, staying where the own ties with it; the sum of the own
    costs, of the least where there are no labels. order, ends: the rows by label; work: 6 n + p
-   numbers, the least costs first and then the second least; bounds (n, K): the squared residuals,
-   if they are to be kept. */
+   numbers, the least costs first and then the second least. */
 static double NAME(choose)(const PassFlats *flats, ptrdiff_t n, const REAL *rows, const REAL *axes,
                            const REAL *scores, const REAL *squared, const int *labels,
-                           const int *order, const int *ends, REAL *work, int *chosen,
-                           REAL *restrict bounds)
+                           const int *order, const int *ends, REAL *work, int *chosen)
 {
     const ptrdiff_t q = flats->n_scores;
     REAL *least = work, *second = least + n, *own = second + n;
@@ -240,8 +238,6 @@ static double NAME(choose)(const PassFlats *flats, ptrdiff_t n, const REAL *rows
         NAME(residuals)(flats, k, n, rows, NULL, axes + k * q * flats->n_variables, mine, squared,
                         residual, total, left);
         NAME(outside)(flats, k, n, mine, residual, total, cost);
-        for (ptrdiff_t i = 0; bounds && i < n; i++)
-            bounds[i * flats->n_clusters + k] = residual[i];
         for (ptrdiff_t j = ends[k]; labels && j < ends[k + 1]; j++) {
             const ptrdiff_t i = order[j];
             own[i] = cost[i] = (REAL)NAME(member)(flats, k, n, mine + i, residual[i], total[i]);
@@ -254,89 +250,6 @@ static double NAME(choose)(const PassFlats *flats, ptrdiff_t n, const REAL *rows
             chosen[i] = labels[i];
     }
     return objective;
-}
-
-/* Bounds (n, K) from below on squared residuals, after flats have turned by angles of these sines:
-   a residual changes by at most that share of the squared length. */
-FOR_EACH_PROCESSOR
-static void NAME(lower)(ptrdiff_t n, ptrdiff_t n_clusters, const REAL *squared, const REAL *sines,
-                        REAL *restrict bounds)
-{
-    for (ptrdiff_t i = 0; i < n; i++)
-        for (ptrdiff_t k = 0; k < n_clusters; k++)
-            bounds[i * n_clusters + k] -= sines[k] * squared[i];
-}
-
-/* Which of some rows may cost less in cluster k, not theirs, than the least so far, and how many
-   there are. */
-FOR_EACH_PROCESSOR
-static int NAME(tempted)(const PassFlats *flats, int k, int n, const int *which, const int *labels,
-                         const REAL *least, const REAL *bounds, int *restrict found)
-{
-    const int likelihood = flats->criterion == BY_LIKELIHOOD;
-    const REAL scale = likelihood ? (REAL)flats->scales[k] : 0;
-    const REAL weight = likelihood ? (REAL)(0.5 / flats->noise) : 1;
-    int count = 0;
-    for (int j = 0; j < n; j++) {
-        const ptrdiff_t i = which[j];
-        found[count] = which[j];
-        count += labels[i] != k && scale + weight * bounds[i * flats->n_clusters + k] < least[i];
-    }
-    return count;
-}
-
-/* In how many clusters each of some rows may cost less than the least so far. */
-FOR_EACH_PROCESSOR
-static void NAME(temptations)(const PassFlats *flats, int n, const int *which, const int *labels,
-                              const REAL *least, const REAL *bounds, int *restrict counts)
-{
-    const int likelihood = flats->criterion == BY_LIKELIHOOD, n_clusters = flats->n_clusters;
-    const REAL weight = likelihood ? (REAL)(0.5 / flats->noise) : 1;
-    for (int j = 0; j < n; j++) {
-        const ptrdiff_t i = which[j];
-        const REAL *mine = bounds + i * n_clusters;
-        counts[j] = 0;
-        for (int k = 0; k < n_clusters; k++) {
-            const REAL scale = likelihood ? (REAL)flats->scales[k] : 0;
-            counts[j] += labels[i] != k && scale + weight * mine[k] < least[i];
-        }
-    }
-}
-
-/* Costs of some members of cluster k, and their residuals as bounds; work: 2 n + p numbers. */
-static void NAME(stay)(const PassFlats *flats, ptrdiff_t k, ptrdiff_t n, const REAL *rows,
-                       const int *which, const REAL *axes, const REAL *scores, const REAL *squared,
-                       REAL *work, REAL *own, REAL *bounds)
-{
-    REAL *residual = work, *total = work + n, *left = total + n;
-    NAME(residuals)(flats, k, n, rows, which, axes, scores, squared, residual, total, left);
-    for (ptrdiff_t j = 0; j < n; j++) {
-        own[which[j]] = (REAL)NAME(member)(flats, k, n, scores + j, residual[j], total[j]);
-        bounds[which[j] * flats->n_clusters + k] = residual[j];
-    }
-}
-
-/* The same of some rows that are no members; work: 3 n + p numbers. Those that cost less there choose it, and their scores
-   go to their places among those of all, (K, n_scores, m). */
-static void NAME(leave)(const PassFlats *flats, int k, ptrdiff_t n, const REAL *rows,
-                        const int *which, const REAL *axes, const REAL *scores,
-                        const REAL *squared, REAL *work, REAL *least, int *chosen, REAL *bounds,
-                        ptrdiff_t m, REAL *restrict all)
-{
-    const ptrdiff_t q = flats->n_scores;
-    REAL *residual = work, *total = work + n, *cost = total + n, *left = cost + n;
-    NAME(residuals)(flats, k, n, rows, which, axes, scores, squared, residual, total, left);
-    NAME(outside)(flats, k, n, scores, residual, total, cost);
-    for (ptrdiff_t j = 0; j < n; j++) {
-        const ptrdiff_t i = which[j];
-        bounds[i * flats->n_clusters + k] = residual[j];
-        if (cost[j] >= least[i])
-            continue;
-        chosen[i] = k;
-        least[i] = cost[j];
-        for (ptrdiff_t r = 0; r < q; r++)
-            all[(k * q + r) * m + i] = scores[r * n + j];
-    }
 }
 
 /* Influence of some members of cluster k; the sum of their squared errors when left out.

@@ -50,14 +50,6 @@ static void shorten(ptrdiff_t n, double scale, const double *restrict given, flo
         out[i] = (float)(scale * given[i]);
 }
 
-/* out = scale * given, in double precision */
-FOR_EACH_PROCESSOR
-static void lengthen(ptrdiff_t n, double scale, const float *restrict given, double *restrict out)
-{
-    for (ptrdiff_t i = 0; i < n; i++)
-        out[i] = scale * given[i];
-}
-
 /* axis += change */
 FOR_EACH_PROCESSOR
 static void add_short(ptrdiff_t n, const float *restrict change, double *restrict axis)
@@ -101,43 +93,6 @@ static void influence_costs(ptrdiff_t n, ptrdiff_t q, const double *scores, cons
         for (ptrdiff_t i = 0; i < width; i++) {
             const double all = (1.0 + total[i]) * (1.0 + total[i]);
             out[start + i] = all * all * residual[start + i] + energy[i];
-        }
-    }
-}
-
-/* Costs of n outsiders that are least, or less, of all whose scores (q, n) are off by no more than
-   slack (q,) times the rows' lengths: each term is taken where it is least. */
-FOR_EACH_PROCESSOR
-static void lowest_costs(ptrdiff_t n, ptrdiff_t q, const double *scores, const double *values,
-                         const double *slack, const double *restrict lengths,
-                         const double *restrict squared, int influence, double *restrict out)
-{
-    for (ptrdiff_t start = 0; start < n; start += TOGETHER) {
-        const ptrdiff_t width = n - start < TOGETHER ? n - start : TOGETHER;
-        double total[TOGETHER] = {0.0}, energy[TOGETHER] = {0.0}, residual[TOGETHER] = {0.0};
-        for (ptrdiff_t r = 0; r < q; r++) {
-            const double *score = scores + r * n + start, weight = 1.0 / values[r];
-            for (ptrdiff_t i = 0; i < width; i++) {
-                const double off = slack[r] * lengths[start + i], high = fabs(score[i]) + off;
-                const double low = high > 2 * off ? high - 2 * off : 0.0;
-                residual[i] += high * high;
-                total[i] += weight * (low * low);
-            }
-        }
-        for (ptrdiff_t i = 0; i < width; i++)
-            residual[i] = squared[start + i] > residual[i] ? squared[start + i] - residual[i] : 0.0;
-        for (ptrdiff_t r = 0; influence && r < q; r++) {
-            const double *score = scores + r * n + start, weight = 1.0 / values[r];
-            for (ptrdiff_t i = 0; i < width; i++) {
-                const double off = slack[r] * lengths[start + i], high = fabs(score[i]);
-                const double low = high > off ? high - off : 0.0;
-                const double d = low * low, others = total[i] - weight * d;
-                energy[i] += (others * others) * (others * others) * d;
-            }
-        }
-        for (ptrdiff_t i = 0; i < width; i++) {
-            const double all = influence ? (1.0 + total[i]) * (1.0 + total[i]) : 1.0;
-            out[start + i] = all * all * residual[i] + energy[i];
         }
     }
 }

@@ -66,9 +66,7 @@ class Pass:
     flats; criterion; rank: of the data; n_rows: of all blocks; origin (p,): taken from every row
     first, None for nothing; by_scatter: whether scatter matrices are summed rather than images;
     only_moved: whether of the rows that keep their cluster nothing is summed; exact: whether sums
-    are taken in float64 whatever the rows are; affine: whether the flats have means; bounds:
-    of the rows' residuals, brought up to date by a look, and sines (K,): of the angles by which the
-    flats have turned since the last (`bounds.py`); None for none.
+    are taken in float64 whatever the rows are; affine: whether the flats have means.
     """
 
     flats: Flats
@@ -80,8 +78,6 @@ class Pass:
     only_moved: bool = False
     exact: bool = True
     affine: bool = True
-    bounds: Any = None
-    sines: Any = None
     placed: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def __reduce__(self) -> tuple[Any, ...]:

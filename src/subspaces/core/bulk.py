@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from subspaces.core import block_pass, compiled_pass
 from subspaces.core.block_pass import Pass
 from subspaces.core.blocks import ArrayBlocks, Blocks, at_once, in_large_blocks, least_divisor
-from subspaces.core.bounds import Bounds, bounds_for
 from subspaces.core.criteria import VARIANCE_FLOOR
 from subspaces.core.exact_axes import leading_axes
 from subspaces.core.flats import (
@@ -103,8 +102,7 @@ def sweep(
     finish: bool = True,
 ) -> BulkResult:
     """Sweep from flats (of a sample) or from labels; without a finish to flats near the exact."""
-    bounds = None if bulk.by_scatter else bounds_for(bulk.blocks, len(bulk.dimensions), bulk.affine)
-    labels, flats, state = begin(bulk, start, finish, bounds)
+    labels, flats, state = begin(bulk, start, finish)
     flats, repairs = repair(bulk, flats, 0, random)
     path: list[float] = []
     best, settled = BulkResult(labels, flats, np.inf, (), "", 0), False
@@ -115,7 +113,7 @@ def sweep(
         many = sweep_number > 0 and state.moved > MANY * bulk.blocks.shape[0]
         fresh = not bulk.by_scatter or sweep_number % REFRESH == REFRESH - 1 or many
         plan = _plan(bulk, flats, bulk.criterion, only_moved=not fresh)
-        new, tally = _fold(bulk, plan, labels, bounds)
+        new, tally = _fold(bulk, plan, labels)
         path.append(tally.objective)
         tell(Step("sweep", sweep_number + 1, max_iter, f"objective {tally.objective:.6g}"))
         # An objective under flats that are not exact is no measure for one under those that are.
@@ -155,12 +153,10 @@ def _finished(bulk: Bulk, result: BulkResult) -> BulkResult:
     return replace(result, flats=flats, objective=objective)
 
 
-def begin(
-    bulk: Bulk, start: Flats | Any, exact: bool, bounds: Bounds | None = None
-) -> tuple[Any, Flats, Tally]:
+def begin(bulk: Bulk, start: Flats | Any, exact: bool) -> tuple[Any, Flats, Tally]:
     """First labels, their flats and sums: every row to the nearest flat, or as it is given."""
     if isinstance(start, Flats):
-        labels, state = _fold(bulk, _plan(bulk, start, "residual"), None, bounds)
+        labels, state = _fold(bulk, _plan(bulk, start, "residual"), None)
         return labels, _next(bulk, state, start), state
     flats = _blank(bulk)
     if exact or bulk.by_scatter:
@@ -204,14 +200,9 @@ def _plan(bulk: Bulk, flats: Flats, criterion: str, only_moved: bool = False) ->
     )
 
 
-def _fold(bulk: Bulk, plan: Pass, labels: Any | None, bounds: Bounds | None) -> tuple[Any, Tally]:
-    """A look at all rows; with bounds at few scores, and the bounds are those of its flats."""
-    if bounds is not None:
-        plan = replace(plan, bounds=bounds, sines=bounds.sines(plan.flats.axes))
-    found = _for_looks(bulk, plan).fold(partial(block_pass.look, plan=plan), labels)
-    if bounds is not None:
-        bounds.axes = plan.flats.axes
-    return found
+def _fold(bulk: Bulk, plan: Pass, labels: Any | None) -> tuple[Any, Tally]:
+    """A look at all rows."""
+    return _for_looks(bulk, plan).fold(partial(block_pass.look, plan=plan), labels)
 
 
 def _for_looks(bulk: Bulk, plan: Pass) -> Blocks:

@@ -11,8 +11,6 @@ from subspaces.core.sparse_basis import MAX_STEPS, NOTHING_LEFT, SETTLED, TIED, 
 
 # Above so many variables the scatter matrices cost more than the pass over the rows.
 MOST_VARIABLES = 200
-# From so many rows on their inner products fit no cache, and are read in single precision.
-MANY_ROWS = 3000
 # Up to so many rows all inner products are held for sparse loadings to start from.
 MOST_ROWS = 2000
 
@@ -29,10 +27,8 @@ def compiled_looker(problem: Problem) -> Any | None:
         return None
     least = problem.faintest
     if isinstance(rows, GramRows):
-        gram, wanted = np.ascontiguousarray(rows.gram), (rows.squared_norms, dimensions, least)
-        if len(gram) < MANY_ROWS or problem.affine:
-            return module.GramLooker(gram, *wanted, *given)
-        return module.ShortGramLooker(gram, *rows.rounded, *wanted, problem.criterion)
+        gram = np.ascontiguousarray(rows.gram)
+        return module.GramLooker(gram, rows.squared_norms, dimensions, least, *given)
     if (
         isinstance(rows, DenseRows)
         and not problem.affine

@@ -19,11 +19,8 @@ def knows(rows: Any) -> bool:
 
 def look(rows: Any, labels: Any | None, start: int, plan: Any) -> tuple[Any, Tally]:
     """The twin of `block_pass.look`."""
-    more: list[Any] = [plan.by_scatter, plan.only_moved, True, plan.affine]
-    if plan.bounds is not None:
-        here = slice(start, start + len(rows))
-        more += [plan.bounds.values[here], plan.bounds.squared[here], plan.sines]
-    new, objective, moved, sums = _run("look_block", rows, plan, labels, *more)
+    asked = plan.by_scatter, plan.only_moved, True, plan.affine
+    new, objective, moved, sums = _run("look_block", rows, plan, labels, *asked)
     return new.astype(plan.label_type), Tally(objective, moved, *sums)
 
 

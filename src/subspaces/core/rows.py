@@ -203,15 +203,6 @@ class GramRows:
         return np.diag(self.gram).copy()
 
     @cached_property
-    def rounded(self) -> tuple[NDArray[np.float32], float]:
-        """The inner products in single precision over a power of four near the largest; that."""
-        power = np.round(np.log2(self.squared_norms.max() or 1.0) / 2)
-        unit = 4.0 ** np.clip(power, -500, 500)
-        rounded = np.empty(self.gram.shape, np.float32)
-        np.multiply(self.gram, 1 / unit, out=rounded, casting="same_kind")
-        return rounded, float(unit)
-
-    @cached_property
     def spectrum(self) -> Array | None:
         """Eigenvalues of the scatter of all rows, cut at the numerical rank; None for many rows."""
         values = self.eigenvalues
