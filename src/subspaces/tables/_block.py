@@ -161,15 +161,19 @@ def _remedy(block: Block, i: int, j: int, commas: Commas, wanted: Wanted) -> str
     texts = _texts(block)
     if len(texts) == len(block.columns):
         return f"{cell!r} is not a number, and no column holds numbers. Use a table of numbers"
-    remedy = "Use a number"
-    if block.column_names[j] in texts:
+    name = block.column_names[j]
+    stray = sum(is_text(row[j]) for row in block.cells)
+    also = f" (one of {stray} such cells in this column)" if stray > 1 else ""
+    remedy = f"Use a number there, or ignore=[{name!r}] to leave the column out"
+    if name in texts:
+        also = ""
         remedy = text_remedy(texts, _classes(block, texts), wanted)
     elif 2 * sum(map(is_text, block.cells[i])) > len(block.cells[i]):
         row = block.row_names[i]
         side = "" if wanted.samples_in_columns else "samples='columns', "
         remedy = f"Use {side}labels={row!r} if the row holds the known classes"
         remedy += f", or ignore=[{row!r}] to leave it out"
-    return f"{cell!r} is not a number. {remedy}"
+    return f"{cell!r} is not a number{also}. {remedy}"
 
 
 def text_remedy(texts: Sequence[str], classes: str | None, wanted: Wanted) -> str:
