@@ -540,3 +540,18 @@ def test_columns_left_out_are_told_everywhere(run, tmp_path):
     assert json.loads((tmp_path / "r" / "summary.json").read_text())["preparation"] == told
     assert str(subspaces.load(tmp_path / "r" / "model.npz").preparation_).startswith(told)
     assert told in (tmp_path / "r" / "report.html").read_text()
+
+
+def test_doubts_about_the_table_are_on_the_page_and_in_the_summary(run, tmp_path):
+    pytest.importorskip("plotly")
+    rows = np.random.default_rng(0).normal(size=(30, 4)) * [1, 5, 50, 200]
+    lines = [f"s{i}," + ",".join(f"{v:.4f}" for v in row) for i, row in enumerate(rows)]
+    (tmp_path / "t.csv").write_text("\n".join(["name,a,b,c,d", *lines]))
+    ended = run(
+        "fit", tmp_path / "t.csv", "--clusters", 2, "--no-stability", "--out", tmp_path / "r"
+    )
+    assert ended.code == 0, ended.err
+    told = "Use --scale unless all have one unit"
+    assert ended.err.count(told) == 1
+    assert told in json.loads((tmp_path / "r" / "summary.json").read_text())["warnings"][0]
+    assert told in (tmp_path / "r" / "report.html").read_text()

@@ -1,6 +1,7 @@
 """A table from a file, with a word about what was read."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -39,7 +40,8 @@ def read_input(
         f"Read {path}: {n} samples ({_first(table.sample_names)}) x "
         f"{p} variables ({_first(table.variable_names)})"
     )
-    for doubt in (*table.notes, *doubts(table, samples.value)):
+    table = replace(table, notes=(*table.notes, *doubts(table, samples.value)))
+    for doubt in table.notes:
         note(f"Note: {in_options(doubt)}")
     return table
 
@@ -55,10 +57,12 @@ def prepared(
     spreads = seen.data.std(axis=0)
     low, high = np.quantile(spreads[spreads > 0], (0.1, 0.9)) if spreads.any() else (1.0, 1.0)
     if not scale and high > UNLIKE * low:
-        note(
-            f"Note: the variables differ in scale (most standard deviations from {low:.3g} to "
+        told = (
+            f"the variables differ in scale (most standard deviations from {low:.3g} to "
             f"{high:.3g}), and the largest decide. Use --scale unless all have one unit"
         )
+        note(f"Note: {told}")
+        seen = replace(seen, notes=(*seen.notes, told))
     return seen, learned
 
 

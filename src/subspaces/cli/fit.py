@@ -165,6 +165,7 @@ def fit(
         else:
             seen, preparation = _inputs.prepared(table, floor, bool(log), top_variables, scale)
             heard = []
+        table = replace(table, notes=seen.notes)
         preparation = replace(preparation, ignored=list(left_out) or None)
         with working(f"{posed.method} is clustering"):
             model, messages = _fitting.fitted(posed, seen, heard)
