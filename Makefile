@@ -16,7 +16,7 @@ help:
 	@echo "make reproduce  every table and figure of the paper beside ours, in minutes; FULL=1: all of it, hours"
 	@echo "make clean   remove the environment and the caches"
 
-KERNELS := CMakeLists.txt $(wildcard src/subspaces/core/_*.pyx src/subspaces/core/_*.pxi src/subspaces/core/_*.h)
+KERNELS := CMakeLists.txt $(wildcard src/subspaces/kernels/*.pyx src/subspaces/kernels/*.pxi src/subspaces/kernels/*.h)
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

@@ -13,11 +13,13 @@ import numpy as np
 from harness import markdown, run_cells, save
 from real import load
 
-from subspaces.core import starts
 from subspaces.core.problem import Problem
 from subspaces.core.rows import choose_rows
 from subspaces.core.search import REACH, Plan, search
+from subspaces.data.in_view import RowsInView
 from subspaces.metrics import matched_accuracy
+from subspaces.starts.flats import random_labels
+from subspaces.starts.portfolio import portfolio
 
 # Every sixth sequence and few draws of many faces: ten random starts on those take minutes.
 SETS = {"motion": range(0, 78, 6), "faces2": range(5), "faces5": range(5), "faces10": range(2),
@@ -34,13 +36,13 @@ CHOICES = {
 
 def chosen_starts(kind, problem):
     if kind == "random":
-        return [("random", starts.random_labels)] * 10
+        return [("random", random_labels)] * 10
     if kind == "flats and angles":
-        return starts.portfolio(problem, 10, learned=True)
-    portfolio = starts.portfolio(problem, 10)
+        return portfolio(problem, 10, learned=True)
+    everything = portfolio(problem, 10)
     if kind == "self-expression":
-        return [pair for pair in portfolio if pair[0].startswith(SELF_EXPRESSIVE)]
-    return portfolio
+        return [pair for pair in everything if pair[0].startswith(SELF_EXPRESSIVE)]
+    return everything
 
 
 KINDS = ("random", "flats and angles", "self-expression", "portfolio")
@@ -53,7 +55,7 @@ def errors_by_choice(folder, name, index, kind, criterion):
     held = choose_rows(rows, n_clusters)
     problem = Problem(held, (dimension,) * n_clusters, criterion, affine=False)
     given = chosen_starts(kind, problem)
-    plan = Plan("t_likelihood", True, 50)
+    plan = Plan(RowsInView, "t_likelihood", True, 50)
     seeds = range(100 * index, 100 * index + len(given))
     runs = search(problem, given, seeds, plan, reach=np.inf)
     near = min(run.promise for run in runs) + REACH * len(rows)

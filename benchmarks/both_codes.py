@@ -20,8 +20,8 @@ from harness import markdown, save
 from threadpoolctl import threadpool_limits
 
 from subspaces import PSC
-from subspaces.core.kernels import kernels
 from subspaces.estimators._many_rows import FEW_ROWS
+from subspaces.kernels import compiled
 
 CRITERIA = ("influence", "loo")
 SWEEPS = 12
@@ -34,15 +34,15 @@ COLUMNS = [
 @contextmanager
 def plain_code():
     """No compiled kernels, as with SUBSPACES_PURE=1."""
-    if kernels() is None:
+    if compiled("gram") is None:
         raise SystemExit("there are no compiled kernels to compare; unset SUBSPACES_PURE, or build")
     os.environ["SUBSPACES_PURE"] = "1"
-    kernels.cache_clear()
+    compiled.cache_clear()
     try:
         yield
     finally:
         del os.environ["SUBSPACES_PURE"]
-        kernels.cache_clear()
+        compiled.cache_clear()
 
 
 def fitted(X, k, r, starts, criterion):

@@ -21,10 +21,10 @@ STATEMENTS = ("import sklearn.cluster", "import subspaces", "from subspaces impo
 SMOKE = """
 import shutil
 from subspaces import PSC
-from subspaces.core.kernels import kernels
+from subspaces.kernels import compiled
 from subspaces.datasets import make_subspaces
 assert not any(map(shutil.which, ("cc", "gcc", "clang", "cmake", "ninja"))), "a compiler is there"
-assert kernels() is not None, "the wheel has no kernels"
+assert compiled("block_pass") is not None, "the wheel has no kernels"
 union = make_subspaces([30, 30], 50, [2, 2], noise=0.01, random_state=0)
 for given in ({}, {"n_variables": 49}):
     model = PSC(2, n_components=2, random_state=0, **given).fit(union.data)

@@ -26,12 +26,12 @@ from threadpoolctl import threadpool_limits
 
 from subspaces import PSC
 from subspaces.core.alternation import alternate
-from subspaces.core.blocks import ArrayBlocks
-from subspaces.core.bulk import Bulk, flats_of_sample, sweep
-from subspaces.core.kernels import kernels
 from subspaces.core.problem import Problem
 from subspaces.core.rows import choose_rows
+from subspaces.data.blocks import ArrayBlocks
+from subspaces.data.in_blocks import Bulk, RowsInBlocks, flats_of_sample
 from subspaces.estimators._many_rows import FEW_ROWS
+from subspaces.kernels import compiled
 
 CAP, REPEATS = 50, 3
 CLEAR, NOISY = 0.1, 1.0
@@ -105,7 +105,7 @@ def from_random_flats(X, k, r, criterion, random, **options):
     energy, p = float(np.mean(sample**2)), X.shape[1]
     bulk = Bulk(ArrayBlocks(X, 1), (r,) * k, criterion, False, p, energy, lambda: sample)
     start = flats_of_sample(bulk, random.integers(k, size=len(sample)))
-    return sweep(bulk, start, random=random, **options)
+    return alternate(RowsInBlocks(bulk), start, random=random, **options)
 
 
 def iteration_time(X, k):
@@ -247,7 +247,7 @@ def main():
         tables = [fits(), sweeps(), others()]
         found = growth()
     figure(found)
-    code = "plain code" if kernels() is None else "compiled kernels"
+    code = "plain code" if compiled("block_pass") is None else "compiled kernels"
     titles = ["A whole fit, clear structure", "A sweep", "Beside others", "Growth"]
     parts = zip(titles, [*tables, exponents(found)], strict=True)
     save(

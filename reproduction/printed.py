@@ -9,15 +9,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from subspaces.core.alternation import objective_of
-from subspaces.core.look import sweeper
+from subspaces.core.descent import objective_of
 from subspaces.core.problem import Problem
 from subspaces.core.result import Clustering
 from subspaces.core.rows import DenseRows, choose_rows
-from subspaces.core.search import Plan, merit, search
+from subspaces.core.search import Plan, search
 from subspaces.core.sparse_basis import Sparsity
-from subspaces.core.starts import random_labels
+from subspaces.data.in_view import RowsInView
 from subspaces.metrics import adjusted_rand_score, rand_score
+from subspaces.starts.flats import random_labels
 
 STARTS = 10
 
@@ -36,7 +36,7 @@ def solve(problem, seed, n_starts=STARTS):
     """The run with the lowest objective from random first partitions."""
     seeds = range(n_starts * seed, n_starts * (seed + 1))
     starts = [("random", random_labels)] * n_starts
-    runs = search(problem, starts, seeds, Plan("objective", False, 50))
+    runs = search(problem, starts, seeds, Plan(RowsInView, "objective", False, 50))
     return min((run.clustering for run in runs), key=lambda found: found.objective)
 
 
@@ -64,4 +64,4 @@ def judged(model, X, truth):
 def _merit(problem, labels, choice):
     empty = Clustering(np.asarray(labels), np.nan, (), "", 0)
     found = replace(empty, objective=objective_of(problem, labels))
-    return merit(problem, found, choice, sweeper(problem))
+    return RowsInView(problem).merit(found, choice)

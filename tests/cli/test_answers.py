@@ -11,7 +11,7 @@ import pytest
 from subspaces import expression_values
 from subspaces.cli import _options
 from subspaces.cli._options import METHOD_NAMES
-from subspaces.estimators import psc
+from subspaces.core.criteria import names
 from subspaces.selection import CLUSTER_CRITERIA
 from subspaces.tables import COMPRESSED, READERS
 from tests.cli.conftest import write_union
@@ -83,7 +83,7 @@ def test_wrong_words_are_answered_before_anything_heavy_is_imported(folder, word
 
 def test_the_names_are_those_of_the_library():
     assert set(_options.ENDINGS) == {*READERS, *(f"{ending}.gz" for ending in COMPRESSED)}
-    assert _options.CRITERIA == psc.CRITERIA
+    assert ("auto", *names(public=True)) == _options.CRITERIA
     assert set(_options.SCORES) == set(CLUSTER_CRITERIA)
     assert tuple(expression_values.KINDS) == _options.KINDS
     assert len(METHOD_NAMES) == 12

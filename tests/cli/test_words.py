@@ -13,8 +13,8 @@ SOURCE = Path(subspaces.__file__).parent
 # What the command never reaches: arrays of other libraries, streams, figures, and the names that
 # arrays have within a damaged model file.
 ELSEWHERE = (
-    "scverse.py", "on_dask.py", "metrics.py", "core/", "plots/", "estimators/_devices.py",
-    "estimators/mini_batch_psc.py", "estimators/_fitted_state.py",
+    "scverse.py", "data/", "metrics.py", "core/", "kernels/", "starts/", "plots/",
+    "estimators/_devices.py", "estimators/mini_batch_psc.py", "estimators/_fitted_state.py",
 )  # fmt: skip
 # Sentences of modules that the command reaches, which it cannot provoke itself: what has no option
 # is left as the library sets it, and tables come as arrays of numbers.

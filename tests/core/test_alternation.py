@@ -5,12 +5,14 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from subspaces.core import alternation
-from subspaces.core.alternation import alternate, descend, objective_of
+from subspaces.core.alternation import alternate
 from subspaces.core.criteria import costs
-from subspaces.core.look import plain_sweeper, sweeper
-from subspaces.core.partition import assign
+from subspaces.core.descent import descend, objective_of
+from subspaces.core.partition import assign, too_small
 from subspaces.core.problem import Problem, view_clusters
 from subspaces.core.rows import DenseRows, GramRows, choose_rows
+from subspaces.core.samples import Fitted
+from subspaces.data.in_view import RowsInView
 from subspaces.datasets import make_scenario, make_subspaces
 
 CRITERIA = ("influence", "residual", "hat", "loo", "likelihood")
@@ -21,7 +23,8 @@ def noisy_union(seed=0, noise=0.1):
 
 
 def run(problem, labels, seed=0, max_iter=50):
-    return alternate(problem, labels, max_iter=max_iter, random=np.random.default_rng(seed))
+    random = np.random.default_rng(seed)
+    return alternate(RowsInView(problem), labels, max_iter=max_iter, random=random)
 
 
 def random_start(n, k, seed=0):
@@ -40,21 +43,14 @@ def test_a_converged_partition_is_a_fixed_point(criterion):
     assert_allclose(objective_of(problem, result.labels), result.objective)
 
 
-@pytest.mark.parametrize("looks", [sweeper, plain_sweeper])
 @pytest.mark.parametrize("criterion", CRITERIA)
-def test_only_a_fixed_point_is_called_converged(criterion, looks):
+def test_only_a_fixed_point_is_called_converged(criterion):
     """Where the sweeps end in a partition that is not the best they met, another name is due."""
     reasons = Counter()
     for seed in range(30):
         X = np.random.default_rng(seed).normal(size=(60, 10))
         problem = Problem(choose_rows(X, 2), (2, 2), criterion, False)
-        result = alternate(
-            problem,
-            random_start(60, 2, seed),
-            max_iter=50,
-            random=np.random.default_rng(seed),
-            looks=looks(problem),
-        )
+        result = run(problem, random_start(60, 2, seed), seed)
         matrix = costs(criterion, view_clusters(problem, result.labels), problem.data)
         stays = np.array_equal(assign(matrix, result.labels), result.labels)
         assert stays == (result.stop_reason == "converged")
@@ -173,7 +169,7 @@ def test_descent_ends_where_no_single_move_helps():
     for i in range(26):
         moved = result.labels.copy()
         moved[i] = 1 - moved[i]
-        if not alternation.partition.too_small(moved, (1, 1)):
+        if not too_small(moved, (1, 1)):
             assert objective_of(problem, moved) >= result.objective
 
 
@@ -182,8 +178,9 @@ def test_no_cluster_of_a_first_partition_is_empty():
     problem = Problem(rows, (0,) * 20, "residual", True)
     labels = np.zeros(60, dtype=np.intp)
     random = np.random.default_rng(0)
-    filled, _ = alternation.repair(problem, labels, 0, random, first=True)
-    assert len(np.unique(filled)) == 20
-    later, repairs = alternation.repair(problem, labels, 0, random)
+    samples, here = RowsInView(problem), Fitted(labels)
+    filled, _ = alternation.mend(samples, here, 0, random, first=True)
+    assert len(np.unique(filled.labels)) == 20
+    later, repairs = alternation.mend(samples, here, 0, random)
     assert repairs == alternation.MAX_REPAIRS
-    assert len(np.unique(later)) == 1 + alternation.MAX_REPAIRS
+    assert len(np.unique(later.labels)) == 1 + alternation.MAX_REPAIRS

@@ -3,7 +3,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import stats
 
-from subspaces.core import criteria
+from subspaces.core import criteria, likelihood
 from subspaces.core.rows import DenseRows
 from tests.plain import generic, influence_vector, leave_one_out_weights, refitted_errors
 
@@ -13,7 +13,7 @@ DIMENSIONS = (1, 2, 3)
 X = generic(N, P, seed=1, decay=0.85)
 ROWS = DenseRows(X)
 VIEWS = [ROWS.view(np.flatnonzero(k == LABELS), r, False) for k, r in enumerate(DIMENSIONS)]
-DATA = criteria.Data(N, P, float(np.sum(X**2)) / (N * P))
+DATA = likelihood.Data(N, P, float(np.sum(X**2)) / (N * P))
 
 
 def basis_of(members, dimension):
@@ -104,7 +104,7 @@ def test_classification_likelihood_is_the_density_of_all_members():
         gaussian = stats.multivariate_normal(cov=covariance(members, r, noise))
         total -= np.sum(gaussian.logpdf(members) + np.log(len(members) / N))
     total -= 0.5 * N * P * np.log(2 * np.pi)
-    assert_allclose(criteria.classification_likelihood(VIEWS, DATA), total, rtol=1e-9)
+    assert_allclose(likelihood.classification_likelihood(VIEWS, DATA), total, rtol=1e-9)
 
 
 def test_t_likelihood_has_student_tails():
@@ -116,7 +116,7 @@ def test_t_likelihood_has_student_tails():
         t = stats.multivariate_t(shape=covariance(rest, DIMENSIONS[LABELS[i]], noise), df=3)
         total -= t.logpdf(X[i]) + np.log(len(rest) / N)
     constant = stats.multivariate_t(shape=np.eye(P), df=3).logpdf(np.zeros(P))
-    assert_allclose(criteria.t_likelihood(VIEWS, DATA), total + N * constant, rtol=1e-9)
+    assert_allclose(likelihood.t_likelihood(VIEWS, DATA), total + N * constant, rtol=1e-9)
 
 
 def test_a_weak_axis_has_at_least_the_variance_of_the_noise():
@@ -135,4 +135,4 @@ def test_a_weak_axis_has_at_least_the_variance_of_the_noise():
 def test_noise_free_data_keep_a_floor():
     rows = np.outer(np.arange(1.0, 9), [1.0, 2.0, 3.0])
     view = DenseRows(rows).view(np.arange(8), 1, False)
-    assert criteria.pooled_variance([view], criteria.Data(8, 3, 2.0)) == pytest.approx(2e-10)
+    assert criteria.pooled_variance([view], likelihood.Data(8, 3, 2.0)) == pytest.approx(2e-10)

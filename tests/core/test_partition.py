@@ -6,6 +6,11 @@ from subspaces.core.rows import DenseRows
 from tests.plain import generic
 
 
+def refilled(X, labels, cluster, dimensions, seed):
+    random = np.random.default_rng(seed)
+    return partition.refill(labels, cluster, dimensions, random, DenseRows(X).closeness)
+
+
 def test_canonical_order_is_that_of_first_appearance():
     assert_array_equal(partition.canonical(np.array([2, 2, 0, 1, 0, 2])), [0, 0, 1, 2, 1, 0])
 
@@ -28,7 +33,7 @@ def test_refill_takes_the_angular_neighbours_of_a_row():
     labels = np.zeros(40, dtype=np.intp)
     labels[-2:] = 1
     for seed in range(5):
-        found = partition.refill(DenseRows(X), labels, 1, (1, 1), np.random.default_rng(seed))
+        found = refilled(X, labels, 1, (1, 1), seed)
         assert partition.too_small(found, (1, 1)) == []
         on_the_line = np.flatnonzero(found == 1) < 18
         assert on_the_line.all() or not on_the_line.any()
@@ -40,7 +45,7 @@ def test_refill_takes_neighbours_and_not_the_others():
     X = np.column_stack([np.cos(angles), np.sin(angles)]) * 3.0
     labels = np.zeros(60, dtype=np.intp)
     for seed in range(8):
-        found = partition.refill(DenseRows(X), labels, 1, (1, 1), np.random.default_rng(seed))
+        found = refilled(X, labels, 1, (1, 1), seed)
         taken = np.flatnonzero(found == 1)
         assert len(taken) == 9
         assert np.ptp(taken) == 8
@@ -49,15 +54,15 @@ def test_refill_takes_neighbours_and_not_the_others():
 def test_zero_rows_are_near_nothing():
     X = generic(6, 3)
     X[2] = 0.0
-    assert_array_equal(partition.angular_closeness(DenseRows(X), 2), 0)
-    assert partition.angular_closeness(DenseRows(X), 0)[2] == 0
+    assert_array_equal(DenseRows(X).closeness(2), 0)
+    assert DenseRows(X).closeness(0)[2] == 0
 
 
 def test_refill_leaves_the_donors_feasible():
     X = generic(12, 3)
     labels = np.array([0] * 4 + [1] * 4 + [2] * 4)
     labels[labels == 2] = 1
-    found = partition.refill(DenseRows(X), labels, 2, (2, 2, 2), np.random.default_rng(0))
+    found = refilled(X, labels, 2, (2, 2, 2), 0)
     assert partition.too_small(found, (2, 2, 2)) == []
 
 

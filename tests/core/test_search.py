@@ -4,19 +4,21 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
+from subspaces.core import landmarks
 from subspaces.core import search as searching
-from subspaces.core import starts
-from subspaces.core.criteria import t_likelihood
+from subspaces.core.likelihood import t_likelihood
 from subspaces.core.partition import canonical
 from subspaces.core.problem import Problem, view_clusters
 from subspaces.core.rows import DenseRows
 from subspaces.core.search import Plan, best_run, search, search_by_landmarks, start_margin
+from subspaces.data.in_view import RowsInView
 from subspaces.datasets import make_subspaces
 from subspaces.metrics import rand_score
+from subspaces.starts.portfolio import portfolio
 
 UNION = make_subspaces([40, 50, 60], 12, [2, 2, 2], noise=0.1, shuffle=True, random_state=0)
 PROBLEM = Problem(DenseRows(UNION.data), (2, 2, 2), "loo", False)
-ALL, BEFORE = Plan("t_likelihood", False, 50), Plan("t_likelihood", True, 50)
+ALL, BEFORE = (Plan(RowsInView, "t_likelihood", shortlist, 50) for shortlist in (False, True))
 
 
 def fixed(labels):
@@ -109,18 +111,18 @@ def test_the_margin_is_that_to_the_best_that_ended_elsewhere():
 def test_many_rows_are_searched_by_landmarks(monkeypatch):
     union = make_subspaces([300, 300, 400], 12, [2, 2, 2], noise=0.05, shuffle=True, random_state=1)
     problem = Problem(DenseRows(union.data), (2, 2, 2), "loo", False)
-    monkeypatch.setattr(starts, "LANDMARKS", 120)
-    monkeypatch.setattr(starts, "PER_DIMENSION", 10)
+    monkeypatch.setattr(landmarks, "LANDMARKS", 120)
+    monkeypatch.setattr(landmarks, "PER_DIMENSION", 10)
     seen = []
 
-    def portfolio(small):
+    def five(small):
         seen.append(len(small.rows.squared_norms))
-        return starts.portfolio(small, 5)
+        return portfolio(small, 5)
 
-    best, runs = search_by_landmarks(problem, portfolio, np.random.default_rng(0), BEFORE)
+    best, runs = search_by_landmarks(problem, five, np.random.default_rng(0), BEFORE)
     assert seen == [120]
     assert {len(run.first) for run in runs} == {120}
     assert best.clustering.labels.shape == (1000,)
     assert rand_score(union.target, best.clustering.labels) > 0.98
-    whole, _ = search_by_landmarks(problem, portfolio, np.random.default_rng(0), BEFORE)
+    whole, _ = search_by_landmarks(problem, five, np.random.default_rng(0), BEFORE)
     assert_array_equal(canonical(whole.clustering.labels), canonical(best.clustering.labels))

@@ -11,7 +11,7 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.utils import estimator_checks
 
 from subspaces import PSC, SSC, KSubspaces, MiniBatchPSC, load
-from subspaces.core.blocks import ArrayBlocks, device_rows
+from subspaces.data.blocks import ArrayBlocks, device_rows
 from subspaces.datasets import make_subspaces
 from subspaces.estimators import _many_rows
 

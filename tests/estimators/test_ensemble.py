@@ -11,6 +11,7 @@ from subspaces.core.partition import canonical
 from subspaces.core.problem import Problem
 from subspaces.core.rows import choose_rows
 from subspaces.core.subspace import fit_subspace, squared_residual
+from subspaces.data.in_view import RowsInView
 from subspaces.datasets import make_scenario, make_subspaces
 from subspaces.metrics import rand_score, subspace_angles
 from tests.plain import generic
@@ -30,7 +31,7 @@ def test_one_run_is_k_subspaces_from_that_start(affine, seed):
     random = np.random.default_rng(int(np.random.default_rng(first).integers(2**31, size=1)[0]))
     rows = choose_rows(data - data.mean(axis=0) if affine else data, 3)
     problem = Problem(rows, (2, 2, 2), "residual", affine)
-    run = alternate(problem, random_flats(problem, random), max_iter=30, random=random)
+    run = alternate(RowsInView(problem), random_flats(problem, random), max_iter=30, random=random)
     assert_array_equal(model.labels_, canonical(run.labels))
     assert model.objective_ == pytest.approx(run.objective)
     assert model.n_iter_ == run.n_iter > 1

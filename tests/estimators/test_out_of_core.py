@@ -8,8 +8,8 @@ from scipy import sparse
 from sklearn.metrics import adjusted_rand_score
 
 from subspaces import PSC, KSubspaces, MiniBatchPSC
-from subspaces.core.blocks import ArrayBlocks
-from subspaces.core.sparse_blocks import SparseBlocks
+from subspaces.data.blocks import ArrayBlocks
+from subspaces.data.csr import SparseBlocks
 from subspaces.datasets import make_subspaces
 from subspaces.estimators import _many_rows
 from subspaces.estimators._samples import sample_size

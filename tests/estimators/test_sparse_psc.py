@@ -5,14 +5,15 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from subspaces import PSC
-from subspaces.core import look, search
-from subspaces.core.criteria import Data, costs, union_of_supports
+from subspaces.core.criteria import costs, union_of_supports
 from subspaces.core.influence import squared_influence_oblique
+from subspaces.core.likelihood import Data
 from subspaces.core.loo_projection import sparse_errors
 from subspaces.core.partition import canonical
 from subspaces.core.problem import Problem, view_clusters
 from subspaces.core.rows import DenseRows
 from subspaces.core.sparse_basis import Sparsity
+from subspaces.data import compiled_subspaces
 from subspaces.datasets import make_scenario, make_subspaces
 from subspaces.metrics import adjusted_rand_score
 from tests.plain import generic, influence_vector, leave_one_out_weights
@@ -260,8 +261,7 @@ def objective_under(model, X):
 def test_the_objective_is_that_of_the_subspaces(way, criterion, penalty, affine, monkeypatch):
     """Loadings depend on where their iteration began: those of the last sweep are stored."""
     if way == "plain":
-        monkeypatch.setattr(look, "compiled_looker", lambda problem: None)
-        monkeypatch.setattr(search, "compiled_looker", lambda problem: None)
+        monkeypatch.setattr(compiled_subspaces, "compiled", lambda name: None)
     options = {"criterion": criterion, "penalty": penalty, "affine": affine, "init": "random"}
     stops = set()
     for seed in range(3):

@@ -16,6 +16,7 @@ from subspaces import (
     MiniBatchPSC,
     SparseKMeans,
 )
+from subspaces.starts.registry import STARTS
 
 CLUSTERS = (2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 4, 1, 8, 24)
 DIMENSIONS = (1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 3, 0, 9, "each")
@@ -30,20 +31,20 @@ OPTIONS = {
         ),
         "n_variables": st.sampled_from([None, None, None, None, 1, 2, 3]),
         "penalty": st.sampled_from(["l1", "l1", "nonnegative"]),
-        "init": st.sampled_from(["portfolio", "random", "k-means++", "local"]),
+        "init": st.sampled_from(list(STARTS)),
         "refine": st.sampled_from([None, None, "descent", "ppca"]),
         "n_init": FEW,
         "max_iter": st.sampled_from([1, 50]),
     },
     KSubspaces: {
         "affine": AFFINE,
-        "init": st.sampled_from(["portfolio", "random", "k-means++", "local"]),
+        "init": st.sampled_from(list(STARTS)),
         "n_init": FEW,
     },
     MiniBatchPSC: {
         "affine": AFFINE,
         "criterion": st.sampled_from(["auto", "influence", "residual", "likelihood"]),
-        "init": st.sampled_from(["portfolio", "random", "k-means++", "local"]),
+        "init": st.sampled_from(list(STARTS)),
         "n_init": FEW,
         "batch_size": st.sampled_from([1, 7, 10_000]),
         "max_batches": FEW,

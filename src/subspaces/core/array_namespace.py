@@ -88,3 +88,13 @@ def zeros_beside(array: Any, shape: tuple[int, ...]) -> Any:
     if xp is np:
         return np.zeros(shape, dtype=array.dtype)
     return xp.zeros(shape, dtype=array.dtype, device=compat().device(array))
+
+
+def membership(labels: Any, n_clusters: int) -> Any:
+    """Who is a member of which cluster, (b, K)."""
+    if isinstance(labels, np.ndarray):
+        return labels[:, None] == np.arange(n_clusters)
+    numbers = namespace(labels).arange(
+        n_clusters, dtype=labels.dtype, device=compat().device(labels)
+    )
+    return labels[:, None] == numbers[None, :]

@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, stats
 
-from subspaces.core.criteria import costs, own_costs, student_costs
+from subspaces.core.criteria import costs, own_costs
 from subspaces.core.influence import paper_errors_oblique
+from subspaces.core.likelihood import student_costs
 from subspaces.core.ppca_mixture import fit_mixture
 from subspaces.core.problem import Problem, view_clusters
 from subspaces.core.rows import choose_rows

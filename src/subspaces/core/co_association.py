@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from subspaces.core.matching import match_dimensions
 from subspaces.core.partition import assign, refill, sizes
 from subspaces.core.problem import Problem
 from subspaces.core.spectral import spectral_labels
-from subspaces.core.starts import match_dimensions
 
 Array = NDArray[np.floating]
 Labels = NDArray[np.intp]
@@ -77,7 +77,7 @@ def graph_labels(
     parts = spectral_labels(graph, problem.n_clusters, random)
     missing = np.flatnonzero(sizes(parts, problem.n_clusters) == 0)
     for cluster in missing:
-        parts = refill(problem.rows, parts, int(cluster), problem.dimensions, random)
+        parts = refill(parts, int(cluster), problem.dimensions, random, problem.rows.closeness)
     return match_dimensions(problem, parts), len(missing)
 
 

@@ -19,8 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from subspaces.core.array_namespace import like, namespace, to_host
-from subspaces.core.block_pass import membership
+from subspaces.core.array_namespace import like, membership, namespace, to_host
 from subspaces.core.subspace import centre_of
 
 Array = NDArray[np.floating]

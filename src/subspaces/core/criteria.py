@@ -1,9 +1,8 @@
-"""The criteria of PSC: what it costs a row to be in a cluster, for members and outsiders.
+"""The criteria of PSC, the only list of them: what it costs a row to be in a cluster.
 
-Each takes the views of all clusters and returns the costs (n, K). A member is scored as if the
-cluster had been fitted without it, an outsider as it is (`residual` alone makes no difference). The
-centre of an affine cluster is refitted without the member, too, but for `influence`, which the
-paper defines for axes alone.
+A member is scored as if the cluster had been fitted without it, an outsider as it is (`residual`
+alone makes no difference). The centre of an affine cluster is refitted without the member, too, but
+for `influence`, which the paper defines for axes alone.
 
 ==============  ==========================================  =================================
 name            member                                      outsider
@@ -16,154 +15,335 @@ likelihood      -log density of the others' Gaussian        -log density of all 
 loo_projection  residual from loadings down-dated by it     ||x_perp||^2
 ==============  ==========================================  =================================
 
-The Gaussian of a cluster of n members has variance ``l_r = mu_r/(n - 1)`` along the axes left when
-the member is out (``lambda_r/n`` for outsiders) and one variance ``sigma^2`` shared by all clusters
-in the other D - R_k directions, D the rank of the data.
-
 With sparse loadings: `residual`; `loo_projection`; `union_influence`, the influence computed on the
 union of the supports of all clusters; `sparse_influence`, on all variables, as the paper has it.
+
+In passes over many rows a member is left out to first order: the error without it is that of `hat`,
+which differs from the exact one by a share of about 5 / n_k (docs/big_data.md), and its Gaussian is
+that of all members. A criterion names the one that passes score by; without one it needs all rows
+in view.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from subspaces.core import influence, loo_projection
+from subspaces.core.array_namespace import namespace
+from subspaces.core.likelihood import Data, gaussian_without, pooled_variance
 from subspaces.core.rows import ClusterView
 from subspaces.core.sparse_basis import SparseView
 
 Array = NDArray[np.floating]
+Labels = NDArray[np.intp]
 Views = Sequence[ClusterView]
-
-VARIANCE_FLOOR = 1e-10
-T_DEGREES = 3.0
-# The scale of a t is found to this share of itself; each step removes most of what is missing.
-SETTLED, MOST_STEPS = 1e-9, 100
 
 
 @dataclass(frozen=True)
-class Data:
-    """What the likelihoods need to know of all rows: how many, their rank, their mean variance."""
+class Tables:
+    """What costs need to know of the clusters themselves, one entry or row for each.
 
-    n_samples: int
+    spectra (K, R): the members' energy along the axes, 1 beyond those in use; dimensions and sizes
+    (K,); affine: whether they have means; variance: the noise around the subspaces; rank and
+    n_rows: of all data.
+    """
+
+    spectra: Array
+    dimensions: NDArray[np.intp]
+    sizes: NDArray[Any]
+    affine: bool
+    variance: float
     rank: int
-    mean_variance: float
+    n_rows: int
+
+    @cached_property
+    def mean_leverage(self) -> Array:
+        """What a member claims of its cluster's mean, (K,): 1/n_k, or nothing without a mean."""
+        return 1.0 / np.maximum(self.sizes, 1.0) if self.affine else np.zeros(len(self.sizes))
+
+    @cached_property
+    def variances(self) -> Array:
+        """Of the clusters' Gaussians along their axes, (K, R); 1 beyond."""
+        in_use = np.arange(self.spectra.shape[1]) < self.dimensions[:, None]
+        variances = self.spectra / np.maximum(self.sizes, 1.0)[:, None]
+        return np.where(in_use, np.maximum(variances, self.variance), 1.0)
+
+    @cached_property
+    def weights(self) -> Array:
+        """What squared scores count in a Gaussian, (K, R)."""
+        return 1.0 / self.variances
+
+    @cached_property
+    def scale(self) -> Array:
+        """-log of the scale of the clusters' Gaussians, times their share of the rows, (K,)."""
+        noise = (self.rank - self.dimensions) * np.log(self.variance)
+        scale = 0.5 * (noise + np.log(self.variances).sum(axis=1))
+        return scale - np.log(np.maximum(self.sizes, 1.0) / self.n_rows)
+
+    @property
+    def for_loops(self) -> tuple[Any, ...]:
+        """What compiled loops are given of the clusters."""
+        return self.spectra, self.variances, self.scale, self.mean_leverage, float(self.variance)
+
+    @cached_property
+    def noise(self) -> Array:
+        """The variance around the subspaces, as an array of one."""
+        return np.array([self.variance])
+
+
+@dataclass(frozen=True)
+class Seen:
+    """Rows as clusters see them: all rows under all clusters, or members under their own.
+
+    energies (n, K, R) or (n, R): squared scores; residual (n, K) or (n,): squared distances from
+    the subspaces; tables: of the clusters (`Tables`), beside the rows; labels (n,): the members'
+    clusters, None for all rows under all clusters; views: the clusters with all rows in view, in
+    whose order members come, None in passes; data: facts on all rows.
+    """
+
+    energies: Any
+    residual: Any
+    tables: Any
+    labels: Any = None
+    views: Views | None = None
+    data: Data | None = None
+
+    def table(self, name: str) -> Any:
+        """A table of the clusters, as wide as what the rows are seen under."""
+        values = getattr(self.tables, name)
+        if self.labels is None:
+            return values[None, ...]
+        if isinstance(values, np.ndarray):
+            return values[self.labels]
+        return namespace(values).take(values, self.labels, axis=0)
+
+    @property
+    def clusters(self) -> Views:
+        """The clusters with all rows in view."""
+        if self.views is None or self.data is None:
+            raise TypeError("this criterion needs all rows in view")
+        return self.views
+
+    def error_left_out(self) -> Any:
+        """Squared error of members without themselves, exact or to first order, (n,)."""
+        if self.views is not None:
+            return np.concatenate([view.leave_one_out.squared_error for view in self.views])
+        return _hat(self)
+
+    def log_density_left_out(self) -> Any:
+        """-log density of members under the others' Gaussian, exact or to first order, (n,)."""
+        if self.views is None or self.data is None:
+            return _gaussian(self, _hat(self))
+        noise, parts = float(self.tables.noise[0]), []
+        for view in self.views:
+            log_scale, distance = gaussian_without(view, self.data, noise)
+            parts.append(log_scale + 0.5 * distance)
+        return np.concatenate(parts)
+
+
+Cost = Callable[[Seen], Any]
+
+
+@dataclass(frozen=True)
+class Criterion:
+    """What a row costs, and where that is defined.
+
+    member(seen): the cost of members under their own cluster, (n,); outsider(seen): of all rows
+    under all clusters, (n, K). dense, sparse: whether it knows principal axes, sparse loadings;
+    passes: the name of the criterion that passes over many rows score by, None where there is none;
+    exact: whether it asks for more than scores on the leading axes and residuals, of rows in view;
+    gaussian: whether it asks for the noise around the subspaces; public: whether users may name it.
+    """
+
+    member: Cost
+    outsider: Cost
+    dense: bool = True
+    sparse: bool = False
+    passes: str | None = None
+    exact: bool = False
+    gaussian: bool = False
+    public: bool = True
+
+
+def _residual(seen: Seen) -> Any:
+    return seen.residual
+
+
+def _influence_of_members(seen: Seen) -> Any:
+    spectra = seen.table("spectra")
+    return influence.squared_influence_of(seen.energies, seen.residual, spectra, True)
+
+
+def _influence_of_outsiders(seen: Seen) -> Any:
+    spectra = seen.table("spectra")
+    return influence.squared_influence_of(seen.energies, seen.residual, spectra, False)
+
+
+def _hat(seen: Seen) -> Any:
+    spectra, claimed = seen.table("spectra"), seen.table("mean_leverage")
+    return influence.hat_errors_of(seen.energies, seen.residual, spectra, claimed)
+
+
+def _density(seen: Seen) -> Any:
+    return _gaussian(seen, seen.residual)
+
+
+def _gaussian(seen: Seen, squared_error: Any) -> Any:
+    """-log density of rows at so much squared distance off the axes of the clusters."""
+    weighted = namespace(seen.energies).sum(seen.energies * seen.table("weights"), axis=-1)
+    return seen.table("scale") + 0.5 * (squared_error / seen.tables.noise[0] + weighted)
+
+
+def _projection_error(seen: Seen) -> Array:
+    parts = []
+    for view in seen.clusters:
+        own = view.members
+        if isinstance(view, SparseView):
+            centred = view.matrix[own] - view.centre
+            parts.append(
+                loo_projection.sparse_errors(centred, view.basis, view.spectrum, view.affine)
+            )
+        else:
+            scores = view.scores[own]
+            squared_norm = view.squared_residual[own] + np.sum(scores**2, axis=1)
+            parts.append(
+                loo_projection.dense_errors(squared_norm, scores, view.spectrum, view.affine)
+            )
+    return np.concatenate(parts)
+
+
+def _oblique(seen: Seen, everywhere: bool) -> Array:
+    """The influence under sparse loadings, on all variables or on the union of the supports."""
+    views = sparse_views(seen.clusters)
+    support = np.full(len(views[0].centre), True) if everywhere else union_of_supports(views)
+    lengths = squared_lengths_on(views, np.flatnonzero(support))
+    n, n_axes = len(lengths), max(view.n_components for view in views)
+    scores, spectra = np.zeros((n, len(views), n_axes)), np.ones((len(views), n_axes))
+    overlap = np.tile(np.eye(n_axes), (len(views), 1, 1))
+    inverse = overlap.copy()
+    for k, view in enumerate(views):
+        own = slice(view.n_components)
+        scores[:, k, own], spectra[k, own] = view.scores, view.spectrum
+        overlap[k, own, own], inverse[k, own, own] = view.overlap, view.inverse
+    residual = np.maximum(lengths - np.column_stack([view.captured for view in views]), 0.0)
+    if seen.labels is None:
+        return influence.squared_influence_oblique(
+            scores, residual, spectra, overlap, False, inverse
+        )
+    rows, own = np.concatenate([view.members for view in views]), seen.labels
+    return influence.squared_influence_oblique(
+        scores[rows, own], residual[rows, own], spectra[own], overlap[own], True, inverse[own]
+    )
+
+
+def _union_influence(seen: Seen) -> Array:
+    return _oblique(seen, everywhere=False)
+
+
+def _sparse_influence(seen: Seen) -> Array:
+    return _oblique(seen, everywhere=True)
+
+
+CRITERIA: dict[str, Criterion] = {
+    "influence": Criterion(_influence_of_members, _influence_of_outsiders, passes="influence"),
+    "loo": Criterion(Seen.error_left_out, _residual, passes="hat", exact=True),
+    "hat": Criterion(_hat, _residual, passes="hat"),
+    "residual": Criterion(_residual, _residual, sparse=True, passes="residual"),
+    "likelihood": Criterion(
+        Seen.log_density_left_out, _density, passes="likelihood", exact=True, gaussian=True
+    ),
+    "loo_projection": Criterion(_projection_error, _residual, sparse=True, exact=True),
+    "union_influence": Criterion(
+        _union_influence, _union_influence, dense=False, sparse=True, exact=True, public=False
+    ),
+    "sparse_influence": Criterion(
+        _sparse_influence, _sparse_influence, dense=False, sparse=True, exact=True, public=False
+    ),
+}
+
+
+def names(**properties: Any) -> tuple[str, ...]:
+    """The criteria with some properties, in the order of the list."""
+    return tuple(
+        name
+        for name, criterion in CRITERIA.items()
+        if all(bool(getattr(criterion, key)) == value for key, value in properties.items())
+    )
+
+
+def names_for_outsiders() -> tuple[str, ...]:
+    """The criteria of passes that differ for outsiders: each such cost once."""
+    return tuple(
+        name
+        for name in names(passes=True)
+        if name == "residual" or CRITERIA[name].outsider is not _residual
+    )
 
 
 def costs(criterion: str, views: Views, data: Data) -> Array:
     """Cost of every row under every cluster, (n, K)."""
-    return CRITERIA[criterion](views, data)
+    found = CRITERIA[criterion]
+    everyone, members, rows = seen_by(views, data, criterion)
+    matrix = np.array(found.outsider(everyone))
+    matrix[rows, members.labels] = found.member(members)
+    return matrix
 
 
-def own_costs(matrix: Array, labels: NDArray[np.intp]) -> Array:
+def own_costs(matrix: Array, labels: Labels) -> Array:
     """Cost of every row under its own cluster."""
-    return np.take_along_axis(matrix, labels[:, None], axis=1)[:, 0]
+    return matrix[np.arange(len(labels)), labels]
 
 
-def _each(column: Callable[[ClusterView], Array]) -> Callable[[Views, Data], Array]:
-    return lambda views, data: np.column_stack([column(view) for view in views])
+def seen_by(views: Views, data: Data, criterion: str) -> tuple[Seen, Seen, Labels]:
+    """All rows under all clusters, the members under their own, and which rows those are."""
+    n_axes = max(view.n_components for view in views)
+    n, n_clusters = len(views[0].squared_residual), len(views)
+    # The rows innermost: sums over a few axes are then sums of long vectors.
+    energies, spectra = np.zeros((n_clusters, n_axes, n)), np.ones((n_clusters, n_axes))
+    for k, view in enumerate(views):
+        np.square(view.scores.T, out=energies[k, : view.n_components])
+        spectra[k, : view.n_components] = view.spectrum
+    energies = energies.transpose(2, 0, 1)
+    residual = np.stack([view.squared_residual for view in views]).T
+    noise = pooled_variance(views, data) if CRITERIA[criterion].gaussian else 1.0
+    found = np.array([view.n_components for view in views])
+    sizes = np.array([view.size for view in views])
+    tables = Tables(spectra, found, sizes, views[0].affine, noise, data.rank, data.n_samples)
+    rows = np.concatenate([view.members for view in views])
+    labels = np.repeat(np.arange(n_clusters), sizes)
+    members = Seen(energies[rows, labels], residual[rows, labels], tables, labels, views, data)
+    return Seen(energies, residual, tables, None, views, data), members, rows
 
 
-def _influence(view: ClusterView) -> Array:
-    return influence.squared_influence(
-        view.scores, view.squared_residual, view.spectrum, view.is_member
-    )
-
-
-def _residual(view: ClusterView) -> Array:
-    return view.squared_residual
-
-
-def _hat(view: ClusterView) -> Array:
-    cost = view.squared_residual.copy()
-    own = view.members
-    cost[own] = influence.hat_errors(view.scores[own], cost[own], view.spectrum, view.affine)
-    return cost
-
-
-def _loo(view: ClusterView) -> Array:
-    cost = view.squared_residual.copy()
-    cost[view.members] = view.leave_one_out.squared_error
-    return cost
-
-
-def _likelihood(views: Views, data: Data) -> Array:
-    variance = pooled_variance(views, data)
-    columns = []
-    for view in views:
-        log_scale, distance = _gaussian_outside(view, data, variance)
-        log_scale_own, distance_own = _gaussian_without(view, data, variance)
-        cost = log_scale + 0.5 * distance
-        cost[view.members] = log_scale_own + 0.5 * distance_own
-        columns.append(cost)
-    return np.column_stack(columns)
-
-
-def _loo_projection(view: ClusterView) -> Array:
-    cost, own = view.squared_residual.copy(), view.members
-    if isinstance(view, SparseView):
-        centred = view.matrix[own] - view.centre
-        cost[own] = loo_projection.sparse_errors(centred, view.basis, view.spectrum, view.affine)
-    else:
-        squared_norm = cost[own] + np.sum(view.scores[own] ** 2, axis=1)
-        cost[own] = loo_projection.dense_errors(
-            squared_norm, view.scores[own], view.spectrum, view.affine
-        )
-    return cost
-
-
-def _union_influence(views: Views, data: Data) -> Array:
-    support = np.flatnonzero(union_of_supports(views))
-    return _oblique(views, support)
-
-
-def _sparse_influence(views: Views, data: Data) -> Array:
-    return _oblique(views, np.arange(len(_sparse(views)[0].centre)))
-
-
-def _oblique(views: Views, variables: NDArray[np.intp]) -> Array:
-    """The influence on some variables."""
-    part = _sparse(views)[0].matrix[:, variables]
-    columns = []
-    for view in _sparse(views):
-        residual = np.maximum(view.squared_norms_on(part, variables) - view.captured, 0.0)
-        columns.append(
-            influence.squared_influence_oblique(
-                view.scores, residual, view.spectrum, view.overlap, view.is_member
-            )
-        )
-    return np.column_stack(columns)
+def squared_lengths_on(views: Sequence[SparseView], variables: NDArray[np.intp]) -> Array:
+    """Squared distances of all rows from the clusters' centres, on some variables, (n, K)."""
+    part = views[0].matrix[:, variables]
+    if views[0].affine:
+        return np.column_stack([view.squared_norms_on(part, variables) for view in views])
+    lengths = np.einsum("ij,ij->i", part, part)
+    return np.broadcast_to(lengths[:, None], (len(part), len(views)))
 
 
 def union_of_supports(views: Views) -> NDArray[np.bool_]:
     """Variables with a loading in any cluster, (p,)."""
-    return np.any([view.support for view in _sparse(views)], axis=0)
+    return np.any([view.support for view in sparse_views(views)], axis=0)
 
 
-def _sparse(views: Views) -> list[SparseView]:
+def sparse_views(views: Views) -> list[SparseView]:
+    """The same clusters, which must be seen through sparse loadings."""
     sparse = [view for view in views if isinstance(view, SparseView)]
     if len(sparse) != len(views):
         raise TypeError("this criterion needs sparse loadings")
     return sparse
 
 
-CRITERIA: dict[str, Callable[[Views, Data], Array]] = {
-    "influence": _each(_influence),
-    "residual": _each(_residual),
-    "hat": _each(_hat),
-    "loo": _each(_loo),
-    "likelihood": _likelihood,
-    "loo_projection": _each(_loo_projection),
-    "union_influence": _union_influence,
-    "sparse_influence": _sparse_influence,
-}
-
-
 def energy_on_loadings(views: Views) -> float:
     """Energy of the members along their own sparse loadings, on all variables."""
-    return sum(float(view.captured[view.members].sum()) for view in _sparse(views))
+    return sum(float(view.captured[view.members].sum()) for view in sparse_views(views))
 
 
 def attraction(size: float, spectrum: Array, residual: float) -> float:
@@ -173,112 +353,3 @@ def attraction(size: float, spectrum: Array, residual: float) -> float:
     of a member grows as it fits better, and the cluster repels its own (docs/repulsion.md).
     """
     return float(size * spectrum.min() / residual) if len(spectrum) and residual > 0 else np.inf
-
-
-def pooled_variance(views: Views, data: Data) -> float:
-    """``sigma^2``: the members' residual energy over ``sum_k n_k (D - R_k)``.
-
-    A cluster with a mean has spent one member on it: ``n_k - 1`` there.
-    """
-    energy = sum(float(view.squared_residual[view.members].sum()) for view in views)
-    freedom = sum((view.size - view.affine) * (data.rank - view.n_components) for view in views)
-    return variance_of(energy, freedom, data)
-
-
-def variance_of(energy: float, freedom: int, data: Data) -> float:
-    """Energy per degree of freedom, not below what counts as nothing."""
-    return max(energy / max(freedom, 1), VARIANCE_FLOOR * data.mean_variance)
-
-
-def t_likelihood(views: Views, data: Data) -> float:
-    """-log leave-one-out likelihood with Student tails: how good is a finished partition?
-
-    ``.5 (D + nu) log(1 + Q/nu)`` in place of ``.5 Q``, nu = 3, so that a few far samples do not
-    decide; sigma^2 is at most twice what the median residual says.
-    """
-    variance = pooled_variance(views, data)
-    own = np.concatenate([view.squared_residual[view.members] for view in views])
-    freedom = max(data.rank - min(view.n_components for view in views), 1)
-    robust = max(2.0 * float(np.median(own)) / freedom, VARIANCE_FLOOR * data.mean_variance)
-    total = 0.0
-    for view in views:
-        log_scale, distance = _gaussian_without(view, data, min(variance, robust))
-        tails = 0.5 * (data.rank + T_DEGREES) * np.log1p(distance / T_DEGREES)
-        total += float(np.sum(log_scale + tails))
-    return total
-
-
-def student_costs(views: Views, data: Data) -> Array:
-    """-log leave-one-out density of every row under its own cluster, with Student tails, (n,).
-
-    ``.5 D log c + .5 (D + nu) log(1 + Q/(nu c))`` in place of ``.5 Q``, nu = 3. The variances are
-    moments; c, one number for all rows, turns them into the scale of a t: 1/3 where the rows are
-    drawn from one, near 1 where they are Gaussian. It is the likeliest, by its fixed point (EM).
-    """
-    variance = pooled_variance(views, data)
-    log_scale, distance = np.empty(data.n_samples), np.empty(data.n_samples)
-    for view in views:
-        own = view.members
-        log_scale[own], distance[own] = _gaussian_without(view, data, variance)
-    scale = _likeliest_scale(distance, data.rank)
-    tails = np.log1p(distance / (T_DEGREES * scale))
-    return log_scale + 0.5 * (data.rank * np.log(scale) + (data.rank + T_DEGREES) * tails)
-
-
-def _likeliest_scale(distance: Array, rank: int) -> float:
-    """``c = mean(w Q)/D`` with ``w = (D + nu)/(nu + Q/c)``, solved by repetition from c = 1."""
-    scale = 1.0
-    for _ in range(MOST_STEPS):
-        weights = (rank + T_DEGREES) / (T_DEGREES + distance / scale)
-        before, scale = (
-            scale,
-            max(float(np.mean(weights * distance)) / max(rank, 1), VARIANCE_FLOOR),
-        )
-        if abs(scale - before) <= SETTLED * scale:
-            break
-    return scale
-
-
-def classification_likelihood(views: Views, data: Data) -> float:
-    """-log classification likelihood of a mixture of probabilistic PCA with shared noise."""
-    variance = pooled_variance(views, data)
-    total = 0.0
-    for view in views:
-        log_scale, distance = _gaussian_outside(view, data, variance)
-        total += float(np.sum((log_scale + 0.5 * distance)[view.members]))
-    return total
-
-
-def _gaussian_without(view: ClusterView, data: Data, variance: float) -> tuple[Array, Array]:
-    """Members under the others' Gaussian: -log of its scale, and the squared distance Q."""
-    rest = view.leave_one_out
-    size = max(view.size - 1, 1)
-    return _gaussian(
-        rest.eigenvalues / size, rest.energies, rest.squared_error, size, data, variance
-    )
-
-
-def _gaussian_outside(view: ClusterView, data: Data, variance: float) -> tuple[Array, Array]:
-    """All rows under the Gaussian of all members."""
-    return gaussian_of_all(
-        view.scores, view.squared_residual, view.spectrum, view.size, data, variance
-    )
-
-
-def gaussian_of_all(
-    scores: Array, squared_residual: Array, spectrum: Array, size: int, data: Data, noise: float
-) -> tuple[Array, Array]:
-    """Rows under the Gaussian of a cluster: -log of its scale, and the squared distance Q."""
-    variances = np.broadcast_to(spectrum / size, scores.shape)
-    return _gaussian(variances, scores**2, squared_residual, size, data, noise)
-
-
-def _gaussian(
-    variances: Array, energies: Array, squared_residual: Array, size: int, data: Data, noise: float
-) -> tuple[Array, Array]:
-    """``-log(n/N) + .5 ((D - R) log s2 + sum log l_r)`` and ``Q = eps^2/s2 + sum e_r/l_r``."""
-    variances = np.maximum(variances, noise)
-    free = data.rank - variances.shape[1]
-    log_scale = 0.5 * (free * np.log(noise) + np.log(variances).sum(axis=1))
-    log_scale -= np.log(size / data.n_samples)
-    return log_scale, squared_residual / noise + (energies / variances).sum(axis=1)

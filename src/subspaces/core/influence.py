@@ -21,9 +21,12 @@ pi             influence         (n, P)    predictive influence [MM2014, eq. fin
 predictive approach", Data Mining and Knowledge Discovery 28 (2014) 736-772.
 """
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
+from subspaces.core.array_namespace import namespace
 from subspaces.core.secular import LEVERAGE_ONE
 from subspaces.core.subspace import Subspace, inverse_overlap
 
@@ -43,7 +46,7 @@ def pull(scores: Array, spectrum: Array, member: Mask | bool) -> Array:
     for a member that is the only one along an axis.
     """
     squared = scores**2
-    own = np.where(np.reshape(member, (-1, 1)), squared, 0.0)
+    own = np.where(np.asarray(member)[..., None], squared, 0.0)
     others = np.where(own < LEVERAGE_ONE * spectrum, spectrum - own, 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = squared / others
@@ -84,9 +87,19 @@ def hat_errors(
     ``||x_perp||^2 / (1 - sum_r h_r)^2``. Infinite where the leverages sum to one. A mean that is
     refitted without the row has a leverage of its own, ``1/n`` for every row.
     """
-    total = leverage(scores, spectrum).sum(axis=1) + (1.0 / len(scores) if affine else 0.0)
-    alone = total >= LEVERAGE_ONE
-    return np.where(alone, np.inf, squared_residual / np.where(alone, 1.0, 1.0 - total) ** 2)
+    claimed = 1.0 / len(scores) if affine else 0.0
+    return hat_errors_of(scores**2, squared_residual, spectrum, claimed)
+
+
+def hat_errors_of(energies: Any, squared_residual: Any, spectrum: Any, claimed: Any) -> Any:
+    """The same from energies ``d_r^2`` (..., R), in any array library.
+
+    claimed: the leverage of the mean, of the shape of the residuals or one number.
+    """
+    xp = namespace(energies)
+    left = 1.0 - claimed - xp.sum(energies / spectrum, axis=-1)
+    least = 1.0 - LEVERAGE_ONE
+    return infinite_where(left <= least, squared_residual / xp.clip(left, least, None) ** 2)
 
 
 def squared_influence(
@@ -96,8 +109,37 @@ def squared_influence(
 
     ``a^4 ||x_perp||^2 + sum_r (a - w_r)^4 d_r^2``; members and outsiders by leave-one-out sums.
     """
-    g = pull(scores, spectrum, member)
-    return _weighted_energy(g, scores, squared_residual, power=4)
+    return squared_influence_of(scores**2, squared_residual, spectrum, member)
+
+
+def squared_influence_of(
+    energies: Any, squared_residual: Any, spectrum: Any, member: Any = True
+) -> Any:
+    """The same from energies ``d_r^2`` (..., R), in any array library.
+
+    member: a mask of the shape of the residuals, or one answer for all rows.
+    """
+    xp = namespace(energies)
+    if isinstance(member, bool):
+        own = energies if member else 0.0 * spectrum
+    else:
+        own = xp.where(member[..., None], energies, xp.zeros_like(energies))
+    alone, others = own >= LEVERAGE_ONE * spectrum, spectrum - own
+    g = energies / xp.where(alone, xp.ones_like(others), others)
+    total = xp.sum(g, axis=-1)
+    with np.errstate(over="ignore", invalid="ignore"):
+        # Squares of squares: powers of four take ten times as long.
+        whole, rest = (1.0 + total) ** 2, (total[..., None] - g) ** 2
+        influence = whole * whole * squared_residual + xp.sum(rest * rest * energies, axis=-1)
+    # An axis that no member has any energy along says nothing of a row that has none either.
+    alone = xp.any(alone & (energies > 0.0), axis=-1)
+    return infinite_where(alone | xp.isnan(influence), influence)
+
+
+def infinite_where(condition: Any, values: Any) -> Any:
+    """The values, infinite where a condition holds."""
+    xp = namespace(values)
+    return xp.where(condition, xp.full_like(values, np.inf), values)
 
 
 def squared_influence_oblique(
@@ -106,19 +148,29 @@ def squared_influence_oblique(
     spectrum: Array,
     overlap: Array,
     member: Mask | bool = True,
+    inverse: Array | None = None,
 ) -> Array:
     """``||pi||^2`` for loadings with unit columns that need not be orthogonal, ``S = V^T V``.
+
+    Of rows (n, R) under one cluster, or (n, K, R) under several; inverse: ``S^+`` if it is known.
 
     ``pi = a^2 x - V b`` with ``c_r = a d_r - sum_s w_s d_s S_rs`` and ``b_r = w_r (a d_r + c_r)``.
     With ``x = x_perp + V S^+ d`` this is ``a^4 ||x_perp||^2 + u^T S u``, ``u = a^2 S^+ d - b``,
     where nothing large cancels; ``squared_residual`` is the distance from the span of V.
     """
     w, a, alone = _weights(pull(scores, spectrum, member))
+    inverse = inverse_overlap(overlap) if inverse is None else inverse
     with np.errstate(over="ignore", invalid="ignore"):
-        c = a * scores - (w * scores) @ overlap
-        u = a**2 * (scores @ inverse_overlap(overlap)) - w * (a * scores + c)
-        energy = a[:, 0] ** 4 * squared_residual + np.einsum("ir,rs,is->i", u, overlap, u)
+        c = a * scores - _turned(w * scores, overlap)
+        u = a**2 * _turned(scores, inverse) - w * (a * scores + c)
+        whole = a[..., 0] ** 2
+        energy = whole * whole * squared_residual + np.sum(u * _turned(u, overlap), axis=-1)
     return np.where(alone | np.isnan(energy), np.inf, energy)
+
+
+def _turned(rows: Array, matrices: Array) -> Array:
+    """Rows (..., R) times a matrix (..., R, R), each its own or all the same."""
+    return np.einsum("...r,...rs->...s", rows, matrices)
 
 
 def gradient(rows: Array, subspace: Subspace) -> Array:
@@ -150,6 +202,6 @@ def _weighted_energy(g: Array, scores: Array, squared_residual: Array, power: in
 
 def _weights(g: Array) -> tuple[Array, Array, Mask]:
     """``w`` and ``a``, and which rows have no finite ones (theirs are set to 1)."""
-    alone: Mask = np.any(np.isinf(g), axis=1)
-    g = np.where(alone[:, None], 0.0, g)
-    return 1.0 + g, 1.0 + g.sum(axis=1, keepdims=True), alone
+    alone: Mask = np.any(np.isinf(g), axis=-1)
+    g = np.where(alone[..., None], 0.0, g)
+    return 1.0 + g, 1.0 + g.sum(axis=-1, keepdims=True), alone

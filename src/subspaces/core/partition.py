@@ -1,13 +1,10 @@
 """Labels as a value: sizes, order, assignment, and the repair of clusters that cannot be fitted."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache, cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-
-from subspaces.core.kernels import kernels
-from subspaces.core.rows import Rows
 
 Array = NDArray[np.floating]
 Labels = NDArray[np.intp]
@@ -85,9 +82,16 @@ def _smallest_sizes(dimensions: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def refill(
-    rows: Rows, labels: Labels, cluster: int, dimensions: Sequence[int], random: Draw
+    labels: Labels,
+    cluster: int,
+    dimensions: Sequence[int],
+    random: Draw,
+    closeness: Callable[[int], Array],
 ) -> Labels:
-    """Give a cluster the angular neighbours of a random row, from clusters that can spare them."""
+    """Labels with a cluster given the neighbours of a random row, from clusters that can spare any.
+
+    closeness(row): how near every row is to one, (n,), the larger the nearer.
+    """
     labels, fewest = labels.copy(), _smallest_sizes(tuple(dimensions))
     counts = np.bincount(labels, minlength=len(fewest)).tolist()
     left, counts[cluster] = counts[cluster], -1
@@ -95,38 +99,32 @@ def refill(
     labels[labels == cluster] = heir
     counts[heir], counts[cluster] = counts[heir] + left, 0
     spare = [count - least for count, least in zip(counts, fewest, strict=True)]
-    wanted = max(3 * fewest[cluster], len(labels) // (4 * len(fewest)))
     donors = (labels == spare.index(max(spare))).nonzero()[0]
     seed = int(donors[random.integers(len(donors))])
-    module = kernels()
-    if module is None:
-        _take_neighbours(rows, labels, cluster, seed, spare, wanted)
-    else:
-        products = rows.inner(np.array([seed]))[:, 0]
-        norms = rows.squared_norms
-        module.take_neighbours(labels, cluster, seed, products, norms, spare, wanted)
-    return labels
-
-
-def _take_neighbours(
-    rows: Rows, labels: Labels, cluster: int, seed: int, spare: list[int], wanted: int
-) -> None:
-    closeness = angular_closeness(rows, seed)
-    closeness[seed] = np.inf
-    taken: list[int] = []
-    owners = labels.tolist()
-    for i in (-closeness).argsort(kind="stable").tolist():
+    near = closeness(seed)
+    near[seed] = np.inf
+    taken, owners = list[int](), labels.tolist()
+    wanted = how_many(dimensions, cluster, len(labels))
+    for i in (-near).argsort(kind="stable").tolist():
         if len(taken) == wanted:
             break
         if spare[owners[i]] > 0:
             spare[owners[i]] -= 1
             taken.append(i)
     labels[taken] = cluster
+    return labels
 
 
-def angular_closeness(rows: Rows, index: int) -> Array:
-    """``|cos|`` of the angle between one row and every row; 0 where a row is zero."""
-    norms = np.sqrt(rows.squared_norms)
-    products = np.abs(rows.inner(np.array([index]))[:, 0])
+def how_many(dimensions: Sequence[int], cluster: int, n_rows: int) -> int:
+    """How many neighbours of a row a cluster begins again with."""
+    return max(3 * smallest_size(dimensions[cluster]), n_rows // (4 * len(dimensions)))
+
+
+def angular_closeness(products: Array, squared_norms: Array, index: int) -> Array:
+    """``|cos|`` of the angle between one row and every row; 0 where a row is zero.
+
+    products (n,): the inner products of all rows with that one.
+    """
+    norms = np.sqrt(squared_norms)
     scale = norms * norms[index]
-    return np.divide(products, scale, out=np.zeros_like(scale), where=scale > 0)
+    return np.divide(np.abs(products), scale, out=np.zeros_like(scale), where=scale > 0)

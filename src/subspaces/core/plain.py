@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from subspaces.core.criteria import Data
 from subspaces.core.factor_mixture import FactorMixture
+from subspaces.core.likelihood import Data
 from subspaces.core.ppca_mixture import PPCAMixture
 from subspaces.core.record import Record
 from subspaces.core.subspace import Subspace

@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from subspaces.core.criteria import Data
+from subspaces.core.likelihood import Data
 from subspaces.core.partition import DEGENERATE
 from subspaces.core.rows import ClusterView, Rows
 from subspaces.core.sparse_basis import Sparsity, sparse_view
@@ -56,7 +56,7 @@ class Problem:
         """Whether all clusters have one dimension, below the rank of the data."""
         return len(set(self.dimensions)) == 1 and self.identified
 
-    @property
+    @cached_property
     def data(self) -> Data:
         """Facts on all rows."""
         n, rank = len(self.rows.squared_norms), self.rows.rank
@@ -99,3 +99,13 @@ def view_clusters(
         else:
             views.append(problem.view(k, members, before))
     return views
+
+
+def degenerate(problem: Problem, views: Sequence[ClusterView]) -> list[int]:
+    """Clusters whose members do not span their axes, against what all rows span."""
+    needed = zip(views, problem.dimensions, problem.faintest, strict=True)
+    return [
+        k
+        for k, (view, r, least) in enumerate(needed)
+        if r and (view.n_components < r or view.eigenvalues[r - 1] < least * view.size)
+    ]

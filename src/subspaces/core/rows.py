@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 
+from subspaces.core.partition import angular_closeness
 from subspaces.core.secular import Downdate, downdate
 
 Array = NDArray[np.floating]
@@ -26,6 +27,8 @@ CANCELLATION = 1e-6
 # nearly, by so many steps on so many more axes.
 MOST_DECOMPOSED = 200
 STEPS, MORE = 2, 10
+# Up to so many rows their inner products are held beside them, for sparse loadings to start from.
+MOST_MULTIPLIED = 2000
 
 
 @dataclass(frozen=True)
@@ -86,6 +89,10 @@ class Rows(Protocol):
         """Squared length of each row."""
 
     @property
+    def nbytes(self) -> int:
+        """How much memory the rows take."""
+
+    @property
     def rank(self) -> int:
         """How many eigenvalues of the scatter of all rows are more than rounding."""
 
@@ -103,6 +110,9 @@ class Rows(Protocol):
     def inner(self, indices: Indices) -> Array:
         """Inner products of all rows with some: (n, m)."""
 
+    def closeness(self, index: int) -> Array:
+        """``|cos|`` of the angle between one row and every row."""
+
     def view(self, members: Indices, n_components: int, affine: bool) -> ClusterView:
         """PCA of the members."""
 
@@ -119,10 +129,20 @@ class DenseRows:
 
     matrix: Array
 
+    @property
+    def nbytes(self) -> int:
+        """How much memory the rows take."""
+        return self.matrix.nbytes
+
     @cached_property
     def squared_norms(self) -> Array:
         """Squared length of each row."""
         return np.einsum("ij,ij->i", self.matrix, self.matrix)
+
+    @cached_property
+    def products(self) -> Array | None:
+        """Inner products of all rows, (n, n); None of many rows."""
+        return self.matrix @ self.matrix.T if len(self.matrix) <= MOST_MULTIPLIED else None
 
     @cached_property
     def spectrum(self) -> Array:
@@ -151,6 +171,10 @@ class DenseRows:
     def inner(self, indices: Indices) -> Array:
         """Inner products of all rows with some: (n, m)."""
         return self.matrix @ self.matrix[indices].T
+
+    def closeness(self, index: int) -> Array:
+        """``|cos|`` of the angle between one row and every row."""
+        return angular_closeness(self.inner(np.array([index]))[:, 0], self.squared_norms, index)
 
     def subset(self, indices: Indices) -> "DenseRows":
         """Some of the rows."""
@@ -197,6 +221,11 @@ class GramRows:
     eigenvalues: Array | None = None
     known_rank: int | None = None
 
+    @property
+    def nbytes(self) -> int:
+        """How much memory the inner products take."""
+        return self.gram.nbytes
+
     @cached_property
     def squared_norms(self) -> Array:
         """Squared length of each row."""
@@ -240,6 +269,10 @@ class GramRows:
     def inner(self, indices: Indices) -> Array:
         """Inner products of all rows with some: (n, m)."""
         return self.gram[:, indices]
+
+    def closeness(self, index: int) -> Array:
+        """``|cos|`` of the angle between one row and every row."""
+        return angular_closeness(self.inner(np.array([index]))[:, 0], self.squared_norms, index)
 
     def subset(self, indices: Indices) -> "GramRows":
         """Some of the rows."""

@@ -6,6 +6,7 @@ good one. So the starts are first compared as they come, and only those within r
 swept and compared again (`benchmarks/ablation.py` shows what that buys).
 """
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, starmap
@@ -14,19 +15,31 @@ import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import NDArray
 
-from subspaces.core.alternation import alternate, repair
-from subspaces.core.compiled import compiled_looker
-from subspaces.core.criteria import classification_likelihood, t_likelihood
-from subspaces.core.look import Sweeper, degenerate, sweeper
-from subspaces.core.partition import Later, canonical, canonical_each
-from subspaces.core.problem import Problem, view_clusters
+from subspaces.core.alternation import alternate, mend
+from subspaces.core.landmarks import Start, extend, landmarks
+from subspaces.core.partition import Later, canonical_each
+from subspaces.core.problem import Problem
 from subspaces.core.result import Clustering
-from subspaces.core.starts import Start, extend, landmarks
+from subspaces.core.samples import Fitted, Samples
 from subspaces.core.step import Step, Tell, silence
 from subspaces.core.threads import one_blas_thread
 
 # Starts within so much of the best, in the mean over the rows, are swept.
 REACH = 0.3
+
+
+class Searchable(Samples):
+    """Samples whose partitions are compared: those of starts as they come, and where runs ended."""
+
+    problem: Problem
+
+    @abstractmethod
+    def promise(self, labels: NDArray[np.intp]) -> float:
+        """The t-likelihood of a first partition; infinite where a cluster is degenerate."""
+
+    @abstractmethod
+    def merit(self, clustering: Clustering, choice: str) -> float:
+        """What finished runs are compared by; lower is better."""
 
 
 @dataclass(frozen=True)
@@ -56,9 +69,11 @@ class Plan:
 
     choice: what ended runs are compared by, "objective" or "t_likelihood"; shortlist: whether
     starts are compared as they come, too; max_iter: the cap on sweeps; n_jobs: how many starts run
-    side by side; tell: who hears of each step.
+    side by side; tell: who hears of each step; in_view: the rows of a problem, for the runs of one
+    thread.
     """
 
+    in_view: Callable[[Problem], Searchable]
     choice: str
     shortlist: bool
     max_iter: int
@@ -86,7 +101,7 @@ def search_by_landmarks(
     if chosen is None:
         return best, runs
     labels = extend(problem, chosen, best.clustering.labels)
-    best = _sweep(problem, replace(best, first=labels), plan)
+    best = _sweep(plan.in_view(problem), replace(best, first=labels), plan)
     plan.tell(Step("run", 1, 1, f"all samples from {_story(best)}"))
     return best, runs
 
@@ -104,9 +119,9 @@ def search(
     """
     alone = effective_n_jobs(plan.n_jobs) == 1
     inside = plan if alone else replace(plan, tell=silence)
-    promises: dict[bytes, float] = {}
+    samples = plan.in_view(problem)
     drawn = [
-        (problem, name, start, seed, inside, promises)
+        (problem, name, start, seed, inside, samples if alone else None)
         for (name, start), seed in zip(starts, seeds, strict=True)
     ]
     with one_blas_thread():
@@ -116,16 +131,16 @@ def search(
         for run in firsts:
             runs.append(run)
             plan.tell(Step("start", len(runs), len(starts), run.start))
-        return _swept(problem, runs, inside, plan, reach)
+        return _swept(samples, runs, inside, plan, reach)
 
 
 def _swept(
-    problem: Problem, runs: Sequence[Run], inside: Plan, plan: Plan, reach: float
+    samples: Searchable, runs: Sequence[Run], inside: Plan, plan: Plan, reach: float
 ) -> list[Run]:
-    twins = _twins(problem, runs)
+    twins = _twins(samples.problem, runs)
     near = min(run.promise for run in runs) + reach * len(runs[0].first)
     chosen = [i for i, run in enumerate(runs) if twins[i] == i and run.promise <= near]
-    sweeps = _sweeps(problem, [runs[i] for i in chosen], inside)
+    sweeps = _sweeps(samples, [runs[i] for i in chosen], inside)
     swept = list(runs)
     for done, (i, run) in enumerate(zip(chosen, sweeps, strict=True), start=1):
         swept[i] = run
@@ -139,24 +154,22 @@ def _swept(
     ]
 
 
-def _sweeps(problem: Problem, runs: Sequence[Run], plan: Plan) -> Iterable[Run]:
-    """The runs in their order, as they end; those of one thread share what they look with."""
+def _sweeps(samples: Searchable, runs: Sequence[Run], plan: Plan) -> Iterable[Run]:
+    """The runs in their order, as they end; those of one thread share what they know."""
     jobs = effective_n_jobs(plan.n_jobs)
     if jobs == 1:
-        looks = sweeper(problem)
-        return (_sweep(problem, run, plan, looks) for run in runs)
-    # Compiled looks do not hold the interpreter's lock; plain ones need processes.
-    prefer = "threads" if compiled_looker(problem) is not None else "processes"
+        return (_sweep(samples, run, plan) for run in runs)
     share = -(-len(runs) // (4 * jobs))
     parts = [runs[i : i + share] for i in range(0, len(runs), share)]
-    shared = Parallel(n_jobs=jobs, return_as="generator", prefer=prefer)
+    shared = Parallel(n_jobs=jobs, return_as="generator", prefer="threads")
+    problem = samples.problem
     return chain.from_iterable(shared(delayed(_sweep_some)(problem, part, plan) for part in parts))
 
 
 def _sweep_some(problem: Problem, runs: Sequence[Run], plan: Plan) -> list[Run]:
-    looks = sweeper(problem)
+    samples = plan.in_view(problem)
     with one_blas_thread():
-        return [_sweep(problem, run, plan, looks) for run in runs]
+        return [_sweep(samples, run, plan) for run in runs]
 
 
 def best_run(runs: Sequence[Run]) -> Run:
@@ -188,30 +201,25 @@ def _story(run: Run) -> str:
     )
 
 
+def first_partition(
+    samples: Searchable, start: Start, random: np.random.Generator
+) -> NDArray[np.intp]:
+    """The labels of a start, with clusters that are large enough."""
+    fitted = Fitted(start(samples.problem, random).copy())
+    return mend(samples, fitted, 0, random, first=True)[0].labels
+
+
 def _first(
-    problem: Problem, name: str, start: Start, seed: int, plan: Plan, promises: dict[bytes, float]
+    problem: Problem, name: str, start: Start, seed: int, plan: Plan, known: Searchable | None
 ) -> Run:
-    """The first partition of a start, its clusters large enough, and what it promises."""
+    """The first partition of a start, and what it promises."""
+    samples = plan.in_view(problem) if known is None else known
     random = np.random.default_rng(seed)
     with one_blas_thread():
-        labels, _ = repair(problem, start(problem, random), 0, random, first=True)
-        promise = _promise(problem, labels, promises) if plan.shortlist else 0.0
+        labels = first_partition(samples, start, random)
+        promise = samples.promise(labels) if plan.shortlist else 0.0
     not_swept = Clustering(labels, np.nan, (), "not swept", 0)
     return Run(name, labels, int(random.integers(2**31)), promise, not_swept, np.inf)
-
-
-def _promise(problem: Problem, labels: NDArray[np.intp], known: dict[bytes, float]) -> float:
-    """The t-likelihood of a first partition; infinite where a cluster does not span its axes.
-
-    Of the same partition, whatever its numbers, it is the same, and so found once.
-    """
-    labels = canonical(labels) if problem.interchangeable else labels
-    key = labels.tobytes()
-    if key not in known:
-        views = view_clusters(problem, labels)
-        bad = degenerate(problem, views)
-        known[key] = np.inf if bad else t_likelihood(views, problem.data)
-    return known[key]
 
 
 def _twins(problem: Problem, runs: Sequence[Run]) -> list[int]:
@@ -222,27 +230,9 @@ def _twins(problem: Problem, runs: Sequence[Run]) -> list[int]:
     return [known.setdefault(labels.tobytes(), i) for i, labels in enumerate(firsts)]
 
 
-def _sweep(problem: Problem, run: Run, plan: Plan, looks: Sweeper | None = None) -> Run:
-    random = Later(run.seed)
-    looks = sweeper(problem) if looks is None else looks
+def _sweep(samples: Searchable, run: Run, plan: Plan) -> Run:
     clustering = alternate(
-        problem, run.first, max_iter=plan.max_iter, random=random, tell=plan.tell, looks=looks
+        samples, run.first, max_iter=plan.max_iter, random=Later(run.seed), tell=plan.tell
     )
-    reached = merit(problem, clustering, plan.choice, looks)
-    return Run(run.start, run.first, run.seed, run.promise, clustering, reached)
-
-
-def merit(problem: Problem, clustering: Clustering, choice: str, looks: Sweeper) -> float:
-    """What finished starts are compared by; lower is better.
-
-    The own objective or the t-likelihood; the classification likelihood of a mixture of
-    probabilistic PCA where the criterion does not identify the clusters. With sparse loadings, the
-    energy that they capture, with its sign changed.
-    """
-    if problem.sparsity is not None:
-        return -looks.energy(clustering.labels)
-    if problem.identified and choice == "objective":
-        return clustering.objective
-    views = view_clusters(problem, clustering.labels)
-    likelihood = t_likelihood if problem.identified else classification_likelihood
-    return likelihood(views, problem.data)
+    merit = samples.merit(clustering, plan.choice)
+    return Run(run.start, run.first, run.seed, run.promise, clustering, merit)

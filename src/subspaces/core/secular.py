@@ -35,7 +35,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from subspaces.core.kernels import kernels
+from subspaces.kernels import compiled
 
 Array = NDArray[np.floating]
 
@@ -91,7 +91,7 @@ def downdate(
 
 
 def _downdate(coordinates: Array, eigenvalues: Array, n_components: int) -> Downdate:
-    module = kernels()
+    module = compiled("secular")
     if module is None or coordinates.dtype != np.float64:
         return plain_downdate(coordinates, eigenvalues, n_components)
     return Downdate(*module.downdate(coordinates, eigenvalues, n_components))

@@ -17,6 +17,7 @@ d           scores        (n, R)      (x - mu) V
 ==========  ============  ==========  ==================================================
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -63,6 +64,11 @@ class SparseView(ClusterView):
         return self.basis.T @ self.basis
 
     @cached_property
+    def inverse(self) -> Array:
+        """``S^+``."""
+        return inverse_overlap(self.overlap)
+
+    @cached_property
     def support(self) -> NDArray[np.bool_]:
         """Which variables have a loading, (p,)."""
         return np.any(self.basis != 0.0, axis=1)
@@ -79,6 +85,12 @@ def captured_energy(scores: Array, overlap: Array) -> Array:
     return np.maximum(np.einsum("ir,ir->i", scores @ inverse_overlap(overlap), scores), 0.0)
 
 
+def loadings_of(views: Sequence[ClusterView]) -> tuple[Array, ...] | None:
+    """The basis of every cluster that is seen through sparse loadings; None for other views."""
+    bases = tuple(view.basis for view in views if isinstance(view, SparseView))
+    return bases or None
+
+
 def sparse_view(
     rows: Rows,
     members: Indices,
@@ -89,14 +101,11 @@ def sparse_view(
     known: ClusterView | None = None,
 ) -> SparseView:
     """Fit sparse loadings to the members, from those already known if there are any."""
-    matrix = matrix_of(rows)
-    own = matrix[members]
-    own = own - own.mean(axis=0) if affine else own
     start = known.basis if isinstance(known, SparseView) else None
-    basis = sparse_loadings(
-        own, n_components, sparsity.n_variables[cluster], sparsity.penalty, start
-    )
-    return seen_through(basis, rows, members, affine)
+    own = matrix_of(rows)[members]
+    own = own - own.mean(axis=0) if affine else own
+    asked = n_components, sparsity.n_variables[cluster], sparsity.penalty, start
+    return seen_through(sparse_loadings(own, *asked), rows, members, affine)
 
 
 def matrix_of(rows: Rows) -> Array:

@@ -9,10 +9,10 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from subspaces._validation import as_count, as_flag, as_generator, check_rank
-from subspaces.core import partition, starts
+from subspaces.core import landmarks, partition
 from subspaces.core.array_namespace import to_host
 from subspaces.core.hearing import warn
-from subspaces.core.look import plain_looker
+from subspaces.core.landmarks import Start
 from subspaces.core.problem import Problem
 from subspaces.core.result import Clustering
 from subspaces.core.rows import DenseRows, Rows, choose_rows
@@ -20,13 +20,10 @@ from subspaces.core.search import Plan, Run, best_run, search, search_by_landmar
 from subspaces.core.sparse_basis import Sparsity
 from subspaces.core.step import Step, silence
 from subspaces.core.subspace import centre_of
+from subspaces.data.in_view import RowsInView
 from subspaces.estimators._shell import Array, Labels, SubspaceClusterer
+from subspaces.starts import registry
 
-NAMED_STARTS: dict[str, starts.Start] = {
-    "random": starts.random_labels,
-    "k-means++": starts.on_landmarks(starts.spread_flats),
-    "local": starts.on_landmarks(starts.local_flats),
-}
 DEFAULT_STARTS, DEFAULT_SPARSE_STARTS = 10, 20
 # A share of samples that move to and fro for ever; fewer are those that sit between two clusters.
 RESTLESS = 0.01
@@ -78,27 +75,21 @@ class AlternatingClusterer(SubspaceClusterer):
 
     @property
     def _by_portfolio(self) -> bool:
-        return isinstance(self.init, str) and self.init == "portfolio"
+        return isinstance(registry.find(self.init), registry.Portfolio)
 
-    def _starts(
-        self, X: Array, problem: Problem, learned: bool = False
-    ) -> list[tuple[str, starts.Start]]:
+    def _starts(self, X: Array, problem: Problem, learned: bool = False) -> list[tuple[str, Start]]:
         automatic = DEFAULT_STARTS if problem.sparsity is None else DEFAULT_SPARSE_STARTS
         given = self.n_init if self.n_init != "auto" else automatic
         n_starts = as_count(given, "n_init", low=1)
-        if self._by_portfolio:
-            if problem.sparsity is None:
-                return starts.portfolio(problem, n_starts, learned=learned)
-            screened = starts.on_screened_variables(starts.energetic_flats, problem)
-            return [("screened", screened)] * n_starts
-        if isinstance(self.init, str) and self.init in NAMED_STARTS:
-            return [(self.init, NAMED_STARTS[self.init])] * n_starts
+        named = registry.find(self.init)
+        if named is not None:
+            return named.choose(problem, n_starts, learned=learned)
         if callable(self.init):
             return [("callable", self._called(X))] * n_starts
         labels = self._given_labels(self.init, len(X))
         return [("labels", lambda problem, random: labels)]
 
-    def _called(self, X: Array) -> starts.Start:
+    def _called(self, X: Array) -> Start:
         def start(problem: Problem, random: np.random.Generator) -> Labels:
             seed = int(random.integers(2**31))
             return self._given_labels(self.init(X, self.n_clusters, random_state=seed), len(X))
@@ -108,7 +99,7 @@ class AlternatingClusterer(SubspaceClusterer):
     def _given_labels(self, labels: Any, n_samples: int) -> Labels:
         given = to_host(labels)
         if given.ndim == 0:
-            names = ", ".join(["portfolio", *NAMED_STARTS])
+            names = ", ".join(registry.STARTS)
             raise ValueError(
                 f"init={labels!r} is unknown. Use one of {names}, labels or a function"
             )
@@ -125,16 +116,16 @@ class AlternatingClusterer(SubspaceClusterer):
 
     def _seeded_starts(
         self, X: Array, problem: Problem
-    ) -> tuple[list[tuple[str, starts.Start]], list[int]]:
+    ) -> tuple[list[tuple[str, Start]], list[int]]:
         """All starts on all rows, for a loop that learns the dimensions."""
         random = as_generator(self.random_state)
-        chosen = starts.landmarks(problem, random) if self._by_portfolio else None
+        chosen = landmarks.landmarks(problem, random) if self._by_portfolio else None
         if chosen is None:
             found = self._starts(X, problem, learned=True)
         else:
             small = problem.subset(chosen)
             found = [
-                (name, starts.extended(start, small, chosen))
+                (name, landmarks.extended(start, small, chosen))
                 for name, start in self._starts(X, small, learned=True)
             ]
         return found, random.integers(2**31, size=len(found)).tolist()
@@ -145,7 +136,7 @@ class AlternatingClusterer(SubspaceClusterer):
         shortlist = by_portfolio and problem.alike and choice == "t_likelihood"
         # Where nobody listens, a run need not stop at every sweep.
         tell = self._tell if self.verbose or self._is_heard else silence
-        plan = Plan(choice, shortlist, self.max_iter, self.n_jobs, tell)
+        plan = Plan(RowsInView, choice, shortlist, self.max_iter, self.n_jobs, tell)
         if by_portfolio:
             best, runs = search_by_landmarks(problem, partial(self._starts, X), random, plan)
         else:
@@ -164,19 +155,11 @@ class AlternatingClusterer(SubspaceClusterer):
             count = f"{step.stage} {step.done} of {step.total}"
             print(f"[{type(self).__name__}] {count}, {step.detail}")  # noqa: T201
 
-    @staticmethod
-    def _moving(problem: Problem, result: Clustering) -> tuple[int, int]:
-        """How many samples would move on from a partition that came back, of how many."""
-        n = len(result.labels)
-        if result.stop_reason != "cycle":
-            return 0, n
-        assigned = plain_looker(problem)(result.labels).assigned
-        return int(np.count_nonzero(assigned != result.labels)), n
-
     def _warn_of_a_poor_end(
-        self, alike: bool, reason: str, runs: Sequence[Run], moving: tuple[int, int]
+        self, alike: bool, result: Clustering, runs: Sequence[Run], n_samples: int
     ) -> None:
-        """Say why the end may be poor; ``alike`` as of the problem, ``moving`` of how many."""
+        """Say why the end may be poor; ``alike`` as of the problem."""
+        reason, moving = result.stop_reason, result.moving
         if reason == "max_iter":
             warn(
                 f"labels still moved after max_iter={self.max_iter} sweeps. Use a larger max_iter",
@@ -188,9 +171,9 @@ class AlternatingClusterer(SubspaceClusterer):
                 "clusters of these dimensions. Use fewer clusters or dimensions",
                 ConvergenceWarning,
             )
-        if reason == "cycle" and moving[0] > max(1, RESTLESS * moving[1]):
+        if reason == "cycle" and moving > max(1, RESTLESS * n_samples):
             warn(
-                f"{moving[0]} of {moving[1]} samples kept moving between clusters, and the best "
+                f"{moving} of {n_samples} samples kept moving between clusters, and the best "
                 "partition met was kept. Use another random_state and compare the labels",
                 ConvergenceWarning,
             )

@@ -9,11 +9,13 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from subspaces.core import choice
+from subspaces.core.alternation import alternate
 from subspaces.core.hearing import hearing, warn
-from subspaces.core.joint import alternate_jointly
-from subspaces.core.screening import screen_variables
+from subspaces.core.search import first_partition
 from subspaces.core.step import Step
 from subspaces.core.subspace import centre_of, principal_axes, squared_residual
+from subspaces.data.in_view import RowsInView, RowsOfUnknownDimension
+from subspaces.starts.screening import screen_variables
 
 Array = NDArray[np.floating]
 
@@ -148,10 +150,11 @@ def fit_jointly(estimator: Any, X: Any, matrix: Array, max_components: int) -> A
     fits = []
     for (_, start), seed in zip(starts, seeds, strict=True):
         random = np.random.default_rng(seed)
-        dimensions, labels = alternate_jointly(
-            problem, start(problem, random), dimension_of, max_iter=draft.max_iter, random=random
-        )
-        fits.append(quietly_fitted(estimator, X, n_components=dimensions, init=labels))
+        first = first_partition(RowsInView(problem), start, random)
+        samples = RowsOfUnknownDimension(problem, dimension_of)
+        found = alternate(samples, first, max_iter=draft.max_iter, random=random)
+        given = {"n_components": list(found.subspaces), "init": found.labels}
+        fits.append(quietly_fitted(estimator, X, **given))
     best = min(fits, key=lambda fit: press(fit, matrix))
     return best.set_params(init=estimator.init)
 

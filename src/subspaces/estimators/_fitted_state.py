@@ -11,8 +11,8 @@ import numpy as np
 from scipy import sparse
 
 from subspaces.core.array_namespace import is_dask, is_foreign, to_host
-from subspaces.core.criteria import Data
 from subspaces.core.factor_mixture import FactorMixture
+from subspaces.core.likelihood import Data
 from subspaces.core.ppca_mixture import PPCAMixture
 from subspaces.core.record import Record
 from subspaces.core.subspace import Subspace

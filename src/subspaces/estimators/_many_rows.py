@@ -12,7 +12,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from subspaces._validation import as_count, as_generator, as_matrix, check_shape, check_survey
-from subspaces.core import block_pass, block_views, fused, partition
+from subspaces.core import partition
+from subspaces.core.alternation import alternate
 from subspaces.core.array_namespace import (
     as_floating,
     is_dask,
@@ -21,8 +22,21 @@ from subspaces.core.array_namespace import (
     namespace,
     to_host,
 )
-from subspaces.core.block_pass import Pass
-from subspaces.core.blocks import (
+from subspaces.core.contrast import from_sums, sums_from
+from subspaces.core.criteria import CRITERIA
+from subspaces.core.hearing import warn
+from subspaces.core.likelihood import Data
+from subspaces.core.problem import Problem
+from subspaces.core.record import Record
+from subspaces.core.result import Clustering
+from subspaces.core.rows import GramRows, Rows
+from subspaces.core.search import Run
+from subspaces.core.step import Step
+from subspaces.core.survey import Survey
+from subspaces.core.threads import one_blas_thread
+from subspaces.data import block_pass, block_views, fused
+from subspaces.data.block_pass import Pass
+from subspaces.data.blocks import (
     ArrayBlocks,
     Blocks,
     at_once,
@@ -31,22 +45,11 @@ from subspaces.core.blocks import (
     least_divisor,
     rows_of,
 )
-from subspaces.core.bulk import Bulk, BulkResult, first_rows, flats_of_sample, sweep
-from subspaces.core.contrast import from_sums, sums_from
-from subspaces.core.criteria import Data
-from subspaces.core.device_starts import first_flats
-from subspaces.core.flats import Flats, from_subspaces, take, to_subspaces
-from subspaces.core.hearing import warn
-from subspaces.core.problem import Problem
-from subspaces.core.record import Record
-from subspaces.core.result import Clustering
-from subspaces.core.rows import GramRows, Rows
-from subspaces.core.search import Run
-from subspaces.core.sparse_blocks import SparseBlocks, canonical
-from subspaces.core.step import Step
-from subspaces.core.survey import Survey, survey
-from subspaces.core.threads import one_blas_thread
-from subspaces.estimators._alternating import NAMED_STARTS, AlternatingClusterer
+from subspaces.data.csr import SparseBlocks, canonical
+from subspaces.data.flats import Flats, from_subspaces, take, to_subspaces
+from subspaces.data.in_blocks import Bulk, RowsInBlocks, first_rows, flats_of_sample
+from subspaces.data.survey import survey
+from subspaces.estimators._alternating import AlternatingClusterer
 from subspaces.estimators._devices import check_home, home_of, moved, sent
 from subspaces.estimators._samples import (
     FRESH_ROWS,
@@ -57,6 +60,7 @@ from subspaces.estimators._samples import (
     thinned,
 )
 from subspaces.estimators._shell import Array
+from subspaces.starts.registry import begins_on_device, first_flats
 
 # Up to so many rows all are in view at once.
 FEW_ROWS = 10_000
@@ -96,7 +100,7 @@ class ManyRowsClusterer(AlternatingClusterer):
         """What is asked for and cannot be had in passes."""
         return None
 
-    def _measure(self, bulk: Bulk, result: BulkResult, flats: Flats) -> None:
+    def _measure(self, bulk: Bulk, result: Clustering, flats: Flats) -> None:
         """What the method says of every row beyond its label; the flats are in their last order."""
 
     @property
@@ -182,10 +186,11 @@ class ManyRowsClusterer(AlternatingClusterer):
             start = flats_of_sample(bulk, best.clustering.labels)
         else:
             start, runs = self._given_start(bulk), []
-        result = sweep(bulk, start, max_iter=self.max_iter, random=random, tell=self._tell)
+        result = alternate(
+            RowsInBlocks(bulk), start, max_iter=self.max_iter, random=random, tell=self._tell
+        )
         self._store_many(bulk, result, runs, interchangeable)
-        moving = result.moved, bulk.blocks.shape[0]
-        self._warn_of_a_poor_end(alike, result.stop_reason, runs, moving)
+        self._warn_of_a_poor_end(alike, result, runs, bulk.blocks.shape[0])
         if not np.isfinite(result.objective):
             warn(
                 "the objective is infinite: some sample is alone along an axis of its cluster. Use "
@@ -229,8 +234,8 @@ class ManyRowsClusterer(AlternatingClusterer):
 
     def _starts_on_device(self, blocks: Blocks) -> bool:
         """Whether the starts are found and swept on the device of the rows."""
-        named = isinstance(self.init, str) and self.init in NAMED_STARTS
-        return named and isinstance(blocks, ArrayBlocks) and is_foreign(blocks.array)
+        away = isinstance(blocks, ArrayBlocks) and is_foreign(blocks.array)
+        return away and begins_on_device(self.init, blocks.array)
 
     def _device_starts(
         self, bulk: Bulk, chosen: NDArray[np.intp], random: np.random.Generator
@@ -243,29 +248,23 @@ class ManyRowsClusterer(AlternatingClusterer):
         n_starts = as_count(1 if self.n_init == "auto" else self.n_init, "n_init", low=1)
         found, runs = [], []
         for done in range(1, n_starts + 1):
-            result = sweep(
-                small,
-                self._device_start(small, random),
-                max_iter=self.max_iter,
-                random=random,
-                finish=n_starts > 1,
-            )
-            labels = to_host(result.labels, np.intp)
-            course = Clustering(labels, result.objective, result.path, result.stop_reason, 0)
-            runs.append(Run(self.init, labels, 0, 0.0, course, result.objective))
+            samples, first = RowsInBlocks(small, n_starts > 1), self._device_start(small, random)
+            result = alternate(samples, first, max_iter=self.max_iter, random=random)
             found.append(result)
+            labels = to_host(result.labels, np.intp)
+            course = replace(result, labels=labels, repairs=0, subspaces=None)
+            runs.append(Run(self.init, labels, 0, 0.0, course, result.objective))
             self._tell(
                 Step("run", done, n_starts, f"{self.init}: objective {result.objective:.6g}")
             )
-        return min(found, key=lambda result: result.objective).flats, runs
+        return min(found, key=lambda result: result.objective).subspaces, runs
 
     def _device_start(self, small: Bulk, random: np.random.Generator) -> Any:
-        """Labels of the rows at random, or flats through some of them."""
+        """The flats, or the labels of the rows, that the start of a name finds."""
         rows = small.blocks.array
-        if self.init == "random":
-            return small.blocks.split(random.integers(self.n_clusters, size=rows.shape[0]))
         points = rows if small.origin is None else rows - like(small.origin, rows)
-        return first_flats(self.init, points, small.dimensions, small.affine, random)
+        found = first_flats(self.init, points, small.dimensions, small.affine, random)
+        return found if isinstance(found, Flats) else small.blocks.split(found)
 
     def _given_start(self, bulk: Bulk) -> Any:
         """The labels that are given."""
@@ -288,21 +287,18 @@ class ManyRowsClusterer(AlternatingClusterer):
             raise TypeError(f"init has the type {labels.dtype}. Use whole numbers")
 
     def _store_many(
-        self, bulk: Bulk, result: BulkResult, runs: list[Run], interchangeable: bool
+        self, bulk: Bulk, result: Clustering, runs: list[Run], interchangeable: bool
     ) -> None:
-        course = Clustering(
-            result.labels, result.objective, result.path, result.stop_reason, result.repairs
-        )
-        given = Run("labels", result.labels, 0, 0.0, course, result.objective)
-        self._store_course(course, runs or [given])
+        given = Run("labels", result.labels, 0, 0.0, result, result.objective)
+        self._store_course(result, runs or [given])
         numbers = np.arange(self.n_clusters)
         if interchangeable:
             numbers = np.argsort(np.argsort(first_rows(bulk, result.labels), kind="stable"))
         self.labels_ = bulk.blocks.join(result.labels, numbers)
         order = np.argsort(numbers)
-        centres = self._points_near(bulk, result.flats)
+        centres = self._points_near(bulk, result.subspaces)
         self._store_means_in_passes(bulk.blocks, result.labels, centres, order)
-        flats = take(result.flats, order)
+        flats = take(result.subspaces, order)
         self._sizes = flats.sizes
         self.subspaces_ = to_subspaces(flats, bulk.origin)
         self.n_components_ = np.array([flat.basis.shape[1] for flat in self.subspaces_])
@@ -477,15 +473,16 @@ class ManyRowsClusterer(AlternatingClusterer):
 
 def _in_passes(problem: Problem) -> str:
     """The criterion that passes score by; a member is left out to first order, which is "hat"."""
-    if not problem.identified:
-        return "likelihood"
-    return "hat" if problem.criterion == "loo" else problem.criterion
+    name = CRITERIA[problem.criterion].passes if problem.identified else "likelihood"
+    if name is None:
+        raise ValueError(f"criterion={problem.criterion!r} needs all rows in view")
+    return name
 
 
 def blocks_of(X: Any, n_jobs: int | None) -> Blocks | None:
     """X in blocks; None where it is in memory, dense, and its rows are few."""
     if is_dask(X):
-        from subspaces.on_dask import as_blocks
+        from subspaces.data.dask import as_blocks
 
         return as_blocks(X)
     if sparse.issparse(X):

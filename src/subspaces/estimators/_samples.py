@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from subspaces.core import partition, starts
+from subspaces.core import landmarks, partition
 from subspaces.core.array_namespace import is_foreign
-from subspaces.core.blocks import Blocks
 from subspaces.core.rows import Rows
+from subspaces.data.blocks import Blocks
 
 # Where no sample is searched, clusters begin again from so many rows, and so many tell the rank of
 # the data, or so many for each dimension.
@@ -26,7 +26,7 @@ SEARCH_BYTES, SEARCH_SHARE, SEARCH_MOST, FEWEST_PER_DIMENSION = 128, 0.5, 128e6,
 def sample_size(blocks: Blocks, dimensions: Sequence[int]) -> int:
     """How many rows are searched: of data in main memory no more than a share of it allows."""
     n, p = blocks.shape
-    usual = min(starts.n_landmarks(dimensions), n)
+    usual = min(landmarks.n_landmarks(dimensions), n)
     if is_foreign(blocks.array):
         return usual
     allowed = max(SEARCH_SHARE * held_bytes(blocks.array), SEARCH_MOST) / SEARCH_BYTES

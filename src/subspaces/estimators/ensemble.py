@@ -12,6 +12,7 @@ from subspaces.core.problem import Problem
 from subspaces.core.rows import choose_rows
 from subspaces.core.search import Plan, search
 from subspaces.core.subspace import centre_of
+from subspaces.data.in_view import RowsInView
 from subspaces.estimators._shell import Array, Labels, SubspaceClusterer
 
 
@@ -135,7 +136,8 @@ class EnsembleKSubspaces(SubspaceClusterer):
         max_iter = as_count(self.max_iter, "max_iter", low=1)
         starts = [("random flats", co_association.random_flats)] * n_runs
         seeds = random.integers(2**31, size=n_runs).tolist()
-        runs = search(base, starts, seeds, Plan("objective", False, max_iter, self.n_jobs))
+        plan = Plan(RowsInView, "objective", False, max_iter, self.n_jobs)
+        runs = search(base, starts, seeds, plan)
         self.n_iter_ = max(run.clustering.n_iter for run in runs)
         return [run.clustering.labels for run in runs]
 

@@ -21,6 +21,7 @@ from subspaces.core.problem import Problem
 from subspaces.core.rows import choose_rows
 from subspaces.core.subspace import centre_of, principal_axes
 from subspaces.core.vanishing_polynomials import n_monomials, n_vanishing
+from subspaces.data.in_view import RowsInView
 from subspaces.estimators._shell import Array, Labels, SubspaceClusterer
 
 METHODS = ("auto", "codimension_one", "voting")
@@ -260,7 +261,7 @@ class GPCA(SubspaceClusterer):
                 ConvergenceWarning,
             )
         for k in broken:
-            labels = partition.refill(problem.rows, labels, k, problem.dimensions, random)
+            labels = partition.refill(labels, k, problem.dimensions, random, problem.rows.closeness)
         return labels
 
     def _sweep(
@@ -269,7 +270,7 @@ class GPCA(SubspaceClusterer):
         """The polish: labels after sweeps of K-subspaces, and how many there were."""
         if self.n_clusters == 1 or not self.polish or not problem.identified:
             return labels, 0
-        result = alternate(problem, labels, max_iter=self.max_iter, random=random)
+        result = alternate(RowsInView(problem), labels, max_iter=self.max_iter, random=random)
         if result.stop_reason in POOR_ENDS:
             message = POOR_ENDS[result.stop_reason].format(**self.get_params())
             warn(message, ConvergenceWarning)

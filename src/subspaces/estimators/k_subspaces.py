@@ -121,8 +121,7 @@ class KSubspaces(ManyRowsClusterer):
     def _fit_few(self, X: Array) -> None:
         problem = self._problem(X)
         best, runs = self._search(X, problem, self._choice)
-        moving = self._moving(problem, best.clustering)
-        self._warn_of_a_poor_end(problem.alike, best.clustering.stop_reason, runs, moving)
+        self._warn_of_a_poor_end(problem.alike, best.clustering, runs, len(X))
         self._store(problem, best, runs)
         self._store_flats(X, problem.dimensions, problem.affine)
         self.labels_ = partition.assign(self._scores(X))

@@ -10,24 +10,23 @@ from scipy import sparse
 from sklearn.utils.validation import validate_data
 
 from subspaces._validation import as_choice, as_count, as_generator, as_matrix, as_real
-from subspaces.core import block_pass, block_views, starts
+from subspaces.core import criteria, landmarks
 from subspaces.core.array_namespace import to_host
-from subspaces.core.blocks import ArrayBlocks, Blocks
-from subspaces.core.bulk import Bulk, flats_of_sample
-from subspaces.core.criteria import VARIANCE_FLOOR, Data
-from subspaces.core.flats import Flats, Tally, from_subspaces, take, to_subspaces
+from subspaces.core.likelihood import VARIANCE_FLOOR, Data
 from subspaces.core.problem import Problem
 from subspaces.core.record import Record
 from subspaces.core.rows import Rows
 from subspaces.core.step import Step
-from subspaces.core.stream import SUMS, Stream, follow, reordered
 from subspaces.core.subspace import centre_of
 from subspaces.core.threads import one_blas_thread
-from subspaces.estimators._alternating import NAMED_STARTS
+from subspaces.data import block_pass, block_views
+from subspaces.data.blocks import ArrayBlocks, Blocks
+from subspaces.data.flats import Flats, Tally, from_subspaces, take, to_subspaces
+from subspaces.data.in_blocks import Bulk, flats_of_sample
+from subspaces.data.stream import SUMS, Stream, follow, reordered
 from subspaces.estimators._many_rows import ManyRowsClusterer, in_memory, surveyed
 from subspaces.estimators._shell import Array
-
-CRITERIA = ("auto", "influence", "residual", "likelihood")
+from subspaces.starts.registry import STARTS
 
 
 class MiniBatchPSC(ManyRowsClusterer):
@@ -196,8 +195,8 @@ class MiniBatchPSC(ManyRowsClusterer):
         return ArrayBlocks(blocks.array.toarray()) if moved and sparse.issparse(X) else blocks
 
     def _check_choices(self) -> None:
-        as_choice(self.criterion, "criterion", CRITERIA)
-        as_choice(self.init, "init", ("portfolio", *NAMED_STARTS))
+        as_choice(self.criterion, "criterion", ("auto", *criteria.names_for_outsiders()))
+        as_choice(self.init, "init", tuple(STARTS))
         as_count(self.batch_size, "batch_size", low=1)
         as_count(self.max_batches, "max_batches", low=1)
         if not 0.0 < as_real(self.forgetting, "forgetting") <= 1.0:
@@ -244,7 +243,7 @@ class MiniBatchPSC(ManyRowsClusterer):
         """The flats of the best partition of some rows."""
         dimensions = self._dimensions(blocks, low=0 if self.affine else 1)
         random, n = as_generator(self.random_state), blocks.shape[0]
-        enough = min(starts.n_landmarks(dimensions), n)
+        enough = min(landmarks.n_landmarks(dimensions), n)
         sample = blocks.sample(np.sort(random.choice(n, enough, replace=False)))
         problem = self._problem(sample)
         unsure = not (problem.alike and problem.identified)

@@ -8,12 +8,12 @@ import numpy as np
 
 from subspaces._validation import as_choice, as_count
 from subspaces.core import em, factor_mixture, ppca_mixture
-from subspaces.core.mixture_starts import first_partitions, leading_loadings, random_loadings
 from subspaces.core.partition import smallest_size
 from subspaces.core.student import FIRST_DF
 from subspaces.core.threads import one_blas_thread
 from subspaces.estimators._mixture import MixtureClusterer, order_of_appearance
 from subspaces.estimators._shell import Array
+from subspaces.starts.mixtures import first_partitions, leading_loadings, random_loadings
 
 
 class MPPCA(MixtureClusterer):

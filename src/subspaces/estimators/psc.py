@@ -1,6 +1,6 @@
 """Predictive subspace clustering."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -9,41 +9,29 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from subspaces._validation import as_choice, as_count
-from subspaces.core import block_pass, influence, partition
-from subspaces.core.alternation import descend, objective_of
+from subspaces.core import criteria, influence, partition
 from subspaces.core.array_namespace import to_host
-from subspaces.core.bulk import Bulk, BulkResult, measured
-from subspaces.core.criteria import (
-    VARIANCE_FLOOR,
-    attraction,
-    costs,
-    gaussian_of_all,
-    own_costs,
-    pooled_variance,
-    union_of_supports,
-    variance_of,
-)
-from subspaces.core.flats import Flats
+from subspaces.core.criteria import Seen, attraction, costs, own_costs, union_of_supports
+from subspaces.core.descent import descend, objective_of
 from subspaces.core.hearing import warn
 from subspaces.core.leave_one_out import exact_errors
-from subspaces.core.look import loadings_of
+from subspaces.core.likelihood import VARIANCE_FLOOR, pooled_variance, variance_of
 from subspaces.core.ppca_mixture import refine_labels
 from subspaces.core.problem import Problem, view_clusters
 from subspaces.core.result import Clustering
 from subspaces.core.rows import ClusterView, Rows
 from subspaces.core.search import Run
-from subspaces.core.sparse_basis import SparseView, Sparsity, seen_through
-from subspaces.core.starts import screened_rows
+from subspaces.core.sparse_basis import SparseView, Sparsity, loadings_of, seen_through
 from subspaces.core.subspace import PrincipalAxes, Subspace, scores_and_residuals
 from subspaces.core.threads import one_blas_thread
+from subspaces.data.flats import Flats
+from subspaces.data.in_blocks import Bulk, measured
 from subspaces.estimators import _choosing
 from subspaces.estimators._many_rows import ManyRowsClusterer
 from subspaces.estimators._shell import Array, Labels, as_list_name
+from subspaces.starts.screening import screened_rows
 
 MEASURES = ("union_influence", "loo_projection")
-CRITERIA = ("auto", "influence", "loo", "hat", "residual", "likelihood", "loo_projection")
-SPARSE_CRITERIA = ("auto", "residual", "loo_projection")
-PASS_CRITERIA = ("auto", *block_pass.CRITERIA)
 REFINEMENTS = ("ppca", "descent")
 PENALTIES = ("l1", "nonnegative")
 # Parameters that "auto" leaves open.
@@ -262,8 +250,7 @@ class PSC(ManyRowsClusterer):
         best, runs = self._search(X, problem, self._choice)
         refined = self._refined(problem, best, runs)
         ended = refined if best.clustering.stop_reason == "cycle" else best  # refining settles it
-        moving = self._moving(problem, ended.clustering)
-        self._warn_of_a_poor_end(problem.alike, ended.clustering.stop_reason, runs, moving)
+        self._warn_of_a_poor_end(problem.alike, ended.clustering, runs, len(X))
         best = refined
         self._store(problem, best, runs)
         self.criterion_ = problem.criterion
@@ -287,16 +274,16 @@ class PSC(ManyRowsClusterer):
             _is_auto(self.n_components),
             self.n_variables is not None,
             self.refine is not None,
-            self.criterion not in PASS_CRITERIA,
+            self.criterion not in ("auto", *criteria.names(passes=True)),
         )
         asked = [name for name, is_beyond in zip(names, beyond, strict=True) if is_beyond]
         return f"{asked[0]}={getattr(self, asked[0])!r}" if asked else None
 
-    def _measure(self, bulk: Bulk, result: BulkResult, flats: Flats) -> None:
+    def _measure(self, bulk: Bulk, result: Clustering, flats: Flats) -> None:
         self.n_clusters_, self.n_variables_ = self.n_clusters, None
         self.criterion_ = bulk.criterion
         self.noise_variance_ = max(flats.noise, VARIANCE_FLOOR * self._data.mean_variance)
-        self.influence_, self.press_ = measured(bulk, result)
+        self.influence_, self.press_ = measured(bulk, result.labels, result.subspaces)
         self._store_variables()
         self._warn_of_repulsion(flats.residual, flats.sizes)
 
@@ -385,7 +372,7 @@ class PSC(ManyRowsClusterer):
             value = getattr(self, name)
             if isinstance(value, str) and value != "auto":
                 raise TypeError(f"{name}={value!r} is not an integer. Use one from 1 up, or 'auto'")
-        as_choice(self.criterion, "criterion", CRITERIA)
+        as_choice(self.criterion, "criterion", ("auto", *criteria.names(public=True)))
         as_choice(self.penalty, "penalty", PENALTIES)
         if self.refine is not None:
             as_choice(self.refine, "refine", REFINEMENTS)
@@ -394,10 +381,11 @@ class PSC(ManyRowsClusterer):
                 "refine='descent' needs an objective that stays the same from sweep to sweep; with "
                 "n_variables it does not. Use refine='ppca' or None"
             )
-        if self.n_variables is not None and self.criterion not in SPARSE_CRITERIA:
+        for_sparse = ("auto", *criteria.names(sparse=True, public=True))
+        if self.n_variables is not None and self.criterion not in for_sparse:
             raise ValueError(
                 f"criterion={self.criterion!r} is not defined for sparse loadings (n_variables="
-                f"{self.n_variables!r}). Use one of {', '.join(SPARSE_CRITERIA)}"
+                f"{self.n_variables!r}). Use one of {', '.join(for_sparse)}"
             )
 
     def _sparsity(self, X: Array) -> Sparsity | None:
@@ -446,7 +434,7 @@ class PSC(ManyRowsClusterer):
             labels=labels,
             objective=objective,
             stop_reason=reached.stop_reason if stays else "refined",
-            loadings=loadings_of(views),
+            subspaces=loadings_of(views),
         )
         return replace(best, clustering=result)
 
@@ -489,7 +477,7 @@ class PSC(ManyRowsClusterer):
 
         A fit to the labels alone would begin its iteration elsewhere, and end with others.
         """
-        if result.loadings is None:  # no partition of the run had clusters that span their axes
+        if result.subspaces is None:  # no partition of the run had clusters that span their axes
             views = view_clusters(problem, self.labels_)
             own = own_costs(costs(problem.criterion, views, problem.data), self.labels_)
             self.objective_ = float(own.sum())
@@ -498,7 +486,7 @@ class PSC(ManyRowsClusterer):
         before[self.labels_] = result.labels
         members = [np.flatnonzero(self.labels_ == k) for k in range(problem.n_clusters)]
         return [
-            seen_through(result.loadings[k], problem.rows, own, problem.affine)
+            seen_through(result.subspaces[k], problem.rows, own, problem.affine)
             for k, own in zip(before, members, strict=True)
         ]
 
@@ -541,48 +529,46 @@ class PSC(ManyRowsClusterer):
     def _scoring(self) -> str:
         if self.scores_are_likelihoods_:
             return "likelihood"
-        return "influence" if self.criterion_ == "influence" else "residual"
+        return criteria.CRITERIA[self.criterion_].passes or "residual"
 
     def _scores(self, X: Array) -> Array:
-        if self.scores_are_likelihoods_:
-            return self._each_score(X, self.subspaces_, self._likelihood_score)
-        if self.criterion_ == "influence":
-            return self._each_score(X, self.subspaces_, self._influence_score)
-        if self.criterion_ == "union_influence":
-            kept = to_host(self.support_)
-            parts = [
-                replace(f, centre=f.centre[kept], basis=f.basis[kept]) for f in self.subspaces_
-            ]
-            return self._each_score(X[:, kept], parts, self._influence_score)
-        return super()._scores(X)
+        criterion = criteria.CRITERIA[self._scored_by]
+        if criterion.dense and (self.n_variables_ is None or not criterion.sparse):
+            return criterion.outsider(self._seen(X))
+        if self.criterion_ != "union_influence":
+            return super()._scores(X)
+        kept = to_host(self.support_)
+        parts = [replace(f, centre=f.centre[kept], basis=f.basis[kept]) for f in self.subspaces_]
+        columns = [
+            influence.squared_influence_oblique(
+                *places, flat.spectrum, flat.basis.T @ flat.basis, False
+            )
+            for flat, places in zip(parts, scores_and_residuals(X[:, kept], parts), strict=True)
+        ]
+        return np.column_stack(columns)
+
+    @property
+    def _scored_by(self) -> str:
+        return "likelihood" if self.scores_are_likelihoods_ else self.criterion_
+
+    def _seen(self, X: Array) -> Seen:
+        """New rows as the clusters see them."""
+        found = scores_and_residuals(X, self.subspaces_)
+        dimensions = np.array([along.shape[1] for along, _ in found])
+        energies = np.zeros((len(X), len(found), max(*dimensions, 1)))
+        spectra = np.ones(energies.shape[1:])
+        for k, (along, _) in enumerate(found):
+            energies[:, k, : dimensions[k]] = along**2
+            spectra[k, : dimensions[k]] = self.subspaces_[k].spectrum
+        facts = self.affine, self.noise_variance_, self._data.rank, self._data.n_samples
+        tables = criteria.Tables(spectra, dimensions, to_host(self._sizes), *facts)
+        return Seen(energies, np.column_stack([residual for _, residual in found]), tables)
 
     @property
     def scores_are_likelihoods_(self) -> bool:
         """Whether `transform` gives -log densities rather than squared errors."""
         identified = max(self.n_components_) < self._data.rank
         return self.criterion_ == "likelihood" or not identified
-
-    def _each_score(
-        self,
-        X: Array,
-        flats: Sequence[Subspace],
-        score: Callable[[int, Subspace, Array, Array], Array],
-    ) -> Array:
-        seen = zip(flats, scores_and_residuals(X, flats), strict=True)
-        return np.column_stack([score(k, flat, *places) for k, (flat, places) in enumerate(seen)])
-
-    def _influence_score(self, k: int, flat: Subspace, along: Array, residual: Array) -> Array:
-        if self.criterion_ == "influence":
-            return influence.squared_influence(along, residual, flat.spectrum, False)
-        overlap = flat.basis.T @ flat.basis
-        return influence.squared_influence_oblique(along, residual, flat.spectrum, overlap, False)
-
-    def _likelihood_score(self, k: int, flat: Subspace, along: Array, residual: Array) -> Array:
-        size, noise = int(self._sizes[k]), self.noise_variance_
-        log_scale, distance = gaussian_of_all(
-            along, residual, flat.spectrum, size, self._data, noise
-        )
-        return log_scale + 0.5 * distance
 
 
 def _is_auto(value: Any) -> bool:

@@ -7,6 +7,7 @@ from scipy.sparse.csgraph import connected_components
 from subspaces._validation import as_choice, as_count, as_flag, as_generator, as_real, check_rank
 from subspaces.core import partition
 from subspaces.core.hearing import warn
+from subspaces.core.matching import match_dimensions
 from subspaces.core.problem import Problem
 from subspaces.core.rows import choose_rows
 from subspaces.core.self_expression import Sparse, affinity, lifted_rows, unit_rows
@@ -15,7 +16,6 @@ from subspaces.core.self_expression_elastic_net import elastic_net_coefficients,
 from subspaces.core.self_expression_lsr import lsr_coefficients
 from subspaces.core.self_expression_omp import omp_coefficients
 from subspaces.core.spectral import spectral_labels
-from subspaces.core.starts import match_dimensions
 from subspaces.core.subspace import centre_of, principal_axes
 from subspaces.estimators._shell import Array, Labels, SubspaceClusterer
 

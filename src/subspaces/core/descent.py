@@ -1,0 +1,59 @@
+"""One row at a time, only where that lowers the objective: a descent to a local minimum."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from subspaces.core import partition
+from subspaces.core.criteria import costs, own_costs
+from subspaces.core.problem import Problem, degenerate, view_clusters
+from subspaces.core.result import Clustering
+from subspaces.core.rows import ClusterView
+
+Array = NDArray[np.floating]
+Labels = NDArray[np.intp]
+
+
+def descend(problem: Problem, start: Clustering, *, max_iter: int) -> Clustering:
+    """Move one row at a time, only where that lowers the objective, until no move does.
+
+    The result is a local minimum: no single row can change its cluster to the objective's good.
+    """
+    labels, objective = start.labels.copy(), start.objective
+    path = list(start.path)
+    for _ in range(max_iter):
+        before = objective
+        views = view_clusters(problem, labels)
+        matrix = costs(problem.criterion, views, problem.data)
+        for i, k in _promising_moves(matrix, labels):
+            trial = labels.copy()
+            trial[i] = k
+            if partition.too_small(trial, problem.dimensions):
+                continue
+            value = objective_of(problem, trial, views)
+            if value < objective:
+                labels, objective = trial, value
+                views = view_clusters(problem, labels, views)
+        path.append(objective)
+        if objective == before:
+            return Clustering(labels, objective, tuple(path), "local minimum", start.repairs)
+    return Clustering(labels, objective, tuple(path), "max_iter", start.repairs)
+
+
+def objective_of(problem: Problem, labels: Labels, known: Sequence[ClusterView] = ()) -> float:
+    """Sum over the rows of their cost under the own cluster."""
+    views = view_clusters(problem, labels, known)
+    if degenerate(problem, views):
+        return np.inf
+    return float(own_costs(costs(problem.criterion, views, problem.data), labels).sum())
+
+
+def _promising_moves(matrix: Array, labels: Labels) -> list[tuple[int, int]]:
+    """All moves of one row to another cluster, the cheapest change of its cost first."""
+    own = own_costs(matrix, labels)[:, None]
+    change = np.subtract(matrix, own, out=np.full_like(matrix, np.inf), where=np.isfinite(matrix))
+    change[np.arange(len(labels)), labels] = np.inf
+    order = np.argsort(change, axis=None, kind="stable")[: change.size - len(labels)]
+    rows, clusters = np.unravel_index(order, change.shape)
+    return list(zip(rows.tolist(), clusters.tolist(), strict=True))

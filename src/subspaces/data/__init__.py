@@ -1,0 +1,1 @@
+"""How the loop reaches the rows: each file is one kind of data."""

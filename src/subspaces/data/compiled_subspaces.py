@@ -1,0 +1,132 @@
+"""Subspaces of rows in view by compiled code, which follows the labels from sweep to sweep.
+
+`kernels/gram.pyx` where leading principal axes are enough and inner products are known,
+`kernels/sparse_loadings.pyx` for sparse loadings.
+"""
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from subspaces.core import sparse_basis
+from subspaces.core.criteria import CRITERIA, Seen, Tables, own_costs
+from subspaces.core.problem import Problem
+from subspaces.core.rows import DenseRows, GramRows
+from subspaces.kernels import compiled
+
+Array = NDArray[np.floating]
+Labels = NDArray[np.intp]
+
+
+class CompiledSubspaces(ABC):
+    """The subspaces of all clusters of a problem.
+
+    kernel: the compiled class, with `fit(labels)`, `forget()` and the results of the last fit.
+    """
+
+    def __init__(self, problem: Problem, kernel: Any) -> None:
+        self.problem, self.kernel = problem, kernel
+
+    def degenerate(self) -> list[int]:
+        """Clusters whose members do not span their axes, against what all rows span."""
+        found, spectra = self.kernel.found, self.kernel.spectra
+        least = self.problem.faintest * self.kernel.sizes
+        return [
+            k
+            for k, r in enumerate(self.problem.dimensions)
+            if r and (found[k] < r or spectra[k, r - 1] < least[k])
+        ]
+
+    @abstractmethod
+    def costs(self, labels: Labels) -> Array:
+        """Cost of every row under every cluster, (n, K); labels: those of the last fit."""
+
+    def loadings(self) -> tuple[Array, ...] | None:
+        """Sparse loadings (p, R_k) of every cluster; None of principal axes."""
+        return None
+
+
+class PrincipalAxes(CompiledSubspaces):
+    """Leading principal axes, from inner products."""
+
+    def costs(self, labels: Labels) -> Array:
+        """Cost of every row under every cluster, (n, K); labels: those of the last fit."""
+        found, name = self.kernel, self.problem.criterion
+        energies, facts = np.square(found.scores), (1.0, self.problem.data.rank, len(labels))
+        tables = Tables(found.spectra, found.found, found.sizes, self.problem.affine, *facts)
+        loops = compiled("block_pass")
+        if loops is not None and name in loops.CRITERIA:
+            clusters = loops.Clusters(name, *tables.for_loops)
+            return loops.costs(energies, found.residual, labels, clusters).T
+        criterion, rows = CRITERIA[name], np.arange(len(labels))
+        energies, residual = energies.transpose(2, 0, 1), found.residual.T
+        matrix = np.array(criterion.outsider(Seen(energies, residual, tables)))
+        own = Seen(energies[rows, labels], residual[rows, labels], tables, labels)
+        matrix[rows, labels] = criterion.member(own)
+        return matrix
+
+
+class SparseLoadings(CompiledSubspaces):
+    """Sparse loadings, from the rows themselves."""
+
+    def costs(self, labels: Labels) -> Array:
+        """Cost of every row under every cluster, (n, K); labels: those of the last fit."""
+        return self.kernel.costs(self.problem.criterion)
+
+    def loadings(self) -> tuple[Array, ...]:
+        """Sparse loadings (p, R_k) of every cluster."""
+        found = zip(self.kernel.loadings.copy(), self.problem.dimensions, strict=True)
+        return tuple(basis[:r].T for basis, r in found)
+
+    def energy(self, labels: Labels) -> float:
+        """Energy of the members along their own loadings, fitted afresh."""
+        self.kernel.forget()
+        self.kernel.fit(labels)
+        return float(own_costs(self.kernel.captured.T, labels).sum())
+
+
+def compiled_subspaces(problem: Problem) -> CompiledSubspaces | None:
+    """The compiled code for a problem, or None where there is none and views are fitted."""
+    if problem.sparsity is None:
+        return _principal(problem)
+    return _sparse(problem, problem.sparsity)
+
+
+def _principal(problem: Problem) -> PrincipalAxes | None:
+    rows, enough = problem.rows, not CRITERIA[problem.criterion].exact
+    if not (enough and isinstance(rows, GramRows) and problem.identified):
+        return None
+    module = compiled("gram")
+    if module is None:
+        return None
+    given = rows.gram, rows.squared_norms, problem.dimensions, problem.affine
+    return PrincipalAxes(problem, module.GramSubspaces(*given))
+
+
+def _sparse(problem: Problem, sparsity: sparse_basis.Sparsity) -> SparseLoadings | None:
+    rows, nonnegative = problem.rows, sparsity.penalty == "nonnegative"
+    module = compiled("sparse_loadings")
+    if module is None or not isinstance(rows, DenseRows) or rows.matrix.dtype != np.float64:
+        return None
+    if problem.criterion not in module.CRITERIA:
+        return None
+    if max(sparsity.n_variables) >= rows.matrix.shape[1] and not nonnegative:
+        return None  # the loadings of such a cluster are its principal axes
+    kernel = module.SparseSubspaces(
+        rows.matrix,
+        rows.squared_norms,
+        None if problem.affine else rows.products,
+        problem.dimensions,
+        sparsity.n_variables,
+        problem.affine,
+        nonnegative,
+        (
+            sparse_basis.SETTLED,
+            sparse_basis.MAX_STEPS,
+            sparse_basis.TIED,
+            sparse_basis.NOTHING_LEFT,
+        ),
+    )
+    return SparseLoadings(problem, kernel)

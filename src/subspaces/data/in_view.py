@@ -1,0 +1,184 @@
+"""Rows that are all in view: the PCA of each cluster as every row sees it.
+
+Where there is compiled code for a problem, it follows the labels from sweep to sweep
+(`compiled_subspaces.py`). Otherwise clusters that were met before, in this run or another, are not
+fitted again; sparse loadings start from the last sweep's.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from subspaces.core import partition
+from subspaces.core.criteria import costs, energy_on_loadings, own_costs
+from subspaces.core.likelihood import classification_likelihood, t_likelihood
+from subspaces.core.problem import Problem, degenerate, view_clusters
+from subspaces.core.result import Clustering
+from subspaces.core.rows import ClusterView
+from subspaces.core.samples import Assignment, Fitted
+from subspaces.core.search import Searchable
+from subspaces.core.sparse_basis import loadings_of
+from subspaces.data.compiled_subspaces import SparseLoadings, compiled_subspaces
+
+Array = NDArray[np.floating]
+Labels = NDArray[np.intp]
+
+# Views of clusters met before take so many bytes at most, or so many times what the rows take.
+FEW_BYTES, TIMES_THE_ROWS = 2_000_000, 4
+
+
+class RowsInView(Searchable):
+    """The rows of a problem; for the runs of one thread, one after the other."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem, self.dimensions = problem, problem.dimensions
+        self._met: dict[tuple[int, bytes], ClusterView] = {}
+        self._bytes, self._values = 0, dict[bytes, float]()
+        self._most_bytes = max(FEW_BYTES, TIMES_THE_ROWS * problem.rows.nbytes)
+        self._labels: Labels | None = None
+        self._views: list[ClusterView] = []
+        self._compiled = compiled_subspaces(problem)
+
+    def begin(self, start: Labels) -> Fitted:
+        """Begin a run at first labels."""
+        self._labels, self._views = None, []
+        if self._compiled is not None:
+            self._compiled.kernel.forget()
+        return self.fit(start.copy())
+
+    def fit(self, labels: Labels) -> Fitted:
+        """The partition; its subspaces are fitted when they are asked for."""
+        return Fitted(labels)
+
+    def degenerate(self, here: Fitted) -> list[int]:
+        """Clusters whose members do not span their axes, against what all rows span."""
+        if self._compiled is None:
+            views = self._views_of(here.labels)
+            return degenerate(self.problem, views)
+        self._follow(here.labels)
+        return self._compiled.degenerate()
+
+    def assign(self, here: Fitted) -> Assignment:
+        """The cluster of least cost of every row."""
+        labels = here.labels
+        if self._compiled is None:
+            views = self._views_of(labels)
+            matrix = costs(self.problem.criterion, views, self.problem.data)
+            loadings = loadings_of(views)
+        else:
+            self._follow(labels)
+            matrix, loadings = self._compiled.costs(labels), self._compiled.loadings()
+        objective = float(own_costs(matrix, labels).sum())
+        new = partition.assign(matrix, labels)
+        moved = int(np.count_nonzero(new != labels))
+        return Assignment(new, objective, self._merit(objective), moved, loadings)
+
+    def closeness(self, row: int) -> Array:
+        """``|cos|`` of the angle between one row and every row."""
+        return self.problem.rows.closeness(row)
+
+    def promise(self, labels: Labels) -> float:
+        """The t-likelihood of a first partition; infinite where a cluster is degenerate."""
+        return self._once(labels, self._promise)
+
+    def merit(self, clustering: Clustering, choice: str) -> float:
+        """What finished runs are compared by; lower is better.
+
+        The own objective or the t-likelihood; the classification likelihood of a mixture of
+        probabilistic PCA where the criterion does not identify the clusters. With sparse loadings,
+        the energy that they capture when they are fitted afresh, with its sign changed.
+        """
+        if self.problem.sparsity is not None:
+            return self._once(clustering.labels, self._lacking_energy)
+        if self.problem.identified and choice == "objective":
+            return clustering.objective
+        likelihood = t_likelihood if self.problem.identified else classification_likelihood
+        return likelihood(self.views(clustering.labels), self.problem.data)
+
+    def _lacking_energy(self, labels: Labels) -> float:
+        if isinstance(self._compiled, SparseLoadings):
+            self._labels = None
+            return -self._compiled.energy(labels)
+        return -energy_on_loadings(self.views(labels))
+
+    def _promise(self, labels: Labels) -> float:
+        views = self.views(labels)
+        bad = degenerate(self.problem, views)
+        return np.inf if bad else t_likelihood(views, self.problem.data)
+
+    def _once(self, labels: Labels, value: Callable[[Labels], float]) -> float:
+        """A value of the same partition once, whatever its numbers if they mean nothing."""
+        labels = partition.canonical(labels) if self.problem.interchangeable else labels
+        key = labels.tobytes()
+        if key not in self._values:
+            self._values[key] = value(labels)
+        return self._values[key]
+
+    def _merit(self, objective: float) -> float:
+        """What decides which partition of a run is kept; the lowest is, of equals the last."""
+        if self.problem.sparsity is not None:
+            # The union of the supports moves from sweep to sweep, and the objective with it.
+            return 0.0
+        if self.problem.identified:
+            return objective
+        return classification_likelihood(self._views, self.problem.data)
+
+    def _follow(self, labels: Labels) -> None:
+        if self._compiled is not None and labels is not self._labels:
+            self._compiled.kernel.fit(labels)
+            self._labels = labels
+
+    def _views_of(self, labels: Labels) -> list[ClusterView]:
+        """The PCA of every cluster, in a run."""
+        if labels is not self._labels:
+            if self.problem.sparsity is None:
+                self._views = self.views(labels)
+            else:
+                self._views = view_clusters(self.problem, labels, self._views)
+            self._labels = labels
+        return self._views
+
+    def views(self, labels: Labels) -> list[ClusterView]:
+        """The PCA of every cluster of any partition; those of clusters met before are known."""
+        if self.problem.sparsity is not None:
+            return view_clusters(self.problem, labels)
+        return [self._view(k, np.flatnonzero(labels == k)) for k in range(len(self.dimensions))]
+
+    def _view(self, k: int, members: Labels) -> ClusterView:
+        key = self.dimensions[k], members.tobytes()
+        view = self._met.get(key)
+        if view is None:
+            view = self.problem.view(k, members)
+            size = view.scores.nbytes + view.coordinates.nbytes + 2 * view.squared_residual.nbytes
+            self._bytes += size
+            if self._bytes > self._most_bytes:
+                self._met, self._bytes = {}, size
+            self._met[key] = view
+        return view
+
+
+class RowsOfUnknownDimension(RowsInView):
+    """The paper's joint scheme: dimensions are chosen anew at every sweep.
+
+    [MM2014, sec. model selection]. dimension_of(k, members): the dimension of a cluster. Objectives
+    under different dimensions are not comparable, so the last partition is kept; the subspaces of a
+    run are its last dimensions.
+    """
+
+    def __init__(self, problem: Problem, dimension_of: Callable[[int, Labels], int]) -> None:
+        super().__init__(problem)
+        self._dimension_of, self._compiled = dimension_of, None
+
+    def assign(self, here: Fitted) -> Assignment:
+        """The cluster of least cost of every row, under the dimensions that were chosen."""
+        found = super().assign(here)
+        return replace(found, merit=0.0, subspaces=self.dimensions)
+
+    def _views_of(self, labels: Labels) -> list[ClusterView]:
+        if labels is not self._labels:
+            members = [np.flatnonzero(labels == k) for k in range(self.problem.n_clusters)]
+            self.dimensions = tuple(self._dimension_of(k, own) for k, own in enumerate(members))
+            self.problem = replace(self.problem, dimensions=self.dimensions)
+        return super()._views_of(labels)

@@ -1,0 +1,35 @@
+"""Compiled twins of the core's hot parts, and the one place that chooses between the two.
+
+Where they were not built the plain code runs, with the same results. ``SUBSPACES_PURE=1`` in the
+environment asks for the plain code.
+"""
+
+import os
+import warnings
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+
+@cache
+def compiled(name: str) -> Any | None:
+    """Return the compiled module ``subspaces.kernels.<name>``, or None to run the plain code."""
+    if os.environ.get("SUBSPACES_PURE", "0") not in ("", "0"):
+        return None
+    try:
+        return import_module(f"{__name__}.{name}")
+    except ImportError as reason:
+        # If one module is missing, so are the others: one warning tells of all.
+        _missing.append(reason)
+        if len(_missing) == 1:
+            warnings.warn(
+                f"the compiled kernels of subspaces are not at hand ({reason}), and fits take "
+                "longer. Use pip install again where there is a C compiler, or SUBSPACES_PURE=1 "
+                "in the environment to stop this warning",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+        return None
+
+
+_missing: list[ImportError] = []

@@ -1,0 +1,1 @@
+"""First partitions, from which the loop of `core` sweeps on."""

@@ -1,0 +1,62 @@
+"""The default: several kinds of starts, chosen by the problem.
+
+Random starts rarely reach the optimum of a union of subspaces, and each kind of start errs in its
+own way.
+"""
+
+from itertools import cycle, islice
+
+from subspaces.core.landmarks import Start
+from subspaces.core.problem import Problem
+from subspaces.starts.flats import energetic_flats, sequential, swapped
+from subspaces.starts.graphs import ADMM_MOST_ROWS, Graphs, angular, from_graph
+from subspaces.starts.screening import on_screened_variables
+
+
+def portfolio(problem: Problem, n_starts: int, *, learned: bool = False) -> list[tuple[str, Start]]:
+    """So many of the starts that fit the problem, the first ones again where there are fewer.
+
+    Graphs of self-expression only where all clusters have the same dimension, below the rank of
+    the data, and are to keep it (not ``learned``); the lasso among them up to 700 rows. For sparse
+    loadings one kind alone, on the variables that carry more than noise.
+    """
+    if problem.sparsity is not None:
+        return [("screened", on_screened_variables(energetic_flats, problem))] * n_starts
+    kinds = _for_equal(problem) if problem.alike and not learned else _for_unequal()
+    return list(islice(cycle(kinds), n_starts))
+
+
+def _for_equal(problem: Problem) -> list[tuple[str, Start]]:
+    graphs = Graphs(problem)
+    wide = -(-3 * problem.n_clusters // 2)
+    few = len(problem.rows.squared_norms) <= ADMM_MOST_ROWS
+    by_lasso: list[tuple[str, Start]] = [
+        ("LSR + ADMM", from_graph(lambda: graphs.lsr + graphs.admm)),
+        ("OMP + ADMM", from_graph(lambda: graphs.omp + graphs.admm)),
+        ("ADMM", from_graph(lambda: graphs.admm)),
+    ]
+    return [
+        ("OMP + LSR", from_graph(lambda: graphs.omp + graphs.lsr)),
+        ("sequential", sequential(0.5)),
+        ("angular", from_graph(lambda: graphs.angular(20), wide)),
+        *(by_lasso if few else []),
+        ("swapped", swapped),
+        ("angular", from_graph(lambda: graphs.angular(10), wide)),
+        ("sequential", sequential(0.3)),
+        ("angular", from_graph(lambda: graphs.angular(5))),
+    ]
+
+
+def _for_unequal() -> list[tuple[str, Start]]:
+    return [
+        ("sequential", sequential(0.5)),
+        ("angular", angular(10)),
+        ("swapped", swapped),
+        ("sequential", sequential(0.3)),
+        ("angular", angular(5)),
+        ("sequential", sequential(0.7)),
+        ("sequential", sequential(0.5, any_order=True)),
+        ("angular", angular(20)),
+        ("swapped", swapped),
+        ("sequential", sequential(0.3, any_order=True)),
+    ]

@@ -1,0 +1,131 @@
+"""The one list of starts that ``init`` takes by name, and what each does where the rows are.
+
+A start is added by one entry of `STARTS`. PSC, KSubspaces and MiniBatchPSC then take its name, and
+their errors list it.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from subspaces.core.array_namespace import place
+from subspaces.core.landmarks import Start, on_landmarks
+from subspaces.core.problem import Problem
+from subspaces.data.flats import Flats
+from subspaces.starts import device, flats
+from subspaces.starts.portfolio import portfolio
+
+Labels = NDArray[np.intp]
+
+# From points (m, p) of any array library, the dimension of each cluster, whether flats have centres
+# of their own, and a generator: flats on that device, or labels (m,) in main memory.
+DeviceStart = Callable[[Any, Sequence[int], bool, np.random.Generator], Flats | Labels]
+# choose(problem, n_starts, learned=...): so many names and starts for a problem; learned where the
+# clusters will not keep the dimensions that the problem has.
+Choose = Callable[..., list[tuple[str, Start]]]
+
+
+@dataclass(frozen=True)
+class NamedStart:
+    """One kind of first partition.
+
+    meaning: a sentence that says what it is; in_memory: the start of rows in main memory;
+    on_device: that of rows on a device, None where there is none.
+    """
+
+    name: str
+    meaning: str
+    in_memory: Start
+    on_device: DeviceStart | None = None
+
+    def choose(
+        self, problem: Problem, n_starts: int, *, learned: bool = False
+    ) -> list[tuple[str, Start]]:
+        """The same start, as often as asked for."""
+        return [(self.name, self.in_memory)] * n_starts
+
+
+@dataclass(frozen=True)
+class Portfolio:
+    """Several kinds of first partitions, chosen by the problem.
+
+    They are compared on a sample of the rows in main memory; of rows on a device the sample is
+    fetched.
+    """
+
+    name: str
+    meaning: str
+    choose: Choose
+
+
+STARTS: dict[str, NamedStart | Portfolio] = {
+    entry.name: entry
+    for entry in (
+        Portfolio(
+            "portfolio",
+            "Several kinds, by flats and by graphs, chosen by the samples, rank and dimensions.",
+            portfolio,
+        ),
+        NamedStart(
+            "random",
+            "Every sample in a cluster drawn at random.",
+            flats.random_labels,
+            device.random_labels,
+        ),
+        NamedStart(
+            "k-means++",
+            "Flats through the neighbours of samples that lie far from each other's flats.",
+            on_landmarks(flats.spread_flats),
+            device.spread_flats,
+        ),
+        NamedStart(
+            "local",
+            "Flats through the neighbours of random samples.",
+            on_landmarks(flats.local_flats),
+            device.local_flats,
+        ),
+    )
+}
+
+
+def find(init: Any) -> NamedStart | Portfolio | None:
+    """The entry that ``init`` names; None for an unknown name, labels and functions."""
+    return STARTS.get(init) if isinstance(init, str) else None
+
+
+def begins_on_device(init: Any, rows: Any) -> bool:
+    """Whether ``init`` names a start that is found where the rows are, on a device.
+
+    Raises ValueError for a start that only main memory knows: no other one takes its place.
+    """
+    if not isinstance(find(init), NamedStart):
+        return False
+    _device_start(init, place(rows)[0].split(".")[-1])
+    return True
+
+
+def first_flats(
+    name: str, points: Any, dimensions: Sequence[int], affine: bool, random: np.random.Generator
+) -> Flats | Labels:
+    """Flats, or labels, that the named start finds for points (m, p) on their device."""
+    return _device_start(name, "another library than numpy")(points, dimensions, affine, random)
+
+
+def _device_start(name: str, library: str) -> DeviceStart:
+    """The function of a named start on a device; ValueError where there is none."""
+    entry = find(name)
+    if isinstance(entry, NamedStart) and entry.on_device is not None:
+        return entry.on_device
+    others = [each.name for each in STARTS.values() if _is_for_devices(each)]
+    raise ValueError(
+        f"init={name!r} knows rows in main memory alone, and X is an array of {library} with too "
+        f"many rows to fetch. Use one of {', '.join(others)}, labels or a function, or X as a "
+        "numpy array"
+    )
+
+
+def _is_for_devices(entry: NamedStart | Portfolio) -> bool:
+    return isinstance(entry, Portfolio) or entry.on_device is not None

@@ -1,0 +1,57 @@
+"""Which variables carry more than noise, before anything is known of the clusters."""
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from subspaces.core.landmarks import Start, on_landmarks
+from subspaces.core.problem import Problem
+from subspaces.core.rows import DenseRows
+
+Array = NDArray[np.floating]
+Indices = NDArray[np.intp]
+
+CLIP = 3.0
+CUT = 2.5
+
+
+def screen_variables(matrix: Array, fewest: int) -> Indices:
+    """Variables whose mean square stands out from that of noise; at least the ``fewest`` largest.
+
+    The mean square of a variable that is noise of variance ``sigma^2`` has standard deviation
+    ``sigma^2 sqrt(2/n)``; kept are those above ``sigma^2 (1 + 2.5 sqrt(2/n))``, with ``sigma^2``
+    the clipped mean over the variables.
+    """
+    n, p = matrix.shape
+    matrix = matrix / max(float(np.abs(matrix).max(initial=0.0)), np.finfo(float).tiny)
+    energy = np.einsum("ij,ij->j", matrix, matrix) / n
+    limit = clipped_mean(energy) * (1.0 + CUT * np.sqrt(2.0 / n))
+    kept = max(int(np.count_nonzero(energy > limit)), min(fewest, p))
+    return np.sort(np.argsort(-energy, kind="stable")[:kept])
+
+
+def screened_rows(problem: Problem) -> DenseRows:
+    """The rows on the variables that carry more than noise."""
+    matrix = problem.rows.coordinates
+    return DenseRows(matrix[:, screen_variables(matrix, fewest=2 * sum(problem.dimensions) + 2)])
+
+
+def on_screened_variables(start: Start, problem: Problem) -> Start:
+    """Run a start of a problem on the variables that carry more than noise."""
+    small = replace(problem, rows=screened_rows(problem), sparsity=None)
+    return lambda problem, random: on_landmarks(start)(small, random)
+
+
+def clipped_mean(values: Array) -> float:
+    """Mean of the values within three standard deviations of it, found by repetition."""
+    middle, spread = float(np.median(values)), float(values.std())
+    for _ in range(50):
+        inside = values[np.abs(values - middle) <= CLIP * spread]
+        if not len(inside):  # values that differ by rounding alone
+            break
+        new_middle, new_spread = float(inside.mean()), float(inside.std())
+        if (new_middle, new_spread) == (middle, spread):
+            break
+        middle, spread = new_middle, new_spread
+    return middle

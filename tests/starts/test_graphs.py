@@ -1,0 +1,92 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from subspaces.core.problem import Problem
+from subspaces.core.rows import DenseRows, GramRows
+from subspaces.datasets import make_subspaces
+from subspaces.metrics import rand_score
+from subspaces.starts import graphs
+from subspaces.starts.graphs import Graphs, angular, angular_affinity, cut, normalised
+
+
+def pose(X, dimension, n_clusters, affine=False, rows=DenseRows):
+    matrix = X - X.mean(axis=0) if affine else X
+    held = GramRows(matrix @ matrix.T) if rows is GramRows else DenseRows(matrix)
+    return Problem(held, (dimension,) * n_clusters, "loo", affine)
+
+
+def test_angular_affinity_falls_with_the_angle():
+    angles = np.radians([0.0, 10.0, 25.0, 90.0])
+    X = np.array([1.0, 2.0, 3.0, -4.0])[:, None] * np.column_stack([np.cos(angles), np.sin(angles)])
+    columns, cosines = Graphs(pose(X, 1, 2)).neighbours
+    graph = angular_affinity(columns[:, :1], cosines[:, :1]).toarray()
+    assert_allclose(graph[0, 1], 2 * np.exp(-2 * np.radians(10)))
+    assert_allclose(graph[2, 1], np.exp(-2 * np.radians(15)))
+    assert_allclose(graph[3, 2], np.exp(-2 * np.radians(65)))
+    assert_array_equal(np.diag(graph), 0)
+
+
+def test_neighbours_are_those_of_all_angles_at_once(monkeypatch):
+    X = np.random.default_rng(3).normal(size=(90, 5)) + 0.5
+    monkeypatch.setattr(graphs, "row_blocks", lambda n: np.array_split(np.arange(n), 7))
+    columns, cosines = Graphs(pose(X, 2, 2)).neighbours
+    unit = X / np.linalg.norm(X, axis=1, keepdims=True)
+    all_cosines = np.abs(unit @ unit.T)
+    np.fill_diagonal(all_cosines, -1.0)
+    order = np.argsort(-all_cosines, axis=1)[:, :20]
+    assert_array_equal(columns, order)
+    assert_allclose(cosines, np.take_along_axis(all_cosines, order, axis=1))
+
+
+def test_a_normalised_graph_keeps_its_edges_and_has_leading_eigenvalue_one():
+    X = np.random.default_rng(0).normal(size=(40, 4))
+    columns, cosines = Graphs(pose(X, 1, 2)).neighbours
+    graph = angular_affinity(columns, cosines)
+    dense, scaled = graph.toarray(), normalised(graph).toarray()
+    degrees = dense.sum(axis=1)
+    assert_allclose(scaled, dense / np.sqrt(np.outer(degrees, degrees)))
+    assert_allclose(np.linalg.eigvalsh(scaled)[-1], 1.0)
+
+
+@pytest.mark.parametrize("name", ["omp", "lsr", "admm"])
+@pytest.mark.parametrize("rows", [DenseRows, GramRows])
+def test_graphs_of_separate_subspaces_are_cut_into_them(name, rows):
+    for seed in range(3):
+        union = make_subspaces([30, 30, 40], 30, [3, 3, 3], noise=1e-3, random_state=seed)
+        graphs = Graphs(pose(union.data, 3, 3, rows=rows))
+        labels = cut(getattr(graphs, name), 3, np.random.default_rng(seed))
+        assert rand_score(union.target, labels) > 0.95
+
+
+@pytest.mark.parametrize("name", ["lsr", "admm"])
+def test_parallel_affine_planes_are_told_apart(name):
+    # Linear graphs cannot: the planes differ by their centres alone.
+    random = np.random.default_rng(1)
+    basis = np.linalg.qr(random.normal(size=(12, 2)))[0]
+    X = random.normal(size=(80, 2)) @ basis.T + 0.01 * random.normal(size=(80, 12))
+    X[40:] += 3.0 * np.linalg.qr(np.column_stack([basis, np.ones(12)]))[0][:, 2] + 1.0
+    labels = cut(getattr(Graphs(pose(X, 2, 2, affine=True)), name), 2, np.random.default_rng(0))
+    assert rand_score(np.repeat([0, 1], 40), labels) > 0.95
+
+
+def test_more_eigenvectors_than_clusters_still_make_so_many_clusters():
+    union = make_subspaces([30, 30, 40], 20, [2, 2, 2], noise=0.05, random_state=0)
+    graph = Graphs(pose(union.data, 2, 3)).angular(10)
+    labels = cut(graph, 3, np.random.default_rng(0), n_vectors=5)
+    assert set(labels) == {0, 1, 2}
+
+
+def test_as_many_clusters_as_rows_are_dealt_out():
+    X = np.random.default_rng(0).normal(size=(4, 3))
+    labels = cut(Graphs(pose(X, 1, 3)).angular(2), 3, np.random.default_rng(0))
+    assert_array_equal(labels, [0, 1, 2, 0])
+
+
+def test_affine_rows_are_compared_by_angle_with_a_coordinate_appended():
+    random = np.random.default_rng(0)
+    direction = np.array([1.0, 2.0, -1.0, 0.5])
+    line = np.outer(random.uniform(-1, 1, 60), direction)
+    line[30:] += [2.0, -1.0, 0.0, 1.0]
+    labels = angular(5)(pose(line, 1, 2, affine=True), np.random.default_rng(0))
+    assert rand_score(np.repeat([0, 1], 30), labels) == 1.0
