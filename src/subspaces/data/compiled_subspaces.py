@@ -58,7 +58,8 @@ class PrincipalAxes(CompiledSubspaces):
         tables = Tables(found.spectra, found.found, found.sizes, self.problem.affine, *facts)
         loops = compiled("block_pass")
         if loops is not None and name in loops.CRITERIA:
-            clusters = loops.Clusters(name, *tables.for_loops)
+            # No criterion that comes here asks for the Gaussians of the clusters.
+            clusters = loops.Clusters(name, found.spectra, None, None, tables.mean_leverage, 1.0)
             return loops.costs(energies, found.residual, labels, clusters).T
         criterion, rows = CRITERIA[name], np.arange(len(labels))
         energies, residual = energies.transpose(2, 0, 1), found.residual.T

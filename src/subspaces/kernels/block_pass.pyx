@@ -12,6 +12,8 @@ from libc.math cimport INFINITY
 
 import numpy as np
 
+include "_address.pxi"
+
 ctypedef fused real:
     float
     double
@@ -68,9 +70,9 @@ cdef class Clusters:
         self.mean_leverages = <double*> numbers_of(mean_leverages)
 
 
-cdef void* numbers_of(array):
-    """Where the numbers of an array lie; typed memoryviews would take seconds to compile."""
-    return NULL if array is None else <void*> <size_t> array.ctypes.data
+cdef void* numbers_of(array) except? NULL:
+    """Where the numbers of a contiguous array lie; nowhere for None."""
+    return NULL if array is None else address(array)
 
 
 cdef struct Chunk:
@@ -312,7 +314,7 @@ cdef void price(
     """Costs (n,) of rows under cluster k, of which all or none are members; total: room."""
     cdef Py_ssize_t n_axes = clusters.n_axes, i
     cdef const double* spectra = clusters.spectra + k * n_axes
-    cdef real left, scale = <real> clusters.scales[k], half = <real> (0.5 / clusters.noise)
+    cdef real left, scale, half
     if criterion == INFLUENCE:
         influence(n, n_axes, energies, residual, spectra, member, total, cost)
         return
@@ -326,6 +328,7 @@ cdef void price(
             cost[i] = <real> INFINITY if total[i] >= LEVERAGE_ONE else residual[i] / (left * left)
     if criterion == LIKELIHOOD:
         add_ratios(n, n_axes, energies, clusters.variances + k * n_axes, <real> 0, total)
+        scale, half = <real> clusters.scales[k], <real> (0.5 / clusters.noise)
         for i in range(n):
             cost[i] = scale + (half * cost[i] + <real> 0.5 * total[i])
 
