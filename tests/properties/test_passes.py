@@ -44,11 +44,22 @@ FOUND = [
     (Draw("copies", 8, 4, 254, 0, 0.0, "C"), KSubspaces(1, n_components=2, random_state=0)),
     (Draw("noise", 12, 3, 0, 150, -1e3, "C"), KSubspaces(random_state=0)),
     (Draw("zero rows", 16, 3, 0, 0, 0.0, "C"), PSC(affine=True, max_iter=1, n_init=1)),
+    (
+        Draw("zero rows", 12, 3, 0, 0, 0.0, "C"),
+        PSC(max_iter=1, n_init=1, n_variables=1, random_state=0),
+    ),
 ]
 
 
 # The same in single precision: variances and powers that it has no number for.
 FOUND_IN_SINGLE = [
+    (
+        Draw("zero rows", 40, 9, 188, 0, 0.0, "C"),
+        PSC(
+            8, affine=True, init="random", n_components=2, n_init=1, n_variables=2,
+            penalty="nonnegative", random_state=1,
+        ),
+    ),
     (
         Draw("noise", 24, 3, 252, -20, 1e8, "C"),
         PSC(affine=True, max_iter=1, n_init=1, random_state=0),
@@ -63,7 +74,7 @@ FOUND_IN_SINGLE = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("drawn", "model"), FOUND_IN_SINGLE, ids=["variance", "power"])
+@pytest.mark.parametrize(("drawn", "model"), FOUND_IN_SINGLE, ids=["loadings", "variance", "power"])
 def test_what_was_broken_once_in_single_precision(drawn, model):
     with mock.patch.object(_many_rows, "FEW_ROWS", 0):
         assert_fits_or_refuses(clone(model), drawn.matrix().astype(np.float32))

@@ -70,6 +70,8 @@ class RowsInView(Searchable):
         else:
             self._follow(labels)
             matrix, loadings = self._compiled.costs(labels), self._compiled.loadings()
+        if loadings is not None and self.degenerate(here):
+            loadings = None  # a cluster that does not span its axes has none to go on with
         objective = float(own_costs(matrix, labels).sum())
         new = partition.assign(matrix, labels)
         moved = int(np.count_nonzero(new != labels))
