@@ -1,4 +1,4 @@
-"""The kernels behind `fused.py` that look: all costs of a row at once."""
+"""The kernels behind `data.fused` that look: all costs of a row at once."""
 
 from typing import Any
 

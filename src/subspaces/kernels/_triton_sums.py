@@ -1,4 +1,4 @@
-"""The kernels behind `fused.py` that sum over the members of each cluster, in its order."""
+"""The kernels behind `data.fused` that sum over the members of each cluster, in its order."""
 
 from typing import Any
 

@@ -1,8 +1,8 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 """Costs of a chunk of rows under every cluster, and their next labels, in one pass.
 
-The twin of `costs` and `_assigned` in `core.block_pass`, for numpy arrays of single and double
-precision. Products of matrices are BLAS's and are taken in `core.compiled_pass`; here are the loops
+The twin of `costs` and `_assigned` in `data.block_pass`, for numpy arrays of single and double
+precision. Products of matrices are BLAS's and are taken in `data.compiled_pass`; here are the loops
 over single numbers, for which numpy would fill one array after the other. Scores are (R, n): all
 rows on one axis lie side by side, so that the loops over rows use the vectors of any processor.
 Costs of members are taken in double precision whatever the rows are, as in the plain code.
