@@ -29,8 +29,9 @@ def alternate(
     best: tuple[Fitted, Assignment] | None = None
     reason, degenerate = "max_iter", list[int]()
     while len(path) < max_iter:
-        returned = samples.key(here) in seen
-        seen.add(samples.key(here))
+        key = samples.key(here)
+        returned = key in seen
+        seen.add(key)
         degenerate = samples.degenerate(here)
         found = samples.assign(here)
         path.append(found.objective)

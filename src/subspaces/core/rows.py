@@ -62,13 +62,6 @@ class ClusterView:
         """Energy of the members along the axes in use."""
         return self.eigenvalues[: self.n_components]
 
-    @cached_property
-    def is_member(self) -> NDArray[np.bool_]:
-        """Which rows are members, (n,)."""
-        mask = np.zeros(len(self.squared_residual), dtype=bool)
-        mask[self.members] = True
-        return mask
-
     def narrowed(self, n_components: int) -> "ClusterView":
         """The same PCA with fewer axes in use."""
         beyond = self.scores[:, n_components:]
