@@ -20,7 +20,7 @@ from sklearn import config_context
 from sklearn.metrics import adjusted_rand_score
 
 from subspaces import PSC, load
-from subspaces.core.array_namespace import to_host
+from subspaces.core.array import to_host
 from subspaces.datasets import make_subspaces
 
 LIBRARIES = ("torch", "cupy")

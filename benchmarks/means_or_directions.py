@@ -13,10 +13,10 @@ from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
 from subspaces import PSC
-from subspaces.core.hearing import hearing
 from subspaces.datasets import make_scenario
 from subspaces.diagnostics import means_or_directions, stability
 from subspaces.metrics import adjusted_rand_score
+from subspaces.runtime.warning import collect_warnings
 
 TABLES = {"wine": load_wine, "breast cancer": load_breast_cancer, "iris": load_iris}
 SCENARIOS = ("b", "d", "e")
@@ -37,7 +37,7 @@ def measured(name, affine):
     """Adjusted Rand index of PSC and of K-means, the agreement, and the stability of both."""
     X, classes, dimensions = data_of(name)
     K = len(np.unique(classes))
-    with threadpool_limits(1), hearing():
+    with threadpool_limits(1), collect_warnings():
         model = PSC(K, n_components=dimensions, affine=affine, random_state=0).fit(X)
         lloyd = KMeans(K, n_init=10, random_state=0).fit(X)
         halves = stability(model, X, budget_s=60, random_state=0)

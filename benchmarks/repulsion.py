@@ -15,7 +15,7 @@ from subspaces.core.influence import squared_influence
 from subspaces.core.partition import assign
 from subspaces.core.problem import Problem, view_clusters
 from subspaces.core.rows import DenseRows
-from subspaces.core.sparse_basis import Sparsity
+from subspaces.core.sparse_loadings import Sparsity
 from subspaces.datasets import make_subspaces
 
 SIZES, N_VARIABLES, NOISE, SETS = (40, 40), 10, 0.5, 20

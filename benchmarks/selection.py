@@ -14,7 +14,7 @@ import numpy as np
 from harness import markdown, mean_and_error, run_cells, save
 
 from subspaces import PSC
-from subspaces.core import choice
+from subspaces.core import choosing
 from subspaces.datasets import make_scenario
 from subspaces.diagnostics import stability
 from subspaces.selection import select_n_clusters, select_n_variables
@@ -32,9 +32,9 @@ def dimensions_at_the_truth(name, seed):
         rows = scenario.data[scenario.target == k]
         right.append(
             [
-                int(np.argmin(choice.dimension_by_press(rows, 7, 10, "l1"))) + 1 == r,
-                choice.dimension_by_noise_edge(rows, 7) == r,
-                choice.dimension_by_permutation(rows, 7, random) == r,
+                int(np.argmin(choosing.dimension_by_press(rows, 7, 10, "l1"))) + 1 == r,
+                choosing.dimension_by_noise_edge(rows, 7) == r,
+                choosing.dimension_by_permutation(rows, 7, random) == r,
             ]
         )
     return np.mean(right, axis=0).tolist()

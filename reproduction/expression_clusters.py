@@ -14,7 +14,7 @@ from reproduction.expression import load, sets_at_hand
 from reproduction.harness import Cell, Study, main
 from reproduction.printed import pose, solve
 from subspaces import PSC
-from subspaces.core import choice
+from subspaces.core import choosing
 from subspaces.core.problem import view_clusters
 from subspaces.recipes import ExpressionScaler
 from subspaces.selection import select_n_clusters
@@ -48,7 +48,7 @@ def press_as_printed(X, n_clusters, seed):
     """Mean over the clusters of their mean PRESS, as the printed algorithm leaves them."""
     problem = pose(X, [1] * n_clusters, N_VARIABLES)
     views = view_clusters(problem, solve(problem, seed).labels)
-    errors = [choice.closed_form_errors(X[view.members], view.basis).mean() for view in views]
+    errors = [choosing.closed_form_errors(X[view.members], view.basis).mean() for view in views]
     return float(np.mean(errors))
 
 

@@ -9,15 +9,15 @@ from dataclasses import replace
 
 import numpy as np
 
+from subspaces.core.alternation import Clustering
 from subspaces.core.descent import objective_of
 from subspaces.core.problem import Problem
-from subspaces.core.result import Clustering
 from subspaces.core.rows import DenseRows, choose_rows
 from subspaces.core.search import Plan, search
-from subspaces.core.sparse_basis import Sparsity
+from subspaces.core.sparse_loadings import Sparsity
 from subspaces.data.in_view import RowsInView
 from subspaces.metrics import adjusted_rand_score, rand_score
-from subspaces.starts.flats import random_labels
+from subspaces.starts.sampled_subspaces import random_labels
 
 STARTS = 10
 

@@ -9,7 +9,7 @@ import matplotlib.pyplot as plt
 import pytest
 from hypothesis import settings
 
-settings.register_profile("bounded", max_examples=30, deadline=None, derandomize=True)
+settings.register_profile("bounded", max_examples=12, deadline=None, derandomize=True)
 # Once by hand, over all estimators: pytest tests/properties --hypothesis-profile=by-hand
 settings.register_profile("by-hand", max_examples=910, deadline=None)
 settings.load_profile("bounded")

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from subspaces.core.subspace import squared_residual
 from subspaces.datasets import make_scenario, make_subspaces
+from subspaces.subspace import squared_residual
 
 
 @pytest.mark.parametrize("name", list("abcde"))

@@ -16,6 +16,8 @@ from tests.references import MODELS, STORE, data, found
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning:tests")
 
 SOME = ("PSC", "PSC sparse", "KSubspaces", "SSC", "SCC", "MPPCA", "SparseKMeans")
+# The first setting of every estimator.
+ONE_EACH = list({type(MODELS[name]): name for name in reversed(MODELS)}.values())
 CODE = (
     "import sys, tests.references as r; print(r.json.dumps({n: r.found(n) for n in sys.argv[1:]}))"
 )
@@ -36,22 +38,24 @@ def test_every_estimator_has_a_reference():
 
 @pytest.mark.parametrize("name", ["PSC", "PSC sparse", "EnsembleKSubspaces"])
 def test_the_number_of_jobs(name):
-    one, two, four = (
-        clone(MODELS[name]).set_params(n_jobs=n_jobs).fit(data()) for n_jobs in (1, 2, 4)
+    one, *others = (
+        clone(MODELS[name]).set_params(n_jobs=n_jobs).fit(data())
+        for n_jobs in ((1, 2, 4) if name == "PSC" else (1, 4))
     )
-    np.testing.assert_array_equal(one.labels_, two.labels_)
-    np.testing.assert_array_equal(one.labels_, four.labels_)
-    assert one.objective_ == two.objective_ == four.objective_
+    for other in others:
+        np.testing.assert_array_equal(one.labels_, other.labels_)
+        assert one.objective_ == other.objective_
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", ONE_EACH)
 def test_numpy_tables_where_scikit_learn_dispatches_arrays(name):
     with config_context(array_api_dispatch=True):
         assert found(name) == json.loads(STORE.read_text())[name]
 
 
-@pytest.mark.parametrize("threads", ["1", "4"])
-def test_other_processes_with_other_threads_of_blas(threads):
+def test_another_process_with_other_threads_of_blas():
+    """Here BLAS has one thread (`conftest`)."""
+    threads = "4"
     settings = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), threads)
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", CODE, *SOME],

@@ -16,6 +16,7 @@ PAGES += sorted((ROOT / "docs" / "guide").glob("*.md"))
 PAGES += sorted((ROOT / "docs" / "derivations").glob("*.md"))
 COMMAND = re.compile(r"(?:^    |`)subspaces ([a-z]+)([^`\n]*)", re.MULTILINE)
 LINK = re.compile(r"\]\(([^)#:]+)\)")
+FILE = re.compile(r"`((?:[\w*-]+/)+[\w*.-]*|[\w*]+\.(?:py|pyx|toml|json|md))`")
 
 
 def options():
@@ -48,6 +49,14 @@ def test_there_are_commands_to_check():
 def test_links_lead_somewhere(page):
     for target in LINK.findall(page.read_text(encoding="utf-8")):
         assert (page.parent / target).exists(), target
+
+
+def test_contributors_are_sent_to_files_that_exist():
+    """Every path in CONTRIBUTING.md, from the root or from within the package."""
+    named = FILE.findall((ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"))
+    assert len(named) > 40
+    for path in named:
+        assert any(ROOT.glob(path)) or any((ROOT / "src").rglob(path)), path
 
 
 def test_every_public_name_is_in_the_reference():

@@ -9,9 +9,9 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from subspaces import PSC, KSubspaces, SparseKMeans, compare, load, plots
-from subspaces.core.subspace import coordinates, principal_angles
 from subspaces.datasets import make_scenario, make_subspaces
 from subspaces.diagnostics import pca_influence
+from subspaces.subspace import coordinates, principal_angles
 from tests.plain import generic
 
 SAMPLES = [f"s{i}" for i in range(90)]

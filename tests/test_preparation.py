@@ -6,7 +6,6 @@ from subspaces.preparation import (
     Preparation,
     attach_preparation,
     in_raw_units,
-    in_words,
     learn_preparation,
     prepare,
 )
@@ -59,10 +58,10 @@ def test_what_a_model_needs_goes_with_it(table):
     assert model.n_features_in_ == 3
 
 
-def test_a_preparation_is_said_in_words(table):
-    assert in_words(learn_preparation(table)) == ""
+def test_a_preparation_is_said_str(table):
+    assert str(learn_preparation(table)) == ""
     learned = learn_preparation(table, floor=2, log=True, top_variables=2, scale=True)
-    assert in_words(learned) == (
+    assert str(learned) == (
         "values below 2 raised to 2, log2 of the value plus 1, the 2 of 4 variables kept that "
         "vary most, variables scaled to mean 0 and standard deviation 1"
     )

@@ -10,10 +10,10 @@ from sklearn.base import clone
 from sklearn.cluster import KMeans
 
 from subspaces import recipes
-from subspaces.core.subspace import principal_axes
 from subspaces.metrics import adjusted_rand_score
 from subspaces.preparation import prepare
 from subspaces.recipes import ExpressionScaler
+from subspaces.subspace import principal_axes
 from subspaces.tables import Table
 
 CLASSES = np.repeat([0, 1, 2], [18, 25, 12])

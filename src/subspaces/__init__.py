@@ -61,17 +61,6 @@ __all__ = [
     "selection",
 ]
 
-MODULES = (
-    "datasets",
-    "diagnostics",
-    "metrics",
-    "plots",
-    "progress",
-    "recipes",
-    "scverse",
-    "selection",
-)
-
 
 def __getattr__(name: str) -> Any:
     if name == "__version__":
@@ -80,10 +69,11 @@ def __getattr__(name: str) -> Any:
         return version("subspaces")
     if name not in __all__:
         raise AttributeError(f"module 'subspaces' has no attribute {name!r}")
-    if name in MODULES:
-        return import_module(f"subspaces.{name}")
-    home = "comparison" if name == "compare" else "estimators"
-    return getattr(import_module(f"subspaces.{home}"), name)
+    if name == "compare":
+        return import_module("subspaces.comparison").compare
+    if name == "load" or name[0].isupper():  # all public classes are estimators
+        return getattr(import_module("subspaces.estimators"), name)
+    return import_module(f"subspaces.{name}")
 
 
 def __dir__() -> list[str]:

@@ -1,10 +1,10 @@
-"""The command ``subspaces``; also ``python -m subspaces``."""
+"""Entry point of the command ``subspaces`` and of ``python -m subspaces``."""
 
 import sys
 
 
 def main() -> None:
-    """Run the command line, or say in one line which extra is missing."""
+    """Run the command line and exit with its code, or with one line that names a missing extra."""
     try:
         from subspaces.cli import main as run
     except ImportError as error:

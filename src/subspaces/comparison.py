@@ -1,34 +1,22 @@
-"""Several methods on one data set, one table."""
+"""`compare`: fit several methods to one data set and tabulate how well they agree."""
 
 import time
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from importlib.util import find_spec
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.cluster import KMeans
 
-from subspaces import plots
-from subspaces._validation import as_count, as_flag, as_matrix
-from subspaces.core.hearing import PROCESS, hearing
-from subspaces.estimators import (
-    GPCA,
-    MCFA,
-    MPPCA,
-    PSC,
-    SCC,
-    SLBF,
-    SSC,
-    EnsembleKSubspaces,
-    KSubspaces,
-    MCtFA,
-    SparseKMeans,
-)
+from subspaces import estimators, plots
+from subspaces.data.validation import as_matrix
 from subspaces.metrics import adjusted_rand_score, matched_accuracy, rand_score
+from subspaces.runtime.frame import as_frame
+from subspaces.runtime.parameters import as_count, as_flag
+from subspaces.runtime.warning import PROCESS, collect_warnings
 
 __all__ = ["METHODS", "Comparison", "compare"]
 
@@ -37,7 +25,10 @@ Labels = NDArray[np.intp]
 
 @dataclass(frozen=True)
 class Setting:
-    """What is asked of every method."""
+    """The arguments of `compare`, and the parameters of each kind of estimator made from them.
+
+    rank: the largest rank that the data can have, min(n - 1, p).
+    """
 
     n_clusters: int
     dimensions: list[int]
@@ -47,45 +38,45 @@ class Setting:
 
     @property
     def own(self) -> dict[str, Any]:
-        """For methods that take one dimension per cluster."""
+        """Parameters of estimators that take one dimension per cluster."""
         same = len(set(self.dimensions)) == 1
         return {**self.common, "n_components": self.dimensions[0] if same else self.dimensions}
 
     @property
     def common(self) -> dict[str, Any]:
-        """For methods with one dimension: the largest."""
+        """Parameters of estimators with one dimension for all clusters: the largest."""
         return {**self.bare, "n_components": max(self.dimensions)}
 
     @property
     def union(self) -> dict[str, Any]:
-        """For methods whose clusters share one space: it has to hold all of them."""
+        """Parameters of estimators whose clusters share one space: the sum of the dimensions."""
         return {**self.bare, "n_components": min(sum(self.dimensions), self.rank)}
 
     @property
     def bare(self) -> dict[str, Any]:
-        """For methods without dimensions."""
+        """Parameters of estimators without dimensions."""
         return {"n_clusters": self.n_clusters, "random_state": self.random_state}
 
 
 METHODS: dict[str, Callable[[Setting], Any]] = {
-    "PSC": lambda s: PSC(affine=s.affine, **s.own),
-    "KSubspaces": lambda s: KSubspaces(affine=s.affine, **s.own),
-    "EnsembleKSubspaces": lambda s: EnsembleKSubspaces(affine=s.affine, **s.own),
-    "SSC": lambda s: SSC(affine=s.affine, **s.own),
-    "SCC": lambda s: SCC(linear=not s.affine, **s.common),
-    "SLBF": lambda s: SLBF(affine=s.affine, **s.common),
-    "GPCA": lambda s: GPCA(affine=s.affine, **s.own),
-    "MPPCA": lambda s: MPPCA(**s.own),
-    "MCFA": lambda s: MCFA(**s.union),
-    "MCtFA": lambda s: MCtFA(**s.union),
-    "SparseKMeans": lambda s: SparseKMeans(**s.bare),
+    "PSC": lambda s: estimators.PSC(affine=s.affine, **s.own),
+    "KSubspaces": lambda s: estimators.KSubspaces(affine=s.affine, **s.own),
+    "EnsembleKSubspaces": lambda s: estimators.EnsembleKSubspaces(affine=s.affine, **s.own),
+    "SSC": lambda s: estimators.SSC(affine=s.affine, **s.own),
+    "SCC": lambda s: estimators.SCC(linear=not s.affine, **s.common),
+    "SLBF": lambda s: estimators.SLBF(affine=s.affine, **s.common),
+    "GPCA": lambda s: estimators.GPCA(affine=s.affine, **s.own),
+    "MPPCA": lambda s: estimators.MPPCA(**s.own),
+    "MCFA": lambda s: estimators.MCFA(**s.union),
+    "MCtFA": lambda s: estimators.MCtFA(**s.union),
+    "SparseKMeans": lambda s: estimators.SparseKMeans(**s.bare),
     "KMeans": lambda s: KMeans(n_init=10, **s.bare),
 }
 
 
 @dataclass(frozen=True, repr=False)
 class Comparison:
-    """What each method made of the data.
+    """The table, labels, models and warnings of the methods that `compare` fitted.
 
     Attributes
     ----------
@@ -113,12 +104,8 @@ class Comparison:
 
     @property
     def table(self) -> Any:
-        """The columns as a pandas DataFrame, or as they are where pandas is missing."""
-        if find_spec("pandas") is None:
-            return self.columns
-        import pandas as pd
-
-        return pd.DataFrame(self.columns).set_index("method")
+        """The columns as a pandas DataFrame; ``columns`` itself where pandas is missing."""
+        return as_frame(self.columns, index="method")
 
     @property
     def agreement(self) -> NDArray[np.floating]:
@@ -172,7 +159,7 @@ def compare(
     labels : array-like of shape (n,), optional
         Known classes.
     affine : bool, default False
-        Whether flats have a centre of their own, for the methods that leave the choice. The
+        Whether subspaces have a centre of their own, for the methods that leave the choice. The
         mixtures always have means.
     random_state : int, RandomState or None, default 0
         Seed of every method.
@@ -194,66 +181,80 @@ def compare(
     {'PSC': 1.0, 'KMeans': 0.0}
     """
     matrix = as_matrix(X)
-    truth = _known(labels, len(matrix))
-    setting = _setting(matrix, n_clusters, n_components, affine, random_state)
-    rows, found, models, messages = [], {}, {}, {}
-    for name, estimator in _chosen(methods, setting).items():
+    truth = _checked_labels(labels, len(matrix))
+    setting = _checked_setting(matrix, n_clusters, n_components, affine, random_state)
+    runs = {}
+    for name, estimator in _chosen_estimators(methods, setting).items():
         if progress is not None:
             progress(name)
-        model, partition, seconds, said, error = _timed_fit(estimator, X)
-        messages[name] = said
-        rows.append([name, _objective(model), seconds, len(said), error])
-        if not error:
-            found[name], models[name] = partition, model
-    names, *others = map(list, zip(*rows, strict=True))
-    kept = dict(zip(("objective", "seconds", "warnings", "error"), others, strict=True))
-    columns = {"method": names, **_against(truth, found, names), **kept}
+        runs[name] = _timed_fit(estimator, X)
+    found = {name: run.labels for name, run in runs.items() if not run.error}
+    columns: dict[str, list[Any]] = {
+        "method": list(runs),
+        **_agreements(truth, found, list(runs)),
+        "objective": [_objective(run.model) for run in runs.values()],
+        "seconds": [run.seconds for run in runs.values()],
+        "warnings": [len(run.messages) for run in runs.values()],
+        "error": [run.error for run in runs.values()],
+    }
+    models = {name: runs[name].model for name in found}
+    messages = {name: run.messages for name, run in runs.items()}
     return Comparison(columns, found, models, messages)
 
 
-def _timed_fit(estimator: Any, X: Any) -> tuple[Any, Any, float, list[str], str]:
-    """Model, labels, the seconds it took, what it warned of, and its error if it failed."""
+class _Run(NamedTuple):
+    """One method's model and labels, its time, what it warned of, and its error if it failed."""
+
+    model: Any
+    labels: Any
+    seconds: float
+    messages: list[str]
+    error: str
+
+
+def _timed_fit(estimator: Any, X: Any) -> _Run:
     start = time.perf_counter()
     model, labels, error = None, None, ""
-    with hearing() as ours, PROCESS, warnings.catch_warnings(record=True) as others:
+    with collect_warnings() as ours, PROCESS, warnings.catch_warnings(record=True) as others:
         warnings.simplefilter("always")
         try:
             model = clone(estimator)
             labels = np.asarray(model.fit_predict(X))
         except Exception as failure:
             error = f"{type(failure).__name__}: {failure}".splitlines()[0]
-    said = list(dict.fromkeys(map(str, [*ours, *(other.message for other in others)])))
-    return model, labels, time.perf_counter() - start, said, error
+    messages = list(dict.fromkeys(map(str, [*ours, *(other.message for other in others)])))
+    return _Run(model, labels, time.perf_counter() - start, messages, error)
 
 
 def _objective(model: Any) -> float:
-    """What the method made least, by the names that estimators have for it."""
+    """Return what a model minimised, ``objective_`` or ``inertia_``; nan if it has neither."""
     return float(getattr(model, "objective_", getattr(model, "inertia_", np.nan)))
 
 
-def _against(
+def _agreements(
     truth: Labels | None, found: Mapping[str, Labels], names: list[str]
 ) -> dict[str, list[float]]:
-    """How well each method agrees with the known classes, or else with the others."""
+    """Return the columns that say how well each method agrees, one value per name.
 
-    def column(measure: Callable[[Labels, str], float]) -> list[float]:
-        return [measure(found[name], name) if name in found else np.nan for name in names]
+    With known classes they are "ari", "rand" and "accuracy"; otherwise "agreement", the mean
+    adjusted Rand index with the other methods. nan for a method that failed.
+    """
+
+    def column(measure: Callable[[Any, Labels], float], others: Any) -> list[float]:
+        return [float(measure(others, found[name])) if name in found else np.nan for name in names]
+
+    def mean_agreement(partitions: list[Labels], own: Labels) -> float:
+        scores = [adjusted_rand_score(each, own) for each in partitions if each is not own]
+        return float(np.mean(scores)) if scores else np.nan
 
     if truth is None:
-        return {"agreement": column(lambda own, name: _with_others(own, name, found))}
-    return {
-        "ari": column(lambda own, _: float(adjusted_rand_score(truth, own))),
-        "rand": column(lambda own, _: float(rand_score(truth, own))),
-        "accuracy": column(lambda own, _: float(matched_accuracy(truth, own))),
-    }
+        return {"agreement": column(mean_agreement, list(found.values()))}
+    measures = {"ari": adjusted_rand_score, "rand": rand_score, "accuracy": matched_accuracy}
+    return {name: column(measure, truth) for name, measure in measures.items()}
 
 
-def _with_others(own: Labels, name: str, found: Mapping[str, Labels]) -> float:
-    others = [adjusted_rand_score(labels, own) for key, labels in found.items() if key != name]
-    return float(np.mean(others)) if others else np.nan
-
-
-def _chosen(methods: Any, setting: Setting) -> dict[str, Any]:
+def _chosen_estimators(methods: Any, setting: Setting) -> dict[str, Any]:
+    """Return the estimators to fit, by name: the caller's own, or those of ``METHODS``."""
     if isinstance(methods, Mapping):
         chosen = dict(methods)
     else:
@@ -272,7 +273,7 @@ def _chosen(methods: Any, setting: Setting) -> dict[str, Any]:
     return chosen
 
 
-def _setting(
+def _checked_setting(
     matrix: Any, n_clusters: Any, n_components: Any, affine: Any, random_state: Any
 ) -> Setting:
     n, p = matrix.shape
@@ -288,7 +289,8 @@ def _setting(
     return Setting(k, dimensions, as_flag(affine, "affine"), random_state, min(n - 1, p))
 
 
-def _known(labels: Any, n_samples: int) -> Labels | None:
+def _checked_labels(labels: Any, n_samples: int) -> Labels | None:
+    """Return the known classes as integers from 0 up, (n,); None where there are none."""
     if labels is None:
         return None
     known = np.asarray(labels)

@@ -1,4 +1,4 @@
-"""Simulated unions of subspaces, each returned with its truth, and expression files."""
+"""Simulated unions of subspaces with their truth, and expression files."""
 
 import warnings
 from collections.abc import Iterable, Sequence
@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import Bunch, check_random_state
 
-from subspaces._validation import as_choice, as_count, as_real
-from subspaces.core.subspace import Subspace
+from subspaces.runtime.parameters import as_choice, as_count, as_real
+from subspaces.subspace import Subspace
 from subspaces.tables import Table, doubts, read_cls, read_table
 
 __all__ = ["make_scenario", "make_subspaces", "read_expression"]
@@ -26,6 +26,7 @@ SCENARIOS: dict[str, tuple[tuple[int, ...], int]] = {
     "d": ((1, 2, 3), 3),
     "e": ((5, 4, 1, 1), 200),
 }
+# Samples of each cluster; and, where sparse: variables, those of a loading, noise (sd).
 SCENARIO_SAMPLES = 100
 SPARSE_FEATURES, SPARSE_VARIABLES, SPARSE_NOISE = 200, 10, 0.5
 
@@ -43,7 +44,7 @@ def make_subspaces(
     shuffle: bool = False,
     random_state: Any = None,
 ) -> Bunch:
-    """Draw samples near a union of random flats.
+    """Draw samples near a union of random subspaces.
 
     Parameters
     ----------
@@ -52,13 +53,13 @@ def make_subspaces(
     n_features : int
         Dimension of the ambient space, P.
     n_components : sequence of int
-        Dimension of each cluster's flat; its length is the number of clusters.
+        Dimension of each cluster's subspace; its length is the number of clusters.
     noise : float, default 0
         Standard deviation of the Gaussian noise on every variable.
     offset : float, default 0
-        Standard deviation of each coordinate of the flats' centres; 0 gives linear subspaces.
+        Standard deviation of each coordinate of the subspaces' centres; 0 gives linear subspaces.
     scores : {"uniform", "normal", "ball"}, default "uniform"
-        Position within a flat: each coordinate U(-1, 1), each N(0, 1), or uniform in the unit
+        Position within a subspace: each coordinate U(-1, 1), each N(0, 1), or uniform in the unit
         ball.
     n_variables : int, optional
         Number of variables with a non-zero loading, drawn anew for each loading; the loadings
@@ -81,7 +82,7 @@ def make_subspaces(
     --------
     >>> from subspaces.datasets import make_subspaces
     >>> union = make_subspaces([30, 70], 10, [1, 3], noise=0.1, random_state=0)
-    >>> union.data.shape, [flat.basis.shape for flat in union.subspaces]
+    >>> union.data.shape, [subspace.basis.shape for subspace in union.subspaces]
     ((100, 10), [(10, 1), (10, 3)])
     """
     n_features = as_count(n_features, "n_features", low=1)
@@ -95,7 +96,7 @@ def make_subspaces(
     if n_variables is not None:
         n_variables = as_count(n_variables, "n_variables", low=1, high=n_features)
     random = check_random_state(random_state)
-    blocks, flats, all_loadings = [], [], []
+    blocks, subspaces, all_loadings = [], [], []
     for size, dimension in zip(sizes, dimensions, strict=True):
         centre = offset * random.standard_normal(n_features)
         loadings = _draw_loadings(random, n_features, dimension, n_variables)
@@ -103,7 +104,7 @@ def make_subspaces(
         positions = _draw_scores(random, size, dimension, scores)
         all_loadings.append(loadings)
         blocks.append(centre + positions @ loadings.T)
-        flats.append(_true_flat(centre, loadings, positions))
+        subspaces.append(_true_subspace(centre, loadings, positions))
     data = np.vstack(blocks) + noise * random.standard_normal((sum(sizes), n_features))
     target = np.repeat(np.arange(len(sizes)), sizes)
     order = random.permutation(len(data)) if shuffle else np.arange(len(data))
@@ -111,7 +112,7 @@ def make_subspaces(
         data=data[order],
         target=target[order],
         n_components=np.array(dimensions),
-        subspaces=flats,
+        subspaces=subspaces,
         loadings=all_loadings,
     )
 
@@ -226,7 +227,7 @@ def read_expression(
 
 
 def with_classes(table: Table, path: Path) -> Table:
-    """The table with the classes of a CLS file."""
+    """Return the table with its classes replaced by those of a CLS file."""
     classes = read_cls(path)
     if len(classes) != len(table.data):
         raise ValueError(
@@ -237,11 +238,9 @@ def with_classes(table: Table, path: Path) -> Table:
 
 
 def _as_bunch(table: Table) -> Bunch:
-    names, target = (
-        (None, None)
-        if table.classes is None
-        else np.unique(np.array(table.classes), return_inverse=True)
-    )
+    names = target = None
+    if table.classes is not None:
+        names, target = np.unique(np.array(table.classes), return_inverse=True)
     return Bunch(
         data=table.data,
         target=target,
@@ -277,7 +276,7 @@ def _cluster_sizes(n_samples: int | Sequence[int], n_clusters: int) -> list[int]
 def _draw_loadings(
     random: np.random.RandomState, n_features: int, dimension: int, n_variables: int | None
 ) -> Array:
-    """Orthonormal loadings, uniform among all bases; or N(0, 1) on a few variables each."""
+    """Return loadings (P, r): a random orthonormal basis, or N(0, 1) on a few variables each."""
     if n_variables is None:
         basis, triangle = np.linalg.qr(random.standard_normal((n_features, dimension)))
         return np.asarray(basis * np.sign(np.diag(triangle)))
@@ -297,8 +296,11 @@ def _draw_scores(random: np.random.RandomState, size: int, dimension: int, kind:
     return positions
 
 
-def _true_flat(centre: Array, loadings: Array, positions: Array) -> Subspace:
-    """Loadings scaled to unit columns, with the energy of the noise-free members along each."""
+def _true_subspace(centre: Array, loadings: Array, positions: Array) -> Subspace:
+    """Return the subspace that the loadings span, with unit columns as its basis.
+
+    The spectrum is the energy of the members without noise along each column.
+    """
     lengths = np.linalg.norm(loadings, axis=0)
     basis = loadings / lengths
     return Subspace(centre, basis, np.sum((positions @ loadings.T @ basis) ** 2, axis=0))

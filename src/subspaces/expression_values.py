@@ -1,6 +1,6 @@
 """What the values of an expression table are: intensities, logarithms, ratios or counts.
 
-The rules, in this order; each number is a constant below:
+The first of these rules that applies decides:
 
 =============================================================  ===========
 facts of the table                                             taken for
@@ -31,9 +31,9 @@ KINDS = ("intensities", "log", "ratios", "counts")
 
 # A logarithm to base 2 beyond this would be of an intensity above 2^30, which no scanner gives.
 LARGEST_LOGARITHM = 30.0
-# Least intensity that arrays tell from noise; the usual one.
+# The least intensity that arrays tell from noise; 20 is the usual choice.
 ARRAY_FLOOR = 20.0
-# Share of values that may lie outside a range: outliers.
+# Share of values that may lie outside a range, as outliers.
 FEW = 0.01
 # Share of negative values from which a table is centred at zero; logarithms have hardly any.
 CENTRED = 0.1
@@ -41,6 +41,7 @@ CENTRED = 0.1
 WHOLE = 0.99
 # Logarithms about 1 do not reach this (10 is a natural logarithm of 22,000); ratios do.
 LARGEST_RATIO = 10.0
+# Most values that are looked at at once.
 BLOCK = 1 << 20
 
 
@@ -57,7 +58,7 @@ class Reading:
     because : str
         The facts that decided it, in words.
     smallest, largest : float
-        Of all values.
+        The smallest and the largest value.
     negative, zero, whole, below_one, below_floor, beyond : float
         Shares of the values: below 0; 0; whole numbers; below 1; below 20; beyond 30 either way,
         or below 1/30 where all are positive.
@@ -103,7 +104,7 @@ def _decided(
     below_floor: float,
     beyond: float,
 ) -> tuple[str, bool, str]:
-    """Kind, whether it is logged already, and why."""
+    """Return the kind of the values, whether they are logarithms already, and why, in words."""
     if negative > 0:
         if beyond > FEW:
             why = f"{percent(beyond)} beyond 30, with the negative values that scanners give"
@@ -128,7 +129,7 @@ def _decided(
 
 
 def _facts(X: Array) -> dict[str, float]:
-    """Smallest and largest value, and shares, some rows at a time: tables may be large."""
+    """Return the fields of `Reading` that are numbers, by name; computed in blocks of rows."""
     smallest = float(X.min())
     step = max(BLOCK // X.shape[1], 1)
     counted = np.zeros(6, dtype=np.intp)
@@ -137,29 +138,16 @@ def _facts(X: Array) -> dict[str, float]:
         beyond = np.abs(rows) > LARGEST_LOGARITHM
         if smallest > 0:
             beyond |= rows < 1 / LARGEST_LOGARITHM
-        looks = (rows < 0, rows == 0, rows == np.rint(rows), rows < 1, rows < ARRAY_FLOOR, beyond)
-        counted += [np.count_nonzero(look) for look in looks]
+        marks = (rows < 0, rows == 0, rows == np.rint(rows), rows < 1, rows < ARRAY_FLOOR, beyond)
+        counted += [np.count_nonzero(mark) for mark in marks]
     names = ("negative", "zero", "whole", "below_one", "below_floor", "beyond")
     shares = (counted / X.size).tolist()
-    return {
-        "smallest": smallest,
-        "largest": float(X.max()),
-        **dict(zip(names, shares, strict=True)),
-    }
+    facts = dict(zip(names, shares, strict=True))
+    return {"smallest": smallest, "largest": float(X.max()), **facts}
 
 
 def percent(share: float) -> str:
-    """A share in whole per cent as text, never rounded to none or to all.
-
-    Parameters
-    ----------
-    share : float
-        From 0 to 1.
-
-    Returns
-    -------
-    str
-    """
+    """Return a share from 0 to 1 as text in whole per cent; 0% and 100% are exact."""
     return f"{min(max(round(100 * share), 1), 99) if 0 < share < 1 else round(100 * share)}%"
 
 

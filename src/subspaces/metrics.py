@@ -1,4 +1,4 @@
-"""How well do two partitions, or two subspaces, agree?"""
+"""How well two partitions, or two subspaces, agree."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from scipy.optimize import linear_sum_assignment
 from sklearn.metrics import adjusted_rand_score, rand_score
 from sklearn.metrics.cluster import contingency_matrix
 
-from subspaces.core.subspace import Subspace, principal_angles
+from subspaces.subspace import Subspace, principal_angles
 
 __all__ = [
     "adjusted_rand_score",
@@ -72,7 +72,7 @@ def matched_labels(labels_true: Any, labels_pred: Any) -> NDArray[np.intp]:
 
 
 def subspace_angles(first: Subspace, second: Subspace) -> NDArray[np.floating]:
-    """Principal angles between the directions of two flats, in radians, the largest first.
+    """Principal angles between the directions of two subspaces, in radians, the largest first.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def subspace_angles(first: Subspace, second: Subspace) -> NDArray[np.floating]:
     Examples
     --------
     >>> import numpy as np
-    >>> from subspaces.core.subspace import Subspace
+    >>> from subspaces.subspace import Subspace
     >>> from subspaces.metrics import subspace_angles
     >>> line = Subspace(np.zeros(2), np.array([[1.0], [0.0]]), np.ones(1))
     >>> diagonal = Subspace(np.zeros(2), np.array([[1.0], [1.0]]) / np.sqrt(2), np.ones(1))

@@ -1,7 +1,8 @@
-"""What is done to the values of a table before clustering, kept so that new samples get the same.
+"""The preparation of a table before clustering, kept so that new samples are prepared alike.
 
-The order: bring each sample to one total, raise low values to a floor, take logarithms, centre each
-sample, keep the most variable variables, scale, keep the part along some axes.
+The steps, in this order: scale each sample to one total, raise low values to a floor, take
+logarithms, centre each sample, keep the most variable variables, scale these, keep the part along
+some axes.
 """
 
 from collections.abc import Sequence
@@ -11,17 +12,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from subspaces._validation import as_count, as_real
+from subspaces.runtime.parameters import as_count, as_real
 from subspaces.tables import Table
 
 __all__ = [
     "Preparation",
     "attach_preparation",
     "check_present",
-    "curved",
     "in_raw_units",
-    "in_words",
     "learn_preparation",
+    "log_above_floor",
     "match_variables",
     "prepare",
     "prepare_rows",
@@ -34,16 +34,16 @@ Array = NDArray[np.floating]
 
 @dataclass(frozen=True, repr=False)
 class Preparation:
-    """What to do to a table; ``str`` says it in words.
+    """The steps that prepare a table; ``str`` says them in words, in the order of the steps.
 
     Attributes
     ----------
     variable_names : tuple of str
         The variables that are kept, in this order.
     inputs : list of str or None
-        The variables that are needed first, where those are more.
+        The variables that a sample must have, where these are more than are kept.
     total : float or None
-        What each sample's values are scaled to add up to, over all inputs.
+        The sum to which the values of each sample are scaled, over all inputs.
     floor : float or None
         Lower values are raised to it.
     log, offset : bool, float
@@ -51,15 +51,15 @@ class Preparation:
     centre_samples : bool
         Whether each sample's mean over all inputs is subtracted.
     centre, spread : ndarray or None
-        Subtracted from each variable, and what it is divided by afterwards.
+        What is subtracted from each variable, and by what it is then divided.
     axes : ndarray of shape (a, variables) or None
         Orthonormal axes; the part of each sample along them is kept.
     n_seen : int or None
-        How many variables there were where fewer are kept and the others are not needed.
+        How many variables there were, where fewer are kept and the others are not needed.
     taken_for : str or None
-        A sentence on what kind of values these were taken for, where that was found out.
+        A sentence on the kind of values that these were taken for, where that was found out.
     ignored : list of str or None
-        Columns of the file that were left out on demand, before anything else.
+        Columns of the file that the user left out, before anything else.
     """
 
     variable_names: tuple[str, ...]
@@ -82,7 +82,27 @@ class Preparation:
         return list(self.inputs or self.variable_names)
 
     def __str__(self) -> str:
-        return in_words(self)
+        steps = []
+        if self.ignored:
+            steps.append(f"{', '.join(self.ignored)} left out of the table")
+        if self.total is not None:
+            steps.append(f"samples scaled to a total of {self.total:g}")
+        if self.floor is not None:
+            steps.append(f"values below {self.floor:g} raised to {self.floor:g}")
+        if self.log:
+            steps.append(f"log2 of the value plus {self.offset:g}" if self.offset else "log2")
+        if self.centre_samples:
+            steps.append("samples centred")
+        kept, seen = len(self.variable_names), self.n_seen or len(self.needed)
+        if kept < seen:
+            steps.append(f"the {kept} of {seen} variables kept that vary most")
+        if self.spread is not None:
+            steps.append("variables scaled to mean 0 and standard deviation 1")
+        elif self.centre is not None:
+            steps.append("variables centred")
+        if self.axes is not None:
+            steps.append(f"the part along {len(self.axes)} principal axes kept")
+        return ", ".join(steps)
 
     def __repr__(self) -> str:
         return f"<Preparation: {self}>"
@@ -96,7 +116,7 @@ def learn_preparation(
     top_variables: int | None = None,
     scale: bool = False,
 ) -> Preparation:
-    """Settle what is done to this table and to new samples.
+    """Learn from a table the preparation of its samples and of later ones.
 
     Parameters
     ----------
@@ -118,29 +138,29 @@ def learn_preparation(
     """
     if floor is not None:
         as_real(floor, "floor", low=-np.inf)
-    data = curved(table.data, table.sample_names, table.variable_names, floor=floor, log=log)
+    names = table.variable_names
+    data = log_above_floor(table.data, table.sample_names, names, floor=floor, log=log)
     kept = np.arange(data.shape[1])
     if top_variables is not None:
         count = as_count(
             top_variables, "top_variables", low=1, high=len(kept), why=f" for {len(kept)} variables"
         )
         kept = np.sort(np.argsort(-data.var(axis=0), kind="stable")[:count])
-    names = tuple(table.variable_names[j] for j in kept)
+    centre = spread = None
+    if scale:
+        centre, spread = data[:, kept].mean(axis=0), data[:, kept].std(axis=0)
+        spread[spread == 0] = 1.0
     n_seen = data.shape[1] if len(kept) < data.shape[1] else None
-    if not scale:
-        return Preparation(names, floor=floor, log=log, n_seen=n_seen)
-    spread = data[:, kept].std(axis=0)
-    spread[spread == 0] = 1.0
-    centre = data[:, kept].mean(axis=0)
+    names = tuple(names[j] for j in kept)
     return Preparation(names, floor=floor, log=log, centre=centre, spread=spread, n_seen=n_seen)
 
 
 def prepare(table: Table, preparation: Preparation) -> Table:
-    """Do to a table what was settled; its variables are found by name, in any order."""
+    """Return the table after all steps of the preparation; its variables are found by name."""
     names = preparation.variable_names
     matched = match_variables(table, preparation.inputs or names)
     data = scaled_to_total(matched.data, preparation.total, matched.sample_names)
-    data = curved(
+    data = log_above_floor(
         data,
         matched.sample_names,
         matched.variable_names,
@@ -160,58 +180,19 @@ def prepare(table: Table, preparation: Preparation) -> Table:
 def prepare_rows(
     data: Array, names: Sequence[str], preparation: Preparation, sample_names: Any = None
 ) -> Array:
-    """Do to rows whose columns have these names what was settled; values (n, variables kept)."""
+    """Return the prepared values (n, variables kept) of rows whose columns have these names."""
     samples = range(len(data)) if sample_names is None else sample_names
     table = Table(data, tuple(map(str, samples)), tuple(names))
     return prepare(table, preparation).data
 
 
-def in_words(preparation: Preparation) -> str:
-    """Say what is done to the values, in the order in which it is done; "" for nothing.
-
-    Parameters
-    ----------
-    preparation : Preparation
-        What was settled.
-
-    Returns
-    -------
-    str
-        Such as "values below 20 raised to 20, log2, samples centred, the 2000 of 7129
-        variables kept that vary most".
-    """
-    steps = []
-    if preparation.ignored:
-        steps.append(f"{', '.join(preparation.ignored)} left out of the table")
-    if preparation.total is not None:
-        steps.append(f"samples scaled to a total of {preparation.total:g}")
-    if preparation.floor is not None:
-        steps.append(f"values below {preparation.floor:g} raised to {preparation.floor:g}")
-    if preparation.log:
-        offset = preparation.offset
-        steps.append(f"log2 of the value plus {offset:g}" if offset else "log2")
-    if preparation.centre_samples:
-        steps.append("samples centred")
-    kept, seen = len(preparation.variable_names), preparation.n_seen or len(preparation.needed)
-    if kept < seen:
-        steps.append(f"the {kept} of {seen} variables kept that vary most")
-    if preparation.spread is not None:
-        steps.append("variables scaled to mean 0 and standard deviation 1")
-    elif preparation.centre is not None:
-        steps.append("variables centred")
-    if preparation.axes is not None:
-        steps.append(f"the part along {len(preparation.axes)} principal axes kept")
-    return ", ".join(steps)
-
-
 def in_raw_units(values: Array, preparation: Preparation) -> Array:
-    """Undo the preparation of values (n, variables kept) where it only scales variables.
+    """Return values (n, variables kept) in the units of the raw table, where that is possible.
 
-    Any other step loses something, such as what lay below the floor; then the values stay as they
-    are, in the space of the prepared variables.
+    A preparation that only scales variables is undone. Any other step loses something, such as what
+    lay below the floor; then the values are returned unchanged.
     """
-    undone = replace(preparation, centre=None, spread=None)
-    if in_words(undone):
+    if str(replace(preparation, centre=None, spread=None)):
         return values
     values = values if preparation.spread is None else values * preparation.spread
     return values if preparation.centre is None else values + preparation.centre
@@ -220,23 +201,23 @@ def in_raw_units(values: Array, preparation: Preparation) -> Array:
 def attach_preparation(model: Any, preparation: Preparation) -> None:
     """Make a model that was fitted to prepared samples take raw ones from now on.
 
-    ``preparation_`` says what it does to them, and ``n_features_in_`` and ``feature_names_in_``
-    describe the raw samples. Where nothing is done the model stays as it is.
+    ``preparation_`` says how it prepares them, and ``n_features_in_`` and ``feature_names_in_``
+    describe the raw samples. A preparation without steps does not change the model.
     """
-    if in_words(preparation):
+    if str(preparation):
         model.preparation_ = preparation
         model.feature_names_in_ = np.array(preparation.needed, dtype=object)
         model.n_features_in_ = len(preparation.needed)
 
 
 def steps_of(preparation: Preparation) -> dict[str, Any]:
-    """All that a preparation does, by name, in the form that goes into a model file."""
+    """Return the fields of a preparation by name, without the variable names, for a model file."""
     names = [field.name for field in fields(preparation) if field.name != "variable_names"]
     return {name: getattr(preparation, name) for name in names}
 
 
 def match_variables(table: Table, names: Any) -> Table:
-    """The variables of these names, in this order; the table may have more."""
+    """Return the table with the named variables alone, in the order of ``names``."""
     if tuple(names) == table.variable_names:
         return table
     check_present(table.variable_names, names)
@@ -246,7 +227,7 @@ def match_variables(table: Table, names: Any) -> Table:
 
 
 def check_present(given: Sequence[str], needed: Sequence[str]) -> None:
-    """ValueError that names the variables which a model needs and a table lacks."""
+    """Raise ValueError that names some of the needed variables that a table lacks, if any."""
     there = set(given)
     missing = [name for name in needed if name not in there]
     if missing:
@@ -258,7 +239,7 @@ def check_present(given: Sequence[str], needed: Sequence[str]) -> None:
 
 
 def scaled_to_total(data: Array, total: float | None, samples: Sequence[Any]) -> Array:
-    """Each sample times the factor that makes its values add up to the total; None: as it is."""
+    """Return the samples (n, p), each scaled to sum to ``total``; unchanged where that is None."""
     if total is None:
         return data
     totals = data.sum(axis=1)
@@ -271,7 +252,7 @@ def scaled_to_total(data: Array, total: float | None, samples: Sequence[Any]) ->
     return data * (total / totals)[:, None]
 
 
-def curved(
+def log_above_floor(
     data: Array,
     samples: Sequence[Any],
     variables: Sequence[Any],
@@ -280,7 +261,7 @@ def curved(
     log: bool = False,
     offset: float = 1.0,
 ) -> Array:
-    """Values raised to the floor, then log2(offset + value); what has no logarithm is named."""
+    """Return the values raised to the floor and, with ``log``, as log2(offset + value)."""
     data = data if floor is None else np.maximum(data, floor)
     if not log:
         return data

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from subspaces.core.step import Step
+from subspaces.runtime.step import Step
 
 __all__ = ["Step", "listen"]
 
@@ -19,7 +19,7 @@ _listeners: ContextVar[tuple[Callable[[Step], None], ...]] = ContextVar("listene
 
 @contextmanager
 def listen(listener: Callable[[Step], None]) -> Iterator[None]:
-    """Call a function with every step of the fits within.
+    """Call a function with every step of the fits within the ``with`` block.
 
     Parameters
     ----------
@@ -32,16 +32,17 @@ def listen(listener: Callable[[Step], None]) -> Iterator[None]:
 
     Notes
     -----
-    With ``n_jobs`` above 1 the sweeps of other processes are not heard, only their ends.
+    With ``n_jobs`` above 1 the listener is called when a run of another process ends, and not for
+    its sweeps.
 
     Examples
     --------
     >>> from subspaces import PSC, progress
     >>> from subspaces.datasets import make_scenario
-    >>> heard = []
-    >>> with progress.listen(heard.append):
+    >>> steps = []
+    >>> with progress.listen(steps.append):
     ...     model = PSC(2, n_init=3, random_state=0).fit(make_scenario("a", random_state=0).data)
-    >>> [(step.done, step.total) for step in heard if step.stage == "start"]
+    >>> [(step.done, step.total) for step in steps if step.stage == "start"]
     [(1, 3), (2, 3), (3, 3)]
     """
     token = _listeners.set((*_listeners.get(), listener))
@@ -51,12 +52,12 @@ def listen(listener: Callable[[Step], None]) -> Iterator[None]:
         _listeners.reset(token)
 
 
-def is_heard() -> bool:
-    """Whether anybody listens."""
+def has_listeners() -> bool:
+    """Whether `listen` has registered a function for the fits of this thread."""
     return bool(_listeners.get())
 
 
 def tell(step: Step) -> None:
-    """Hand a step to whoever listens."""
+    """Call every function that `listen` registered with a step."""
     for listener in _listeners.get():
         listener(step)

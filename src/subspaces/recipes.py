@@ -14,29 +14,31 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
-from subspaces._validation import as_choice, as_count, as_flag, as_matrix, as_real, check_squares
-from subspaces.core.hearing import warn
-from subspaces.core.subspace import principal_axes
+from subspaces.data.validation import as_matrix, check_squares
 from subspaces.estimators import PSC
 from subspaces.expression_values import ARRAY_FLOOR, KINDS, Reading, percent, read_values
-from subspaces.preparation import Preparation, curved, scaled_to_total
+from subspaces.preparation import Preparation, log_above_floor, scaled_to_total
+from subspaces.runtime.parameters import as_choice, as_count, as_flag, as_real
+from subspaces.runtime.warning import warn
+from subspaces.subspace import principal_axes
 
 __all__ = ["ExpressionScaler", "expression"]
 
 Array = NDArray[np.floating]
 
+# The number of genes kept unless another is given; with 1,000 clusters are found less well
+# (docs/recipes.md).
 N_GENES = 2000
-# Of tables with more samples and more genes than this the leading axes alone are computed, by
-# Lanczos iteration; below, the whole decomposition takes a fraction of a second.
+# Where a table has more samples and more genes than this, Lanczos iteration computes the leading
+# axes alone; below, the whole decomposition takes a fraction of a second.
 SMALL = 500
-# The iteration keeps some twice as many vectors as axes are asked for; beyond this share of the
-# smaller side the whole decomposition is quicker.
+# The share of the smaller side up to which the iteration is the quicker one: it keeps some twice as
+# many vectors as it is asked for axes.
 FEW_AXES = 0.1
-# What samples of counts are scaled to at most, after the customs of single cells and of bulk
-# tissue, and the median total above which samples are taken for the latter. The 1 in log2(1 + x) is
+# The largest totals, in counts, to which samples of single cells and of bulk tissue are scaled by
+# custom, and the median total above which samples are taken for tissue. The 1 in log2(1 + x) is
 # then about the size of the noise: one to three molecules of a cell, some twenty reads of a tissue.
 PER_CELL, PER_MILLION, DEEPEST_CELL = 1e4, 1e6, 1e5
-NAMES = {"intensities": "intensities", "log": "logarithms", "ratios": "ratios", "counts": "counts"}
 
 
 class ExpressionScaler(TransformerMixin, BaseEstimator):
@@ -135,7 +137,7 @@ class ExpressionScaler(TransformerMixin, BaseEstimator):
         matrix = as_matrix(X)
         validate_data(self, X, skip_check_array=True)
         check_squares(matrix)
-        self._settle(matrix, read_values(matrix))
+        self._decide(matrix, read_values(matrix))
         values = self._sample_values(matrix)
         self.genes_ = _most_variable(values, self.n_genes)
         self.mean_ = values[:, self.genes_].mean(axis=0)
@@ -177,41 +179,40 @@ class ExpressionScaler(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         return _check_feature_names_in(self, input_features)[self.genes_]
 
-    def _settle(self, matrix: Array, reading: Reading) -> None:
-        """Decide what is done to the values, and say it."""
+    def _decide(self, matrix: Array, reading: Reading) -> None:
+        """Set what is done to the values, and ``verdict_``, which says so.
+
+        That is ``kind_``, ``logged_``, ``total_``, ``offset_`` and ``floor_``.
+        """
         asked = as_choice(self.kind, "kind", ("auto", *KINDS))
         chosen = as_choice(self.log, "log", ("auto", "yes", "no"))
         self.kind_ = reading.kind if asked == "auto" else asked
         is_logged = self.kind_ == "log" or (self.kind_ == "ratios" and reading.negative > 0)
         self.logged_ = not is_logged if chosen == "auto" else chosen == "yes"
-        self.total_ = self._common_total(matrix, reading) if self.kind_ == "counts" else None
+        self.total_ = _common_total(matrix, reading) if self.kind_ == "counts" else None
         self.offset_ = 1.0 if self.kind_ == "counts" else 0.0
-        self.floor_ = self._settled_floor(reading)
+        self.floor_ = self._chosen_floor(reading)
         because = f" ({reading.because})" if asked == "auto" else ", as asked"
-        name = "log ratios" if self.kind_ == "ratios" and is_logged else NAMES[self.kind_]
-        self.verdict_ = f"The values were taken for {name}{because}: {self._done(matrix)}."
+        names = {"log": "logarithms", "ratios": "log ratios" if is_logged else "ratios"}
+        name = names.get(self.kind_, self.kind_)
+        self.verdict_ = f"The values were taken for {name}{because}: {self._in_words(matrix)}."
 
-    def _common_total(self, matrix: Array, reading: Reading) -> float:
-        if reading.smallest < 0:
-            raise ValueError(
-                f"kind='counts' needs values from 0 up, and X has {reading.smallest:g}. Use "
-                "kind='log' for logarithms, kind='ratios' for log ratios"
-            )
-        median = float(np.median(matrix.sum(axis=1)))
-        return min(median, PER_CELL if median <= DEEPEST_CELL else PER_MILLION)
+    def _chosen_floor(self, reading: Reading) -> float | None:
+        """Return the floor to which lower values are raised, or None.
 
-    def _settled_floor(self, reading: Reading) -> float | None:
+        It is ``floor`` or, where that is None, the default of the kind of values.
+        """
         if self.floor is None:
             if not self.logged_ or self.kind_ not in ("intensities", "ratios"):
                 return None
-            # New samples may have ratios of 0; the least that was seen stands for them.
+            # New samples may have ratios of 0: raise them to the least that was seen.
             floor = ARRAY_FLOOR if self.kind_ == "intensities" else reading.smallest
         else:
             floor = as_real(self.floor, "floor")
         if self.logged_ and self.offset_ == 0 and floor <= 0:
             if self.floor is None:
                 raise ValueError(
-                    f"{NAMES[self.kind_]} of 0 or less, down to {reading.smallest:g}, have no "
+                    f"{self.kind_} of 0 or less, down to {reading.smallest:g}, have no "
                     "logarithm. Use kind='counts' for counts, or log='no' where X is logged already"
                 )
             raise ValueError(f"floor={floor:g} has no logarithm. Use a floor above 0")
@@ -222,8 +223,8 @@ class ExpressionScaler(TransformerMixin, BaseEstimator):
             )
         return floor
 
-    def _done(self, matrix: Array) -> str:
-        """What is done to the values, in words; a floor that replaces most of them is warned of."""
+    def _in_words(self, matrix: Array) -> str:
+        """Return what is done to the values, in words; warn of a floor that replaces most."""
         steps = []
         if self.total_ is not None:
             steps.append(f"each sample was scaled to a total of {_figure(self.total_)}")
@@ -231,8 +232,8 @@ class ExpressionScaler(TransformerMixin, BaseEstimator):
             values = scaled_to_total(matrix, self.total_, range(len(matrix)))
             share = np.count_nonzero(values < self.floor_) / values.size
             if share:
-                told = f"the {percent(share)} of the values below {self.floor_:g}"
-                steps.append(f"{told} were raised to {self.floor_:g}")
+                low = f"the {percent(share)} of the values below {self.floor_:g}"
+                steps.append(f"{low} were raised to {self.floor_:g}")
             if share > 0.5:
                 self._warn_of_floor(share)
         if self.logged_:
@@ -241,7 +242,7 @@ class ExpressionScaler(TransformerMixin, BaseEstimator):
         return f"{', '.join(others)} and {last}" if others else last
 
     def _warn_of_floor(self, share: float) -> None:
-        usual = "" if self.floor is not None else f", the usual one for {NAMES[self.kind_]},"
+        usual = "" if self.floor is not None else f", the usual one for {self.kind_},"
         counts = "" if self.kind_ == "counts" else ", or kind='counts' for counts, TPM or CPM"
         warn(
             f"floor={self.floor_:g}{usual} replaces {share:.0%} of the values, so that what they "
@@ -250,18 +251,19 @@ class ExpressionScaler(TransformerMixin, BaseEstimator):
         )
 
     def _sample_values(self, matrix: Array) -> Array:
-        """Values on the log scale, each sample centred."""
+        """Return the values on the log scale, (n, p), less each sample's mean if asked for."""
         samples, genes = (range(size) for size in matrix.shape)
         values = scaled_to_total(matrix, self.total_, samples)
-        values = curved(
+        values = log_above_floor(
             values, samples, genes, floor=self.floor_, log=self.logged_, offset=self.offset_
         )
         if not as_flag(self.centre_samples, "centre_samples"):
             return values
-        own = None if values is matrix else values
-        return np.subtract(values, values.mean(axis=1, keepdims=True), out=own)
+        target = None if values is matrix else values  # never write into the caller's array
+        return np.subtract(values, values.mean(axis=1, keepdims=True), out=target)
 
     def _leading_axes(self, ratios: Array) -> Array | None:
+        """Return the principal axes to keep, (n_axes, genes), or None for all."""
         if self.n_axes is None:
             return None
         n_axes, smaller = as_count(self.n_axes, "n_axes", low=1), min(ratios.shape)
@@ -279,10 +281,10 @@ def expression(
 ) -> Pipeline:
     """Sub-types of samples in gene expression: the preparation and PSC, as one Pipeline.
 
-    `ExpressionScaler` with as many principal axes as K flats of dimension R and their centres can
-    span, K (R + 1); then `PSC` with affine flats. By default R is 0: a cluster is its mean profile,
-    and a sample goes to the nearest, its own one refitted without it (criterion "loo"). With R of 1
-    or more the leave-one-out likelihood decides.
+    `ExpressionScaler` with as many principal axes as K subspaces of dimension R and their centres
+    can span, K (R + 1); then `PSC` with affine subspaces. By default R is 0: a cluster is its mean
+    profile, and a sample goes to the nearest, its own one refitted without it (criterion "loo").
+    With R of 1 or more the leave-one-out likelihood decides.
 
     Parameters
     ----------
@@ -290,7 +292,7 @@ def expression(
         Number of clusters. It is not chosen here: the axes kept depend on it, and likelihoods of
         different axes do not compare. Try a few and look at `diagnostics.stability`.
     n_components : int or list of int, optional
-        Dimension of the flats, R, one for all or one each; by default 0, or 1 where
+        Dimension of the subspaces, R, one for all or one each; by default 0, or 1 where
         ``n_variables`` needs it.
     n_variables : None, int or "auto", default None
         Genes per loading, as in `PSC`. Sparse loadings look at single genes, so all axes are kept.
@@ -339,23 +341,24 @@ def expression(
         n_axes = sum(n_components) + len(n_components)
     else:
         n_axes = n_clusters * (n_components + 1)
-    # Measured on 28 data sets: the likelihood isolates single samples where clusters are mean
-    # profiles; where they have axes of their own it is .07 better than "loo" in the adjusted Rand.
-    means_only = not np.any(n_components)
-    by_axes = "loo" if means_only else "likelihood"
+    criterion = "auto"
+    if dense:
+        # Measured on 28 data sets: the likelihood isolates single samples where clusters are mean
+        # profiles; where they have axes, its adjusted Rand index is .07 better than that of "loo".
+        criterion = "likelihood" if np.any(n_components) else "loo"
     cluster = PSC(
         n_clusters,
         n_components=n_components,
         n_variables=n_variables,
         affine=dense,
-        criterion=by_axes if dense else "auto",
+        criterion=criterion,
         random_state=random_state,
     )
     return Pipeline([("prepare", ExpressionScaler(n_axes=n_axes)), ("cluster", cluster)])
 
 
 def as_preparation(scaler: ExpressionScaler, names: Sequence[str]) -> Preparation:
-    """What a fitted scaler does, in the form that goes into a model file.
+    """Return the `Preparation` with the steps of a fitted scaler, for a model file.
 
     Parameters
     ----------
@@ -383,25 +386,39 @@ def as_preparation(scaler: ExpressionScaler, names: Sequence[str]) -> Preparatio
     )
 
 
+def _common_total(matrix: Array, reading: Reading) -> float:
+    """Return the total to which all samples of counts are scaled: their median, up to a limit."""
+    if reading.smallest < 0:
+        raise ValueError(
+            f"kind='counts' needs values from 0 up, and X has {reading.smallest:g}. Use "
+            "kind='log' for logarithms, kind='ratios' for log ratios"
+        )
+    median = float(np.median(matrix.sum(axis=1)))
+    return min(median, PER_CELL if median <= DEEPEST_CELL else PER_MILLION)
+
+
 def _most_variable(values: Array, count: int | None) -> NDArray[np.intp]:
-    """The columns of largest variance, in their order; the first of equals."""
+    """Return the numbers of the columns of largest variance, ascending; of equals, the first."""
     if count is None or as_count(count, "n_genes", low=1) >= values.shape[1]:
         return np.arange(values.shape[1])
     mean, spread = values.mean(axis=0), np.zeros(values.shape[1])
-    for row in values:  # values - mean would be another table of that size
+    for row in values:  # values - mean needs the memory of another whole table
         spread += np.square(row - mean)
     return np.sort(np.argsort(-spread, kind="stable")[:count])
 
 
 def _figure(value: float) -> str:
-    """A number as a reader writes it: 10,000 rather than 1e+04."""
+    """Return a number as text for readers: 10,000 rather than 1e+04."""
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def _lanczos_axes(ratios: Array, n_axes: int) -> Array:
-    """The leading principal axes alone, to rounding; the same for the same data."""
+    """Return the leading principal axes, (n_axes, genes), by Lanczos iteration.
+
+    A fixed start makes them repeatable. Axes along which nothing varies are left out.
+    """
     start = np.random.default_rng(0).normal(size=min(ratios.shape))
     _, singular, axes = svds(ratios, k=n_axes, v0=start, return_singular_vectors="vh")
     tolerance = max(ratios.shape) * np.finfo(ratios.dtype).eps * singular.max()
-    # Axes along which nothing varies would be arbitrary, and new samples may have a part there.
+    # Drop axes along which nothing varies: they are arbitrary, and new samples may lie along them.
     return np.ascontiguousarray(axes[::-1][singular[::-1] > tolerance])

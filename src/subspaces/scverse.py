@@ -1,4 +1,4 @@
-"""AnnData in, AnnData out: subspace clustering in scanpy's manner."""
+"""`psc`: cluster the cells of an AnnData and store the result in it, as scanpy's functions do."""
 
 import warnings
 from collections.abc import Sequence
@@ -10,20 +10,20 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from subspaces._extras import install
-from subspaces.core.array_namespace import is_dask
-from subspaces.core.hearing import PROCESS
+from subspaces.core.array import is_dask
 from subspaces.core.partition import sizes
-from subspaces.core.plain import is_plain
-from subspaces.core.subspace import Subspace, coordinates
 from subspaces.estimators import PSC
 from subspaces.estimators._many_rows import FEW_ROWS
+from subspaces.runtime.extras import install
+from subspaces.runtime.serialise import is_serialisable
+from subspaces.runtime.warning import PROCESS
+from subspaces.subspace import Subspace, coordinates
 
 __all__ = ["psc"]
 
 Array = NDArray[np.floating]
 
-# A sparse matrix that is larger than this in float64 is not made dense.
+# Bytes that a sparse matrix may take in float64 to be made dense: more fails on most machines.
 MOST_DENSE_BYTES = 8 * 2**30
 
 
@@ -94,9 +94,9 @@ def psc(
     >>> cells.obsm["X_psc"].shape, cells.varm["psc_loadings"].shape
     ((200, 4), (3, 4))
     """
-    _check(adata, layer, use_rep)
+    _check_source(adata, layer, use_rep)
     model = PSC(n_clusters, n_components=n_components, **parameters)
-    matrix = _readable(*_chosen(adata, layer, use_rep), model)
+    matrix = _readable(*_chosen_matrix(adata, layer, use_rep), model)
     model.fit(matrix)
     source = {"layer": layer, "use_rep": use_rep}
     target = adata.copy() if copy else adata
@@ -106,7 +106,7 @@ def psc(
     return target if copy else None
 
 
-def _check(adata: Any, layer: str | None, use_rep: str | None) -> None:
+def _check_source(adata: Any, layer: str | None, use_rep: str | None) -> None:
     if find_spec("anndata") is None:
         raise ImportError(f"AnnData needs anndata. {install('scverse')}")
     from anndata import AnnData
@@ -119,8 +119,8 @@ def _check(adata: Any, layer: str | None, use_rep: str | None) -> None:
         raise ValueError(f"layer={layer!r} excludes use_rep={use_rep!r}. Use one of them")
 
 
-def _chosen(adata: Any, layer: str | None, use_rep: str | None) -> tuple[Any, str]:
-    """The matrix to cluster, and what to call it."""
+def _chosen_matrix(adata: Any, layer: str | None, use_rep: str | None) -> tuple[Any, str]:
+    """Return the matrix to cluster, and its name for messages, such as "adata.X"."""
     if layer is not None:
         return _entry(adata.layers, layer, "layers"), f"adata.layers[{layer!r}]"
     if use_rep is not None:
@@ -138,11 +138,13 @@ def _entry(entries: Any, name: str, where: str) -> Any:
 
 
 def _readable(matrix: Any, name: str, model: PSC) -> Any:
-    """The matrix as `PSC` takes it: in passes as it is, otherwise dense."""
-    if is_dask(matrix) or (sparse.issparse(matrix) and _in_passes(matrix, model)):
+    """Return the matrix for `PSC`: unchanged where rows are read in passes, otherwise dense."""
+    if is_dask(matrix):
         return matrix
     if not sparse.issparse(matrix):
         return np.asarray(matrix)
+    if matrix.shape[0] > FEW_ROWS and model._beyond_passes() is None:
+        return matrix
     n_bytes = 8 * matrix.shape[0] * matrix.shape[1]
     if n_bytes > MOST_DENSE_BYTES:
         raise MemoryError(
@@ -152,11 +154,8 @@ def _readable(matrix: Any, name: str, model: PSC) -> Any:
     return matrix.toarray()
 
 
-def _in_passes(matrix: Any, model: PSC) -> bool:
-    return matrix.shape[0] > FEW_ROWS and model._beyond_passes() is None
-
-
 def _store(adata: Any, model: PSC, matrix: Array, key: str, source: dict[str, Any]) -> None:
+    """Write a model's labels, coordinates, loadings and parameters into the AnnData."""
     import pandas as pd
 
     names = [str(k) for k in range(len(model.subspaces_))]
@@ -164,7 +163,7 @@ def _store(adata: Any, model: PSC, matrix: Array, key: str, source: dict[str, An
     adata.obs[key] = pd.Categorical.from_codes(labels, categories=names)
     adata.obsm[f"X_{key}"] = _coordinates(matrix, model.subspaces_)
     if source["use_rep"] is None:
-        adata.varm[f"{key}_loadings"] = np.hstack([flat.basis for flat in model.subspaces_])
+        adata.varm[f"{key}_loadings"] = np.hstack([subspace.basis for subspace in model.subspaces_])
     adata.uns[key] = {
         "params": _storable({**model.get_params(), **source}),
         "objective": model.objective_,
@@ -177,12 +176,16 @@ def _store(adata: Any, model: PSC, matrix: Array, key: str, source: dict[str, An
     }
 
 
-def _coordinates(matrix: Any, flats: Sequence[Subspace]) -> Array:
-    """In every subspace, side by side; of what is read in passes without a dense copy."""
+def _coordinates(matrix: Any, subspaces: Sequence[Subspace]) -> Array:
+    """Return each row's coordinates in every subspace, side by side, (n, sum of the dimensions).
+
+    A sparse matrix or a Dask array is not made dense: the coordinates of the centre are subtracted
+    from those of the rows.
+    """
     if isinstance(matrix, np.ndarray):
-        return np.hstack([coordinates(matrix, flat) for flat in flats])
-    axes = np.hstack([flat.basis for flat in flats])
-    shift = np.concatenate([flat.centre @ flat.basis for flat in flats])
+        return np.hstack([coordinates(matrix, subspace) for subspace in subspaces])
+    axes = np.hstack([subspace.basis for subspace in subspaces])
+    shift = np.concatenate([subspace.centre @ subspace.basis for subspace in subspaces])
     if not is_dask(matrix):
         return np.asarray(matrix @ axes) - shift
     widths = (matrix.chunks[0], (axes.shape[1],))
@@ -190,9 +193,11 @@ def _coordinates(matrix: Any, flats: Sequence[Subspace]) -> Array:
 
 
 def _storable(parameters: dict[str, Any]) -> dict[str, Any]:
-    """Parameters as an h5ad file can hold them: None is left out, a function becomes text."""
+    """Return the parameters that an h5ad file can hold: None is left out, functions become text."""
     given = {name: value for name, value in parameters.items() if value is not None}
     return {
-        name: (np.asarray(value) if np.ndim(value) else value) if is_plain(value) else repr(value)
+        name: (np.asarray(value) if np.ndim(value) else value)
+        if is_serialisable(value)
+        else repr(value)
         for name, value in given.items()
     }

@@ -1,8 +1,7 @@
-"""How many clusters, dimensions, variables: a table, a choice, and the model that goes with it."""
+"""Choice of the number of clusters, of dimensions and of variables, with a table and a model."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -10,19 +9,34 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 
 from subspaces import plots, progress
-from subspaces._validation import as_choice, as_count, as_matrix
-from subspaces.core import choice
-from subspaces.core.hearing import warn
+from subspaces.core import choosing
+from subspaces.data.validation import as_matrix
 from subspaces.estimators import _choosing
+from subspaces.rivals import ppca_mixture
+from subspaces.runtime.frame import as_frame
+from subspaces.runtime.parameters import as_choice, as_count
+from subspaces.runtime.warning import warn
 
 __all__ = ["Selection", "select_n_clusters", "select_n_components", "select_n_variables"]
 
 Array = NDArray[np.floating]
 
+# Ways to average the paper's leave-one-out errors; each returns the terms of the samples, (n,).
+PRESS = {
+    "press": choosing.press_of_clusters,
+    "press_points": choosing.press_of_points,
+    "press_sum": choosing.press_sum,
+}
+CLUSTER_CRITERIA = ("auto", *PRESS, "likelihood", "free", "sod", "bic")
+DIMENSION_CRITERIA = ("auto", "press", "noise", "parallel", "exact", "joint")
+VARIABLE_CRITERIA = ("gap", "ftest", "stability")
+# "stability" draws so many random halves, and keeps a variable chosen in at least this share.
+HALVES, OFTEN = 20, 0.5
+
 
 @dataclass(frozen=True, repr=False)
 class Selection:
-    """What was tried, what was chosen, and by how much; printed, it is a table and a sentence.
+    """The candidates tried, the choice and how clear it is; printed as a table and a sentence.
 
     Attributes
     ----------
@@ -54,12 +68,8 @@ class Selection:
 
     @property
     def table(self) -> Any:
-        """The columns as a pandas DataFrame, or as they are where pandas is missing."""
-        if find_spec("pandas") is None:
-            return self.columns
-        import pandas as pd
-
-        return pd.DataFrame(self.columns)
+        """The columns as a pandas DataFrame; ``columns`` itself where pandas is missing."""
+        return as_frame(self.columns)
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the criterion against the candidates.
@@ -89,7 +99,9 @@ def select_n_clusters(
     One cluster is compared with the best larger number in a fair way: as one subspace that may have
     as many dimensions as all the clusters together, with Student tails. Correlated variables and
     unequal scales are then not taken for clusters; heavy tails and skewness still can be, with
-    ``affine=True`` or n_components="auto" above all, and a warning says so (docs/choosing.md).
+    ``affine=True`` or n_components="auto" above all, and a warning says so (docs/choosing.md). A
+    choice of the largest candidate comes with a warning where the samples allow a larger one; a
+    choice of the smallest, such as one cluster, comes without.
 
     Parameters
     ----------
@@ -134,51 +146,86 @@ def select_n_clusters(
     '2 clusters; 3 are worse (difference 9.8, standard error 3.6)'
     """
     matrix = as_matrix(X)
-    numbers = _check_candidates(candidates, "candidates", len(matrix))
+    numbers = _check_candidates(candidates, len(matrix))
     criterion = as_choice(criterion, "criterion", CLUSTER_CRITERIA)
     margins = as_choice(margins, "margins", ("data", "normal"))
     _check_clusterer(estimator)
-    given = X
-    if margins == "normal":
-        X = matrix = choice.normal_scores(matrix, bool(estimator.affine))
+    _check_one_dimension(estimator)
     if criterion == "auto":
         criterion = _choosing.default_criterion(estimator)
+    seen = X
+    if margins == "normal":
+        seen = matrix = choosing.normal_scores(matrix, bool(estimator.affine))
     models = []
     for k in numbers:
-        models.append(_choosing.quietly_fitted(estimator, X, n_clusters=k))
+        models.append(_choosing.quietly_fitted(estimator, seen, n_clusters=k))
         progress.tell(progress.Step("candidate", len(models), len(numbers), f"{k} clusters"))
+
+    shares, dimension = _shares(estimator, seen, matrix, models, criterion)
     columns = {"n_clusters": np.array(numbers)}
-    shares = {name: np.array([f(m, matrix) for m in models]) for name, f in SHARES.items()}
+    columns |= {name: each.sum(axis=1) for name, each in shares.items()}
+    residuals = [_choosing.mean_residuals(model, matrix) for model in models]
+    columns["sod"] = choosing.second_differences(residuals)
+    if criterion == "bic":
+        fits = [(m.labels_, m.n_components_.tolist(), bool(m.affine)) for m in models]
+        columns["bic"] = np.array([ppca_mixture.bic(matrix, *fit) for fit in fits])
+
+    place, margin = _best(columns[criterion], largest=criterion == "sod")
+    columns |= _differences(columns[criterion], shares.get(criterion), place)
+    verdict = choosing.verdict_on_clusters(
+        numbers, columns["difference"], columns["standard_error"], dimension
+    )
+    best = models[place]
+    learns = _choosing.is_auto(estimator.n_components)
+    if learns:
+        _choosing.warn_of_largest_dimension(best, matrix, estimator.max_components)
+    # A cluster of dimension R needs R + 2 samples, which bounds the number of clusters.
+    smallest = 1 if learns else int(estimator.n_components)
+    _warn_of_the_last(numbers, place, "clusters", len(matrix) // (smallest + 2))
+    if margins == "normal":
+        best = _choosing.quietly_fitted(estimator, X, n_clusters=numbers[place])
+    elif len(numbers) > 1:
+        _choosing.warn_of_heavy_tails(best, matrix)
+    return Selection(numbers[place], best, margin, columns, criterion, verdict)
+
+
+def _shares(
+    estimator: Any, X: Any, matrix: Array, models: list[Any], criterion: str
+) -> tuple[dict[str, Array], int | None]:
+    """Return each sample's term in each model's criterion, (m, n), by name of the criterion.
+
+    Only criteria that are sums over the samples are included. Also return the dimension of the one
+    subspace that several clusters were compared with, where the criterion is a likelihood and that
+    dimension is larger than the given one; otherwise None.
+    """
+    errors = [(_choosing.closed_form_errors(m, matrix), m.labels_) for m in models]
+    shares = {name: np.array([share(*each) for each in errors]) for name, share in PRESS.items()}
     shares["likelihood"], dimension = _choosing.compared_likelihoods(models, matrix)
     if criterion == "free":
-        learned = _learned_models(estimator, X, matrix, numbers)
+        if "max_components" not in estimator.get_params():
+            raise ValueError(
+                f"criterion='free' learns the dimensions, which {type(estimator).__name__} does "
+                "not. Use PSC, or criterion='likelihood'"
+            )
+        drafts = [clone(estimator).set_params(n_clusters=m.n_clusters) for m in models]
+        learned = [_choosing.fit_learned(draft, X, matrix) for draft in drafts]
         pairs = zip(models, learned, strict=True)
         likelier = [_choosing.likelier(*pair, matrix) for pair in pairs]
         shares["learned"], _ = _choosing.compared_likelihoods(learned, matrix)
         shares["free"], dimension = _choosing.compared_likelihoods(likelier, matrix)
-    columns |= {name: each.sum(axis=1) for name, each in shares.items()}
-    residuals = [_choosing.mean_residuals(model, matrix) for model in models]
-    columns["sod"] = choice.second_differences(residuals)
-    if criterion == "bic":
-        columns["bic"] = np.array([_bic(model, matrix) for model in models])
-    place, margin = _best(columns[criterion], largest=criterion == "sod")
-    columns |= _differences(columns[criterion], shares.get(criterion), place)
-    open_dimensions = _choosing.is_auto(estimator.n_components)
-    if open_dimensions:
-        _choosing.warn_of_largest_dimension(models[place], matrix, estimator.max_components)
-    # A cluster of dimension R needs R + 2 samples: so many clusters the data have room for.
-    smallest = 1 if open_dimensions else int(estimator.n_components)
-    _warn_of_the_last(numbers, place, "clusters", len(matrix) // (smallest + 2))
-    wide = dimension if criterion in ("likelihood", "free") else None
-    verdict = choice.verdict_on_clusters(
-        numbers, columns["difference"], columns["standard_error"], wide
-    )
-    best = models[place]
-    if margins == "normal":
-        best = _choosing.quietly_fitted(estimator, given, n_clusters=numbers[place])
-    elif len(numbers) > 1:
-        _choosing.warn_of_heavy_tails(best, matrix)
-    return Selection(numbers[place], best, margin, columns, criterion, verdict)
+    return shares, dimension if criterion in ("likelihood", "free") else None
+
+
+def _differences(values: Array, shares: Array | None, place: int) -> dict[str, Array]:
+    """Return two columns (m,): each candidate's difference from the best, and its standard error.
+
+    shares (m, n): the samples' terms in the criterion; without them the errors are nan.
+    """
+    if shares is None:
+        behind, errors = np.abs(values - values[place]), np.full(len(values), np.nan)
+    else:
+        behind, errors = choosing.differences(shares)
+    return {"difference": behind, "standard_error": errors}
 
 
 def select_n_components(
@@ -210,30 +257,57 @@ def select_n_components(
     """
     matrix = as_matrix(X)
     _check_clusterer(estimator)
+    _check_one_dimension(estimator)
     max_components = as_count(max_components, "max_components", low=1, high=matrix.shape[1])
     criterion = as_choice(criterion, "criterion", DIMENSION_CRITERIA)
     sparse = getattr(estimator, "n_variables", None) is not None
+    default = "press" if sparse else "noise"
     if criterion == "auto":
-        criterion = "press" if sparse else "noise"
+        criterion = default
     if criterion == "press" and not sparse:
         raise ValueError(
             "criterion='press' needs n_variables: with loadings on all variables it takes the "
             "largest dimension. Use 'noise' or 'parallel'"
         )
-    judged_by = criterion
     if criterion == "joint":
-        _check_clusterer(estimator, psc=True)
+        _check_clusterer(estimator, "n_variables")
         model = _choosing.fit_jointly(estimator, X, matrix, max_components)
-        judged_by = "press" if sparse else "noise"
     else:
         model = _choosing.fit_dimensions(estimator, X, matrix, max_components, criterion)
-    if criterion != "exact":  # which takes the largest by its nature
+    if criterion != "exact":  # which takes the largest dimension by its nature
         _choosing.warn_of_largest_dimension(model, matrix, max_components)
-    columns = _dimension_columns(model, matrix, max_components, judged_by)
-    margin = _dimension_margin(columns, judged_by)
+    by_press = (default if criterion == "joint" else criterion) == "press"
+    columns = _dimension_columns(model, matrix, max_components, by_press)
+    margin = _dimension_margin(columns) if by_press else float("nan")
     chosen = model.n_components_.tolist()
     verdict = f"Dimensions of the clusters: {', '.join(map(str, chosen))}"
     return Selection(chosen, model, margin, columns, criterion, verdict)
+
+
+def _dimension_columns(
+    model: Any, matrix: Array, max_components: int, by_press: bool
+) -> dict[str, Array]:
+    """Return the table of `select_n_components`, with one row per cluster and dimension.
+
+    Its columns hold the PRESS or the eigenvalue, and whether the dimension was chosen.
+    """
+    name = "press" if by_press else "eigenvalue"
+    tabulate = _choosing.dimension_table if by_press else _choosing.eigenvalue_table
+    values = np.array(tabulate(model, matrix, max_components))
+    clusters, places = np.indices(values.shape)
+    columns = {
+        "cluster": clusters,
+        "n_components": places + 1,
+        name: values,
+        "chosen": places + 1 == model.n_components_[:, None],
+    }
+    return {key: table.ravel() for key, table in columns.items()}
+
+
+def _dimension_margin(columns: dict[str, Array]) -> float:
+    """Return the smallest margin over the clusters, as `_best` measures it by PRESS."""
+    clusters = np.unique(columns["cluster"])
+    return min(_best(columns["press"][columns["cluster"] == k], largest=False)[1] for k in clusters)
 
 
 def select_n_variables(
@@ -269,15 +343,17 @@ def select_n_variables(
         one row per cluster, and ``best_`` is the median over the clusters.
     """
     matrix = as_matrix(X)
-    _check_clusterer(estimator, sparse=True)
-    criterion = as_choice(criterion, "criterion", ("gap", "ftest", "stability"))
+    _check_clusterer(estimator, "n_variables")
+    if estimator.n_variables is None:
+        raise ValueError("n_variables=None selects nothing. Use a first guess, such as 10")
+    criterion = as_choice(criterion, "criterion", VARIABLE_CRITERIA)
     most = matrix.shape[1]
-    numbers = _choosing.variable_candidates(most) if candidates is None else candidates
-    tried = _check_candidates(numbers, "candidates", most)
+    numbers = choosing.variable_candidates(most) if candidates is None else candidates
+    tried = _check_candidates(numbers, most)
     model = _choosing.quietly_fitted(estimator, X)
     if criterion == "gap":
         columns = {"n_variables": np.array(tried), "gap": _choosing.gap_table(model, matrix, tried)}
-        place = choice.smallest_of_the_best(columns["gap"])
+        place = choosing.smallest_of_the_best(columns["gap"])
         best = tried[place]
         _warn_of_the_last(tried, place, "variables", most)
         margin = _best(columns["gap"], largest=True)[1]
@@ -290,127 +366,20 @@ def select_n_variables(
     return Selection(best, final, margin, columns, criterion, verdict)
 
 
-def _bic(model: Any, matrix: Array) -> float:
-    dimensions = model.n_components_.tolist()
-    return choice.mixture_bic(matrix, model.labels_, dimensions, bool(model.affine))
-
-
-def _averaged(average: Callable[[Array, Any], Array]) -> Callable[[Any, Array], Array]:
-    return lambda model, X: average(_choosing.closed_form_errors(model, X), model.labels_)
-
-
-DIMENSION_CRITERIA = ("auto", "press", "noise", "parallel", "exact", "joint")
-# What each sample adds to a criterion.
-SHARES = {
-    "press": _averaged(choice.press_of_clusters),
-    "press_points": _averaged(choice.press_of_points),
-    "press_sum": _averaged(choice.press_sum),
-}
-CLUSTER_CRITERIA = ("auto", *SHARES, "likelihood", "free", "sod", "bic")
-
-
-def _differences(values: Array, shares: Array | None, place: int) -> dict[str, Array]:
-    """How far the candidates are behind the best; with the standard error, where it is known."""
-    if shares is None:
-        return {
-            "difference": np.abs(values - values[place]),
-            "standard_error": np.full(len(values), np.nan),
-        }
-    behind, errors = choice.differences(shares)
-    return {"difference": behind, "standard_error": errors}
-
-
-def _learned_models(estimator: Any, X: Any, matrix: Array, numbers: list[int]) -> list[Any]:
-    if "max_components" not in estimator.get_params():
-        raise ValueError(
-            f"criterion='free' learns the dimensions, which {type(estimator).__name__} does not. "
-            "Use PSC, or criterion='likelihood'"
-        )
-    posed = (clone(estimator).set_params(n_clusters=k) for k in numbers)
-    return [_choosing.fit_learned(candidate, X, matrix) for candidate in posed]
-
-
-def _best(values: Array, *, largest: bool) -> tuple[int, float]:
-    """Place of the best value and the runner-up's distance, as a share of the spread."""
-    signed = np.where(np.isfinite(values), -values if largest else values, np.inf)
-    if not np.isfinite(signed).any():
-        raise ValueError("the criterion is not defined for these candidates. Use three or more")
-    order = np.argsort(signed, kind="stable")
-    finite = signed[np.isfinite(signed)]
-    spread = float(np.ptp(finite))
-    if len(finite) < 2 or spread == 0.0:
-        return int(order[0]), 0.0 if len(finite) > 1 else float("nan")
-    return int(order[0]), float((signed[order[1]] - signed[order[0]]) / spread)
-
-
-def _as_text(found: Selection) -> str:
-    """The columns that decided, one line per candidate, the choice marked."""
-    columns = found.columns
-    if "n_clusters" in columns:
-        names = ["n_clusters", found.criterion, "difference", "standard_error"]
-        chosen = columns["n_clusters"] == found.best_
-    else:
-        names = [name for name in columns if name != "chosen"]
-        chosen = np.zeros(len(columns[names[0]]), dtype=bool)
-        if "gap" in columns:
-            chosen = columns["n_variables"] == found.best_
-        chosen = columns.get("chosen", chosen)
-    cells = [[name, *(f"{value:.5g}" for value in columns[name])] for name in names]
-    widths = [max(map(len, column)) for column in cells]
-    marks = ["", *("  <- chosen" if mark else "" for mark in chosen)]
-    lines = zip(*cells, marks, strict=True)
-    return "\n".join(
-        "  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=False)) + line[-1]
-        for line in lines
-    )
-
-
-def _dimension_columns(
-    model: Any, matrix: Array, max_components: int, criterion: str
-) -> dict[str, Array]:
-    clusters, dimensions, values = [], [], []
-    table = (
-        _choosing.dimension_table(model, matrix, max_components)
-        if criterion == "press"
-        else _choosing.eigenvalue_table(model, matrix, max_components)
-    )
-    for k, row in enumerate(table):
-        for r, value in enumerate(row, start=1):
-            clusters.append(k)
-            dimensions.append(r)
-            values.append(value)
-    chosen = [r == model.n_components_[k] for k, r in zip(clusters, dimensions, strict=True)]
-    name = "press" if criterion == "press" else "eigenvalue"
-    return {
-        "cluster": np.array(clusters),
-        "n_components": np.array(dimensions),
-        name: np.array(values),
-        "chosen": np.array(chosen),
-    }
-
-
-def _dimension_margin(columns: dict[str, Array], criterion: str) -> float:
-    """The smallest margin over the clusters; not defined for eigenvalues."""
-    if criterion != "press":
-        return float("nan")
-    clusters = np.unique(columns["cluster"])
-    return min(_best(columns["press"][columns["cluster"] == k], largest=False)[1] for k in clusters)
-
-
 def _counted_variables(model: Any, matrix: Array, criterion: str, rate: float) -> dict[str, Array]:
+    """Return a table with one row per cluster: how many variables the criterion finds in it."""
     random = np.random.default_rng(0)
     counts = []
-    per_cluster = _choosing.variables_per_cluster(model)
+    per_loading = _choosing.variables_per_cluster(model)
     for k, rows in enumerate(_choosing.members_of(model, matrix)):
         r = int(model.n_components_[k])
         if criterion == "ftest":
-            p_values = choice.cross_fitted_p_values(rows, r, random)
-            chosen = choice.discoveries(p_values, rate)
+            p_values = choosing.cross_fitted_p_values(rows, r, random)
+            chosen = choosing.discoveries(p_values, rate)
         else:
-            often = choice.selection_frequency(
-                rows, r, per_cluster[k] or matrix.shape[1], model.penalty, 20, random
-            )
-            chosen = often >= 0.5
+            m = per_loading[k] or matrix.shape[1]
+            share = choosing.selection_frequency(rows, r, m, model.penalty, HALVES, random)
+            chosen = share >= OFTEN
         counts.append(int(np.count_nonzero(chosen)))
     return {
         "cluster": np.arange(len(counts)),
@@ -419,8 +388,38 @@ def _counted_variables(model: Any, matrix: Array, criterion: str, rate: float) -
     }
 
 
+def _best(values: Array, *, largest: bool) -> tuple[int, float]:
+    """Return the index of the best value, and the runner-up's distance over the spread."""
+    signed = np.where(np.isfinite(values), -values if largest else values, np.inf)
+    order = np.argsort(signed, kind="stable")
+    finite = signed[order][np.isfinite(signed[order])]
+    if not len(finite):
+        raise ValueError("the criterion is not defined for these candidates. Use three or more")
+    place, spread = int(order[0]), finite[-1] - finite[0]
+    if len(finite) < 2:
+        return place, float("nan")
+    return place, float((finite[1] - finite[0]) / spread) if spread else 0.0
+
+
+def _as_text(found: Selection) -> str:
+    """Return the columns that decided as text, one line per candidate, with the choice marked."""
+    columns = found.columns
+    parameter = next(iter(columns))
+    names = [name for name in columns if name != "chosen"]
+    if parameter == "n_clusters":
+        names = ["n_clusters", found.criterion, "difference", "standard_error"]
+    if parameter == "cluster":  # dimensions are marked; of counted variables none is the choice
+        chosen = columns.get("chosen", np.zeros(len(columns[parameter]), dtype=bool))
+    else:
+        chosen = columns[parameter] == found.best_
+    table = [[name, *(f"{value:.5g}" for value in columns[name])] for name in names]
+    padded = [[cell.rjust(max(map(len, column))) for cell in column] for column in table]
+    marks = ["", *("  <- chosen" if mark else "" for mark in chosen)]
+    return "\n".join("  ".join(line) + mark for *line, mark in zip(*padded, marks, strict=True))
+
+
 def _warn_of_the_last(numbers: list[int], place: int, name: str, most: int) -> None:
-    """Say that the largest candidate was chosen, unless the data allow no larger one."""
+    """Warn that the largest candidate was chosen, unless the data allow no larger one."""
     if len(numbers) > 1 and place == len(numbers) - 1 and numbers[-1] < most:
         warn(
             f"{numbers[-1]} {name} were chosen, the largest candidate, so that more may "
@@ -430,32 +429,36 @@ def _warn_of_the_last(numbers: list[int], place: int, name: str, most: int) -> N
         )
 
 
-def _check_candidates(candidates: Iterable[int], name: str, most: int) -> list[int]:
+def _check_candidates(candidates: Iterable[int], most: int) -> list[int]:
+    """Return the candidates as a list of integers from 1 to ``most``; raise unless ascending."""
     if not isinstance(candidates, Iterable):
-        raise TypeError(f"{name}={candidates!r} is not a list. Use range(1, {candidates!r})")
-    numbers = [as_count(value, name, low=1, high=most) for value in candidates]
+        raise TypeError(f"candidates={candidates!r} is not a list. Use range(1, {candidates!r})")
+    numbers = [as_count(value, "candidates", low=1, high=most) for value in candidates]
     if not numbers:
-        raise ValueError(f"{name} is empty. Use at least one number")
+        raise ValueError("candidates is empty. Use at least one number")
     if sorted(set(numbers)) != numbers:
-        raise ValueError(f"{name}={numbers} is not ascending. Use each number once, sorted")
+        raise ValueError(f"candidates={numbers} is not ascending. Use each number once, sorted")
     return numbers
 
 
-def _check_clusterer(estimator: Any, *, sparse: bool = False, psc: bool = False) -> None:
-    """The selection needs labels_ and subspaces_ after fit, and knows them by their parameters."""
+def _check_clusterer(estimator: Any, *further: str) -> None:
+    """Raise TypeError for an estimator without the parameters of one subspace per cluster.
+
+    further: names of other parameters that it must have.
+    """
     if not isinstance(estimator, BaseEstimator):
         raise TypeError(f"{estimator!r} is not an estimator. Use an instance such as PSC()")
-    needed = ["n_clusters", "n_components", "affine"]
-    needed += ["n_variables"] if sparse or psc else []
+    needed = ["n_clusters", "n_components", "affine", *further]
     missing = [name for name in needed if name not in estimator.get_params()]
     if missing:
         raise TypeError(
             f"{type(estimator).__name__} has no {', '.join(missing)}. Use a clusterer with a "
-            f"subspace per cluster, such as PSC{'' if sparse or psc else ' or KSubspaces'}"
+            f"subspace per cluster, such as PSC{'' if further else ' or KSubspaces'}"
         )
-    if sparse and estimator.n_variables is None:
-        raise ValueError("n_variables=None selects nothing. Use a first guess, such as 10")
-    if np.ndim(estimator.n_components) and not sparse:
+
+
+def _check_one_dimension(estimator: Any) -> None:
+    if np.ndim(estimator.n_components):
         raise ValueError(
             f"n_components={estimator.n_components!r} is a list, which fits one number of clusters "
             "only. Use an int or 'auto'"

@@ -29,10 +29,12 @@ def test_select_prints_the_table_and_the_choice(run, union_file):
 def test_select_says_that_the_most_clusters_tried_were_chosen(run, union_file):
     ended = run("select", union_file, "--labels", "type", "--max-clusters", 2, "--json")
     assert ended.document["chosen"] == 2
-    told = "2 clusters were chosen, the largest candidate, so that more may suit better, or other "
-    told += "dimensions. Use a larger --max-clusters, or --dims auto"
-    assert f"Note: {told}" in ended.err
-    assert ended.document["warnings"] == [told]
+    message = (
+        "2 clusters were chosen, the largest candidate, so that more may suit better, or other "
+        "dimensions. Use a larger --max-clusters, or --dims auto"
+    )
+    assert f"Note: {message}" in ended.err
+    assert ended.document["warnings"] == [message]
 
 
 @pytest.fixture(scope="module")
@@ -185,7 +187,7 @@ def test_every_scenario_can_be_asked_for(run, tmp_path):
 
 
 def test_demo_prints_a_summary_and_says_where_the_figures_are(run, fails, monkeypatch, tmp_path):
-    monkeypatch.setattr("subspaces.estimators._alternating.DEFAULT_STARTS", 1)
+    monkeypatch.setattr("subspaces.estimators._search.DEFAULT_STARTS", 1)
     out = tmp_path / "a new" / "folder"
     ended = run("demo", "--out", out)
     assert ended.code == 0, ended.err

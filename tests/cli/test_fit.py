@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import subspaces
-from subspaces.core.hearing import warn
-from subspaces.estimators import PSC, _recorded
+from subspaces.estimators import PSC, _base
 from subspaces.metrics import adjusted_rand_score
+from subspaces.runtime.warning import warn
 
 FILES = ["labels.csv", "model.npz", "summary.json", "variables.csv"]
 
@@ -57,10 +57,10 @@ def test_labels_variables_model_and_summary(fitted, union_file):
     assert summary["press"] == pytest.approx(model.press_)
 
 
-def test_json_is_one_document_and_all_else_goes_to_stderr(run, monkeypatch, union_file, tmp_path):
-    monkeypatch.setattr("subspaces.estimators._alternating.DEFAULT_STARTS", 2)
+def test_json_is_one_document_and_all_else_goes_to_stderr(run, union_file, tmp_path):
     ended = run(
         "fit", union_file, "--labels", "type", "--clusters", "auto", "--dims", "auto",
+        "--max-clusters", 3, "--max-dims", 2,
         "--out", tmp_path / "r", "--json", "--no-page", "--no-stability",
     )  # fmt: skip
     assert ended.code == 0, ended.err
@@ -205,7 +205,7 @@ def test_a_full_disk_leaves_earlier_results(monkeypatch, fails, fitted, union_fi
             raise OSError(errno.ENOSPC, "No space left on device", str(path))
 
     monkeypatch.setattr(Path, "write_text", full)
-    monkeypatch.setattr(_recorded.RecordedClusterer, "save", full_for_models)
+    monkeypatch.setattr(_base.SubspaceClusterer, "save", full_for_models)
     said = fails(
         "fit", union_file, "--labels", "type", "--clusters", 1, "--out", fitted, "--force",
         "--no-page", "--no-stability", code=1,
@@ -282,7 +282,7 @@ def test_the_page_is_written_where_plotly_is(run, fails, monkeypatch, union_file
     ended = run("report", out / "model.npz", "--out", tmp_path / "p.html", "--title", "Mine")
     assert ended.out == f"Wrote {tmp_path / 'p.html'}\n"
     assert "<title>Mine" in (tmp_path / "p.html").read_text()
-    monkeypatch.setattr("subspaces.cli._fitting.find_spec", lambda name: None)
+    monkeypatch.setattr("subspaces.cli._results.find_spec", lambda name: None)
     ended = run(*arguments, "--force")
     assert ended.code == 0
     assert "report.html needs plotly. Use pip install '.[report]' in a clone" in ended.err
@@ -469,7 +469,6 @@ def test_halves_do_not_choose_again_what_was_left_open(run, monkeypatch, union_f
         return subspaces.diagnostics.stability(estimator, X, n_resamples=1, **options)
 
     monkeypatch.setattr("subspaces.cli._trust.stability", watched)
-    monkeypatch.setattr("subspaces.estimators._alternating.DEFAULT_STARTS", 2)
     ended = run("fit", union_file, "--labels", "type", "--clusters", "auto", "--dims", "auto",
                 "--max-clusters", 3, "--no-page", "--json", "--out", tmp_path / "r")  # fmt: skip
     assert ended.code == 0, ended.err
@@ -488,7 +487,6 @@ def test_the_margin_of_a_choice_is_printed(run, monkeypatch, union_file, tmp_pat
         return model
 
     monkeypatch.setattr(PSC, "fit", chosen)
-    monkeypatch.setattr("subspaces.estimators._alternating.DEFAULT_STARTS", 2)
     out = tmp_path / "r"
     ended = run("fit", union_file, "--labels", "type", "--clusters", "auto", "--max-clusters", 3,
                 "--no-stability", "--out", out)  # fmt: skip
@@ -535,11 +533,11 @@ def test_columns_left_out_are_told_everywhere(run, tmp_path):
     ended = run("fit", tmp_path / "t.csv", "--ignore", "date", "--clusters", 2, "--no-stability",
                 "--out", tmp_path / "r")  # fmt: skip
     assert ended.code == 0, ended.err
-    told = "date left out of the table"
-    assert f"Prepared: {told}." in ended.out
-    assert json.loads((tmp_path / "r" / "summary.json").read_text())["preparation"] == told
-    assert str(subspaces.load(tmp_path / "r" / "model.npz").preparation_).startswith(told)
-    assert told in (tmp_path / "r" / "report.html").read_text()
+    message = "date left out of the table"
+    assert f"Prepared: {message}." in ended.out
+    assert json.loads((tmp_path / "r" / "summary.json").read_text())["preparation"] == message
+    assert str(subspaces.load(tmp_path / "r" / "model.npz").preparation_).startswith(message)
+    assert message in (tmp_path / "r" / "report.html").read_text()
 
 
 def test_doubts_about_the_table_are_on_the_page_and_in_the_summary(run, tmp_path):
@@ -551,7 +549,7 @@ def test_doubts_about_the_table_are_on_the_page_and_in_the_summary(run, tmp_path
         "fit", tmp_path / "t.csv", "--clusters", 2, "--no-stability", "--out", tmp_path / "r"
     )
     assert ended.code == 0, ended.err
-    told = "Use --scale unless all have one unit"
-    assert ended.err.count(told) == 1
-    assert told in json.loads((tmp_path / "r" / "summary.json").read_text())["warnings"][0]
-    assert told in (tmp_path / "r" / "report.html").read_text()
+    message = "Use --scale unless all have one unit"
+    assert ended.err.count(message) == 1
+    assert message in json.loads((tmp_path / "r" / "summary.json").read_text())["warnings"][0]
+    assert message in (tmp_path / "r" / "report.html").read_text()

@@ -10,8 +10,9 @@ import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_wine
 
-from subspaces import load, model_file
+from subspaces import load
 from subspaces.diagnostics import ambiguity, stability
+from subspaces.runtime import model_file
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +47,7 @@ def fitted(run, frame, folder, *options):
     return load(folder / "r" / "model.npz")
 
 
-def told(run, folder):
+def predicted(run, folder):
     """The clusters that the command gives to the samples, and how it doubts them."""
     ended = run("predict", folder / "r" / "model.npz", folder / "data.csv")
     assert ended.code == 0, ended.err
@@ -56,7 +57,7 @@ def told(run, folder):
 @pytest.mark.parametrize("kind", SETTINGS)
 def test_raw_samples_get_the_clusters_that_the_command_gives_them(run, wine, tmp_path, kind):
     model = fitted(run, wine, tmp_path, *SETTINGS[kind])
-    answer = told(run, tmp_path)
+    answer = predicted(run, tmp_path)
     found = model.predict(wine)
     assert found.tolist() == answer["cluster"].tolist()
     assert (found == model.labels_).mean() > 0.97  # predict takes members for outsiders
@@ -76,7 +77,7 @@ def test_the_expression_preset_goes_with_the_model(run, genes, tmp_path):
         "values below 20 raised to 20, log2, samples centred, variables centred, the part along 3 "
         "principal axes kept"
     )
-    assert model.predict(genes).tolist() == told(run, tmp_path)["cluster"].tolist()
+    assert model.predict(genes).tolist() == predicted(run, tmp_path)["cluster"].tolist()
     assert model.predict(genes).tolist() == np.repeat(range(3), 15).tolist()
 
 

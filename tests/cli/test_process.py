@@ -79,6 +79,7 @@ def test_a_pipe_gets_the_answer_alone(union_file):
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 def test_a_full_disk_behind_stdout(union_file, unbuffered):
     words = [*COMMAND, "influence", str(union_file), "--labels", "type"]
+    words = [*COMMAND, "fit", "--help"] if unbuffered else words
     settings = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
     with open("/dev/full", "w") as full:
         done = subprocess.run(

@@ -14,14 +14,14 @@ SOURCE = Path(subspaces.__file__).parent
 # arrays have within a damaged model file.
 ELSEWHERE = (
     "scverse.py", "data/", "metrics.py", "core/", "kernels/", "starts/", "plots/",
-    "estimators/_devices.py", "estimators/mini_batch_psc.py", "estimators/_fitted_state.py",
+    "data/devices.py", "estimators/mini_batch_psc.py", "estimators/_fitted_state.py",
 )  # fmt: skip
 # Sentences of modules that the command reaches, which it cannot provoke itself: what has no option
 # is left as the library sets it, and tables come as arrays of numbers.
 PYTHON_ALONE = (
     "toarray()", ".compute()", "RandomState", "_ is a", "shape=", "X.{", "methods=", "move_to",
     "partial_fit", "init has ", "init=", "labels_true", "by='axes'", "range(1, ", "refine=",
-    "forgetting=", "selects nothing", "n_nonzero above",
+    "forgetting=", "selects nothing", "n_nonzero above", "is not ascending",
 )  # fmt: skip
 CHECKS = {"as_count", "as_choice", "as_real", "as_flag"}
 NAMES_OF_VALUES = {"loo_projection", "press_points", "press_sum", "codimension_one"}

@@ -2,9 +2,9 @@ import numpy as np
 from numpy.testing import assert_allclose
 
 from subspaces.core import loo_projection
-from subspaces.core.sparse_basis import sparse_loadings
-from subspaces.core.subspace import fit_subspace, scores
+from subspaces.core.sparse_loadings import sparse_loadings
 from subspaces.datasets import make_subspaces
+from subspaces.subspace import fit_subspace, scores
 from tests.plain import generic, refitted_errors
 
 
@@ -24,9 +24,11 @@ def plain_error(x, basis, spectrum):
 
 def test_dense_form():
     X = generic(20, 8, decay=0.8)
-    flat = fit_subspace(X, 3)
-    found = loo_projection.dense_errors(np.sum(X**2, axis=1), scores(X, flat), flat.spectrum)
-    plain = [plain_error(x, flat.basis, flat.spectrum) for x in X]
+    subspace = fit_subspace(X, 3)
+    found = loo_projection.dense_errors(
+        np.sum(X**2, axis=1), scores(X, subspace), subspace.spectrum
+    )
+    plain = [plain_error(x, subspace.basis, subspace.spectrum) for x in X]
     assert_allclose(found, plain, rtol=1e-8)
 
 
@@ -42,10 +44,10 @@ def test_sparse_form_with_overlapping_supports():
 def test_one_axis_in_closed_form():
     # ||x||^2 - t^2 with t = d (s - q)+ / sqrt(s^2 - 2 s d^2 + d^2 q)
     X = generic(20, 8, seed=2)
-    flat = fit_subspace(X, 1)
-    d, s, q = scores(X, flat)[:, 0], flat.spectrum[0], np.sum(X**2, axis=1)
+    subspace = fit_subspace(X, 1)
+    d, s, q = scores(X, subspace)[:, 0], subspace.spectrum[0], np.sum(X**2, axis=1)
     t = d * np.maximum(s - q, 0) / np.sqrt(s**2 - 2 * s * d**2 + d**2 * q)
-    found = loo_projection.dense_errors(q, d[:, None], flat.spectrum)
+    found = loo_projection.dense_errors(q, d[:, None], subspace.spectrum)
     assert_allclose(found, q - t**2, rtol=1e-9)
 
 
@@ -60,7 +62,9 @@ def test_a_row_that_made_its_axis_alone_gets_no_credit():
 
 def test_it_is_near_the_exact_leave_one_out_error():
     X = make_subspaces(40, 30, [2], noise=0.1, scores="normal", random_state=0).data
-    flat = fit_subspace(X, 2)
-    found = loo_projection.dense_errors(np.sum(X**2, axis=1), scores(X, flat), flat.spectrum)
+    subspace = fit_subspace(X, 2)
+    found = loo_projection.dense_errors(
+        np.sum(X**2, axis=1), scores(X, subspace), subspace.spectrum
+    )
     assert np.max(np.abs(found / refitted_errors(X, 2) - 1)) < 0.05
     assert np.mean(np.abs(found / refitted_errors(X, 2) - 1)) < 0.01

@@ -4,17 +4,17 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from subspaces.core import landmarks
 from subspaces.core import search as searching
 from subspaces.core.likelihood import t_likelihood
 from subspaces.core.partition import canonical
 from subspaces.core.problem import Problem, view_clusters
 from subspaces.core.rows import DenseRows
-from subspaces.core.search import Plan, best_run, search, search_by_landmarks, start_margin
+from subspaces.core.search import Plan, best_run, search, start_margin
 from subspaces.data.in_view import RowsInView
 from subspaces.datasets import make_subspaces
 from subspaces.metrics import rand_score
-from subspaces.starts.portfolio import portfolio
+from subspaces.starts.landmarks import LANDMARKS, search_by_landmarks
+from subspaces.starts.sampled_subspaces import kmeans_parallel_subspaces
 
 UNION = make_subspaces([40, 50, 60], 12, [2, 2, 2], noise=0.1, shuffle=True, random_state=0)
 PROBLEM = Problem(DenseRows(UNION.data), (2, 2, 2), "loo", False)
@@ -64,20 +64,12 @@ def test_without_a_shortlist_all_are_swept():
     assert all(run.swept for run in runs)
 
 
-def test_the_same_partition_is_swept_once_whatever_its_numbers(monkeypatch):
-    swept = []
-    original = searching.alternate
-
-    def counted(problem, labels, **options):
-        swept.append(labels)
-        return original(problem, labels, **options)
-
-    monkeypatch.setattr(searching, "alternate", counted)
+def test_the_same_partition_is_swept_once_whatever_its_numbers():
     twin = np.array([2, 0, 1])[UNION.target]
     firsts = [UNION.target, twin, shaken(0.05, 1)]
     runs = search(PROBLEM, [("one", fixed(f)) for f in firsts], [1, 2, 3], ALL)
-    assert len(swept) == 2
     assert runs[0].clustering is runs[1].clustering
+    assert runs[2].clustering is not runs[0].clustering
     assert runs[0].merit == runs[1].merit
 
 
@@ -108,21 +100,19 @@ def test_the_margin_is_that_to_the_best_that_ended_elsewhere():
     assert start_margin([run, same]) == np.inf
 
 
-def test_many_rows_are_searched_by_landmarks(monkeypatch):
-    union = make_subspaces([300, 300, 400], 12, [2, 2, 2], noise=0.05, shuffle=True, random_state=1)
+def test_many_rows_are_searched_by_landmarks():
+    given = {"noise": 0.05, "shuffle": True, "random_state": 1}
+    union = make_subspaces([700, 700, 800], 12, [2, 2, 2], **given)
     problem = Problem(DenseRows(union.data), (2, 2, 2), "loo", False)
-    monkeypatch.setattr(landmarks, "LANDMARKS", 120)
-    monkeypatch.setattr(landmarks, "PER_DIMENSION", 10)
-    seen = []
 
-    def five(small):
-        seen.append(len(small.rows.squared_norms))
-        return portfolio(small, 5)
+    def found():
+        def starts(small):
+            return [("k-means++", kmeans_parallel_subspaces)] * 4
 
-    best, runs = search_by_landmarks(problem, five, np.random.default_rng(0), BEFORE)
-    assert seen == [120]
-    assert {len(run.first) for run in runs} == {120}
-    assert best.clustering.labels.shape == (1000,)
+        return search_by_landmarks(problem, starts, np.random.default_rng(0), BEFORE)
+
+    best, runs = found()
+    assert {len(run.first) for run in runs} == {LANDMARKS}
+    assert best.clustering.labels.shape == (2200,)
     assert rand_score(union.target, best.clustering.labels) > 0.98
-    whole, _ = search_by_landmarks(problem, five, np.random.default_rng(0), BEFORE)
-    assert_array_equal(canonical(whole.clustering.labels), canonical(best.clustering.labels))
+    assert_array_equal(canonical(found()[0].clustering.labels), canonical(best.clustering.labels))

@@ -8,23 +8,23 @@ import pytest
 from subspaces.core.alternation import alternate
 from subspaces.core.criteria import names
 from subspaces.data import block_pass, compiled_pass
-from subspaces.data.block_pass import Pass
 from subspaces.data.blocks import ArrayBlocks
 from subspaces.data.exact_axes import leading_axes
-from subspaces.data.flats import Flats
-from subspaces.data.in_blocks import Bulk, RowsInBlocks, flats_of_sample
+from subspaces.data.in_blocks import BlockProblem, RowsInBlocks, subspaces_of_sample
+from subspaces.data.pass_plan import Pass
+from subspaces.data.subspaces import Subspaces
 from subspaces.kernels import compiled
 
 needs_kernels = pytest.mark.skipif(
     compiled("block_pass") is None, reason="the kernels are not built"
 )
 
-# More rows than are looked at together.
+# More rows than one chunk has.
 N, P, DIMENSIONS = compiled_pass.CHUNK_ROWS + 300, 13, (2, 1, 3, 2)
 
 
-def flats_of(rows, labels, dimensions, affine):
-    """Flats of labels, one PCA at a time."""
+def subspaces_of(rows, labels, dimensions, affine):
+    """Subspaces of labels, one PCA at a time."""
     k, p, widest = len(dimensions), rows.shape[1], max(*dimensions, 1)
     centres, axes, spectra = np.zeros((k, p)), np.zeros((k, p, widest)), np.ones((k, widest))
     energy = np.zeros(k)
@@ -37,19 +37,21 @@ def flats_of(rows, labels, dimensions, affine):
         energy[j] = (values**2).sum()
     sizes = np.bincount(labels, minlength=k) + 0.0
     alive = axes.any(axis=1)
-    return Flats(centres, axes, spectra, alive, np.array(dimensions), sizes, energy, 0.3)
+    return Subspaces(centres, axes, spectra, alive, np.array(dimensions), sizes, energy, 0.3)
 
 
 def posed(affine, criterion="influence", dimensions=DIMENSIONS, seed=0, p=P):
-    """Rows off the origin, labels, and a pass with the flats of other labels."""
+    """Rows off the origin, labels, and a pass with the subspaces of other labels."""
     random = np.random.default_rng(seed)
     rows = random.normal(size=(N, p)) * np.linspace(3.0, 0.5, p)
     rows += 2.0 * random.normal(size=p) if affine else 0.0
     labels, before = random.integers(len(dimensions), size=(2, N)).astype(np.int32)
     origin = random.normal(size=p) if affine else None
     seen = rows if origin is None else rows - origin
-    flats = flats_of(seen, np.where(random.random(N) < 0.7, labels, before), dimensions, affine)
-    return rows, labels, Pass(flats, criterion, p, N, origin)
+    subspaces = subspaces_of(
+        seen, np.where(random.random(N) < 0.7, labels, before), dimensions, affine
+    )
+    return rows, labels, Pass(subspaces, criterion, p, N, origin)
 
 
 def plainly(visit, monkeypatch, *given):
@@ -73,13 +75,15 @@ def close(found, expected, dtype):
 @pytest.mark.parametrize("affine", [False, True])
 @pytest.mark.parametrize("criterion", names(passes=True))
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_a_look_is_the_plain_look(dtype, criterion, affine, by_scatter, only_moved, monkeypatch):
+def test_compiled_labels_and_sums_are_the_plain_ones(
+    dtype, criterion, affine, by_scatter, only_moved, monkeypatch
+):
     rows, labels, plan = posed(affine, criterion)
     plan = replace(plan, by_scatter=by_scatter, only_moved=only_moved)
     given = (rows.astype(dtype), labels, 70, plan)
     assert compiled_pass.knows(given[0])
-    new, found = block_pass.look(*given)
-    expected_new, expected = plainly(block_pass.look, monkeypatch, *given)
+    new, found = block_pass.assign_and_sum(*given)
+    expected_new, expected = plainly(block_pass.assign_and_sum, monkeypatch, *given)
     if dtype == np.float32:
         # A near tie may fall otherwise; then sums differ by a row.
         agree = new == expected_new
@@ -87,8 +91,8 @@ def test_a_look_is_the_plain_look(dtype, criterion, affine, by_scatter, only_mov
         if not agree.all():
             kept = np.flatnonzero(agree)
             given = (given[0][kept], labels[kept], 70, plan)
-            new, found = block_pass.look(*given)
-            expected_new, expected = plainly(block_pass.look, monkeypatch, *given)
+            new, found = block_pass.assign_and_sum(*given)
+            expected_new, expected = plainly(block_pass.assign_and_sum, monkeypatch, *given)
     np.testing.assert_array_equal(new, expected_new)
     assert new.dtype == expected_new.dtype == np.uint8
     close(found, expected, dtype)
@@ -101,8 +105,8 @@ def test_many_variables_and_clusters_get_the_labels_of_the_plain_code(dtype, aff
     """Such rows once had a way of their own through the kernel, which crashed on some machines."""
     rows, labels, plan = posed(affine, dimensions=(10, 4, 1, 10, 2, 7, 3, 5), p=517)
     given = (rows.astype(dtype), labels, 0, plan)
-    new, found = block_pass.look(*given)
-    expected_new, expected = plainly(block_pass.look, monkeypatch, *given)
+    new, found = block_pass.assign_and_sum(*given)
+    expected_new, expected = plainly(block_pass.assign_and_sum, monkeypatch, *given)
     np.testing.assert_array_equal(new, expected_new)
     close(found, expected, dtype)
     nearest = block_pass.nearest(given[0], None, 0, plan)[0]
@@ -118,11 +122,13 @@ def test_the_other_visits_are_the_plain_ones(dtype, affine, monkeypatch):
     rows = rows.astype(dtype)
     for by_scatter in (False, True):
         given = (rows, labels, 7, replace(plan, by_scatter=by_scatter))
-        found = block_pass.count(*given)[1]
-        close(found, plainly(block_pass.count, monkeypatch, *given)[1], dtype)
+        found = block_pass.partition_sums(*given)[1]
+        close(found, plainly(block_pass.partition_sums, monkeypatch, *given)[1], dtype)
     tolerance = 1e-9 if dtype == np.float64 else 1e-3
-    influence, errors = block_pass.measure(rows, labels, 0, plan)
-    expected, expected_errors = plainly(block_pass.measure, monkeypatch, rows, labels, 0, plan)
+    influence, errors = block_pass.influence_and_errors(rows, labels, 0, plan)
+    expected, expected_errors = plainly(
+        block_pass.influence_and_errors, monkeypatch, rows, labels, 0, plan
+    )
     np.testing.assert_allclose(influence, expected, rtol=tolerance)
     assert influence.dtype == dtype
     assert errors == pytest.approx(expected_errors, rel=tolerance)
@@ -136,14 +142,14 @@ def test_the_other_visits_are_the_plain_ones(dtype, affine, monkeypatch):
 def test_rows_may_lie_in_memory_as_they_like(by_scatter):
     rows, labels, plan = posed(False)
     plan = replace(plan, by_scatter=by_scatter)
-    expected_new, expected = block_pass.look(rows, labels, 0, plan)
+    expected_new, expected = block_pass.assign_and_sum(rows, labels, 0, plan)
     wide = np.zeros((N, 2 * P))
     wide[:, ::2] = rows
     locked = rows.copy()
     locked.flags.writeable = labels.flags.writeable = False
     for given in (np.asfortranarray(rows), wide[:, ::2], locked):
         kept = given.copy()
-        new, found = block_pass.look(given, labels, 0, plan)
+        new, found = block_pass.assign_and_sum(given, labels, 0, plan)
         np.testing.assert_array_equal(new, expected_new)
         np.testing.assert_array_equal(found.products, expected.products)
         np.testing.assert_array_equal(given, kept)
@@ -156,25 +162,29 @@ def test_points_for_flats_and_clusters_without_members(by_scatter, monkeypatch):
     labels = np.minimum(labels, 1)
     plan = replace(plan, by_scatter=by_scatter, only_moved=True)
     for given in ((rows, labels, 0, plan), (rows, None, 0, plan)):
-        new, found = block_pass.look(*given)
-        expected_new, expected = plainly(block_pass.look, monkeypatch, *given)
+        new, found = block_pass.assign_and_sum(*given)
+        expected_new, expected = plainly(block_pass.assign_and_sum, monkeypatch, *given)
         np.testing.assert_array_equal(new, expected_new)
         close(found, expected, np.float64)
-    centres = plan.flats.centres + plan.origin
+    centres = plan.subspaces.centres + plan.origin
     distances = ((rows[:, None, :] - centres) ** 2).sum(axis=2)
     np.testing.assert_array_equal(new, distances.argmin(axis=1))
-    close(block_pass.count(rows, labels, 0, plan)[1], _counted(rows, labels, plan), np.float64)
+    close(
+        block_pass.partition_sums(rows, labels, 0, plan)[1],
+        _counted(rows, labels, plan),
+        np.float64,
+    )
 
 
 def _counted(rows, labels, plan):
     """What a count tells, the long way."""
-    seen, flats = rows - plan.origin, plan.flats
-    found = block_pass.count(rows, labels, 0, plan)[1]
+    seen, subspaces = rows - plan.origin, plan.subspaces
+    found = block_pass.partition_sums(rows, labels, 0, plan)[1]
     products = np.zeros_like(found.products)
-    for k in range(len(flats.axes)):
+    for k in range(len(subspaces.axes)):
         own = seen[labels == k]
-        products[k] = own.T @ (own if plan.by_scatter else own @ flats.axes[k])
-    sizes = np.bincount(labels, minlength=len(flats.axes))
+        products[k] = own.T @ (own if plan.by_scatter else own @ subspaces.axes[k])
+    sizes = np.bincount(labels, minlength=len(subspaces.axes))
     totals = np.array([seen[labels == k].sum(axis=0) for k in range(len(sizes))])
     return replace(found, sizes=sizes, totals=totals, products=products)
 
@@ -183,12 +193,12 @@ def _counted(rows, labels, plan):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_a_row_stays_where_the_own_cluster_ties(dtype):
     rows, labels, plan = posed(False, "residual", dimensions=(2, 2, 2))
-    twins = replace(plan.flats, axes=np.repeat(plan.flats.axes[:1], 3, axis=0))
-    plan = replace(plan, flats=twins)
-    new, found = block_pass.look(rows.astype(dtype), labels, 0, plan)
+    twins = replace(plan.subspaces, axes=np.repeat(plan.subspaces.axes[:1], 3, axis=0))
+    plan = replace(plan, subspaces=twins)
+    new, found = block_pass.assign_and_sum(rows.astype(dtype), labels, 0, plan)
     np.testing.assert_array_equal(new, labels)
     assert found.moved == 0
-    assert not block_pass.look(rows.astype(dtype), None, 0, plan)[0].any()
+    assert not block_pass.assign_and_sum(rows.astype(dtype), None, 0, plan)[0].any()
 
 
 @pytest.mark.parametrize("n_clusters", [255, 256, 300])
@@ -196,12 +206,12 @@ def test_labels_are_short_and_long_enough(n_clusters, monkeypatch):
     random = np.random.default_rng(0)
     labels = np.arange(2 * n_clusters) % n_clusters
     rows = random.normal(size=(n_clusters, 40))[labels]
-    flats = flats_of(rows, labels, (1,) * n_clusters, False)
-    plan = Pass(flats, "residual", 40, len(rows))
+    subspaces = subspaces_of(rows, labels, (1,) * n_clusters, False)
+    plan = Pass(subspaces, "residual", 40, len(rows))
     for before in (None, labels.astype(np.int32)):
         given = (rows, before, 0, plan)
-        new, found = block_pass.look(*given)
-        plain, expected = plainly(block_pass.look, monkeypatch, *given)
+        new, found = block_pass.assign_and_sum(*given)
+        plain, expected = plainly(block_pass.assign_and_sum, monkeypatch, *given)
         assert new.dtype == plain.dtype == (np.uint8 if n_clusters == 255 else np.uint16)
         for mine in (new, plain, block_pass.nearest(*given)[0]):
             np.testing.assert_array_equal(mine, labels)
@@ -222,11 +232,11 @@ def test_small_residuals_keep_their_digits(dtype, affine):
     basis = np.linalg.qr(random.normal(size=(P, P)))[0]
     rows = (random.normal(size=(N, 2)) @ basis[:, :2].T + near * basis[:, 5]).astype(dtype)
     labels = np.zeros(N, dtype=np.int32)
-    flats = flats_of(rows.astype(float), labels, (2,), False)
+    subspaces = subspaces_of(rows.astype(float), labels, (2,), False)
     axes = np.ascontiguousarray(basis[None, :, :2])
     centres = np.zeros((1, P)) + (3.0 * basis[:, 1] if affine else 0.0)
-    plan = Pass(replace(flats, axes=axes, centres=centres), "residual", P, N)
-    objective = block_pass.look(rows, labels, 0, plan)[1].objective
+    plan = Pass(replace(subspaces, axes=axes, centres=centres), "residual", P, N)
+    objective = block_pass.assign_and_sum(rows, labels, 0, plan)[1].objective
     assert objective == pytest.approx(N * near**2, rel=0.02)
 
 
@@ -264,12 +274,12 @@ def test_threads_change_nothing_at_all(p):
     results = []
     for n_jobs in (1, 3):
         blocks = ArrayBlocks(rows.astype(np.float32), n_jobs, block_rows=200)
-        bulk = Bulk(
+        blocked = BlockProblem(
             blocks, (2, 2, 2, 2), "influence", False, p, float(np.mean(rows**2)), lambda: rows[::2]
         )
-        start = flats_of_sample(bulk, labels[::2].astype(np.intp))
+        start = subspaces_of_sample(blocked, labels[::2].astype(np.intp))
         results.append(
-            alternate(RowsInBlocks(bulk), start, max_iter=6, random=np.random.default_rng(0))
+            alternate(RowsInBlocks(blocked), start, max_iter=6, random=np.random.default_rng(0))
         )
     assert results[0].path == results[1].path
     np.testing.assert_array_equal(results[0].labels, results[1].labels)

@@ -15,8 +15,9 @@ from dataclasses import replace
 import numpy as np, torch
 from subspaces.data import block_pass, fused
 from subspaces.kernels import _triton
-from subspaces.core.array_namespace import to_host
-from subspaces.data.flats import Flats
+from subspaces.core.array import to_host
+from subspaces.data.pass_plan import Pass
+from subspaces.data.subspaces import Subspaces
 
 N, K = 500, 4
 device = "cuda" if torch.cuda.is_available() else "cpu"
@@ -28,26 +29,25 @@ def posed(p, R, criterion, affine, by_scatter, only_moved):
     if R > 1:
         axes[0, :, -1], spectra[0, -1] = 0.0, 1.0
     centres = random.normal(size=(K, p)) * affine
-    flats = Flats(
+    subspaces = Subspaces(
         centres, axes, spectra, axes.any(axis=1), np.array([max(R - 1, 1), R, R, R]),
         np.full(K, N / K), np.ones(K), 0.3,
     )
     origin = random.normal(size=p) if affine else None
-    return block_pass.Pass(flats, criterion, p, N, origin, by_scatter, only_moved, affine=affine)
+    return Pass(subspaces, criterion, p, N, origin, by_scatter, only_moved, affine=affine)
 
-def told(rows, labels, plan):
-    plan = replace(plan, placed={})
-    new, tally = block_pass.look(rows, labels, 0, plan)
-    sums = [tally.objective, tally.moved, tally.sizes, tally.energy, tally.products]
-    sums += [tally.totals] if plan.affine else []
-    more = []
+def answers(rows, labels, plan):
+    plan = replace(plan, cache={})
+    new, sums = block_pass.assign_and_sum(rows, labels, 0, plan)
+    values = [new, sums.objective, sums.moved, sums.sizes, sums.energy, sums.products]
+    values += [sums.totals] if plan.affine else []
     if labels is not None:
-        counted = block_pass.count(rows, labels, 0, plan)[1]
-        more = [counted.sizes, counted.energy, counted.products]
-        more += block_pass.measure(rows, labels, 0, plan)
-    return [np.asarray(to_host(value), dtype=float) for value in (new, *sums, *more)]
+        given = block_pass.partition_sums(rows, labels, 0, plan)[1]
+        values += [given.sizes, given.energy, given.products]
+        values += block_pass.influence_and_errors(rows, labels, 0, plan)
+    return [np.asarray(to_host(value), dtype=float) for value in values]
 
-plain, by_kernels = fused._looks, lambda a: _triton if isinstance(a, torch.Tensor) else None
+plain, by_kernels = fused.score_kernels, lambda a: _triton if isinstance(a, torch.Tensor) else None
 criteria = ("residual", "hat", "influence", "likelihood")
 for criterion, affine, known, moved in itertools.product(criteria, *[(False, True)] * 3):
     for p, R in ((7, 3), (70, 3), (70, -3), (9, 1), (40, -1)):
@@ -56,10 +56,10 @@ for criterion, affine, known, moved in itertools.product(criteria, *[(False, Tru
         labels = torch.asarray(random.integers(K, size=N).astype(np.int32), device=device)
         labels = labels if known else None
         plan = posed(p, R, criterion, affine, by_scatter, moved and by_scatter)
-        fused._looks = plain
-        expected = told(rows, labels, plan)
-        fused._looks = by_kernels
-        for mine, theirs in zip(told(rows, labels, plan), expected, strict=True):
+        fused.score_kernels = plain
+        expected = answers(rows, labels, plan)
+        fused.score_kernels = by_kernels
+        for mine, theirs in zip(answers(rows, labels, plan), expected, strict=True):
             scale = np.abs(theirs[np.isfinite(theirs)]).max(initial=1e-3)
             np.testing.assert_allclose(mine, theirs, rtol=1e-3, atol=2e-5 * scale)
 """

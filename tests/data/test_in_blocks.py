@@ -8,10 +8,9 @@ from subspaces.core.alternation import alternate
 from subspaces.core.problem import Problem
 from subspaces.core.rows import DenseRows
 from subspaces.data.blocks import ArrayBlocks
-from subspaces.data.in_blocks import Bulk, RowsInBlocks, flats_of_sample
+from subspaces.data.in_blocks import BlockProblem, RowsInBlocks, subspaces_of_sample
 from subspaces.data.in_view import RowsInView
 from subspaces.datasets import make_subspaces
-from subspaces.estimators import _many_rows
 
 CRITERIA = ("influence", "hat", "residual")
 
@@ -35,7 +34,7 @@ def posed(X, dimensions, criterion, affine, **options):
     problem = Problem(DenseRows(rows), dimensions, criterion, affine)
     blocks, p = ArrayBlocks(X, **options), X.shape[1]
     energy = float(np.mean(rows[::3] ** 2))
-    return problem, Bulk(
+    return problem, BlockProblem(
         blocks, dimensions, criterion, affine, p, energy, lambda: rows[::3], origin
     )
 
@@ -45,10 +44,12 @@ def posed(X, dimensions, criterion, affine, **options):
 @pytest.mark.parametrize("criterion", CRITERIA)
 def test_passes_take_the_same_path_as_the_loop(criterion, affine, seed):
     X, target = union(seed, offset=5.0 if affine else 0.0)
-    problem, bulk = posed(X, (2, 2, 2), criterion, affine, block_rows=170)
+    problem, blocked = posed(X, (2, 2, 2), criterion, affine, block_rows=170)
     labels, random = half_right(target, seed), np.random.default_rng(0)
     expected = alternate(RowsInView(problem), labels, max_iter=30, random=random)
-    found = alternate(RowsInBlocks(bulk), bulk.blocks.split(labels), max_iter=30, random=random)
+    found = alternate(
+        RowsInBlocks(blocked), blocked.blocks.split(labels), max_iter=30, random=random
+    )
     np.testing.assert_array_equal(found.labels, expected.labels)
     np.testing.assert_allclose(found.path, expected.path, rtol=1e-9)
     assert found.stop_reason == expected.stop_reason
@@ -59,10 +60,12 @@ def test_passes_that_end_in_a_worse_partition_than_they_met_say_so(criterion):
     reasons = set()
     for seed in range(20):
         X = np.random.default_rng(seed).normal(size=(60, 10))
-        problem, bulk = posed(X, (2, 2), criterion, False)
+        problem, blocked = posed(X, (2, 2), criterion, False)
         labels, random = half_right(np.arange(60) % 2, seed), np.random.default_rng(0)
         expected = alternate(RowsInView(problem), labels, max_iter=30, random=random)
-        found = alternate(RowsInBlocks(bulk), bulk.blocks.split(labels), max_iter=30, random=random)
+        found = alternate(
+            RowsInBlocks(blocked), blocked.blocks.split(labels), max_iter=30, random=random
+        )
         if found.repairs == expected.repairs == 0:  # the two refill a cluster in their own ways
             assert found.stop_reason == expected.stop_reason
             reasons.add(found.stop_reason)
@@ -72,10 +75,12 @@ def test_passes_that_end_in_a_worse_partition_than_they_met_say_so(criterion):
 @pytest.mark.parametrize("affine", [False, True])
 def test_one_step_of_iteration_per_pass_ends_where_exact_flats_hold_the_labels(affine):
     X, target = union(4, sizes=(300, 300, 300), p=230, offset=3.0 if affine else 0.0)
-    problem, bulk = posed(X, (2, 2, 2), "influence", affine)
-    assert not bulk.by_scatter
+    problem, blocked = posed(X, (2, 2, 2), "influence", affine)
+    assert not blocked.by_scatter
     labels, random = half_right(target, 0), np.random.default_rng(0)
-    found = alternate(RowsInBlocks(bulk), bulk.blocks.split(labels), max_iter=30, random=random)
+    found = alternate(
+        RowsInBlocks(blocked), blocked.blocks.split(labels), max_iter=30, random=random
+    )
     assert found.stop_reason == "converged"
     again = alternate(RowsInView(problem), found.labels.astype(np.intp), max_iter=5, random=random)
     assert len(again.path) == 1
@@ -86,10 +91,10 @@ def test_neither_blocks_nor_threads_matter():
     X, target = union(1)
     results = []
     for options in ({}, {"block_rows": 7}, {"block_rows": 100, "n_jobs": 3}):
-        _, bulk = posed(X, (2, 2, 2), "loo", False, **options)
-        start = flats_of_sample(bulk, target[::3])
+        _, blocked = posed(X, (2, 2, 2), "loo", False, **options)
+        start = subspaces_of_sample(blocked, target[::3])
         results.append(
-            alternate(RowsInBlocks(bulk), start, max_iter=30, random=np.random.default_rng(0))
+            alternate(RowsInBlocks(blocked), start, max_iter=30, random=np.random.default_rng(0))
         )
     for other in results[1:]:
         np.testing.assert_array_equal(other.labels, results[0].labels)
@@ -98,26 +103,28 @@ def test_neither_blocks_nor_threads_matter():
 
 def test_an_empty_cluster_is_begun_again():
     X, target = union(2)
-    _, bulk = posed(X, (2, 2, 2), "residual", False)
+    _, blocked = posed(X, (2, 2, 2), "residual", False)
     labels = np.where(target == 2, 1, target)
     found = alternate(
-        RowsInBlocks(bulk), bulk.blocks.split(labels), max_iter=50, random=np.random.default_rng(0)
+        RowsInBlocks(blocked),
+        blocked.blocks.split(labels),
+        max_iter=50,
+        random=np.random.default_rng(0),
     )
     assert np.bincount(found.labels, minlength=3).min() > 20
 
 
 @pytest.mark.parametrize("model", [PSC(3, n_components=2), KSubspaces(3, n_components=2)])
 @pytest.mark.parametrize("affine", [False, True])
-def test_an_estimator_finds_the_same_either_way(model, affine, monkeypatch):
-    X, _ = union(3, offset=4.0 if affine else 0.0)
-    model.set_params(affine=affine, random_state=0)
-    few = model.fit(X).labels_
+def test_a_row_more_than_fit_into_view_changes_little(model, affine):
+    X, target = union(3, sizes=(3000, 3000, 4001), offset=4.0 if affine else 0.0)
+    labels = half_right(target, 0)
+    few = model.set_params(affine=affine, init=labels[:-1]).fit(X[:-1]).labels_
     flats, press = model.subspaces_, getattr(model, "press_", 0.0)
-    monkeypatch.setattr(_many_rows, "FEW_ROWS", 100)
-    model.fit(X.astype(np.float32) if not affine else X)
-    assert np.mean(model.labels_ == few) > 0.99
+    model.set_params(init=labels).fit(X.astype(np.float32) if not affine else X)
+    assert np.mean(model.labels_[:-1] == few) > 0.99
     assert np.mean(model.predict(X) == model.labels_) > 0.99
-    assert model.transform(X).shape == (600, 3)
+    assert model.transform(X).shape == (10_001, 3)
     for mine, theirs in zip(model.subspaces_, flats, strict=True):
         np.testing.assert_allclose(
             mine.basis @ mine.basis.T, theirs.basis @ theirs.basis.T, atol=0.02
@@ -125,9 +132,8 @@ def test_an_estimator_finds_the_same_either_way(model, affine, monkeypatch):
     assert getattr(model, "press_", 0.0) == pytest.approx(press, rel=0.01)
 
 
-def test_the_value_in_the_way_is_named(monkeypatch):
-    monkeypatch.setattr(_many_rows, "FEW_ROWS", 100)
-    X, _ = union(0)
+def test_the_value_in_the_way_is_named():
+    X = np.ones((10_001, 6))
     X[411, 5] = np.nan
     with pytest.raises(ValueError, match=r"nan at row 411, column 5; remove"):
         PSC(3, n_components=2).fit(X)

@@ -7,9 +7,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 import subspaces
-from subspaces import PSC, KSubspaces, MiniBatchPSC, load, model_file, recipes
+from subspaces import PSC, KSubspaces, MiniBatchPSC, load, recipes
 from subspaces.core.contrast import contrast, means_and_spread
 from subspaces.metrics import adjusted_rand_score
+from subspaces.runtime import model_file
 
 SIZES, P = (30, 40, 50), 600
 

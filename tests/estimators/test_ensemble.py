@@ -4,16 +4,16 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import ConvergenceWarning
 
 from subspaces import EnsembleKSubspaces
-from subspaces.core import co_association
 from subspaces.core.alternation import alternate
-from subspaces.core.co_association import random_flats
 from subspaces.core.partition import canonical
 from subspaces.core.problem import Problem
 from subspaces.core.rows import choose_rows
-from subspaces.core.subspace import fit_subspace, squared_residual
 from subspaces.data.in_view import RowsInView
 from subspaces.datasets import make_scenario, make_subspaces
 from subspaces.metrics import rand_score, subspace_angles
+from subspaces.rivals import ensemble
+from subspaces.rivals.ensemble import random_subspaces
+from subspaces.subspace import fit_subspace, squared_residual
 from tests.plain import generic
 
 UNION = make_subspaces([30, 40], 8, [1, 2], noise=0.02, random_state=0)
@@ -31,7 +31,9 @@ def test_one_run_is_k_subspaces_from_that_start(affine, seed):
     random = np.random.default_rng(int(np.random.default_rng(first).integers(2**31, size=1)[0]))
     rows = choose_rows(data - data.mean(axis=0) if affine else data, 3)
     problem = Problem(rows, (2, 2, 2), "residual", affine)
-    run = alternate(RowsInView(problem), random_flats(problem, random), max_iter=30, random=random)
+    run = alternate(
+        RowsInView(problem), random_subspaces(problem, random), max_iter=30, random=random
+    )
     assert_array_equal(model.labels_, canonical(run.labels))
     assert model.objective_ == pytest.approx(run.objective)
     assert model.n_iter_ == run.n_iter > 1
@@ -135,10 +137,22 @@ def test_more_candidates_of_another_dimension():
 def test_base_dimensions_are_repeated_and_leave_room():
     model = EnsembleKSubspaces(2, n_components=[1, 2], n_candidates=5)
     rows = choose_rows(generic(60, 3), 2)
-    assert model._base(Problem(rows, (1, 2), "residual", False)).dimensions == (1, 2, 1, 2, 1)
-    assert model._base(Problem(rows, (1, 3), "residual", False)).dimensions == (1, 2, 1, 2, 1)
+    assert model._base_problem(Problem(rows, (1, 2), "residual", False)).dimensions == (
+        1,
+        2,
+        1,
+        2,
+        1,
+    )
+    assert model._base_problem(Problem(rows, (1, 3), "residual", False)).dimensions == (
+        1,
+        2,
+        1,
+        2,
+        1,
+    )
     given = EnsembleKSubspaces(2, n_base_components=[2, 1])
-    assert given._base(Problem(rows, (1, 1), "residual", False)).dimensions == (2, 1)
+    assert given._base_problem(Problem(rows, (1, 1), "residual", False)).dimensions == (2, 1)
 
 
 def test_one_cluster_is_pca():
@@ -159,7 +173,7 @@ def test_zero_rows_duplicates_and_constant_columns():
 
 
 def test_missing_clusters_are_said(monkeypatch):
-    monkeypatch.setattr(co_association, "spectral_labels", lambda *_: np.arange(70) % 2)
+    monkeypatch.setattr(ensemble, "spectral_labels", lambda *_: np.arange(70) % 2)
     with pytest.warns(ConvergenceWarning, match="1 clusters less than n_clusters=3"):
         model = EnsembleKSubspaces(3, n_runs=2, random_state=0).fit(X)
     assert set(model.labels_) == {0, 1, 2}

@@ -9,37 +9,39 @@ from sklearn.cluster import KMeans
 import subspaces
 from subspaces import PSC, KSubspaces, MiniBatchPSC, load
 from subspaces.datasets import make_subspaces
-from subspaces.estimators import _many_rows
-from subspaces.model_file import SavedModel, read, write
+from subspaces.runtime.model_file import SavedModel, read, write
 
 UNION = make_subspaces([60, 60], 6, [1, 1], noise=0.05, random_state=0)
 X = UNION.data
 ESTIMATORS = [name for name in subspaces.estimators.__all__ if name != "load"]
 IN_PASSES = (PSC, KSubspaces, MiniBatchPSC)
+MANY = make_subspaces([5001, 5000], 6, [1, 1], noise=0.05, random_state=0)
+
+
+def many_rows(kind):
+    """More rows than are held in view, as an array of a kind."""
+    if kind == "sparse":
+        return sparse.csr_array(MANY.data)
+    if kind == "dask":
+        return pytest.importorskip("dask.array").from_array(MANY.data, chunks=(4000, 6))
+    return MANY.data if kind == "array" else pytest.importorskip("torch").asarray(MANY.data)
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_labels_are_of_the_type_of_k_means(name):
-    model = getattr(subspaces, name)(2, random_state=0).fit(X)
+    model = getattr(subspaces, name)(2, random_state=0)
+    assert model.fit_predict(X).dtype == np.int32
     expected = KMeans(2, n_init=1, random_state=0).fit(X)
     assert model.labels_.dtype == expected.labels_.dtype == np.int32
     assert model.predict(X).dtype == expected.predict(X).dtype
-    assert model.fit_predict(X).dtype == np.int32
 
 
 @pytest.mark.parametrize("kind", ["array", "sparse", "dask", "torch"])
 @pytest.mark.parametrize("cls", IN_PASSES)
-def test_labels_in_passes_are_of_the_same_type(cls, kind, monkeypatch):
-    monkeypatch.setattr(_many_rows, "FEW_ROWS", 100)
-    rows = X
-    if kind == "sparse":
-        rows = sparse.csr_array(X)
-    if kind == "dask":
-        rows = pytest.importorskip("dask.array").from_array(X, chunks=(50, 6))
-    if kind == "torch":
-        rows = pytest.importorskip("torch").asarray(X)
+def test_labels_in_passes_are_of_the_same_type(cls, kind):
+    rows = many_rows(kind)
     with config_context(array_api_dispatch=kind == "torch"):
-        model = cls(2, random_state=0).fit(rows)
+        model = cls(2, init="random", n_init=1, random_state=0).fit(rows)
         assert str(model.labels_.dtype).endswith("int32")
         assert str(model.predict(rows).dtype).endswith("int32")
         few = model.predict(rows[:10])
@@ -73,26 +75,17 @@ def test_files_with_labels_of_64_bits_load(tmp_path):
         ("likelihood", "likelihood", "likelihood"),
     ],
 )
-def test_the_criterion_is_named_by_what_ran(asked, few, many, kind, monkeypatch):
+def test_the_criterion_is_named_by_what_ran(asked, few, many, kind):
     """Beyond 10,000 rows a member is left out to first order, which is "hat"."""
-    assert PSC(2, criterion=asked, random_state=0).fit(X).criterion_ == few
-    monkeypatch.setattr(_many_rows, "FEW_ROWS", 100)
-    rows = X
-    if kind == "sparse":
-        rows = sparse.csr_array(X)
-    if kind == "dask":
-        rows = pytest.importorskip("dask.array").from_array(X, chunks=(50, 6))
-    if kind == "torch":
-        rows = pytest.importorskip("torch").asarray(X)
+    assert PSC(2, criterion=asked, init=UNION.target).fit(X).criterion_ == few
     with config_context(array_api_dispatch=kind == "torch"):
-        assert PSC(2, criterion=asked, random_state=0).fit(rows).criterion_ == many
+        assert PSC(2, criterion=asked, init=MANY.target).fit(many_rows(kind)).criterion_ == many
 
 
 def test_the_criterion_of_more_than_ten_thousand_rows_is_named_by_what_ran():
-    union = make_subspaces([5001, 5000], 3, [1, 1], noise=0.05, random_state=0)
-    model = PSC(2, init=union.target).fit(union.data)
+    model = PSC(2, init=MANY.target).fit(MANY.data)
     assert (model.criterion_, model.labels_.dtype) == ("hat", np.int32)
     labels = model.labels_
     np.testing.assert_array_equal(
-        PSC(2, init=union.target, criterion="hat").fit(union.data).labels_, labels
+        PSC(2, init=MANY.target, criterion="hat").fit(MANY.data).labels_, labels
     )

@@ -5,9 +5,9 @@ import pytest
 from scipy import sparse
 
 from subspaces import PSC, MiniBatchPSC, load
-from subspaces.core.subspace import fit_subspace
 from subspaces.datasets import make_subspaces
 from subspaces.metrics import matched_accuracy, rand_score
+from subspaces.subspace import fit_subspace
 
 
 def union(seed, p=12, n=900, noise=0.1, offset=0.0):
@@ -51,10 +51,10 @@ def test_a_row_is_scored_before_the_subspaces_follow_it():
 
 @pytest.mark.parametrize("affine", [False, True])
 def test_of_many_variables_the_axes_are_tracked(affine):
-    X, target = union(2, p=230, n=3000, offset=1.0 if affine else 0.0)
-    model = MiniBatchPSC(3, n_components=2, affine=affine, n_init=3, random_state=0, batch_size=300)
+    X, target = union(2, p=230, n=1500, offset=1.0 if affine else 0.0)
+    model = MiniBatchPSC(3, n_components=2, affine=affine, n_init=2, random_state=0, batch_size=300)
     model.fit(X)
-    full = PSC(3, n_components=2, affine=affine, n_init=3, random_state=0).fit(X)
+    full = PSC(3, n_components=2, affine=affine, n_init=2, random_state=0).fit(X)
     accuracy = matched_accuracy(target, full.labels_)
     assert matched_accuracy(target, model.labels_) > accuracy - 0.005
     for k, projection in enumerate(projections(model)):
@@ -66,8 +66,8 @@ def test_of_many_variables_the_axes_are_tracked(affine):
 
 @pytest.mark.parametrize("criterion", ["auto", "influence", "likelihood"])
 def test_near_the_full_fit_and_labels_are_predictions(criterion):
-    X, target = union(3, p=20, n=6000, noise=0.3)
-    options = {"n_components": 2, "criterion": criterion, "n_init": 4, "random_state": 0}
+    X, target = union(3, p=20, n=3000, noise=0.3)
+    options = {"n_components": 2, "criterion": criterion, "n_init": 2, "random_state": 0}
     full = PSC(3, **options).fit(X)
     model = MiniBatchPSC(3, batch_size=500, **options).fit(X)
     assert rand_score(target, model.labels_) > rand_score(target, full.labels_) - 0.01

@@ -182,8 +182,8 @@ def test_noise_free_scenarios_are_finite_and_found(name):
     dimensions = scenario.n_components
     q = min(int(dimensions.sum()), scenario.data.shape[1])
     for model in (
-        MCtFA(len(dimensions), n_components=q, random_state=0),
-        MPPCA(len(dimensions), n_components=dimensions.tolist(), random_state=0),
+        MCtFA(len(dimensions), n_components=q, n_init=4, random_state=0),
+        MPPCA(len(dimensions), n_components=dimensions.tolist(), n_init=4, random_state=0),
     ):
         model.fit(scenario.data)
         assert np.isfinite(model.log_likelihood_path_).all()

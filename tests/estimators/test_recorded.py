@@ -8,8 +8,8 @@ import pytest
 
 import subspaces
 from subspaces import PSC, KSubspaces, SparseKMeans
-from subspaces.core import record
 from subspaces.datasets import make_subspaces
+from subspaces.estimators import _record as record
 
 ESTIMATORS = [
     value
@@ -111,13 +111,14 @@ def test_a_warning_is_shown_though_the_fit_fails(lines):
         KSubspaces(2, init=doubtful, n_init=1).fit(lines)
 
 
-def test_of_very_many_samples_nothing_is_kept(lines, monkeypatch):
-    monkeypatch.setattr(record, "MOST_NUMBERS", 45 * 3 - 1)
-    frame = pd.DataFrame(lines, index=[f"s{i}" for i in range(45)], columns=list("abcde"))
-    kept = PSC(2, n_init=1, random_state=0).fit(frame).record_
+@pytest.mark.filterwarnings("ignore:labels still moved")
+def test_of_very_many_samples_nothing_is_kept():
+    """Five million numbers are kept, two scores and a coordinate a sample."""
+    lines = np.random.default_rng(0).normal(size=(1_700_000, 2)) * [9.0, 1.0]
+    model = KSubspaces(2, init=np.arange(len(lines)) % 2, max_iter=1)
+    kept = model.fit(lines).record_
     assert (kept.sample_names, kept.scores, kept.coordinates, kept.influence) == (None,) * 4
-    monkeypatch.setattr(record, "MOST_NUMBERS", 45 * 3)
-    assert PSC(2, n_init=1, random_state=0).fit(frame).record_.scores.shape == (45, 2)
+    assert not record.is_too_large(1_666_666, 2, 1)
 
 
 def test_a_list_needs_no_pandas(lines, monkeypatch):

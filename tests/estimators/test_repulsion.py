@@ -4,11 +4,11 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from subspaces import PSC
 from subspaces.core.criteria import attraction
 from subspaces.core.influence import squared_influence
-from subspaces.estimators import _many_rows
 
 
 def unequal_axes(n, noise, seed=0):
@@ -25,24 +25,26 @@ def caught(X):
     """Model and warnings of a fit by the influence from the true labels."""
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
-        labels = np.arange(len(X)) // (len(X) // 2)
+        labels = np.arange(X.shape[0]) // (X.shape[0] // 2)
         model = PSC(2, n_components=2, criterion="influence", init=labels).fit(X)
     return model, [str(warning.message) for warning in heard]
 
 
-@pytest.mark.parametrize("few", [10_000, 100])
-def test_a_weak_axis_beside_a_tiny_residual_does_not_repel(monkeypatch, few):
+# Dense rows are in view, sparse ones are read in passes.
+BOTH = pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+
+
+@BOTH
+def test_a_weak_axis_beside_a_tiny_residual_does_not_repel(form):
     """n s / E is 1.2 here, n s / (E - sum s) five million."""
-    monkeypatch.setattr(_many_rows, "FEW_ROWS", few)
-    model, heard = caught(unequal_axes(120, 1.4e-3))
+    model, heard = caught(form(unequal_axes(120, 1.4e-3)))
     assert not heard
     assert sorted(np.bincount(model.labels_)) == [120, 120]
 
 
-@pytest.mark.parametrize("few", [10_000, 100])
-def test_a_weak_axis_beside_a_large_residual_repels(monkeypatch, few):
-    monkeypatch.setattr(_many_rows, "FEW_ROWS", few)
-    _, heard = caught(np.random.default_rng(0).normal(size=(120, 400)))
+@BOTH
+def test_a_weak_axis_beside_a_large_residual_repels(form):
+    _, heard = caught(form(np.random.default_rng(0).normal(size=(120, 400))))
     assert any("below 4" in message for message in heard)
 
 

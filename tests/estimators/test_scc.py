@@ -4,9 +4,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import ConvergenceWarning
 
 from subspaces import SCC
-from subspaces.core.subspace import fit_subspace, principal_angles
 from subspaces.datasets import make_scenario, make_subspaces
 from subspaces.metrics import rand_score
+from subspaces.subspace import fit_subspace, principal_angles
 
 
 def planes(seed=0, **options):
@@ -20,15 +20,14 @@ def planes(seed=0, **options):
 )
 def test_the_scenarios_of_the_paper(name, reached, linear):
     """With the largest dimension for all clusters."""
-    for seed in range(3):
-        scenario = make_scenario(name, random_state=seed)
-        model = SCC(
-            len(scenario.n_components),
-            n_components=int(max(scenario.n_components)),
-            linear=linear,
-            random_state=seed,
-        ).fit(scenario.data)
-        assert rand_score(scenario.target, model.labels_) >= reached
+    scenario = make_scenario(name, random_state=0)
+    model = SCC(
+        len(scenario.n_components),
+        n_components=int(max(scenario.n_components)),
+        linear=linear,
+        random_state=0,
+    ).fit(scenario.data)
+    assert rand_score(scenario.target, model.labels_) >= reached
 
 
 @pytest.mark.parametrize("linear", [False, True])

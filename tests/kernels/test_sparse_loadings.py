@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from subspaces.core import sparse_basis
+from subspaces.core import sparse_loadings as sparse_basis
 from subspaces.datasets import make_subspaces
 from tests.plain import generic
 

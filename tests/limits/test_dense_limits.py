@@ -6,7 +6,17 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.cluster import KMeans
 from sklearn.decomposition import PCA
 
-from subspaces import PSC, KSubspaces
+from subspaces import (
+    GPCA,
+    MPPCA,
+    PSC,
+    SCC,
+    SLBF,
+    SSC,
+    EnsembleKSubspaces,
+    KSubspaces,
+    MiniBatchPSC,
+)
 from subspaces.datasets import make_scenario
 from subspaces.diagnostics import pca_influence, pca_press
 from subspaces.metrics import rand_score
@@ -15,14 +25,25 @@ from tests.plain import generic
 pytestmark = pytest.mark.filterwarnings("ignore:cluster . has .* the influence repels")
 
 
-@pytest.mark.parametrize("cls", [PSC, KSubspaces])
-def test_one_cluster_is_pca(cls):
+@pytest.mark.parametrize(
+    "model",
+    [
+        *(
+            kind(1, n_components=2, affine=True)
+            for kind in (PSC, KSubspaces, MiniBatchPSC, EnsembleKSubspaces, GPCA, SSC)
+        ),
+        *(kind(1, n_components=2) for kind in (SCC, SLBF, MPPCA)),
+        PSC(1, n_components=2, n_variables=6, affine=True),
+    ],
+    ids=str,
+)
+def test_one_cluster_is_pca(model):
     X = generic(50, 6, decay=0.6) + 3.0
-    model = cls(1, n_components=2, affine=True).fit(X)
     pca = PCA(2).fit(X)
+    model.fit(X)
     assert_array_equal(model.labels_, 0)
     assert_allclose(model.subspaces_[0].centre, pca.mean_)
-    assert_allclose(model.reconstruct(X), pca.inverse_transform(pca.transform(X)), atol=1e-10)
+    assert_allclose(model.reconstruct(X), pca.inverse_transform(pca.transform(X)), atol=1e-6)
 
 
 def test_one_cluster_has_the_influence_and_press_of_one_pca():
@@ -32,7 +53,7 @@ def test_one_cluster_has_the_influence_and_press_of_one_pca():
     assert model.press_ == pytest.approx(pca_press(X, 2).press)
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(3))
 def test_dimension_zero_is_k_means(seed):
     random = np.random.default_rng(seed)
     X = np.vstack(

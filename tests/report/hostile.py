@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 
 from subspaces import PSC
-from subspaces.core.hearing import hearing
 from subspaces.datasets import make_subspaces
 from subspaces.diagnostics import stability
+from subspaces.runtime.warning import collect_warnings
 from subspaces.selection import select_n_clusters
 
 SCRIPT = "<script>alert(1)</script>"
@@ -31,12 +31,12 @@ def hostile_frame():
 
 
 def hostile_fit():
-    """The data, the fitted model, and all that a page can be told beside it."""
+    """The data, the fitted model, and all options of its page."""
     X, classes = hostile_frame()
     model = PSC(2, n_components=[2, 3], n_init=5, random_state=0).fit(X)
     model.record_ = replace(model.record_, messages=(f"{SCRIPT} kept emptying",))
     sure = stability(PSC(2, n_components=3, n_init=1, random_state=0), X, n_resamples=2)
-    with hearing():  # the largest of so few candidates is chosen, and said to be
+    with collect_warnings():  # the largest of so few candidates is chosen, and said to be
         chosen = select_n_clusters(PSC(n_components=2, n_init=1, random_state=0), X, range(1, 4))
     return X, model, {
         "title": TITLE, "classes": classes, "stability": sure, "selection": chosen,

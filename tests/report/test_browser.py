@@ -30,8 +30,8 @@ def fitted():
 
 @pytest.fixture(scope="module")
 def file(fitted, tmp_path_factory):
-    X, model, told = fitted
-    return model.report(X, tmp_path_factory.mktemp("page") / "report.html", **told)
+    X, model, options = fitted
+    return model.report(X, tmp_path_factory.mktemp("page") / "report.html", **options)
 
 
 @pytest.fixture(scope="module", params=[390, 1440], ids=["phone", "desk"])

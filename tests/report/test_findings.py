@@ -3,11 +3,11 @@ import pandas as pd
 import pytest
 
 from subspaces import MPPCA, PSC, KSubspaces, SparseKMeans, load
-from subspaces.core.record import Record
-from subspaces.core.subspace import Subspace
 from subspaces.datasets import make_subspaces
 from subspaces.diagnostics import ambiguity
+from subspaces.estimators._record import Record
 from subspaces.report._findings import gather, loadings_of, rivalry
+from subspaces.subspace import Subspace
 
 
 @pytest.fixture(scope="module")
@@ -15,8 +15,8 @@ def union():
     return make_subspaces([20, 25], 12, [2, 2], noise=0.1, random_state=1)
 
 
-def found(model, X=None, **told):
-    given = {"classes": None, "sample_names": None, "variable_names": None, **told}
+def found(model, X=None, **options):
+    given = {"classes": None, "sample_names": None, "variable_names": None, **options}
     return gather(model, X, **given)
 
 
@@ -120,7 +120,7 @@ def test_a_method_without_subspaces_shares_its_weights(union):
 
 
 @pytest.mark.parametrize(
-    ("told", "message"),
+    ("options", "message"),
     [
         ({"classes": [0, 1]}, "classes has 2 entries for 45 samples. Use one for each"),
         ({"sample_names": ["a"]}, "sample_names has 1 entries for 45 samples"),
@@ -128,10 +128,10 @@ def test_a_method_without_subspaces_shares_its_weights(union):
         ({"X": np.ones((3, 12))}, r"X has shape \(3, 12\), the data of fit \(45, 12\)"),
     ],
 )
-def test_what_does_not_fit_the_model_is_named(union, told, message):
+def test_what_does_not_fit_the_model_is_named(union, options, message):
     model = KSubspaces(2, n_components=2, random_state=0).fit(union.data)
     with pytest.raises(ValueError, match=message):
-        found(model, **told)
+        found(model, **options)
 
 
 def test_other_data_of_the_same_shape_are_found_out(union):

@@ -10,9 +10,9 @@ import pytest
 
 import subspaces
 from subspaces import PSC, KSubspaces, SparseKMeans
-from subspaces.core.record import Record
 from subspaces.datasets import make_subspaces
 from subspaces.diagnostics import means_or_directions, stability
+from subspaces.estimators._record import Record
 from subspaces.report import SECTIONS, render, write
 from tests.report.hostile import SCRIPT, hostile_fit
 
@@ -79,8 +79,8 @@ def union():
 
 @pytest.fixture(scope="module")
 def hostile():
-    X, model, told = hostile_fit()
-    return render(model, X, **told)
+    X, model, options = hostile_fit()
+    return render(model, X, **options)
 
 
 def test_hostile_names_leave_the_page_whole(hostile):
@@ -278,12 +278,12 @@ def test_results_come_first_and_the_search_is_folded_away_at_the_end(union):
 def test_how_far_to_trust_the_clusters_stands_in_short(union):
     model = PSC(2, n_components=2, random_state=0).fit(union.data)
     steady = stability(model, union.data, n_resamples=2, random_state=0)
-    told = section(render(model, union.data, stability=steady), "summary")
-    assert means_or_directions(model, union.data).verdict in told
+    summary = section(render(model, union.data, stability=steady), "summary")
+    assert means_or_directions(model, union.data).verdict in summary
     words = steady.verdict.split(": ", 1)[1]
-    assert f"<strong>Solid</strong>: {words}" in told
-    assert f"<dt>Stability</dt><dd>{steady.stability:.2f}</dd>" in told
-    assert "Between clusters" not in told
+    assert f"<strong>Solid</strong>: {words}" in summary
+    assert f"<dt>Stability</dt><dd>{steady.stability:.2f}</dd>" in summary
+    assert "Between clusters" not in summary
     alone = section(render(model), "summary")
     assert "was not measured: <code>subspaces.diagnostics.stability(model, X)</code>" in alone
     assert "K-means" not in alone

@@ -5,16 +5,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn import config_context
 
 from subspaces import PSC, KSubspaces, MiniBatchPSC
-from subspaces.core.array_namespace import to_host
+from subspaces.core.array import to_host
 from subspaces.datasets import make_subspaces
-from subspaces.estimators import _many_rows
 from subspaces.metrics import rand_score
-from subspaces.starts.registry import STARTS, NamedStart, find, first_flats
+from subspaces.starts.registry import STARTS, NamedStart, find, first_subspaces
 
 PLANES = make_subspaces([150, 150], 6, [2, 2], noise=0.02, random_state=0)
+MANY = make_subspaces([5001, 5000], 6, [2, 2], noise=0.02, random_state=0)
 DOCS = Path(__file__).parents[2] / "docs"
 
 
@@ -34,18 +35,16 @@ def toy(monkeypatch):
     return entry
 
 
-def of_many_rows(library, monkeypatch):
-    """The planes as an array of another library, and few enough rows to be many."""
-    xp = pytest.importorskip(library)
-    monkeypatch.setattr(_many_rows, "FEW_ROWS", 100)
-    return xp.asarray(PLANES.data)
+def of_many_rows(library):
+    """The planes as an array of another library, with more rows than are fetched."""
+    return pytest.importorskip(library).asarray(MANY.data)
 
 
 @pytest.mark.parametrize("estimator", [PSC, KSubspaces])
-@pytest.mark.parametrize("few_rows", [10_000, 100])
-def test_a_new_start_is_taken_by_its_name(estimator, few_rows, toy, monkeypatch):
-    monkeypatch.setattr(_many_rows, "FEW_ROWS", few_rows)
-    model = estimator(2, n_components=2, init="toy", n_init=3, random_state=0).fit(PLANES.data)
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["in view", "in passes"])
+def test_a_new_start_is_taken_by_its_name(estimator, form, toy):
+    rows = form(PLANES.data)
+    model = estimator(2, n_components=2, init="toy", n_init=3, random_state=0).fit(rows)
     assert [each["start"] for each in model.starts_] == ["toy"] * 3
     assert rand_score(PLANES.target, model.labels_) > 0.9
 
@@ -63,8 +62,8 @@ def test_a_new_start_is_listed_beside_the_others(estimator, toy):
 
 @pytest.mark.parametrize("estimator", [PSC, KSubspaces])
 @pytest.mark.parametrize("library", ["torch", "array_api_strict"])
-def test_a_start_for_main_memory_alone_is_refused_on_a_device(estimator, library, toy, monkeypatch):
-    rows = of_many_rows(library, monkeypatch)
+def test_a_start_for_main_memory_alone_is_refused_on_a_device(estimator, library, toy):
+    rows = of_many_rows(library)
     message = (
         f"init='toy' knows rows in main memory alone, and X is an array of {library} .*"
         r"Use one of portfolio, random, k-means\+\+, local, labels or a function, or X as a numpy"
@@ -84,24 +83,24 @@ def test_few_rows_of_a_device_are_fetched_and_take_any_start(toy):
 def test_a_start_with_a_function_for_devices_runs_there(monkeypatch):
     both = NamedStart("toy", "The rows in their order.", in_order, in_order_there)
     monkeypatch.setitem(STARTS, "toy", both)
-    rows = of_many_rows("torch", monkeypatch)
+    rows = of_many_rows("torch")
     model = PSC(2, n_components=2, init="toy", random_state=0)
     with config_context(array_api_dispatch=True):
         model.fit(rows)
     assert [each["start"] for each in model.starts_] == ["toy"]
-    assert rand_score(PLANES.target, to_host(model.labels_)) > 0.9
+    assert rand_score(MANY.target, to_host(model.labels_)) > 0.9
 
 
 @pytest.mark.parametrize("name", ["best", "portfolio"])
 def test_no_start_takes_the_place_of_another(name):
     with pytest.raises(ValueError, match=f"init='{name}' knows rows in main memory alone"):
-        first_flats(name, PLANES.data, (2, 2), False, np.random.default_rng(0))
+        first_subspaces(name, PLANES.data, (2, 2), False, np.random.default_rng(0))
 
 
 @pytest.mark.parametrize("init", ["best", None, 3])
 @pytest.mark.parametrize("estimator", [PSC, KSubspaces, MiniBatchPSC])
-def test_an_unknown_start_is_refused_on_a_device(estimator, init, monkeypatch):
-    rows = of_many_rows("torch", monkeypatch)
+def test_an_unknown_start_is_refused_on_a_device(estimator, init):
+    rows = of_many_rows("torch")
     message = f"init={init!r} is unknown. Use one of portfolio"
     with config_context(array_api_dispatch=True), pytest.raises(ValueError, match=message):
         estimator(2, n_components=2, init=init).fit(rows)

@@ -2,7 +2,7 @@ import numpy as np
 from numpy.testing import assert_array_equal
 
 from subspaces.datasets import make_subspaces
-from subspaces.starts.flats import energetic_flats
+from subspaces.starts.sampled_subspaces import energetic_subspaces
 from subspaces.starts.screening import (
     clipped_mean,
     on_screened_variables,
@@ -49,6 +49,6 @@ def test_screened_starts_see_the_variables_that_matter():
     problem = pose(union)
     kept = screened_rows(problem)
     assert kept.matrix.shape[1] < 60
-    screened = on_screened_variables(energetic_flats, problem)
+    screened = on_screened_variables(energetic_subspaces, problem)
     labels = screened(problem, np.random.default_rng(0))
     assert labels.shape == (120,)

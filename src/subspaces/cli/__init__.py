@@ -1,16 +1,15 @@
-"""The commands: thin, no mathematics.
+"""The command line: one module per command, without computations of its own.
 
-A command's module imports what computes inside the command, so that help comes at once.
+A command imports the library inside its function, so that ``--help`` is printed without delay.
 """
 
-from subspaces._extras import install
+from subspaces.runtime.extras import install
 
 try:
     import typer
 except ImportError as error:
     raise ImportError(f"the command line needs typer. {install('cli')}") from error
 
-from subspaces.cli._main import main
-from subspaces.cli.app import app
+from subspaces.cli.app import app, main
 
 __all__ = ["app", "main", "typer"]

@@ -1,4 +1,4 @@
-"""A table from a file, with a word about what was read."""
+"""Reading and preparing of the table that a command gets, with notes and warnings on stderr."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -7,14 +7,15 @@ from pathlib import Path
 import numpy as np
 
 from subspaces.cli._options import Side
-from subspaces.cli._say import note
+from subspaces.cli._say import note, warn
 from subspaces.cli._words import in_options
 from subspaces.datasets import with_classes
 from subspaces.preparation import Preparation, learn_preparation, prepare
 from subspaces.tables import Table, doubts, read_table
 
-# Standard deviations this far apart, the largest and the smallest tenth aside, are of other units.
-UNLIKE = 10.0
+# How many times the largest standard deviation may be the smallest, a tenth of either aside, before
+# the variables are taken for measured in different units.
+MOST_UNLIKE = 10.0
 
 
 def read_input(
@@ -25,7 +26,7 @@ def read_input(
     ignore: Sequence[str] = (),
     variables: Iterable[str] | None = None,
 ) -> Table:
-    """Read a table, say what it is, and what about it is doubtful."""
+    """Return the table in a file; print its size and first names, and warnings about it."""
     try:
         table = read_table(
             path, samples=samples.value, labels=labels, ignore=ignore, variables=variables
@@ -42,28 +43,28 @@ def read_input(
     )
     table = replace(table, notes=(*table.notes, *doubts(table, samples.value)))
     for doubt in table.notes:
-        note(f"Note: {in_options(doubt)}")
+        warn(in_options(doubt))
     return table
 
 
-def prepared(
+def prepare_values(
     table: Table, floor: float | None, log: bool, top_variables: int | None, scale: bool
 ) -> tuple[Table, Preparation]:
-    """The table as the options want it, and what was done; scales that differ are told."""
+    """Return the prepared table and the preparation; warn if the variables differ in scale."""
     learned = learn_preparation(
         table, floor=floor, log=log, top_variables=top_variables, scale=scale
     )
-    seen = prepare(table, learned)
-    spreads = seen.data.std(axis=0)
+    prepared = prepare(table, learned)
+    spreads = prepared.data.std(axis=0)
     low, high = np.quantile(spreads[spreads > 0], (0.1, 0.9)) if spreads.any() else (1.0, 1.0)
-    if not scale and high > UNLIKE * low:
-        told = (
+    if not scale and high > MOST_UNLIKE * low:
+        message = (
             f"the variables differ in scale (most standard deviations from {low:.3g} to "
             f"{high:.3g}), and the largest decide. Use --scale unless all have one unit"
         )
-        note(f"Note: {told}")
-        seen = replace(seen, notes=(*seen.notes, told))
-    return seen, learned
+        warn(message)
+        prepared = replace(prepared, notes=(*prepared.notes, message))
+    return prepared, learned
 
 
 def _first(names: tuple[str, ...]) -> str:

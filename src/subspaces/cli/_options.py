@@ -1,4 +1,4 @@
-"""Arguments and options that several commands share, and how their words are read."""
+"""Arguments and options that several commands share, and checks of what was typed."""
 
 import csv
 from collections.abc import Sequence
@@ -9,7 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
-# What the library knows by name, without importing what that needs; a test holds them to it.
+# Names that the library knows, repeated here because importing it takes longer than an answer may;
+# a test compares the two.
 METHOD_NAMES = (
     "PSC", "KSubspaces", "EnsembleKSubspaces", "SSC", "SCC", "SLBF", "GPCA", "MPPCA", "MCFA",
     "MCtFA", "SparseKMeans", "KMeans",
@@ -23,8 +24,23 @@ SCORES = ("auto", "press", "press_points", "press_sum", "likelihood", "free", "s
 KINDS = ("intensities", "log", "ratios", "counts")
 
 
-def there(path: Path | None) -> Path | None:
-    """The path of a file that is there; what is not is answered before anything is read."""
+def setting(text: str, metavar: str, *, shown: bool = False, **more: Any) -> Any:
+    """Return a typer option that takes a value; its help shows the default only if ``shown``."""
+    return typer.Option(help=text, metavar=metavar, show_default=shown, **more)
+
+
+def flag(names: str, text: str) -> Any:
+    """Return a typer option that takes no value, such as ``--log``."""
+    return typer.Option(names, help=text)
+
+
+def argument(text: str, metavar: str, **more: Any) -> Any:
+    """Return a typer argument whose help shows no default."""
+    return typer.Argument(help=text, metavar=metavar, show_default=False, **more)
+
+
+def existing_file(path: Path | None) -> Path | None:
+    """Return ``path`` if it is a file or None; else raise ValueError, with a similar file name."""
     if path is None or path.is_file():
         return path
     if path.exists():
@@ -36,9 +52,9 @@ def there(path: Path | None) -> Path | None:
     raise ValueError(f"{path}: No such file or directory{use}")
 
 
-def table_there(path: Path) -> Path:
-    """The path of a table that is there, of a kind that can be read."""
-    there(path)
+def existing_table(path: Path) -> Path:
+    """Return ``path`` if it is a file of a format that can be read; else raise ValueError."""
+    existing_file(path)
     if not path.name.lower().endswith(ENDINGS):
         ending = path.suffix.lower() or "nothing"
         if ending in (".xls", ".ods", ".numbers"):
@@ -49,134 +65,87 @@ def table_there(path: Path) -> Path:
     return path
 
 
-def model_there(path: Path) -> Path:
-    """The path of a model, or of the folder with one; a fit may still be to put it into place."""
+def existing_model(path: Path) -> Path:
+    """Return the path of a model file; for a folder, that of model.npz in it."""
     path = path / "model.npz" if path.is_dir() else path
+    # A fit that was killed may have left a finished model, which reading it puts into its place.
     if not any(path.parent.glob(".finished-*")):
-        there(path)
+        existing_file(path)
     return path
 
 
-class Side(StrEnum):
-    """Where the samples are in a file."""
-
-    rows = "rows"
-    columns = "columns"
-
+# Where the samples are in a file.
+Side = StrEnum("Side", ["rows", "columns"])
 
 Data = Annotated[
     Path,
-    typer.Argument(
-        help="Table of numbers: .csv, .tsv, .txt (or .gz of these), .gct, .xlsx, .npz, .parquet, "
-        ".h5ad.",
-        metavar="DATA",
-        callback=table_there,
-        show_default=False,
+    argument(
+        "Table of numbers: .csv, .tsv, .txt (or .gz of these), .gct, .xlsx, .npz, .parquet, .h5ad.",
+        "DATA",
+        callback=existing_table,
     ),
 ]
 Model = Annotated[
     Path,
-    typer.Argument(
-        help="model.npz as subspaces fit wrote it, or its folder.",
-        metavar="MODEL",
-        callback=model_there,
-        show_default=False,
+    argument(
+        "model.npz as subspaces fit wrote it, or its folder.", "MODEL", callback=existing_model
     ),
 ]
 Samples = Annotated[Side, typer.Option(help="Are the samples the rows or the columns?")]
 Labels = Annotated[
     str | None,
-    typer.Option(
-        help="Column with known classes, to compare with; not used to cluster.",
-        metavar="COLUMN",
-        show_default=False,
-    ),
+    setting("Column with known classes, to compare with; not used to cluster.", "COLUMN"),
 ]
 Classes = Annotated[
     Path | None,
-    typer.Option(
-        help="CLS file with known classes, to compare with.",
-        metavar="FILE",
-        callback=there,
-        show_default=False,
-    ),
+    setting("CLS file with known classes, to compare with.", "FILE", callback=existing_file),
 ]
 Ignore = Annotated[
     list[str] | None,
-    typer.Option(
-        help="Columns to leave out, several as a,b: annotation, say. Rows, too, by their names.",
-        metavar="COLUMN",
-        show_default=False,
+    setting(
+        "Columns to leave out, several as a,b: annotation, say. Rows, too, by their names.",
+        "COLUMN",
     ),
 ]
-Floor = Annotated[
-    float | None,
-    typer.Option(help="Raise lower values to this first.", metavar="VALUE", show_default=False),
+Floor = Annotated[float | None, setting("Raise lower values to this first.", "VALUE")]
+Log = Annotated[bool, flag("--log", "Take log2(1 + value).")]
+TopVariables = Annotated[
+    int | None, setting("Keep so many variables, those that vary most.", "N", min=1)
 ]
-Log = Annotated[bool, typer.Option("--log", help="Take log2(1 + value).")]
-LogOrNot = Annotated[
-    bool | None,
-    typer.Option(
-        "--log/--no-log",
-        help="Take log2(1 + value), with a preset as the kind of values asks, or take none.",
-        show_default=False,
-    ),
-]
-Kind = Annotated[
-    str | None,
-    typer.Option(
-        help="What the values are, for --preset expression: intensities, log, ratios or counts; "
-        "found out unless given.",
-        metavar="NAME",
-        show_default=False,
-    ),
-]
-Scale = Annotated[
-    bool, typer.Option("--scale", help="Bring each variable to mean 0 and standard deviation 1.")
-]
+Scale = Annotated[bool, flag("--scale", "Bring each variable to mean 0 and standard deviation 1.")]
 NormalScores = Annotated[
     bool,
-    typer.Option(
+    flag(
         "--normal-scores",
-        help="Choose the number of clusters on normal scores of each variable: for heavy tails.",
-    ),
-]
-TopVariables = Annotated[
-    int | None,
-    typer.Option(
-        min=1,
-        help="Keep so many variables, those that vary most.",
-        metavar="N",
-        show_default=False,
+        "Choose the number of clusters on normal scores of each variable: for heavy tails.",
     ),
 ]
 MaxDims = Annotated[
-    int | None,
-    typer.Option(
-        min=1,
-        help="With --dims auto, try dimensions up to N; 5 unless given.",
-        metavar="N",
-        show_default=False,
-    ),
+    int | None, setting("With --dims auto, try dimensions up to N; 5 unless given.", "N", min=1)
 ]
 Affine = Annotated[
-    bool,
-    typer.Option("--affine", help="Give clusters centres of their own, away from the origin."),
+    bool, flag("--affine", "Give clusters centres of their own, away from the origin.")
 ]
-Seed = Annotated[
-    int, typer.Option(min=0, help="Seed; the same seed gives the same answer.", metavar="N")
-]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON document, for scripts.")]
-Force = Annotated[bool, typer.Option("--force", help="Overwrite earlier results.")]
+Seed = Annotated[int, setting("Seed; the same seed gives the same answer.", "N", shown=True, min=0)]
+Json = Annotated[bool, flag("--json", "Print one JSON document, for scripts.")]
+Force = Annotated[bool, flag("--force", "Overwrite earlier results.")]
 
 
-def given(**parameters: Any) -> dict[str, Any]:
-    """Those that are not None."""
+def without_none(**parameters: Any) -> dict[str, Any]:
+    """Return a dict of the keyword arguments whose value is not None."""
     return {name: value for name, value in parameters.items() if value is not None}
 
 
-def names(ignore: Sequence[str] | None, labels: str | None = None) -> tuple[str, ...]:
-    """The names in comma lists; one with a comma in it goes in double quotes."""
+def names_to_ignore(
+    ignore: Sequence[str] | None, labels: str | None, classes: Path | None
+) -> tuple[str, ...]:
+    """Return the names in the values of --ignore, which are lists separated by commas.
+
+    A name with a comma in it goes in double quotes. Raises ValueError if --labels is given with
+    --classes, or names what is ignored.
+    """
+    if labels is not None and classes is not None:
+        raise ValueError("--labels and --classes exclude each other. Use one of the two")
     lines = csv.reader(ignore or (), skipinitialspace=True)
     found = tuple(name for line in lines for name in line)
     if labels in found:
@@ -185,20 +154,14 @@ def names(ignore: Sequence[str] | None, labels: str | None = None) -> tuple[str,
 
 
 def check_known(text: str | None, known: Sequence[str], option: str) -> None:
-    """Refuse a word that is none of those."""
+    """Raise ValueError, naming ``option``, if ``text`` is neither None nor in ``known``."""
     if text is not None and text not in known:
         raise ValueError(f"{option} {text} is unknown. Use {', '.join(known)}")
 
 
-def check_classes(labels: str | None, classes: Path | None) -> None:
-    """Known classes come from one place."""
-    if labels is not None and classes is not None:
-        raise ValueError("--labels and --classes exclude each other. Use one of the two")
-
-
-def one_or_auto(text: str, option: str) -> int | str:
-    """``3`` or ``auto``."""
-    if text == "auto":
+def one_or_auto(text: str | None, option: str) -> int | str | None:
+    """Return the value of an option as an int, or unchanged if it is "auto" or None."""
+    if text is None or text == "auto":
         return text
     try:
         return int(text)
@@ -206,9 +169,9 @@ def one_or_auto(text: str, option: str) -> int | str:
         raise ValueError(f"{option} {text!r} is not a number. Use 3, say, or auto") from None
 
 
-def per_cluster(text: str, option: str) -> int | str | list[int]:
-    """``2``, ``1,2,2`` or ``auto``."""
-    if text == "auto":
+def per_cluster(text: str | None, option: str) -> int | str | list[int] | None:
+    """Return an option's value as an int, or a list for ``1,2,2``; "auto" and None unchanged."""
+    if text is None or text == "auto":
         return text
     try:
         numbers = [int(part) for part in text.split(",")]
@@ -219,8 +182,8 @@ def per_cluster(text: str, option: str) -> int | str | list[int]:
     return numbers[0] if len(numbers) == 1 else numbers
 
 
-def check_count(numbers: int | str | list[int], n_clusters: int | str, option: str) -> None:
-    """A list has one number per cluster, whose number is then given."""
+def check_count(numbers: Any, n_clusters: int | str, option: str) -> None:
+    """Raise ValueError if ``numbers`` is a list without exactly one number per cluster."""
     if not isinstance(numbers, list) or len(numbers) == n_clusters:
         return
     raise ValueError(
@@ -229,8 +192,8 @@ def check_count(numbers: int | str | list[int], n_clusters: int | str, option: s
     )
 
 
-def check_limit(limit: int | None, asked: int | str | list[int] | None, option: str) -> None:
-    """A limit is for what is left open."""
+def check_limit(limit: int | None, asked: Any, option: str) -> None:
+    """Raise ValueError if ``--max-option`` is given although ``--option`` is not "auto"."""
     if limit is not None and asked != "auto":
         raise ValueError(
             f"--max-{option} is for --{option} auto. Use --{option} auto, or leave it out"
@@ -238,26 +201,10 @@ def check_limit(limit: int | None, asked: int | str | list[int] | None, option: 
 
 
 def method_named(text: str, option: str = "--method") -> str:
-    """``psc`` or ``PSC``; of a fit any but K-means, which leaves no model."""
+    """Return the name of a method as the library spells it, typed in any case: PSC for ``psc``."""
     known = {name.lower(): name for name in METHOD_NAMES}
     if text.lower() not in known:
+        # K-means leaves no model to write, so a fit does not offer it.
         offered = METHOD_NAMES if option == "--methods" else METHOD_NAMES[:-1]
         raise ValueError(f"{option} {text} is unknown. Use {', '.join(offered)}")
     return known[text.lower()]
-
-
-def check_rival(
-    method: str, n_clusters: Any, n_components: Any, n_variables: Any, criterion: str
-) -> None:
-    """Some of it only PSC can do."""
-    if method == "KMeans":
-        raise ValueError("KMeans leaves no model. Use subspaces compare to see what it finds")
-    selects = method == "SparseKMeans" and isinstance(n_variables, int)
-    for option, asked in (
-        ("--clusters auto", n_clusters == "auto"),
-        ("--dims auto", n_components == "auto"),
-        ("--variables", n_variables is not None and not selects),
-        (f"--criterion {criterion}", criterion != "auto"),
-    ):
-        if asked and method != "PSC":
-            raise ValueError(f"{option} is not for --method {method}. Use --method PSC")

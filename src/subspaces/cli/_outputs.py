@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all, and never in place of others unless asked.
+"""Writing of result files: complete or not at all, and over older ones only with --force.
 
 The files of a fit appear together. They are written into a folder ``.unfinished-...`` within the
 one asked for; renaming that to ``.finished-...`` is the moment at which the new result counts; then
@@ -17,19 +17,24 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from subspaces._writing import force_to_disk, keep_mode, written_whole
+from subspaces.runtime.writing import force_to_disk, keep_mode, written_whole
 
 UNFINISHED, FINISHED = ".unfinished-", ".finished-"
-# Beside finished files: one that is older and was not written again, and goes.
+# Marks, among finished files, an older file that was not written again and has to go.
 GONE = ".gone"
-# A cell that begins so is a formula to a spreadsheet, which would run it.
+# A spreadsheet takes a cell that begins with one of these for a formula, and runs it.
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
-def refuse_folder(folder: Path, names: Sequence[str], *, force: bool) -> list[str]:
-    """Which of these files are in a folder; refuse them unless forced, and what is no folder."""
+def refuse_file(folder: Path) -> None:
+    """Raise ValueError if the path ``folder`` exists and is a file."""
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"{folder} is a file, not a folder. Use another --out")
+
+
+def refuse_folder(folder: Path, names: Sequence[str], *, force: bool) -> list[str]:
+    """Return which of ``names`` are in ``folder``; raise ValueError if any, unless ``force``."""
+    refuse_file(folder)
     with errors_named(folder):
         settle(folder)
         there = [name for name in names if (folder / name).exists()]
@@ -40,13 +45,14 @@ def refuse_folder(folder: Path, names: Sequence[str], *, force: bool) -> list[st
 
 @contextmanager
 def staged(folder: Path, names: Sequence[str], *, force: bool) -> Iterator[Path]:
-    """A folder to write results in; once all are written they move into ``folder`` together.
+    """Yield a folder to write results in; once all are written they move into ``folder`` together.
 
-    What else is in ``folder`` stays. After an error or Ctrl-C all is as it was.
+    Other files in ``folder`` stay. After an error or Ctrl-C the folder is unchanged.
     """
     there = refuse_folder(folder, names, force=force)
     with errors_named(folder):
-        made = _make(folder)
+        made = [path for path in (folder, *folder.parents) if not path.exists()]
+        folder.mkdir(parents=True, exist_ok=True)
         _clear(folder)
         owner = f"{socket.gethostname()}-{os.getpid()}"
         stage = Path(tempfile.mkdtemp(prefix=f"{UNFINISHED}{owner}-", dir=folder))
@@ -72,7 +78,7 @@ def staged(folder: Path, names: Sequence[str], *, force: bool) -> Iterator[Path]
 
 
 def settle(folder: Path) -> None:
-    """Put finished results in their places."""
+    """Move files from all subfolders ``.finished-...`` into ``folder``, over older ones."""
     for finished in sorted(folder.glob(f"{FINISHED}*")):
         for path in sorted(finished.iterdir()):
             with suppress(FileNotFoundError):  # another command may be at it, too
@@ -86,7 +92,7 @@ def settle(folder: Path) -> None:
 
 
 def _clear(folder: Path) -> None:
-    """Remove what processes of this machine left unfinished that are no more."""
+    """Remove the folders ``.unfinished-...`` that ended processes of this machine have left."""
     for left in folder.glob(f"{UNFINISHED}{socket.gethostname()}-*-*"):
         pid = left.name.rsplit("-", 2)[1]
         if os.name == "posix" and pid.isdecimal() and not _is_alive(int(pid)):
@@ -99,41 +105,34 @@ def _is_alive(pid: int) -> bool:
     except ProcessLookupError:
         return False
     except OSError:
-        return True
+        pass  # it lives, and belongs to somebody else
     return True
 
 
 @contextmanager
 def errors_named(path: Path) -> Iterator[None]:
-    """An error of the system names the user's file, not ours on the way to it."""
+    """Re-raise any OSError of the ``with`` block with ``path`` in place of a temporary file."""
     try:
         yield
     except OSError as error:
         raise type(error)(error.errno, error.strerror or str(error), str(path)) from error
 
 
-def _make(folder: Path) -> list[Path]:
-    """Make a folder and its parents; returns what was made, innermost first."""
-    missing = [path for path in (folder, *folder.parents) if not path.exists()]
-    folder.mkdir(parents=True, exist_ok=True)
-    return missing
-
-
 def refuse_to_overwrite(path: Path | None, *, force: bool) -> None:
-    """Say so before the work begins."""
+    """Raise ValueError if ``path`` exists, unless ``force``; called before any work begins."""
     if path is not None and path.exists() and not force:
         raise ValueError(f"{path} is there already. Use --force or another --out")
 
 
 def write_file(path: Path, text: str, *, force: bool) -> None:
-    """Write one file, whole or not at all."""
+    """Write a text file, complete or not at all; ValueError if it exists, unless ``force``."""
     refuse_to_overwrite(path, force=force)
     with errors_named(path), written_whole(path) as part:
         part.write_text(text, encoding="utf-8")
 
 
 def as_csv(headings: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """The text of a CSV file, safe to open in a spreadsheet; numbers with six digits."""
+    """Return rows as the text of a CSV file, with six digits a number and formulas disarmed."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(headings)

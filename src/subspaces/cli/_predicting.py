@@ -1,19 +1,18 @@
-"""What `predict` computes."""
+"""The computations of the command ``predict``: loading a model and predicting clusters."""
 
 from pathlib import Path
 from typing import Any
 
 from subspaces.cli._outputs import settle
-from subspaces.cli._say import note
-from subspaces.diagnostics import ambiguity
-from subspaces.estimators import PSC, load
-from subspaces.metrics import adjusted_rand_score, matched_accuracy
+from subspaces.cli._results import sample_columns
+from subspaces.cli._say import warn
+from subspaces.estimators import load
 from subspaces.preparation import match_variables
 from subspaces.tables import Table
 
 
 def read_model(path: Path) -> Any:
-    """A model file; one that cannot be read is bad input."""
+    """Return the model in a file; raise ValueError if it cannot be read."""
     try:
         settle(path.parent)
         return load(path)
@@ -21,45 +20,25 @@ def read_model(path: Path) -> Any:
         raise ValueError(f"{path}: {error.strerror or error}") from error
 
 
-def predicted(model: Any, table: Table) -> dict[str, Any]:
-    """Columns of the answer: sample, cluster, the known class, and how sure it is."""
-    X = _rows(model, table)
-    columns: dict[str, Any] = {
-        "sample": list(table.sample_names),
-        "cluster": model.predict(X).tolist(),
-    }
-    if table.classes is not None:
-        columns["class"] = list(table.classes)
-    if isinstance(model, PSC) and len(model.subspaces_) > 1:
-        columns["ambiguity"] = ambiguity(model, X).tolist()
-    return columns
+def predicted_columns(model: Any, table: Table) -> dict[str, list[Any]]:
+    """Return columns with each sample's name, predicted cluster, class and ambiguity.
+
+    The table holds raw values: the model prepares them.
+    """
+    names = variable_names(model)
+    X = table.data if names is None else match_variables(table, names).frame
+    if names is not None and table.left_out:
+        _warn_of_left_out(table.left_out)
+    return sample_columns(model, table, X, model.predict(X))
 
 
-def agreement(table: Table, clusters: list[int]) -> dict[str, float]:
-    """How far the clusters match the known classes."""
-    if table.classes is None:
-        return {}
-    return {
-        "adjusted_rand": float(adjusted_rand_score(table.classes, clusters)),
-        "in_right_cluster": float(matched_accuracy(table.classes, clusters)),
-    }
-
-
-def wanted(model: Any) -> list[str] | None:
-    """The variables that a model takes; None for one that was fitted without names."""
+def variable_names(model: Any) -> list[str] | None:
+    """Return the names of the variables the model was fitted to; None if they had no names."""
     names = getattr(model, "feature_names_in_", None)
     return None if names is None else list(names)
 
 
-def _rows(model: Any, table: Table) -> Any:
-    """The columns that the model takes; it prepares them itself."""
-    names = wanted(model)
-    if names is None:
-        return table.data
-    matched = match_variables(table, names)
-    if table.left_out:
-        shown = ", ".join(table.left_out[:5]) + (", ..." if len(table.left_out) > 5 else "")
-        some = "1 column" if len(table.left_out) == 1 else f"{len(table.left_out)} columns"
-        verb = "is" if len(table.left_out) == 1 else "are"
-        note(f"Note: {some} that the model does not know {verb} left out ({shown})")
-    return matched.frame
+def _warn_of_left_out(names: tuple[str, ...]) -> None:
+    shown = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
+    columns, are = ("1 column", "is") if len(names) == 1 else (f"{len(names)} columns", "are")
+    warn(f"{columns} that the model does not know {are} left out ({shown})")

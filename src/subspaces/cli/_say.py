@@ -1,4 +1,4 @@
-"""What the commands print: answers on stdout, all else on stderr."""
+"""Printing for all commands: answers on stdout; notes, warnings and errors on stderr."""
 
 import json
 import math
@@ -9,54 +9,69 @@ from typing import Any
 
 import typer
 
+# Characters to a line of a table in a pipe, where no window cuts it: wide enough not to fold.
 PIPE_WIDTH = 500
+# Stages of work that is made of many fits.
 OUTER = {"candidate", "halving"}
 
 
 def say(text: str = "") -> None:
-    """A line of the answer."""
+    """Print ``text``, a line of the command's answer, on stdout."""
     typer.echo(text)
 
 
 def note(text: str) -> None:
-    """A line beside the answer."""
+    """Print ``text``, which is no part of the command's answer, on stderr."""
     typer.echo(visible(text), err=True)
 
 
+def warn(message: str) -> None:
+    """Print a warning on stderr, after "Note: "."""
+    note(f"Note: {message}")
+
+
 def say_error(text: str) -> None:
-    """What went wrong."""
-    typer.echo(f"Error: {visible(text)}", err=True)
+    """Print what went wrong on stderr, after "Error: "."""
+    note(f"Error: {text}")
+
+
+def matched_classes(agreement: Mapping[str, Any]) -> str:
+    """Return a sentence with the matched accuracy and the adjusted Rand index."""
+    return (
+        f"Known classes: {agreement['in_right_cluster']:.0%} in the right cluster, adjusted Rand "
+        f"{agreement['adjusted_rand']:.3f}"
+    )
 
 
 def visible(text: str) -> str:
-    """One line of text: what would steer a terminal, in a name or a path, is spelt out."""
+    """Return the text with control characters spelt out, so that they cannot steer a terminal."""
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 def say_json(document: Mapping[str, Any]) -> None:
-    """The whole answer as one JSON document."""
+    """Print a command's whole answer on stdout as one JSON document."""
     typer.echo(as_json(document))
 
 
 def as_json(document: Mapping[str, Any]) -> str:
-    """JSON proper: what is not finite becomes null."""
-    return json.dumps(_plain(document), indent=2, ensure_ascii=False, allow_nan=False)
+    """Return the document as the text of strict JSON; nan and infinity become null."""
+    return json.dumps(_serialisable(document), indent=2, ensure_ascii=False, allow_nan=False)
 
 
-def _plain(value: Any) -> Any:
+def _serialisable(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return {str(key): _plain(entry) for key, entry in value.items()}
+        return {str(key): _serialisable(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(entry) for entry in value]
+        return [_serialisable(entry) for entry in value]
     if isinstance(value, float):
         return float(value) if math.isfinite(value) else None
-    return value.tolist() if type(value).__module__ == "numpy" else value
+    return _serialisable(value.tolist()) if type(value).__module__ == "numpy" else value
 
 
 def say_table(
     headings: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: Container[int]
 ) -> None:
-    """A table on stdout; the columns of ``numbers`` are set to the right."""
+    """Print a table on stdout; columns whose index is in ``numbers`` are aligned right."""
     from rich import box
     from rich.console import Console
     from rich.table import Table
@@ -72,10 +87,11 @@ def say_table(
 
 @contextmanager
 def working(text: str, total: int | None = None) -> Iterator[Any]:
-    """A bar, the step it is at and the time on a terminal, nothing in a pipe.
+    """Show a progress bar on stderr during the ``with`` block, if stderr is a terminal.
 
-    Yields a function to call with the name of each of ``total`` steps as it begins. Without
-    ``total`` the bar follows the fit, the numbers of clusters tried, or the halvings.
+    Yields a function to call with the name of each of ``total`` steps as the step begins. Without
+    ``total`` the bar counts the steps that the library reports: starts of a fit, numbers of
+    clusters tried, or halvings.
     """
     from rich.console import Console
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
@@ -105,7 +121,7 @@ def working(text: str, total: int | None = None) -> Iterator[Any]:
         def follow(step: progress.Step) -> None:
             bar.update(task, at=f"{step.stage} {step.done} of {step.total}")
             leading.add(step.stage)
-            # What is made of many fits leads the bar, and their starts and runs do not.
+            # Where work is made of many fits the bar counts these, not the starts within each.
             leads = step.stage in OUTER or not leading & OUTER
             if total is None and leads and step.stage != "sweep":
                 bar.update(task, completed=step.done, total=step.total)

@@ -1,4 +1,4 @@
-"""How far to trust the clusters of a fit: does K-means find them, and do halves of the samples?"""
+"""Measures of trust in a fit: whether K-means, or fits to halves, find the same clusters."""
 
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -7,9 +7,9 @@ import numpy as np
 from sklearn.base import clone
 
 from subspaces.cli._words import in_options
-from subspaces.core.hearing import hearing
 from subspaces.diagnostics import Stability, means_or_directions, stability
 from subspaces.estimators.psc import OPEN
+from subspaces.runtime.warning import collect_warnings
 from subspaces.tables import Table
 
 # Seconds after which no further halving begins.
@@ -18,10 +18,10 @@ BUDGET = 30.0
 
 @dataclass(frozen=True)
 class Trust:
-    """How far to trust the clusters: the numbers for summary.json, and what was measured.
+    """Measures of how far to trust the clusters of a fit.
 
-    ``found`` has means_or_directions and stability, each with its verdict; ``measured`` is None
-    where stability was not.
+    ``found``: the entries "stability" and "means_or_directions" of summary.json, each with a
+    verdict; ``measured``: the Stability, or None where it was not measured.
     """
 
     found: dict[str, dict[str, Any]]
@@ -29,12 +29,12 @@ class Trust:
 
     @property
     def verdicts(self) -> tuple[str, ...]:
-        """The sentences."""
+        """The verdicts in ``found``, on stability and on K-means, one text each."""
         return tuple(entry["verdict"] for entry in self.found.values())
 
 
 def compare_with_k_means(model: Any, table: Table) -> Trust:
-    """Whether K-means finds the same groups; stability is not measured."""
+    """Return a Trust that says whether K-means finds the same clusters, stability not measured."""
     found = means_or_directions(model, table.data)
     found = replace(found, verdict=in_options(found.verdict))
     skipped = {"verdict": "Stability was not measured."}
@@ -42,17 +42,18 @@ def compare_with_k_means(model: Any, table: Table) -> Trust:
 
 
 def with_stability(trust: Trust, model: Any, table: Table, seed: int) -> Trust:
-    """The same with the stability of the clusters, or why it could not be measured."""
+    """Return ``trust`` with the stability of the clusters, or why it could not be measured."""
     try:
-        with hearing() as heard:
-            measured = stability(_settled(model), table.data, budget_s=BUDGET, random_state=seed)
+        with collect_warnings() as caught:
+            again = _with_choices(model)
+            measured = stability(again, table.data, budget_s=BUDGET, random_state=seed)
     except ValueError as error:
         why = (
             "Stability could not be measured, since half of the samples is too few to fit: "
             f"{in_options(str(error))}."
         )
         return replace(trust, found={**trust.found, "stability": {"verdict": why}})
-    doubts = [f"Note: {in_options(str(warning))}." for warning in heard]
+    doubts = [f"Note: {in_options(str(warning))}." for warning in caught]
     measured = replace(measured, verdict=" ".join([measured.verdict, *doubts]))
     numbers = {
         "stability": measured.stability,
@@ -63,9 +64,12 @@ def with_stability(trust: Trust, model: Any, table: Table, seed: int) -> Trust:
     return Trust({**trust.found, "stability": numbers}, measured)
 
 
-def _settled(model: Any) -> Any:
-    """The model to fit anew with the numbers that were chosen; halves do not choose again."""
+def _with_choices(model: Any) -> Any:
+    """Return an unfitted copy of the model in which chosen numbers replace "auto".
+
+    So the fits to halves of the samples do not choose for themselves.
+    """
     left_open = [name for name in OPEN if isinstance(getattr(model, name, None), str)]
     chosen = {name: getattr(model, f"{name}_") for name in left_open}
-    plain = {name: np.asarray(value).tolist() for name, value in chosen.items()}
-    return clone(model).set_params(**plain)
+    parameters = {name: np.asarray(value).tolist() for name, value in chosen.items()}
+    return clone(model).set_params(**parameters)

@@ -1,4 +1,4 @@
-"""Messages of the library in the words of the command line: no name of Python is left."""
+"""Translation of the library's messages: Python parameters become command-line options."""
 
 import ast
 import csv
@@ -6,7 +6,7 @@ import io
 import re
 import shlex
 
-# What the library calls a thing, and how to ask for it here.
+# The library's parameters, and the options that set them.
 OPTIONS = {
     "n_clusters": "--clusters",
     "n_components": "--dims",
@@ -32,12 +32,12 @@ FLAGS = {
     ("center", "False"): "--no-center",
     ("affine", "True"): "--affine",
 }
-# What has no option: how its value is said, and its name alone.
+# Names without an option: how to say one with its value, and how to say it alone.
 PLAIN = {
     "n_samples": ("{} samples", "the number of samples"),
     "n_features": ("{} variables", "the number of variables"),
     "n_projected": ("{}", "dimension to project to"),
-    "n_candidates": ("{} candidate flats", "the number of candidate flats"),
+    "n_candidates": ("{} candidate subspaces", "the number of candidate subspaces"),
     "n_base_components": ("dimension {}", "the dimension in each run"),
     "n_runs": ("{} runs", "number of runs"),
     "n_init": ("{} starts", "number of starts"),
@@ -65,9 +65,9 @@ ADVICE = (
     ("a wider range of candidates", "a larger --max-clusters"),
     ("scaled variables, and PSC('auto')", "--scale where scales differ, and --clusters auto"),
 )
-# The same for how a graph is made, with numbers in between.
+# Advice on how a graph is made, which has numbers within it.
 GRAPH = re.compile(r"Use (share|n_nonzero|alpha) above .*")
-# An assignment, something in quotes (which users named), or a word; no part of a path.
+# An assignment, a name in quotes (which users gave), or a word; never a part of a path.
 TOKEN = re.compile(
     r"""(?<![\w'"/.=-])(?P<name>[A-Za-z_]\w*)=
     (?P<value>\[[^\]]*\]|'[^']*'|"[^"]*"|[^\s,;:()]*[^\s,;:().])
@@ -78,17 +78,17 @@ TOKEN = re.compile(
 
 
 def in_options(message: str) -> str:
-    """A message of the library as the command says it: in one line, of options."""
+    """Return a message of the library as one line that names options: --dims for n_components."""
     message = " ".join(message.split())
     for theirs, ours in ADVICE:
         message = message.replace(theirs, ours)
-    return TOKEN.sub(_said, GRAPH.sub("Use another --method", message))
+    return TOKEN.sub(_translated, GRAPH.sub("Use another --method", message))
 
 
-def _said(found: re.Match[str]) -> str:
+def _translated(found: re.Match[str]) -> str:
     name, word = found["name"], found["word"]
     if name is not None:
-        return _assigned(name, _shown(found["value"])) or found.group()
+        return _assigned(name, _as_typed(found["value"])) or found.group()
     if word in PLAIN:
         return PLAIN[word][1]
     if word is not None and "_" in word:  # labels, floor and kind are words of English, too
@@ -97,7 +97,7 @@ def _said(found: re.Match[str]) -> str:
 
 
 def _assigned(name: str, value: str) -> str | None:
-    """``name=value`` as options; None for what is no parameter of the library."""
+    """Return the option for ``name=value``, as "--dims 2"; None if ``name`` is no parameter."""
     if (name, value) in FLAGS:
         return FLAGS[name, value]
     if name in OPTIONS:
@@ -105,8 +105,8 @@ def _assigned(name: str, value: str) -> str | None:
     return PLAIN[name][0].format(value) if name in PLAIN else None
 
 
-def _shown(value: str) -> str:
-    """A value as it is typed: lists with commas, in quotes where the shell needs them."""
+def _as_typed(value: str) -> str:
+    """Return a Python literal as typed in a shell: [1, 2] as 1,2, and quotes where needed."""
     try:
         read = ast.literal_eval(value)
     except (SyntaxError, ValueError):

@@ -1,9 +1,15 @@
-"""The application that the commands hang on."""
+"""The application and its exit codes: 0 done, 1 failed, 2 bad input, 130 interrupted."""
 
+import errno
+import os
+import sys
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
 
+from subspaces.cli._say import say_error
+from subspaces.cli._words import in_options
 from subspaces.cli.compare import compare
 from subspaces.cli.demo import demo
 from subspaces.cli.fit import fit
@@ -12,6 +18,12 @@ from subspaces.cli.predict import predict
 from subspaces.cli.report import report
 from subspaces.cli.select import select
 from subspaces.cli.simulate import simulate
+
+# Errors of the path that was typed, which another path mends; others are the machine's.
+UNUSABLE = {
+    errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOENT, errno.ENOTDIR, errno.EISDIR,
+    errno.ENAMETOOLONG, errno.ELOOP, errno.EINVAL, errno.EILSEQ,
+}  # fmt: skip
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 for command in (demo, fit, predict, report, select, compare, influence, simulate):
@@ -45,3 +57,58 @@ def subspaces(
 
     Every command has examples: subspaces fit --help
     """
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command and return its exit code; print any error as one line on stderr."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        code = app(args=given or ["--help"], prog_name="subspaces", standalone_mode=False)
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        code = 130
+    except Exception as error:
+        if "SUBSPACES_TRACEBACK" in os.environ:
+            raise
+        if isinstance(error, OSError) and error.filename is None:
+            _discard_output()
+        say_error(_described(error))
+        return 2 if _is_bad_input(error) else 1
+    if code == 130:
+        say_error("interrupted; earlier results are as they were")
+    return code if isinstance(code, int) else 0
+
+
+def _is_bad_input(error: Exception) -> bool:
+    """Return whether the user's input caused the error; a full disk, for one, does not count."""
+    if isinstance(error, OSError):
+        return error.filename is not None and error.errno in UNUSABLE
+    return isinstance(error, (typer.TyperException, TypeError, ValueError))
+
+
+def _discard_output() -> None:
+    """Redirect stdout to nowhere, so that Python does not fail again to flush it at its exit."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
+
+
+def _described(error: Exception) -> str:
+    """Return an error as one line for the user: what is wrong, and what to use instead."""
+    if isinstance(error, typer.TyperException):
+        context = getattr(error, "ctx", None)
+        more = f" (see: {context.command_path} --help)" if context else ""
+        return error.format_message().replace("Value error, ", "").rstrip(".") + more
+    if isinstance(error, OSError) and error.strerror:
+        full = error.errno == errno.ENOSPC and error.filename is not None
+        done = "; earlier results are as they were, make room and run again" if full else ""
+        done = ". Use another path" if _is_bad_input(error) else done
+        return f"{error.filename or 'standard output'}: {error.strerror}{done}"
+    if isinstance(error, MemoryError):
+        return in_options(str(error)) or "not enough memory. Use --top-variables, or fewer samples"
+    if isinstance(error, (ImportError, TypeError, ValueError)):
+        return in_options(str(error))
+    return (
+        f"{type(error).__name__}: {error}; this should not happen, and SUBSPACES_TRACEBACK=1 "
+        "shows where it did"
+    )

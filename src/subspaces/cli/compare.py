@@ -1,10 +1,11 @@
-"""Every method on one table."""
+"""The command ``compare``, which runs every method on one table."""
 
 from typing import Annotated, Any
 
 import typer
 
 from subspaces.cli import _options as options
+from subspaces.cli._options import setting
 from subspaces.cli._say import note, say_json, say_table, working
 from subspaces.cli._words import in_options
 
@@ -18,21 +19,16 @@ MEASURES = {
 
 def compare(
     data: options.Data,
-    clusters: Annotated[
-        int, typer.Option(min=1, help="How many clusters.", metavar="N", show_default=False)
-    ],
+    clusters: Annotated[int, setting("How many clusters.", "N", min=1)],
     dims: Annotated[
-        str,
-        typer.Option(help="Dimension of the clusters: 2, or one each as 1,2,2.", metavar="N|N,N"),
+        str, setting("Dimension of the clusters: 2, or one each as 1,2,2.", "N|N,N", shown=True)
     ] = "1",
     labels: options.Labels = None,
     classes: options.Classes = None,
     methods: Annotated[
         str | None,
-        typer.Option(
-            help=f"Some of: {', '.join(options.METHOD_NAMES)}; all of them unless given.",
-            metavar="NAME,NAME",
-            show_default=False,
+        setting(
+            f"Some of: {', '.join(options.METHOD_NAMES)}; all of them unless given.", "NAME,NAME"
         ),
     ] = None,
     samples: options.Samples = options.Side.rows,
@@ -59,13 +55,12 @@ def compare(
         raise ValueError("--dims auto is for subspaces fit. Use 2, or one each as 1,2,2")
     options.check_count(dimensions, clusters, "--dims")
     chosen = list(options.METHOD_NAMES) if methods is None else _methods(methods)
-    options.check_classes(labels, classes)
-    left_out = options.names(ignore, labels)
+    ignored = options.names_to_ignore(ignore, labels, classes)
     from subspaces.cli import _inputs
     from subspaces.comparison import compare as compare_methods
 
-    table = _inputs.read_input(data, samples, labels, classes, left_out)
-    table, _ = _inputs.prepared(table, floor, log, top_variables, scale)
+    table = _inputs.read_input(data, samples, labels, classes, ignored)
+    table, _ = _inputs.prepare_values(table, floor, log, top_variables, scale)
     with working("Clustering", total=len(chosen)) as step:
         found = compare_methods(
             table.frame,
@@ -78,11 +73,11 @@ def compare(
             progress=step,
         )
     if as_document:
-        table_of = {**found.columns, "error": [in_options(said) for said in found.columns["error"]]}
-        warned = {name: list(map(in_options, said)) for name, said in found.messages.items()}
-        say_json({"data": str(data), "table": table_of, "warnings": warned})
+        columns = {**found.columns, "error": list(map(in_options, found.columns["error"]))}
+        warnings = {name: list(map(in_options, said)) for name, said in found.messages.items()}
+        say_json({"data": str(data), "table": columns, "warnings": warnings})
     else:
-        show(found)
+        _show(found)
     if not found.labels:
         raise typer.Exit(1)
 
@@ -94,8 +89,8 @@ def _methods(text: str) -> list[str]:
     return [options.method_named(name, "--methods") for name in names]
 
 
-def show(found: Any) -> None:
-    """One row per method, the best agreement first; then what they said."""
+def _show(found: Any) -> None:
+    """Print a table with one row per method, best agreement first; then errors and warnings."""
     columns = found.columns
     measures = [name for name in MEASURES if name in columns]
     rows = []
@@ -115,4 +110,5 @@ def show(found: Any) -> None:
 
 
 def _rank(agreement: float) -> float:
+    # Of a method that failed it is nan: below -1, the worst agreement that there is.
     return -2.0 if agreement != agreement else agreement

@@ -1,14 +1,14 @@
-"""The main job on data that come with the library."""
+"""The command ``demo``, which compares PSC with K-means on simulated data and on digits."""
 
 import time
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from subspaces._extras import install
-from subspaces.cli._say import note, say, say_table, working
+from subspaces.cli._options import setting
+from subspaces.cli._outputs import refuse_file
+from subspaces.cli._say import say, say_table, warn, working
+from subspaces.runtime.extras import install
 
 if TYPE_CHECKING:
     from subspaces.estimators import PSC
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def demo(
     out: Annotated[
-        Path, typer.Option(help="Folder for the figures and the page.", metavar="FOLDER")
+        Path, setting("Folder for the figures and the page.", "FOLDER", shown=True)
     ] = Path("subspaces-demo"),
 ) -> None:
     """Show the method on a line and two planes, and on digits.
@@ -27,8 +27,7 @@ def demo(
     Example:
       subspaces demo --out somewhere/
     """
-    if out.exists() and not out.is_dir():
-        raise ValueError(f"{out} is a file, not a folder. Use another --out")
+    refuse_file(out)
     from sklearn.datasets import load_digits
 
     from subspaces import plots
@@ -41,36 +40,36 @@ def demo(
     say("A line and two planes that meet: 300 samples in 3 dimensions, noisy.")
     union = make_subspaces([60, 120, 120], 3, [1, 2, 2], noise=0.02, random_state=55)
     model = PSC(3, n_components=[1, 2, 2], random_state=0)
-    beside_k_means(model, union.data, union.target)
-    write_clusters(out / "clusters.png", union.data, union.target, model)
-    page = write_page(out / "report.html", union, model)
+    k_means = _compare_with_k_means(model, union.data, union.target)
+    _write_clusters(out / "clusters.png", union, k_means, model)
+    page = _write_page(out / "report.html", union, model)
 
     digits = load_digits()
     say("\nDigits: 1797 images of 64 pixels; ten clusters of 9 dimensions.")
     model = PSC(10, n_components=9, random_state=0)
-    beside_k_means(model, digits.data, digits.target)
-    write_digits(out / "digits.png", digits, model)
+    _compare_with_k_means(model, digits.data, digits.target)
+    _write_digits(out / "digits.png", digits, model)
     say()
     for name in ("clusters.png", "digits.png"):
         say(f"Figure: {out / name}")
     say(f"Page:   {page}")
 
 
-def beside_k_means(model: "PSC", X: Any, target: Any) -> None:
-    """Fit both and tell how many samples each puts into the right cluster."""
+def _compare_with_k_means(model: "PSC", X: Any, target: Any) -> Any:
+    """Fit PSC and K-means to X, print both accuracies; return the labels of K-means, (n,)."""
     from sklearn.cluster import KMeans
 
     from subspaces.cli._words import in_options
-    from subspaces.core.hearing import hearing
     from subspaces.metrics import adjusted_rand_score, matched_accuracy
+    from subspaces.runtime.warning import collect_warnings
 
     rows = []
-    lloyd = KMeans(model.n_clusters, n_init=10, random_state=0)
+    k_means = KMeans(model.n_clusters, n_init=10, random_state=0)
     KMeans(2, n_init=1).fit(X[:50])  # its first call starts a thread pool, which is not its fault
     with working(f"Clustering {len(X)} samples"):
-        for name, estimator in (("K-means", lloyd), ("PSC", model)):
+        for name, estimator in (("K-means", k_means), ("PSC", model)):
             start = time.perf_counter()
-            with hearing() as heard:
+            with collect_warnings() as caught:
                 labels = estimator.fit_predict(X)
             seconds = time.perf_counter() - start
             right = f"{100 * matched_accuracy(target, labels):.1f} %"
@@ -78,41 +77,40 @@ def beside_k_means(model: "PSC", X: Any, target: Any) -> None:
             rows.append([name, right, agreement, f"{seconds:.2f}"])
     headings = ("method", "in the right cluster", "adjusted Rand", "seconds")
     say_table(headings, rows, numbers=range(1, 4))
-    for warning in heard:
-        note(f"Note: {in_options(str(warning))}")
+    for warning in caught:
+        warn(in_options(str(warning)))
+    return k_means.labels_
 
 
-def write_page(path: Path, union: Any, model: "PSC") -> str:
-    """Write the page about a model; returns where it is, or what it needs."""
+def _write_page(path: Path, union: Any, model: "PSC") -> str:
+    """Write the report of a model; return its path, or how to install plotly if it is missing."""
     if find_spec("plotly") is None:
         return f"needs plotly. {install('report')}"
     title = "A line and two planes that meet"
     return str(model.report(union.data, path, classes=union.target, title=title))
 
 
-def write_clusters(path: Path, X: Any, target: Any, model: "PSC") -> None:
-    """The truth, K-means and PSC with its fitted subspaces, side by side."""
+def _write_clusters(path: Path, union: Any, k_means: Any, model: "PSC") -> None:
+    """Write a figure of the true clusters, of those of K-means, and of PSC's with subspaces."""
     from matplotlib.figure import Figure
-    from sklearn.cluster import KMeans
 
     from subspaces import plots
 
     figure = Figure(figsize=(11, 4.3), layout="constrained")
-    lloyd = KMeans(model.n_clusters, n_init=10, random_state=0).fit(X)
     panels: tuple[tuple[str, Any, Any], ...] = (
-        ("Truth", target, ()),
-        ("K-means", lloyd.labels_, ()),
+        ("Truth", union.target, ()),
+        ("K-means", k_means, ()),
         ("PSC and the subspaces it found", model.labels_, model.subspaces_),
     )
-    for place, (title, labels, flats) in enumerate(panels, start=1):
+    for place, (title, labels, subspaces) in enumerate(panels, start=1):
         ax = figure.add_subplot(1, 3, place, projection="3d")
-        plots.clusters_3d(X, labels, flats, title=title, ax=ax).view_init(20, -42)
+        plots.clusters_3d(union.data, labels, subspaces, title=title, ax=ax).view_init(20, -42)
         ax.legend(loc="upper left", fontsize=8, frameon=False, handletextpad=0.1)
     figure.savefig(path, dpi=150)
 
 
-def write_digits(path: Path, digits: Any, model: "PSC") -> None:
-    """What each cluster's subspace looks like, and which digits it holds."""
+def _write_digits(path: Path, digits: Any, model: "PSC") -> None:
+    """Write a figure of each cluster's mean and axes as images, with its most frequent digit."""
     import numpy as np
     from matplotlib.figure import Figure
 
@@ -122,14 +120,13 @@ def write_digits(path: Path, digits: Any, model: "PSC") -> None:
     grid = figure.subplots(5, 10)
     plots.basis_images(model.subspaces_, (8, 8), axes=grid[1:])
     for k in range(10):
-        members = digits.target[model.labels_ == k]
-        counts = np.bincount(members, minlength=10)
-        grid[0, k].imshow(digits.data[model.labels_ == k].mean(axis=0).reshape(8, 8), cmap="gray_r")
+        members = model.labels_ == k
+        counts = np.bincount(digits.target[members], minlength=10)
+        share = 100 * counts.max() / counts.sum()
+        title = f"{counts.sum()} samples\n{share:.0f} % are {counts.argmax()}"
+        grid[0, k].imshow(digits.data[members].mean(axis=0).reshape(8, 8), cmap="gray_r")
         grid[0, k].set(xticks=[], yticks=[])
-        share = 100 * counts.max() / len(members)
-        grid[0, k].set_title(
-            f"{len(members)} samples\n{share:.0f} % are {counts.argmax()}", fontsize=8
-        )
+        grid[0, k].set_title(title, fontsize=8)
         grid[1, k].set_title("")
     for row, name in enumerate(("mean", "axis 1", "axis 2", "axis 3", "axis 4")):
         grid[row, 0].set_axis_on()

@@ -1,4 +1,4 @@
-"""From a table to clusters, their variables and a model file."""
+"""The command ``fit``, which clusters a table and writes the results to a folder."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -7,62 +7,50 @@ from typing import Annotated, Any
 import typer
 
 from subspaces.cli import _options as options
-from subspaces.cli._say import as_json, note, say, say_json, say_table, working
+from subspaces.cli import _outputs
+from subspaces.cli._options import flag, setting
+from subspaces.cli._request import Request
+from subspaces.cli._say import as_json, matched_classes, say, say_json, say_table, warn, working
 
 FILES = ("labels.csv", "variables.csv", "model.npz", "summary.json", "report.html")
+# How many variables of each list the screen shows.
 SHOWN = 3
-TRUST = ("stability", "means_or_directions")
 LISTS = {"sets_apart": "sets it apart", "varies": "varies within"}
 PRESETS = ("expression",)
 
 
 def fit(
     data: options.Data,
-    clusters: Annotated[
-        str,
-        typer.Option(
-            help="How many clusters: a number, or auto.", metavar="N|auto", show_default=False
-        ),
-    ],
+    clusters: Annotated[str, setting("How many clusters: a number, or auto.", "N|auto")],
     dims: Annotated[
         str | None,
-        typer.Option(
-            help="Dimension of the clusters: 2, one each as 1,2,2, or auto; 1 unless given.",
-            metavar="N|N,N|auto",
-            show_default=False,
+        setting(
+            "Dimension of the clusters: 2, one each as 1,2,2, or auto; 1 unless given.",
+            "N|N,N|auto",
         ),
     ] = None,
     variables: Annotated[
         str | None,
-        typer.Option(
-            help="Variables per dimension of a cluster: 50, one each as 20,50,50, or auto; "
+        setting(
+            "Variables per dimension of a cluster: 50, one each as 20,50,50, or auto; "
             "all of them unless given.",
-            metavar="N|N,N|auto",
-            show_default=False,
+            "N|N,N|auto",
         ),
     ] = None,
     max_clusters: Annotated[
         int | None,
-        typer.Option(
-            min=1,
-            help="With --clusters auto, try 1 to N clusters; 8 unless given.",
-            metavar="N",
-            show_default=False,
-        ),
+        setting("With --clusters auto, try 1 to N clusters; 8 unless given.", "N", min=1),
     ] = None,
     max_dims: options.MaxDims = None,
-    out: Annotated[Path, typer.Option(help="Folder for the results.", metavar="FOLDER")] = Path(
-        "result"
-    ),
+    out: Annotated[Path, setting("Folder for the results.", "FOLDER", shown=True)] = Path("result"),
     preset: Annotated[
         str | None,
-        typer.Option(
-            help="expression: intensities, logarithms, ratios or counts are recognised and brought "
+        setting(
+            "expression: intensities, logarithms, ratios or counts are recognised and brought "
             "to a log scale, samples centred, the 2000 genes that vary most kept; clusters are "
             "mean profiles (docs/recipes.md). --kind, --floor, --log, --no-log, --top-variables "
             "and --criterion overrule it.",
-            metavar="expression",
-            show_default=False,
+            "expression",
         ),
     ] = None,
     labels: options.Labels = None,
@@ -70,34 +58,48 @@ def fit(
     ignore: options.Ignore = None,
     samples: options.Samples = options.Side.rows,
     floor: options.Floor = None,
-    log: options.LogOrNot = None,
-    kind: options.Kind = None,
+    log: Annotated[
+        bool | None,
+        typer.Option(
+            "--log/--no-log",
+            help="Take log2(1 + value), with a preset as the kind of values asks, or take none.",
+            show_default=False,
+        ),
+    ] = None,
+    kind: Annotated[
+        str | None,
+        setting(
+            "What the values are, for --preset expression: intensities, log, ratios or counts; "
+            "found out unless given.",
+            "NAME",
+        ),
+    ] = None,
     top_variables: options.TopVariables = None,
     scale: options.Scale = False,
     method: Annotated[
-        str,
-        typer.Option(help=f"One of {', '.join(options.METHOD_NAMES[:-1])}.", metavar="NAME"),
+        str, setting(f"One of {', '.join(options.METHOD_NAMES[:-1])}.", "NAME", shown=True)
     ] = "PSC",
     affine: options.Affine = False,
     normal_scores: options.NormalScores = False,
     criterion: Annotated[
         str,
-        typer.Option(
-            help="What PSC scores a sample by: auto, loo, likelihood, influence, hat, residual "
-            "or loo_projection.",
-            metavar="NAME",
+        setting(
+            "What PSC scores a sample by: auto, loo, likelihood, influence, hat, residual or "
+            "loo_projection.",
+            "NAME",
+            shown=True,
         ),
     ] = "auto",
     seed: options.Seed = 0,
     stability: Annotated[
         bool,
-        typer.Option(
+        flag(
             "--stability/--no-stability",
-            help="Whether halves of the samples give the same clusters: 10 halvings, fewer (but at "
+            "Whether halves of the samples give the same clusters: 10 halvings, fewer (but at "
             "least 3) once 30 seconds are spent.",
         ),
     ] = True,
-    page: Annotated[bool, typer.Option("--page/--no-page", help="Write report.html.")] = True,
+    page: Annotated[bool, flag("--page/--no-page", "Write report.html.")] = True,
     force: options.Force = False,
     as_document: options.Json = False,
 ) -> None:
@@ -114,111 +116,83 @@ def fit(
       subspaces fit arrays.gct --classes a.cls --clusters 3 --preset expression
       subspaces fit genes.tsv --samples columns --ignore gene_name --clusters 4
     """
-    conflicts = {"--scale": scale, "--affine": affine, "--method": method != "PSC"}
-    _check_preset(preset, [name for name, given in conflicts.items() if given], kind)
-    default_dims = None if preset else 1
-    request: dict[str, Any] = {
-        "n_clusters": options.one_or_auto(clusters, "--clusters"),
-        "n_components": default_dims if dims is None else options.per_cluster(dims, "--dims"),
-        "n_variables": None if variables is None else options.per_cluster(variables, "--variables"),
-    }
-    for option, name in (("--dims", "n_components"), ("--variables", "n_variables")):
-        options.check_count(request[name], request["n_clusters"], option)
-    options.check_limit(max_clusters, request["n_clusters"], "clusters")
-    options.check_limit(max_dims, request["n_components"], "dims")
-    _check_open(preset, request)
-    options.check_known(criterion, options.CRITERIA, "--criterion")
-    options.check_rival(options.method_named(method), **request, criterion=criterion)
-    options.check_classes(labels, classes)
-    if normal_scores and request["n_clusters"] != "auto":
-        raise ValueError(
-            "--normal-scores is for --clusters auto. Use --clusters auto, or leave it out"
-        )
-    left_out = options.names(ignore, labels)
-    from subspaces.cli import _outputs
-
-    _outputs.refuse_folder(out, FILES, force=force)
-    from subspaces.cli import _fitting, _inputs, _trust
-
-    posed = _fitting.Request(
-        options.method_named(method),
-        **request,
-        limits=options.given(max_clusters=max_clusters, max_components=max_dims),
+    excluded = {"--scale": scale, "--affine": affine, "--method": method != "PSC"}
+    _check_preset(preset, kind, [name for name, typed in excluded.items() if typed])
+    scaler = options.without_none(
+        kind=kind,
+        floor=floor,
+        log=None if log is None else "yes" if log else "no",
+        n_genes=top_variables,
+    )
+    default_dims = None if preset else "1"
+    request = Request(
+        n_clusters=options.one_or_auto(clusters, "--clusters"),
+        n_components=options.per_cluster(default_dims if dims is None else dims, "--dims"),
+        n_variables=options.per_cluster(variables, "--variables"),
+        method=options.method_named(method),
         affine=affine,
         criterion=criterion,
-        margins="normal" if normal_scores else "data",
         seed=seed,
+        margins="normal" if normal_scores else "data",
         preset=preset,
-        scaler=options.given(
-            kind=kind,
-            floor=floor,
-            log=None if log is None else "yes" if log else "no",
-            n_genes=top_variables,
-        )
-        if preset
-        else {},
+        scaler=scaler if preset else {},
+        limits=options.without_none(max_clusters=max_clusters, max_components=max_dims),
     )
+    request.check()
+    ignored = options.names_to_ignore(ignore, labels, classes)
+    _outputs.refuse_folder(out, FILES, force=force)
+    from subspaces.cli import _fitting, _inputs, _results, _trust
+
     with _outputs.staged(out, FILES, force=force) as stage:
-        table = _inputs.read_input(data, samples, labels, classes, left_out)
+        table = _inputs.read_input(data, samples, labels, classes, ignored)
+        caught: list[Warning] = []
         if preset:
-            seen, preparation, heard = _fitting.prepared_by_preset(posed, table)
+            prepared, preparation, caught = _fitting.prepare_by_preset(request, table)
         else:
-            seen, preparation = _inputs.prepared(table, floor, bool(log), top_variables, scale)
-            heard = []
-        table = replace(table, notes=seen.notes)
-        preparation = replace(preparation, ignored=list(left_out) or None)
-        with working(f"{posed.method} is clustering"):
-            model, messages = _fitting.fitted(posed, seen, heard)
-        trust = _trust.compare_with_k_means(model, seen)
+            prepared, preparation = _inputs.prepare_values(
+                table, floor, bool(log), top_variables, scale
+            )
+        table = replace(table, notes=prepared.notes)
+        preparation = replace(preparation, ignored=list(ignored) or None)
+        with working(f"{request.method} is clustering"):
+            model, messages = _fitting.fit_model(request, prepared, caught)
+        trust = _trust.compare_with_k_means(model, prepared)
         if stability:
             with working("Clustering halves of the samples"):
-                trust = _trust.with_stability(trust, model, seen, seed)
+                trust = _trust.with_stability(trust, model, prepared, seed)
         _fitting.attach(model, preparation, table, trust)
-        summary = {"data": str(data), **_fitting.summary(posed, model, table, messages, trust)}
-        _fitting.write(stage, model, table, as_json(summary))
+        summary = {"data": str(data), **_results.summary(request, model, table, messages, trust)}
+        _results.write(stage, model, table, as_json(summary))
         if page:
-            _fitting.write_page(stage, model, table, data.name, trust)
+            _results.write_page(stage, model, table, data.name, trust)
         written = [name for name in FILES if (stage / name).exists()]
     for message in messages:
-        note(f"Note: {message}")
+        warn(message)
     if as_document:
         say_json({**summary, "folder": str(out), "files": written})
         return
-    show(summary)
+    _show(summary)
     say(f"Wrote {', '.join(written)} in {out}")
 
 
-def _check_preset(preset: str | None, conflicts: list[str], kind: str | None) -> None:
+def _check_preset(preset: str | None, kind: str | None, excluded: list[str]) -> None:
     options.check_known(preset, PRESETS, "--preset")
     options.check_known(kind, options.KINDS, "--kind")
-    if preset and conflicts:
+    if preset and excluded:
         raise ValueError(
-            f"{conflicts[0]} and --preset {preset} exclude each other. Use one of the two"
+            f"{excluded[0]} and --preset {preset} exclude each other. Use one of the two"
         )
     if kind and not preset:
         raise ValueError("--kind is for --preset expression. Use --floor and --log without it")
 
 
-def _check_open(preset: str | None, request: dict[str, Any]) -> None:
-    """The preset keeps as many axes as the clusters need, so it has to be told their number."""
-    if preset and request["n_clusters"] == "auto":
-        raise ValueError(
-            f"--clusters auto is not for --preset {preset}. Use --clusters 2, --clusters 3 and so "
-            "on, and keep the one whose stability is best"
-        )
-    if preset and request["n_components"] == "auto":
-        raise ValueError(
-            f"--dims auto is not for --preset {preset}. Use a number, or leave --dims out"
-        )
-
-
-def show(summary: dict[str, Any]) -> None:
-    """The clusters, and what speaks for them."""
+def _show(summary: dict[str, Any]) -> None:
+    """Print summary.json for people: a table of the clusters, agreement, choice and verdicts."""
     if summary["taken_for"]:
         say(summary["taken_for"])
     if summary["preparation"]:
         say(f"Prepared: {summary['preparation']}.")
-    known = "in_right_cluster" in summary
+    known = "adjusted_rand" in summary
     lists = [name for name in LISTS if any(cluster[name] for cluster in summary["clusters"])]
     headings = ["cluster", "samples", "dims", "variables", *["classes"] * known]
     rows = []
@@ -229,12 +203,11 @@ def show(summary: dict[str, Any]) -> None:
         rows.append([*counts, *held, *(", ".join(cluster[name][:SHOWN]) for name in lists)])
     say_table([*headings, *(LISTS[name] for name in lists)], rows, numbers=range(4))
     if known:
-        right, agreement = summary["in_right_cluster"], summary["adjusted_rand"]
-        say(f"Known classes: {right:.0%} in the right cluster, adjusted Rand {agreement:.3f}")
+        say(matched_classes(summary))
     chosen = summary["selection"] or {}
     if len(chosen.get("n_clusters", ())) > 1:
         say(f"Chosen: {chosen['verdict']}.")
-    for name in TRUST:
+    for name in ("stability", "means_or_directions"):
         say(summary[name]["verdict"])
 
 

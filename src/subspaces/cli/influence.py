@@ -1,4 +1,4 @@
-"""Which samples drive one PCA?"""
+"""The command ``influence``, which ranks samples by their influence on a PCA."""
 
 from enum import StrEnum
 from pathlib import Path
@@ -7,27 +7,21 @@ from typing import Annotated, Any
 import typer
 
 from subspaces.cli import _options as options
+from subspaces.cli import _outputs
+from subspaces.cli._options import setting
 from subspaces.cli._say import note, say, say_json, say_table
 
-
-class By(StrEnum):
-    """What to rank the samples by."""
-
-    influence = "influence"
-    leverage = "leverage"
-    error = "error"
+# What to rank the samples by.
+By = StrEnum("By", ["influence", "leverage", "error"])
 
 
 def influence(
     data: options.Data,
-    dims: Annotated[int, typer.Option(min=1, help="Number of axes of the PCA.", metavar="N")] = 2,
+    dims: Annotated[int, setting("Number of axes of the PCA.", "N", shown=True, min=1)] = 2,
     center: Annotated[bool, typer.Option(help="Whether the PCA has a mean.")] = True,
-    top: Annotated[int, typer.Option(min=1, help="How many samples to show.", metavar="N")] = 10,
+    top: Annotated[int, setting("How many samples to show.", "N", shown=True, min=1)] = 10,
     by: Annotated[By, typer.Option(help="What to rank by.")] = By.influence,
-    out: Annotated[
-        Path | None,
-        typer.Option(help="CSV file for all samples.", metavar="FILE", show_default=False),
-    ] = None,
+    out: Annotated[Path | None, setting("CSV file for all samples.", "FILE")] = None,
     samples: options.Samples = options.Side.rows,
     labels: options.Labels = None,
     classes: options.Classes = None,
@@ -53,18 +47,15 @@ def influence(
       subspaces influence data.csv --dims 2
       subspaces influence data.csv --dims 3 --scale --top 20 --out influence.csv
     """
-    options.check_classes(labels, classes)
-    left_out = options.names(ignore, labels)
-    from subspaces.cli import _outputs
-
+    ignored = options.names_to_ignore(ignore, labels, classes)
     _outputs.refuse_to_overwrite(out, force=force)
     from subspaces.cli import _inputs
     from subspaces.diagnostics import pca_influence
 
-    table = _inputs.read_input(data, samples, labels, classes, left_out)
-    table, _ = _inputs.prepared(table, floor, log, top_variables, scale)
+    table = _inputs.read_input(data, samples, labels, classes, ignored)
+    table, _ = _inputs.prepare_values(table, floor, log, top_variables, scale)
     found = pca_influence(table.data, dims, center=center)
-    rows = ranked(table, found, by.value)
+    rows = _ranked(table, found, by.value)
     press = float(found.loo_error.mean())
     if out is not None:
         text = _outputs.as_csv(list(rows[0]), [list(row.values()) for row in rows])
@@ -78,8 +69,8 @@ def influence(
     say(f"Mean leave-one-out error (PRESS) of {dims} axes: {press:.4g}")
 
 
-def ranked(table: Any, found: Any, by: str) -> list[dict[str, Any]]:
-    """One row per sample, the largest first."""
+def _ranked(table: Any, found: Any, by: str) -> list[dict[str, Any]]:
+    """Return each sample's name, class, leverage, error and influence, the largest ``by`` first."""
     columns = {
         "sample": table.sample_names,
         **({} if table.classes is None else {"class": table.classes}),

@@ -1,24 +1,19 @@
-"""New samples given to the clusters of a model file."""
+"""The command ``predict``, which assigns new samples to the clusters of a model file."""
 
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Annotated
 
 from subspaces.cli import _options as options
-from subspaces.cli._say import note, say, say_json
+from subspaces.cli import _outputs
+from subspaces.cli._options import setting
+from subspaces.cli._say import matched_classes, note, say, say_json
 
 
 def predict(
     model: options.Model,
     data: options.Data,
     out: Annotated[
-        Path | None,
-        typer.Option(
-            help="CSV file for the answer; it is printed unless given.",
-            metavar="FILE",
-            show_default=False,
-        ),
+        Path | None, setting("CSV file for the answer; it is printed unless given.", "FILE")
     ] = None,
     samples: options.Samples = options.Side.rows,
     labels: options.Labels = None,
@@ -39,18 +34,15 @@ def predict(
       subspaces predict result/model.npz new.csv --out new_labels.csv
       subspaces predict result/model.npz new.tsv --samples columns --json
     """
-    options.check_classes(labels, classes)
-    left_out = options.names(ignore, labels)
-    from subspaces.cli import _outputs
-
+    ignored = options.names_to_ignore(ignore, labels, classes)
     _outputs.refuse_to_overwrite(out, force=force)
-    from subspaces.cli import _inputs, _predicting
+    from subspaces.cli import _inputs, _predicting, _results
 
     fitted = _predicting.read_model(model)
-    known = _predicting.wanted(fitted)
-    table = _inputs.read_input(data, samples, labels, classes, left_out, known)
-    found = _predicting.predicted(fitted, table)
-    agreement = _predicting.agreement(table, found["cluster"])
+    known = _predicting.variable_names(fitted)
+    table = _inputs.read_input(data, samples, labels, classes, ignored, known)
+    found = _predicting.predicted_columns(fitted, table)
+    agreement = _results.agreement(table, found["cluster"])
     text = _outputs.as_csv(list(found), zip(*found.values(), strict=True))
     if out is not None:
         _outputs.write_file(out, text, force=force)
@@ -61,13 +53,5 @@ def predict(
         return
     if out is None:
         say(text.rstrip("\n"))
-    tell(agreement)
-
-
-def tell(agreement: dict[str, Any]) -> None:
-    """How far the clusters match what is known."""
     if agreement:
-        note(
-            f"Known classes: {agreement['in_right_cluster']:.0%} in the right cluster, adjusted "
-            f"Rand {agreement['adjusted_rand']:.3f}"
-        )
+        note(matched_classes(agreement))

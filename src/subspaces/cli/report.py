@@ -1,27 +1,20 @@
-"""A page from a model file."""
+"""The command ``report``, which writes an HTML page about a model file."""
 
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from subspaces.cli import _options as options
+from subspaces.cli import _outputs
+from subspaces.cli._options import setting
 from subspaces.cli._say import say, say_json
 
 
 def report(
     model: options.Model,
     out: Annotated[
-        Path | None,
-        typer.Option(
-            help="HTML file; report.html beside the model unless given.",
-            metavar="FILE",
-            show_default=False,
-        ),
+        Path | None, setting("HTML file; report.html beside the model unless given.", "FILE")
     ] = None,
-    title: Annotated[
-        str | None, typer.Option(help="Heading of the page.", metavar="TEXT", show_default=False)
-    ] = None,
+    title: Annotated[str | None, setting("Heading of the page.", "TEXT")] = None,
     force: options.Force = False,
     as_document: options.Json = False,
 ) -> None:
@@ -32,14 +25,12 @@ def report(
       subspaces report result/model.npz
       subspaces report result/model.npz --out page.html --title "Leukaemia"
     """
-    from subspaces.cli import _outputs
-
     target = model.with_name("report.html") if out is None else out
     _outputs.refuse_to_overwrite(target, force=force)
-    from subspaces.cli._fitting import in_words_of_the_command
     from subspaces.cli._predicting import read_model
+    from subspaces.cli._results import with_messages_of_options
 
-    fitted = in_words_of_the_command(read_model(model))
+    fitted = with_messages_of_options(read_model(model))
     with _outputs.errors_named(target):
         fitted.report(path=target, title=title)
     if as_document:

@@ -1,33 +1,29 @@
-"""How many clusters?"""
+"""The command ``select``, which chooses the number of clusters."""
 
 from typing import Annotated, Any
 
-import typer
-
 from subspaces.cli import _options as options
-from subspaces.cli._say import note, say, say_json, say_table, working
+from subspaces.cli._options import setting
+from subspaces.cli._say import say, say_json, say_table, warn, working
 
 
 def select(
     data: options.Data,
-    max_clusters: Annotated[int, typer.Option(min=1, help="Try 1 to N clusters.", metavar="N")] = 8,
+    max_clusters: Annotated[int, setting("Try 1 to N clusters.", "N", shown=True, min=1)] = 8,
     dims: Annotated[
-        str, typer.Option(help="Dimension of the clusters: 2, or auto.", metavar="N|auto")
+        str, setting("Dimension of the clusters: 2, or auto.", "N|auto", shown=True)
     ] = "1",
     max_dims: options.MaxDims = None,
     variables: Annotated[
         str | None,
-        typer.Option(
-            help="Variables per dimension of a cluster: 50; all of them unless given.",
-            metavar="N",
-            show_default=False,
-        ),
+        setting("Variables per dimension of a cluster: 50; all of them unless given.", "N"),
     ] = None,
     criterion: Annotated[
         str,
-        typer.Option(
-            help="auto, press, press_points, press_sum, likelihood, free, sod or bic.",
-            metavar="NAME",
+        setting(
+            "auto, press, press_points, press_sum, likelihood, free, sod or bic.",
+            "NAME",
+            shown=True,
         ),
     ] = "auto",
     samples: options.Samples = options.Side.rows,
@@ -54,54 +50,51 @@ def select(
       subspaces select data.csv --dims 2 --variables 50 --labels type
     """
     n_components = options.one_or_auto(dims, "--dims")
-    n_variables = None if variables is None else options.one_or_auto(variables, "--variables")
+    n_variables = options.one_or_auto(variables, "--variables")
     if n_variables == "auto":
         raise ValueError("--variables auto is for subspaces fit --clusters auto. Use 50, say")
     options.check_limit(max_dims, n_components, "dims")
     options.check_known(criterion, options.SCORES, "--criterion")
-    options.check_classes(labels, classes)
-    left_out = options.names(ignore, labels)
+    ignored = options.names_to_ignore(ignore, labels, classes)
     from subspaces.cli import _inputs
     from subspaces.cli._words import in_options
-    from subspaces.core.hearing import hearing
     from subspaces.estimators import PSC
+    from subspaces.runtime.warning import collect_warnings
     from subspaces.selection import select_n_clusters
 
-    table = _inputs.read_input(data, samples, labels, classes, left_out)
-    table, _ = _inputs.prepared(table, floor, log, top_variables, scale)
+    table = _inputs.read_input(data, samples, labels, classes, ignored)
+    table, _ = _inputs.prepare_values(table, floor, log, top_variables, scale)
     model = PSC(
         n_components=n_components,
         n_variables=n_variables,
         affine=affine,
         random_state=seed,
-        **options.given(max_components=max_dims),
+        **options.without_none(max_components=max_dims),
     )
     numbers = range(1, max_clusters + 1)
-    with working("Clustering"), hearing() as heard:
+    with working("Clustering"), collect_warnings() as caught:
         margins = "normal" if normal_scores else "data"
         found = select_n_clusters(model, table.frame, numbers, criterion=criterion, margins=margins)
-    messages = [in_options(str(warning)) for warning in heard]
+    messages = [in_options(str(warning)) for warning in caught]
     for message in messages:
-        note(f"Note: {message}")
+        warn(message)
     if as_document:
-        columns = {name: column.tolist() for name, column in found.columns.items()}
-        say_json(
-            {
-                "data": str(data),
-                "criterion": found.criterion,
-                "chosen": found.best_,
-                "verdict": found.verdict,
-                "margin": found.margin_,
-                "table": columns,
-                "warnings": messages,
-            }
-        )
+        document = {
+            "data": str(data),
+            "criterion": found.criterion,
+            "chosen": found.best_,
+            "verdict": found.verdict,
+            "margin": found.margin_,
+            "table": found.columns,
+            "warnings": messages,
+        }
+        say_json(document)
         return
-    show(found)
+    _show(found)
 
 
-def show(found: Any) -> None:
-    """The table, the choice, and how clear it is."""
+def _show(found: Any) -> None:
+    """Print the criterion for each number of clusters, the choice, and how clear it is."""
     from subspaces.plots import CRITERION_NAMES
 
     name = CRITERION_NAMES[found.criterion]

@@ -1,4 +1,4 @@
-"""A table whose clusters are known."""
+"""The command ``simulate``, which writes a table of simulated clusters."""
 
 from enum import StrEnum
 from pathlib import Path
@@ -7,17 +7,12 @@ from typing import Annotated
 import typer
 
 from subspaces.cli import _options as options
+from subspaces.cli import _outputs
+from subspaces.cli._options import flag, setting
 from subspaces.cli._say import say, say_json
 
-
-class Scenario(StrEnum):
-    """The scenarios of the paper."""
-
-    a = "a"
-    b = "b"
-    c = "c"
-    d = "d"
-    e = "e"
+# The scenarios of the paper.
+Scenario = StrEnum("Scenario", ["a", "b", "c", "d", "e"])
 
 
 def simulate(
@@ -29,19 +24,14 @@ def simulate(
             show_default=False,
         ),
     ],
-    out: Annotated[
-        Path, typer.Option(help="CSV file to write.", metavar="FILE", show_default=False)
-    ],
+    out: Annotated[Path, setting("CSV file to write.", "FILE")],
     sparse: Annotated[
-        bool, typer.Option("--sparse", help="200 variables, 10 of them to each dimension.")
+        bool, flag("--sparse", "200 variables, 10 of them to each dimension.")
     ] = False,
     noise: Annotated[
         float | None,
-        typer.Option(
-            min=0,
-            help="Standard deviation of the noise; 0, or 0.5 with --sparse, unless given.",
-            metavar="SD",
-            show_default=False,
+        setting(
+            "Standard deviation of the noise; 0, or 0.5 with --sparse, unless given.", "SD", min=0
         ),
     ] = None,
     seed: options.Seed = 0,
@@ -57,8 +47,6 @@ def simulate(
       subspaces simulate d --noise 0.05 --out data.csv
       subspaces simulate c --sparse --out genes.csv
     """
-    from subspaces.cli import _outputs
-
     _outputs.refuse_to_overwrite(out, force=force)
     from subspaces.datasets import make_scenario
 

@@ -1,97 +1,127 @@
 """Fit, score, assign, until no label moves: the one loop of K-means, K-subspaces and PSC.
 
 Except for `residual` the objective need not fall at every sweep (docs/convergence.md). So the loop
-stops when no label moves, when a partition returns, or at the cap, and gives the best partition it
-has seen, with the reason why it stopped: "converged" only if that partition is the one where no
-label moves, "overshot" if it was met on the way there. Best is the lowest merit, as a rule the
-objective; where objectives of different sweeps are not comparable, the merit is constant, and the
-last partition is kept.
+stops when no label moves, when a partition returns, or at the cap, and returns the best partition
+that it met, with the reason why it stopped. The reason is "converged" only if no label of that
+partition moves, and "overshot" if the loop met it on the way to a worse one where no label moves.
+The best partition of a run has the lowest `Assignment.merit`: as a rule the objective; with sparse
+loadings, where objectives of different sweeps cannot be compared, it is constant, and the last
+partition is kept. (`Searchable.merit`, which compares finished runs, is another number.)
 """
 
 from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from subspaces.core.partition import Draw
-from subspaces.core.result import Clustering
 from subspaces.core.samples import Assignment, Fitted, Samples
-from subspaces.core.step import Step, Tell, silence
+from subspaces.runtime.step import Step, Tell, silence
 
-# A cluster is begun again so often in a run, all clusters together.
+# Refills of clusters in one run, all clusters together: a run that needs more has lost a cluster
+# that the data do not hold.
 MAX_REPAIRS = 5
+
+
+@dataclass(frozen=True)
+class Clustering:
+    """The partition that a run returns, its objective, and how the run reached it.
+
+    labels (n,); objective: of this partition; path: the objective at every sweep; stop_reason:
+    "converged" (no label of this partition moves), "overshot" (the loop met this partition on its
+    way to a worse one, where no label moves), "cycle" (a partition returned), "max_iter",
+    "infeasible" (a cluster could not be kept alive), "local minimum" (after a descent), "refined"
+    (a mixture moved labels at the end) or "not swept"; repairs: how often a cluster was refilled
+    after the first partition; moving: how many rows the next sweep would move to another cluster;
+    subspaces: those that the objective was computed with: `Subspaces` for rows in passes, a basis
+    (p, R) per cluster for sparse loadings, otherwise None, since the labels determine them.
+    """
+
+    labels: Any
+    objective: float
+    path: tuple[float, ...]
+    stop_reason: str
+    repairs: int
+    moving: int = 0
+    subspaces: Any = None
+
+    @property
+    def n_iter(self) -> int:
+        """Number of sweeps."""
+        return len(self.path)
 
 
 def alternate(
     samples: Samples, start: Any, *, max_iter: int, random: Draw, tell: Tell = silence
 ) -> Clustering:
-    """Sweep from a first partition to the best that is met on the way."""
-    here, repairs = mend(samples, samples.begin(start), 0, random, first=True)
+    """Return the best partition that sweeps from the labels ``start`` meet, as a `Clustering`."""
+    fitted, repairs = repair(samples, samples.begin(start), 0, random, first=True)
     at_first, path, seen = repairs, list[float](), set[Hashable]()
     best: tuple[Fitted, Assignment] | None = None
     reason, degenerate = "max_iter", list[int]()
     while len(path) < max_iter:
-        key = samples.key(here)
+        key = samples.key(fitted)
         returned = key in seen
         seen.add(key)
-        degenerate = samples.degenerate(here)
-        found = samples.assign(here)
+        degenerate = samples.degenerate(fitted)
+        found = samples.assign(fitted)
         path.append(found.objective)
         if tell is not silence:
             tell(Step("sweep", len(path), max_iter, f"objective {found.objective:.6g}"))
-        if not degenerate and _is_better(here, found, best):
-            best = here, found
-        still = not found.moved
-        mendable = bool(degenerate) and repairs < MAX_REPAIRS
-        if still and not mendable and (here.exact or not samples.finishes):
+        if not degenerate and _is_better(fitted, found, best):
+            best = fitted, found
+        repairable = bool(degenerate) and repairs < MAX_REPAIRS
+        if not found.moved and not repairable and (fitted.exact or not samples.finishes):
             reason = "converged"
             break
         if returned:
             reason = "cycle"
             break
-        there, repairs = mend(samples, samples.fit(found.labels), repairs, random, degenerate)
+        following, repairs = repair(samples, samples.fit(found.labels), repairs, random, degenerate)
         at_first = repairs if len(path) == 1 else at_first
-        if samples.too_small(there):
+        if samples.too_small(following):
             reason = "infeasible"
             break
-        # Near the exact subspaces one more sweep tells more of a partition that came back.
-        if here.exact and there.exact and samples.key(there) in seen:
+        # With subspaces that are not exact, a partition that came back may still move on.
+        if fitted.exact and following.exact and samples.key(following) in seen:
             reason = "cycle"
             break
-        here = there
-    if reason == "converged" and best is not None and best[0] is not here:
+        fitted = following
+    if reason == "converged" and best is not None and best[0] is not fitted:
         reason = "infeasible" if degenerate else "overshot"
-    here, found = (here, found) if best is None else best
-    objective, subspaces = samples.finished(here, found)
+    fitted, found = (fitted, found) if best is None else best
+    objective, subspaces = samples.finished(fitted, found)
     return Clustering(
-        here.labels, objective, tuple(path), reason, repairs - at_first, found.moved, subspaces
+        fitted.labels, objective, tuple(path), reason, repairs - at_first, found.moved, subspaces
     )
 
 
-def _is_better(here: Fitted, found: Assignment, best: tuple[Fitted, Assignment] | None) -> bool:
-    """Whether a partition is at least as good as the best so far.
+def _is_better(fitted: Fitted, found: Assignment, best: tuple[Fitted, Assignment] | None) -> bool:
+    """Return whether a partition's merit is at most that of the best partition so far.
 
-    An objective under subspaces that are not exact is no measure for one under those that are.
+    True if either has subspaces that are not exactly those of its labels (`Fitted.exact`): their
+    objectives cannot be compared, and the later partition is kept.
     """
-    if best is None or not (here.exact and best[0].exact):
+    if best is None or not (fitted.exact and best[0].exact):
         return True
     return found.merit <= best[1].merit
 
 
-def mend(
+def repair(
     samples: Samples,
-    here: Fitted,
+    fitted: Fitted,
     repairs: int,
     random: Draw,
     also: Sequence[int] = (),
     *,
     first: bool = False,
 ) -> tuple[Fitted, int]:
-    """Begin clusters again that are too small, and others that are named, while repairs are left.
+    """Refill clusters that are too small, and those in ``also``, up to MAX_REPAIRS per run.
 
-    Of a first partition an empty cluster is begun again in any case: it has nothing to begin with.
-    The partition, and how many repairs there were.
+    An empty cluster of a first partition is refilled in any case: it has nothing to begin with.
+    Returns the repaired partition, and ``repairs`` plus the number of refills made here.
     """
-    small = samples.too_small(here)
+    small = samples.too_small(fitted)
     for k in [*small, *(k for k in also if k not in small)]:
-        if repairs < MAX_REPAIRS or (first and samples.is_empty(here, k)):
-            here, repairs = samples.refill(here, k, random), repairs + 1
-    return here, repairs
+        if repairs < MAX_REPAIRS or (first and samples.is_empty(fitted, k)):
+            fitted, repairs = samples.refill(fitted, k, random), repairs + 1
+    return fitted, repairs

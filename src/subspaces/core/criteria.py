@@ -1,8 +1,8 @@
-"""The criteria of PSC, the only list of them: what it costs a row to be in a cluster.
+"""The criteria of PSC, all in this one list: what it costs a row to be in a cluster.
 
-A member is scored as if the cluster had been fitted without it, an outsider as it is (`residual`
-alone makes no difference). The centre of an affine cluster is refitted without the member, too, but
-for `influence`, which the paper defines for axes alone.
+A member is scored as if the cluster had been fitted without it, an outsider under the cluster as
+fitted to all its members; only `residual` treats both alike. The centre of an affine cluster is
+refitted without the member, too, except for `influence`, which the paper defines for axes alone.
 
 ==============  ==========================================  =================================
 name            member                                      outsider
@@ -20,8 +20,8 @@ union of the supports of all clusters; `sparse_influence`, on all variables, as 
 
 In passes over many rows a member is left out to first order: the error without it is that of `hat`,
 which differs from the exact one by a share of about 5 / n_k (docs/big_data.md), and its Gaussian is
-that of all members. A criterion names the one that passes score by; without one it needs all rows
-in view.
+that of all members. `Criterion.passes` names the criterion that scores rows in passes; where it is
+None, all rows must be in view.
 """
 
 from collections.abc import Callable, Sequence
@@ -32,28 +32,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from subspaces.core import influence, loo_projection
-from subspaces.core.array_namespace import namespace
+from subspaces.core import influence
+from subspaces.core.array import Array, Indices, Labels, namespace
 from subspaces.core.likelihood import Data, gaussian_without, pooled_variance
 from subspaces.core.rows import ClusterView
-from subspaces.core.sparse_basis import SparseView
+from subspaces.core.sparse_view import influence_on, union_of_supports
 
-Array = NDArray[np.floating]
-Labels = NDArray[np.intp]
 Views = Sequence[ClusterView]
 
 
 @dataclass(frozen=True)
 class Tables:
-    """What costs need to know of the clusters themselves, one entry or row for each.
+    """The sums and variances of K clusters that the costs of rows are computed from.
 
     spectra (K, R): the members' energy along the axes, 1 beyond those in use; dimensions and sizes
-    (K,); affine: whether they have means; variance: the noise around the subspaces; rank and
-    n_rows: of all data.
+    (K,); affine: whether clusters have means; variance: that of the noise off the subspaces; rank
+    and n_rows: of the rows of all clusters together.
     """
 
     spectra: Array
-    dimensions: NDArray[np.intp]
+    dimensions: Indices
     sizes: NDArray[Any]
     affine: bool
     variance: float
@@ -62,47 +60,48 @@ class Tables:
 
     @cached_property
     def mean_leverage(self) -> Array:
-        """What a member claims of its cluster's mean, (K,): 1/n_k, or nothing without a mean."""
+        """A member's leverage on the mean of its cluster, (K,): 1/n_k, or 0 without a mean."""
         return 1.0 / np.maximum(self.sizes, 1.0) if self.affine else np.zeros(len(self.sizes))
 
     @cached_property
     def variances(self) -> Array:
-        """Of the clusters' Gaussians along their axes, (K, R); 1 beyond."""
+        """Variances of the clusters' Gaussians along their axes, (K, R); 1 for axes not in use."""
         in_use = np.arange(self.spectra.shape[1]) < self.dimensions[:, None]
         variances = self.spectra / np.maximum(self.sizes, 1.0)[:, None]
         return np.where(in_use, np.maximum(variances, self.variance), 1.0)
 
     @cached_property
     def weights(self) -> Array:
-        """What squared scores count in a Gaussian, (K, R)."""
+        """``1 / variances``, (K, R): the weights of squared scores in the Gaussians' exponents."""
         return 1.0 / self.variances
 
     @cached_property
     def scale(self) -> Array:
-        """-log of the scale of the clusters' Gaussians, times their share of the rows, (K,)."""
+        """``-log(n_k/N) + .5 log det`` of each Gaussian, (K,): a term of every -log density."""
         noise = (self.rank - self.dimensions) * np.log(self.variance)
         scale = 0.5 * (noise + np.log(self.variances).sum(axis=1))
         return scale - np.log(np.maximum(self.sizes, 1.0) / self.n_rows)
 
     @property
     def for_loops(self) -> tuple[Any, ...]:
-        """What compiled loops are given of the clusters."""
+        """Spectra, variances, scale, mean_leverage, variance: as compiled loops expect them."""
         return self.spectra, self.variances, self.scale, self.mean_leverage, float(self.variance)
 
     @cached_property
     def noise(self) -> Array:
-        """The variance around the subspaces, as an array of one."""
+        """The variance off the subspaces as an array (1,), which can be moved to a device."""
         return np.array([self.variance])
 
 
 @dataclass(frozen=True)
 class Seen:
-    """Rows as clusters see them: all rows under all clusters, or members under their own.
+    """Scores and residuals of all rows under all clusters, or of members under their own cluster.
 
     energies (n, K, R) or (n, R): squared scores; residual (n, K) or (n,): squared distances from
-    the subspaces; tables: of the clusters (`Tables`), beside the rows; labels (n,): the members'
-    clusters, None for all rows under all clusters; views: the clusters with all rows in view, in
-    whose order members come, None in passes; data: facts on all rows.
+    the subspaces; tables: the `Tables` of the clusters, in the array library of the rows; labels
+    (n,): the members' clusters, None for all rows under all clusters; views: the PCA of every
+    cluster, None in passes; members come cluster by cluster in the order of the views; data:
+    number, rank and mean variance of all rows, for likelihoods.
     """
 
     energies: Any
@@ -113,7 +112,7 @@ class Seen:
     data: Data | None = None
 
     def table(self, name: str) -> Any:
-        """A table of the clusters, as wide as what the rows are seen under."""
+        """Return a table of `Tables` by name: its row for each member, (n, ...), or (1, K, ...)."""
         values = getattr(self.tables, name)
         if self.labels is None:
             return values[None, ...]
@@ -123,19 +122,19 @@ class Seen:
 
     @property
     def clusters(self) -> Views:
-        """The clusters with all rows in view."""
+        """The views, one PCA per cluster; TypeError in passes, where there are none."""
         if self.views is None or self.data is None:
             raise TypeError("this criterion needs all rows in view")
         return self.views
 
     def error_left_out(self) -> Any:
-        """Squared error of members without themselves, exact or to first order, (n,)."""
+        """Squared leave-one-out error of each member, (n,); to first order in passes."""
         if self.views is not None:
             return np.concatenate([view.leave_one_out.squared_error for view in self.views])
         return _hat(self)
 
     def log_density_left_out(self) -> Any:
-        """-log density of members under the others' Gaussian, exact or to first order, (n,)."""
+        """-log density of each member under the others' Gaussian, (n,); first order in passes."""
         if self.views is None or self.data is None:
             return _gaussian(self, _hat(self))
         noise, parts = float(self.tables.noise[0]), []
@@ -150,13 +149,15 @@ Cost = Callable[[Seen], Any]
 
 @dataclass(frozen=True)
 class Criterion:
-    """What a row costs, and where that is defined.
+    """The two functions that say what a row costs in a cluster, and where they can be used.
 
-    member(seen): the cost of members under their own cluster, (n,); outsider(seen): of all rows
-    under all clusters, (n, K). dense, sparse: whether it knows principal axes, sparse loadings;
-    passes: the name of the criterion that passes over many rows score by, None where there is none;
-    exact: whether it asks for more than scores on the leading axes and residuals, of rows in view;
-    gaussian: whether it asks for the noise around the subspaces; public: whether users may name it.
+    member(seen): the costs of members under their own cluster, (n,); outsider(seen): those of all
+    rows under all clusters, (n, K). dense, sparse: whether the criterion is defined for principal
+    axes, for sparse loadings; passes: the name of the criterion that scores rows in passes in its
+    place, None if all rows must be in view; exact: whether, with rows in view, costs need more than
+    scores on the leading axes and residuals, as exact leave-one-out does (`Fitted.exact` and
+    `Pass.exact` mean other things); gaussian: whether costs need the variance of the noise around
+    the subspaces; public: whether users may name the criterion.
     """
 
     member: Cost
@@ -193,59 +194,22 @@ def _density(seen: Seen) -> Any:
 
 
 def _gaussian(seen: Seen, squared_error: Any) -> Any:
-    """-log density of rows at so much squared distance off the axes of the clusters."""
+    """-log density, (n, K) or (n,), under the clusters' Gaussians; squared_error: off the axes."""
     weighted = namespace(seen.energies).sum(seen.energies * seen.table("weights"), axis=-1)
     return seen.table("scale") + 0.5 * (squared_error / seen.tables.noise[0] + weighted)
 
 
 def _projection_error(seen: Seen) -> Array:
-    parts = []
-    for view in seen.clusters:
-        own = view.members
-        if isinstance(view, SparseView):
-            centred = view.matrix[own] - view.centre
-            parts.append(
-                loo_projection.sparse_errors(centred, view.basis, view.spectrum, view.affine)
-            )
-        else:
-            scores = view.scores[own]
-            squared_norm = view.squared_residual[own] + np.sum(scores**2, axis=1)
-            parts.append(
-                loo_projection.dense_errors(squared_norm, scores, view.spectrum, view.affine)
-            )
-    return np.concatenate(parts)
-
-
-def _oblique(seen: Seen, everywhere: bool) -> Array:
-    """The influence under sparse loadings, on all variables or on the union of the supports."""
-    views = sparse_views(seen.clusters)
-    support = np.full(len(views[0].centre), True) if everywhere else union_of_supports(views)
-    lengths = squared_lengths_on(views, np.flatnonzero(support))
-    n, n_axes = len(lengths), max(view.n_components for view in views)
-    scores, spectra = np.zeros((n, len(views), n_axes)), np.ones((len(views), n_axes))
-    overlap = np.tile(np.eye(n_axes), (len(views), 1, 1))
-    inverse = overlap.copy()
-    for k, view in enumerate(views):
-        own = slice(view.n_components)
-        scores[:, k, own], spectra[k, own] = view.scores, view.spectrum
-        overlap[k, own, own], inverse[k, own, own] = view.overlap, view.inverse
-    residual = np.maximum(lengths - np.column_stack([view.captured for view in views]), 0.0)
-    if seen.labels is None:
-        return influence.squared_influence_oblique(
-            scores, residual, spectra, overlap, False, inverse
-        )
-    rows, own = np.concatenate([view.members for view in views]), seen.labels
-    return influence.squared_influence_oblique(
-        scores[rows, own], residual[rows, own], spectra[own], overlap[own], True, inverse[own]
-    )
+    return np.concatenate([view.projection_errors() for view in seen.clusters])
 
 
 def _union_influence(seen: Seen) -> Array:
-    return _oblique(seen, everywhere=False)
+    return influence_on(union_of_supports(seen.clusters), seen.clusters, seen.labels)
 
 
 def _sparse_influence(seen: Seen) -> Array:
-    return _oblique(seen, everywhere=True)
+    everywhere = np.full_like(union_of_supports(seen.clusters), True)
+    return influence_on(everywhere, seen.clusters, seen.labels)
 
 
 CRITERIA: dict[str, Criterion] = {
@@ -267,7 +231,7 @@ CRITERIA: dict[str, Criterion] = {
 
 
 def names(**properties: Any) -> tuple[str, ...]:
-    """The criteria with some properties, in the order of the list."""
+    """Return the names of the criteria whose attributes have these truth values."""
     return tuple(
         name
         for name, criterion in CRITERIA.items()
@@ -276,7 +240,7 @@ def names(**properties: Any) -> tuple[str, ...]:
 
 
 def names_for_outsiders() -> tuple[str, ...]:
-    """The criteria of passes that differ for outsiders: each such cost once."""
+    """Return the names of one criterion for passes per distinct cost of outsiders."""
     return tuple(
         name
         for name in names(passes=True)
@@ -285,7 +249,7 @@ def names_for_outsiders() -> tuple[str, ...]:
 
 
 def costs(criterion: str, views: Views, data: Data) -> Array:
-    """Cost of every row under every cluster, (n, K)."""
+    """Cost of every row under every cluster, (n, K); under its own a row is scored as a member."""
     found = CRITERIA[criterion]
     everyone, members, rows = seen_by(views, data, criterion)
     matrix = np.array(found.outsider(everyone))
@@ -294,12 +258,16 @@ def costs(criterion: str, views: Views, data: Data) -> Array:
 
 
 def own_costs(matrix: Array, labels: Labels) -> Array:
-    """Cost of every row under its own cluster."""
+    """Cost of every row under its own cluster, (n,), taken from the costs (n, K)."""
     return matrix[np.arange(len(labels)), labels]
 
 
 def seen_by(views: Views, data: Data, criterion: str) -> tuple[Seen, Seen, Labels]:
-    """All rows under all clusters, the members under their own, and which rows those are."""
+    """Return a `Seen` of all rows under all clusters, a `Seen` of members, and row numbers (n,).
+
+    The second holds each row under its own cluster only, cluster by cluster; the row numbers say
+    which row of the data each of its entries is.
+    """
     n_axes = max(view.n_components for view in views)
     n, n_clusters = len(views[0].squared_residual), len(views)
     # The rows innermost: sums over a few axes are then sums of long vectors.
@@ -319,37 +287,11 @@ def seen_by(views: Views, data: Data, criterion: str) -> tuple[Seen, Seen, Label
     return Seen(energies, residual, tables, None, views, data), members, rows
 
 
-def squared_lengths_on(views: Sequence[SparseView], variables: NDArray[np.intp]) -> Array:
-    """Squared distances of all rows from the clusters' centres, on some variables, (n, K)."""
-    part = views[0].matrix[:, variables]
-    if views[0].affine:
-        return np.column_stack([view.squared_norms_on(part, variables) for view in views])
-    lengths = np.einsum("ij,ij->i", part, part)
-    return np.broadcast_to(lengths[:, None], (len(part), len(views)))
-
-
-def union_of_supports(views: Views) -> NDArray[np.bool_]:
-    """Variables with a loading in any cluster, (p,)."""
-    return np.any([view.support for view in sparse_views(views)], axis=0)
-
-
-def sparse_views(views: Views) -> list[SparseView]:
-    """The same clusters, which must be seen through sparse loadings."""
-    sparse = [view for view in views if isinstance(view, SparseView)]
-    if len(sparse) != len(views):
-        raise TypeError("this criterion needs sparse loadings")
-    return sparse
-
-
-def energy_on_loadings(views: Views) -> float:
-    """Energy of the members along their own sparse loadings, on all variables."""
-    return sum(float(view.captured[view.members].sum()) for view in sparse_views(views))
-
-
 def attraction(size: float, spectrum: Array, residual: float) -> float:
-    """``n_k s_R / E``: the weakest axis' energy over the mean member's squared residual.
+    """``n_k s_R / E``: the energy along the weakest axis over the mean squared residual.
 
-    E, ``residual``: the members' squared distances from their flat, summed. Below 4 the influence
-    of a member grows as it fits better, and the cluster repels its own (docs/repulsion.md).
+    E, ``residual``: the members' squared distances from their subspace, summed. Below 4 the
+    influence of a member grows as it fits better, and the cluster repels its own members
+    (docs/repulsion.md).
     """
     return float(size * spectrum.min() / residual) if len(spectrum) and residual > 0 else np.inf

@@ -1,24 +1,22 @@
-"""One row at a time, only where that lowers the objective: a descent to a local minimum."""
+"""Descent to a local minimum: rows change cluster one at a time where the objective falls."""
 
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from subspaces.core import partition
+from subspaces.core.alternation import Clustering
+from subspaces.core.array import Array, Labels
 from subspaces.core.criteria import costs, own_costs
 from subspaces.core.problem import Problem, degenerate, view_clusters
-from subspaces.core.result import Clustering
 from subspaces.core.rows import ClusterView
-
-Array = NDArray[np.floating]
-Labels = NDArray[np.intp]
 
 
 def descend(problem: Problem, start: Clustering, *, max_iter: int) -> Clustering:
-    """Move one row at a time, only where that lowers the objective, until no move does.
+    """Return a partition whose objective no change of a single row's cluster lowers.
 
-    The result is a local minimum: no single row can change its cluster to the objective's good.
+    From ``start``, one row at a time changes its cluster where that lowers the objective, until no
+    change does, or for at most ``max_iter`` rounds through all rows.
     """
     labels, objective = start.labels.copy(), start.objective
     path = list(start.path)
@@ -42,7 +40,7 @@ def descend(problem: Problem, start: Clustering, *, max_iter: int) -> Clustering
 
 
 def objective_of(problem: Problem, labels: Labels, known: Sequence[ClusterView] = ()) -> float:
-    """Sum over the rows of their cost under the own cluster."""
+    """Sum of the rows' costs under their own clusters; infinite if a cluster is degenerate."""
     views = view_clusters(problem, labels, known)
     if degenerate(problem, views):
         return np.inf
@@ -50,7 +48,7 @@ def objective_of(problem: Problem, labels: Labels, known: Sequence[ClusterView] 
 
 
 def _promising_moves(matrix: Array, labels: Labels) -> list[tuple[int, int]]:
-    """All moves of one row to another cluster, the cheapest change of its cost first."""
+    """All pairs (row, other cluster), ordered by change of the row's cost, largest fall first."""
     own = own_costs(matrix, labels)[:, None]
     change = np.subtract(matrix, own, out=np.full_like(matrix, np.inf), where=np.isfinite(matrix))
     change[np.arange(len(labels)), labels] = np.inf

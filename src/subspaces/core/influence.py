@@ -24,26 +24,22 @@ predictive approach", Data Mining and Knowledge Discovery 28 (2014) 736-772.
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from subspaces.core.array_namespace import namespace
+from subspaces.core.array import Array, Mask, namespace
 from subspaces.core.secular import LEVERAGE_ONE
-from subspaces.core.subspace import Subspace, inverse_overlap
-
-Array = NDArray[np.floating]
-Mask = NDArray[np.bool_]
+from subspaces.subspace import Subspace, inverse_overlap
 
 
 def leverage(scores: Array, spectrum: Array) -> Array:
-    """``h_r = d_r^2 / s_r``; an axis without energy gives no leverage."""
+    """Leverages ``h_r = d_r^2 / s_r`` of rows on each axis, (n, R); 0 on an axis without energy."""
     return np.divide(scores**2, spectrum, out=np.zeros_like(scores), where=spectrum > 0)
 
 
 def pull(scores: Array, spectrum: Array, member: Mask | bool) -> Array:
-    """``g_r = d_r^2 / (s_r - [member] d_r^2)``: leverage over the sums without the sample.
+    """``g_r = d_r^2 / (s_r - [member] d_r^2)``, (..., R): leverage against the sums of other rows.
 
     For a member ``1 + g = 1/(1 - h)``; an outsider is treated as if it had just joined. Infinite
-    for a member that is the only one along an axis.
+    for a member that alone has energy along an axis.
     """
     squared = scores**2
     own = np.where(np.asarray(member)[..., None], squared, 0.0)
@@ -56,18 +52,20 @@ def pull(scores: Array, spectrum: Array, member: Mask | bool) -> Array:
 def paper_errors(
     scores: Array, squared_residual: Array, spectrum: Array, member: Mask | bool = True
 ) -> Array:
-    """Squared leave-one-out errors in the paper's closed form [MM2014, eq. pca_press].
+    """Squared leave-one-out errors in the paper's closed form, (n,) [MM2014, eq. pca_press].
 
     ``||e_-i||^2 = a^2 ||x_perp||^2 + sum_r (a - w_r)^2 d_r^2``. Infinite where a leverage is one.
     """
-    g = pull(scores, spectrum, member)
-    return _weighted_energy(g, scores, squared_residual, power=2)
+    w, a, alone = _weights(pull(scores, spectrum, member))
+    with np.errstate(over="ignore", invalid="ignore"):
+        energy = a[:, 0] ** 2 * squared_residual + np.sum((a - w) ** 2 * scores**2, axis=1)
+    return np.where(alone | np.isnan(energy), np.inf, energy)
 
 
 def paper_errors_oblique(
     scores: Array, squared_residual: Array, spectrum: Array, overlap: Array
 ) -> Array:
-    """The same for members under unit loadings that need not be orthogonal, ``S = V^T V``.
+    """`paper_errors` of members under unit loadings that need not be orthogonal, ``S = V^T V``.
 
     ``e_-i = a x - V W d = a x_perp + V u`` with ``u = a S^+ d - W d``, so
     ``||e_-i||^2 = a^2 ||x_perp||^2 + u^T S u``.
@@ -82,7 +80,7 @@ def paper_errors_oblique(
 def hat_errors(
     scores: Array, squared_residual: Array, spectrum: Array, affine: bool = False
 ) -> Array:
-    """Squared leave-one-out errors of members, all R axes down-dated jointly.
+    """Squared leave-one-out errors of members to first order, (n,), all R axes down-dated jointly.
 
     ``||x_perp||^2 / (1 - sum_r h_r)^2``. Infinite where the leverages sum to one. A mean that is
     refitted without the row has a leverage of its own, ``1/n`` for every row.
@@ -92,7 +90,7 @@ def hat_errors(
 
 
 def hat_errors_of(energies: Any, squared_residual: Any, spectrum: Any, claimed: Any) -> Any:
-    """The same from energies ``d_r^2`` (..., R), in any array library.
+    """`hat_errors`, (...), from energies ``d_r^2`` (..., R), in any array library.
 
     claimed: the leverage of the mean, of the shape of the residuals or one number.
     """
@@ -105,9 +103,9 @@ def hat_errors_of(energies: Any, squared_residual: Any, spectrum: Any, claimed: 
 def squared_influence(
     scores: Array, squared_residual: Array, spectrum: Array, member: Mask | bool = True
 ) -> Array:
-    """``||pi||^2`` for orthonormal axes [MM2014, eq. final_press].
+    """Squared influence ``||pi||^2`` of rows, (n,), orthonormal axes [MM2014, eq. final_press].
 
-    ``a^4 ||x_perp||^2 + sum_r (a - w_r)^4 d_r^2``; members and outsiders by leave-one-out sums.
+    ``a^4 ||x_perp||^2 + sum_r (a - w_r)^4 d_r^2``; outsiders as if they had joined (`pull`).
     """
     return squared_influence_of(scores**2, squared_residual, spectrum, member)
 
@@ -115,9 +113,9 @@ def squared_influence(
 def squared_influence_of(
     energies: Any, squared_residual: Any, spectrum: Any, member: Any = True
 ) -> Any:
-    """The same from energies ``d_r^2`` (..., R), in any array library.
+    """`squared_influence`, (...), from energies ``d_r^2`` (..., R), in any array library.
 
-    member: a mask of the shape of the residuals, or one answer for all rows.
+    member: which rows are members, a mask of the shape of the residuals or one bool for all rows.
     """
     xp = namespace(energies)
     if isinstance(member, bool):
@@ -137,7 +135,7 @@ def squared_influence_of(
 
 
 def infinite_where(condition: Any, values: Any) -> Any:
-    """The values, infinite where a condition holds."""
+    """Return the values, replaced by infinity where ``condition`` is true."""
     xp = namespace(values)
     return xp.where(condition, xp.full_like(values, np.inf), values)
 
@@ -150,9 +148,10 @@ def squared_influence_oblique(
     member: Mask | bool = True,
     inverse: Array | None = None,
 ) -> Array:
-    """``||pi||^2`` for loadings with unit columns that need not be orthogonal, ``S = V^T V``.
+    """``||pi||^2`` of rows, (n,) or (n, K), for unit loadings that need not be orthogonal.
 
-    Of rows (n, R) under one cluster, or (n, K, R) under several; inverse: ``S^+`` if it is known.
+    scores: (n, R) under one cluster, or (n, K, R) under several; overlap: ``S = V^T V``; inverse:
+    ``S^+`` if it is known.
 
     ``pi = a^2 x - V b`` with ``c_r = a d_r - sum_s w_s d_s S_rs`` and ``b_r = w_r (a d_r + c_r)``.
     With ``x = x_perp + V S^+ d`` this is ``a^4 ||x_perp||^2 + u^T S u``, ``u = a^2 S^+ d - b``,
@@ -169,12 +168,14 @@ def squared_influence_oblique(
 
 
 def _turned(rows: Array, matrices: Array) -> Array:
-    """Rows (..., R) times a matrix (..., R, R), each its own or all the same."""
+    """Each row (..., R) times its matrix (..., R, R), or all rows times one matrix: (..., R)."""
     return np.einsum("...r,...rs->...s", rows, matrices)
 
 
 def gradient(rows: Array, subspace: Subspace) -> Array:
-    """Exact gradient of half the squared leave-one-out error of each member, axes and sums fixed.
+    """Gradient (n, p) of half the squared leave-one-out error of each row, axes and sums fixed.
+
+    rows (n, p): the members that the subspace was fitted to; derivatives are by the row itself.
 
     ``pi + sum_r 2 w_r^2 (d_r / s_r) <e_-i, x - d_r v_r> v_r``: the paper's appendix drops the
     second term (docs/errata.md). Infinite where a leverage is one: there is no gradient there.
@@ -192,16 +193,8 @@ def gradient(rows: Array, subspace: Subspace) -> Array:
     return np.where(alone[:, None], np.inf, vectors)
 
 
-def _weighted_energy(g: Array, scores: Array, squared_residual: Array, power: int) -> Array:
-    """``a^power ||x_perp||^2 + sum_r (a - w_r)^power d_r^2``."""
-    w, a, alone = _weights(g)
-    with np.errstate(over="ignore", invalid="ignore"):
-        energy = a[:, 0] ** power * squared_residual + np.sum((a - w) ** power * scores**2, axis=1)
-    return np.where(alone | np.isnan(energy), np.inf, energy)
-
-
 def _weights(g: Array) -> tuple[Array, Array, Mask]:
-    """``w`` and ``a``, and which rows have no finite ones (theirs are set to 1)."""
+    """Return ``w`` (..., R), ``a`` (..., 1), and the mask of rows with infinite g (w = a = 1)."""
     alone: Mask = np.any(np.isinf(g), axis=-1)
     g = np.where(alone[..., None], 0.0, g)
     return 1.0 + g, 1.0 + g.sum(axis=-1, keepdims=True), alone

@@ -1,42 +1,40 @@
 """Exact leave-one-out errors of one PCA, even where rows differ by many powers of ten.
 
-The secular equation (`secular.py`) gives them all from one decomposition. Two things would spoil
-its digits, and both are met here:
+The secular equation (`secular.py`) gives all of them from one decomposition. Two things can cost
+it digits, and this module removes both:
 
-- A decomposition knows every direction to the rounding of the largest. `graded_axes` takes the
-  bright axes out of the rows and decomposes what is left again, so that faint ones are known to
-  their own rounding.
+- A decomposition finds every direction with the absolute rounding error of the largest. So
+  `graded_axes` removes the axes of large energy ("bright") from the rows and decomposes the
+  remainder, which gives the faint axes full relative precision.
 - A row that is nearly all of the energy along the leading axes leaves the others' energy as a
   difference of two nearly equal numbers. The leverages sum to R, so there are at most R such rows:
   for them the PCA of the others is fitted.
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
+from subspaces.core.array import Array
 from subspaces.core.influence import leverage
 from subspaces.core.secular import downdate
-from subspaces.core.subspace import PrincipalAxes, centre_of, principal_axes
-
-Array = NDArray[np.floating]
+from subspaces.subspace import PrincipalAxes, centre_of, principal_axes
 
 # Singular values down to this share of the largest keep ten digits; fainter ones are found anew.
 BRIGHT = 1e-5
-# So many times are bright axes taken out: double precision holds no more powers of ten.
+# Bright axes are taken out so many times: double precision holds no more powers of ten.
 ROUNDS = 4
-# What is left of a row within so many units of its rounding is rounding.
+# A remainder below this share of its row is rounding.
 ROUNDING = 16 * float(np.finfo(np.float64).eps)
-# With more leverage than this, what the others have along the axes keeps fewer than ten digits.
+# Beside a row of more leverage than this, the energy of the others keeps fewer than ten digits.
 NEARLY_ALL = 1.0 - 1e-6
 
 
 def exact_errors(
     rows: Array, n_components: int, affine: bool = False, axes: PrincipalAxes | None = None
 ) -> Array:
-    """Squared distance of each row from the PCA of the others, (n,).
+    """Squared distance of each row from the PCA of all other rows, (n,).
 
-    affine: whether the PCA has a mean, refitted without the row; axes: those of the rows, from
-    their mean if affine, where they are known. Axes that leave a direction out are found anew.
+    affine: whether the PCA has a mean, refitted without the row; axes: the decomposition of the
+    rows, from their mean if affine, where it is known. It is not used if its rank is not full.
     """
     if len(rows) <= affine:
         return np.full(len(rows), np.inf)
@@ -52,16 +50,16 @@ def exact_errors(
 
 
 def centred(rows: Array, affine: bool) -> Array:
-    """The rows from their mean, if affine."""
+    """Return the rows (n, p) less their mean if affine, otherwise unchanged."""
     rows, centre = _near_the_origin(rows, affine)
     return rows - centre
 
 
 def _near_the_origin(rows: Array, affine: bool) -> tuple[Array, Array]:
-    """The rows and their mean seen from their median, if affine; as they are and 0 otherwise.
+    """Return the rows (n, p) and their mean (p,), both less the median if affine; else rows and 0.
 
-    Far from the origin a mean is rounded by more than the rows differ, and one far row does not
-    move the median.
+    Far from the origin a mean is rounded by more than the rows differ. The median is a safe origin,
+    since one far row does not move it.
     """
     if not affine:
         return rows, np.zeros(rows.shape[1])
@@ -70,7 +68,7 @@ def _near_the_origin(rows: Array, affine: bool) -> tuple[Array, Array]:
 
 
 def graded_axes(rows: Array) -> PrincipalAxes:
-    """All principal axes of the rows, the faint ones as exact as the bright ones.
+    """All principal axes of the rows, those of little energy as precise as those of much.
 
     Unlike `principal_axes` this keeps what lies below the rounding of the largest singular value,
     unless it is within the rounding of each row itself.
@@ -93,12 +91,12 @@ def graded_axes(rows: Array) -> PrincipalAxes:
 
 
 def _without(rows: Array, basis: Array) -> Array:
-    """What is left of the rows beyond some orthonormal axes."""
+    """``x - x V V^T``, (n, p): what is left of the rows off the orthonormal axes V (p, R)."""
     return rows - (rows @ basis) @ basis.T
 
 
 def _refitted_error(rows: Array, i: int, n_components: int, affine: bool) -> float:
-    """Squared distance of row i from the PCA of the others, fitted to them."""
+    """Squared distance of row i from the PCA of the other rows, by fitting that PCA."""
     order = np.r_[np.delete(np.arange(len(rows)), i), i]
     rows, _ = _near_the_origin(rows[order], affine)
     others, centre = rows[:-1], centre_of(rows[:-1], affine)

@@ -1,31 +1,49 @@
-"""Leave-one-out densities: each cluster a Gaussian, or a t, around its subspace.
+"""Leave-one-out densities: each cluster is a Gaussian, or a t, around its subspace.
 
-The Gaussian of a cluster of n members has variance ``l_r = mu_r/(n - 1)`` along the axes left when
-the member is out (``lambda_r/n`` for outsiders) and one variance ``sigma^2`` shared by all clusters
-in the other D - R_k directions, D the rank of the data.
+Every function called likelihood or costs returns -log density: less is better.
+
+Without a member, the Gaussian of its cluster has the variance ``l_r = mu_r/(n - 1)`` along the
+axes of the others (``lambda_r/n`` for outsiders), and the noise ``sigma^2``, one number for all
+clusters, in the other D - R_k directions.
+
+==========  =====================  ========  ================================================
+symbol      name                   shape     meaning
+==========  =====================  ========  ================================================
+n           size                   number    members of the cluster
+N           data.n_samples         number    rows of all clusters
+D           data.rank              number    rank of all rows
+sigma^2     variance, noise        number    variance off the subspaces, of all clusters
+l_r         variances              (n, R)    variances along the axes
+e_r         energies               (n, R)    squared scores along the axes
+eps^2       squared_residual       (n,)      squared distance off the axes
+Q           distance               (n,)      ``eps^2/sigma^2 + sum_r e_r/l_r``
+nu          T_DEGREES              number    degrees of freedom of a t
+==========  =====================  ========  ================================================
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from subspaces.core.array import Array
 from subspaces.core.rows import ClusterView
+from subspaces.runtime.serialise import serialisable
 
-Array = NDArray[np.floating]
 Views = Sequence[ClusterView]
 
-# What counts as no variance, against that of a row along one direction in the mean.
+# A variance below this share of the rows' mean variance along one direction counts as none.
 VARIANCE_FLOOR = 1e-10
+# Degrees of freedom of Student tails: the fewest whole ones with a finite variance.
 T_DEGREES = 3.0
 # The scale of a t is found to this share of itself; each step removes most of what is missing.
 SETTLED, MOST_STEPS = 1e-9, 100
 
 
+@serialisable
 @dataclass(frozen=True)
 class Data:
-    """What the likelihoods need to know of all rows: how many, their rank, their mean variance."""
+    """Number of all rows, their rank, and their mean variance per direction, for likelihoods."""
 
     n_samples: int
     rank: int
@@ -33,9 +51,9 @@ class Data:
 
 
 def pooled_variance(views: Views, data: Data) -> float:
-    """``sigma^2``: the members' residual energy over ``sum_k n_k (D - R_k)``.
+    """Noise variance ``sigma^2``: the members' residual energy over ``sum_k n_k (D - R_k)``.
 
-    A cluster with a mean has spent one member on it: ``n_k - 1`` there.
+    A cluster with a mean has ``n_k - 1`` in place of ``n_k``.
     """
     energy = sum(float(view.squared_residual[view.members].sum()) for view in views)
     freedom = sum((view.size - view.affine) * (data.rank - view.n_components) for view in views)
@@ -43,12 +61,14 @@ def pooled_variance(views: Views, data: Data) -> float:
 
 
 def variance_of(energy: float, freedom: int, data: Data) -> float:
-    """Energy per degree of freedom, not below what counts as nothing."""
+    """``energy / freedom``, at least VARIANCE_FLOOR times the mean variance of the rows."""
     return max(energy / max(freedom, 1), VARIANCE_FLOOR * data.mean_variance)
 
 
 def t_likelihood(views: Views, data: Data) -> float:
-    """-log leave-one-out likelihood with Student tails: how good is a finished partition?
+    """-log leave-one-out density of a partition, summed over all rows, with Student tails.
+
+    One number, less is better: what finished runs and first partitions are compared by.
 
     ``.5 (D + nu) log(1 + Q/nu)`` in place of ``.5 Q``, nu = 3, so that a few far samples do not
     decide; sigma^2 is at most twice what the median residual says.
@@ -70,7 +90,7 @@ def student_costs(views: Views, data: Data) -> Array:
 
     ``.5 D log c + .5 (D + nu) log(1 + Q/(nu c))`` in place of ``.5 Q``, nu = 3. The variances are
     moments; c, one number for all rows, turns them into the scale of a t: 1/3 where the rows are
-    drawn from one, near 1 where they are Gaussian. It is the likeliest, by its fixed point (EM).
+    drawn from a t, near 1 where they are Gaussian. c has the greatest likelihood, found by EM.
     """
     variance = pooled_variance(views, data)
     log_scale, distance = np.empty(data.n_samples), np.empty(data.n_samples)
@@ -83,21 +103,25 @@ def student_costs(views: Views, data: Data) -> Array:
 
 
 def _likeliest_scale(distance: Array, rank: int) -> float:
-    """``c = mean(w Q)/D`` with ``w = (D + nu)/(nu + Q/c)``, solved by repetition from c = 1."""
+    """Return the scale c of `student_costs`: the fixed point of ``c = mean(w Q)/D``, from c = 1.
+
+    ``w = (D + nu)/(nu + Q/c)``; distance (n,): Q of every row; rank: D.
+    """
     scale = 1.0
     for _ in range(MOST_STEPS):
         weights = (rank + T_DEGREES) / (T_DEGREES + distance / scale)
-        before, scale = (
-            scale,
-            max(float(np.mean(weights * distance)) / max(rank, 1), VARIANCE_FLOOR),
-        )
+        before = scale
+        scale = max(float(np.mean(weights * distance)) / max(rank, 1), VARIANCE_FLOOR)
         if abs(scale - before) <= SETTLED * scale:
             break
     return scale
 
 
 def classification_likelihood(views: Views, data: Data) -> float:
-    """-log classification likelihood of a mixture of probabilistic PCA with shared noise."""
+    """-log classification likelihood, summed over rows, of a mixture of PPCA with shared noise.
+
+    Each row counts under its own cluster, fitted with it: nothing is left out.
+    """
     variance = pooled_variance(views, data)
     total = 0.0
     for view in views:
@@ -107,7 +131,10 @@ def classification_likelihood(views: Views, data: Data) -> float:
 
 
 def gaussian_without(view: ClusterView, data: Data, variance: float) -> tuple[Array, Array]:
-    """Members under the others' Gaussian: -log of its scale, and the squared distance Q."""
+    """Return the terms (n,) and Q (n,) of ``-log density = term + .5 Q`` of each member left out.
+
+    The density is the Gaussian of the cluster's other members; n: members of the cluster.
+    """
     rest = view.leave_one_out
     size = max(view.size - 1, 1)
     return _gaussian(
@@ -116,24 +143,22 @@ def gaussian_without(view: ClusterView, data: Data, variance: float) -> tuple[Ar
 
 
 def _gaussian_of_members(view: ClusterView, data: Data, variance: float) -> tuple[Array, Array]:
-    """All rows under the Gaussian of all members."""
-    return gaussian_of_all(
-        view.scores, view.squared_residual, view.spectrum, view.size, data, variance
-    )
+    """Return the terms and Q, (N,) each, of ``-log density = term + .5 Q`` of all rows.
 
-
-def gaussian_of_all(
-    scores: Array, squared_residual: Array, spectrum: Array, size: int, data: Data, noise: float
-) -> tuple[Array, Array]:
-    """Rows under the Gaussian of a cluster: -log of its scale, and the squared distance Q."""
-    variances = np.broadcast_to(spectrum / size, scores.shape)
-    return _gaussian(variances, scores**2, squared_residual, size, data, noise)
+    The density is the Gaussian of all members of the cluster.
+    """
+    variances = np.broadcast_to(view.spectrum / view.size, view.scores.shape)
+    residual = view.squared_residual
+    return _gaussian(variances, view.scores**2, residual, view.size, data, variance)
 
 
 def _gaussian(
     variances: Array, energies: Array, squared_residual: Array, size: int, data: Data, noise: float
 ) -> tuple[Array, Array]:
-    """``-log(n/N) + .5 ((D - R) log s2 + sum log l_r)`` and ``Q = eps^2/s2 + sum e_r/l_r``."""
+    """Return ``-log(n/N) + .5 ((D - R) log s2 + sum log l_r)`` and ``Q = eps^2/s2 + sum e_r/l_r``.
+
+    Both per row; s2 is ``noise``, and no l_r counts as less than s2.
+    """
     variances = np.maximum(variances, noise)
     free = data.rank - variances.shape[1]
     log_scale = 0.5 * (free * np.log(noise) + np.log(variances).sum(axis=1))

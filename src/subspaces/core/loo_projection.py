@@ -1,4 +1,4 @@
-"""Leave-one-out projection: the residual of a row from loadings that it had no part in.
+"""Leave-one-out projection: the residual of a row from loadings down-dated by that row.
 
 A loading is a weighted sum of the members' rows, ``s_r v_r = sum_i d_ir x_i``. Without row i, the
 scores held, it is ``B_r = s_r v_r - d_r x``, on the support of v_r. The row's cost is its squared
@@ -23,17 +23,15 @@ q_rs        shared        (n, R, R)     ||x||^2 over the supports of both v_r an
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
+from subspaces.core.array import Array
 from subspaces.core.secular import refit_factor
-
-Array = NDArray[np.floating]
 
 
 def projection_errors(
     squared_norm: Array, scores: Array, spectrum: Array, overlap: Array, cross: Array, shared: Array
 ) -> Array:
-    """Squared residuals of members from the span of the down-dated loadings."""
+    """Squared residuals of members from the span of the down-dated loadings, (n,)."""
     # In units of the largest s, so that its square neither overflows nor vanishes.
     unit = max(float(spectrum.max(initial=0.0)), np.finfo(float).tiny)
     d, s = scores / np.sqrt(unit), spectrum / unit
@@ -53,7 +51,7 @@ def projection_errors(
 def dense_errors(
     squared_norm: Array, scores: Array, spectrum: Array, affine: bool = False
 ) -> Array:
-    """The same for orthonormal loadings on all variables; affine: from the rows' mean."""
+    """`projection_errors` (n,) for orthonormal axes; affine: whether rows are from their mean."""
     n, r = scores.shape
     f = refit_factor(n, affine)
     if np.isinf(f):
@@ -65,7 +63,7 @@ def dense_errors(
 
 
 def sparse_errors(rows: Array, basis: Array, spectrum: Array, affine: bool = False) -> Array:
-    """The same for sparse loadings; rows (n, p) are from their mean if affine."""
+    """`projection_errors` (n,) for sparse loadings (p, R); rows: from their mean if affine."""
     support = (basis != 0.0).astype(rows.dtype)
     r = basis.shape[1]
     f = refit_factor(len(rows), affine)

@@ -1,20 +1,19 @@
-"""Labels as a value: sizes, order, assignment, and the repair of clusters that cannot be fitted."""
+"""Functions of labels (n,): sizes, canonical order, assignment, and refills of small clusters."""
 
 from collections.abc import Callable, Sequence
 from functools import cache, cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.floating]
-Labels = NDArray[np.intp]
+from subspaces.core.array import Array, Labels
 
-# A cluster whose R-th eigenvalue is this small against that of all data does not span R axes.
+# A cluster whose R-th eigenvalue per member is below this share of that of all rows does not span R
+# axes.
 DEGENERATE = 1e-8
 
 
-class Later:
-    """A generator that is made when it is first asked: most runs never ask."""
+class LazyGenerator:
+    """A random generator that is seeded at its first draw, since most runs never draw."""
 
     def __init__(self, seed: int) -> None:
         self._seed = seed
@@ -24,25 +23,25 @@ class Later:
         return np.random.default_rng(self._seed)
 
     def integers(self, high: int) -> int:
-        """A whole number below ``high``, at random."""
+        """Return a random whole number from 0 to ``high - 1``."""
         return int(self._generator.integers(high))
 
 
-Draw = np.random.Generator | Later
+Draw = np.random.Generator | LazyGenerator
 
 
 def smallest_size(n_components: int) -> int:
-    """Fewest members for a flat to say anything about a member left out: R + 2; 1 for a point."""
+    """Return the fewest members that leave-one-out needs: R + 2, or 1 if R is 0."""
     return n_components + 2 if n_components else 1
 
 
 def sizes(labels: Labels, n_clusters: int) -> Labels:
-    """Members of each cluster."""
+    """The number of members of each cluster, (K,)."""
     return np.bincount(labels, minlength=n_clusters)
 
 
 def canonical(labels: Labels) -> Labels:
-    """Number the clusters in the order in which they first appear."""
+    """Return the labels (n,) with clusters renumbered in the order in which they first appear."""
     n = len(labels)
     first = np.full(int(labels.max(initial=-1)) + 1, n)
     first[labels[::-1]] = np.arange(n)[::-1]
@@ -52,7 +51,7 @@ def canonical(labels: Labels) -> Labels:
 
 
 def canonical_each(partitions: Labels) -> Labels:
-    """`canonical` of each row of a matrix of labels, all at once."""
+    """Return the `canonical` labels of each partition, for partitions (m, n) in rows."""
     n = partitions.shape[1]
     appears = partitions[:, :, None] == np.arange(int(partitions.max(initial=-1)) + 1)
     first = np.where(appears.any(axis=1), appears.argmax(axis=1), n)
@@ -61,7 +60,7 @@ def canonical_each(partitions: Labels) -> Labels:
 
 
 def assign(costs: Array, labels: Labels | None = None) -> Labels:
-    """Each row to its least cost; where the own cluster ties with it, the row stays."""
+    """Return each row's cluster of least cost, (n,), from costs (n, K); a tie keeps the label."""
     best = np.argmin(costs, axis=1)
     if labels is None:
         return best
@@ -70,7 +69,7 @@ def assign(costs: Array, labels: Labels | None = None) -> Labels:
 
 
 def too_small(labels: Labels, dimensions: Sequence[int]) -> list[int]:
-    """Clusters with too few members for their dimension."""
+    """Return the numbers of the clusters with fewer members than `smallest_size` demands."""
     fewest = _smallest_sizes(tuple(dimensions))
     counts = np.bincount(labels, minlength=len(fewest)).tolist()
     return [k for k, least in enumerate(fewest) if counts[k] < least]
@@ -88,9 +87,11 @@ def refill(
     random: Draw,
     closeness: Callable[[int], Array],
 ) -> Labels:
-    """Labels with a cluster given the neighbours of a random row, from clusters that can spare any.
+    """Return labels (n,) in which a cluster holds a random row and its neighbours instead.
 
-    closeness(row): how near every row is to one, (n,), the larger the nearer.
+    The former members join the largest other cluster; neighbours are taken only from clusters that
+    keep `smallest_size` members. closeness(row): how near every row is to that row, (n,), larger
+    is nearer.
     """
     labels, fewest = labels.copy(), _smallest_sizes(tuple(dimensions))
     counts = np.bincount(labels, minlength=len(fewest)).tolist()
@@ -104,7 +105,7 @@ def refill(
     near = closeness(seed)
     near[seed] = np.inf
     taken, owners = list[int](), labels.tolist()
-    wanted = how_many(dimensions, cluster, len(labels))
+    wanted = refill_size(dimensions, cluster, len(labels))
     for i in (-near).argsort(kind="stable").tolist():
         if len(taken) == wanted:
             break
@@ -115,15 +116,15 @@ def refill(
     return labels
 
 
-def how_many(dimensions: Sequence[int], cluster: int, n_rows: int) -> int:
-    """How many neighbours of a row a cluster begins again with."""
+def refill_size(dimensions: Sequence[int], cluster: int, n_rows: int) -> int:
+    """Return how many rows `refill` puts into a cluster."""
     return max(3 * smallest_size(dimensions[cluster]), n_rows // (4 * len(dimensions)))
 
 
 def angular_closeness(products: Array, squared_norms: Array, index: int) -> Array:
-    """``|cos|`` of the angle between one row and every row; 0 where a row is zero.
+    """``|cos|`` of the angle between row ``index`` and every row, (n,); 0 where a row is zero.
 
-    products (n,): the inner products of all rows with that one.
+    products (n,): the inner products of all rows with row ``index``.
     """
     norms = np.sqrt(squared_norms)
     scale = norms * norms[index]

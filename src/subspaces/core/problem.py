@@ -1,24 +1,22 @@
-"""What stays the same from start to start."""
+"""The clustering problem: rows, dimensions and criterion, which all starts share."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from subspaces.core.array import Array, Indices, Labels
 from subspaces.core.likelihood import Data
 from subspaces.core.partition import DEGENERATE
 from subspaces.core.rows import ClusterView, Rows
-from subspaces.core.sparse_basis import Sparsity, sparse_view
-
-Array = NDArray[np.floating]
-Labels = NDArray[np.intp]
+from subspaces.core.sparse_loadings import Sparsity
+from subspaces.core.sparse_view import sparse_view
 
 
 @dataclass(frozen=True)
 class Problem:
-    """Rows, dimensions, criterion, linear or affine, dense or sparse."""
+    """Rows, the dimension of every cluster, the criterion, linear or affine, dense or sparse."""
 
     rows: Rows
     dimensions: tuple[int, ...]
@@ -33,52 +31,56 @@ class Problem:
 
     @property
     def allowed_variables(self) -> tuple[int | None, ...]:
-        """Number of variables per loading of each cluster; None for all."""
+        """Number of variables per loading of each cluster, (K,); None means all variables."""
         if self.sparsity is None:
             return (None,) * self.n_clusters
         return self.sparsity.n_variables
 
     @property
     def identified(self) -> bool:
-        """Whether the criterion can tell the clusters apart.
+        """Whether every dimension is below the rank of the rows: costs tell clusters apart.
 
-        A cluster as large as the space that holds all rows fits every row without error.
+        A cluster of as many dimensions as the rank fits every row without error.
         """
         return max(self.dimensions) < self.rows.rank
 
     @property
     def interchangeable(self) -> bool:
-        """Whether the numbers of the clusters mean nothing: same dimension, same variables."""
+        """Whether all clusters have equal dimensions and numbers of variables."""
         return len({*zip(self.dimensions, self.allowed_variables, strict=True)}) == 1
 
     @property
     def alike(self) -> bool:
-        """Whether all clusters have one dimension, below the rank of the data."""
+        """Whether all clusters have the same dimension, and it is below the rank of the rows."""
         return len(set(self.dimensions)) == 1 and self.identified
 
     @cached_property
     def data(self) -> Data:
-        """Facts on all rows."""
+        """Number, rank and mean variance per direction of all rows, for likelihoods."""
         n, rank = len(self.rows.squared_norms), self.rows.rank
         return Data(n, rank, self.rows.energy / (n * max(rank, 1)))
 
     @cached_property
-    def faintest(self) -> Array:
-        """Energy along its last axis that a cluster must have for each member, (K,).
+    def least_energy(self) -> Array:
+        """Least energy per member along a cluster's last axis, (K,); below it `degenerate`.
 
-        With less the members do not span their axes, against what all rows span.
+        It is the share DEGENERATE of the energy per row that all rows have along their axis of the
+        same number.
         """
         found = self.rows.leading(max(*self.dimensions, 1))
         whole = np.zeros(max(self.dimensions) + 2)
         whole[1 : len(found) + 1] = found
         return DEGENERATE * whole[list(self.dimensions)] / len(self.rows.squared_norms)
 
-    def subset(self, indices: Labels) -> "Problem":
-        """The same problem on some of the rows."""
+    def subset(self, indices: Indices) -> "Problem":
+        """Return the same problem for the rows at ``indices`` only."""
         return replace(self, rows=self.rows.subset(indices))
 
-    def view(self, k: int, members: Labels, known: ClusterView | None = None) -> ClusterView:
-        """The PCA of the members of cluster k; sparse loadings start from the known ones."""
+    def view(self, k: int, members: Indices, known: ClusterView | None = None) -> ClusterView:
+        """Return the PCA, or sparse loadings, of cluster k fitted to rows ``members`` (m,).
+
+        The iteration for sparse loadings starts from those of the view ``known``.
+        """
         if self.sparsity is None:
             return self.rows.view(members, self.dimensions[k], self.affine)
         return sparse_view(
@@ -89,7 +91,7 @@ class Problem:
 def view_clusters(
     problem: Problem, labels: Labels, known: Sequence[ClusterView] = ()
 ) -> list[ClusterView]:
-    """The PCA of every cluster; those whose members did not change are taken over."""
+    """Return the `ClusterView` of every cluster; known views with equal members are reused."""
     views = []
     for k in range(problem.n_clusters):
         members = np.flatnonzero(labels == k)
@@ -102,8 +104,8 @@ def view_clusters(
 
 
 def degenerate(problem: Problem, views: Sequence[ClusterView]) -> list[int]:
-    """Clusters whose members do not span their axes, against what all rows span."""
-    needed = zip(views, problem.dimensions, problem.faintest, strict=True)
+    """Return the numbers of clusters with less energy on an axis than ``problem.least_energy``."""
+    needed = zip(views, problem.dimensions, problem.least_energy, strict=True)
     return [
         k
         for k, (view, r, least) in enumerate(needed)

@@ -1,8 +1,9 @@
 """What the loop asks of data: fit subspaces to labels, and assign every row to one of them.
 
-Each kind of data is one implementation: rows in view (`data/in_view.py`); rows in blocks, in
-memory, in a file, sparse, on a device or with Dask's workers (`data/in_blocks.py`). How it gets
-from one fit to the next, by a warm start, or by looking only at what changed, is its own affair.
+Each kind of data is one implementation: rows in view (`data/in_view.py`), and rows in blocks, which
+lie in memory, in a file, in a sparse matrix, on a device or with Dask's workers
+(`data/in_blocks.py`). An implementation may start a fit from the last one, or fit only the clusters
+that changed.
 """
 
 from abc import ABC, abstractmethod
@@ -11,19 +12,18 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from subspaces.core import partition
-
-Array = NDArray[np.floating]
+from subspaces.core.array import Array
 
 
 @dataclass(frozen=True)
 class Fitted:
-    """Labels and the subspaces that belong to them.
+    """Labels and the subspaces fitted to them.
 
-    labels (n,), in whatever form the data keep them; exact: whether the subspaces are those of the
-    labels, not only near them; subspaces: of data that hold them, None where the labels tell.
+    labels (n,): one array, or one per block where rows come in blocks; exact: whether the subspaces
+    are the PCA of the clusters, False where an iteration has only come near it (`Criterion.exact`
+    and `Pass.exact` mean other things); subspaces: None where `assign` finds them from the labels.
     """
 
     labels: Any
@@ -33,12 +33,12 @@ class Fitted:
 
 @dataclass(frozen=True)
 class Assignment:
-    """Where every row goes, and what the partition costs that it comes from.
+    """The next label of every row, and the objective of the partition that was scored.
 
     labels (n,): the cluster of least cost of every row; objective: the rows' costs under their own
-    clusters, summed; merit: what the partitions of a run are compared by, lowest best; moved: how
-    many rows leave their cluster; subspaces: those that the objective is under, None where the
-    labels tell.
+    clusters, summed; merit: what partitions within one run are compared by, lowest is best: as a
+    rule the objective (between runs see `Searchable.merit`); moved: how many rows leave their
+    cluster; subspaces: those that the objective was computed with, None where labels give them.
     """
 
     labels: Any
@@ -49,7 +49,7 @@ class Assignment:
 
 
 class Samples(ABC):
-    """The rows as the loop reaches them.
+    """Interface of the rows to the loop: fit subspaces to labels, assign rows, refill clusters.
 
     dimensions (K,): of the clusters' subspaces; finishes: whether a run ends with subspaces that
     are exactly those of its labels.
@@ -60,41 +60,41 @@ class Samples(ABC):
 
     @abstractmethod
     def fit(self, labels: Any) -> Fitted:
-        """The subspaces of a partition; the one of the last assignment is the usual case."""
+        """Return labels, as a rule those of the last `assign`, with subspaces fitted to them."""
 
     @abstractmethod
-    def assign(self, here: Fitted) -> Assignment:
-        """The cluster of least cost of every row; a row that ties with it stays."""
+    def assign(self, fitted: Fitted) -> Assignment:
+        """Return the cluster of least cost of every row; a row stays where its own ties."""
 
     def begin(self, start: Any) -> Fitted:
-        """Begin a run at first labels; nothing of an earlier run is seen."""
+        """Return the fit of a run's first labels, without any state of earlier runs."""
         return self.fit(start)
 
-    def too_small(self, here: Fitted) -> list[int]:
-        """Clusters with fewer members than their dimension needs."""
-        return partition.too_small(here.labels, self.dimensions)
+    def too_small(self, fitted: Fitted) -> list[int]:
+        """Return the numbers of the clusters with fewer members than their dimension needs."""
+        return partition.too_small(fitted.labels, self.dimensions)
 
-    def is_empty(self, here: Fitted, cluster: int) -> bool:
-        """Whether a cluster has no members."""
-        return not np.any(here.labels == cluster)
+    def is_empty(self, fitted: Fitted, cluster: int) -> bool:
+        """Return whether a cluster has no members."""
+        return not np.any(fitted.labels == cluster)
 
-    def degenerate(self, here: Fitted) -> list[int]:
-        """Clusters whose members do not span their axes."""
+    def degenerate(self, fitted: Fitted) -> list[int]:
+        """Return the numbers of the clusters whose members do not span their axes."""
         return []
 
-    def refill(self, here: Fitted, cluster: int, random: partition.Draw) -> Fitted:
-        """Begin a cluster again, with the neighbours of a random row."""
-        labels = partition.refill(here.labels, cluster, self.dimensions, random, self.closeness)
+    def refill(self, fitted: Fitted, cluster: int, random: partition.Draw) -> Fitted:
+        """Return the fit with a cluster's members replaced by neighbours of a random row."""
+        labels = partition.refill(fitted.labels, cluster, self.dimensions, random, self.closeness)
         return self.fit(labels)
 
     def closeness(self, row: int) -> Array:
-        """How near every row is to one, (n,): the larger the nearer."""
+        """How near every row is to the row of this number, (n,): larger is nearer."""
         raise NotImplementedError
 
-    def key(self, here: Fitted) -> Hashable:
-        """What a partition is known by when it comes back."""
-        return here.labels.tobytes()
+    def key(self, fitted: Fitted) -> Hashable:
+        """Return a hashable key, equal for equal labels, by which the loop finds cycles."""
+        return fitted.labels.tobytes()
 
-    def finished(self, here: Fitted, found: Assignment) -> tuple[float, Any]:
-        """Objective and subspaces of the partition that a run ends with."""
+    def finished(self, fitted: Fitted, found: Assignment) -> tuple[float, Any]:
+        """Return the objective and the subspaces of the partition that a run ends with."""
         return found.objective, found.subspaces

@@ -1,9 +1,9 @@
-"""Many starts, the promising ones swept to their end, and the choice among them.
+"""Search from many starts: the promising ones are swept to their end, and the best run is chosen.
 
-A partition found by one method is judged best before the sweeps have bent it to another's score:
-where clusters overlap, sweeps from a poor start can end with a higher likelihood than sweeps from a
-good one. So the starts are first compared as they come, and only those within reach of the best are
-swept and compared again (`benchmarks/ablation.py` shows what that buys).
+Starts are compared twice. Where clusters overlap, sweeps from a poor start can end with a higher
+likelihood than sweeps from a good one; so the first partitions are compared before any sweep, and
+only those within reach of the best are swept and compared again (`benchmarks/ablation.py` shows
+what that gains).
 """
 
 from abc import abstractmethod
@@ -13,45 +13,51 @@ from itertools import chain, starmap
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
-from numpy.typing import NDArray
 
-from subspaces.core.alternation import alternate, mend
-from subspaces.core.landmarks import Start, extend, landmarks
-from subspaces.core.partition import Later, canonical_each
+from subspaces.core.alternation import Clustering, alternate, repair
+from subspaces.core.array import Labels
+from subspaces.core.partition import LazyGenerator, canonical_each
 from subspaces.core.problem import Problem
-from subspaces.core.result import Clustering
 from subspaces.core.samples import Fitted, Samples
-from subspaces.core.step import Step, Tell, silence
-from subspaces.core.threads import one_blas_thread
+from subspaces.runtime.step import Step, Tell, silence
+from subspaces.runtime.threads import one_blas_thread
 
-# Starts within so much of the best, in the mean over the rows, are swept.
+# A start is a function from the problem and a generator to labels.
+Start = Callable[[Problem, np.random.Generator], Labels]
+
+# Starts whose t-likelihood is within so much of the best, in nats per row, are swept.
 REACH = 0.3
 
 
 class Searchable(Samples):
-    """Samples whose partitions are compared: those of starts as they come, and where runs ended."""
+    """Samples that give first partitions and finished runs a number to compare them by."""
 
     problem: Problem
 
     @abstractmethod
-    def promise(self, labels: NDArray[np.intp]) -> float:
-        """The t-likelihood of a first partition; infinite where a cluster is degenerate."""
+    def promise(self, labels: Labels) -> float:
+        """-log t-likelihood of a first partition; infinite if a cluster is degenerate."""
 
     @abstractmethod
     def merit(self, clustering: Clustering, choice: str) -> float:
-        """What finished runs are compared by; lower is better."""
+        """Return the number that finished runs are compared by, lower is better.
+
+        choice: "objective", or "t_likelihood" for the -log t-likelihood of the partition. Within a
+        run, partitions are compared by `Assignment.merit` instead, as a rule the objective.
+        """
 
 
 @dataclass(frozen=True)
 class Run:
-    """One start and where it led; the lowest merit wins.
+    """One start, its first partition, and the clustering that sweeps from it ended in.
 
-    promise: the t-likelihood of the first partition, 0 where starts are not compared as they come.
-    A start that was not swept keeps its first partition, in no sweeps, and its merit is infinite.
+    promise: the -log t-likelihood of the first partition, 0 where first partitions are not
+    compared; merit: `Searchable.merit` of the clustering; the run with the lowest is chosen. A
+    start that was not swept keeps its first partition, and its merit is infinite.
     """
 
     start: str
-    first: NDArray[np.intp]
+    first: Labels
     seed: int
     promise: float
     clustering: Clustering
@@ -59,18 +65,18 @@ class Run:
 
     @property
     def swept(self) -> bool:
-        """Whether the loop went on from this start."""
+        """Whether sweeps were made from this start."""
         return self.clustering.n_iter > 0
 
 
 @dataclass(frozen=True)
 class Plan:
-    """How a search goes on from its starts.
+    """The settings of a search: which starts are swept, how far, and what runs are compared by.
 
-    choice: what ended runs are compared by, "objective" or "t_likelihood"; shortlist: whether
-    starts are compared as they come, too; max_iter: the cap on sweeps; n_jobs: how many starts run
-    side by side; tell: who hears of each step; in_view: the rows of a problem, for the runs of one
-    thread.
+    in_view: makes the samples of a problem, for the runs of one thread; choice: what finished runs
+    are compared by, "objective" or "t_likelihood"; shortlist: whether first partitions are
+    compared, too, and only the promising ones swept; max_iter: the cap on sweeps; n_jobs: how many
+    starts run side by side; tell: called with each step that is done.
     """
 
     in_view: Callable[[Problem], Searchable]
@@ -81,31 +87,6 @@ class Plan:
     tell: Tell = silence
 
 
-def search_by_landmarks(
-    problem: Problem,
-    starts: Callable[[Problem], list[tuple[str, Start]]],
-    random: np.random.Generator,
-    plan: Plan,
-) -> tuple[Run, list[Run]]:
-    """The best run and all of them; of many rows a sample is searched.
-
-    The best partition of the sample is extended to all rows and swept on, so that the cost is
-    linear in their number; the runs are those of the sample.
-    """
-    chosen = landmarks(problem, random)
-    small = problem if chosen is None else problem.subset(chosen)
-    chosen_starts = starts(small)
-    seeds = random.integers(2**31, size=len(chosen_starts)).tolist()
-    runs = search(small, chosen_starts, seeds, plan)
-    best = best_run(runs)
-    if chosen is None:
-        return best, runs
-    labels = extend(problem, chosen, best.clustering.labels)
-    best = _sweep(plan.in_view(problem), replace(best, first=labels), plan)
-    plan.tell(Step("run", 1, 1, f"all samples from {_story(best)}"))
-    return best, runs
-
-
 def search(
     problem: Problem,
     starts: Sequence[tuple[str, Start]],
@@ -113,9 +94,10 @@ def search(
     plan: Plan,
     reach: float = REACH,
 ) -> list[Run]:
-    """Sweep from every start within reach, the same partition once.
+    """Return one `Run` per start; those with a promise within reach of the best are swept.
 
-    Each start has its own generator, so the order of work does not matter.
+    reach: in nats per row. Starts with the same first partition share one run. Each start has its
+    own generator, so that the order of work does not matter.
     """
     alone = effective_n_jobs(plan.n_jobs) == 1
     inside = plan if alone else replace(plan, tell=silence)
@@ -137,6 +119,7 @@ def search(
 def _swept(
     samples: Searchable, runs: Sequence[Run], inside: Plan, plan: Plan, reach: float
 ) -> list[Run]:
+    """Return all runs, those within reach of the best promise swept by the plan ``inside``."""
     twins = _twins(samples.problem, runs)
     near = min(run.promise for run in runs) + reach * len(runs[0].first)
     chosen = [i for i, run in enumerate(runs) if twins[i] == i and run.promise <= near]
@@ -145,7 +128,7 @@ def _swept(
     for done, (i, run) in enumerate(zip(chosen, sweeps, strict=True), start=1):
         swept[i] = run
         if plan.tell is not silence:
-            plan.tell(Step("run", done, len(chosen), _story(run)))
+            plan.tell(Step("run", done, len(chosen), story(run)))
     return [
         swept[i]
         if twin == i
@@ -155,10 +138,10 @@ def _swept(
 
 
 def _sweeps(samples: Searchable, runs: Sequence[Run], plan: Plan) -> Iterable[Run]:
-    """The runs in their order, as they end; those of one thread share what they know."""
+    """Yield the swept runs in the order of ``runs``; runs in one thread share one `Searchable`."""
     jobs = effective_n_jobs(plan.n_jobs)
     if jobs == 1:
-        return (_sweep(samples, run, plan) for run in runs)
+        return (sweep(samples, run, plan) for run in runs)
     share = -(-len(runs) // (4 * jobs))
     parts = [runs[i : i + share] for i in range(0, len(runs), share)]
     shared = Parallel(n_jobs=jobs, return_as="generator", prefer="threads")
@@ -167,22 +150,24 @@ def _sweeps(samples: Searchable, runs: Sequence[Run], plan: Plan) -> Iterable[Ru
 
 
 def _sweep_some(problem: Problem, runs: Sequence[Run], plan: Plan) -> list[Run]:
+    """Return the runs of one thread, swept one after the other."""
     samples = plan.in_view(problem)
     with one_blas_thread():
-        return [_sweep(samples, run, plan) for run in runs]
+        return [sweep(samples, run, plan) for run in runs]
 
 
 def best_run(runs: Sequence[Run]) -> Run:
-    """The lowest merit among the runs that kept their clusters alive, of equals the objective."""
+    """Return the swept run of lowest merit, if finite; of equal merits that of lowest objective."""
     swept = [run for run in runs if run.swept]
     alive = [run for run in swept if np.isfinite(run.merit)]
     return min(alive or swept, key=lambda run: (run.merit, run.clustering.objective))
 
 
 def start_margin(runs: Sequence[Run]) -> float:
-    """How far the best start is ahead of the best that ended elsewhere, relative to its merit.
+    """Return the least merit among runs that ended in another partition, less the best, relative.
 
-    Infinite where all that were swept ended in the same partition.
+    The difference is divided by the best run's ``|merit|``. Infinite if all swept runs ended in one
+    partition.
     """
     best, swept = best_run(runs), [run for run in runs if run.swept]
     ended = canonical_each(np.array([run.clustering.labels for run in [best, *swept]]))
@@ -193,7 +178,8 @@ def start_margin(runs: Sequence[Run]) -> float:
     return float((min(others) - best.merit) / max(abs(best.merit), np.finfo(float).tiny))
 
 
-def _story(run: Run) -> str:
+def story(run: Run) -> str:
+    """Return one line of text: start, reason why the run stopped, sweeps and objective."""
     result = run.clustering
     return (
         f"{run.start}: {result.stop_reason} after {result.n_iter} sweeps, "
@@ -201,18 +187,16 @@ def _story(run: Run) -> str:
     )
 
 
-def first_partition(
-    samples: Searchable, start: Start, random: np.random.Generator
-) -> NDArray[np.intp]:
-    """The labels of a start, with clusters that are large enough."""
+def first_partition(samples: Searchable, start: Start, random: np.random.Generator) -> Labels:
+    """Return the labels (n,) of a start, after clusters that are too small have been refilled."""
     fitted = Fitted(start(samples.problem, random).copy())
-    return mend(samples, fitted, 0, random, first=True)[0].labels
+    return repair(samples, fitted, 0, random, first=True)[0].labels
 
 
 def _first(
     problem: Problem, name: str, start: Start, seed: int, plan: Plan, known: Searchable | None
 ) -> Run:
-    """The first partition of a start, and what it promises."""
+    """Return the `Run` of a start before any sweep: its first partition and promise."""
     samples = plan.in_view(problem) if known is None else known
     random = np.random.default_rng(seed)
     with one_blas_thread():
@@ -223,16 +207,19 @@ def _first(
 
 
 def _twins(problem: Problem, runs: Sequence[Run]) -> list[int]:
-    """For each run the first with the same partition, whatever its numbers if they mean nothing."""
+    """Return, for each run, the index of the earliest run with the same first partition.
+
+    Where clusters are interchangeable, partitions that differ in cluster numbers only are equal.
+    """
     known: dict[bytes, int] = {}
     firsts = np.array([run.first for run in runs])
     firsts = canonical_each(firsts) if problem.interchangeable else firsts
     return [known.setdefault(labels.tobytes(), i) for i, labels in enumerate(firsts)]
 
 
-def _sweep(samples: Searchable, run: Run, plan: Plan) -> Run:
+def sweep(samples: Searchable, run: Run, plan: Plan) -> Run:
+    """Return the run with the clustering that sweeps from its first partition reach, and merit."""
     clustering = alternate(
-        samples, run.first, max_iter=plan.max_iter, random=Later(run.seed), tell=plan.tell
+        samples, run.first, max_iter=plan.max_iter, random=LazyGenerator(run.seed), tell=plan.tell
     )
-    merit = samples.merit(clustering, plan.choice)
-    return Run(run.start, run.first, run.seed, run.promise, clustering, merit)
+    return replace(run, clustering=clustering, merit=samples.merit(clustering, plan.choice))

@@ -1,4 +1,4 @@
-"""What is left of a PCA when one row is taken away, exactly, without another decomposition.
+"""The exact PCA of all rows but one, for each row, from one decomposition of all rows.
 
 The rows of the data, in their own principal axes, are ``y_i``; the scatter matrix there is
 ``diag(lambda)``. Without row i it is ``diag(lambda) - y_i y_i^T``, a rank-one down-date. Its
@@ -33,11 +33,9 @@ epsilon^2       squared_error    (n,)      squared leave-one-out error of row i
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from subspaces.core.array import Array, Indices, Mask
 from subspaces.kernels import compiled
-
-Array = NDArray[np.floating]
 
 EPS = float(np.finfo(np.float64).eps)
 # Coordinates below this share of the largest singular value stand for "exactly zero": the weight
@@ -45,15 +43,21 @@ EPS = float(np.finfo(np.float64).eps)
 SMALLEST_WEIGHT = 1e-60
 # A row whose leverages sum to one is the only one in some direction; the sum is known to ~1e-14.
 LEVERAGE_ONE = 1.0 - 1e-10
+# A cap on the steps: bisection guards them, and so many halvings reach the rounding of an interval.
 MAX_STEPS = 64
 # The steps shrink quadratically: after one of this relative size the root is exact to rounding.
 SETTLED = 1e-9
+# Numbers in a block of rows: one megabyte, which stays in the cache.
 BLOCK_ELEMENTS = 1 << 17
 
 
 @dataclass(frozen=True)
 class Downdate:
-    """The R leading axes without row i, as seen from row i, for every i."""
+    """Each row i under the PCA of the other rows.
+
+    eigenvalues (n, R): the R largest of the scatter without row i; energies (n, R): squared scores
+    of row i on those axes; squared_error (n,): its squared distance off them.
+    """
 
     eigenvalues: Array
     energies: Array
@@ -61,7 +65,7 @@ class Downdate:
 
 
 def refit_factor(n_rows: int, affine: bool) -> float:
-    """``f = n/(n - 1)`` where the rows have a mean that is refitted without one; 1 otherwise.
+    """Return ``f = n/(n - 1)`` if affine, for the mean that is refitted without a row; else 1.
 
     Infinite for a single row: without it there is no mean.
     """
@@ -73,11 +77,11 @@ def refit_factor(n_rows: int, affine: bool) -> float:
 def downdate(
     coordinates: Array, eigenvalues: Array, n_components: int, affine: bool = False
 ) -> Downdate:
-    """Remove each row in turn and project it on the ``n_components`` axes of the others.
+    """Return the PCA without each row in turn, and that row's energies and error under it.
 
-    affine: whether the rows are centred on their mean, which then is refitted without the row. A
-    row with leverage one takes its last axis with it: the eigenvalue left there is zero, and it
-    gets no credit for that axis.
+    coordinates (n, L), eigenvalues (L,): of all rows in their principal axes. affine: whether the
+    rows are centred on their mean, which then is refitted without the row. Without a row of
+    leverage one the last axis is lost: its eigenvalue, and the row's energy along it, are zero.
     """
     n = len(coordinates)
     if not affine:
@@ -91,6 +95,7 @@ def downdate(
 
 
 def _downdate(coordinates: Array, eigenvalues: Array, n_components: int) -> Downdate:
+    """`downdate` without a mean to refit, by the compiled kernel if it was built."""
     module = compiled("secular")
     if module is None or coordinates.dtype != np.float64:
         return plain_downdate(coordinates, eigenvalues, n_components)
@@ -98,7 +103,7 @@ def _downdate(coordinates: Array, eigenvalues: Array, n_components: int) -> Down
 
 
 def plain_downdate(coordinates: Array, eigenvalues: Array, n_components: int) -> Downdate:
-    """The same in array operations, many rows at a time."""
+    """`downdate` without a mean to refit, in numpy, in blocks of rows."""
     n, rank = coordinates.shape
     n_roots = min(n_components, rank)
     result = Downdate(np.zeros((n, n_components)), np.zeros((n, n_components)), np.zeros(n))
@@ -119,7 +124,7 @@ def plain_downdate(coordinates: Array, eigenvalues: Array, n_components: int) ->
 
 
 def _separate(poles: Array) -> Array:
-    """Move exact ties apart by a few units in the last place, so that each interval is open."""
+    """Return the poles with ties moved apart by units in the last place: no empty interval."""
     closest = 1.0 - 4.0 * EPS
     separated = poles.copy()
     tied = np.flatnonzero(poles[1:-1] > closest * poles[:-2])
@@ -129,7 +134,10 @@ def _separate(poles: Array) -> Array:
 
 
 def _downdate_block(y: Array, poles: Array, n_roots: int) -> tuple[Array, Array, Array]:
-    """Roots, energies and squared errors of some rows; the last pole is the null space."""
+    """Return eigenvalues (b, R), energies (b, R) and squared errors (b,) of rows y (b, L + 1).
+
+    The last pole, 0, stands for the null space.
+    """
     n, rank = y.shape[0], len(poles) - 1
     weights = np.maximum(y * y, SMALLEST_WEIGHT)
     remainder = np.ones_like(y)
@@ -146,7 +154,7 @@ def _downdate_block(y: Array, poles: Array, n_roots: int) -> tuple[Array, Array,
     return np.maximum(roots, 0.0), energies, np.sum((y * remainder) ** 2, axis=1)
 
 
-def _root_between(weights: Array, poles: Array, r: int) -> tuple[NDArray[np.intp], Array]:
+def _root_between(weights: Array, poles: Array, r: int) -> tuple[Indices, Array]:
     """Solve the secular equation between poles r + 1 and r, for every row of weights.
 
     Returns the nearer pole and the root's distance from it: the distance, not the root, is
@@ -180,10 +188,8 @@ def _root_between(weights: Array, poles: Array, r: int) -> tuple[NDArray[np.intp
     return origin, t
 
 
-def _first_guess(
-    rest: Array, weights: Array, r: int, gap: float, lower_half: NDArray[np.bool_]
-) -> Array:
-    """Solve with the two nearest poles exact and all others frozen at the middle."""
+def _first_guess(rest: Array, weights: Array, r: int, gap: float, lower_half: Mask) -> Array:
+    """Return a first root (n,): two nearest poles exact, the others' sum as at the middle."""
     total = weights[:, r] + weights[:, r + 1]
     linear = np.where(lower_half, rest * gap, -rest * gap) + total
     constant = np.where(lower_half, gap * weights[:, r + 1], -gap * weights[:, r])
@@ -191,7 +197,7 @@ def _first_guess(
 
 
 def _middle_way(weights: Array, distance: Array, r: int) -> tuple[Array, Array]:
-    """Value of the secular function and the step to the root of its two-pole model."""
+    """Return the secular function's value (n,) and the step (n,) to a two-pole model's root."""
     inverse = 1.0 / distance
     terms = weights * inverse
     value = terms.sum(axis=1) - 1.0

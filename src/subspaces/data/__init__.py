@@ -1,1 +1,1 @@
-"""How the loop reaches the rows: each file is one kind of data."""
+"""How the clustering loop reaches the rows: each file serves one kind of data."""

@@ -1,73 +1,61 @@
-"""What the flats say of the rows of one block that are not members: clusters, coordinates."""
+"""What a fitted model says of the rows of one block: clusters, coordinates and nearest points.
 
-from dataclasses import dataclass
+Every row is scored as an outsider, since the rows need not be those that the model was fitted to.
+"""
+
 from typing import Any
 
 import numpy as np
 
-from subspaces.core.array_namespace import like, membership, namespace, to_host
+from subspaces.core.array import like, membership, namespace
 from subspaces.data.block_pass import (
-    Pass,
+    Assigned,
     centred,
     costs,
+    first_rows,
     grand_total,
     score,
     scores_on,
     squared_distances,
 )
-
-Array = np.ndarray
-
-
-@dataclass(frozen=True)
-class Given:
-    """What is told of rows that were given to clusters; of two blocks it adds.
-
-    objective: the sum of the least costs; first (K,): the least row number in each cluster.
-    """
-
-    objective: float
-    first: Array
-
-    def __add__(self, other: "Given") -> "Given":
-        first = np.minimum(self.first, other.first)
-        return Given(self.objective + other.objective, first)
+from subspaces.data.pass_plan import Pass
 
 
-def give(rows: Any, labels: Any | None, start: int, plan: Pass) -> tuple[Any, Given]:
-    """The cluster of least cost of every row."""
+def assign_rows(rows: Any, labels: Any | None, start: int, plan: Pass) -> tuple[Any, Assigned]:
+    """Return each row's cluster of least cost, (b,), and an `Assigned` (objective, first rows)."""
     cost, _ = score(rows, labels, start, plan)
     xp = namespace(cost)
     best = xp.astype(xp.argmin(cost, axis=1), xp.int32)
-    first = np.full(cost.shape[1], np.inf)
-    there, where = np.unique(to_host(best), return_index=True)
-    first[there] = start + where
-    return best, Given(float(grand_total(xp.min(cost, axis=1))), first)
+    _, found = first_rows(rows, best, start, cost.shape[1])
+    return best, Assigned(found.first, float(grand_total(xp.min(cost, axis=1))))
 
 
 def own_coordinates(rows: Any, labels: Any | None, start: int, plan: Pass) -> tuple[Any, None]:
-    """Coordinates in the flat of the cluster of least cost, (b, R); nan beyond its dimension."""
+    """Return each row's coordinates in its subspace of least cost, (b, R), and None.
+
+    Columns beyond the dimension of that subspace are nan.
+    """
     weights, own = _own_scores(rows, plan)
     xp = namespace(own)
-    used = weights @ like(plan.flats.in_use, own) > 0.0
+    used = weights @ like(plan.subspaces.in_use, own) > 0.0
     return xp.where(used, own, xp.full_like(own, np.nan)), None
 
 
 def nearest_points(rows: Any, labels: Any | None, start: int, plan: Pass) -> tuple[Any, None]:
-    """The nearest point to each row in the flat of the cluster of least cost, (b, p)."""
+    """Return the nearest point to each row in its subspace of least cost, (b, p), and None."""
     weights, own = _own_scores(rows, plan)
-    xp, placed = namespace(own), plan.beside(own)
+    xp, arrays = namespace(own), plan.arrays_like(own)
     spread = weights[..., None] * own[:, None, :]
-    points = xp.reshape(spread, (own.shape[0], placed.axes.shape[1])) @ placed.axes.T
-    return points + weights @ placed.centres + placed.origin, None
+    points = xp.reshape(spread, (own.shape[0], arrays.axes.shape[1])) @ arrays.axes.T
+    return points + weights @ arrays.centres + arrays.origin, None
 
 
 def _own_scores(rows: Any, plan: Pass) -> tuple[Any, Any]:
-    """Of every row, its cluster as a row of a unit matrix, (b, K), and its scores there, (b, R)."""
+    """Return each row's cluster of least cost, one-hot (b, K), and its coordinates there (b, R)."""
     rows = centred(rows, plan)
     scores = scores_on(rows, plan)
     cost = costs(scores, squared_distances(rows, plan), None, plan)
     xp = namespace(cost)
     weights = xp.astype(membership(xp.argmin(cost, axis=1), cost.shape[1]), scores.dtype)
-    along = scores - plan.beside(scores).shift[None, ...]
+    along = scores - plan.arrays_like(scores).shift[None, ...]
     return weights, xp.sum(along * weights[..., None], axis=1)

@@ -1,100 +1,105 @@
 """Many rows, reached a block at a time: in memory, in a file, or on a device."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn import get_config
 
-from subspaces.core.array_namespace import like, namespace, to_host, zeros_beside
-from subspaces.data.flats import Tally
+from subspaces.core.array import like, namespace, to_host, zeros_like
+from subspaces.data.subspaces import ClusterSums
 
-# A block has so many numbers, and with many variables so many rows, that what it tells is small
-# beside it; but never more than the most.
+# A block has BLOCK_NUMBERS numbers, or with many variables BLOCK_ROWS rows, so that its sums are
+# small beside it; but no more than MOST_NUMBERS numbers.
 BLOCK_NUMBERS, BLOCK_ROWS, MOST_NUMBERS = 1 << 19, 4096, 1 << 23
-# A large block has up to so many times the rows, as long as there are so many blocks for threads.
+# A large block has up to LARGE times the rows, as long as there are FEW_BLOCKS blocks for threads.
 LARGE, FEW_BLOCKS = 4, 8
 
-# On a device a block is at most this share of the rows, of few variables (as few as the scores) and
-# of many, so that its scores and sums stay within half of the data (kernels of our own make fewer
-# copies); and of what scikit-learn's `working_memory` has.
+# On a device a block is at most 1 / SHARES of the rows, of up to FEW_VARIABLES variables (as few as
+# the scores) and of more, so that its scores and sums stay within half of the data; our own kernels
+# make fewer copies. A block also stays within scikit-learn's `working_memory`.
 SHARES, KERNEL_SHARES, FEW_VARIABLES = (20, 4), (8, 4), 256
-# What a block needs for every number in it.
+# Bytes that a block needs for every number in it.
 BYTES_A_NUMBER = 16
 
-# What is done to one block: its rows, its part of the labels, and the number of its first row.
+# What is done to one block: its rows, its part of the labels, and the number of its first row give
+# a value for every row and what is summed over the blocks; either may be None.
 Visit = Callable[[Any, Any, int], tuple[Any, Any]]
 
 
-class Blocks(Protocol):
-    """What a pass asks of the data. Labels are whatever `fold` makes of them."""
+class Blocks(ABC):
+    """Data that a pass reaches block by block.
 
-    @property
-    def array(self) -> Any:
-        """The data as they were given."""
+    array: the data that the user gave. Labels are one array in main memory or beside the rows, or
+    chunks of a Dask array: `split` makes them, `fold` takes them, `join` turns them into a result.
+    """
+
+    array: Any
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Numbers of rows and variables."""
+        """Numbers of rows and variables, (n, p)."""
+        return self.array.shape
 
     @property
     def rounded(self) -> bool:
-        """Whether passes sum in single precision, and an exact finish must follow."""
+        """Whether passes sum in single precision, so that exact sums must follow the last pass."""
+        return False
 
     @property
     def stays_sparse(self) -> bool:
-        """Whether nothing may be taken from the rows, so that their zeros remain zeros."""
+        """Whether blocks are sparse matrices, from which no origin may be subtracted."""
+        return False
 
+    @abstractmethod
     def fold(self, visit: Visit, labels: Any | None) -> tuple[Any, Any]:
-        """Visit every block once; what each gives per row, joined, and the sum of what it tells.
+        """Visit every block; return the values of all rows, joined, and the sum over the blocks.
 
-        The sum is taken in the order of the blocks, so that it does not depend on who was first.
+        The sum is taken in the order of the blocks, whichever of them is done first.
         """
 
     def each(self, visit: Visit) -> Any:
-        """What a visit gives for every row, as the caller of the estimator gets it."""
+        """Return the values (n, ...) that a visit gives the rows; a lazy array for Dask data."""
+        return self.fold(visit, None)[0]
 
+    @abstractmethod
     def sample(self, indices: NDArray[np.intp]) -> NDArray[np.float64]:
-        """Some rows, in main memory."""
+        """Return the rows with these indices, (m, p), in main memory."""
 
+    @abstractmethod
     def split(self, labels: Any) -> Any:
-        """Given labels, in the form of `fold`."""
+        """Convert labels (n,) to what `fold` takes: 32-bit integers where the rows are."""
 
+    @abstractmethod
     def join(self, labels: Any, numbers: NDArray[np.intp]) -> Any:
-        """The labels as the caller gets them, of 32 bits, cluster k with ``numbers[k]``."""
+        """Return ``numbers[label]`` for every label, (n,), as 32-bit integers beside the rows."""
 
 
 @dataclass(frozen=True)
-class ArrayBlocks:
-    """The rows of one array (n, p), in memory or mapped from a file, on any device."""
+class ArrayBlocks(Blocks):
+    """The rows of one array (n, p), in memory or mapped from a file, on any device.
+
+    n_jobs: the threads that visit blocks; block_rows: rows in a block, None for `usual_rows`.
+    """
 
     array: Any
     n_jobs: int | None = None
     block_rows: int | None = None
 
     @property
-    def shape(self) -> tuple[int, int]:
-        """Numbers of rows and variables."""
-        return self.array.shape
-
-    @property
     def rounded(self) -> bool:
-        """On a device, sums of single precision: double is slow on many."""
+        """Whether the rows are of single precision on a device, where double is often slow."""
         foreign = not isinstance(self.array, np.ndarray)
         return foreign and self.array.dtype == namespace(self.array).float32
 
-    @property
-    def stays_sparse(self) -> bool:
-        """There are no zeros to keep."""
-        return False
-
     def fold(self, visit: Visit, labels: Any | None) -> tuple[Any, Any]:
-        """Visit the blocks, side by side in threads."""
+        """Visit the blocks in `n_jobs` threads; return joined values and the sum (see `Blocks`)."""
 
         def one(part: slice) -> tuple[Any, Any]:
             return visit(
@@ -102,35 +107,28 @@ class ArrayBlocks:
             )
 
         with side_by_side(self.n_jobs) as each, enough_memory(self):
-            return gathered(each(one, self._parts()), self.shape[0])
-
-    def each(self, visit: Visit) -> Any:
-        """What a visit gives for every row."""
-        return self.fold(visit, None)[0]
+            parts = slices(self.shape[0], self.block_rows or self.usual_rows)
+            return gathered(each(one, parts), self.shape[0])
 
     @property
     def usual_rows(self) -> int:
-        """How many rows a block has if nothing is said."""
+        """Number of rows in a block where ``block_rows`` is None."""
         p = self.shape[1]
         return min(max(BLOCK_NUMBERS // p, BLOCK_ROWS), max(MOST_NUMBERS // p, 256))
 
-    def _parts(self) -> Iterator[slice]:
-        n, step = self.shape[0], self.block_rows or self.usual_rows
-        return (slice(start, min(start + step, n)) for start in range(0, n, step))
-
     def sample(self, indices: NDArray[np.intp]) -> NDArray[np.float64]:
-        """Some rows, in main memory."""
+        """Return the rows with these indices, (m, p), in main memory, as float64."""
         return to_host(rows_of(self.array, indices), np.float64)
 
     def split(self, labels: Any) -> Any:
-        """Labels beside the rows."""
+        """Convert labels (n,) to 32-bit integers of the library and on the device of the rows."""
         xp = namespace(self.array)
         if namespace(labels) is xp and xp is not np:
             return xp.astype(labels, xp.int32)
         return like(to_host(labels), self.array, xp.int32)
 
     def join(self, labels: Any, numbers: NDArray[np.intp]) -> Any:
-        """Labels of 32 bits."""
+        """Return ``numbers[label]`` for every label, (n,): 32-bit integers where the labels are."""
         xp = namespace(labels)
         if xp is not np:
             return xp.take(like(numbers, labels, xp.int32), xp.astype(labels, xp.int64), axis=0)
@@ -139,15 +137,26 @@ class ArrayBlocks:
         return self.fold(lambda rows, own, start: (short[own], None), labels)[0]
 
 
+def slices(n_rows: int, step: int) -> Iterator[slice]:
+    """Consecutive slices of ``step`` rows that cover ``range(n_rows)``; the last may be shorter."""
+    return (slice(start, min(start + step, n_rows)) for start in range(0, n_rows, step))
+
+
 def at_once(blocks: Blocks) -> Blocks:
-    """For visits that need no room beside the rows: those of a device in one block."""
+    """Return blocks that hold all rows of a device in one block; other data are returned unchanged.
+
+    For visits that need no memory beside the rows.
+    """
     if isinstance(blocks, ArrayBlocks) and not isinstance(blocks.array, np.ndarray):
         return replace(blocks, block_rows=blocks.shape[0])
     return blocks
 
 
 def in_large_blocks(blocks: Blocks) -> Blocks:
-    """For visits that need little room beside the rows, and tell much of every block."""
+    """Return the data in fewer and larger blocks, for visits that need little memory a row.
+
+    Where the sums of a block are large, fewer blocks mean less to add.
+    """
     if not isinstance(blocks, ArrayBlocks) or blocks.block_rows is not None:
         return blocks
     usual, few = blocks.usual_rows, -(-blocks.shape[0] // FEW_BLOCKS)
@@ -160,12 +169,12 @@ def in_single(blocks: Blocks) -> bool:
 
 
 def least_divisor(blocks: Blocks) -> float:
-    """What numbers of the rows' type can be divided by, and not by less."""
+    """Return the smallest normal number of the rows' precision: safe to divide by."""
     return float(np.finfo(np.float32 if in_single(blocks) else np.float64).tiny)
 
 
 def rows_of(array: Any, indices: NDArray[np.intp]) -> Any:
-    """Some rows of an array, where the others are."""
+    """Return the rows of an array with these indices, (m, p), on its device."""
     xp = namespace(array)
     if xp is np:
         return array[indices]
@@ -173,23 +182,23 @@ def rows_of(array: Any, indices: NDArray[np.intp]) -> Any:
 
 
 def gathered(found: Iterable[tuple[Any, Any]], n_rows: int) -> tuple[Any, Any]:
-    """What the blocks gave per row, joined, and the sum of what they told."""
+    """Join the values that visits gave the rows, (n, ...), and add up the sums (`Blocks.fold`)."""
     joined: Any = None
     total, start = None, 0
-    for value, told in found:
+    for value, sums in found:
         if value is not None:
             if joined is None:
-                joined = zeros_beside(value, (n_rows, *value.shape[1:]))
+                joined = zeros_like(value, (n_rows, *value.shape[1:]))
             joined[start : start + value.shape[0], ...] = value
             start += value.shape[0]
-        total = told if total is None else total + told
-        del value, told  # before the next block is visited
-    return joined, total.at_home() if isinstance(total, Tally) else total
+        total = sums if total is None else total + sums
+        del value, sums  # before the next block is visited
+    return joined, total.to_host() if isinstance(total, ClusterSums) else total
 
 
 @contextmanager
 def enough_memory(blocks: ArrayBlocks) -> Iterator[None]:
-    """A context in which a device that runs out of memory is one clear error."""
+    """A context that turns a device's out-of-memory error into a MemoryError with advice."""
     try:
         yield
     except Exception as error:
@@ -205,7 +214,10 @@ def enough_memory(blocks: ArrayBlocks) -> Iterator[None]:
 
 @contextmanager
 def side_by_side(n_jobs: int | None) -> Iterator[Callable[..., Iterable[Any]]]:
-    """A ``map`` whose calls run in threads; in order, and with one job in the caller's thread."""
+    """A context that yields a ``map``: calls run in threads, results come in order.
+
+    With one job it is the built-in ``map``, in the caller's thread.
+    """
     n_threads = effective_n_jobs(n_jobs)
     if n_threads == 1:
         yield map
@@ -215,12 +227,12 @@ def side_by_side(n_jobs: int | None) -> Iterator[Callable[..., Iterable[Any]]]:
 
 
 def working_memory() -> int:
-    """Bytes that what is made of a block may take."""
+    """Return the bytes that the temporary arrays of a block may take, by scikit-learn's setting."""
     return int(get_config()["working_memory"] * 2**20)
 
 
 def device_rows(shape: tuple[int, ...], by_kernels: bool = False) -> int:
-    """Rows of a block on a device."""
+    """Return the number of rows in a block on a device, for data of shape (n, p)."""
     n, p = shape
     shares = KERNEL_SHARES if by_kernels else SHARES
     allowed = working_memory() // (BYTES_A_NUMBER * p)

@@ -1,4 +1,4 @@
-"""Subspaces of rows in view by compiled code, which follows the labels from sweep to sweep.
+"""Subspaces of rows in view by compiled code, which updates its last fit when a few labels change.
 
 `kernels/gram.pyx` where leading principal axes are enough and inner products are known,
 `kernels/sparse_loadings.pyx` for sparse loadings.
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from subspaces.core import sparse_basis
+from subspaces.core import sparse_loadings
 from subspaces.core.criteria import CRITERIA, Seen, Tables, own_costs
 from subspaces.core.problem import Problem
 from subspaces.core.rows import DenseRows, GramRows
@@ -21,18 +21,21 @@ Labels = NDArray[np.intp]
 
 
 class CompiledSubspaces(ABC):
-    """The subspaces of all clusters of a problem.
+    """The subspaces of all clusters of a problem, held by a compiled object.
 
-    kernel: the compiled class, with `fit(labels)`, `forget()` and the results of the last fit.
+    kernel: the compiled object, with `fit(labels)`, `forget()` and the results of the last fit.
     """
 
     def __init__(self, problem: Problem, kernel: Any) -> None:
         self.problem, self.kernel = problem, kernel
 
     def degenerate(self) -> list[int]:
-        """Clusters whose members do not span their axes, against what all rows span."""
+        """Return the numbers of clusters whose members do not span as many axes as they have.
+
+        An axis counts if its energy reaches the problem's least energy times the cluster's size.
+        """
         found, spectra = self.kernel.found, self.kernel.spectra
-        least = self.problem.faintest * self.kernel.sizes
+        least = self.problem.least_energy * self.kernel.sizes
         return [
             k
             for k, r in enumerate(self.problem.dimensions)
@@ -44,12 +47,15 @@ class CompiledSubspaces(ABC):
         """Cost of every row under every cluster, (n, K); labels: those of the last fit."""
 
     def loadings(self) -> tuple[Array, ...] | None:
-        """Sparse loadings (p, R_k) of every cluster; None of principal axes."""
+        """Sparse loadings (p, R_k) of every cluster; None if the axes are principal axes."""
         return None
 
 
 class PrincipalAxes(CompiledSubspaces):
-    """Leading principal axes, from inner products."""
+    """Leading principal axes of all clusters, found from inner products of the rows.
+
+    Not `subspaces.subspace.PrincipalAxes`, which is the decomposition of one set of rows.
+    """
 
     def costs(self, labels: Labels) -> Array:
         """Cost of every row under every cluster, (n, K); labels: those of the last fit."""
@@ -70,7 +76,7 @@ class PrincipalAxes(CompiledSubspaces):
 
 
 class SparseLoadings(CompiledSubspaces):
-    """Sparse loadings, from the rows themselves."""
+    """Sparse loadings of all clusters, found from the rows themselves."""
 
     def costs(self, labels: Labels) -> Array:
         """Cost of every row under every cluster, (n, K); labels: those of the last fit."""
@@ -82,14 +88,14 @@ class SparseLoadings(CompiledSubspaces):
         return tuple(basis[:r].T for basis, r in found)
 
     def energy(self, labels: Labels) -> float:
-        """Energy of the members along their own loadings, fitted afresh."""
+        """Sum of the members' energy along their own loadings, refitted without the last fit's."""
         self.kernel.forget()
         self.kernel.fit(labels)
         return float(own_costs(self.kernel.captured.T, labels).sum())
 
 
 def compiled_subspaces(problem: Problem) -> CompiledSubspaces | None:
-    """The compiled code for a problem, or None where there is none and views are fitted."""
+    """Return the compiled subspaces of a problem; None if no compiled code can take it."""
     if problem.sparsity is None:
         return _principal(problem)
     return _sparse(problem, problem.sparsity)
@@ -106,7 +112,7 @@ def _principal(problem: Problem) -> PrincipalAxes | None:
     return PrincipalAxes(problem, module.GramSubspaces(*given))
 
 
-def _sparse(problem: Problem, sparsity: sparse_basis.Sparsity) -> SparseLoadings | None:
+def _sparse(problem: Problem, sparsity: sparse_loadings.Sparsity) -> SparseLoadings | None:
     rows, nonnegative = problem.rows, sparsity.penalty == "nonnegative"
     module = compiled("sparse_loadings")
     if module is None or not isinstance(rows, DenseRows) or rows.matrix.dtype != np.float64:
@@ -115,6 +121,7 @@ def _sparse(problem: Problem, sparsity: sparse_basis.Sparsity) -> SparseLoadings
         return None
     if max(sparsity.n_variables) >= rows.matrix.shape[1] and not nonnegative:
         return None  # the loadings of such a cluster are its principal axes
+    names = "SETTLED", "MAX_STEPS", "TIED", "NOTHING_LEFT"
     kernel = module.SparseSubspaces(
         rows.matrix,
         rows.squared_norms,
@@ -123,11 +130,6 @@ def _sparse(problem: Problem, sparsity: sparse_basis.Sparsity) -> SparseLoadings
         sparsity.n_variables,
         problem.affine,
         nonnegative,
-        (
-            sparse_basis.SETTLED,
-            sparse_basis.MAX_STEPS,
-            sparse_basis.TIED,
-            sparse_basis.NOTHING_LEFT,
-        ),
+        [getattr(sparse_loadings, name) for name in names],
     )
     return SparseLoadings(problem, kernel)

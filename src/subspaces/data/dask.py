@@ -1,8 +1,8 @@
-"""Dask arrays in passes: every chunk visited where it is, what it tells summed in a tree.
+"""Dask arrays in passes: each worker visits its own chunks, and the sums are added in a tree.
 
-Between two passes the labels stay with the workers, as chunks that Dask can make again: those of a
-worker that dies are found anew, from its rows, by the passes that were. Of a chunk in hand only one
-block of rows is worked on at a time.
+Between two passes the labels stay with the workers, as chunks that Dask can recompute: if a worker
+dies, its labels are found from its rows by repeating the passes that led to them. A worker holds
+one block of rows at a time beside its chunk.
 """
 
 import sys
@@ -20,23 +20,23 @@ from dask.array import Array, concatenate, from_array, from_delayed
 from numpy.typing import NDArray
 from scipy import sparse
 
-from subspaces._validation import check_shape, check_survey
-from subspaces.data.blocks import Visit
+from subspaces.data.blocks import Blocks, Visit
 from subspaces.data.csr import blocks_within
-from subspaces.data.flats import MOST_VARIABLES
+from subspaces.data.subspaces import MOST_VARIABLES
 from subspaces.data.survey import survey
+from subspaces.data.validation import check_shape, check_survey
 
-# So many tallies are added at a time.
+# The sums of so many chunks are added in one task: a tree of few levels with small tasks.
 FAN = 8
-# Flats and given labels travel inside the graph, once.
+# Subspaces and given labels travel inside the graph, once, which is no reason for a warning.
 LARGE_GRAPH = {"distributed.admin.large-graph-warning-threshold": "10 GB"}
 
 
 @dataclass(frozen=True)
-class DaskBlocks:
+class DaskBlocks(Blocks):
     """The rows of a Dask array (n, p), every chunk with all columns.
 
-    chunks: those that have rows; starts: the number of the first row of each, and n.
+    chunks: all that have rows; starts: the number of the first row of each chunk, and n last.
     """
 
     array: Any
@@ -44,31 +44,24 @@ class DaskBlocks:
     starts: NDArray[np.intp]
 
     @property
-    def shape(self) -> tuple[int, int]:
-        """Numbers of rows and variables."""
-        return self.array.shape
-
-    @property
-    def rounded(self) -> bool:
-        """Passes sum in double precision."""
-        return False
-
-    @property
     def stays_sparse(self) -> bool:
         """Whether the chunks are sparse matrices whose zeros are never written out."""
         return sparse.issparse(self.array._meta) and self.shape[1] > MOST_VARIABLES
 
     def fold(self, visit: Visit, labels: Any | None) -> tuple[Any, Any]:
-        """Visit every chunk; what it gives per row stays where it is, the sum comes here."""
+        """Visit every chunk; return the values (n, ...), a Dask array, and the sum over the chunks.
+
+        The values stay with the workers, the sum is fetched.
+        """
         pairs = self._visited(visit, labels)
         with watched():
-            *values, told = persist(
-                *(value for value, _ in pairs), summed([told for _, told in pairs])
+            *values, total = persist(
+                *(value for value, _ in pairs), summed([sums for _, sums in pairs])
             )
-            return self._joined(values, self._model(visit, labels)), told.compute()
+            return self._joined(values, self._model(visit, labels)), total.compute()
 
     def each(self, visit: Visit) -> Any:
-        """What a visit gives for every row, found when it is asked for; rows are checked then."""
+        """Return the values of all rows as a lazy Dask array; computing it also checks the rows."""
         pairs = self._visited(partial(visit_checked, visit=visit), None)
         values = [value for value, _ in pairs]
         return self._joined(values, self._model(visit, None))
@@ -83,7 +76,7 @@ class DaskBlocks:
         return [tuple(pair) for pair in pairs]
 
     def _model(self, visit: Visit, labels: Any | None) -> Any:
-        """What the visit gives of one row of zeros: its type and width."""
+        """Return what the visit gives one row of zeros: shows the type and width of its values."""
         single = self.array.dtype == np.float32
         row = np.zeros((1, self.shape[1]), dtype=np.float32 if single else np.float64)
         rows = sparse.csr_array(row) if self.stays_sparse else row
@@ -101,32 +94,32 @@ class DaskBlocks:
         )
 
     def sample(self, indices: NDArray[np.intp]) -> NDArray[np.float64]:
-        """Some rows, brought here."""
+        """Return the rows with these indices, (m, p), in ascending order, fetched from workers."""
         wanted = np.sort(indices)
-        home = np.searchsorted(self.starts, wanted, side="right") - 1
+        chunk_of = np.searchsorted(self.starts, wanted, side="right") - 1
         with watched():
             rows = compute(
                 *(
-                    delayed(take_rows)(self.chunks[i], wanted[home == i] - self.starts[i])
-                    for i in np.unique(home)
+                    delayed(take_rows)(self.chunks[i], wanted[chunk_of == i] - self.starts[i])
+                    for i in np.unique(chunk_of)
                 )
             )
         return np.concatenate(rows)
 
     def split(self, labels: NDArray[np.integer]) -> Any:
-        """Labels in chunks like those of the rows."""
+        """Convert labels (n,) to a Dask array of 32 bits, chunked like the rows."""
         sizes = tuple(np.diff(self.starts).tolist())
         with watched():
             return from_array(np.asarray(labels, dtype=np.int32), chunks=(sizes,)).persist()
 
     def join(self, labels: Any, numbers: NDArray[np.intp]) -> Any:
-        """Labels as a Dask array, of 32 bits."""
+        """Return ``numbers[label]`` for every label, as a lazy Dask array (n,) of 32 bits."""
         short = numbers.astype(np.int32)
         return labels.map_blocks(short.__getitem__, dtype=short.dtype)
 
 
 def as_blocks(X: Any) -> DaskBlocks:
-    """A Dask array, or the one call that would make it fit."""
+    """Return a Dask array as `DaskBlocks`; an error names the call that makes an array usable."""
     _check(X)
     sizes = np.array(X.chunks[0], dtype=np.intp)
     chunks = X.to_delayed().ravel()
@@ -153,7 +146,7 @@ def _check(X: Any) -> None:
 
 
 def visit_chunk(chunk: Any, labels: Any, start: int, visit: Visit) -> tuple[Any, Any]:
-    """Visit one chunk, block by block; runs on a worker."""
+    """Visit one chunk, block by block; return its values and its sum. Runs on a worker."""
 
     def shifted(rows: Any, own: Any, place: int) -> tuple[Any, Any]:
         return visit(rows, own, start + place)
@@ -162,32 +155,32 @@ def visit_chunk(chunk: Any, labels: Any, start: int, visit: Visit) -> tuple[Any,
 
 
 def visit_checked(rows: Any, labels: Any, start: int, visit: Visit) -> tuple[Any, Any]:
-    """Visit rows that are finite; runs on a worker."""
+    """Return ``visit(rows, labels, start)`` after a check that all values are finite."""
     check_survey(survey(rows, labels, start)[1], rows.dtype)
     return visit(rows, labels, start)
 
 
 def take_rows(chunk: Any, indices: NDArray[np.intp]) -> NDArray[np.float64]:
-    """Some rows of one chunk; runs on a worker."""
+    """Return the rows of one chunk with these indices, dense, as float64; runs on a worker."""
     return blocks_within(chunk).sample(indices)
 
 
-def summed(told: list[Any]) -> Any:
-    """The sum of what chunks told, in their order, a few at a time."""
-    total: Callable[[list[Any]], Any] = delayed(add_up)
-    while len(told) > 1:
-        told = [total(told[i : i + FAN]) for i in range(0, len(told), FAN)]
-    return told[0]
+def summed(sums: list[Any]) -> Any:
+    """Return the delayed sum over the chunks, in order, by a tree of tasks that add 8 each."""
+    add_some: Callable[[list[Any]], Any] = delayed(add_up)
+    while len(sums) > 1:
+        sums = [add_some(sums[i : i + FAN]) for i in range(0, len(sums), FAN)]
+    return sums[0]
 
 
-def add_up(told: list[Any]) -> Any:
-    """The sum in order; of nothing told, nothing."""
-    return None if told[0] is None else reduce(add, told)
+def add_up(sums: list[Any]) -> Any:
+    """Return the sum of a list, in order; None where the visits sum nothing. Runs on a worker."""
+    return None if sums[0] is None else reduce(add, sums)
 
 
 @contextmanager
 def watched() -> Iterator[None]:
-    """A context in which a scheduler that is lost is one clear error."""
+    """A context that turns the loss of the Dask scheduler into a RuntimeError with advice."""
     client = _client()
     try:
         with config.set({} if client is None else LARGE_GRAPH):
@@ -202,7 +195,7 @@ def watched() -> Iterator[None]:
 
 
 def _client() -> Any:
-    """The client of `distributed` that is at work, if there is one."""
+    """Return the current client of `distributed`; None if there is none."""
     if "distributed" not in sys.modules:
         return None
     from distributed import default_client

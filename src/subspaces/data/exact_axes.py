@@ -1,8 +1,8 @@
-"""The leading axes of many scatter matrices that are known only by their products.
+"""The leading axes of many scatter matrices that are known only through products ``S_k W``.
 
-All clusters at once, one product each per step. A step looks for the best axes in the span of the
-present ones, their residuals, and the last step (the locally optimal block method of Knyazev 2001),
-so that the error falls with the root of the gap in the spectrum rather than with the gap.
+All clusters are solved at once, by one product each per step. A step finds the best axes in the
+span of the present ones, their residuals, and the last step (the locally optimal block method of
+Knyazev 2001), so that the error falls with the root of the gap in the spectrum, not with the gap.
 """
 
 from collections.abc import Callable
@@ -11,26 +11,29 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from subspaces.core.array_namespace import like, namespace, to_host, transposed
+from subspaces.core.array import like, namespace, to_host, transposed
 
 Array = NDArray[np.floating]
 
-# A residual against the largest eigenvalue; the error of an eigenvalue is its square.
+# The largest residual at the end, against the largest eigenvalue; eigenvalues err by its square.
 TOLERANCE = 1e-6
-# In single precision rounding may come first: below this share, steps that did not halve it.
+# In single precision rounding may come first: a residual below ROUNDING ends the steps once
+# PATIENCE of them did not halve it.
 ROUNDING, PATIENCE = 1e-4, 3
+# The steps end after so many in any case; each is a pass over the rows.
 MOST_STEPS = 50
-# Squared lengths below this share of the largest are of directions that are there already.
+# Directions whose squared length is below this share of the largest are taken to be in the span.
 DEPENDENT = 1e-13
 
 
 def leading_axes(
     product: Callable[[Any], Any], guess: Any, in_use: NDArray[np.bool_]
 ) -> tuple[Any, Array]:
-    """Axes (K, p, R) and eigenvalues (K, R), the largest first; those in use (K, R) are exact.
+    """Return axes (K, p, R) and eigenvalues (K, R), the largest first; exact where ``in_use``.
 
-    product: ``S_k W_k`` for any W (K, p, R) of orthonormal columns, R at most p / 3. Axes and
-    images stay where the guess is; what is small is solved in main memory.
+    product: returns ``S_k W_k`` for any W (K, p, R) of orthonormal columns, R at most p / 3; guess
+    (K, p, R): first axes; in_use (K, R): which axes must converge. Axes and images stay on the
+    device of the guess; small matrices are solved in main memory.
     """
     xp, rank = namespace(guess), guess.shape[2]
     basis = _orthonormal(guess)
@@ -48,9 +51,9 @@ def leading_axes(
         if error <= TOLERANCE or waited == PATIENCE:
             break
         units = residual / like(np.where(lengths > 0.0, lengths, 1.0)[:, None, :], residual)
-        fresh = _orthonormal(units, basis, np.ones((len(lengths), 1)))
-        basis = xp.concat([basis, fresh], axis=2)
-        images = xp.concat([images, product(fresh)], axis=2)
+        added = _orthonormal(units, basis, np.ones((len(lengths), 1)))
+        basis = xp.concat([basis, added], axis=2)
+        images = xp.concat([images, product(added)], axis=2)
         values, coefficients = _best(basis, images, rank)
         both = like(_with_the_step(coefficients, rank), basis)
         basis, images = basis @ both, images @ both
@@ -58,11 +61,12 @@ def leading_axes(
 
 
 def _orthonormal(vectors: Any, known: Any = None, longest: Array | None = None) -> Any:
-    """Orthonormal columns of their span, beyond what is known; zeros where it has fewer.
+    """Return orthonormal columns (K, p, m) of the span of vectors (K, p, m) beyond the known ones.
 
-    longest (K, 1): the squared length of the longest, before the known is taken from it: of a
-    vector within that, rounding is left. Twice, since once leaves the rounding of directions that
-    are nearly there.
+    Where the span has fewer than m dimensions, the columns left over are zero. longest (K, 1): the
+    squared length of the longest vector before the known directions are subtracted; what is left of
+    a vector in their span then counts as rounding. Everything is done twice, since one round leaves
+    the rounding errors of directions that are nearly in the span.
     """
     for _ in range(2):
         if known is not None:
@@ -75,14 +79,21 @@ def _orthonormal(vectors: Any, known: Any = None, longest: Array | None = None) 
 
 
 def _best(basis: Any, images: Any, rank: int) -> tuple[Array, Array]:
-    """Eigenvalues of the best axes within a basis, and their coefficients."""
+    """Return the leading eigenvalues (K, R) within the span of a basis, and coefficients on it.
+
+    The columns of the coefficients (K, m, R) combine the m columns of the basis into the best axes.
+    """
     small = to_host(transposed(basis) @ images)
     values, vectors = np.linalg.eigh(0.5 * (small + small.mT))
     return values[:, ::-1][:, :rank], vectors[:, :, ::-1][:, :, :rank]
 
 
 def _with_the_step(coefficients: Array, rank: int) -> Array:
-    """The new axes, and beside them, orthonormal, the part that is not of the old ones."""
+    """Return the coefficients of the new axes and of the step to them, (K, m, 2 R).
+
+    The step is the part of the new axes outside the span of the first R columns, the old axes; its
+    columns are orthonormal, and orthogonal to the new axes.
+    """
     step = coefficients.copy()
     step[:, :rank] = 0.0
     longest = np.sum(step**2, axis=1).max(axis=1, keepdims=True)
@@ -90,5 +101,6 @@ def _with_the_step(coefficients: Array, rank: int) -> Array:
 
 
 def _largest(lengths: Array, values: Array, in_use: NDArray[np.bool_]) -> float:
+    """Return the largest residual of an axis in use over its cluster's largest eigenvalue."""
     top = np.maximum(values[:, :1], np.finfo(float).tiny)
     return float(np.where(in_use, lengths / top, 0.0).max(initial=0.0))

@@ -1,8 +1,8 @@
-"""Rows that are all in view: the PCA of each cluster as every row sees it.
+"""Rows that are all in memory at once: each cluster is a PCA with the scores of every row on it.
 
-Where there is compiled code for a problem, it follows the labels from sweep to sweep
-(`compiled_subspaces.py`). Otherwise clusters that were met before, in this run or another, are not
-fitted again; sparse loadings start from the last sweep's.
+Where compiled code can take a problem, it updates the subspaces from sweep to sweep
+(`compiled_subspaces.py`). Otherwise the PCA of a cluster that was met before, in this run or
+another, is looked up; sparse loadings start from those of the last sweep.
 """
 
 from collections.abc import Callable
@@ -12,25 +12,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subspaces.core import partition
-from subspaces.core.criteria import costs, energy_on_loadings, own_costs
+from subspaces.core.alternation import Clustering
+from subspaces.core.criteria import costs, own_costs
 from subspaces.core.likelihood import classification_likelihood, t_likelihood
 from subspaces.core.problem import Problem, degenerate, view_clusters
-from subspaces.core.result import Clustering
 from subspaces.core.rows import ClusterView
 from subspaces.core.samples import Assignment, Fitted
 from subspaces.core.search import Searchable
-from subspaces.core.sparse_basis import loadings_of
+from subspaces.core.sparse_view import energy_on_loadings, loadings_of
 from subspaces.data.compiled_subspaces import SparseLoadings, compiled_subspaces
 
 Array = NDArray[np.floating]
 Labels = NDArray[np.intp]
 
-# Views of clusters met before take so many bytes at most, or so many times what the rows take.
+# Views of clusters met before take FEW_BYTES at most, or TIMES_THE_ROWS times what the rows take.
 FEW_BYTES, TIMES_THE_ROWS = 2_000_000, 4
 
 
 class RowsInView(Searchable):
-    """The rows of a problem; for the runs of one thread, one after the other."""
+    """The rows of a problem, for the runs of one thread, one after the other."""
 
     def __init__(self, problem: Problem) -> None:
         self.problem, self.dimensions = problem, problem.dimensions
@@ -42,18 +42,18 @@ class RowsInView(Searchable):
         self._compiled = compiled_subspaces(problem)
 
     def begin(self, start: Labels) -> Fitted:
-        """Begin a run at first labels."""
+        """Begin a run at first labels; forget the last run's subspaces."""
         self._labels, self._views = None, []
         if self._compiled is not None:
             self._compiled.kernel.forget()
         return self.fit(start.copy())
 
     def fit(self, labels: Labels) -> Fitted:
-        """The partition; its subspaces are fitted when they are asked for."""
+        """Return a `Fitted` that holds the labels only; `degenerate` and `assign` fit subspaces."""
         return Fitted(labels)
 
     def degenerate(self, here: Fitted) -> list[int]:
-        """Clusters whose members do not span their axes, against what all rows span."""
+        """Fit the subspaces; return the clusters whose members do not span their axes."""
         if self._compiled is None:
             views = self._views_of(here.labels)
             return degenerate(self.problem, views)
@@ -61,7 +61,7 @@ class RowsInView(Searchable):
         return self._compiled.degenerate()
 
     def assign(self, here: Fitted) -> Assignment:
-        """The cluster of least cost of every row."""
+        """Fit the subspaces; return each row's cluster of least cost, and the objective."""
         labels = here.labels
         if self._compiled is None:
             views = self._views_of(labels)
@@ -78,19 +78,19 @@ class RowsInView(Searchable):
         return Assignment(new, objective, self._merit(objective), moved, loadings)
 
     def closeness(self, row: int) -> Array:
-        """``|cos|`` of the angle between one row and every row."""
+        """Return ``|cos|`` of the angle between one row and every row, (n,)."""
         return self.problem.rows.closeness(row)
 
     def promise(self, labels: Labels) -> float:
-        """The t-likelihood of a first partition; infinite where a cluster is degenerate."""
+        """Return the t-likelihood of a first partition; infinite where a cluster is degenerate."""
         return self._once(labels, self._promise)
 
     def merit(self, clustering: Clustering, choice: str) -> float:
-        """What finished runs are compared by; lower is better.
+        """Return the number that finished runs are compared by; lower is better.
 
         The own objective or the t-likelihood; the classification likelihood of a mixture of
         probabilistic PCA where the criterion does not identify the clusters. With sparse loadings,
-        the energy that they capture when they are fitted afresh, with its sign changed.
+        the energy along refitted loadings, with its sign changed.
         """
         if self.problem.sparsity is not None:
             return self._once(clustering.labels, self._lacking_energy)
@@ -111,7 +111,10 @@ class RowsInView(Searchable):
         return np.inf if bad else t_likelihood(views, self.problem.data)
 
     def _once(self, labels: Labels, value: Callable[[Labels], float]) -> float:
-        """A value of the same partition once, whatever its numbers if they mean nothing."""
+        """Return ``value(labels)``, stored by partition so that it is computed once.
+
+        Where clusters are interchangeable, partitions that differ only in cluster numbers share it.
+        """
         labels = partition.canonical(labels) if self.problem.interchangeable else labels
         key = labels.tobytes()
         if key not in self._values:
@@ -119,7 +122,10 @@ class RowsInView(Searchable):
         return self._values[key]
 
     def _merit(self, objective: float) -> float:
-        """What decides which partition of a run is kept; the lowest is, of equals the last."""
+        """Return the number by which the partitions of one run are compared.
+
+        The partition of the lowest number is kept, of equals the last.
+        """
         if self.problem.sparsity is not None:
             # The union of the supports moves from sweep to sweep, and the objective with it.
             return 0.0
@@ -133,7 +139,7 @@ class RowsInView(Searchable):
             self._labels = labels
 
     def _views_of(self, labels: Labels) -> list[ClusterView]:
-        """The PCA of every cluster, in a run."""
+        """Return the PCA of every cluster; sparse loadings start from those of the last sweep."""
         if labels is not self._labels:
             if self.problem.sparsity is None:
                 self._views = self.views(labels)
@@ -143,7 +149,7 @@ class RowsInView(Searchable):
         return self._views
 
     def views(self, labels: Labels) -> list[ClusterView]:
-        """The PCA of every cluster of any partition; those of clusters met before are known."""
+        """Return the PCA of every cluster of any partition; clusters met before are looked up."""
         if self.problem.sparsity is not None:
             return view_clusters(self.problem, labels)
         return [self._view(k, np.flatnonzero(labels == k)) for k in range(len(self.dimensions))]
@@ -162,11 +168,11 @@ class RowsInView(Searchable):
 
 
 class RowsOfUnknownDimension(RowsInView):
-    """The paper's joint scheme: dimensions are chosen anew at every sweep.
+    """Rows whose clusters get new dimensions at every sweep: the paper's joint scheme.
 
     [MM2014, sec. model selection]. dimension_of(k, members): the dimension of a cluster. Objectives
-    under different dimensions are not comparable, so the last partition is kept; the subspaces of a
-    run are its last dimensions.
+    under different dimensions are not comparable, so the last partition of a run is kept. The
+    ``subspaces`` of an assignment are the chosen dimensions (K,).
     """
 
     def __init__(self, problem: Problem, dimension_of: Callable[[int, Labels], int]) -> None:
@@ -174,7 +180,7 @@ class RowsOfUnknownDimension(RowsInView):
         self._dimension_of, self._compiled = dimension_of, None
 
     def assign(self, here: Fitted) -> Assignment:
-        """The cluster of least cost of every row, under the dimensions that were chosen."""
+        """Choose dimensions, fit, and return each row's cluster of least cost."""
         found = super().assign(here)
         return replace(found, merit=0.0, subspaces=self.dimensions)
 

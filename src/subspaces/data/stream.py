@@ -1,13 +1,14 @@
-"""Flats that follow a stream of batches: every row is seen once, and the past fades.
+"""Subspaces that follow a stream of batches: every row is seen once, and older rows weigh less.
 
-A batch is given to the flats that were there before it, so that every row is scored by flats it
-had no part in; then its sums join those of the past, which lose a share of their weight::
+The rows of a batch are assigned by the subspaces before it, so that every row is scored by
+subspaces it had no part in; then the sums of the batch join those of the past, multiplied by beta::
 
     S_k <- beta S_k + sum over the batch's members x x^T
 
-With many variables the past is known by its axes alone (projection approximation): what S_k of the
-past does to the axes V_k is taken to be ``V_k diag(spectrum) + n_k c_k c_k^T V_k``, which joins the
-images ``sum x (x^T V_k)`` of the batch, and one step of subspace iteration gives the next axes.
+With many variables the past is known by its axes alone (projection approximation): the product of
+the past S_k with the axes V_k is taken to be ``V_k diag(spectrum) + n_k c_k c_k^T V_k``, to which
+the images ``sum x (x^T V_k)`` of the batch are added, and one step of subspace iteration gives the
+next axes.
 """
 
 from dataclasses import dataclass, replace
@@ -17,24 +18,32 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from subspaces.core.array_namespace import to_host
+from subspaces.core.array import to_host
 from subspaces.core.partition import smallest_size
 from subspaces.data import block_pass
-from subspaces.data.block_pass import Pass
 from subspaces.data.blocks import Blocks
-from subspaces.data.flats import MOST_VARIABLES, Flats, Tally, at_least, from_images, from_scatter
+from subspaces.data.pass_plan import Pass
+from subspaces.data.subspaces import (
+    MOST_VARIABLES,
+    ClusterSums,
+    Subspaces,
+    at_least,
+    from_images,
+    from_scatter,
+)
 
-# What is kept of the past.
+# The sums that are kept of the past.
 SUMS = ("sizes", "energy", "totals", "products")
 
 
 @dataclass(frozen=True)
 class Stream:
-    """What stays the same from batch to batch.
+    """The settings that all batches share.
 
-    rank: of the first rows; forgetting: the weight that the past keeps at every batch, beta;
-    least_noise: what counts as no variance around the flats; origin (p,): what is taken from every
-    row before anything else, so that far from zero the sums keep their digits.
+    rank: of the first rows; forgetting: the factor beta by which each batch multiplies the sums of
+    the past; least_noise: a floor of the variance around the subspaces, which costs divide by;
+    origin (p,): subtracted from every row first, so that sums of rows far from zero keep their
+    digits.
     """
 
     dimensions: tuple[int, ...]
@@ -47,66 +56,69 @@ class Stream:
 
 
 def follow(
-    stream: Stream, blocks: Blocks, flats: Flats, sums: Tally | None
-) -> tuple[Flats, Tally, Any]:
-    """The flats and sums after a batch, and the labels it was given before."""
-    plan = plan_of(stream, flats)
-    labels, told = blocks.fold(partial(block_pass.look, plan=plan), None)
-    told = replace(told, totals=to_host(told.totals), products=to_host(told.products))
+    stream: Stream, blocks: Blocks, subspaces: Subspaces, sums: ClusterSums | None
+) -> tuple[Subspaces, ClusterSums, Any]:
+    """Return the subspaces and sums after a batch, and the batch's labels (b,).
+
+    The labels are those that the subspaces before the batch give. sums: of the past, None at first.
+    """
+    plan = plan_of(stream, subspaces)
+    labels, new = blocks.fold(partial(block_pass.assign_and_sum, plan=plan), None)
+    new = replace(new, totals=to_host(new.totals), products=to_host(new.products))
     if sums is not None:
-        told = told + _faded(_past(sums, flats, plan), stream.forgetting)
-    return _fed(stream, told, flats), told, labels
+        new = new + _faded(_past(sums, subspaces, plan), stream.forgetting)
+    return _next_subspaces(stream, new, subspaces), new, labels
 
 
-def plan_of(stream: Stream, flats: Flats) -> Pass:
-    """What the rows of a batch are looked at with."""
-    by_scatter = flats.axes.shape[1] <= MOST_VARIABLES
-    n_rows = max(int(flats.sizes.sum()), 1)
-    flats = at_least(flats, stream.least_noise)
+def plan_of(stream: Stream, subspaces: Subspaces) -> Pass:
+    """Return the plan of the pass over a batch: what its rows are scored and summed with."""
+    by_scatter = subspaces.axes.shape[1] <= MOST_VARIABLES
+    n_rows = max(int(subspaces.sizes.sum()), 1)
+    subspaces = at_least(subspaces, stream.least_noise)
     origin = stream.origin if stream.origin.any() else None
     return Pass(
-        flats, stream.criterion, stream.rank, n_rows, origin, by_scatter, affine=stream.affine
+        subspaces, stream.criterion, stream.rank, n_rows, origin, by_scatter, affine=stream.affine
     )
 
 
-def _past(sums: Tally, flats: Flats, plan: Pass) -> Tally:
-    """The sums of the past, seen by the present axes."""
+def _past(sums: ClusterSums, subspaces: Subspaces, plan: Pass) -> ClusterSums:
+    """Return the sums of the past, whose products, if images, are those of the present axes."""
     if plan.by_scatter:
         return sums
-    energies = np.where(flats.in_use, flats.spectra, 0.0)
-    along = np.einsum("kp,kpr->kr", sums.sizes[:, None] * flats.centres, flats.axes)
-    images = flats.axes * energies[:, None, :] + flats.centres[:, :, None] * along[:, None, :]
+    energies = np.where(subspaces.in_use, subspaces.spectra, 0.0)
+    along = np.einsum("kp,kpr->kr", sums.sizes[:, None] * subspaces.centres, subspaces.axes)
+    images = (
+        subspaces.axes * energies[:, None, :] + subspaces.centres[:, :, None] * along[:, None, :]
+    )
     return replace(sums, products=images)
 
 
-def _faded(sums: Tally, weight: float) -> Tally:
-    """The sums at a lower weight; of single rows nothing is remembered."""
+def _faded(sums: ClusterSums, weight: float) -> ClusterSums:
+    """Return the sums multiplied by a weight; objective and moves are set to 0."""
     lower = {name: weight * getattr(sums, name) for name in SUMS}
     return replace(sums, objective=0.0, moved=0, **lower)
 
 
-def reordered(sums: Tally, order: NDArray[np.intp]) -> Tally:
-    """The sums of the clusters in another order."""
+def reordered(sums: ClusterSums, order: NDArray[np.intp]) -> ClusterSums:
+    """Return the sums with the clusters in another order."""
     return replace(sums, **{name: getattr(sums, name)[order] for name in SUMS})
 
 
-def _fed(stream: Stream, sums: Tally, before: Flats) -> Flats:
-    """The flats of the sums; those with too little in them stay as they are."""
-    if before.axes.shape[1] <= MOST_VARIABLES:
-        flats = from_scatter(sums, before, stream.dimensions, stream.rank, stream.affine)
-    else:
-        flats = from_images(sums, before, stream.dimensions, stream.rank, stream.affine)
+def _next_subspaces(stream: Stream, sums: ClusterSums, before: Subspaces) -> Subspaces:
+    """Return the subspaces of the sums; clusters with too few rows keep the subspace they had."""
+    step = from_scatter if before.axes.shape[1] <= MOST_VARIABLES else from_images
+    subspaces = step(sums, before, stream.dimensions, stream.rank, stream.affine)
     needed = np.array([smallest_size(r) for r in stream.dimensions])
-    stays = (sums.sizes < needed) | flats.dead
+    stays = (sums.sizes < needed) | subspaces.dead
 
     def kept(old: NDArray[Any], new: NDArray[Any]) -> NDArray[Any]:
         return np.where(stays.reshape(-1, *(1,) * (new.ndim - 1)), old, new)
 
     return replace(
-        flats,
-        centres=kept(before.centres, flats.centres),
-        axes=kept(before.axes, flats.axes),
-        spectra=kept(before.spectra, flats.spectra),
-        alive=kept(before.alive, flats.alive),
-        sizes=kept(before.sizes, flats.sizes),
+        subspaces,
+        centres=kept(before.centres, subspaces.centres),
+        axes=kept(before.axes, subspaces.axes),
+        spectra=kept(before.spectra, subspaces.spectra),
+        alive=kept(before.alive, subspaces.alive),
+        sizes=kept(before.sizes, subspaces.sizes),
     )

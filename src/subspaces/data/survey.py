@@ -1,17 +1,45 @@
 """The first pass over many rows: whether all values are finite, how large they are, their sums."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
-from subspaces.core.array_namespace import namespace, to_host
-from subspaces.core.survey import Survey
+from subspaces.core.array import namespace, to_host
 from subspaces.data.block_pass import grand_total, squared_lengths, total
+
+Array = NDArray[np.floating]
+
+
+@dataclass(frozen=True)
+class Survey:
+    """Facts about the values of some rows; the surveys of two blocks add.
+
+    largest: the largest absolute value; totals (p,): sums of the columns; energy: the sum of
+    squared lengths; bad: row, column and value of the first entry that is not finite; n_bad: how
+    many there are.
+    """
+
+    largest: float
+    totals: Array
+    energy: float
+    bad: tuple[int, int, float] | None
+    n_bad: int
+
+    def __add__(self, other: "Survey") -> "Survey":
+        return Survey(
+            max(self.largest, other.largest),
+            self.totals + other.totals,
+            self.energy + other.energy,
+            other.bad if self.bad is None else self.bad,
+            self.n_bad + other.n_bad,
+        )
 
 
 def survey(rows: Any, labels: Any | None, start: int) -> tuple[None, Survey]:
-    """Survey a block whose first row has the number ``start``."""
+    """Return None, and the survey of a block whose first row has the number ``start``."""
     with np.errstate(over="ignore", invalid="ignore"):
         totals, largest = total(rows), _largest(rows)
     if not np.isfinite(largest) or not np.isfinite(totals).all():
@@ -24,7 +52,7 @@ def survey(rows: Any, labels: Any | None, start: int) -> tuple[None, Survey]:
 
 
 def _largest(rows: Any) -> float:
-    """Of the absolute values."""
+    """Return the largest absolute value of a block."""
     values = rows.data if sparse.issparse(rows) else rows
     if 0 in values.shape:
         return 0.0
@@ -34,6 +62,7 @@ def _largest(rows: Any) -> float:
 
 
 def _not_finite(rows: Any, start: int) -> tuple[tuple[int, int, float] | None, int]:
+    """Return (row, column, value) of the first entry that is not finite, and how many there are."""
     if sparse.issparse(rows):
         entries = np.flatnonzero(~np.isfinite(rows.data))
         if len(entries) == 0:

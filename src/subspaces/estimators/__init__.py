@@ -1,4 +1,4 @@
-"""The scikit-learn shell around the core."""
+"""The estimators, with scikit-learn's interface, and `load` for saved models."""
 
 from subspaces.estimators._loading import load
 from subspaces.estimators.ensemble import EnsembleKSubspaces

@@ -1,36 +1,45 @@
-"""What the alternating clusterers share: the problem posed, the starts, the search, its record."""
+"""`AlternatingClusterer`: base of `PSC`, `KSubspaces`, `MiniBatchPSC`, for few rows or many."""
 
-from collections.abc import Sequence
-from functools import partial
+from dataclasses import replace
 from numbers import Integral
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-from subspaces._validation import as_count, as_flag, as_generator, check_rank
-from subspaces.core import landmarks, partition
-from subspaces.core.array_namespace import to_host
-from subspaces.core.hearing import warn
-from subspaces.core.landmarks import Start
+from subspaces.core import partition
+from subspaces.core.alternation import Clustering
+from subspaces.core.array import is_dask, to_host
+from subspaces.core.likelihood import Data
 from subspaces.core.problem import Problem
-from subspaces.core.result import Clustering
-from subspaces.core.rows import DenseRows, Rows, choose_rows
-from subspaces.core.search import Plan, Run, best_run, search, search_by_landmarks, start_margin
-from subspaces.core.sparse_basis import Sparsity
-from subspaces.core.step import Step, silence
-from subspaces.core.subspace import centre_of
-from subspaces.data.in_view import RowsInView
-from subspaces.estimators._shell import Array, Labels, SubspaceClusterer
-from subspaces.starts import registry
-
-DEFAULT_STARTS, DEFAULT_SPARSE_STARTS = 10, 20
-# A share of samples that move to and fro for ever; fewer are those that sit between two clusters.
-RESTLESS = 0.01
+from subspaces.core.rows import Rows
+from subspaces.core.search import Run, start_margin
+from subspaces.core.sparse_loadings import Sparsity
+from subspaces.data.blocks import Blocks, least_divisor
+from subspaces.data.devices import check_device, device_of, moved_attributes
+from subspaces.data.in_blocks import BlockProblem
+from subspaces.data.pass_plan import Pass
+from subspaces.data.subspaces import Subspaces, from_subspaces, take, to_subspaces
+from subspaces.estimators import _many_rows
+from subspaces.estimators._base import Array, NewRows, SubspaceClusterer
+from subspaces.estimators._many_rows import ManyRows, NewBlocks, SurveyedBlocks
+from subspaces.estimators._search import Search, table_of_starts
+from subspaces.estimators._subspaces import pose, widths
+from subspaces.runtime.parameters import as_count
+from subspaces.runtime.step import Step, silence
+from subspaces.runtime.threads import one_blas_thread
+from subspaces.runtime.warning import warn
+from subspaces.starts.sample_size import REFILL_ROWS
 
 
 class AlternatingClusterer(SubspaceClusterer):
-    """Base of the estimators that alternate between flats and labels; not for use on its own."""
+    """Base of the estimators that fit subspaces and assign labels in turn; not for use alone.
+
+    A subclass implements ``_problem`` and ``_fit_few``. It overrides ``_measure`` to set attributes
+    of its own after a fit of many rows, which are read in blocks.
+    """
 
     affine: bool
     init: Any
@@ -40,180 +49,228 @@ class AlternatingClusterer(SubspaceClusterer):
     n_jobs: int | None
     verbose: int
 
-    def _numbers_held(self, n: int, p: int) -> int:
-        """The rows and a copy, and the inner products that `choose_rows` takes of few."""
-        n_clusters = self.n_clusters if isinstance(self.n_clusters, Integral) else 1
-        by_products = n < p * n_clusters and getattr(self, "n_variables", None) is None
-        return super()._numbers_held(n, p) + (n**2 if by_products else 0)
+    # An array without rows, of the library, device and type of the data of fit; None for numpy.
+    _home: Any = None
 
-    def _rows(self, X: Array, sparsity: Sparsity | None = None) -> Rows:
-        """The samples in the form that is quickest for their shape, from their mean if affine."""
-        centred = X - centre_of(X, True) if self.affine else X
-        return DenseRows(centred) if sparsity else choose_rows(centred, self.n_clusters)
+    def move_to(self, X: Any) -> Self:
+        """Bring the fitted attributes to the library, device and type of X, to predict there.
+
+        Parameters
+        ----------
+        X : array
+            Of numpy, or under scikit-learn's array API dispatch of torch or CuPy.
+
+        Returns
+        -------
+        self
+            The same estimator.
+        """
+        check_is_fitted(self)
+        self.__dict__.update(moved_attributes(self.__dict__, device_of(X)))
+        self._bring_attributes_to(X)
+        return self
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self._beyond_passes() is None
+        tags.array_api_support = True
+        return tags
+
+    # What a method says for itself.
+
+    def _problem(self, X: Any, rows: Rows | None = None) -> Problem:
+        """Return the `Problem` that the sweeps solve for X: rows, dimensions and criterion.
+
+        rows: X as `_subspaces.centred_rows` returns it; None where that is still to be computed.
+        """
+        raise NotImplementedError
+
+    def _fit_few(self, X: Array) -> None:
+        """Fit X (n, p), held in memory as one matrix: set ``labels_`` and all other attributes."""
+        raise NotImplementedError
+
+    def _measure(self, problem: BlockProblem, result: Clustering, subspaces: Subspaces) -> None:
+        """Set the attributes that only a subclass has, after a fit in blocks; by default none."""
+
+    def _beyond_passes(self) -> str | None:
+        """Return the first parameter that needs all rows in memory as ``name=value``, or None."""
+        return None
+
+    @property
+    def _choice(self) -> str:
+        """Name of the measure by which runs are compared: "objective" or "t_likelihood"."""
+        return "objective"
+
+    @property
+    def _scoring(self) -> str:
+        """Name of the criterion by which new rows are scored."""
+        return "residual"
+
+    # The problem and the search.
 
     def _pose(
         self,
-        X: Array,
+        X: Any,
         criterion: str,
         sparsity: Sparsity | None = None,
         rows: Rows | None = None,
     ) -> Problem:
-        """Check the sizes against the data and hold what does not change from start to start."""
+        """Return the `Problem` of X under a criterion, with its sizes checked against X.
+
+        Warn where a dimension equals the rank of X. rows: as in `_problem`.
+        """
         as_count(self.max_iter, "max_iter", low=1)
-        as_flag(self.affine, "affine")
-        dimensions = self._dimensions(X, low=0 if self.affine else 1)
-        rows = self._rows(X, sparsity) if rows is None else rows
-        check_rank(rows.rank, max(dimensions), self.affine)
-        problem = Problem(rows, dimensions, criterion, bool(self.affine), sparsity)
+        problem = pose(self, X, criterion, sparsity, rows)
         if not problem.identified and self.n_clusters > 1:
             warn(
-                f"n_components={max(dimensions)} equals the rank of X: such a cluster fits every "
-                "sample without error, so a Gaussian likelihood decides among the partitions "
+                f"n_components={max(problem.dimensions)} equals the rank of X: such a cluster fits "
+                "every sample without error, so a Gaussian likelihood decides among the partitions "
                 "visited; a smaller dimension would let the score decide",
             )
         return problem
 
     @property
-    def _by_portfolio(self) -> bool:
-        return isinstance(registry.find(self.init), registry.Portfolio)
-
-    def _starts(self, X: Array, problem: Problem, learned: bool = False) -> list[tuple[str, Start]]:
-        automatic = DEFAULT_STARTS if problem.sparsity is None else DEFAULT_SPARSE_STARTS
-        given = self.n_init if self.n_init != "auto" else automatic
-        n_starts = as_count(given, "n_init", low=1)
-        named = registry.find(self.init)
-        if named is not None:
-            return named.choose(problem, n_starts, learned=learned)
-        if callable(self.init):
-            return [("callable", self._called(X))] * n_starts
-        labels = self._given_labels(self.init, len(X))
-        return [("labels", lambda problem, random: labels)]
-
-    def _called(self, X: Array) -> Start:
-        def start(problem: Problem, random: np.random.Generator) -> Labels:
-            seed = int(random.integers(2**31))
-            return self._given_labels(self.init(X, self.n_clusters, random_state=seed), len(X))
-
-        return start
-
-    def _given_labels(self, labels: Any, n_samples: int) -> Labels:
-        given = to_host(labels)
-        if given.ndim == 0:
-            names = ", ".join(registry.STARTS)
-            raise ValueError(
-                f"init={labels!r} is unknown. Use one of {names}, labels or a function"
-            )
-        if given.shape != (n_samples,):
-            raise ValueError(
-                f"init has shape {given.shape} for {n_samples} samples. Use one label each"
-            )
-        outside = given[~np.isin(given, np.arange(self.n_clusters))]
-        if len(outside):
-            raise ValueError(
-                f"init has the label {outside[0]!r}. Use labels from 0 to {self.n_clusters - 1}"
-            )
-        return given.astype(np.intp)
-
-    def _seeded_starts(
-        self, X: Array, problem: Problem
-    ) -> tuple[list[tuple[str, Start]], list[int]]:
-        """All starts on all rows, for a loop that learns the dimensions."""
-        random = as_generator(self.random_state)
-        chosen = landmarks.landmarks(problem, random) if self._by_portfolio else None
-        if chosen is None:
-            found = self._starts(X, problem, learned=True)
-        else:
-            small = problem.subset(chosen)
-            found = [
-                (name, landmarks.extended(start, small, chosen))
-                for name, start in self._starts(X, small, learned=True)
-            ]
-        return found, random.integers(2**31, size=len(found)).tolist()
-
-    def _search(self, X: Array, problem: Problem, choice: str) -> tuple[Run, list[Run]]:
-        random = as_generator(self.random_state)
-        by_portfolio = self._by_portfolio and problem.sparsity is None
-        shortlist = by_portfolio and problem.alike and choice == "t_likelihood"
+    def _search(self) -> Search:
         # Where nobody listens, a run need not stop at every sweep.
-        tell = self._tell if self.verbose or self._is_heard else silence
-        plan = Plan(RowsInView, choice, shortlist, self.max_iter, self.n_jobs, tell)
-        if by_portfolio:
-            best, runs = search_by_landmarks(problem, partial(self._starts, X), random, plan)
-        else:
-            chosen = self._starts(X, problem)
-            seeds = random.integers(2**31, size=len(chosen)).tolist()
-            runs = search(problem, chosen, seeds, plan)
-            best = best_run(runs)
+        tell = self._tell if self.verbose or self._has_listeners else silence
+        return Search(
+            self.n_clusters, self.init, self.n_init, self.max_iter, self.random_state,
+            self.n_jobs, tell,
+        )  # fmt: skip
+
+    def _best_run(self, X: Array, problem: Problem) -> tuple[Run, list[Run]]:
+        best, runs = self._search.run(X, problem, self._choice)
         if self.verbose:
             print(f"[{type(self).__name__}] best: {best.start}")  # noqa: T201
         return best, runs
 
     def _tell(self, step: Step) -> None:
-        """Print the runs; with ``verbose=2`` the starts and sweeps, too."""
+        """Pass a step to all listeners; print runs, and with ``verbose=2`` starts and sweeps."""
         super()._tell(step)
         if self.verbose > 1 or (self.verbose and step.stage == "run"):
             count = f"{step.stage} {step.done} of {step.total}"
             print(f"[{type(self).__name__}] {count}, {step.detail}")  # noqa: T201
 
-    def _warn_of_a_poor_end(
-        self, alike: bool, result: Clustering, runs: Sequence[Run], n_samples: int
-    ) -> None:
-        """Say why the end may be poor; ``alike`` as of the problem."""
-        reason, moving = result.stop_reason, result.moving
-        if reason == "max_iter":
-            warn(
-                f"labels still moved after max_iter={self.max_iter} sweeps. Use a larger max_iter",
-                ConvergenceWarning,
-            )
-        if reason == "infeasible":
-            warn(
-                f"a cluster kept emptying: the data may not hold n_clusters={self.n_clusters} "
-                "clusters of these dimensions. Use fewer clusters or dimensions",
-                ConvergenceWarning,
-            )
-        if reason == "cycle" and moving > max(1, RESTLESS * n_samples):
-            warn(
-                f"{moving} of {n_samples} samples kept moving between clusters, and the best "
-                "partition met was kept. Use another random_state and compare the labels",
-                ConvergenceWarning,
-            )
-        # With unequal dimensions a refill may only sort out which cluster has which.
-        swept = [other for other in runs if other.swept]
-        refilled = sum(other.clustering.repairs > 0 for other in swept)
-        if alike and 2 * refilled > len(swept) and reason != "infeasible":
-            warn(
-                f"in {refilled} of {len(swept)} starts a cluster became too small for its "
-                f"dimension and was refilled: n_clusters={self.n_clusters} may be more than the "
-                "data hold. Use fewer clusters or dimensions; diagnostics.stability tells",
-            )
-
     def _store(self, problem: Problem, best: Run, runs: list[Run]) -> None:
-        """Set the labels and how they were reached."""
-        result = best.clustering
-        numbered = not problem.interchangeable
-        self.labels_ = result.labels if numbered else partition.canonical(result.labels)
-        self._store_course(result, runs)
+        """Set ``labels_`` and ``objective_`` from the best run, ``starts_`` from all runs."""
+        labels = best.clustering.labels
+        self.labels_ = partition.canonical(labels) if problem.interchangeable else labels
+        self._store_course(best.clustering, runs)
 
     def _store_course(self, result: Clustering, runs: list[Run]) -> None:
-        """Set how the labels were reached."""
         self.objective_ = result.objective
         self.objective_path_ = np.array(result.path)
         self.n_iter_ = result.n_iter
         self.stop_reason_ = result.stop_reason
-        self.starts_ = _table(runs)
+        self.starts_ = table_of_starts(runs)
         self.start_margin_ = start_margin(runs) if len(runs) > 1 else np.inf
 
+    # Few rows or many.
 
-def _table(runs: Sequence[Run]) -> list[dict[str, Any]]:
-    """One row per start: where it came from, what it promised, where it ended."""
-    return [
-        {
-            "start": run.start,
-            "promise": run.promise,
-            "merit": run.merit if run.swept else None,
-            "objective": run.clustering.objective if run.swept else None,
-            "n_iter": run.clustering.n_iter,
-            "stop_reason": run.clustering.stop_reason,
-        }
-        for run in runs
-    ]
+    def _numbers_held(self, n: int, p: int) -> int:
+        """Return how many numbers a fit holds: twice X, and n^2 inner products if n < p K."""
+        n_clusters = self.n_clusters if isinstance(self.n_clusters, Integral) else 1
+        by_products = n < p * n_clusters and getattr(self, "n_variables", None) is None
+        return super()._numbers_held(n, p) + (n**2 if by_products else 0)
+
+    def _validate(self, X: Any) -> Any:
+        blocks = self._blocks(X)
+        if blocks is None:
+            return super()._validate(_many_rows.in_memory(X))
+        validate_data(self, X, skip_check_array=True)
+        # The search holds at least REFILL_ROWS rows and a copy of them.
+        n, p = blocks.shape
+        self._refuse_beyond_room(blocks.shape, 2 * min(n, REFILL_ROWS) * p)
+        found = _many_rows.surveyed(blocks)
+        self._scale = found.largest
+        return SurveyedBlocks(blocks, found)
+
+    def _blocks(self, X: Any) -> Blocks | None:
+        """Return X as `Blocks`, which are read in passes; None if X is to be fitted as one matrix.
+
+        Raise ValueError for a Dask array or a sparse matrix with a parameter that needs all rows in
+        memory.
+        """
+        beyond = self._beyond_passes()
+        if beyond is None:
+            if _many_rows.is_copied(X):
+                self._refuse_beyond_room(X.shape, X.shape[0] * X.shape[1])
+            return _many_rows.blocks_of(X, self.n_jobs)
+        if _many_rows.in_blocks_only(X):
+            kind, fetch = ("Dask array", "compute") if is_dask(X) else ("sparse matrix", "toarray")
+            raise ValueError(
+                f"{beyond} needs all rows in memory at once, and a {kind} is read in passes. Use "
+                f"X.{fetch}(), or leave it out"
+            )
+        return None
+
+    def _fit(self, X: Any) -> None:
+        if isinstance(X, np.ndarray):
+            self._fit_few(X)
+            self._sizes = partition.sizes(self.labels_, len(self.subspaces_)).astype(float)
+        else:
+            with one_blas_thread():
+                self._fit_many(X)
+
+    def _fit_many(self, X: SurveyedBlocks) -> None:
+        found = ManyRows(self, X.blocks, X.survey).fit()
+        problem, result, n = found.problem, found.result, X.blocks.shape[0]
+        # Labels that are given are a single run.
+        given = Run("labels", result.labels, 0, 0.0, result, result.objective)
+        self._store_course(result, found.runs or [given])
+        self.labels_ = X.blocks.join(result.labels, found.numbers)
+        order = np.argsort(found.numbers)
+        self._store_means_in_passes(X.blocks, result.labels, found.points, order)
+        subspaces = take(result.subspaces, order)
+        self._sizes = subspaces.sizes
+        self.subspaces_ = to_subspaces(subspaces, problem.origin)
+        self.n_components_ = widths(self.subspaces_)
+        self._data = Data(n, problem.rank, problem.usual_energy)
+        self._measure(problem, result, subspaces)
+        self._search.warn_of_a_poor_end(result, found.runs, n, found.alike)
+        if not np.isfinite(result.objective):
+            warn(
+                "the objective is infinite: some sample is alone along an axis of its cluster. Use "
+                "fewer clusters or dimensions",
+                ConvergenceWarning,
+            )
+
+    def _store_means_in_passes(
+        self, blocks: Blocks, labels: Any, points: Array, order: NDArray[np.intp]
+    ) -> None:
+        means, self.within_std_ = _many_rows.means_and_spread(blocks, labels, points)
+        self.cluster_means_ = means[order]
+
+    # New rows.
+
+    def _bring_attributes_to(self, X: Any) -> None:
+        home = device_of(X)
+        self.__dict__.pop("_home", None)
+        if home is not None:
+            self._home = home
+            self.__dict__.update(moved_attributes(self.__dict__, home))
+
+    def _new_rows(self, X: Any, method: str) -> NewRows | NewBlocks:
+        check_is_fitted(self)
+        check_device(X, self._home, f"{type(self).__name__}.{method}")
+        # Samples are prepared in memory, all at once.
+        blocks = None if hasattr(self, "preparation_") else self._blocks(X)
+        if blocks is None:
+            return NewRows(self, self._validate_new(_many_rows.in_memory(X)), self._home)
+        validate_data(self, X, reset=False, skip_check_array=True)
+        if not is_dask(X):  # those of Dask are checked as they come
+            self._check_scale(_many_rows.surveyed(blocks).largest)
+        return NewBlocks(blocks, self._pass(blocks))
+
+    def _pass(self, blocks: Blocks) -> Pass:
+        """Return the plan by which new rows are scored: subspaces, criterion, rank and origin."""
+        shifted = self.affine and not blocks.stays_sparse
+        middle = np.mean([subspace.centre for subspace in self.subspaces_], axis=0)
+        origin = _many_rows.as_held(middle, blocks) if shifted else None
+        seen = [
+            subspace if origin is None else replace(subspace, centre=subspace.centre - origin)
+            for subspace in self.subspaces_
+        ]
+        noise = max(float(getattr(self, "noise_variance_", 1.0)), least_divisor(blocks))
+        subspaces = from_subspaces(seen, to_host(self._sizes), noise)
+        return Pass(subspaces, self._scoring, self._data.rank, self._data.n_samples, origin)

@@ -1,6 +1,6 @@
-"""Every attribute that fit sets, and the form it has in a model file.
+"""Table of every fitted attribute with a check of its type and shape, for model files.
 
-A file can set these and no others, and each only with a value of its form.
+A file may set these attributes and no others, each only with a value that passes its check.
 """
 
 from collections.abc import Callable, Sequence
@@ -10,15 +10,16 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from subspaces.core.array_namespace import is_dask, is_foreign, to_host
-from subspaces.core.factor_mixture import FactorMixture
+from subspaces.core.array import is_dask, is_foreign, to_host
 from subspaces.core.likelihood import Data
-from subspaces.core.ppca_mixture import PPCAMixture
-from subspaces.core.record import Record
-from subspaces.core.subspace import Subspace
+from subspaces.estimators._record import Record
 from subspaces.preparation import Preparation, attach_preparation, steps_of
+from subspaces.rivals.factor_mixture import FactorMixture
+from subspaces.rivals.ppca_mixture import PPCAMixture
+from subspaces.subspace import Subspace
 
-# n samples, p variables, K clusters, q factors; "*" is any number.
+# Sizes by name: n samples, p variables, K clusters, q factors; "*" is any number. A form tells
+# whether a value has its type and, given the sizes, its shape.
 Sizes = dict[str, int]
 Form = Callable[[Any, Sizes], bool]
 
@@ -41,7 +42,7 @@ def _finite(*shape: str) -> Form:
 
 
 def _below(bound: str, *shape: str) -> Form:
-    """Whole numbers from 0 to a size, itself excluded."""
+    """Return the check of an array of integers from 0 up to a named size, exclusive."""
 
     def fits(value: Any, sizes: Sizes) -> bool:
         if not _has_shape(value, "iu", shape, sizes):
@@ -67,7 +68,7 @@ def _kind(*kinds: type) -> Form:
     return lambda value, sizes: isinstance(value, kinds) and not isinstance(value, bool)
 
 
-def _flat(value: Any, sizes: Sizes) -> bool:
+def _subspace(value: Any, sizes: Sizes) -> bool:
     if not isinstance(value, Subspace):
         return False
     own = {**sizes, "r": value.basis.shape[-1] if value.basis.ndim else 0}
@@ -100,9 +101,9 @@ def _flag(value: Any, sizes: Sizes) -> bool:
 
 
 def _preparation(value: Any, sizes: Sizes) -> bool:
-    """What was done to the data before the fit, by name, and is done to new samples.
+    """Whether a value is a dict of the fields of `Preparation`, each of its type.
 
-    A step that a file of an earlier version does not know was not taken.
+    A field that a file of an earlier version lacks stands for a step that was not taken.
     """
     optional = {
         "inputs": _listed(_TEXT),
@@ -124,7 +125,7 @@ def _preparation(value: Any, sizes: Sizes) -> bool:
 
 
 def _sums(value: Any, sizes: Sizes) -> bool:
-    """What MiniBatchPSC keeps of the past."""
+    """Whether a value is the dict of sums over earlier batches that `MiniBatchPSC` keeps."""
     forms = {
         "sizes": _finite("K"),
         "energy": _finite("K"),
@@ -190,20 +191,21 @@ FORMS: dict[str, Form] = {
     "start_margin_": _REAL,
     "starts_": _ROWS,
     "stop_reason_": _TEXT,
-    "subspaces_": _listed(_flat, "K"),
+    "subspaces_": _listed(_subspace, "K"),
     "support_": _below("p", "*"),
     "variables_": _either(_listed(_below("p", "*"), "K"), _below("p", "*")),
     "within_std_": _numbers("p"),
     "weights_": _either(_finite("K"), _finite("p")),
 }
+# Attributes that every model file must have.
 ALWAYS = ("_scale", "labels_", "n_features_in_", "objective_", "record_")
 
 
 def fitted_state(model: Any) -> dict[str, Any]:
-    """The attributes that fit set, by name, as they go into a file.
+    """Return the fitted attributes of a model by name, as `save` writes them into a file.
 
-    There ``n_features_in_`` and ``feature_names_in_`` are of the variables that were clustered, so
-    that every array fits them; `with_preparation` restores those of the raw samples.
+    With a preparation, ``n_features_in_`` and ``feature_names_in_`` in the file describe the
+    clustered variables, as all arrays do; `with_preparation` restores those of the raw samples.
     """
     state = _attributes(model)
     if "preparation_" in state:
@@ -214,7 +216,10 @@ def fitted_state(model: Any) -> dict[str, Any]:
 
 
 def with_preparation(model: Any, state: dict[str, Any]) -> Any:
-    """The model of a file's state: with a preparation, it takes raw samples."""
+    """Set the attributes of a file on a model and return the model.
+
+    With a preparation among them, the model takes raw samples from then on.
+    """
     model.__dict__.update(state)
     steps = model.__dict__.pop("preparation_", None)
     if steps is not None:
@@ -236,14 +241,14 @@ def _attributes(model: Any) -> dict[str, Any]:
 
 
 def _fetched(value: Any) -> Any:
-    """Arrays of workers and devices as numpy arrays."""
+    """Return an array of Dask or on a device as a numpy array, and any other value unchanged."""
     if is_dask(value):
         return value.compute()
     return to_host(value) if is_foreign(value) else value
 
 
 def in_memory(model: Any) -> Any:
-    """The model, or a copy whose arrays were fetched from workers and devices."""
+    """Return the model itself, or a copy with numpy arrays in place of Dask and device arrays."""
     if not any(is_dask(value) or is_foreign(value) for value in vars(model).values()):
         return model
     fetched = copy(model)
@@ -252,7 +257,7 @@ def in_memory(model: Any) -> Any:
 
 
 def check_state(state: dict[str, Any]) -> None:
-    """ValueError unless every attribute is known, has its form, and fits the others."""
+    """Raise ValueError unless all attributes are known, of their type, and fit each other."""
     for name in ALWAYS:
         if name not in state:
             raise ValueError(f"it has no {name}")
@@ -262,7 +267,7 @@ def check_state(state: dict[str, Any]) -> None:
             raise ValueError(f"it has the attribute {name!r}, which no estimator has")
         if not FORMS[name](value, sizes):
             raise ValueError(f"its {name} is not of the right kind, or does not fit the rest")
-    widths = [flat.basis.shape[1] for flat in state.get("subspaces_", [])]
+    widths = [subspace.basis.shape[1] for subspace in state.get("subspaces_", [])]
     if widths and not np.array_equal(state.get("n_components_", []), widths):
         raise ValueError("its n_components_ are not those of its subspaces_")
 

@@ -1,4 +1,4 @@
-"""A saved model back in memory; the class is looked up in a fixed table."""
+"""`load`: read a saved model, whose class is looked up by name in a fixed table."""
 
 import os
 import warnings
@@ -6,10 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from subspaces import model_file
-from subspaces.core.hearing import PROCESS
+from subspaces.estimators._base import SubspaceClusterer
 from subspaces.estimators._fitted_state import check_state, with_preparation
-from subspaces.estimators._recorded import RecordedClusterer
 from subspaces.estimators.ensemble import EnsembleKSubspaces
 from subspaces.estimators.gpca import GPCA
 from subspaces.estimators.k_subspaces import KSubspaces
@@ -20,8 +18,10 @@ from subspaces.estimators.scc import SCC
 from subspaces.estimators.slbf import SLBF
 from subspaces.estimators.sparse_kmeans import SparseKMeans
 from subspaces.estimators.ssc import SSC
+from subspaces.runtime import model_file
+from subspaces.runtime.warning import PROCESS
 
-ESTIMATORS: dict[str, type[RecordedClusterer]] = {
+ESTIMATORS: dict[str, type[SubspaceClusterer]] = {
     kind.__name__: kind
     for kind in (
         EnsembleKSubspaces, GPCA, KSubspaces, MCFA, MCtFA, MiniBatchPSC, MPPCA, PSC, SCC, SLBF,
@@ -72,7 +72,7 @@ def load(path: str | os.PathLike[str]) -> Any:
         raise ValueError(f"{os.fspath(path)} is no model that can be loaded: {reason}") from error
 
 
-def _restored(saved: model_file.SavedModel) -> RecordedClusterer:
+def _restored(saved: model_file.SavedModel) -> SubspaceClusterer:
     if saved.estimator not in ESTIMATORS:
         raise ValueError(f"it is of the estimator {saved.estimator!r}, which this library has not")
     model = ESTIMATORS[saved.estimator]()
@@ -80,12 +80,12 @@ def _restored(saved: model_file.SavedModel) -> RecordedClusterer:
     check_state(saved.state)
     short = saved.state["labels_"].astype(np.int32)  # files of earlier versions have 64 bits
     with_preparation(model, {**saved.state, "labels_": short})
-    _try(model)
+    _check_scores(model)
     return model
 
 
-def _try(model: RecordedClusterer) -> None:
-    """See the model score a sample, so that what does not fit together is found here."""
+def _check_scores(model: SubspaceClusterer) -> None:
+    """Raise ValueError unless the loaded model can score a sample, which takes all its parts."""
     with PROCESS, warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         scores = model._scores(np.zeros((1, model._n_variables)))

@@ -1,37 +1,42 @@
-"""Ensembles of K-subspaces."""
+"""`EnsembleKSubspaces`: many runs of K-subspaces vote on which samples belong together."""
 
 from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from subspaces._validation import as_count, as_flag, as_generator, check_rank
-from subspaces.core import co_association, partition
-from subspaces.core.hearing import warn
+from subspaces.core import partition
 from subspaces.core.problem import Problem
-from subspaces.core.rows import choose_rows
 from subspaces.core.search import Plan, search
-from subspaces.core.subspace import centre_of
 from subspaces.data.in_view import RowsInView
-from subspaces.estimators._shell import Array, Labels, SubspaceClusterer
+from subspaces.estimators import _subspaces
+from subspaces.estimators._base import Array, Labels, SubspaceClusterer
+from subspaces.rivals.ensemble import (
+    co_association,
+    entries_to_keep,
+    graph_labels,
+    random_subspaces,
+)
+from subspaces.runtime.parameters import as_count, as_generator
+from subspaces.runtime.warning import warn
 
 
 class EnsembleKSubspaces(SubspaceClusterer):
     """Ensemble K-subspaces (EKSS).
 
-    Many short runs of K-subspaces from random flats vote on which samples belong together: the
+    Many short runs of K-subspaces from random subspaces vote on which samples belong together: the
     share of runs in which two samples are in one cluster is their affinity. Spectral clustering of
-    the strongest affinities gives the clusters, and a PCA of each its flat.
+    the strongest affinities gives the clusters, and a PCA of each its subspace.
 
     Parameters
     ----------
     n_clusters : int, default 2
         Number of clusters.
     n_components : int or one int per cluster, default 1
-        Dimension of the flats. The clusters found are given to the dimensions so that they fit
+        Dimension of the subspaces. The clusters found are given to the dimensions so that they fit
         best.
     affine : bool, default False
-        Whether a flat has a centre of its own; otherwise all pass through the origin.
+        Whether a subspace has a centre of its own; otherwise all pass through the origin.
     n_runs : int, default 100
         Number of runs.
     max_iter : int, default 3
@@ -39,9 +44,9 @@ class EnsembleKSubspaces(SubspaceClusterer):
     n_candidates : int, optional
         Number of clusters in each run; by default ``n_clusters``.
     n_base_components : int or one int per candidate, optional
-        Dimension of the flats in the runs; by default ``n_components``, over and over if there are
-        more candidates than clusters. A dimension that fills the space of the data, in which every
-        sample would fit, is lowered by one.
+        Dimension of the subspaces in the runs; by default ``n_components``, over and over if there
+        are more candidates than clusters. A dimension that fills the space of the data, in which
+        every sample would fit, is lowered by one.
     q : int or "auto", default "auto"
         Affinities kept per sample, the largest. "auto": half the mean size of a cluster, 3 to 200.
     random_state : int, RandomState or None
@@ -62,16 +67,17 @@ class EnsembleKSubspaces(SubspaceClusterer):
     q_ : int
         Affinities kept per sample.
     objective_ : float
-        Sum of the squared distances of the samples from the flats of their clusters.
+        Sum of the squared distances of the samples from the subspaces of their clusters.
     n_iter_ : int
         Sweeps of the longest run.
     record_ : Record
-        Seconds, warnings, and the samples as the model sees them; see `core.record.Record`.
+        Seconds, warnings, and the samples as the model sees them; see `estimators._record.Record`.
 
     Notes
     -----
-    ``labels_`` come from the votes, `predict` from the nearest flat. They may differ where flats
-    meet, and do where a dimension equals the rank of the data, since such a flat is nearest to all.
+    ``labels_`` come from the votes, `predict` from the nearest subspace. They may differ where
+    subspaces meet, and do where a dimension equals the rank of the data, since such a subspace is
+    nearest to all.
 
     Of each sample ``q`` affinities are stored. They are computed for some rows at a time; the whole
     n x n matrix is never held above 2048 samples. The time of this step grows with ``n_runs n^2``.
@@ -118,40 +124,32 @@ class EnsembleKSubspaces(SubspaceClusterer):
         self.n_jobs = n_jobs
 
     def _fit(self, X: Array) -> None:
-        problem = self._pose(X)
-        base = self._base(problem)
+        problem = _subspaces.pose(self, X)
+        _subspaces.warn_of_full_rank(self, max(problem.dimensions), problem.rows.rank)
+        base = self._base_problem(problem)
         self.q_ = self._kept(len(X))
         random = as_generator(self.random_state)
         partitions = self._runs(base, random)
-        self.affinity_matrix_ = co_association.co_association(partitions, self.q_)
-        labels, missing = co_association.graph_labels(problem, self.affinity_matrix_, random)
+        self.affinity_matrix_ = co_association(partitions, self.q_)
+        labels, missing = graph_labels(problem, self.affinity_matrix_, random)
         self._warn_of_missing_clusters(missing)
         equal = len(set(problem.dimensions)) == 1
         self.labels_ = partition.canonical(labels) if equal else labels
-        self._store_flats(X, problem.dimensions, problem.affine)
-        self.objective_ = self._distance_from_own_flats(X)
+        _subspaces.store_subspaces(self, X, problem.dimensions, problem.affine)
+        self.objective_ = _subspaces.distance_from_own_subspaces(self, X)
 
     def _runs(self, base: Problem, random: np.random.Generator) -> list[Labels]:
         n_runs = as_count(self.n_runs, "n_runs", low=1)
         max_iter = as_count(self.max_iter, "max_iter", low=1)
-        starts = [("random flats", co_association.random_flats)] * n_runs
+        starts = [("random subspaces", random_subspaces)] * n_runs
         seeds = random.integers(2**31, size=n_runs).tolist()
         plan = Plan(RowsInView, "objective", False, max_iter, self.n_jobs)
         runs = search(base, starts, seeds, plan)
         self.n_iter_ = max(run.clustering.n_iter for run in runs)
         return [run.clustering.labels for run in runs]
 
-    def _pose(self, X: Array) -> Problem:
-        affine = as_flag(self.affine, "affine")
-        dimensions = self._dimensions(X, low=0 if affine else 1)
-        rows = choose_rows(X - centre_of(X, True) if affine else X, self.n_clusters)
-        rank, largest = rows.rank, max(dimensions)
-        check_rank(rank, largest, affine)
-        self._warn_of_full_rank(largest, rank)
-        return Problem(rows, dimensions, "residual", affine)
-
-    def _base(self, problem: Problem) -> Problem:
-        """What the runs solve: perhaps other clusters and dimensions, none that fills the space."""
+    def _base_problem(self, problem: Problem) -> Problem:
+        """Return the `Problem` of the runs: ``n_candidates`` clusters, none of full rank."""
         n, rank = len(problem.rows.squared_norms), problem.rows.rank
         low = 0 if problem.affine else 1
         given = problem.n_clusters if self.n_candidates is None else self.n_candidates
@@ -170,14 +168,14 @@ class EnsembleKSubspaces(SubspaceClusterer):
         needed = sum(partition.smallest_size(r) for r in dimensions)
         if n < needed:
             raise ValueError(
-                f"n_candidates={count} is too many for {n} samples: flats of these dimensions need "
-                f"{needed}. Use fewer candidates"
+                f"n_candidates={count} is too many for {n} samples: subspaces of these dimensions "
+                f"need {needed}. Use fewer candidates"
             )
         return Problem(problem.rows, dimensions, "residual", problem.affine)
 
     def _kept(self, n_samples: int) -> int:
         if isinstance(self.q, str) and self.q == "auto":
-            return co_association.entries_to_keep(n_samples, self.n_clusters)
+            return entries_to_keep(n_samples, self.n_clusters)
         return as_count(self.q, "q", low=1, high=n_samples, why=f" for {n_samples} samples")
 
     def _warn_of_missing_clusters(self, missing: int) -> None:

@@ -5,24 +5,17 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from subspaces._validation import (
-    as_choice,
-    as_count,
-    as_flag,
-    as_generator,
-    as_real,
-    check_rank,
-)
 from subspaces.core import partition
 from subspaces.core.alternation import alternate
-from subspaces.core.hearing import warn
-from subspaces.core.polynomial_segmentation import homogeneous, hyperplane_labels, vote_labels
 from subspaces.core.problem import Problem
-from subspaces.core.rows import choose_rows
-from subspaces.core.subspace import centre_of, principal_axes
-from subspaces.core.vanishing_polynomials import n_monomials, n_vanishing
 from subspaces.data.in_view import RowsInView
-from subspaces.estimators._shell import Array, Labels, SubspaceClusterer
+from subspaces.estimators import _subspaces
+from subspaces.estimators._base import Array, Labels, SubspaceClusterer
+from subspaces.rivals.gpca import homogeneous, hyperplane_labels, vote_labels
+from subspaces.rivals.vanishing_polynomials import n_monomials, n_vanishing
+from subspaces.runtime.parameters import as_choice, as_count, as_flag, as_generator, as_real
+from subspaces.runtime.warning import warn
+from subspaces.subspace import principal_axes
 
 METHODS = ("auto", "codimension_one", "voting")
 # A square matrix of this size takes some ten seconds to decompose.
@@ -49,26 +42,26 @@ class GPCA(SubspaceClusterer):
     n_clusters : int, default 2
         Number of clusters.
     n_components : int or one int per cluster, default 1
-        Dimension of the flats.
+        Dimension of the subspaces.
     affine : bool, default False
-        Whether a flat has a centre of its own; otherwise all pass through the origin. A constant
-        is then appended to the centred samples, which makes each flat a subspace of one dimension
-        more.
+        Whether a subspace has a centre of its own; otherwise all pass through the origin. If so, a
+        constant is appended to the centred samples, which makes each affine subspace a linear one
+        of one dimension more.
     method : {"auto", "codimension_one", "voting"}, default "auto"
-        "codimension_one": flats that are all hyperplanes of the projected space; spectral
-        clustering by the squared cosine between the gradients. "voting": flats of any dimensions;
-        samples vote for bases spanned by the gradients. "auto" is "codimension_one" where it
-        applies.
+        "codimension_one": subspaces that are all hyperplanes of the projected space; spectral
+        clustering by the squared cosine between the gradients. "voting": subspaces of any
+        dimensions; samples vote for bases spanned by the gradients. "auto" is "codimension_one"
+        where it applies.
     n_projected : int or "auto", default "auto"
         Number of principal axes (not centred) on which the samples are projected first, the
-        constant of ``affine`` included; never more than the rank. At least the largest dimension
-        of a flat plus one, which is what "auto" takes for flats of equal dimension. For others it
-        adds two where the samples are enough for that and the flats together span as much.
+        constant of ``affine`` included; never more than the rank. At least the largest dimension of
+        a subspace plus one, which is what "auto" takes for subspaces of equal dimension. For others
+        it adds two where the samples are enough for that and the subspaces together span as much.
     tolerance : float, default 0.4
         Angle in radians between normals beyond which samples do not vote for each other.
     polish : bool, default True
-        Whether sweeps of K-subspaces follow. There are none where a flat has the dimension of the
-        data: its residuals are zero. Without the polish the labels are those of the papers.
+        Whether sweeps of K-subspaces follow. There are none where a subspace has the dimension of
+        the data: its residuals are zero. Without the polish the labels are those of the papers.
     max_iter : int, default 50
         Most sweeps.
     random_state : int, RandomState or None
@@ -89,11 +82,11 @@ class GPCA(SubspaceClusterer):
     n_projected_ : int
         Dimension in which the polynomials were fitted.
     objective_ : float
-        Sum of the squared residuals of the samples from the flats of their clusters.
+        Sum of the squared residuals of the samples from the subspaces of their clusters.
     n_iter_ : int
         One for the polynomials, and the number of sweeps after them.
     record_ : Record
-        Seconds, warnings, and the samples as the model sees them; see `core.record.Record`.
+        Seconds, warnings, and the samples as the model sees them; see `estimators._record.Record`.
 
     Notes
     -----
@@ -102,12 +95,12 @@ class GPCA(SubspaceClusterer):
     what is held for each is ``n_projected`` squared numbers, neither its monomials nor a row of an
     n x n matrix.
 
-    On a flat of the dimension of the data no polynomial vanishes. At most one such cluster is
-    accepted; it gets the samples further than half the ``tolerance`` from all other flats.
+    On a subspace of the dimension of the data no polynomial vanishes. At most one such cluster is
+    accepted; it gets the samples further than half the ``tolerance`` from all other subspaces.
 
-    `predict` takes the nearest flat, and ``labels_`` agree with it after a polish that has
+    `predict` takes the nearest subspace, and ``labels_`` agree with it after a polish that has
     converged. Without one they come from the gradients and may differ; they differ most where a
-    flat has the dimension of the data, as every sample is then predicted to be in that one.
+    subspace has the dimension of the data, as every sample is then predicted to be in that one.
 
     References
     ----------
@@ -161,8 +154,8 @@ class GPCA(SubspaceClusterer):
         same = len({*problem.dimensions}) == 1
         self.labels_ = partition.canonical(labels) if same else labels
         self.n_iter_ = 1 + sweeps
-        self._store_flats(X, problem.dimensions, problem.affine)
-        self.objective_ = self._distance_from_own_flats(X)
+        _subspaces.store_subspaces(self, X, problem.dimensions, problem.affine)
+        self.objective_ = _subspaces.distance_from_own_subspaces(self, X)
 
     def _check_options(self) -> None:
         as_flag(self.affine, "affine")
@@ -175,13 +168,10 @@ class GPCA(SubspaceClusterer):
             )
 
     def _pose(self, X: Array) -> Problem:
-        """Check the dimensions against the rank of the data."""
-        dimensions = self._dimensions(X, low=0 if self.affine else 1)
-        rows = choose_rows(X - centre_of(X, True) if self.affine else X, self.n_clusters)
-        problem = Problem(rows, dimensions, "residual", bool(self.affine))
-        rank, largest = rows.rank, max(dimensions)
-        filling = sum(r == rank for r in dimensions)
-        check_rank(rank, largest, self.affine)
+        """Return the `Problem` of the polish by K-subspaces, after checks of its dimensions."""
+        problem = _subspaces.pose(self, X)
+        rank = problem.rows.rank
+        filling = sum(r == rank for r in problem.dimensions)
         if filling > 1:
             raise ValueError(
                 f"n_components={rank} equals the rank of X (n_features={X.shape[1]}) in {filling} "
@@ -190,13 +180,13 @@ class GPCA(SubspaceClusterer):
         if filling and self.n_clusters > 1:
             warn(
                 f"n_components={rank} equals the rank of X: no polynomial vanishes on such a "
-                "cluster, it gets the samples far from all other flats; a smaller dimension "
+                "cluster, it gets the samples far from all other subspaces; a smaller dimension "
                 "would let the polynomials decide",
             )
         return problem
 
     def _plan(self, problem: Problem) -> tuple[int, str]:
-        """The dimension of the projection, and the method."""
+        """Return the dimension of the projection, and "codimension_one" or "voting"."""
         lifted = [r + problem.affine for r in problem.dimensions]
         space, equal = problem.rows.rank + problem.affine, len({*lifted}) == 1
         least = min(max(lifted) + 1, space)
@@ -204,8 +194,9 @@ class GPCA(SubspaceClusterer):
         hyperplanes = equal and projected == lifted[0] + 1
         if self.method == "codimension_one" and not hyperplanes:
             raise ValueError(
-                f"method='codimension_one' is for flats of equal dimension and n_projected={least}"
-                f"; here they are {list(problem.dimensions)} and {projected}. Use method='voting'"
+                "method='codimension_one' is for subspaces of equal dimension and "
+                f"n_projected={least}; here they are {list(problem.dimensions)} and {projected}. "
+                "Use method='voting'"
             )
         automatic = "codimension_one" if hyperplanes else "voting"
         return projected, automatic if self.method == "auto" else self.method
@@ -216,14 +207,17 @@ class GPCA(SubspaceClusterer):
             enough = n_monomials(len(lifted), more) <= min(n_samples, MOST_MONOMIALS)
             projected = more if enough and len({*lifted}) > 1 else least
         else:
-            why = f" for flats of dimension {max(lifted) - self.affine}"
+            why = f" for subspaces of dimension {max(lifted) - self.affine}"
             projected = min(as_count(self.n_projected, "n_projected", low=least, why=why), space)
         if len(lifted) > 1:
             self._check_size([r for r in lifted if r < projected], projected, least, n_samples)
         return projected
 
     def _check_size(self, dimensions: list[int], projected: int, least: int, n: int) -> None:
-        """Refuse polynomials that are too large, or that the samples do not determine."""
+        """Raise ValueError for too many monomials, or too few samples to determine them.
+
+        dimensions: of the clusters on which polynomials vanish; least: the smallest ``projected``.
+        """
         size = n_monomials(len(dimensions), projected)
         needed = size - n_vanishing(dimensions, projected)
         where = f"n_clusters={self.n_clusters} in n_projected={projected} dimensions"
@@ -240,7 +234,7 @@ class GPCA(SubspaceClusterer):
             )
 
     def _segment(self, problem: Problem, random: np.random.Generator) -> Labels:
-        """Labels from the polynomials."""
+        """Return the labels (n,) that follow from the polynomials, before the polish."""
         rows = problem.rows.coordinates
         if self.n_clusters == 1:
             return np.zeros(len(rows), dtype=np.intp)
@@ -252,7 +246,7 @@ class GPCA(SubspaceClusterer):
         return vote_labels(projected, lifted, self.tolerance, random)
 
     def _fill_up(self, problem: Problem, labels: Labels, random: np.random.Generator) -> Labels:
-        """Refill clusters that are too small to be fitted."""
+        """Return the labels after clusters too small to be fitted were refilled."""
         broken = partition.too_small(labels, problem.dimensions)
         if broken:
             warn(
@@ -267,7 +261,7 @@ class GPCA(SubspaceClusterer):
     def _sweep(
         self, problem: Problem, labels: Labels, random: np.random.Generator
     ) -> tuple[Labels, int]:
-        """The polish: labels after sweeps of K-subspaces, and how many there were."""
+        """Return the labels after sweeps of K-subspaces, and how many sweeps there were."""
         if self.n_clusters == 1 or not self.polish or not problem.identified:
             return labels, 0
         result = alternate(RowsInView(problem), labels, max_iter=self.max_iter, random=random)

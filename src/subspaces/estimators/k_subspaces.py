@@ -1,4 +1,4 @@
-"""K-subspaces: the same loop with the plain residual as its score."""
+"""K-subspaces: the loop of predictive subspace clustering, with the residual as its score."""
 
 from typing import Any
 
@@ -6,27 +6,28 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from subspaces.core import partition
-from subspaces.core.hearing import warn
 from subspaces.core.problem import Problem
 from subspaces.core.rows import Rows
-from subspaces.estimators._many_rows import ManyRowsClusterer
-from subspaces.estimators._shell import Array
+from subspaces.estimators._alternating import AlternatingClusterer
+from subspaces.estimators._base import Array
+from subspaces.estimators._subspaces import store_subspaces
+from subspaces.runtime.warning import warn
 
 
-class KSubspaces(ManyRowsClusterer):
+class KSubspaces(AlternatingClusterer):
     """K-subspaces clustering.
 
     Alternates between fitting a PCA to each cluster and giving each sample to the cluster whose
-    flat is nearest. With ``affine=True`` and dimension 0 this is K-means.
+    subspace is nearest. With ``affine=True`` and dimension 0 this is K-means.
 
     Parameters
     ----------
     n_clusters : int, default 2
         Number of clusters.
     n_components : int or one int per cluster, default 1
-        Dimension of the flats.
+        Dimension of the subspaces.
     affine : bool, default False
-        Whether a flat has a centre of its own; otherwise all pass through the origin.
+        Whether a subspace has a centre of its own; otherwise all pass through the origin.
     init : {"portfolio", "random", "k-means++", "local"}, labels or callable, default "portfolio"
         First partitions. "portfolio": several kinds, chosen by the number of samples, the rank and
         the dimensions; of more than 2000 samples a sample is searched and the best partition
@@ -70,7 +71,7 @@ class KSubspaces(ManyRowsClusterer):
         How far the best start is ahead of the best that ended in another partition, relative to
         what they are compared by; infinite if all ended in the same.
     record_ : Record
-        Seconds, warnings, and the samples as the model sees them; see `core.record.Record`.
+        Seconds, warnings, and the samples as the model sees them; see `estimators._record.Record`.
 
     Notes
     -----
@@ -120,15 +121,15 @@ class KSubspaces(ManyRowsClusterer):
 
     def _fit_few(self, X: Array) -> None:
         problem = self._problem(X)
-        best, runs = self._search(X, problem, self._choice)
-        self._warn_of_a_poor_end(problem.alike, best.clustering, runs, len(X))
+        best, runs = self._best_run(X, problem)
+        self._search.warn_of_a_poor_end(best.clustering, runs, len(X), problem.alike)
         self._store(problem, best, runs)
-        self._store_flats(X, problem.dimensions, problem.affine)
+        store_subspaces(self, X, problem.dimensions, problem.affine)
         self.labels_ = partition.assign(self._scores(X))
         empty = self.n_clusters - len(np.unique(self.labels_))
         if empty:
             warn(
-                f"{empty} of n_clusters={self.n_clusters} clusters are empty: another flat is as "
-                "near to all of their samples. Use fewer clusters or a smaller dimension",
+                f"{empty} of n_clusters={self.n_clusters} clusters are empty: another subspace is "
+                "as near to all of their samples. Use fewer clusters or a smaller dimension",
                 ConvergenceWarning,
             )

@@ -1,4 +1,4 @@
-"""Predictive subspace clustering of streams: every row is looked at once."""
+"""Predictive subspace clustering of streams: every row is read once."""
 
 from dataclasses import replace
 from functools import partial
@@ -9,33 +9,37 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import validate_data
 
-from subspaces._validation import as_choice, as_count, as_generator, as_matrix, as_real
-from subspaces.core import criteria, landmarks
-from subspaces.core.array_namespace import to_host
+from subspaces.core import criteria
+from subspaces.core.array import to_host
 from subspaces.core.likelihood import VARIANCE_FLOOR, Data
 from subspaces.core.problem import Problem
-from subspaces.core.record import Record
 from subspaces.core.rows import Rows
-from subspaces.core.step import Step
-from subspaces.core.subspace import centre_of
-from subspaces.core.threads import one_blas_thread
 from subspaces.data import block_pass, block_views
 from subspaces.data.blocks import ArrayBlocks, Blocks
-from subspaces.data.flats import Flats, Tally, from_subspaces, take, to_subspaces
-from subspaces.data.in_blocks import Bulk, flats_of_sample
+from subspaces.data.in_blocks import BlockProblem, subspaces_of_sample
 from subspaces.data.stream import SUMS, Stream, follow, reordered
-from subspaces.estimators._many_rows import ManyRowsClusterer, in_memory, surveyed
-from subspaces.estimators._shell import Array
+from subspaces.data.subspaces import ClusterSums, Subspaces, from_subspaces, take, to_subspaces
+from subspaces.data.validation import as_matrix
+from subspaces.estimators._alternating import AlternatingClusterer
+from subspaces.estimators._base import Array
+from subspaces.estimators._many_rows import in_memory, surveyed
+from subspaces.estimators._record import Record
+from subspaces.estimators._subspaces import dimensions_of, per_cluster, widths
+from subspaces.runtime.parameters import as_choice, as_count, as_generator, as_real
+from subspaces.runtime.step import Step
+from subspaces.runtime.threads import one_blas_thread
+from subspaces.starts import landmarks
 from subspaces.starts.registry import STARTS
+from subspaces.subspace import centre_of
 
 
-class MiniBatchPSC(ManyRowsClusterer):
-    """Predictive subspace clustering in batches, for streams and for haste.
+class MiniBatchPSC(AlternatingClusterer):
+    """Predictive subspace clustering in batches, for streams and where time is short.
 
-    A batch is given to the subspaces found so far, which it had no part in: its residual is a
-    leave-one-out error for nothing. Then the subspaces follow it, and the past fades. `fit` looks
-    at ``max_batches`` batches drawn at random and labels all rows at the end; `partial_fit` takes
-    the batches as they come.
+    A batch is assigned to the subspaces found so far. These were fitted without it, so that its
+    residual is a leave-one-out error at no cost. The subspaces are then updated with the batch, and
+    earlier batches lose weight. `fit` draws ``max_batches`` batches at random and labels all rows
+    at the end; `partial_fit` takes one batch that the caller gives.
 
     Parameters
     ----------
@@ -84,7 +88,7 @@ class MiniBatchPSC(ManyRowsClusterer):
     n_iter_ : int
         Number of batches seen.
     record_ : Record
-        Seconds, warnings, and the samples as the model sees them; see `core.record.Record`.
+        Seconds, warnings, and the samples as the model sees them; see `estimators._record.Record`.
 
     Notes
     -----
@@ -145,7 +149,7 @@ class MiniBatchPSC(ManyRowsClusterer):
         self.verbose = verbose
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
-        """Let the subspaces follow one more batch.
+        """Label one more batch by the subspaces found so far, and update the subspaces with it.
 
         Parameters
         ----------
@@ -161,37 +165,37 @@ class MiniBatchPSC(ManyRowsClusterer):
             The estimator.
         """
         began = perf_counter()
-        fresh = "subspaces_" not in vars(self)
-        blocks = self._batch(X, fresh)
+        is_first = "subspaces_" not in vars(self)
+        blocks = self._batch(X, is_first)
         with one_blas_thread():
-            if fresh:
-                flats, sums = self._begin(blocks), None
+            if is_first:
+                subspaces, sums = self._begin(blocks), None
             else:
-                flats, sums = self._resume()
-            flats, sums, labels = follow(self._stream(), blocks, flats, sums)
-            self._store_stream(flats, sums)
-        self.n_iter_ = 1 if fresh else self.n_iter_ + 1
+                subspaces, sums = self._resume()
+            subspaces, sums, labels = follow(self._stream(), blocks, subspaces, sums)
+            self._store_stream(subspaces, sums)
+        self.n_iter_ = 1 if is_first else self.n_iter_ + 1
         self.labels_ = blocks.join(labels, np.arange(self.n_clusters))
         self.objective_ = float(sums.objective)
         for name in ("cluster_means_", "within_std_"):  # of rows that were seen once, and are gone
             self.__dict__.pop(name, None)
         self.record_ = Record(perf_counter() - began, (), None, None, None, None)
-        self._settle_in(X)
+        self._bring_attributes_to(X)
         return self
 
-    def _batch(self, X: Any, fresh: bool) -> Blocks:
-        """A checked batch."""
+    def _batch(self, X: Any, is_first: bool) -> Blocks:
+        """Return X as `Blocks`, after checks of its columns and scale against earlier batches."""
         self._check_choices()
         held = in_memory(X)
         blocks = self._blocks(held)
         if blocks is None:
             blocks = ArrayBlocks(as_matrix(held, min_samples=1), self.n_jobs)
-        validate_data(self, X, reset=fresh, skip_check_array=True)
+        validate_data(self, X, reset=is_first, skip_check_array=True)
         largest = surveyed(blocks).largest
-        if not fresh:
+        if not is_first:
             self._check_scale(largest)
-        self._scale = largest if fresh else max(largest, self._scale)
-        moved = not fresh and to_host(self._origin).any()
+        self._scale = largest if is_first else max(largest, self._scale)
+        moved = not is_first and to_host(self._origin).any()
         return ArrayBlocks(blocks.array.toarray()) if moved and sparse.issparse(X) else blocks
 
     def _check_choices(self) -> None:
@@ -207,41 +211,47 @@ class MiniBatchPSC(ManyRowsClusterer):
     def _fit(self, X: Any) -> None:
         self._check_choices()
         few = isinstance(X, np.ndarray)
-        blocks = ArrayBlocks(X, self.n_jobs) if few else X
+        blocks = ArrayBlocks(X, self.n_jobs) if few else X.blocks
         with one_blas_thread():
             random = as_generator(self.random_state)
-            flats, sums = self._begin(blocks), None
+            subspaces, sums = self._begin(blocks), None
             stream = self._stream()
             for done in range(1, self.max_batches + 1):
                 batch = ArrayBlocks(blocks.sample(self._drawn(blocks, random)), self.n_jobs)
-                flats, sums, _ = follow(stream, batch, flats, sums)
+                subspaces, sums, _ = follow(stream, batch, subspaces, sums)
                 self._tell(Step("batch", done, self.max_batches, f"cost {sums.objective:.6g}"))
-            self._label(blocks, flats, sums)
+            self._label(blocks, subspaces, sums)
         self.n_iter_ = self.max_batches
 
     def _drawn(self, blocks: Blocks, random: np.random.Generator) -> Any:
-        """Numbers of the rows of a batch."""
+        """Return the row numbers of a random batch, sorted."""
         n = blocks.shape[0]
         return np.sort(random.choice(n, min(self.batch_size, n), replace=False, shuffle=False))
 
-    def _label(self, blocks: Blocks, flats: Flats, sums: Any) -> None:
-        """All rows to the flats found, clusters of one dimension in the order of their rows."""
-        self._store_stream(flats, sums)
-        plan = self._pass(blocks)
-        labels, told = blocks.fold(partial(block_views.give, plan=plan), None)
-        numbers = np.arange(self.n_clusters)
-        if len(set(flats.dimensions)) == 1:
-            numbers = np.argsort(np.argsort(told.first, kind="stable"))
-        order = np.argsort(numbers)
-        points = np.array([flat.centre for flat in self.subspaces_])
-        self._store_means_in_passes(blocks, labels, points, order)
-        self._store_stream(take(flats, order), reordered(sums, order))
-        self.labels_ = blocks.join(labels, numbers)
-        self.objective_ = told.objective
+    def _label(self, blocks: Blocks, subspaces: Subspaces, sums: Any) -> None:
+        """Set ``labels_`` of all rows, ``subspaces_`` and ``objective_`` after the last batch.
 
-    def _begin(self, blocks: Blocks) -> Flats:
-        """The flats of the best partition of some rows."""
-        dimensions = self._dimensions(blocks, low=0 if self.affine else 1)
+        Clusters of equal dimension are numbered in the order in which rows first belong to them.
+        """
+        self._store_stream(subspaces, sums)
+        plan = self._pass(blocks)
+        labels, summary = blocks.fold(partial(block_views.assign_rows, plan=plan), None)
+        numbers = np.arange(self.n_clusters)
+        if len(set(subspaces.dimensions)) == 1:
+            numbers = np.argsort(np.argsort(summary.first, kind="stable"))
+        order = np.argsort(numbers)
+        points = np.array([subspace.centre for subspace in self.subspaces_])
+        self._store_means_in_passes(blocks, labels, points, order)
+        self._store_stream(take(subspaces, order), reordered(sums, order))
+        self.labels_ = blocks.join(labels, numbers)
+        self.objective_ = summary.objective
+
+    def _begin(self, blocks: Blocks) -> Subspaces:
+        """Return the first subspaces: those of the best partition of a sample of the rows.
+
+        Set ``criterion_``, and the rank and the origin of the data.
+        """
+        dimensions = dimensions_of(self, blocks, low=0 if self.affine else 1)
         random, n = as_generator(self.random_state), blocks.shape[0]
         enough = min(landmarks.n_landmarks(dimensions), n)
         sample = blocks.sample(np.sort(random.choice(n, enough, replace=False)))
@@ -250,15 +260,15 @@ class MiniBatchPSC(ManyRowsClusterer):
         default = "likelihood" if unsure else "residual"
         self.criterion_ = default if self.criterion == "auto" else self.criterion
         self._data = Data(n, problem.rows.rank, problem.data.mean_variance)
-        best, _ = self._search(sample, problem, self._choice)
+        best, _ = self._best_run(sample, problem)
         shifted = self.affine and not blocks.stays_sparse
         self._origin = _near(centre_of(sample, True)) if shifted else np.zeros(sample.shape[1])
         seen = sample - self._origin
         rank, energy = self._data.rank, self._data.mean_variance
-        bulk = Bulk(
+        in_passes = BlockProblem(
             ArrayBlocks(seen), dimensions, "residual", problem.affine, rank, energy, lambda: seen
         )
-        return flats_of_sample(bulk, best.clustering.labels)
+        return subspaces_of_sample(in_passes, best.clustering.labels)
 
     @property
     def _choice(self) -> str:
@@ -269,26 +279,26 @@ class MiniBatchPSC(ManyRowsClusterer):
         return self._pose(X, criterion, rows=rows)
 
     def _stream(self) -> Stream:
-        dimensions = self._per_cluster("n_components", 2**62, low=0, high=self.n_features_in_)
+        dimensions = per_cluster(self, "n_components", 2**62, low=0, high=self.n_features_in_)
         rank, least = self._data.rank, VARIANCE_FLOOR * self._data.mean_variance
         return Stream(
             dimensions, self.criterion_, bool(self.affine), rank, self.forgetting, least,
             to_host(self._origin),
         )  # fmt: skip
 
-    def _store_stream(self, flats: Flats, sums: Tally) -> None:
-        self.subspaces_ = to_subspaces(flats, to_host(self._origin))
-        self.n_components_ = np.array([flat.basis.shape[1] for flat in self.subspaces_])
-        self.noise_variance_ = max(flats.noise, VARIANCE_FLOOR * self._data.mean_variance)
-        self._sizes = flats.sizes
+    def _store_stream(self, subspaces: Subspaces, sums: ClusterSums) -> None:
+        self.subspaces_ = to_subspaces(subspaces, to_host(self._origin))
+        self.n_components_ = widths(self.subspaces_)
+        self.noise_variance_ = max(subspaces.noise, VARIANCE_FLOOR * self._data.mean_variance)
+        self._sizes = subspaces.sizes
         self._sums = {name: getattr(sums, name) for name in SUMS}
 
-    def _resume(self) -> tuple[Flats, Tally]:
-        """The flats and sums that the last batch left."""
+    def _resume(self) -> tuple[Subspaces, ClusterSums]:
+        """Return the subspaces and the `ClusterSums` as the last batch left them."""
         origin, dimensions = to_host(self._origin), self._stream().dimensions
-        seen = [replace(flat, centre=flat.centre - origin) for flat in self.subspaces_]
-        flats = from_subspaces(seen, to_host(self._sizes), self.noise_variance_, dimensions)
-        return flats, Tally(0.0, 0, **self._sums)
+        seen = [replace(subspace, centre=subspace.centre - origin) for subspace in self.subspaces_]
+        subspaces = from_subspaces(seen, to_host(self._sizes), self.noise_variance_, dimensions)
+        return subspaces, ClusterSums(0.0, 0, **self._sums)
 
     @property
     def _scoring(self) -> str:
@@ -300,7 +310,10 @@ class MiniBatchPSC(ManyRowsClusterer):
 
 
 def _near(point: Array) -> Array:
-    """The point as single precision has it, where it can: batches of that type see it exactly."""
+    """Return a point (p,) near the given one, rounded to single precision where that is close.
+
+    Batches in single precision can then be moved by it without further rounding.
+    """
     with np.errstate(over="ignore", under="ignore"):
         single = point.astype(np.float32).astype(np.float64)
     return np.where(np.isclose(single, point, rtol=1e-6, atol=0.0), single, point)

@@ -1,19 +1,176 @@
-"""Mixtures of probabilistic PCA and of common factor analysers."""
+"""`MPPCA`, `MCFA` and `MCtFA`: mixtures of probabilistic PCA and of common factor analysers."""
 
+from collections.abc import Sequence
 from functools import partial
 from numbers import Real
 from typing import Any
 
 import numpy as np
+from scipy.special import logsumexp
+from sklearn.exceptions import ConvergenceWarning
 
-from subspaces._validation import as_choice, as_count
-from subspaces.core import em, factor_mixture, ppca_mixture
-from subspaces.core.partition import smallest_size
-from subspaces.core.student import FIRST_DF
-from subspaces.core.threads import one_blas_thread
-from subspaces.estimators._mixture import MixtureClusterer, order_of_appearance
-from subspaces.estimators._shell import Array
-from subspaces.starts.mixtures import first_partitions, leading_loadings, random_loadings
+from subspaces.core import partition
+from subspaces.estimators._base import Array, Labels, SubspaceClusterer
+from subspaces.estimators._subspaces import dimensions_of, widths
+from subspaces.rivals import em, factor_mixture, factor_mixture_em, ppca_mixture
+from subspaces.rivals.mixture_starts import first_partitions, leading_loadings, random_loadings
+from subspaces.rivals.student import FIRST_DF
+from subspaces.runtime.parameters import as_choice, as_count, as_generator, as_real
+from subspaces.runtime.threads import one_blas_thread
+from subspaces.runtime.warning import warn
+from subspaces.subspace import Subspace, scores
+
+
+def order_of_appearance(labels: Labels, n_clusters: int) -> Labels:
+    """Return the cluster numbers (K,) in the order of their first sample; empty clusters last."""
+    first = [np.flatnonzero(labels == k)[:1] for k in range(n_clusters)]
+    places = [int(place[0]) if len(place) else len(labels) for place in first]
+    return np.argsort(places, kind="stable")
+
+
+class MixtureClusterer(SubspaceClusterer):
+    """Base of the mixture models; not for use on its own.
+
+    A subclass implements ``_fit`` and ``_log_joint``.
+    """
+
+    n_init: int
+    max_iter: int
+    tol: float
+    random_state: Any
+
+    scores_are_likelihoods_ = True
+
+    def predict_proba(self, X: Any) -> Array:
+        """Probability of each cluster given the sample.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+            New samples.
+
+        Returns
+        -------
+        ndarray of shape (n, n_clusters)
+            Rows sum to 1.
+        """
+        return em.responsibilities(self._log_joint(self._validate_new(X)))
+
+    def score_samples(self, X: Any) -> Array:
+        """Log density of each sample.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+            New samples.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
+        return logsumexp(self._log_joint(self._validate_new(X)), axis=1)
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Mean log density of the samples.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+            New samples.
+        y : ignored
+            For compatibility.
+
+        Returns
+        -------
+        float
+        """
+        return float(self.score_samples(X).mean())
+
+    def bic(self, X: Any) -> float:
+        """Bayesian information criterion on some samples; lower is better.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+            Samples.
+
+        Returns
+        -------
+        float
+            -2 log-likelihood + log(n) times the number of free parameters.
+        """
+        return self._bic(self.score_samples(X))
+
+    def _bic(self, log_density: Array) -> float:
+        return float(-2.0 * log_density.sum() + self._n_parameters * np.log(len(log_density)))
+
+    def _log_joint(self, X: Array) -> Array:
+        """Return ``log pi_k f_k(x)`` of every row under every cluster, (n, K)."""
+        raise NotImplementedError
+
+    def _scores(self, X: Array) -> Array:
+        return -self._log_joint(X)
+
+    def _check_search(self, X: Array) -> tuple[int, np.random.Generator]:
+        """Return the number of starts and a generator, after checks of the parameters and X."""
+        as_count(self.max_iter, "max_iter", low=1)
+        as_real(self.tol, "tol")
+        if not np.ptp(X, axis=0).any():
+            raise ValueError("X has nothing to cluster: all rows are equal. Use other data")
+        return as_count(self.n_init, "n_init", low=1), as_generator(self.random_state)
+
+    def _store_search(self, best: em.Climb, runs: Sequence[em.Climb]) -> None:
+        self.log_likelihood_path_ = np.array(best.path)
+        self.n_iter_ = best.n_iter
+        self.stop_reason_ = best.stop_reason
+        self.starts_ = [
+            {
+                "start": run.start,
+                "log_likelihood": run.log_likelihood,
+                "n_iter": run.n_iter,
+                "stop_reason": run.stop_reason,
+            }
+            for run in runs
+        ]
+
+    def _store_subspaces(self, X: Array, bases: Sequence[Array]) -> None:
+        """Set labels, subspaces, log-likelihood and BIC from the parameters of the mixture.
+
+        bases: K arrays (p, r). A spectrum sums squared scores times the cluster's probability.
+        """
+        joint = self._log_joint(X)
+        self.labels_ = partition.assign(-joint)
+        shares = em.responsibilities(joint)
+        self.subspaces_ = []
+        for centre, basis, share in zip(self.means_, bases, shares.T, strict=True):
+            subspace = Subspace(centre, basis, np.zeros(basis.shape[1]))
+            self.subspaces_.append(Subspace(centre, basis, share @ scores(X, subspace) ** 2))
+        self.n_components_ = widths(self.subspaces_)
+        log_density = logsumexp(joint, axis=1)
+        self.log_likelihood_ = float(log_density.sum())
+        self.objective_ = -self.log_likelihood_
+        self.bic_ = self._bic(log_density)
+
+    def _warn_of_a_poor_end(self) -> None:
+        if self.stop_reason_ == "max_iter":
+            warn(
+                f"the likelihood still rose after max_iter={self.max_iter} steps. Use a larger "
+                "max_iter or tol",
+                ConvergenceWarning,
+            )
+        empty = self.n_clusters - len(np.unique(self.labels_))
+        if empty:
+            warn(
+                f"{empty} of n_clusters={self.n_clusters} clusters are the likeliest of no sample. "
+                "Use fewer clusters, or another n_components",
+                ConvergenceWarning,
+            )
+        elif self.stop_reason_ == "infeasible":
+            warn(
+                "from every start a cluster kept too few samples for its dimension. Use fewer "
+                "clusters or a smaller n_components",
+                ConvergenceWarning,
+            )
 
 
 class MPPCA(MixtureClusterer):
@@ -27,11 +184,11 @@ class MPPCA(MixtureClusterer):
     n_clusters : int, default 2
         Number of clusters.
     n_components : int or one int per cluster, default 1
-        Dimension of the flats.
+        Dimension of the subspaces.
     noise : {"own", "shared"}, default "own"
         Whether each cluster has a noise variance of its own, as in the paper, or all share one.
         With few samples "shared" is the safer choice: a noise of its own lets a cluster shrink on
-        a few samples that happen to lie near a flat.
+        a few samples that happen to lie near a subspace.
     n_init : int, default 10
         Number of starts, by turns from K-means, subspaces and chance. Ten steps are made from
         each, and the three likeliest carried to the end.
@@ -52,7 +209,7 @@ class MPPCA(MixtureClusterer):
     means_ : ndarray of shape (n_clusters, p)
         Their means.
     noise_variance_ : ndarray of shape (n_clusters,)
-        Variance in each direction off the flat.
+        Variance in each direction off the subspace.
     explained_variance_ : list of ndarray of shape (r,)
         Variances along the axes, noise included.
     subspaces_ : list of Subspace
@@ -76,15 +233,15 @@ class MPPCA(MixtureClusterer):
     starts_ : list of dict
         What each start reached; "brief" says that it was not carried to the end.
     record_ : Record
-        Seconds, warnings, and the samples as the model sees them; see `core.record.Record`.
+        Seconds, warnings, and the samples as the model sees them; see `estimators._record.Record`.
 
     Notes
     -----
     Variances are those of maximum likelihood, divided by n. With one cluster and data of n samples
     ``noise_variance_`` is that of scikit-learn's PCA times (n - 1) / n.
 
-    No variance is below 1e-10 of the mean variance of the data's columns, so that data which fill
-    a flat exactly have a finite likelihood. With more variables than samples the data are rotated
+    No variance is below 1e-10 of the mean variance of the data's columns, so that data which fill a
+    subspace exactly have a finite likelihood. With more variables than samples the data are rotated
     into as many coordinates as there are samples; nothing of size p x p is formed.
 
     ``transform`` gives minus the log joint density of sample and cluster; lower is nearer.
@@ -127,7 +284,7 @@ class MPPCA(MixtureClusterer):
 
     def _fit(self, X: Array) -> None:
         shared = as_choice(self.noise, "noise", ("own", "shared")) == "shared"
-        dimensions = self._dimensions(X)
+        dimensions = dimensions_of(self, X)
         n_starts, random = self._check_search(X)
         setting = ppca_mixture.pose(X, dimensions, affine=True, shared_noise=shared)
         with one_blas_thread():
@@ -149,106 +306,20 @@ class MPPCA(MixtureClusterer):
             labels = np.argmax(best.state.log_joint, axis=1)
             model = ppca_mixture.reordered(model, order_of_appearance(labels, len(dimensions)))
         self._store_model(X, model)
-        self._warn()
+        self._warn_of_a_poor_end()
 
     def _store_model(self, X: Array, model: ppca_mixture.PPCAMixture) -> None:
         self._model = model
         self.weights_, self.means_ = model.weights, model.centres
         self.noise_variance_ = model.noise
         self.explained_variance_ = list(model.variances)
-        self._store_flats_of(X, model.bases)
+        self._store_subspaces(X, model.bases)
 
     def _log_joint(self, X: Array) -> Array:
         return ppca_mixture.log_joint(self._model, X)
 
 
-class CommonFactorClusterer(MixtureClusterer):
-    """Base of the mixtures of common factor analysers; not for use on its own."""
-
-    def _fit(self, X: Array) -> None:
-        n_factors = self._check_sizes(X)
-        df = self._degrees_of_freedom()
-        n_starts, random = self._check_search(X)
-        with one_blas_thread():
-            begun = self._begin(X, n_factors, FIRST_DF if df is None else df, n_starts, random)
-            floor = factor_mixture.floors(X)
-            step = partial(factor_mixture.step, X, floor, estimate_df=df is None)
-            runs = em.search(begun, step, self.max_iter, self.tol)
-        best = em.best_climb(runs)
-        self._store_search(best, runs)
-        self._n_parameters = factor_mixture.n_parameters(self.n_clusters, n_factors, X.shape[1])
-        self._n_parameters += self.n_clusters if df is None else 0
-        labels = np.argmax(best.state.log_joint, axis=1)
-        order = order_of_appearance(labels, self.n_clusters)
-        self._store_model(X, factor_mixture.reordered(best.state.model, order))
-        self._warn()
-
-    def factor_scores(self, X: Any) -> Array:
-        """Mean of the factors given the sample, over all clusters.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, p)
-            New samples.
-
-        Returns
-        -------
-        ndarray of shape (n, q)
-            In the coordinates of ``loadings_``.
-        """
-        X = self._validate_new(X)
-        return factor_mixture.factor_scores(self._model, X) @ self._change.T
-
-    def _degrees_of_freedom(self) -> float | None:
-        """The given ones, or None if they are to be estimated."""
-        raise NotImplementedError
-
-    def _check_sizes(self, X: Array) -> int:
-        n, p = X.shape
-        high = min(n - 1, p)
-        why = f" for {n} samples of {p} variables"
-        if np.ndim(self.n_components):
-            raise ValueError(
-                f"n_components={self.n_components!r} is a list, and all clusters of "
-                f"{type(self).__name__} share one space of factors. Use one number, such as the "
-                "sum of the clusters' dimensions"
-            )
-        n_factors = as_count(self.n_components, "n_components", low=1, high=high, why=why)
-        as_count(self.n_clusters, "n_clusters", low=1, high=max(n // 3, 1), why=f" for {n} samples")
-        return n_factors
-
-    def _begin(
-        self, X: Array, n_factors: int, df: float, n_starts: int, random: np.random.Generator
-    ) -> list[em.Climb[factor_mixture.State]]:
-        n_clusters = self.n_clusters
-        most = max(min(n_factors - 1, len(X) // n_clusters - smallest_size(1) + 1), 1)
-        few = min(-(-n_factors // n_clusters), most)
-        shapes = [[few] * n_clusters, [most] * n_clusters]
-        leading = leading_loadings(X, n_factors, random)
-        begun = []
-        for name, labels in first_partitions(X, shapes, n_starts, random):
-            chance = name == "random"
-            loadings = random_loadings(X, n_factors, random) if chance else leading
-            first = factor_mixture.first_state(X, np.eye(n_clusters)[labels], loadings, df)
-            begun.append(em.begin(name, first))
-        return begun
-
-    def _store_model(self, X: Array, model: factor_mixture.FactorMixture) -> None:
-        self._model = model
-        shown = factor_mixture.orthonormal(model)
-        self._change = shown.loadings.T @ model.loadings
-        self.weights_, self.df_ = model.weights, model.df
-        self.loadings_, self.noise_variance_ = shown.loadings, model.noise
-        self.factor_means_, self.factor_covariances_ = shown.means, shown.covariances
-        self.means_ = shown.means @ shown.loadings.T
-        axes = np.linalg.svd(shown.roots)[0]
-        self._store_flats_of(X, [shown.loadings @ rotation for rotation in axes])
-
-    def _log_joint(self, X: Array) -> Array:
-        return factor_mixture.log_joint(self._model, X)
-
-
-class MCFA(CommonFactorClusterer):
+class MCFA(MixtureClusterer):
     """Mixture of common factor analysers.
 
     The samples are ``y = A u + e``: q factors u, whose distribution is a mixture of Gaussians, the
@@ -313,7 +384,7 @@ class MCFA(CommonFactorClusterer):
     starts_ : list of dict
         What each start reached; "brief" says that it was not carried to the end.
     record_ : Record
-        Seconds, warnings, and the samples as the model sees them; see `core.record.Record`.
+        Seconds, warnings, and the samples as the model sees them; see `estimators._record.Record`.
 
     Notes
     -----
@@ -360,11 +431,30 @@ class MCFA(CommonFactorClusterer):
         self.tol = tol
         self.random_state = random_state
 
-    def _degrees_of_freedom(self) -> float:
-        return np.inf
+    def _fit(self, X: Array) -> None:
+        _fit_common_factors(self, X, np.inf)
+
+    def factor_scores(self, X: Any) -> Array:
+        """Mean of the factors given the sample, over all clusters.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+            New samples.
+
+        Returns
+        -------
+        ndarray of shape (n, q)
+            In the coordinates of ``loadings_``.
+        """
+        X = self._validate_new(X)
+        return factor_mixture.factor_scores(self._model, X) @ self._change.T
+
+    def _log_joint(self, X: Array) -> Array:
+        return factor_mixture.log_joint(self._model, X)
 
 
-class MCtFA(CommonFactorClusterer):
+class MCtFA(MixtureClusterer):
     """Mixture of common t-factor analysers.
 
     As `MCFA`, with a multivariate t in place of each Gaussian, so that samples far from every
@@ -431,7 +521,7 @@ class MCtFA(CommonFactorClusterer):
     starts_ : list of dict
         What each start reached; "brief" says that it was not carried to the end.
     record_ : Record
-        Seconds, warnings, and the samples as the model sees them; see `core.record.Record`.
+        Seconds, warnings, and the samples as the model sees them; see `estimators._record.Record`.
 
     Notes
     -----
@@ -477,11 +567,87 @@ class MCtFA(CommonFactorClusterer):
         self.tol = tol
         self.random_state = random_state
 
-    def _degrees_of_freedom(self) -> float | None:
-        if self.df is None:
-            return None
-        if isinstance(self.df, bool) or not isinstance(self.df, Real):
-            raise TypeError(f"df={self.df!r} is not a number. Use None or one above 0")
-        if not self.df > 0:
-            raise ValueError(f"df={self.df!r} is out of range. Use a number above 0")
-        return float(self.df)
+    factor_scores = MCFA.factor_scores
+    _log_joint = MCFA._log_joint
+
+    def _fit(self, X: Array) -> None:
+        _fit_common_factors(self, X, self.df)
+
+
+def _fit_common_factors(model: MCFA | MCtFA, X: Array, df: Any) -> None:
+    """Fit `MCFA` or `MCtFA`, and set its attributes; df: degrees of freedom, None to estimate."""
+    n_factors = _n_factors(model, X)
+    if df is not None and (isinstance(df, bool) or not isinstance(df, Real)):
+        raise TypeError(f"df={df!r} is not a number. Use None or one above 0")
+    if df is not None and not float(df) > 0:
+        raise ValueError(f"df={df!r} is out of range. Use a number above 0")
+    n_starts, random = model._check_search(X)
+    with one_blas_thread():
+        first_df = FIRST_DF if df is None else float(df)
+        begun = _first_states(X, model.n_clusters, n_factors, first_df, n_starts, random)
+        floor = factor_mixture_em.floors(X)
+        step = partial(factor_mixture_em.step, X, floor, estimate_df=df is None)
+        runs = em.search(begun, step, model.max_iter, model.tol)
+    best = em.best_climb(runs)
+    model._store_search(best, runs)
+    model._n_parameters = factor_mixture.n_parameters(model.n_clusters, n_factors, X.shape[1])
+    model._n_parameters += model.n_clusters if df is None else 0
+    labels = np.argmax(best.state.log_joint, axis=1)
+    order = order_of_appearance(labels, model.n_clusters)
+    _store_common_factors(model, X, factor_mixture.reordered(best.state.model, order))
+    model._warn_of_a_poor_end()
+
+
+def _n_factors(model: MCFA | MCtFA, X: Array) -> int:
+    """Return the number of common factors, after checks of it and of ``n_clusters`` against X."""
+    n, p = X.shape
+    if np.ndim(model.n_components):
+        raise ValueError(
+            f"n_components={model.n_components!r} is a list, and all clusters of "
+            f"{type(model).__name__} share one space of factors. Use one number, such as the "
+            "sum of the clusters' dimensions"
+        )
+    why = f" for {n} samples of {p} variables"
+    n_factors = as_count(model.n_components, "n_components", low=1, high=min(n - 1, p), why=why)
+    as_count(model.n_clusters, "n_clusters", low=1, high=max(n // 3, 1), why=f" for {n} samples")
+    return n_factors
+
+
+def _first_states(
+    X: Array,
+    n_clusters: int,
+    n_factors: int,
+    df: float,
+    n_starts: int,
+    random: np.random.Generator,
+) -> list[em.Climb[factor_mixture_em.State]]:
+    """Return one first state of EM for each start.
+
+    The partitions behind them are of subspaces with few and with many dimensions, in turn.
+    """
+    most = max(min(n_factors - 1, len(X) // n_clusters - partition.smallest_size(1) + 1), 1)
+    few = min(-(-n_factors // n_clusters), most)
+    shapes = [[few] * n_clusters, [most] * n_clusters]
+    leading = leading_loadings(X, n_factors, random)
+    begun = []
+    for name, labels in first_partitions(X, shapes, n_starts, random):
+        chance = name == "random"
+        loadings = random_loadings(X, n_factors, random) if chance else leading
+        first = factor_mixture_em.first_state(X, np.eye(n_clusters)[labels], loadings, df)
+        begun.append(em.begin(name, first))
+    return begun
+
+
+def _store_common_factors(
+    model: MCFA | MCtFA, X: Array, found: factor_mixture.FactorMixture
+) -> None:
+    """Set the attributes of a model from a mixture, with the loadings made orthonormal."""
+    model._model = found
+    shown = factor_mixture.orthonormal(found)
+    model._change = shown.loadings.T @ found.loadings
+    model.weights_, model.df_ = found.weights, found.df
+    model.loadings_, model.noise_variance_ = shown.loadings, found.noise
+    model.factor_means_, model.factor_covariances_ = shown.means, shown.covariances
+    model.means_ = shown.means @ shown.loadings.T
+    axes = np.linalg.svd(shown.roots)[0]
+    model._store_subspaces(X, [shown.loadings @ rotation for rotation in axes])

@@ -1,4 +1,4 @@
-"""Predictive subspace clustering."""
+"""`PSC`: predictive subspace clustering."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -8,40 +8,43 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from subspaces._validation import as_choice, as_count
 from subspaces.core import criteria, influence, partition
-from subspaces.core.array_namespace import to_host
-from subspaces.core.criteria import Seen, attraction, costs, own_costs, union_of_supports
+from subspaces.core.alternation import Clustering
+from subspaces.core.array import to_host
+from subspaces.core.criteria import Seen, attraction, costs, own_costs
 from subspaces.core.descent import descend, objective_of
-from subspaces.core.hearing import warn
 from subspaces.core.leave_one_out import exact_errors
 from subspaces.core.likelihood import VARIANCE_FLOOR, pooled_variance, variance_of
-from subspaces.core.ppca_mixture import refine_labels
 from subspaces.core.problem import Problem, view_clusters
-from subspaces.core.result import Clustering
 from subspaces.core.rows import ClusterView, Rows
 from subspaces.core.search import Run
-from subspaces.core.sparse_basis import SparseView, Sparsity, loadings_of, seen_through
-from subspaces.core.subspace import PrincipalAxes, Subspace, scores_and_residuals
-from subspaces.core.threads import one_blas_thread
-from subspaces.data.flats import Flats
-from subspaces.data.in_blocks import Bulk, measured
+from subspaces.core.sparse_loadings import Sparsity
+from subspaces.core.sparse_view import SparseView, loadings_of, seen_through, union_of_supports
+from subspaces.data.in_blocks import BlockProblem, influence_and_press
+from subspaces.data.subspaces import Subspaces
 from subspaces.estimators import _choosing
-from subspaces.estimators._many_rows import ManyRowsClusterer
-from subspaces.estimators._shell import Array, Labels, as_list_name
+from subspaces.estimators._alternating import AlternatingClusterer
+from subspaces.estimators._base import Array, Labels
+from subspaces.estimators._subspaces import as_list_name, per_cluster, store_subspaces, widths
+from subspaces.rivals.ppca_mixture import refine_labels
+from subspaces.runtime.parameters import as_choice, as_count
+from subspaces.runtime.threads import one_blas_thread
+from subspaces.runtime.warning import warn
 from subspaces.starts.screening import screened_rows
+from subspaces.subspace import PrincipalAxes, Subspace, scores_and_residuals
 
 MEASURES = ("union_influence", "loo_projection")
 REFINEMENTS = ("ppca", "descent")
 PENALTIES = ("l1", "nonnegative")
-# Parameters that "auto" leaves open.
+# Parameters that may be "auto".
 OPEN = ("n_clusters", "n_components", "n_variables")
+# The attraction below which the influence of a member grows as it fits better (docs/repulsion.md).
 REPULSIVE = 4.0
 # Names or numbers that a warning lists before it says "...".
 SHOWN = 5
 
 
-class PSC(ManyRowsClusterer):
+class PSC(AlternatingClusterer):
     """Predictive subspace clustering.
 
     Finds groups of samples that each lie near their own low-dimensional subspace. A sample goes to
@@ -51,10 +54,11 @@ class PSC(ManyRowsClusterer):
     Parameters
     ----------
     n_clusters : int or "auto", default 2
-        Number of clusters. "auto": the best of 1 to ``max_clusters`` by the leave-one-out
-        likelihood, one cluster as a subspace of up to as many dimensions as its best rival has in
-        all; docs/choosing.md says where to trust it. With sparse loadings of given dimension each
-        number is fitted with this dimension and with learned ones, and the likelier is kept.
+        Number of clusters. "auto": the best of 1 to ``max_clusters``, but at most n // 4, by the
+        leave-one-out likelihood, one cluster as a subspace of up to as many dimensions as its best
+        rival has in all; docs/choosing.md says where to trust it. With sparse loadings of given
+        dimension each number is fitted with this dimension and with learned ones, and the likelier
+        is kept.
     n_components : int, one int per cluster or "auto", default 1
         Dimension of the subspaces. With one per cluster, cluster k has dimension
         ``n_components[k]``. "auto": chosen for each cluster, up to ``max_components``.
@@ -94,7 +98,7 @@ class PSC(ManyRowsClusterer):
         "descent": single samples are moved while that lowers the objective, so that the result is
         a local minimum.
     max_clusters : int, default 8
-        Most clusters that "auto" tries.
+        Most clusters that "auto" tries; with n samples it tries no more than n // 4.
     max_components : int, default 5
         Largest dimension that "auto" tries.
     random_state : int, RandomState or None
@@ -164,7 +168,7 @@ class PSC(ManyRowsClusterer):
         How far the best start is ahead of the best that ended in another partition, relative to
         what they are compared by; infinite if all that were swept ended in the same.
     record_ : Record
-        Seconds, warnings, and the samples as the model sees them; see `core.record.Record`.
+        Seconds, warnings, and the samples as the model sees them; see `estimators._record.Record`.
 
     Notes
     -----
@@ -241,25 +245,24 @@ class PSC(ManyRowsClusterer):
         super()._fit(X)
 
     def _fit_few(self, X: Array) -> None:
-        if self._leaves_something_open():
+        if any(_choosing.is_auto(getattr(self, name)) for name in OPEN):
             self._fit_automatic(X)
             return
         self.n_clusters_ = self.n_clusters
         self.n_variables_ = self.n_variables
         problem = self._problem(X)
-        best, runs = self._search(X, problem, self._choice)
+        best, runs = self._best_run(X, problem)
         refined = self._refined(problem, best, runs)
         ended = refined if best.clustering.stop_reason == "cycle" else best  # refining settles it
-        self._warn_of_a_poor_end(problem.alike, ended.clustering, runs, len(X))
-        best = refined
-        self._store(problem, best, runs)
+        self._search.warn_of_a_poor_end(ended.clustering, runs, len(X), problem.alike)
+        self._store(problem, refined, runs)
         self.criterion_ = problem.criterion
         self._data = problem.data
         if problem.sparsity is None:
-            axes = self._store_flats(X, problem.dimensions, problem.affine)
+            axes = store_subspaces(self, X, problem.dimensions, problem.affine)
             residuals = self._store_left_out(X, problem, axes)
         else:
-            residuals = self._store_sparse(X, self._sparse_views(problem, best.clustering))
+            residuals = self._store_sparse(X, self._sparse_views(problem, refined.clustering))
         self._store_variables()
         self._warn_of_repulsion(residuals, partition.sizes(self.labels_, len(residuals)))
 
@@ -270,8 +273,8 @@ class PSC(ManyRowsClusterer):
     def _beyond_passes(self) -> str | None:
         names = ("n_clusters", "n_components", "n_variables", "refine", "criterion")
         beyond = (
-            _is_auto(self.n_clusters),
-            _is_auto(self.n_components),
+            _choosing.is_auto(self.n_clusters),
+            _choosing.is_auto(self.n_components),
             self.n_variables is not None,
             self.refine is not None,
             self.criterion not in ("auto", *criteria.names(passes=True)),
@@ -279,13 +282,13 @@ class PSC(ManyRowsClusterer):
         asked = [name for name, is_beyond in zip(names, beyond, strict=True) if is_beyond]
         return f"{asked[0]}={getattr(self, asked[0])!r}" if asked else None
 
-    def _measure(self, bulk: Bulk, result: Clustering, flats: Flats) -> None:
+    def _measure(self, problem: BlockProblem, result: Clustering, subspaces: Subspaces) -> None:
         self.n_clusters_, self.n_variables_ = self.n_clusters, None
-        self.criterion_ = bulk.criterion
-        self.noise_variance_ = max(flats.noise, VARIANCE_FLOOR * self._data.mean_variance)
-        self.influence_, self.press_ = measured(bulk, result.labels, result.subspaces)
+        self.criterion_ = problem.criterion
+        self.noise_variance_ = max(subspaces.noise, VARIANCE_FLOOR * self._data.mean_variance)
+        self.influence_, self.press_ = influence_and_press(problem, result.labels, result.subspaces)
         self._store_variables()
-        self._warn_of_repulsion(flats.residual, flats.sizes)
+        self._warn_of_repulsion(subspaces.residual, subspaces.sizes)
 
     def _warn_of_single_samples(self, names: NDArray[Any] | None) -> None:
         if not isinstance(self.labels_, np.ndarray):
@@ -295,8 +298,8 @@ class PSC(ManyRowsClusterer):
         if not single or len(single) == len(sizes):
             return  # as many clusters as samples were asked for
         rows = [int(np.argmax(self.labels_ == k)) for k in single[:SHOWN]]
-        told = [f"row {i}" if names is None else str(names[i]) for i in rows]
-        told += ["..."] * (len(single) > SHOWN)
+        listed = [f"row {i}" if names is None else str(names[i]) for i in rows]
+        listed += ["..."] * (len(single) > SHOWN)
         hold = (
             f"cluster {single[0]} holds"
             if len(single) == 1
@@ -304,21 +307,18 @@ class PSC(ManyRowsClusterer):
         )
         loo = "loo" if self.n_variables_ is None else "loo_projection"
         warn(
-            f"{hold} one sample{' each' if len(single) > 1 else ''} ({', '.join(told)}), which "
+            f"{hold} one sample{' each' if len(single) > 1 else ''} ({', '.join(listed)}), which "
             f"sets it apart and tells nothing of a group. Leave it out, or use fewer clusters, "
             f"or criterion={loo!r}, which cuts no sample off"
         )
 
     def _store_variables(self) -> None:
-        used = [flat.basis.any(axis=1) for flat in self.subspaces_]
+        used = [subspace.basis.any(axis=1) for subspace in self.subspaces_]
         self.variables_ = [np.flatnonzero(loaded) for loaded in used]
         self.support_ = np.flatnonzero(np.any(used, axis=0))
 
-    def _leaves_something_open(self) -> bool:
-        return any(_is_auto(getattr(self, name)) for name in OPEN)
-
     def _fit_automatic(self, X: Array) -> None:
-        """Choose what is open, and become the model that was chosen."""
+        """Choose the "auto" parameters, set ``selection_``, and take over the chosen model."""
         as_count(self.max_clusters, "max_clusters", low=1)
         as_count(self.max_components, "max_components", low=1)
         best, self.selection_ = _choosing.fit_automatic(self, X, X)
@@ -331,7 +331,7 @@ class PSC(ManyRowsClusterer):
             )
         if len(tried) > 1:
             _choosing.warn_of_heavy_tails(best, X)
-        if _is_auto(self.n_components):
+        if _choosing.is_auto(self.n_components):
             _choosing.warn_of_largest_dimension(best, X, self.max_components)
         fitted = {name: value for name, value in vars(best).items() if _is_fitted_name(name)}
         self.__dict__.update(fitted)
@@ -357,12 +357,12 @@ class PSC(ManyRowsClusterer):
         """
         check_is_fitted(self)
         cluster = as_count(cluster, "cluster", low=0, high=len(self.subspaces_) - 1)
-        flat, chosen = self.subspaces_[cluster], self.variables_[cluster]
-        by = as_list_name(by, flat)
+        subspace, chosen = self.subspaces_[cluster], self.variables_[cluster]
+        by = as_list_name(by, subspace)
         if by == "difference":
             ordered = self._contrast(cluster).order
         else:
-            strength = flat.basis[chosen] ** 2 @ flat.spectrum
+            strength = subspace.basis[chosen] ** 2 @ subspace.spectrum
             ordered = chosen[np.argsort(-strength, kind="stable")]
         names = self._variable_names
         return ordered if names is None else names[ordered]
@@ -389,12 +389,12 @@ class PSC(ManyRowsClusterer):
             )
 
     def _sparsity(self, X: Array) -> Sparsity | None:
-        """What n_variables asks for; None where it asks for all of them."""
+        """Return the `Sparsity` of the loadings; None where they may use all variables."""
         if self.n_variables is None:
             return None
         n, p = X.shape
-        counts = self._per_cluster("n_variables", n, low=1, high=p)
-        self._per_cluster("n_components", n, low=1, high=p)
+        counts = per_cluster(self, "n_variables", n, low=1, high=p)
+        per_cluster(self, "n_components", n, low=1, high=p)
         if min(counts) == p and self.penalty == "l1":
             return None
         return Sparsity(counts, self.penalty)
@@ -419,7 +419,7 @@ class PSC(ManyRowsClusterer):
         return self._by_mixture(problem, best, runs) if self.refine == "ppca" else best
 
     def _by_mixture(self, problem: Problem, best: Run, runs: Sequence[Run]) -> Run:
-        """The best run with the labels of a mixture; as it is where those keep no cluster alive."""
+        """Return the best run with a PPCA mixture's labels; unchanged if a cluster is lost."""
         labels, reached = self._mixture_labels(problem, best, runs), best.clustering
         if partition.too_small(labels, problem.dimensions):
             return best
@@ -439,7 +439,10 @@ class PSC(ManyRowsClusterer):
         return replace(best, clustering=result)
 
     def _mixture_labels(self, problem: Problem, best: Run, runs: Sequence[Run]) -> Labels:
-        """EM from the five best runs; on screened variables, where it is cheap, from all starts."""
+        """Return the labels (n,) of EM of a mixture of PPCA, begun at the five best runs.
+
+        With sparse loadings it also begins at the first partitions of all runs.
+        """
         whole = [run for run in runs if len(run.first) == len(best.first)]
         ranked = sorted(whole or [best], key=lambda run: run.merit)[:5]
         first = [run.clustering.labels for run in ranked]
@@ -454,9 +457,9 @@ class PSC(ManyRowsClusterer):
     def _store_left_out(
         self, X: Array, problem: Problem, all_axes: Sequence[PrincipalAxes]
     ) -> list[float]:
-        """Influence, exact leave-one-out errors and noise of the members.
+        """Set ``influence_``, ``press_`` and ``noise_variance_`` of a model with dense loadings.
 
-        Returns the squared residuals of each cluster's members, summed.
+        Return the sum of the squared residuals of each cluster's members, K numbers.
         """
         errors = np.empty(len(self.labels_))
         self.influence_ = np.empty(len(self.labels_))
@@ -473,9 +476,9 @@ class PSC(ManyRowsClusterer):
         return residuals
 
     def _sparse_views(self, problem: Problem, result: Clustering) -> list[ClusterView]:
-        """The clusters of ``labels_`` through the loadings that ``objective_`` is under.
+        """Return a view of each cluster, with the loadings that gave ``objective_``.
 
-        A fit to the labels alone would begin its iteration elsewhere, and end with others.
+        Loadings fitted to the labels alone would begin their iteration elsewhere and differ.
         """
         if result.subspaces is None:  # no partition of the run had clusters that span their axes
             views = view_clusters(problem, self.labels_)
@@ -491,14 +494,15 @@ class PSC(ManyRowsClusterer):
         ]
 
     def _store_sparse(self, X: Array, views: Sequence[ClusterView]) -> list[float]:
-        """Subspaces, influence on the union of the supports, errors by leave-one-out projection.
+        """Set subspaces, influence, PRESS and noise variance from views with sparse loadings.
 
-        Returns the squared residuals of each cluster's members on that union, summed.
+        The influence is on the union of the supports, and PRESS is by leave-one-out projection.
+        Return the sum of the squared residuals of each cluster's members on that union, K numbers.
         """
         shift = X.mean(axis=0) if self.affine else np.zeros(X.shape[1])
         sparse = [view for view in views if isinstance(view, SparseView)]
         self.subspaces_ = [Subspace(v.centre + shift, v.basis, v.spectrum) for v in sparse]
-        self.n_components_ = np.array([view.n_components for view in sparse])
+        self.n_components_ = widths(self.subspaces_)
         own = [own_costs(costs(name, views, self._data), self.labels_) for name in MEASURES]
         self.influence_, self.press_ = own[0], float(own[1].mean())
         self.noise_variance_ = pooled_variance(views, self._data)
@@ -511,10 +515,13 @@ class PSC(ManyRowsClusterer):
         ]
 
     def _warn_of_repulsion(self, residuals: Sequence[float] | Array, sizes: NDArray[Any]) -> None:
-        """Say that a cluster, whose members have these squared residuals, pushes them out."""
+        """Warn of a cluster in which the influence repels samples that fit.
+
+        residuals (K,): sums of the members' squared residuals; sizes (K,): numbers of members.
+        """
         if self.criterion_ not in ("influence", "union_influence"):
             return
-        spectra = [flat.spectrum for flat in self.subspaces_]
+        spectra = [subspace.spectrum for subspace in self.subspaces_]
         pulls = list(map(attraction, sizes, spectra, residuals))
         if min(pulls) < REPULSIVE:
             k = int(np.argmin(pulls))
@@ -527,9 +534,7 @@ class PSC(ManyRowsClusterer):
 
     @property
     def _scoring(self) -> str:
-        if self.scores_are_likelihoods_:
-            return "likelihood"
-        return criteria.CRITERIA[self.criterion_].passes or "residual"
+        return criteria.CRITERIA[self._scored_by].passes or "residual"
 
     def _scores(self, X: Array) -> Array:
         criterion = criteria.CRITERIA[self._scored_by]
@@ -541,9 +546,9 @@ class PSC(ManyRowsClusterer):
         parts = [replace(f, centre=f.centre[kept], basis=f.basis[kept]) for f in self.subspaces_]
         columns = [
             influence.squared_influence_oblique(
-                *places, flat.spectrum, flat.basis.T @ flat.basis, False
+                *places, subspace.spectrum, subspace.basis.T @ subspace.basis, False
             )
-            for flat, places in zip(parts, scores_and_residuals(X[:, kept], parts), strict=True)
+            for subspace, places in zip(parts, scores_and_residuals(X[:, kept], parts), strict=True)
         ]
         return np.column_stack(columns)
 
@@ -552,7 +557,7 @@ class PSC(ManyRowsClusterer):
         return "likelihood" if self.scores_are_likelihoods_ else self.criterion_
 
     def _seen(self, X: Array) -> Seen:
-        """New rows as the clusters see them."""
+        """Return new rows as criteria take them: squared scores, residuals, cluster tables."""
         found = scores_and_residuals(X, self.subspaces_)
         dimensions = np.array([along.shape[1] for along, _ in found])
         energies = np.zeros((len(X), len(found), max(*dimensions, 1)))
@@ -571,14 +576,7 @@ class PSC(ManyRowsClusterer):
         return self.criterion_ == "likelihood" or not identified
 
 
-def _is_auto(value: Any) -> bool:
-    return isinstance(value, str) and value == "auto"
-
-
 def _is_fitted_name(name: str) -> bool:
-    """Attributes that fit sets: with a trailing underscore, or private ones of ours."""
-    return (name.endswith("_") and not name.startswith("_")) or name in (
-        "_data",
-        "_scale",
-        "_sizes",
-    )
+    """Whether a name is of a fitted attribute: it ends in an underscore, or is one of ours."""
+    public = name.endswith("_") and not name.startswith("_")
+    return public or name in ("_data", "_scale", "_sizes")

@@ -5,33 +5,35 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from subspaces._validation import as_count, as_flag, as_generator
-from subspaces.core.curvature_clustering import Flats, curvature_clustering
-from subspaces.core.hearing import warn
-from subspaces.core.threads import one_blas_thread
-from subspaces.estimators._equal import EqualDimensionClusterer
-from subspaces.estimators._shell import Array
+from subspaces.estimators import _subspaces
+from subspaces.estimators._base import Array, SubspaceClusterer
+from subspaces.rivals.scc import Arrangement, curvature_clustering
+from subspaces.runtime.parameters import as_count, as_flag, as_generator
+from subspaces.runtime.threads import one_blas_thread
+from subspaces.runtime.warning import warn
 
+# Sets drawn in a round, for each cluster: the paper's number.
 COLUMNS_A_CLUSTER = 100
 
 
-class SCC(EqualDimensionClusterer):
+class SCC(SubspaceClusterer):
     """Spectral curvature clustering.
 
     Draws sets of n_components + 1 samples and measures, by the polar curvature, how far each other
-    sample is from a flat with them. Samples with like curvatures are in a cluster. The sets are
-    then drawn again within the clusters found, while the distances from the flats fall.
+    sample is from a subspace with them. Samples with like curvatures are in a cluster. The sets are
+    then drawn again within the clusters found, while the distances from the subspaces fall.
 
     Parameters
     ----------
     n_clusters : int, default 2
         Number of clusters.
     n_components : int, default 1
-        Dimension of the flats, the same for all. One per cluster is taken if all are equal. Where
-        the clusters differ, use the largest of their dimensions. A dimension that fills the
+        Dimension of the subspaces, the same for all. One per cluster is taken if all are equal.
+        Where the clusters differ, use the largest of their dimensions. A dimension that fills the
         rank of the data is lowered by one, with a warning.
     linear : bool, default False
-        Whether the flats pass through the origin (LSCC); otherwise each has a centre of its own.
+        Whether the subspaces pass through the origin (LSCC); otherwise each has a centre of its
+        own.
     n_columns : int or "auto", default "auto"
         Number of sets drawn in a round; "auto" is 100 a cluster. Memory is that of a few matrices
         of shape (n, n_columns); no (n, n) matrix is formed.
@@ -49,13 +51,13 @@ class SCC(EqualDimensionClusterer):
     n_components_ : ndarray of shape (n_clusters,)
         Dimensions.
     objective_ : float
-        Sum of the squared distances of the samples from the flats of their clusters.
+        Sum of the squared distances of the samples from the subspaces of their clusters.
     objective_path_ : ndarray
         The same for every round; the least is kept.
     n_iter_ : int
         Number of rounds.
     record_ : Record
-        Seconds, warnings, and the samples as the model sees them; see `core.record.Record`.
+        Seconds, warnings, and the samples as the model sees them; see `estimators._record.Record`.
 
     Notes
     -----
@@ -63,9 +65,9 @@ class SCC(EqualDimensionClusterer):
     the sum of the clusters' dimensions): a curvature rests on a few samples, and their noise adds
     up over the variables.
 
-    `predict` gives each row to the nearest of the flats fitted to the clusters. On the training
+    `predict` gives each row to the nearest of the subspaces fitted to the clusters. On the training
     data it may differ from ``labels_``, which the spectral step decides, for samples about as near
-    to another flat: mostly where flats cross.
+    to another subspace: mostly where subspaces cross.
 
     References
     ----------
@@ -103,14 +105,14 @@ class SCC(EqualDimensionClusterer):
     def _fit(self, X: Array) -> None:
         affine = not as_flag(self.linear, "linear")
         max_iter = as_count(self.max_iter, "max_iter", low=1)
-        dimension = self._common_dimension(X)
+        dimension = _subspaces.common_dimension(self, X)
         n_columns = self._n_columns()
-        points = self._points(X, affine)
-        dimension = self._identified(dimension, points.shape[1], affine)
-        flats = Flats(int(self.n_clusters), dimension, not affine)
+        points = _subspaces.principal_coordinates(X, affine)
+        dimension = _subspaces.identified_dimension(self, dimension, points.shape[1], affine)
+        sought = Arrangement(int(self.n_clusters), dimension, not affine)
         random = as_generator(self.random_state)
         with one_blas_thread():  # many small eigenproblems
-            found = curvature_clustering(points, flats, n_columns, max_iter, random)
+            found = curvature_clustering(points, sought, n_columns, max_iter, random)
         if not found.settled:
             warn(
                 f"the error was still falling after max_iter={max_iter} rounds. Use a larger "
@@ -120,7 +122,7 @@ class SCC(EqualDimensionClusterer):
         self.objective_path_ = found.errors * len(X)
         self.objective_ = float(np.min(self.objective_path_))
         self.n_iter_ = len(found.errors)
-        self._store(X, found.labels, dimension, affine)
+        _subspaces.store_equal_subspaces(self, X, found.labels, dimension, affine)
 
     def _n_columns(self) -> int:
         if isinstance(self.n_columns, str) and self.n_columns == "auto":

@@ -2,16 +2,18 @@
 
 from typing import Any
 
-from subspaces._validation import as_count, as_flag, as_generator
-from subspaces.core.local_flat_clustering import graph_clustering, greedy_clustering
-from subspaces.estimators._equal import EqualDimensionClusterer
-from subspaces.estimators._shell import Array, Labels
+from subspaces.estimators import _subspaces
+from subspaces.estimators._base import Array, Labels, SubspaceClusterer
+from subspaces.rivals.slbf import graph_clustering, greedy_clustering
+from subspaces.runtime.parameters import as_count, as_flag, as_generator
 
+# Flats that LBF chooses from, for each cluster: the paper's number.
 CANDIDATES_A_CLUSTER = 70
+# The graph of so many samples and its parts take 1.2 GB.
 MOST_SAMPLES = 5000
 
 
-class SLBF(EqualDimensionClusterer):
+class SLBF(SubspaceClusterer):
     """Spectral local best-fit flats (SLBF), or local best-fit flats (LBF).
 
     Fits a flat around single samples. The neighbourhood of each grows while the distances from its
@@ -49,7 +51,7 @@ class SLBF(EqualDimensionClusterer):
     objective_ : float
         Sum of the squared distances of the samples from the flats of their clusters.
     record_ : Record
-        Seconds, warnings, and the samples as the model sees them; see `core.record.Record`.
+        Seconds, warnings, and the samples as the model sees them; see `estimators._record.Record`.
 
     Notes
     -----
@@ -97,13 +99,14 @@ class SLBF(EqualDimensionClusterer):
 
     def _fit(self, X: Array) -> None:
         affine = as_flag(self.affine, "affine")
-        dimension = self._common_dimension(X)
+        dimension = _subspaces.common_dimension(self, X)
         self._check_size(len(X))
         n_candidates = self._n_candidates()
-        points = self._points(X, affine)
-        dimension = self._identified(dimension, points.shape[1], affine)
-        self._store(X, self._cluster(points, dimension, affine, n_candidates), dimension, affine)
-        self.objective_ = self._distance_from_own_flats(X)
+        points = _subspaces.principal_coordinates(X, affine)
+        dimension = _subspaces.identified_dimension(self, dimension, points.shape[1], affine)
+        labels = self._cluster(points, dimension, affine, n_candidates)
+        _subspaces.store_equal_subspaces(self, X, labels, dimension, affine)
+        self.objective_ = _subspaces.distance_from_own_subspaces(self, X)
 
     def _cluster(self, points: Array, dimension: int, affine: bool, n_candidates: int) -> Labels:
         k, random = int(self.n_clusters), as_generator(self.random_state)
@@ -112,7 +115,7 @@ class SLBF(EqualDimensionClusterer):
         return greedy_clustering(points, k, dimension, affine, n_candidates, random)
 
     def _numbers_held(self, n: int, p: int) -> int:
-        """With the graph of all samples and what it is made of."""
+        """Return how many numbers a fit holds: twice X and, if spectral, 6 n^2 for the graph."""
         return super()._numbers_held(n, p) + (6 * n**2 if self.spectral else 0)
 
     def _check_size(self, n: int) -> None:

@@ -9,16 +9,16 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from subspaces._validation import as_count, as_generator, as_real
-from subspaces.core import feature_weights, partition
-from subspaces.core.feature_weights import Rule, WeightedClustering
-from subspaces.core.hearing import warn
-from subspaces.core.threads import one_blas_thread
-from subspaces.core.weight_gap import gap_table
-from subspaces.estimators._recorded import Array, RecordedClusterer
+from subspaces.core import partition
+from subspaces.estimators._base import Array, SubspaceClusterer
+from subspaces.rivals import sparse_kmeans
+from subspaces.rivals.sparse_kmeans import Rule, WeightedClustering, gap_table
+from subspaces.runtime.parameters import as_count, as_generator, as_real
+from subspaces.runtime.threads import one_blas_thread
+from subspaces.runtime.warning import warn
 
 
-class SparseKMeans(RecordedClusterer):
+class SparseKMeans(SubspaceClusterer):
     """Sparse K-means: clusters that differ in few variables, and a weight for each variable.
 
     Maximises the weighted between-cluster sum of squares, ``sum_j w_j a_j``, with ``||w||_2 <= 1``,
@@ -71,7 +71,7 @@ class SparseKMeans(RecordedClusterer):
         Where the gap statistic chose the bound: the ``bounds`` tried, their ``objectives``,
         ``gaps``, their ``standard_errors`` and ``counts`` (of weights above zero).
     record_ : Record
-        Seconds, warnings, and the samples as the model sees them; see `core.record.Record`.
+        Seconds, warnings, and the samples as the model sees them; see `estimators._record.Record`.
 
     Notes
     -----
@@ -103,6 +103,8 @@ class SparseKMeans(RecordedClusterer):
     (0, 1)
     """
 
+    _has_subspaces = False
+
     def __init__(
         self,
         n_clusters: int = 2,
@@ -129,8 +131,8 @@ class SparseKMeans(RecordedClusterer):
         # Hundreds of small K-means: threads would wait for each other longer than they work.
         with one_blas_thread():
             rule = self._rule(centred, random)
-            starts = feature_weights.first_partitions(centred, self.n_clusters, self.n_init, random)
-            best = feature_weights.best_of_starts(centred, starts, rule, self.max_iter, self.tol)
+            starts = sparse_kmeans.first_partitions(centred, self.n_clusters, self.n_init, random)
+            best = sparse_kmeans.best_of_starts(centred, starts, rule, self.max_iter, self.tol)
         self._store(X, best)
         self._warn_of_a_poor_end()
 
@@ -174,7 +176,7 @@ class SparseKMeans(RecordedClusterer):
             raise ValueError("X has nothing to cluster: all rows are equal. Use other data")
 
     def _rule(self, X: Array, random: np.random.Generator) -> Rule:
-        """How the weights follow from the between-cluster sums of squares."""
+        """Return the function from between-cluster sums of squares (p,) to weights (p,)."""
         self.__dict__.pop("selection_", None)
         if self.n_clusters == 1:
             p = X.shape[1]
@@ -182,10 +184,10 @@ class SparseKMeans(RecordedClusterer):
             equal = np.full(p, min(1.0 / np.sqrt(p), self.bound_ / p))
             return lambda between: equal
         if self.n_variables is not None:
-            return partial(feature_weights.counted_weights, n_variables=self.n_variables)
+            return partial(sparse_kmeans.counted_weights, n_variables=self.n_variables)
         bound = self._gap_bound(X, random) if self._asks_for_the_gap() else self._given_bound(X)
         self.bound_ = bound
-        return partial(feature_weights.bounded_weights, bound=bound)
+        return partial(sparse_kmeans.bounded_weights, bound=bound)
 
     def _asks_for_the_gap(self) -> bool:
         return self.bound is None or (isinstance(self.bound, str) and self.bound == "gap")
@@ -210,7 +212,7 @@ class SparseKMeans(RecordedClusterer):
         self.variables_ = np.flatnonzero(best.weights)
         if self.n_variables is not None:
             self.bound_ = float(best.weights.sum())
-        self.cluster_centers_ = feature_weights.cluster_means(X, labels)[1]
+        self.cluster_centers_ = sparse_kmeans.cluster_means(X, labels)[1]
         self.labels_ = partition.assign(self._scores(X))
         self.objective_ = best.path[-1]
         self.objective_path_ = np.array(best.path)
@@ -218,7 +220,7 @@ class SparseKMeans(RecordedClusterer):
         self.stop_reason_ = best.stop_reason
 
     def _scores(self, X: Array) -> Array:
-        """Weighted squared distance from each centre, ``sum_j w_j (x_j - c_kj)^2``."""
+        """Return weighted squared distances, ``sum_j w_j (x_j - c_kj)^2``, (n, K)."""
         used, weights = self.variables_, self.weights_[self.variables_]
         centres = self.cluster_centers_[:, used]
         return np.column_stack([(X[:, used] - centre) ** 2 @ weights for centre in centres])
@@ -239,5 +241,5 @@ class SparseKMeans(RecordedClusterer):
 
 
 def _centred(X: Array) -> Array:
-    """Less the mean of each column; a constant column is zero, and not a rounding error."""
+    """Return X less its column means, (n, p); constant columns become exactly zero."""
     return np.where(np.ptp(X, axis=0) > 0, X - X.mean(axis=0), 0.0)

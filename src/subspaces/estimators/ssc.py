@@ -4,20 +4,21 @@ from typing import Any
 
 from scipy.sparse.csgraph import connected_components
 
-from subspaces._validation import as_choice, as_count, as_flag, as_generator, as_real, check_rank
 from subspaces.core import partition
-from subspaces.core.hearing import warn
-from subspaces.core.matching import match_dimensions
 from subspaces.core.problem import Problem
-from subspaces.core.rows import choose_rows
-from subspaces.core.self_expression import Sparse, affinity, lifted_rows, unit_rows
-from subspaces.core.self_expression_admm import admm_coefficients, admm_fidelity
-from subspaces.core.self_expression_elastic_net import elastic_net_coefficients, fidelities
-from subspaces.core.self_expression_lsr import lsr_coefficients
-from subspaces.core.self_expression_omp import omp_coefficients
-from subspaces.core.spectral import spectral_labels
-from subspaces.core.subspace import centre_of, principal_axes
-from subspaces.estimators._shell import Array, Labels, SubspaceClusterer
+from subspaces.data.validation import check_rank
+from subspaces.estimators import _subspaces
+from subspaces.estimators._base import Array, Labels, SubspaceClusterer
+from subspaces.rivals.self_expression_elastic_net import elastic_net_coefficients, fidelities
+from subspaces.runtime.parameters import as_choice, as_count, as_flag, as_generator, as_real
+from subspaces.runtime.warning import warn
+from subspaces.starts.matching import match_dimensions
+from subspaces.starts.self_expression import Sparse, affinity, lifted_rows, unit_rows
+from subspaces.starts.self_expression_admm import admm_coefficients, admm_fidelity
+from subspaces.starts.self_expression_lsr import lsr_coefficients
+from subspaces.starts.self_expression_omp import omp_coefficients
+from subspaces.starts.spectral import spectral_labels
+from subspaces.subspace import centre_of, principal_axes
 
 SOLVERS = ("elastic_net", "lasso", "omp", "admm", "lsr")
 # Published settings: five non-zeros for faces; alpha and share for motion and for faces.
@@ -31,8 +32,8 @@ class SSC(SubspaceClusterer):
 
     Writes each sample as a combination of few others and cuts the graph of who expresses whom by
     its spectrum: on a union of subspaces a sample is best expressed by its own subspace.
-    ``labels_`` comes from the graph; one flat per cluster is then fitted to it, and ``predict``
-    gives a sample to the nearest flat. So ``predict(X)`` may differ from ``labels_`` on some
+    ``labels_`` comes from the graph; one subspace per cluster is then fitted to it, and ``predict``
+    gives a sample to the nearest subspace. So ``predict(X)`` may differ from ``labels_`` on some
     samples.
 
     Parameters
@@ -40,25 +41,25 @@ class SSC(SubspaceClusterer):
     n_clusters : int, default 2
         Number of clusters.
     n_components : int or one int per cluster, default 1
-        Dimension of the flats. The graph does not depend on it, but for the default ``n_nonzero``
-        of "omp" and "lsr". With unequal dimensions ``labels_ == k`` is the part that suits
-        ``n_components[k]``.
+        Dimension of the subspaces. The graph does not depend on it, but for the default
+        ``n_nonzero`` of "omp" and "lsr". With unequal dimensions ``labels_ == k`` is the part that
+        suits ``n_components[k]``.
     solver : {"elastic_net", "lasso", "omp", "admm", "lsr"}, default "elastic_net"
         How samples express each other:
 
         - "elastic_net", "lasso": an l1 penalty, with and without a ridge; the optimum;
         - "omp": greedily, by at most ``n_nonzero`` others; the fastest, and the least sure of a
-          connected graph: not for affine flats or for a few dimensions;
+          connected graph: not for affine subspaces or for a few dimensions;
         - "admm": the lasso of one penalty for all samples, by the published 200 steps of ADMM at
-          most; the one for affine flats with little noise, such as motion, where its objective is
-          then still some per cent above the optimum. A step costs n^2 min(n, p) operations: some
+          most; the one for affine subspaces with little noise, such as motion, where its objective
+          is then still some per cent above the optimum. A step costs n^2 min(n, p) operations: some
           hundreds of samples, or a few variables;
         - "lsr": a ridge on all others, of which the ``n_nonzero`` largest coefficients are kept,
           squared.
     affine : bool, default False
-        Whether the flats have centres of their own. "admm" then has coefficients that sum to 1,
+        Whether the subspaces have centres of their own. "admm" then has coefficients that sum to 1,
         and takes samples as they are; the others append a constant variable to the centred
-        samples, which makes an affine flat linear.
+        samples, which makes an affine subspace linear.
     n_nonzero : int, optional
         Number of others that express a sample, for "omp" (default 5, or the largest dimension
         where that is less, but at least 2: further ones express noise) and "lsr" (default 10, or
@@ -86,15 +87,15 @@ class SSC(SubspaceClusterer):
     n_components_ : ndarray of shape (n_clusters,)
         Dimensions; less than asked for where a cluster spans less.
     objective_ : float
-        Sum of the squared distances of the samples from the flats of ``labels_``.
+        Sum of the squared distances of the samples from the subspaces of ``labels_``.
     record_ : Record
-        Seconds, warnings, and the samples as the model sees them; see `core.record.Record`.
+        Seconds, warnings, and the samples as the model sees them; see `estimators._record.Record`.
 
     Notes
     -----
     Samples are scaled to unit length for the graph, so that long ones do not rule it, except for
     "admm" and "lsr" with ``affine=True``, where length is position. "admm" divides the coefficients
-    of each sample by the largest before they become a graph. Flats are fitted to the samples as
+    of each sample by the largest before they become a graph. Subspaces are fitted to the samples as
     given. "admm" holds a dense n x n array where the rank of X is above n/2, and its graph has
     up to n x n entries; the other solvers hold none. A graph that falls into more connected pieces
     than ``n_clusters`` does not tell which of them belong together, and a warning says so.
@@ -150,10 +151,10 @@ class SSC(SubspaceClusterer):
     def _fit(self, X: Array) -> None:
         as_choice(self.solver, "solver", SOLVERS)
         affine = as_flag(self.affine, "affine")
-        dimensions = self._dimensions(X, low=0 if affine else 1)
+        dimensions = _subspaces.dimensions_of(self, X, low=0 if affine else 1)
         rank = principal_axes(X - centre_of(X, affine)).rank
         check_rank(rank, 0, affine)
-        self._warn_of_full_rank(max(dimensions), rank)
+        _subspaces.warn_of_full_rank(self, max(dimensions), rank)
         random = as_generator(self.random_state)
         share = self._share()
         self.affinity_matrix_ = affinity(
@@ -171,11 +172,11 @@ class SSC(SubspaceClusterer):
         self._warn_of_pieces(len(dimensions), max(dimensions))
         parts = spectral_labels(self.affinity_matrix_, len(dimensions), random)
         self.labels_ = self._order(X, parts, dimensions)
-        self._store_flats(X, dimensions, affine)
-        self.objective_ = self._distance_from_own_flats(X)
+        _subspaces.store_subspaces(self, X, dimensions, affine)
+        self.objective_ = _subspaces.distance_from_own_subspaces(self, X)
 
     def _warn_of_pieces(self, n_clusters: int, largest_dimension: int) -> None:
-        """Say that the graph does not tell which of its pieces make up a cluster."""
+        """Warn of a graph with more connected pieces than clusters, and say what to change."""
         n_pieces = connected_components(self.affinity_matrix_, directed=False)[0]
         if n_pieces <= n_clusters:
             return
@@ -194,11 +195,11 @@ class SSC(SubspaceClusterer):
         )
 
     def _numbers_held(self, n: int, p: int) -> int:
-        """With a coefficient for every pair of samples, where the solver holds them all."""
+        """Return how many numbers a fit holds: twice X and, for "admm", n^2 coefficients."""
         return super()._numbers_held(n, p) + (n**2 if self.solver == "admm" else 0)
 
     def _coefficients(self, X: Array, largest_dimension: int) -> Sparse:
-        """Self-expression of the prepared rows by the solver asked for."""
+        """Return the coefficients (n, n), sparse: row i expresses sample i by the other samples."""
         rows = self._prepare(X)
         if self.solver == "omp":
             return omp_coefficients(rows, self._n_nonzero(largest_dimension))
@@ -220,11 +221,14 @@ class SSC(SubspaceClusterer):
         return lifted if self.solver == "lsr" else unit_rows(lifted)
 
     def _order(self, X: Array, parts: Labels, dimensions: tuple[int, ...]) -> Labels:
-        """Canonical numbers, or with unequal dimensions those of the dimensions that suit."""
+        """Return the parts as labels (n,), numbered in the order in which they first appear.
+
+        With unequal dimensions they are numbered so that part k suits dimension k.
+        """
         parts = partition.canonical(parts)
         if len(set(dimensions)) == 1:
             return parts
-        rows = choose_rows(X - centre_of(X, True) if self.affine else X, len(dimensions))
+        rows = _subspaces.centred_rows(X, self.affine, len(dimensions))
         return match_dimensions(Problem(rows, dimensions, "influence", bool(self.affine)), parts)
 
     def _n_nonzero(self, largest_dimension: int) -> int:

@@ -1,7 +1,7 @@
-"""Compiled twins of the core's hot parts, and the one place that chooses between the two.
+"""Compiled versions of the core's slowest loops; `compiled` chooses between them and numpy.
 
-Where they were not built the plain code runs, with the same results. ``SUBSPACES_PURE=1`` in the
-environment asks for the plain code.
+Where they were not built the numpy code ("plain") runs, with the same results.
+``SUBSPACES_PURE=1`` in the environment selects the plain code.
 """
 
 import os

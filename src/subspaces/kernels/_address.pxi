@@ -1,5 +1,5 @@
-# Where the numbers of an array lie. Typed memoryviews would do it, too, but each module that uses
-# them takes six times as long to compile.
+# Where the numbers of an array lie. Typed memoryviews say it, too, but each module that uses them
+# takes six times as long to compile.
 
 from cpython.buffer cimport PyBUF_C_CONTIGUOUS, PyBuffer_Release, PyObject_GetBuffer
 

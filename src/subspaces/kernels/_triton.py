@@ -1,4 +1,4 @@
-"""The kernels behind `data.fused` that look: all costs of a row at once."""
+"""Costs and next labels of rows on a GPU in one Triton kernel; `data.block_pass` calls it."""
 
 from typing import Any
 
@@ -6,29 +6,36 @@ import torch
 import triton
 import triton.language as tl
 
-# Of all rows: the objective, how many moved, and of the new clusters sizes (K,) and energy (K,).
+# The objective, how many rows moved, and sizes (K,) and energy (K,) of the clusters they move to.
 Facts = tuple[Any, Any, Any, Any]
 
 NAMES = {"residual": 0, "hat": 1, "loo": 1, "influence": 2, "likelihood": 3}
-# A program has so many rows, or as many as hold so many scores of a group of clusters; a group has
-# so many scores of a row.
+# A program has ROWS rows, or as many as have HELD scores under one group of clusters, so that they
+# stay in registers; a group of clusters has up to WIDEST scores of a row.
 ROWS, HELD, WIDEST, WARPS = 64, 8192, 128, 4
 
 
 def from_rows(rows: Any, labels: Any | None, plan: Any) -> tuple[Any, Any, Facts]:
-    """Next labels (n,), the costs under the present ones, or the least without any, and facts."""
-    placed, (n_clusters, n_axes) = plan.beside(rows), plan.flats.spectra.shape
-    axes = placed.axes
-    if not plan.flats.linear:
-        centres = placed.centres.T[:, :, None]
+    """Return next labels (n,), costs (n,) and `Facts` of rows (n, p).
+
+    The costs are those under the present labels; without labels, the least ones.
+    """
+    arrays, (n_clusters, n_axes) = plan.arrays_like(rows), plan.subspaces.spectra.shape
+    axes = arrays.axes
+    if not plan.subspaces.linear:
+        centres = arrays.centres.T[:, :, None]
         axes = torch.cat([axes.reshape(-1, n_clusters, n_axes), centres], dim=2)
     return _assigned(rows, rows, rows, axes.contiguous(), (0, 0, 0), labels, plan)
 
 
 def from_scores(
-    scores: Any, squared: Any, labels: Any | None, plan: Any, lengths: Any, kept: Any
+    scores: Any, squared: Any, labels: Any | None, plan: Any, lengths: Any = None, kept: Any = None
 ) -> tuple[Any, Any, Facts]:
-    """The same of rows whose scores (n, K, R) and squared distances are known."""
+    """`from_rows` for rows whose scores (n, K, R) and squared distances from the centres are known.
+
+    lengths (n,): squared lengths that the energies in `Facts` sum, by default ``squared``; kept
+    (n, R), if given, is overwritten by each row's scores on its new cluster.
+    """
     squared = squared.contiguous()
     lengths = squared if lengths is None else lengths
     axes, strides = scores if kept is None else kept, scores.stride()
@@ -47,9 +54,9 @@ def _assigned(
     unscored: bool = True,
     keep: bool = False,
 ) -> tuple[Any, Any, Facts]:
-    n, (n_clusters, n_axes) = rows.shape[0], plan.flats.spectra.shape
-    placed, device = plan.beside(rows), rows.device
-    affine = not plan.flats.linear
+    n, (n_clusters, n_axes) = rows.shape[0], plan.subspaces.spectra.shape
+    arrays, device = plan.arrays_like(rows), rows.device
+    affine = not plan.subspaces.linear
     p = rows.shape[1] if unscored else 1
     wide = triton.next_power_of_2(n_axes + (affine and unscored))
     group = max(min(triton.next_power_of_2(n_clusters), WIDEST // wide), -(-16 // wide))
@@ -60,24 +67,24 @@ def _assigned(
     own = torch.empty(n, dtype=rows.dtype, device=device)
     facts = torch.empty(n_programs, 2 + 2 * n_clusters, dtype=torch.float64, device=device)
     _assign[(n_programs,)](
-        rows, squared, lengths, new if labels is None else labels, axes, placed.origin,
-        placed.lengths, placed.shift, placed.spectra, placed.weights, placed.scale,
-        placed.mean_leverage, placed.noise,
+        rows, squared, lengths, new if labels is None else labels, axes, arrays.origin,
+        arrays.lengths, arrays.shift, arrays.spectra, arrays.weights, arrays.scale,
+        arrays.mean_leverage, arrays.noise,
         new, own, facts, n, *strides, K=n_clusters, R=n_axes, GROUP=group, WIDE=wide, P=p,
         DEEP=deep, WIDTH=1 if unscored else squared.shape[1], CRITERION=NAMES[plan.criterion],
         KNOWN=labels is not None, UNSCORED=unscored, AFFINE=affine,
         SHIFTED=plan.origin is not None, KEEP=keep, ROWS=block, num_warps=WARPS,
     )  # fmt: skip
-    told = facts.sum(0)
-    return new, own, (told[0], told[1], told[2 : 2 + n_clusters], told[2 + n_clusters :])
+    total = facts.sum(0)
+    return new, own, (total[0], total[1], total[2 : 2 + n_clusters], total[2 + n_clusters :])
 
 
 @triton.jit
 def _cost(e, distance, s, w, scale, claimed, noise, member, CRITERION: tl.constexpr):
-    """The costs (rows, clusters) of rows with energies e (rows, clusters, axes).
+    """Return the costs (rows, clusters) of rows with energies e (rows, clusters, axes).
 
-    Beyond the axes of a cluster there is no energy, the spectrum s is one and the weight w nothing.
-    claimed: the leverage of the clusters' means.
+    For axes that a cluster does not have, e and the weight w are 0 and the spectrum s is 1.
+    claimed: a member's leverage on the mean of each cluster.
     """
     cost = tl.maximum(distance - tl.sum(e, axis=2), 0.0)
     if CRITERION == 2:
@@ -105,9 +112,10 @@ def _assign(
     WIDTH: tl.constexpr, CRITERION: tl.constexpr, KNOWN: tl.constexpr, UNSCORED: tl.constexpr,
     AFFINE: tl.constexpr, SHIFTED: tl.constexpr, KEEP: tl.constexpr, ROWS: tl.constexpr,
 ):  # fmt: skip
-    """Rows go through groups of clusters; they are scored here, or their scores are the data.
+    """Write the next label, own cost and facts of ROWS rows, through GROUP clusters at a time.
 
-    With KEEP, axes is the place for the scores of each row on its new cluster.
+    With UNSCORED data holds rows, otherwise scores. With KEEP, axes receives the scores of each row
+    on its new cluster.
     """
     program = tl.program_id(0).to(tl.int64)
     rows = program * ROWS + tl.arange(0, ROWS)

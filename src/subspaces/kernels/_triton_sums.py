@@ -1,4 +1,7 @@
-"""The kernels behind `data.fused` that sum over the members of each cluster, in its order."""
+"""Sums over the members of each cluster for rows on a GPU, in Triton; `data.block_pass` calls them.
+
+The members of a cluster are summed in a fixed order, so that repeated runs give equal sums.
+"""
 
 from typing import Any
 
@@ -6,34 +9,49 @@ import torch
 import triton
 import triton.language as tl
 
-# A scatter matrix is summed in squares of so many variables, an image in as many at once, so many
-# rows at a time, in at most so many parts of a cluster, of so many rows of all clusters at least,
-# that take this share of the rows' memory.
-TILE, AT_A_TIME, PARTS, LEAST_ROWS, SHARE = 64, 64, 132, 1024, 16
+# One program sums a tile of TILE variables (TILE^2 of a scatter matrix), AT_A_TIME rows at a time.
+TILE, AT_A_TIME = 64, 64
+# The rows of a cluster are summed in up to PARTS parts side by side, one for each multiprocessor of
+# a large GPU; in fewer where a part would have less than LEAST_ROWS rows of all clusters, or the
+# parts together more than 1 / SHARE of the memory of the rows.
+PARTS, LEAST_ROWS, SHARE = 132, 1024, 16
 
 
-def scatter(
-    rows: Any, labels: Any, chosen: Any | None, n_clusters: int, plan: Any
-) -> tuple[Any, Any, Any]:
-    """Sizes (K,), scatter matrices (K, p, p) and sums (K, p) in double precision.
+def scatter_sums(rows: Any, labels: Any, plan: Any) -> tuple[Any, Any, Any, Any]:
+    """Return sizes (K,), energy (K,), sums of rows (K, p) and scatter matrices (K, p, p)."""
+    n_clusters = len(plan.subspaces.sizes)
+    sizes, products, totals = _scatter_matrices(rows, labels, None, n_clusters, plan)
+    return sizes, _energy(products), totals, products
 
-    Of chosen rows alone, whose labels these are.
+
+def scatter_changes(rows: Any, before: Any, after: Any, plan: Any) -> tuple[Any, Any, Any]:
+    """Return the changes of energy (K,), sums (K, p) and scatter (K, p, p) by rows that moved.
+
+    before, after (n,): the labels; rows with equal labels are not read.
     """
-    p, tiles = rows.shape[1], triton.cdiv(rows.shape[1], TILE)
-    order, ends = _in_order(labels, n_clusters)
-    order = order if chosen is None else chosen[order]
-    products, totals = _parts(rows, len(order), n_clusters, p)
-    n_parts = products.shape[1]
-    _scatter[(n_clusters * n_parts, tiles, tiles)](
-        rows, order, ends, plan.beside(rows).origin, products, totals, n_parts, P=p,
-        TILE=TILE, SHIFTED=plan.origin is not None,
-        PRECISION="ieee" if plan.exact else "tf32x3", ROWS=AT_A_TIME,
-    )  # fmt: skip
-    return torch.diff(ends, prepend=ends.new_zeros(1)), products.sum(1), totals.sum(1)
+    n_clusters = len(plan.subspaces.sizes)
+    (chosen,) = torch.nonzero(before != after, as_tuple=True)
+    # The clusters that are left and those that are joined are summed at once, as 2 K clusters.
+    labels, both = torch.cat([before[chosen], after[chosen] + n_clusters]), torch.cat([chosen] * 2)
+    _, products, totals = _scatter_matrices(rows, labels, both, 2 * n_clusters, plan)
+    products, totals = (sums[n_clusters:] - sums[:n_clusters] for sums in (products, totals))
+    return _energy(products), totals, products
+
+
+def image_sums(rows: Any, labels: Any, plan: Any) -> tuple[Any, Any, Any, Any]:
+    """Return sizes (K,), energy (K,), sums (K, p) and images (K, p, R) of centred rows.
+
+    The image of a cluster's axes is its scatter matrix times these axes.
+    """
+    sizes, energy, own = _own_scores(rows, labels, plan)
+    return sizes, energy, *images(rows, own, labels, len(sizes))
 
 
 def images(rows: Any, own: Any, labels: Any, n_clusters: int) -> tuple[Any, Any]:
-    """Sums (K, p) of centred rows, and of each times its own scores (n, R), (K, p, R)."""
+    """Return the sum of each cluster's centred rows, (K, p), and of ``x_i^T d_i``, (K, p, R).
+
+    own (n, R): the scores d_i of each row on the axes of its own cluster.
+    """
     (n, p), n_axes = rows.shape, own.shape[1]
     order, ends = _in_order(labels, n_clusters)
     products, totals = _parts(rows, n, n_clusters, n_axes)
@@ -45,18 +63,46 @@ def images(rows: Any, own: Any, labels: Any, n_clusters: int) -> tuple[Any, Any]
     return totals.sum(1), products.sum(1)
 
 
-def own_scores(rows: Any, labels: Any, plan: Any) -> tuple[Any, Any, Any]:
-    """Sizes (K,), energy (K,), and the scores (n, R) of centred rows on their own axes."""
-    (n, p), (n_clusters, n_axes) = rows.shape, plan.flats.spectra.shape
+def _scatter_matrices(
+    rows: Any, labels: Any, chosen: Any | None, n_clusters: int, plan: Any
+) -> tuple[Any, Any, Any]:
+    """Sizes (K,), scatter matrices (K, p, p) and sums of rows (K, p) of each cluster.
+
+    chosen (m,): numbers of the rows to sum, None for all; labels: one for each row that is summed.
+    """
+    p, tiles = rows.shape[1], triton.cdiv(rows.shape[1], TILE)
+    order, ends = _in_order(labels, n_clusters)
+    order = order if chosen is None else chosen[order]
+    products, totals = _parts(rows, len(order), n_clusters, p)
+    n_parts = products.shape[1]
+    _scatter[(n_clusters * n_parts, tiles, tiles)](
+        rows, order, ends, plan.arrays_like(rows).origin, products, totals, n_parts, P=p,
+        TILE=TILE, SHIFTED=plan.origin is not None,
+        PRECISION="ieee" if plan.exact else "tf32x3", ROWS=AT_A_TIME,
+    )  # fmt: skip
+    return _sizes(ends), products.sum(1), totals.sum(1)
+
+
+def _own_scores(rows: Any, labels: Any, plan: Any) -> tuple[Any, Any, Any]:
+    """Sizes (K,), energy (K,), and scores (n, R) of centred rows on their own cluster's axes."""
+    (n, p), (n_clusters, n_axes) = rows.shape, plan.subspaces.spectra.shape
     order, ends = _in_order(labels, n_clusters)
     n_parts = max(min(8 * PARTS // n_clusters, triton.cdiv(n, AT_A_TIME * n_clusters)), 1)
     own = torch.empty(n, n_axes, dtype=rows.dtype, device=rows.device)
     energy = torch.empty(n_clusters, n_parts, dtype=torch.float64, device=rows.device)
     _score[(n_clusters * n_parts,)](
-        rows, plan.beside(rows).axes.contiguous(), order, ends, own, energy, n_parts,
+        rows, plan.arrays_like(rows).axes.contiguous(), order, ends, own, energy, n_parts,
         K=n_clusters, P=p, R=n_axes, WIDE=_wide(n_axes), TILE=TILE, ROWS=AT_A_TIME,
     )  # fmt: skip
-    return torch.diff(ends, prepend=ends.new_zeros(1)), energy.sum(1), own
+    return _sizes(ends), energy.sum(1), own
+
+
+def _energy(products: Any) -> Any:
+    return products.diagonal(dim1=1, dim2=2).sum(1)
+
+
+def _sizes(ends: Any) -> Any:
+    return torch.diff(ends, prepend=ends.new_zeros(1))
 
 
 def _wide(n_axes: int) -> int:
@@ -64,7 +110,7 @@ def _wide(n_axes: int) -> int:
 
 
 def _in_order(labels: Any, n_clusters: int) -> tuple[Any, Any]:
-    """The rows cluster by cluster, (n,), and where each cluster ends, (K,)."""
+    """Row numbers sorted by cluster, (n,), and the end of each cluster in that order, (K,)."""
     short = labels.to(torch.uint8) if n_clusters < 256 else labels
     sorted_labels, order = torch.sort(short, stable=True)
     numbers = torch.arange(n_clusters, dtype=short.dtype, device=labels.device)
@@ -72,7 +118,7 @@ def _in_order(labels: Any, n_clusters: int) -> tuple[Any, Any]:
 
 
 def _parts(rows: Any, n: int, n_clusters: int, width: int) -> tuple[Any, Any]:
-    """Places for the sums of parts of the clusters: (K, parts, p, width) and (K, parts, p)."""
+    """Empty float64 arrays for partial sums: (K, parts, p, width) and (K, parts, p)."""
     p = rows.shape[1]
     room = rows.nbytes // (SHARE * 8 * n_clusters * p * width)
     shape = (n_clusters, max(min(room, PARTS, triton.cdiv(n, LEAST_ROWS)), 1), p)
@@ -82,7 +128,7 @@ def _parts(rows: Any, n: int, n_clusters: int, width: int) -> tuple[Any, Any]:
 
 @triton.jit
 def _part(ends, k, part, n_parts):
-    """First and last of one part of the members of a cluster."""
+    """Return the begin and end, in the sorted order, of one of n_parts parts of cluster k."""
     end = tl.load(ends + k)
     begin = tl.load(ends + k - 1, mask=k > 0, other=0)
     span = tl.cdiv(end - begin, n_parts)
@@ -95,7 +141,7 @@ def _scatter(
     data, order, ends, origin, products, totals, n_parts, P: tl.constexpr, TILE: tl.constexpr,
     SHIFTED: tl.constexpr, PRECISION: tl.constexpr, ROWS: tl.constexpr,
 ):  # fmt: skip
-    """One square of the scatter matrix of some rows of one cluster; the rows are in its order."""
+    """Write one TILE x TILE square of a cluster's scatter matrix, from one part of its rows."""
     program = tl.program_id(0).to(tl.int64)
     first, last = _part(ends, program // n_parts, program % n_parts, n_parts)
     left = tl.program_id(1) * TILE + tl.arange(0, TILE)
@@ -125,7 +171,7 @@ def _image(
     data, own, order, ends, products, totals, n_parts, P: tl.constexpr, R: tl.constexpr,
     WIDE: tl.constexpr, TILE: tl.constexpr, ROWS: tl.constexpr,
 ):  # fmt: skip
-    """Some variables of the image of a cluster's axes, from some of its rows."""
+    """Write TILE rows of the image (p, R) of a cluster's axes, from one part of its rows."""
     program = tl.program_id(0).to(tl.int64)
     first, last = _part(ends, program // n_parts, program % n_parts, n_parts)
     i, r = tl.program_id(1) * TILE + tl.arange(0, TILE), tl.arange(0, WIDE)
@@ -150,7 +196,7 @@ def _score(
     data, axes, order, ends, own, energy, n_parts, K: tl.constexpr, P: tl.constexpr,
     R: tl.constexpr, WIDE: tl.constexpr, TILE: tl.constexpr, ROWS: tl.constexpr,
 ):  # fmt: skip
-    """The scores of some rows of a cluster on its axes, and their squared lengths, summed."""
+    """Write the scores of one part of a cluster's rows on its axes, and their summed squares."""
     program = tl.program_id(0).to(tl.int64)
     k, r = program // n_parts, tl.arange(0, WIDE)
     first, last = _part(ends, k, program % n_parts, n_parts)

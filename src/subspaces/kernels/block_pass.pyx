@@ -122,36 +122,28 @@ def costs(energies, residual, labels, Clusters clusters):
     """Costs (K, n) of rows that are all in view, members of the cluster of their label.
 
     energies (K, R, n): squared scores, and residual (K, n), contiguous and of double precision;
-    labels (n,) of type intp.
+    labels (n,).
     """
-    cdef Py_ssize_t n = residual.shape[1], n_axes = clusters.n_axes, i, k, n_members
+    labels = np.ascontiguousarray(labels, dtype=np.intc)
+    cdef Py_ssize_t n = residual.shape[1], n_axes = clusters.n_axes
+    cdef int k
     priced, total = np.empty((clusters.n_clusters, n)), np.empty(n)
     members, which = np.empty((n_axes + 3) * n), np.empty(n, dtype=np.intc)
     cdef const double* energy = <double*> numbers_of(energies)
     cdef const double* rest = <double*> numbers_of(residual)
-    cdef const Py_ssize_t* label = <Py_ssize_t*> numbers_of(labels)
+    cdef const int* label = <int*> numbers_of(labels)
     cdef double* cost = <double*> numbers_of(priced)
     cdef double* room = <double*> numbers_of(total)
     cdef double* own = <double*> numbers_of(members)
     cdef int* places = <int*> numbers_of(which)
     with nogil:
-        for k in range(clusters.n_clusters):
-            price(clusters, clusters.criterion, k, n, energy, rest, False, room, cost)
-            n_members = 0
-            for i in range(n):
-                if label[i] == k:
-                    places[n_members] = <int> i
-                    n_members += 1
-            member_costs(
-                clusters, clusters.criterion, k, n, energy, rest, n_members, places, own, own + n
-            )
-            for i in range(n_members):
-                cost[places[i]] = own[i]
+        for k in range(<int> clusters.n_clusters):
+            price_all(clusters, k, n, energy, rest, label, room, own, places, cost)
             energy, rest, cost = energy + n_axes * n, rest + n, cost + n
     return priced
 
 
-def measure(rows, scores, squared, axes, int k, Clusters clusters):
+def influence_and_errors(rows, scores, squared, axes, int k, Clusters clusters):
     """Influence (n,) of some members of cluster k, and the sum of their squared errors without each.
 
     rows (n, p), their scores (n_scores, n) on the axes (n_scores, p) of this cluster, and their
@@ -170,9 +162,9 @@ def measure(rows, scores, squared, axes, int k, Clusters clusters):
     cdef double* second = <double*> numbers_of(errors)
     with nogil:
         if single:
-            measure_all(clusters, k, &chunk, <float*> room, all_rows, first, second, own)
+            measure_members(clusters, k, &chunk, <float*> room, all_rows, first, second, own)
         else:
-            measure_all(clusters, k, &chunk, <double*> room, all_rows, first, second, own)
+            measure_members(clusters, k, &chunk, <double*> room, all_rows, first, second, own)
     return influence.astype(rows.dtype), float(errors.sum())
 
 
@@ -197,19 +189,11 @@ cdef double choose(
             clusters, k, chunk, <real*> chunk.scores + k * step * n,
             <real*> chunk.axes + k * step * chunk.p, energies, residual, present + n,
         )
-        price(clusters, clusters.criterion, k, n, energies, residual, False, total, cost)
-        if labels != NULL:
-            n_members = 0
-            for i in range(n):
-                if labels[i] == k:
-                    which[n_members] = <int> i
-                    n_members += 1
-            member_costs(
-                clusters, clusters.criterion, k, n, energies, residual, n_members, which, own,
-                own + n,
-            )
-            for j in range(n_members):
-                present[which[j]] = cost[which[j]] = <real> own[j]
+        n_members = price_all(
+            clusters, k, n, energies, residual, labels, total, own, which, cost
+        )
+        for j in range(n_members):
+            present[which[j]] = cost[which[j]]
         for i in range(n):
             new[i] = k if cost[i] < least[i] else new[i]
             least[i] = cost[i] if cost[i] < least[i] else least[i]
@@ -223,7 +207,7 @@ cdef double choose(
     return objective
 
 
-cdef void measure_all(
+cdef void measure_members(
     Clusters clusters, int k, const Chunk* chunk, real* work, const int* all_rows,
     double* influence, double* errors, double* own,
 ) noexcept nogil:
@@ -288,6 +272,30 @@ cdef real squared_residual(
     for j in range(p):
         total += left[j] * left[j]
     return total
+
+
+cdef Py_ssize_t price_all(
+    Clusters clusters, int k, Py_ssize_t n, const real* energies, const real* residual,
+    const int* labels, real* total, double* own, int* which, real* cost,
+) noexcept nogil:
+    """Costs (n,) of all rows under cluster k, its members left out of it; how many they are.
+
+    which: the members; total, own: room for n and (R + 3) n numbers.
+    """
+    cdef Py_ssize_t i, n_members = 0
+    price(clusters, clusters.criterion, k, n, energies, residual, False, total, cost)
+    if labels == NULL:
+        return 0
+    for i in range(n):
+        if labels[i] == k:
+            which[n_members] = <int> i
+            n_members += 1
+    member_costs(
+        clusters, clusters.criterion, k, n, energies, residual, n_members, which, own, own + n
+    )
+    for i in range(n_members):
+        cost[which[i]] = <real> own[i]
+    return n_members
 
 
 cdef void member_costs(

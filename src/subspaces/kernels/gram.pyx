@@ -9,7 +9,7 @@ subspace iteration: rows that join a cluster have theirs already.
 
 from libc.float cimport DBL_EPSILON, DBL_MIN
 from libc.math cimport acosh, log, sqrt
-from libc.string cimport memcpy, memset
+from libc.string cimport memcpy
 from scipy.linalg.cython_blas cimport daxpy, ddot, dgemm, dnrm2, dsyrk
 from scipy.linalg.cython_lapack cimport dpotrf, dsyev, dsyevr, dsygv
 
@@ -35,10 +35,9 @@ cdef int TOGETHER = 4            # axes that BLAS multiplies as quickly as one
 cdef int FEW = 16                # members of whom LAPACK finds all axes sooner than an iteration some
 cdef int MOST_ROUNDS = 8         # of filter and rotation; three are usual
 cdef int MOST_DEGREES = 100      # of all filters together: more take longer than LAPACK
-cdef int WORK = 40               # numbers of room for LAPACK, for each member
 
 
-cdef class GramSubspaces:
+cdef class GramSubspaces(FollowedClusters):
     """Leading principal axes of every cluster; follows the labels from sweep to sweep.
 
     Every fit overwrites the results: scores (K, R, n) of all rows on each cluster's axes, from its
@@ -47,19 +46,12 @@ cdef class GramSubspaces:
     found; found (K,), the number of axes whose eigenvalue is more than rounding; sizes (K,).
     """
 
-    cdef readonly object scores, residual, spectra, found, sizes
+    cdef readonly object scores, residual, spectra, found
     cdef object kept, room                    # arrays that the addresses below lie in
-    cdef int n, n_clusters, most_axes, capacity
     cdef bint affine
     cdef numbers gram, squared_norms          # (n, n), (n,)
-    cdef int* dimensions                      # (K,)
-    cdef int* changed                         # (K,): since the last fit
-    cdef int* guessed                         # (K,): whether axes of the last fit are known
-    cdef Py_ssize_t* labels                   # (n,): of the last fit
-    cdef Py_ssize_t* members                  # (m,): of the cluster in hand
     cdef numbers _scores, _residual, _spectra
     cdef int* _found
-    cdef Py_ssize_t* _sizes
     cdef numbers guards                       # (K, TOGETHER, n): members on the next axes
     cdef numbers mean                         # (n,): <x_i, mean> - <mean, mean> / 2
     cdef numbers block, spare                 # (m, m): inner products over their trace; scratch
@@ -70,48 +62,24 @@ cdef class GramSubspaces:
     def __init__(self, gram, squared_norms, dimensions, affine):
         gram = np.ascontiguousarray(gram, dtype=float)
         squared_norms = np.ascontiguousarray(squared_norms, dtype=float)
-        dimensions = np.ascontiguousarray(dimensions, dtype=np.intc)
-        cdef Py_ssize_t n = len(gram), k = len(dimensions), r = max(dimensions.max(), 1)
-        self.n, self.n_clusters, self.most_axes = n, k, r
-        self.affine, self.capacity = affine, -1
+        self._follow(len(gram), dimensions)
+        cdef Py_ssize_t n = self.n, k = self.n_clusters, r = self.most_axes
+        self.affine = affine
         self.scores, self.residual = np.zeros((k, r, n)), np.zeros((k, n))
         self.spectra, self.found = np.ones((k, r)), np.zeros(k, np.intc)
-        self.sizes = np.zeros(k, np.intp)
-        guards, flags = np.zeros((k * TOGETHER + 1, n)), np.empty((2, k), np.intc)
-        rows = np.empty((2, n), np.intp)
-        self.kept = gram, squared_norms, dimensions, guards, flags, rows
+        guards = np.zeros((k * TOGETHER + 1, n))
+        self.kept = gram, squared_norms, guards
         self.gram, self.squared_norms = <numbers> address(gram), <numbers> address(squared_norms)
-        self.dimensions, self.changed = <int*> address(dimensions), <int*> address(flags)
         self._scores, self._residual = <numbers> address(self.scores), <numbers> address(self.residual)
         self._spectra, self._found = <numbers> address(self.spectra), <int*> address(self.found)
-        self._sizes, self.labels = <Py_ssize_t*> address(self.sizes), <Py_ssize_t*> address(rows)
-        self.guards, self.guessed = <numbers> address(guards), self.changed + k
-        self.mean, self.members = self.guards + k * TOGETHER * n, self.labels + n
+        self.guards = <numbers> address(guards)
+        self.mean = self.guards + k * TOGETHER * n
         self.forget()
 
     def forget(self):
         """Forget labels and axes, so that nothing of one run is seen in the next."""
-        cdef int i
-        for i in range(self.n):
-            self.labels[i] = -1
-        memset(self.guessed, 0, self.n_clusters * sizeof(int))
+        FollowedClusters.forget(self)
         memset(self.guards, 0, <size_t> self.n_clusters * TOGETHER * self.n * sizeof(double))
-
-    def fit(self, labels):
-        """Fit the clusters whose members are not those of the last fit; labels (n,)."""
-        labels = np.ascontiguousarray(labels, dtype=np.intp)
-        cdef const Py_ssize_t* given = <Py_ssize_t*> address(labels)
-        cdef int k, info = 0
-        self._reserve(
-            note_changes(given, self.n, self.n_clusters, self.labels, self.changed, self._sizes)
-        )
-        with nogil:
-            for k in range(self.n_clusters):
-                if self.changed[k]:
-                    info = max(info, self._fit_cluster(k))
-        if info:
-            self.forget()
-            raise np.linalg.LinAlgError("the eigenvalues of a cluster did not converge")
 
     cdef int _reserve(self, Py_ssize_t m) except -1:
         """Make room for a cluster of m members."""

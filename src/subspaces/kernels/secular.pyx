@@ -9,6 +9,8 @@ from libc.math cimport exp2, fabs, log2, round, sqrt
 
 import numpy as np
 
+include "_address.pxi"
+
 cdef extern from "secular.h" nogil:
     void secular_sums(
         Py_ssize_t n, const double* weights, const double* poles, double origin, double shift,
@@ -37,12 +39,12 @@ def downdate(coordinates, eigenvalues, int n_components):
     scaled = np.ascontiguousarray(coordinates / scale)
     poles = np.append(eigenvalues / scale**2, 0.0)
     scratch, errors = np.empty((2, rank + 1)), np.empty(n)
-    cdef double* y = numbers_of(scaled)
-    cdef double* pole = numbers_of(poles)
-    cdef double* work = numbers_of(scratch)
-    cdef double* root = numbers_of(roots)
-    cdef double* energy = numbers_of(energies)
-    cdef double* error = numbers_of(errors)
+    cdef double* y = <double*> address(scaled)
+    cdef double* pole = <double*> address(poles)
+    cdef double* work = <double*> address(scratch)
+    cdef double* root = <double*> address(roots)
+    cdef double* energy = <double*> address(energies)
+    cdef double* error = <double*> address(errors)
     with nogil:
         separate(pole, rank)
         for i in range(n):
@@ -51,11 +53,6 @@ def downdate(coordinates, eigenvalues, int n_components):
                 root + <Py_ssize_t> i * n_components, energy + <Py_ssize_t> i * n_components,
             )
     return roots * scale**2, energies * scale**2, errors * scale**2
-
-
-cdef double* numbers_of(array):
-    """Where the numbers of an array lie; typed memoryviews would take seconds to compile."""
-    return <double*> <size_t> array.ctypes.data
 
 
 cdef void separate(double* poles, int rank) noexcept nogil:

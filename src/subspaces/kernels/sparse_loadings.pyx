@@ -1,14 +1,14 @@
 # cython: language_level=3, cdivision=True
-"""Sparse loadings of every cluster, in compiled loops: `core.sparse_basis` and their criteria.
+"""Sparse loadings of every cluster and the costs of rows under them, in compiled loops.
 
-Two things are done otherwise than there. What the loadings found so far explain is not subtracted
-from the rows X: ``X - sum_s u_s v_s^T`` stays a sum of products, a few numbers more in each step.
-And of a loading only the variables in use are multiplied.
+The twin of `core.sparse_loadings`, but for two things. What the loadings found so far explain is
+not subtracted from the rows X: ``X - sum_s u_s v_s^T`` stays a sum of products, a few numbers more
+in each step. And products run over the variables that a loading uses.
 """
 
 from libc.float cimport DBL_EPSILON, DBL_MIN
 from libc.math cimport INFINITY, copysign, fabs, sqrt
-from libc.string cimport memcpy, memset
+from libc.string cimport memcpy
 from scipy.linalg.cython_blas cimport dnrm2, dsyr, dsyr2
 from scipy.linalg.cython_lapack cimport dsyev, dsyevr
 
@@ -33,7 +33,6 @@ cdef extern from "vectors.h" nogil:
 ctypedef double* numbers
 ctypedef int* places
 
-cdef int WORK = 40               # numbers of room for LAPACK, for each row of a matrix
 cdef int ONE = 1
 cdef double PLUS = 1.0, MINUS = -1.0
 cdef double LEVERAGE_ONE = 1.0 - 1e-10        # of `core.secular`
@@ -50,12 +49,12 @@ CRITERIA = {
 }
 
 
-cdef class SparseSubspaces:
+cdef class SparseSubspaces(FollowedClusters):
     """Sparse loadings of every cluster; follows the labels from sweep to sweep.
 
     rows (n, p), gram (n, n): their inner products, or None; dimensions and n_variables (K,):
     loadings of a cluster, and variables of each, fewer than p unless they are nonnegative;
-    constants: SETTLED, MAX_STEPS, TIED, NOTHING_LEFT of `core.sparse_basis`.
+    constants: SETTLED, MAX_STEPS, TIED, NOTHING_LEFT of `core.sparse_loadings`.
 
     Every fit overwrites the results: loadings (K, R, p) of unit length, zero where nothing is left
     to explain; scores (K, R, n) of all rows, from the centres (K, p); captured (K, n), what least
@@ -63,21 +62,15 @@ cdef class SparseSubspaces:
     found (K,), how many loadings there are, with those that are zero; sizes (K,).
     """
 
-    cdef readonly object loadings, scores, captured, spectra, centres, found, sizes
+    cdef readonly object loadings, scores, captured, spectra, centres, found
     cdef object kept, room                    # arrays that the addresses below lie in
-    cdef int n, p, n_clusters, most_axes, n_united, capacity, max_steps
+    cdef int p, n_united, max_steps
     cdef bint affine, nonnegative
     cdef double settled, tied, nothing_left
     cdef numbers rows, squared_norms, gram    # (n, p), (n,), (n, n) or NULL
     cdef numbers peaks                        # (n,): the largest magnitude in each row
-    cdef int* dimensions                      # (K,)
     cdef int* n_variables                     # (K,)
-    cdef int* changed                         # (K,): since the last fit
-    cdef int* guessed                         # (K,): whether loadings of the last fit are known
-    cdef Py_ssize_t* labels                   # (n,): of the last fit
-    cdef Py_ssize_t* members                  # (m,): of the cluster in hand
     cdef numbers _loadings, _scores, _captured, _spectra, _centres
-    cdef Py_ssize_t* _sizes
     cdef places used                          # (K, R, p): the variables of each loading,
     cdef int* n_used                          # (K, R): and how many
     cdef numbers squared                      # (K, n): squared distances from the centres
@@ -99,62 +92,33 @@ cdef class SparseSubspaces:
         rows = np.ascontiguousarray(rows, dtype=float)
         squared_norms = np.ascontiguousarray(squared_norms, dtype=float)
         gram = None if gram is None or affine else np.ascontiguousarray(gram, dtype=float)
-        counts = np.array([dimensions, n_variables], dtype=np.intc)
-        cdef Py_ssize_t n = len(rows), p = rows.shape[1], k = counts.shape[1]
-        cdef Py_ssize_t r = max(counts[0].max(), 1)
-        self.n, self.p, self.n_clusters, self.most_axes = n, p, k, r
-        self.affine, self.nonnegative, self.capacity = affine, nonnegative, -1
+        n_variables = np.ascontiguousarray(n_variables, dtype=np.intc)
+        self._follow(len(rows), dimensions)
+        cdef Py_ssize_t n = self.n, p = rows.shape[1], k = self.n_clusters, r = self.most_axes
+        self.p, self.affine, self.nonnegative = p, affine, nonnegative
         self.settled, self.max_steps, self.tied, self.nothing_left = constants
         self.loadings, self.scores = np.zeros((k, r, p)), np.zeros((k, r, n))
         self.captured, self.spectra = np.zeros((k, n)), np.zeros((k, r))
-        self.centres, self.sizes = np.zeros((k, p)), np.zeros(k, np.intp)
-        self.found = counts[0].copy()
+        self.centres, self.found = np.zeros((k, p)), np.array(dimensions, dtype=np.intc)
         peaks = np.maximum(rows.max(axis=1), -rows.min(axis=1))
         sizes = k * n, 2 * k * r * r, r * p, 2 * p + 1, n, (7 * r + WORK + 8) * r
         parts = [np.zeros(size) for size in sizes]
-        integers = np.zeros(2 * k + k * r + k * r * p + p, np.intc)
-        followed = np.empty((2, n), np.intp)
-        self.kept = rows, squared_norms, gram, counts, peaks, parts, integers, followed
+        integers = np.zeros(k * r + k * r * p + p, np.intc)
+        self.kept = rows, squared_norms, gram, n_variables, peaks, parts, integers
         self.rows, self.squared_norms = <numbers> address(rows), <numbers> address(squared_norms)
         self.gram = NULL if gram is None else <numbers> address(gram)
-        self.peaks, self.dimensions = <numbers> address(peaks), <int*> address(counts)
-        self.n_variables, self.changed = self.dimensions + k, <int*> address(integers)
-        self.guessed, self.n_used = self.changed + k, self.changed + 2 * k
+        self.peaks, self.n_variables = <numbers> address(peaks), <int*> address(n_variables)
+        self.n_used = <int*> address(integers)
         self.used = self.n_used + k * r
         self.united = self.used + k * r * p
-        self.labels = <Py_ssize_t*> address(followed)
-        self.members = self.labels + n
         self._loadings, self._scores = <numbers> address(self.loadings), <numbers> address(self.scores)
         self._captured, self._spectra = <numbers> address(self.captured), <numbers> address(self.spectra)
-        self._centres, self._sizes = <numbers> address(self.centres), <Py_ssize_t*> address(self.sizes)
+        self._centres = <numbers> address(self.centres)
         self.squared, self.overlap = <numbers> address(parts[0]), <numbers> address(parts[1])
         self.inverse, self.raw = self.overlap + k * r * r, <numbers> address(parts[2])
         self.values, self.norms = <numbers> address(parts[3]), <numbers> address(parts[4])
         self.heap, self.few = self.values + p, <numbers> address(parts[5])
         self.forget()
-
-    def forget(self):
-        """Forget labels and loadings, so that nothing of one run is seen in the next."""
-        cdef int i
-        for i in range(self.n):
-            self.labels[i] = -1
-        memset(self.guessed, 0, self.n_clusters * sizeof(int))
-
-    def fit(self, labels):
-        """Fit the clusters whose members are not those of the last fit; labels (n,)."""
-        labels = np.ascontiguousarray(labels, dtype=np.intp)
-        cdef const Py_ssize_t* given = <Py_ssize_t*> address(labels)
-        cdef int k, info = 0
-        self._reserve(
-            note_changes(given, self.n, self.n_clusters, self.labels, self.changed, self._sizes)
-        )
-        with nogil:
-            for k in range(self.n_clusters):
-                if self.changed[k]:
-                    info = max(info, self._fit_cluster(k))
-        if info:
-            self.forget()
-            raise np.linalg.LinAlgError("the eigenvalues of a cluster did not converge")
 
     def costs(self, criterion):
         """Cost of every row under every cluster of the last fit, (n, K)."""
@@ -410,7 +374,7 @@ cdef class SparseSubspaces:
         return info
 
     cdef void _shrink(self, int n_variables, const int* used, int n_used) noexcept nogil:
-        """Soft threshold that leaves the largest of ``values``: `core.sparse_basis._shrink`.
+        """Soft threshold that leaves the largest of ``values``: `core.sparse_loadings._shrink`.
 
         heap: the n_variables + 1 largest magnitudes, the least of them, the threshold, on top. It
         begins with those of the variables in use, so that few others find a place in it.

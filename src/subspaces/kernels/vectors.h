@@ -20,7 +20,7 @@ static inline double inner(ptrdiff_t n, const double *first, const double *secon
     return sum;
 }
 
-/* The same over some of their places. */
+/* first . second over the n given places of the vectors */
 static inline double inner_at(ptrdiff_t n, const int *places, const double *first,
                               const double *second)
 {
@@ -41,7 +41,7 @@ static inline double squared_distance(ptrdiff_t n, const double *first, const do
     return sum;
 }
 
-/* The same over some of their places. */
+/* ||first - second||^2 over the n given places of the vectors */
 static inline double squared_distance_at(ptrdiff_t n, const int *places, const double *first,
                                          const double *second)
 {

@@ -1,4 +1,4 @@
-"""Figures from results: each takes and returns matplotlib Axes, and never shows."""
+"""Figures of results: each function draws on matplotlib Axes and returns them, without show."""
 
 from subspaces.plots._clusters import angles, loadings, scores
 from subspaces.plots._influence import influence

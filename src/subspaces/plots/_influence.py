@@ -1,23 +1,16 @@
-"""Which samples drive a PCA, or a clustering."""
+"""The figure of each sample's influence on a PCA or a clustering."""
 
 from typing import Any
 
 import numpy as np
 
-from subspaces.estimators._recorded import RecordedClusterer
-from subspaces.plots._style import (
-    Array,
-    canvas,
-    check_names,
-    colour_of,
-    marker_of,
-    plain_numbers,
-    write_names,
-)
+from subspaces.estimators._base import SubspaceClusterer
+from subspaces.plots import _style as style
+from subspaces.plots._style import Array
 
 
 def influence(result: Any, *, n_named: int = 5, names: Any = None, ax: Any = None) -> Any:
-    """Which samples drive a PCA, or a clustering; the most extreme are named.
+    """Draw each sample's influence on a PCA or a clustering; the most extreme are named.
 
     For a PCA: leverage against leave-one-out error. For a model: the squared predictive influence
     of each sample, cluster by cluster, on a logarithmic scale.
@@ -48,17 +41,16 @@ def influence(result: Any, *, n_named: int = 5, names: Any = None, ax: Any = Non
     >>> [text.get_text() for text in ax.texts]
     ['100', '136']
     """
-    if isinstance(result, RecordedClusterer):
+    if isinstance(result, SubspaceClusterer):
         return _of_model(result, n_named, names, ax)
-    names = check_names(names, len(result.leverage), "samples")
+    names = style.check_names(names, len(result.leverage), "samples")
     named = np.argsort(-result.loo_error, kind="stable")[:n_named]
-    with canvas(ax) as ax:
+    with style.canvas(ax) as ax:
         ax.scatter(result.leverage, result.loo_error, s=10, color="0.65", linewidths=0)
-        ax.scatter(result.leverage[named], result.loo_error[named], s=20, color=colour_of(4))
-        ax.set_xlabel("leverage (share of the axes)")
-        ax.set_ylabel("squared leave-one-out error")
+        ax.scatter(result.leverage[named], result.loo_error[named], s=20, color=style.colour_of(4))
+        ax.set(xlabel="leverage (share of the axes)", ylabel="squared leave-one-out error")
         ax.margins(x=0.12, y=0.12)
-        write_names(ax, np.column_stack([result.leverage, result.loo_error]), named, names)
+        style.write_names(ax, np.column_stack([result.leverage, result.loo_error]), named, names)
     return ax
 
 
@@ -68,31 +60,32 @@ def _of_model(model: Any, n_named: int, names: Any, ax: Any) -> Any:
         raise ValueError(
             f"{type(model).__name__} has no influence_. Use a fitted PSC, or `pca_influence`"
         )
-    given = model.record_.sample_names if names is None else names
-    names = check_names(given, len(values), "samples")
-    values, names = _drawable(values, names)
+    names = model.record_.sample_names if names is None else names
+    values, names = _drawable(values, style.check_names(names, len(values), "samples"))
     place = _blocks(values, model.labels_)
-    with canvas(ax) as ax:
+    with style.canvas(ax) as ax:
         middles = []
         for k in np.unique(model.labels_):
             own = model.labels_ == k
-            look = {"color": colour_of(k), "marker": marker_of(k)}
-            ax.scatter(place[own], values[own], s=10, linewidths=0, **look)
+            ax.scatter(place[own], values[own], s=10, linewidths=0, **style.look_of(k))
             middles.append((float(place[own].mean()), str(k)))
         ax.set_yscale("log")
         if values.max() < 100 * values.min():
-            plain_numbers(ax.yaxis)
+            style.plain_numbers(ax.yaxis)
         ax.set_xticks(*zip(*middles, strict=True))
         ax.tick_params(axis="x", length=0)
         ax.set(xlabel="cluster (its samples by influence)", ylabel="squared influence")
         ax.margins(x=0.05, y=0.12)
         named = np.argsort(-values, kind="stable")[:n_named]
-        write_names(ax, np.column_stack([place, values]), named, names)
+        style.write_names(ax, np.column_stack([place, values]), named, names)
     return ax
 
 
 def _drawable(values: Array, names: list[str]) -> tuple[Array, list[str]]:
-    """Values that a logarithmic axis can hold; what is infinite is on top and named so."""
+    """Return values (n,) fit for a log axis, and names; infinite values get a finite place on top.
+
+    The names of samples with infinite values end in ∞; zeros become the smallest positive value.
+    """
     endless = ~np.isfinite(values)
     usual = values[~endless & (values > 0)]
     least, most = (usual.min(), usual.max()) if len(usual) else (1.0, 1.0)
@@ -101,7 +94,7 @@ def _drawable(values: Array, names: list[str]) -> tuple[Array, list[str]]:
 
 
 def _blocks(values: Array, labels: Any) -> Array:
-    """Place of each sample: cluster after cluster, in each the smallest first, with a gap."""
+    """Return each sample's x-coordinate, (n,): by cluster, then by value, gaps between clusters."""
     gap = max(1, len(values) // 20)
     place = np.empty(len(values))
     place[np.lexsort((values, labels))] = np.arange(len(values))

@@ -1,10 +1,10 @@
-"""What was chosen, and how far several methods agree."""
+"""Figures of a selection's criterion and of the agreement between several methods."""
 
 from typing import Any
 
 import numpy as np
 
-from subspaces.plots._style import COLUMN, bare, canvas, colour_of, marker_of, plain_numbers, shown
+from subspaces.plots import _style as style
 
 CRITERION_NAMES = {
     "press": "PRESS",
@@ -21,7 +21,7 @@ PARAMETER_NAMES = {"n_clusters": "number of clusters", "n_variables": "variables
 
 
 def selection(result: Any, *, ax: Any = None) -> Any:
-    """The criterion of a selection against its candidates, the choice marked.
+    """Draw a selection's criterion against its candidates, with a ring around the choice.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def selection(result: Any, *, ax: Any = None) -> Any:
     matplotlib Axes
     """
     columns = result.columns
-    with canvas(ax) as ax:
+    with style.canvas(ax) as ax:
         if "cluster" not in columns:
             _draw_curve(ax, result)
         elif "n_variables" in columns:
@@ -46,7 +46,7 @@ def selection(result: Any, *, ax: Any = None) -> Any:
 
 
 def comparison(result: Any, *, ax: Any = None) -> Any:
-    """Adjusted Rand index between the partitions of several methods, as a heat map.
+    """Draw the adjusted Rand index between every two methods' partitions as a heat map.
 
     Parameters
     ----------
@@ -62,52 +62,50 @@ def comparison(result: Any, *, ax: Any = None) -> Any:
     names, values = list(result.labels), result.agreement
     if not names:
         raise ValueError("no method came to an end; there is nothing to draw")
-    side = max(COLUMN, 1.3 + 0.33 * len(names))
-    with canvas(ax, figsize=(side, side - 0.1)) as ax:
-        ax.imshow(values, cmap="Blues", vmin=0, vmax=1)
+    side = max(style.COLUMN, 1.3 + 0.33 * len(names))
+    with style.canvas(ax, figsize=(side, side - 0.1)) as ax:
+        style.heat_map(ax, values, "Blues", 1)
         for i, j in np.ndindex(values.shape):
             ink = "white" if values[i, j] > 0.6 else "black"
             text = f"{round(values[i, j], 2) + 0.0:.2f}"
             ax.text(j, i, text, ha="center", va="center", color=ink, fontsize=7)
-        places, labels = np.arange(len(names)), [shown(name) for name in names]
+        places, labels = np.arange(len(names)), [style.short_name(name) for name in names]
         turned = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"}
         ax.set_xticks(places, labels, parse_math=False, **turned)
         ax.set_yticks(places, labels, parse_math=False)
-        bare(ax)
         ax.set_title("adjusted Rand index\nbetween partitions")
     return ax
 
 
 def _draw_curve(ax: Any, result: Any) -> None:
-    """One number for all clusters: the criterion against it."""
+    """Draw the criterion against the number of clusters or of variables, the choice in a ring."""
     parameter = next(iter(result.columns))
     x, y = result.columns[parameter], result.columns[result.criterion]
-    ax.plot(x, y, marker="o", ms=4, color=colour_of(0))
-    ax.plot(result.best_, y[x == result.best_], "o", ms=10, mfc="none", color=colour_of(4))
+    ax.plot(x, y, marker="o", ms=4, color=style.colour_of(0))
+    ax.plot(result.best_, y[x == result.best_], "o", ms=10, mfc="none", color=style.colour_of(4))
     name = CRITERION_NAMES.get(result.criterion, result.criterion)
     ax.set(xlabel=PARAMETER_NAMES[parameter], ylabel=name, title=f"chosen: {result.best_}")
     if parameter == "n_clusters":
         ax.set_xticks(x)
     else:
         ax.set_xscale("log")
-        plain_numbers(ax.xaxis)
+        style.plain_numbers(ax.xaxis)
         ax.set_xlim(x.min() / 1.1, x.max() * 1.1)
 
 
 def _draw_counts(ax: Any, columns: dict[str, Any]) -> None:
-    ax.bar(columns["cluster"], columns["n_variables"], color=colour_of(0), width=0.6)
+    ax.bar(columns["cluster"], columns["n_variables"], color=style.colour_of(0), width=0.6)
     ax.set(xlabel="cluster", ylabel="variables selected", xticks=columns["cluster"])
 
 
 def _draw_dimensions(ax: Any, columns: dict[str, Any]) -> None:
-    """One dimension for each cluster: a line each."""
+    """Draw PRESS or the eigenvalue against the dimension, one line per cluster, choices ringed."""
     value = next(name for name in ("press", "eigenvalue") if name in columns)
     for k in np.unique(columns["cluster"]):
         own = columns["cluster"] == k
         x, y, picked = (columns[name][own] for name in ("n_components", value, "chosen"))
-        look = {"color": colour_of(k), "marker": marker_of(k)}
-        ax.plot(x, y, ms=4, label=f"cluster {k}", **look)
-        ax.plot(x[picked], y[picked], "o", ms=10, mfc="none", color=colour_of(k))
+        ax.plot(x, y, ms=4, label=f"cluster {k}", **style.look_of(k))
+        ax.plot(x[picked], y[picked], "o", ms=10, mfc="none", color=style.colour_of(k))
     name = CRITERION_NAMES.get(value, value)
     ax.set(xlabel="number of dimensions", ylabel=name, xticks=np.unique(columns["n_components"]))
     ax.set_title("chosen: circles")

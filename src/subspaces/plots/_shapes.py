@@ -1,4 +1,4 @@
-"""Subspaces as they are: lines and planes in three dimensions, axes as images."""
+"""Figures of lines and planes in three dimensions, and of a subspace's axes as images."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,14 +6,14 @@ from typing import Any
 import numpy as np
 from scipy.spatial import ConvexHull
 
-from subspaces.core.subspace import Subspace, scores
 from subspaces.plots._style import COLUMN, Array, canvas, colour_of
+from subspaces.subspace import Subspace, scores
 
 
 def clusters_3d(
     X: Any, labels: Any, subspaces: Sequence[Subspace] = (), *, title: str = "", ax: Any = None
 ) -> Any:
-    """Samples in three dimensions, coloured by cluster, with the fitted lines and planes.
+    """Draw samples in three dimensions, coloured by cluster, with the fitted lines and planes.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def clusters_3d(
         for k in np.unique(labels):
             members, look = X[labels == k], {"color": colour_of(k), "label": f"cluster {k}"}
             if k < len(subspaces):
-                _draw_flat(ax, members, subspaces[k], colour_of(k))
+                _draw_subspace(ax, members, subspaces[k], colour_of(k))
             ax.scatter(*members.T, s=10, linewidths=0, depthshade=False, zorder=3, **look)
         ax.set_title(title)
         _frame(ax, X)
@@ -53,7 +53,7 @@ def clusters_3d(
 
 
 def _frame(ax: Any, X: Array) -> None:
-    """A white cube around the samples."""
+    """Set the limits of the 3-D Axes to a cube around the samples ``X``, with white sides."""
     middle, reach = (X.max(axis=0) + X.min(axis=0)) / 2, np.ptp(X, axis=0).max() / 2
     for name, place in zip("xyz", middle, strict=True):
         ax.set(**{f"{name}lim": (place - reach, place + reach), f"{name}ticklabels": []})
@@ -61,16 +61,16 @@ def _frame(ax: Any, X: Array) -> None:
     ax.set_box_aspect((1, 1, 1), zoom=1.2)
 
 
-def _draw_flat(ax: Any, members: Array, flat: Subspace, colour: str) -> None:
-    """The part of a line or plane that its members cover."""
+def _draw_subspace(ax: Any, members: Array, subspace: Subspace, colour: str) -> None:
+    """Draw a cluster's line or plane, as far as the projections of its members reach."""
     from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 
-    positions = scores(members, flat)
+    positions = scores(members, subspace)
     if positions.shape[1] == 1:
         ends = np.array([positions.min(axis=0), positions.max(axis=0)])
-        ax.plot(*(ends @ flat.basis.T + flat.centre).T, color=colour, zorder=2)
+        ax.plot(*(ends @ subspace.basis.T + subspace.centre).T, color=colour, zorder=2)
     if positions.shape[1] == 2:
-        outline = positions[ConvexHull(positions).vertices] @ flat.basis.T + flat.centre
+        outline = positions[ConvexHull(positions).vertices] @ subspace.basis.T + subspace.centre
         patch = Poly3DCollection([outline], facecolor=colour, alpha=0.22, zorder=1)
         ax.add_collection3d(patch)
 
@@ -78,7 +78,7 @@ def _draw_flat(ax: Any, members: Array, flat: Subspace, colour: str) -> None:
 def basis_images(
     subspaces: Sequence[Subspace], shape: tuple[int, int], *, n_axes: int = 4, axes: Any = None
 ) -> Any:
-    """The leading axes of each cluster's subspace as images, one column per cluster.
+    """Draw the leading axes of each cluster's subspace as images, one column per cluster.
 
     Parameters
     ----------
@@ -97,17 +97,17 @@ def basis_images(
     """
     size = (len(subspaces), n_axes)
     with canvas(axes, nrows=n_axes, ncols=len(subspaces), figsize=size, squeeze=False) as axes:
-        for k, flat in enumerate(subspaces):
+        for k, subspace in enumerate(subspaces):
             for r, ax in enumerate(axes[:n_axes, k]):
                 ax.set(xticks=[], yticks=[])
                 ax.set_axis_off()
-                if r < flat.basis.shape[1]:
-                    _draw_axis(ax, flat.basis[:, r].reshape(shape))
+                if r < subspace.basis.shape[1]:
+                    _draw_axis(ax, subspace.basis[:, r].reshape(shape))
             axes[0, k].set_title(str(k), fontsize=9)
     return axes
 
 
 def _draw_axis(ax: Any, image: Array) -> None:
-    """An axis has no sign: most of it is drawn as positive."""
+    """Draw a basis vector, reshaped to an image, with the sign that makes its sum positive."""
     limit = np.abs(image).max()
     ax.imshow(np.copysign(1.0, image.sum()) * image, cmap="PuOr_r", vmin=-limit, vmax=limit)

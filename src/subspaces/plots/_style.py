@@ -1,4 +1,4 @@
-"""What the figures share: size, colours, and names from the data as plain text."""
+"""Helpers that all figures use: size, colours, markers, heat maps, names beside points."""
 
 import unicodedata
 from collections.abc import Iterator, Sequence
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from subspaces._extras import install
+from subspaces.runtime.extras import install
 
 Array = NDArray[np.floating]
 
@@ -36,13 +36,15 @@ PAPER: dict[Any, Any] = {
     "ytick.labelsize": 7,
     "ytick.major.width": 0.6,
 }
+# Characters of a name that are written; a longer one is cut.
 LONGEST_NAME = 24
+# The size of a name in points.
 NAME_SIZE = 7
 
 
 @contextmanager
 def canvas(ax: Any, **options: Any) -> Iterator[Any]:
-    """The Axes given, or new ones as wide as a column, in the style of a paper."""
+    """Yield ``ax``, or new Axes as wide as a journal's column if None; options go to subplots."""
     if ax is not None:
         yield ax
         return
@@ -54,41 +56,43 @@ def canvas(ax: Any, **options: Any) -> Iterator[Any]:
 
 
 def require_matplotlib() -> None:
-    """Raise ImportError with the remedy where matplotlib is missing."""
+    """Raise ImportError, with how to install it, if matplotlib is missing."""
     if find_spec("matplotlib") is None:
         raise ImportError(f"plots need matplotlib. {install('plots')}")
 
 
 def colour_of(k: int) -> str:
-    """Colour of cluster ``k``."""
+    """Return the colour of cluster ``k`` as a hex code; colours repeat after eight clusters."""
     return COLOURS[k % len(COLOURS)]
 
 
-def marker_of(k: int) -> str:
-    """Marker of cluster ``k``, so that nothing hangs on colour alone."""
-    return MARKERS[(k + k // len(COLOURS)) % len(MARKERS)]
+def look_of(k: int) -> dict[str, str]:
+    """Return the ``color`` and ``marker`` of cluster ``k``, as keyword arguments for matplotlib."""
+    marker = MARKERS[(k + k // len(COLOURS)) % len(MARKERS)]
+    return {"color": colour_of(k), "marker": marker}
 
 
-def shown(name: Any) -> str:
-    """A name on one line, without characters that no font has; long ones are cut."""
+def short_name(name: Any) -> str:
+    """Return a name as one line of at most 24 characters; control characters are replaced."""
     words = " ".join(str(name).split())
-    text = "".join(
-        "\ufffd" if unicodedata.category(letter) in ("Cc", "Cs") else letter for letter in words
-    )
+    text = "".join("\ufffd" if unicodedata.category(c) in ("Cc", "Cs") else c for c in words)
     return text if len(text) <= LONGEST_NAME else text[: LONGEST_NAME - 1] + "…"
 
 
 def check_names(names: Any, count: int, what: str) -> list[str]:
-    """One name for each, as text; by default numbers."""
+    """Return ``count`` names, shortened for a figure; "0", "1", ... if ``names`` is None."""
     if names is None:
         return [str(i) for i in range(count)]
     if len(names) != count:
         raise ValueError(f"{len(names)} names for {count} {what}. Use one each")
-    return [shown(name) for name in names]
+    return [short_name(name) for name in names]
 
 
 def write_names(ax: Any, points: Array, named: NDArray[np.intp], names: Sequence[str]) -> None:
-    """Write names beside some of the points, where they cover the least of points and names."""
+    """Write the names of the points ``named`` beside them, where they cover the least.
+
+    points (n, 2): all points; named: indices of those to name; names: one for each point.
+    """
     ax.figure.canvas.figure.draw_without_rendering()  # the layout moves the axes
     to_points = 72 / ax.figure.dpi
     places = ax.transData.transform(points) * to_points
@@ -96,7 +100,7 @@ def write_names(ax: Any, points: Array, named: NDArray[np.intp], names: Sequence
     written: list[Array] = []
     for i in named:
         half = np.array([0.3 * NAME_SIZE * len(names[i]), 0.6 * NAME_SIZE])
-        offsets = _beside(half)
+        offsets = _offsets(half)
         boxes = np.hstack([places[i] + offsets - half, places[i] + offsets + half])
         cost = [_covered(box, places, written, frame) for box in boxes]
         best = int(np.argmin(cost + 0.08 * np.abs(offsets[:, 1])))
@@ -116,7 +120,7 @@ def write_names(ax: Any, points: Array, named: NDArray[np.intp], names: Sequence
 
 
 def plain_numbers(axis: Any) -> None:
-    """Write 1, 2, 5, 10 along a logarithmic axis, not powers."""
+    """Set the ticks of a logarithmic axis to 1, 2, 5, 10, ..., written out, not as powers."""
     from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
 
     axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
@@ -124,14 +128,18 @@ def plain_numbers(axis: Any) -> None:
     axis.set_minor_locator(NullLocator())
 
 
-def bare(ax: Any) -> None:
-    """No lines around a heat map."""
+def heat_map(ax: Any, values: Array, cmap: str, most: float) -> Any:
+    """Draw a matrix in colours from 0 to ``most``, without a frame; return matplotlib's image."""
     ax.spines[:].set_visible(False)
     ax.tick_params(length=0)
+    return ax.imshow(values, cmap=cmap, vmin=0, vmax=most)
 
 
-def _beside(half: Array) -> Array:
-    """Where the middle of a name may stand, from its point, in points; the first is preferred."""
+def _offsets(half: Array) -> Array:
+    """Return the offsets (16, 2) at which a name may be centred beside its point, best first.
+
+    half (2,): half the width and height of the name. All lengths are in typographic points.
+    """
     right, line = half[0] + 4, NAME_SIZE + 2
     rows = line * np.array([0, 1, -1, 2, -2, 3, -3])
     return np.array(
@@ -140,7 +148,10 @@ def _beside(half: Array) -> Array:
 
 
 def _covered(box: Array, places: Array, written: list[Array], frame: Array) -> float:
-    """How much a name at this place would cover; names weigh more than points."""
+    """Return the cost of writing a name in ``box``: points covered, 20 per name, 10 if cut off.
+
+    box, written, frame: x and y of the lower left, then of the upper right corner.
+    """
     inside = np.all((places > box[:2] - 2) & (places < box[2:] + 2), axis=1)
     others = sum(bool(np.all(box[:2] < o[2:]) and np.all(o[:2] < box[2:])) for o in written)
     cut = np.any(box[:2] < frame[:2] - 2) or np.any(box[2:] > frame[2:] + 2)

@@ -1,4 +1,4 @@
-"""One self-contained interactive page from a fitted model; it works offline."""
+"""The report of a fitted model: one interactive HTML page that works offline."""
 
 import base64
 import hashlib
@@ -12,27 +12,27 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from subspaces._writing import written_whole
 from subspaces.report._canvas import require_plotly
 from subspaces.report._clusters import clusters, variables
 from subspaces.report._draft import Draft
 from subspaces.report._findings import gather
 from subspaces.report._names import escape, inside_script
 from subspaces.report._samples import agreement, samples
-from subspaces.report._search import choice, way
-from subspaces.report._summary import in_short, warnings
+from subspaces.report._search import choice, search
+from subspaces.report._summary import summary, warnings
+from subspaces.runtime.writing import written_whole
 
 __all__ = ["render", "write"]
 
 SECTIONS: dict[str, tuple[str, Callable[[Draft], str | None]]] = {
-    "summary": ("In short", in_short),
+    "summary": ("In short", summary),
     "warnings": ("Warnings", warnings),
     "clusters": ("The clusters", clusters),
     "agreement": ("Known classes", agreement),
     "choice": ("What was chosen", choice),
     "samples": ("The samples", samples),
     "variables": ("The variables", variables),
-    "way": ("How the search went", way),
+    "way": ("How the search went", search),
 }
 
 # Sections that are closed until somebody opens them.
@@ -50,7 +50,7 @@ def render(
     stability: Any = None,
     selection: Any = None,
 ) -> str:
-    """Write the findings of a fitted model as one HTML page.
+    """Return the report of a fitted model as one HTML page.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def render(
     Returns
     -------
     str
-        HTML with all scripts and styles inside; opening it asks nothing of the network.
+        HTML with all scripts and styles inside; opening it sends no request to the network.
     """
     require_plotly()
     from plotly.offline import get_plotlyjs
@@ -101,7 +101,7 @@ def render(
 
 
 def write(model: Any, X: Any = None, path: str | Path = "report.html", **options: Any) -> Path:
-    """Write the page of `render`, whole or not at all.
+    """Write the page of `render` to a file, and return its path; on error no file changes.
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ def _contents(draft: Draft) -> tuple[str, str]:
 
 
 def _policy(*scripts: str) -> str:
-    """Allow these scripts and no other, and no request to anywhere."""
+    """Return a Content-Security-Policy that allows only these scripts and no network request."""
     digests = (hashlib.sha256(script.encode()).digest() for script in scripts)
     allowed = " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
     return (
@@ -161,5 +161,5 @@ def _part(name: str) -> str:
 
 
 def _unified(text: str) -> str:
-    """Line ends as a browser sees them when it checks a script's digest."""
+    """Return the text with line feeds as its only line ends, as browsers hash scripts."""
     return text.replace("\r\n", "\n").replace("\r", "\n")

@@ -1,6 +1,6 @@
-"""How every figure of the page looks: colours, symbols, axes, what hovers.
+"""Helpers that all plotly figures of the page use: colours, symbols, axes, hover texts.
 
-Text, grid and ground are painted by the page's script, since they follow light and dark.
+The page's script sets the colours of text, grid and background, which depend on light or dark mode.
 """
 
 from collections.abc import Sequence
@@ -10,57 +10,63 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from subspaces._extras import install
 from subspaces.report._findings import Findings
 from subspaces.report._names import number, plotly_text
+from subspaces.runtime.extras import install
 
 Array = NDArray[np.floating]
 Places = NDArray[np.intp]
 
-# Okabe & Ito's colours that can be read on white and on black, and as many symbols as are prime to
-# them: 42 clusters before a pair of colour and symbol comes again.
+# Okabe & Ito's colours that can be read on white and on black, and a number of symbols prime to
+# theirs: 42 clusters before a pair of colour and symbol comes again.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9")
 SYMBOLS = ("circle", "square", "diamond", "cross", "x", "circle-open", "square-open")
 DIVERGING = [[0.0, "rgb(213,94,0)"], [0.5, "rgba(127,127,127,0)"], [1.0, "rgb(0,114,178)"]]
 
+# How many samples a figure draws at most, so that the page stays small and quick to draw.
 MOST_POINTS = 4000
+# What the pointer shows: the text of the mark alone, without the name of its trace.
+TEXT_ALONE = "%{text}<extra></extra>"
 
 
 def require_plotly() -> None:
-    """Raise ImportError with the remedy where plotly is missing."""
+    """Raise ImportError, with how to install it, if plotly is missing."""
     if find_spec("plotly") is None:
         raise ImportError(f"the report needs plotly. {install('report')}")
 
 
 def colour(k: int) -> str:
-    """The colour of a cluster."""
+    """Return the colour of cluster ``k`` as a hex code; colours repeat after six clusters."""
     return COLOURS[k % len(COLOURS)]
 
 
 def symbol(k: int) -> str:
-    """The symbol of a cluster."""
+    """Return plotly's name of the marker symbol of cluster ``k``, such as "square"."""
     return SYMBOLS[k % len(SYMBOLS)]
 
 
 def thinned(found: Findings, members: Places) -> Places:
-    """Places among the members that are drawn: all, or a fair share with the telling ones in it."""
+    """Return positions in ``members`` of the samples to draw: all, or a random part if too many.
+
+    The part includes the 20 most influential samples and the 20 nearest to another cluster.
+    """
     most = max(MOST_POINTS // max(len(found.clusters), 1), 50)
     if len(members) <= most:
         return np.arange(len(members))
     closeness = None if found.rivalry is None else found.rivalry.closeness
-    telling = np.zeros(len(members))
+    notable = np.zeros(len(members))
     for measure in (found.influence, closeness):
         if measure is not None:
-            telling[np.argsort(-measure[members], kind="stable")[:20]] = 1
+            notable[np.argsort(-measure[members], kind="stable")[:20]] = 1
     order = np.random.default_rng(0).permutation(len(members))
-    return np.sort(order[np.argsort(-telling[order], kind="stable")[:most]])
+    return np.sort(order[np.argsort(-notable[order], kind="stable")[:most]])
 
 
 def figure(
     traces: Sequence[Any], *, height: int, xtitle: str = "", ytitle: str = "", legend: bool = False,
     xaxis: Any = None, yaxis: Any = None, **layout: Any,
 ) -> Any:  # fmt: skip
-    """A figure on clear ground, with room for what its axes say."""
+    """Return a plotly Figure of the traces, with transparent background and titled axes."""
     import plotly.graph_objects as go
 
     base = {
@@ -81,7 +87,7 @@ def figure(
 
 
 def log_scale(values: Array) -> dict[str, Any]:
-    """A logarithmic axis with ticks at 1, 2, 3, ..., at 1, 2, 5, or at powers of ten."""
+    """Return plotly's settings of a log axis over ``values``; the range decides how many ticks."""
     if not len(values):
         return {"type": "log"}
     ends = np.log10([values.min(), values.max()])
@@ -92,32 +98,42 @@ def log_scale(values: Array) -> dict[str, Any]:
     return {"type": "log", "tickvals": ticks, "ticktext": [number(tick) for tick in ticks]}
 
 
-def whole(values: Any) -> dict[str, Any]:
-    """Ticks at whole numbers, not too many of them."""
+def whole_numbers(values: Any) -> dict[str, Any]:
+    """Return plotly's settings of an axis over ``values`` with a few ticks at whole numbers."""
     return {"dtick": 1} if np.ptp(values) <= 8 else {"nticks": 7}
 
 
 def narrow(values: Any) -> Array:
-    """Half the bytes, and more digits than a screen has; numbers out of range as they are."""
+    """Return the values as float32, to shorten the page; as float64 if float32 cannot hold them."""
     given = np.asarray(values, dtype=float)
     size = np.abs(given[np.isfinite(given) & (given != 0)])
     fits = size.max(initial=1.0) < 1e30 and size.min(initial=1.0) > 1e-30
     return given.astype(np.float32) if fits else given
 
 
-def cloud(found: Findings, k: int, x: Array, y: Array, rows: Places) -> Any:
-    """The samples of a cluster as marks with their names."""
-    import plotly.graph_objects as go
+def marks(found: Findings, k: int, rows: Places, *, size: int = 7, **trace: Any) -> dict[str, Any]:
+    """Return a plotly trace with one marker per sample in ``rows``, in the style of cluster ``k``.
 
-    return go.Scatter(
-        x=x, y=y, mode="markers", name=f"cluster {k}", text=[hover(found, int(i)) for i in rows],
-        hovertemplate="%{text}<extra></extra>",
-        marker={"color": colour(k), "symbol": symbol(k), "size": 7, "opacity": 0.85},
-    )  # fmt: skip
+    The hover text names the sample; ``trace`` adds or replaces entries, such as x and y.
+    """
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "text": [_described(found, int(i)) for i in rows],
+        "hovertemplate": TEXT_ALONE,
+        "marker": {"color": colour(k), "symbol": symbol(k), "size": size, "opacity": 0.85},
+        **trace,
+    }
 
 
-def hover(found: Findings, i: int) -> str:
-    """What is said of a sample under the pointer."""
+def line(x: Any, y: Any, k: int = 0, **trace: Any) -> dict[str, Any]:
+    """Return a plotly trace of markers joined by a line, in the colour of cluster ``k``."""
+    look = {"mode": "lines+markers", "line": {"color": colour(k)}}
+    return {"type": "scatter", "x": x, "y": y, **look, **trace}
+
+
+def _described(found: Findings, i: int) -> str:
+    """Return the hover text of sample ``i``: name, cluster, class, next cluster, influence."""
     lines = [f"<b>{plotly_text(found.sample_names[i])}</b>", f"cluster {found.labels[i]}"]
     if found.classes is not None:
         lines.append(f"class {plotly_text(found.classes[i])}")

@@ -1,18 +1,18 @@
-"""Each cluster: its size, what sets it apart, what varies in it, its own subspace."""
+"""HTML of the report's sections "The clusters" and "The variables"."""
 
 import numpy as np
 
 from subspaces.core.contrast import Contrast
 from subspaces.report import _figures, _tables
 from subspaces.report._canvas import colour
-from subspaces.report._draft import Draft, thinning
+from subspaces.report._draft import Draft, note_on_thinning
 from subspaces.report._findings import Cluster
 from subspaces.report._names import count
 from subspaces.report._names import dimension as in_dimensions
 
 
 def clusters(draft: Draft) -> str:
-    """How large each cluster is, what sets it apart, and each in its own subspace."""
+    """Return the HTML of "The clusters": sizes, both lists of variables, samples in subspaces."""
     found = draft.found
     table = _tables.cluster_sizes(found)
     cards = "".join(_card(draft, cluster) for cluster in found.clusters)
@@ -36,7 +36,7 @@ def clusters(draft: Draft) -> str:
         words = (
             "Two lists for each cluster: what sets it apart from the other samples, and what "
             f"varies along its own axes. Below them, its samples along those axes{shares}. Point "
-            f"at a mark to see the sample.{thinning(found)}"
+            f"at a mark to see the sample.{note_on_thinning(found)}"
         )
     return f"{table}<p>{words}</p>{shown}"
 
@@ -60,18 +60,21 @@ def _card(draft: Draft, cluster: Cluster) -> str:
 
 
 def _body(draft: Draft, cluster: Cluster) -> str:
-    """The two lists side by side, and the members in their subspace; of points one list."""
+    """Return the HTML inside a cluster's card: two lists of variables, and a figure of members.
+
+    For a mean profile it is the one list of variables that set the cluster apart.
+    """
     if not len(cluster.members):
         return "<p>No sample is in this cluster.</p>"
     if not cluster.dimension:
         alone = draft.found.points or cluster.dimension is None
         words = "" if alone else "<p>A mean profile: there is no axis to draw.</p>"
-        return f"{_apart(draft, cluster)}{words}"
-    lists = f'<div class="pair">{_apart(draft, cluster)}{_within(draft, cluster)}</div>'
-    return f"{lists}{_own(draft, cluster)}"
+        return f"{_sets_apart(draft, cluster)}{words}"
+    lists = f'<div class="pair">{_sets_apart(draft, cluster)}{_varies_within(draft, cluster)}</div>'
+    return f"{lists}{_own_subspace(draft, cluster)}"
 
 
-def _own(draft: Draft, cluster: Cluster) -> str:
+def _own_subspace(draft: Draft, cluster: Cluster) -> str:
     k, found = cluster.number, draft.found
     if cluster.coordinates is None:
         return "<p>So many samples are not kept with the model: give X to draw them.</p>"
@@ -81,36 +84,36 @@ def _own(draft: Draft, cluster: Cluster) -> str:
     return draft.figure(f"own-{k}", _figures.own_subspace(found, cluster), label)
 
 
-def _apart(draft: Draft, cluster: Cluster) -> str:
+def _sets_apart(draft: Draft, cluster: Cluster) -> str:
     k, apart = cluster.number, cluster.apart
     heading = f"What sets cluster {k} apart"
     if apart is None:
-        return _listed(heading, f"<p>{_why_unknown(draft)}</p>")
+        return _headed(heading, f"<p>{_why_unknown(draft)}</p>")
     if not len(apart.order):
-        return _listed(heading, "<p>No variable differs from the other samples.</p>")
+        return _headed(heading, "<p>No variable differs from the other samples.</p>")
     chart = _figures.differences(draft.found, apart, colour(k))
     words = f"{_of_all(len(apart.order))} {_chance(apart)}".strip()
-    return _listed(heading, draft.figure(f"apart-{k}", chart, heading, words))
+    return _headed(heading, draft.figure(f"apart-{k}", chart, heading, words))
 
 
 def _chance(apart: Contrast) -> str:
-    """How large differences are that mean nothing; "" where no standard deviations are known."""
+    """Return a sentence on the largest effect expected by chance; "" if effects are not known."""
     if np.isnan(apart.effect).all():
         return ""
     return f"Among so many variables about {apart.by_chance:.2g} SD comes by chance alone."
 
 
-def _within(draft: Draft, cluster: Cluster) -> str:
+def _varies_within(draft: Draft, cluster: Cluster) -> str:
     k, loadings = cluster.number, cluster.loadings
     heading = f"What varies within cluster {k}"
     if loadings is None or not len(loadings.places):
-        return _listed(heading, "<p>No variable has a loading.</p>")
+        return _headed(heading, "<p>No variable has a loading.</p>")
     chart = _figures.strongest_variables(draft.found, loadings, colour(k))
     words = _of_all(len(loadings.places))
-    return _listed(heading, draft.figure(f"loadings-{k}", chart, heading, words))
+    return _headed(heading, draft.figure(f"loadings-{k}", chart, heading, words))
 
 
-def _listed(heading: str, body: str) -> str:
+def _headed(heading: str, body: str) -> str:
     return f"<div><h4>{heading}</h4>{body}</div>"
 
 
@@ -119,14 +122,14 @@ def _of_all(total: int) -> str:
 
 
 def _why_unknown(draft: Draft) -> str:
-    """Why there are no differences."""
+    """Return the sentence on why the variables that set a cluster apart are not known."""
     if len(draft.found.clusters) == 1:
         return "There are no other samples to differ from."
     return "The model does not know the means of its clusters. Fit it again to see this list."
 
 
 def variables(draft: Draft) -> str:
-    """Both lists of each cluster, to search and copy."""
+    """Return the HTML of "The variables": tables, to search and copy, of both lists."""
     apart, within = _tables.differences(draft.found), _tables.variables(draft.found)
     if apart:
         apart = f'<div id="apart"><h3>What sets each cluster apart</h3>{apart}</div>'

@@ -1,4 +1,4 @@
-"""What the sections are written from, and words that they share."""
+"""The data that all sections of the report are written from, and sentences they share."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,12 +9,16 @@ from subspaces.report._findings import Findings
 from subspaces.report._names import escape
 from subspaces.selection import Selection
 
+# How many samples a sentence names.
 NAMED = 5
 
 
 @dataclass(frozen=True)
 class Draft:
-    """What the sections are written from, and the figures they ask for as they are written."""
+    """The data for all sections of the report, and the figures that the sections have added.
+
+    data: X as given, or None; figures: plotly figures by the id of their place in the page.
+    """
 
     found: Findings
     stability: Stability | None
@@ -23,7 +27,7 @@ class Draft:
     figures: dict[str, Any] = field(default_factory=dict)
 
     def figure(self, name: str, drawing: Any, label: str, caption: str = "") -> str:
-        """Keep a figure; the place in the page where it goes."""
+        """Add a plotly figure to ``figures``; return the HTML element that the page draws it in."""
         self.figures[name] = drawing
         below = f"<figcaption>{caption}</figcaption>" if caption else ""
         return (
@@ -33,15 +37,16 @@ class Draft:
         )
 
 
-def few(found: Findings, rows: Any) -> str:
-    """Some samples by name, and how many more."""
+def named(found: Findings, rows: Any) -> str:
+    """Return as HTML the names of the first five samples in ``rows``, and "and 3 more", say."""
     names = ", ".join(
         f'<bdi class="name">{escape(found.sample_names[i])}</bdi>' for i in rows[:NAMED]
     )
     return names + (f" and {len(rows) - NAMED:,} more" if len(rows) > NAMED else "")
 
 
-def thinning(found: Findings) -> str:
+def note_on_thinning(found: Findings) -> str:
+    """Return a sentence on how many samples the figures draw; "" if they draw all."""
     shown = sum(len(thinned(found, c.members)) for c in found.clusters)
     if shown == len(found.labels):
         return ""

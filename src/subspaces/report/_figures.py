@@ -1,5 +1,6 @@
-"""The figures of the page, from what was found."""
+"""The plotly figures of the report, each made from the findings."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -10,126 +11,127 @@ from subspaces.plots import CRITERION_NAMES
 from subspaces.report._canvas import (
     COLOURS,
     DIVERGING,
-    cloud,
-    colour,
+    TEXT_ALONE,
+    Array,
+    Places,
     figure,
-    hover,
+    line,
     log_scale,
+    marks,
     narrow,
-    symbol,
     thinned,
-    whole,
+    whole_numbers,
 )
 from subspaces.report._findings import Cluster, Findings, Loadings
 from subspaces.report._names import number, plotly_text
 
-Array = NDArray[np.floating]
-
+# How many variables a figure lists.
 STRONGEST = 15
 
 
 def own_subspace(found: Findings, cluster: Cluster, *, three: bool = False) -> Any:
-    """The members along the axes of their subspace; along one axis, against their distance."""
-    import plotly.graph_objects as go
+    """Return a figure of a cluster's samples on the first two, or three, axes of its subspace.
 
+    For a cluster of dimension 1, y is the distance from the subspace (or the score without X).
+    """
     shown = thinned(found, cluster.members)
+    k, rows = cluster.number, cluster.members[shown]
     places = narrow(cluster.coordinates)[shown]
-    text = [hover(found, int(i)) for i in cluster.members[shown]]
-    marker = {"color": colour(cluster.number), "symbol": symbol(cluster.number), "opacity": 0.85}
-    common = {"mode": "markers", "text": text, "hovertemplate": "%{text}<extra></extra>"}
     titles = [_axis_title(cluster, r) for r in range(places.shape[1])]
     if three:
-        marker["size"] = 4
-        points = go.Scatter3d(
-            x=places[:, 0], y=places[:, 1], z=places[:, 2], marker=marker, **common
-        )
-        scene: dict[str, Any] = {
-            f"{name}axis": {"title": titles[r], "nticks": 5} for r, name in enumerate("xyz")
-        }
-        scene["camera"] = {
-            "eye": {"x": 1.6, "y": 1.6, "z": 0.9},
-            "center": {"x": 0, "y": 0, "z": -0.1},
-        }
+        axes = dict(zip("xyz", places.T, strict=False))
+        points = marks(found, k, rows, size=4, type="scatter3d", **axes)
+        eye, center = {"x": 1.6, "y": 1.6, "z": 0.9}, {"x": 0, "y": 0, "z": -0.1}
+        scene: dict[str, Any] = {"camera": {"eye": eye, "center": center}}
+        for name, title in zip(axes, titles, strict=False):
+            scene[f"{name}axis"] = {"title": title, "nticks": 5}
         return figure([points], height=340, margin={"l": 0, "r": 0, "t": 0, "b": 0}, scene=scene)
-    marker["size"] = 7
-    one = places.shape[1] == 1
-    upright = narrow(cluster.height)[shown] if one else places[:, 1]
-    beyond = "distance from the subspace" if found.has_data else "score (lower is nearer)"
-    points = go.Scatter(x=places[:, 0], y=upright, marker=marker, **common)
-    return figure([points], height=340, xtitle=titles[0], ytitle=beyond if one else titles[1])
+    if places.shape[1] == 1:
+        upright = narrow(cluster.height)[shown]
+        titles.append("distance from the subspace" if found.has_data else "score (lower is nearer)")
+    else:
+        upright = places[:, 1]
+    points = marks(found, k, rows, x=places[:, 0], y=upright)
+    return figure([points], height=340, xtitle=titles[0], ytitle=titles[1])
 
 
 def differences(found: Findings, apart: Contrast, shade: str) -> Any:
-    """The variables that set a cluster apart: bars as long as the effects, or the differences."""
-    import plotly.graph_objects as go
+    """Return a plotly bar chart of the 15 variables that differ most from the other samples.
 
+    Bars are effects in standard deviations, or differences of means where effects are not known.
+    """
     shown = apart.order[:STRONGEST]
     known = not np.isnan(apart.effect[shown]).any()
     sizes = apart.effect[shown] if known else apart.difference[shown]
+    # An effect is infinite where a variable does not vary within the clusters.
     edge = 1.15 * np.abs(sizes[np.isfinite(sizes)]).max(initial=1.0)
-    drawn = narrow(np.clip(sizes, -edge, edge))
     names = [plotly_text(found.variable_names[j]) for j in shown]
     words = [
         f"{name}: {number(apart.difference[j])}"
         + (f", {number(apart.effect[j])} standard deviations" if known else "")
         for name, j in zip(names, shown, strict=True)
     ]
-    rows = np.arange(len(names))
-    bars = go.Bar(
-        x=drawn, y=rows, orientation="h", marker={"color": shade}, text=words,
-        textposition="none", hovertemplate="%{text}<extra></extra>",
-    )  # fmt: skip
+    bars = _bars(narrow(np.clip(sizes, -edge, edge)), shade, words, TEXT_ALONE)
     title = "difference (SD)" if known else "difference"
-    return figure([bars], height=76 + 18 * len(names), xtitle=title, yaxis=_list_axis(names))
+    return _figure_of_list(bars, names, xtitle=title)
 
 
-def _list_axis(names: list[str]) -> dict[str, Any]:
-    """One line a name, the first on top."""
+def _bars(sizes: Array, shade: str, text: list[str], hovertemplate: str) -> dict[str, Any]:
+    return {
+        "type": "bar",
+        "x": sizes,
+        "y": np.arange(len(sizes)),
+        "orientation": "h",
+        "marker": {"color": shade},
+        "text": text,
+        "textposition": "none",
+        "hovertemplate": hovertemplate,
+    }
+
+
+def _figure_of_list(trace: Any, names: list[str], yaxis: Any = None, **layout: Any) -> Any:
+    """Return a plotly figure of ``trace`` whose y-axis lists ``names``, the first on top."""
     ticks = {"tickvals": np.arange(len(names)), "ticktext": names}
-    return {**ticks, "autorange": "reversed", "zeroline": False}
+    upright = {**ticks, "autorange": "reversed", "zeroline": False, **(yaxis or {})}
+    return figure([trace], height=76 + 18 * len(names), yaxis=upright, **layout)
 
 
 def strongest_variables(found: Findings, loadings: Loadings, shade: str) -> Any:
-    """The variables that vary most within a cluster: bars for one axis, a heat map for several."""
-    import plotly.graph_objects as go
-
+    """Return a figure of the 15 strongest variables: bars, or a heat map for several axes."""
     values = narrow(loadings.values[:STRONGEST])
     names = [plotly_text(found.variable_names[j]) for j in loadings.places[:STRONGEST]]
-    rows = np.arange(len(names))
-    rank = _list_axis(names)
-    height = 76 + 18 * len(names)
     if values.shape[1] == 1:
-        bars = go.Bar(
-            x=values[:, 0], y=rows, orientation="h", marker={"color": shade}, text=names,
-            textposition="none", hovertemplate="%{text}: %{x:.3g}<extra></extra>",
-        )  # fmt: skip
+        bars = _bars(values[:, 0], shade, names, "%{text}: %{x:.3g}<extra></extra>")
         title = "loading" if found.common is None else "weight"
-        return figure([bars], height=height, xtitle=title, yaxis=rank)
+        return _figure_of_list(bars, names, xtitle=title)
     limit = float(np.abs(values).max())
-    axes = [str(r + 1) for r in range(values.shape[1])]
-    cells = go.Heatmap(
-        z=values, x=np.arange(len(axes)), y=rows, zmin=-limit, zmax=limit, colorscale=DIVERGING,
-        xgap=1, ygap=1, text=[[name] * len(axes) for name in names],
-        hovertemplate="%{text}, axis %{customdata}: %{z:.3g}<extra></extra>",
-        customdata=np.tile(np.arange(1, len(axes) + 1), (len(names), 1)),
-        colorbar={"thickness": 10, "outlinewidth": 0, "nticks": 5, "title": {"text": "loading"}},
-    )  # fmt: skip
-    across = {
-        "tickvals": np.arange(len(axes)),
-        "ticktext": axes,
-        "showgrid": False,
-        "zeroline": False,
+    places = np.arange(values.shape[1])
+    cells = {
+        "type": "heatmap",
+        "z": values,
+        "x": places,
+        "y": np.arange(len(names)),
+        "zmin": -limit,
+        "zmax": limit,
+        "colorscale": DIVERGING,
+        "xgap": 1,
+        "ygap": 1,
+        "text": [[name] * len(places) for name in names],
+        "hovertemplate": "%{text}, axis %{customdata}: %{z:.3g}<extra></extra>",
+        "customdata": np.tile(places + 1, (len(names), 1)),
+        "colorbar": {"thickness": 10, "outlinewidth": 0, "nticks": 5, "title": {"text": "loading"}},
     }
-    return figure(
-        [cells], height=height, yaxis={**rank, "showgrid": False}, xaxis=across, xtitle="axis",
-        margin={"l": 56, "r": 12, "t": 12, "b": 44},
-    )  # fmt: skip
+    bare = {"showgrid": False, "zeroline": False}
+    across = {"tickvals": places, "ticktext": [str(r + 1) for r in places], **bare}
+    margin = {"l": 56, "r": 12, "t": 12, "b": 44}
+    return _figure_of_list(cells, names, bare, xtitle="axis", xaxis=across, margin=margin)
 
 
 def between_clusters(found: Findings) -> Any:
-    """Score under the own cluster against that under the best other; equal on the line."""
-    import plotly.graph_objects as go
+    """Return a figure of each sample's score under its own cluster (x) and the best other (y).
 
+    On the dotted line both scores are equal.
+    """
     assert found.rivalry is not None
     own, other = found.rivalry.own, found.rivalry.other
     drawn = np.isfinite(own) & np.isfinite(other)
@@ -137,98 +139,90 @@ def between_clusters(found: Findings) -> Any:
         drawn &= (own > 0) & (other > 0)
     own, other = narrow(own), narrow(other)
     ends = _line_of_equals(own[drawn], other[drawn])
-    line = {"dash": "dot", "width": 1.5, "color": "#888888"}
-    equal = {"x": ends, "y": ends, "mode": "lines", "line": line, "hoverinfo": "skip"}
-    traces = [go.Scatter(name="as near to both", **equal)]
-    for cluster in found.clusters:
-        rows = cluster.members[thinned(found, cluster.members)]
-        rows = rows[drawn[rows]]
-        traces.append(cloud(found, cluster.number, own[rows], other[rows], rows))
+    dots: dict[str, Any] = {
+        "mode": "lines",
+        "line": {"dash": "dot", "width": 1.5, "color": "#888888"},
+    }
+    traces = [line(ends, ends, name="as near to both", hoverinfo="skip", **dots)]
+    for k, rows in _drawn_rows(found, drawn):
+        traces.append(marks(found, k, rows, x=own[rows], y=other[rows], name=f"cluster {k}"))
     across, upright = {}, {}
     if not found.likelihoods:
         across, upright = log_scale(own[drawn]), log_scale(np.append(other[drawn], ends))
-    return figure(
-        traces, height=440, legend=True, xtitle="score under own cluster",
-        ytitle="score under the best other", xaxis=across, yaxis=upright,
-    )  # fmt: skip
+    titles = {"xtitle": "score under own cluster", "ytitle": "score under the best other"}
+    return figure(traces, height=440, legend=True, xaxis=across, yaxis=upright, **titles)
+
+
+def _drawn_rows(found: Findings, drawn: NDArray[np.bool_]) -> Iterator[tuple[int, Places]]:
+    """Yield each cluster's number and the rows of X to draw: a thinned part of those in ``drawn``.
+
+    drawn (n,): whether a sample's values can be drawn, being finite, say.
+    """
+    for cluster in found.clusters:
+        rows = cluster.members[thinned(found, cluster.members)]
+        yield cluster.number, rows[drawn[rows]]
 
 
 def influence(found: Findings) -> Any:
-    """The influence of every sample on its cluster, one strip a cluster."""
+    """Return a figure of each sample's influence (log scale), one strip of points per cluster."""
     assert found.influence is not None
     values, random, traces = found.influence, np.random.default_rng(0), []
-    for cluster in found.clusters:
-        rows = cluster.members[thinned(found, cluster.members)]
-        rows = rows[np.isfinite(values[rows]) & (values[rows] > 0)]
-        jitter = cluster.number + random.uniform(-0.3, 0.3, len(rows))
-        traces.append(cloud(found, cluster.number, narrow(jitter), narrow(values[rows]), rows))
+    drawn = np.isfinite(values) & (values > 0)
+    for k, rows in _drawn_rows(found, drawn):
+        jitter = narrow(k + random.uniform(-0.3, 0.3, len(rows)))
+        traces.append(marks(found, k, rows, x=jitter, y=narrow(values[rows]), name=f"cluster {k}"))
     ticks = [cluster.number for cluster in found.clusters]
     across = {"tickvals": ticks, "showgrid": False, "zeroline": False}
-    upright = log_scale(values[np.isfinite(values) & (values > 0)])
+    upright = log_scale(values[drawn])
     return figure(
         traces, height=380, xtitle="cluster", ytitle="influence", xaxis=across, yaxis=upright
     )
 
 
 def path(values: Array, title: str) -> Any:
-    """The objective from sweep to sweep."""
-    import plotly.graph_objects as go
-
+    """Return a figure of the objective ``values`` after each sweep; ``title`` names the y-axis."""
     steps = np.arange(1, len(values) + 1)
-    line = go.Scatter(
-        x=steps, y=values, mode="lines+markers", line={"color": COLOURS[0]},
-        hovertemplate="sweep %{x}: %{y:.6g}<extra></extra>",
-    )  # fmt: skip
-    return figure([line], height=300, xtitle="sweep", ytitle=title, xaxis=whole(steps))
+    sweeps = line(steps, values, hovertemplate="sweep %{x}: %{y:.6g}<extra></extra>")
+    return figure([sweeps], height=300, xtitle="sweep", ytitle=title, xaxis=whole_numbers(steps))
 
 
 def curve(tried: Array, values: Array, chosen: Any, xtitle: str, ytitle: str) -> Any:
-    """A criterion against its candidates, the choice in a ring."""
-    import plotly.graph_objects as go
-
-    label = f"{xtitle} %{{x:.4g}}: %{{y:.6g}}<extra></extra>"
-    line = go.Scatter(
-        x=tried, y=values, mode="lines+markers", line={"color": COLOURS[0]}, name="tried",
-        hovertemplate=label,
-    )  # fmt: skip
+    """Return a figure of a criterion's values against the candidates, a ring around ``chosen``."""
+    label: dict[str, Any] = {"hovertemplate": f"{xtitle} %{{x:.4g}}: %{{y:.6g}}<extra></extra>"}
     picked = np.isclose(tried, chosen)
     ring = {"size": 17, "symbol": "circle-open", "color": COLOURS[4], "line": {"width": 3}}
-    best = go.Scatter(
-        x=tried[picked], y=values[picked], mode="markers", marker=ring, name="chosen",
-        hovertemplate=label,
-    )  # fmt: skip
+    best = {"type": "scatter", "mode": "markers", "marker": ring, "name": "chosen", **label}
+    traces = [
+        line(tried, values, name="tried", **label),
+        {"x": tried[picked], "y": values[picked], **best},
+    ]
     integers = np.issubdtype(np.asarray(tried).dtype, np.integer)
     wide = len(tried) > 1 and tried.max() > 20 * max(tried.min(), 1)
-    scale = log_scale(tried) if wide else (whole(tried) if integers else {})
+    scale = log_scale(tried) if wide else (whole_numbers(tried) if integers else {})
     name = CRITERION_NAMES.get(ytitle, ytitle)
-    return figure([line, best], height=340, legend=True, xtitle=xtitle, ytitle=name, xaxis=scale)
+    return figure(traces, height=340, legend=True, xtitle=xtitle, ytitle=name, xaxis=scale)
 
 
 def curves(columns: dict[str, Any], value: str) -> Any:
-    """The criterion for each dimension of each cluster, the choices in rings."""
-    import plotly.graph_objects as go
-
+    """Return a figure of the column ``value`` by dimension, a line per cluster, choices ringed."""
     traces = []
     for k in np.unique(columns["cluster"]):
         own = columns["cluster"] == k
-        x, y, picked = columns["n_components"][own], columns[value][own], columns["chosen"][own]
+        x, y, picked = (columns[name][own] for name in ("n_components", value, "chosen"))
         look = {
-            "size": np.where(picked, 15, 7), "symbol": np.where(picked, "circle-open", "circle"),
+            "size": np.where(picked, 15, 7),
+            "symbol": np.where(picked, "circle-open", "circle"),
             "line": {"width": 3},
-        }  # fmt: skip
-        place = {
-            "x": x,
-            "y": np.where(np.isfinite(y), y, np.nan),
-            "line": {"color": colour(int(k))},
         }
-        traces.append(go.Scatter(mode="lines+markers", marker=look, name=f"cluster {k}", **place))
+        finite = np.where(np.isfinite(y), y, np.nan)
+        traces.append(line(x, finite, int(k), marker=look, name=f"cluster {k}"))
     name = CRITERION_NAMES.get(value, value)
-    ticks = whole(columns["n_components"])
+    ticks = whole_numbers(columns["n_components"])
     return figure(traces, height=340, legend=True, xtitle="dimension", ytitle=name, xaxis=ticks)
 
 
 def _line_of_equals(own: Array, other: Array) -> list[float]:
-    """Where the line of equal scores runs through the samples, or below them."""
+    """Return where the drawn line y = x begins and ends, two numbers; empty without samples."""
     if not len(own):
         return []
     low = other.min() if other.min() < own.max() else own.min()

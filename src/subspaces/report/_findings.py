@@ -1,29 +1,34 @@
-"""Everything the page tells, taken from a fitted model once and held as values."""
+"""The findings of a fitted model that the report shows, gathered once as frozen values."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from subspaces._validation import row_names
 from subspaces.core.contrast import Contrast
-from subspaces.core.record import own_coordinates
-from subspaces.core.subspace import Subspace, coordinates, squared_residual
-from subspaces.diagnostics import BETWEEN
+from subspaces.data.validation import row_names
+from subspaces.estimators._record import own_coordinates
 from subspaces.report._names import as_text
+from subspaces.subspace import Subspace, squared_residual
 
 Array = NDArray[np.floating]
 Places = NDArray[np.intp]
 
+# Keeps a share of nothing at 0 rather than nan: less than any sum of squares that counts.
+TINY = 1e-300
+# A sample whose ambiguity (0 to 1, as `diagnostics.ambiguity` measures it) is above this sits
+# between two clusters.
+BETWEEN = 0.8
+
 
 @dataclass(frozen=True)
 class Rivalry:
-    """Each sample under its own cluster and under the best of the others.
+    """Each sample's score under its own cluster and under the best other cluster, the rival.
 
-    own, other (n,): scores, lower is nearer; rival (n,): that other cluster; closeness (n,): 0 for
-    a sample clearly in its cluster, 1 for one that is as near to the other, or nearer.
+    own, other (n,): the two scores, lower is nearer; rival (n,): number of the rival; closeness
+    (n,): 0 for a sample clearly in its cluster, 1 for one that is as near to its rival, or nearer.
     """
 
     own: Array
@@ -33,14 +38,14 @@ class Rivalry:
 
     @property
     def between(self) -> Places:
-        """The samples that sit between clusters, the closest first."""
+        """Indices of the samples whose closeness to a rival exceeds BETWEEN, the closest first."""
         order = np.argsort(-self.closeness, kind="stable")
         return order[self.closeness[order] > BETWEEN]
 
 
 @dataclass(frozen=True)
 class Loadings:
-    """What varies within a cluster: its variables, the strongest first.
+    """Variables with nonzero loadings (or weights), the strongest first.
 
     places (m,): columns of X; strength (m,): shares that sum to 1; values (m, r): loadings on each
     axis, or the weights of a method without axes.
@@ -53,27 +58,27 @@ class Loadings:
 
 @dataclass(frozen=True)
 class Cluster:
-    """One cluster: its members, where they lie in its subspace, its variables.
+    """One cluster: the rows of X in it, their coordinates in its subspace, its variables.
 
-    dimension and loadings are None for a method whose clusters are no subspaces, coordinates (m, r)
-    too, and where neither the model nor the caller has kept the samples. height (m,) is the
-    distance of the members from the subspace where X is at hand, else their score. energy (r,)
-    is the share of each axis in what the subspace catches. apart is how the members differ from all
-    other samples; None where there are none, or the model's file is too old to tell.
+    apart is how the members differ from all other samples; None where there are no other samples,
+    or the model's file is too old to tell. For a method without subspaces the fields below apart
+    keep their defaults. coordinates (m, r) are also None where neither the model nor the caller has
+    kept the samples. height (m,) is the distance of the members from the subspace where X is given,
+    else their score. energy (r,) is each axis' share of the sum of the spectrum.
     """
 
     number: int
     members: Places
-    dimension: int | None
-    coordinates: Array | None
-    height: Array | None
-    energy: Array
-    loadings: Loadings | None
     apart: Contrast | None
+    dimension: int | None = None
+    coordinates: Array | None = None
+    height: Array | None = None
+    energy: Array = field(default_factory=lambda: np.zeros(0))
+    loadings: Loadings | None = None
 
     @property
     def n_variables(self) -> int:
-        """How many have a loading; of a point, how many set it apart."""
+        """Number of variables with a loading; for a mean profile, of those that set it apart."""
         if self.loadings is not None and self.dimension:
             return len(self.loadings.places)
         return 0 if self.apart is None else len(self.apart.order)
@@ -81,7 +86,12 @@ class Cluster:
 
 @dataclass(frozen=True)
 class Findings:
-    """What the page shows, but for what the caller may add to it."""
+    """All that the report shows of a model, except stability and selection, which callers add.
+
+    common: the weights that all clusters share, for a method without subspaces, else None;
+    influence (n,): None where the model has none; likelihoods: whether scores are minus log
+    densities; has_data: whether X was given.
+    """
 
     model: Any
     labels: Places
@@ -97,25 +107,28 @@ class Findings:
 
     @property
     def points(self) -> bool:
-        """Whether all clusters are points, without axes."""
+        """Whether all clusters have dimension 0, so that each is a mean profile without axes."""
         return all(cluster.dimension == 0 for cluster in self.clusters)
 
 
 def gather(model: Any, X: Any, classes: Any, sample_names: Any, variable_names: Any) -> Findings:
-    """Take from the model, and from its data where given, what the page shows."""
+    """Return the findings of a fitted model for the report; X and names may be None."""
     labels = np.asarray(model.labels_)
     matrix = None if X is None else _same_data(model, X)
     n, p = len(labels), model._n_variables
+    rows, columns = model.record_.sample_names, model._variable_names
+    rows = row_names(X) if rows is None else rows
     likelihoods = bool(getattr(model, "scores_are_likelihoods_", False))
     scores, places = _scores(model, matrix), _coordinates(model, matrix)
+    has_axes = hasattr(model, "subspaces_")
     return Findings(
         model=model,
         labels=labels,
-        sample_names=_sample_names(model, X, sample_names, n),
-        variable_names=_variable_names(model, variable_names, p),
-        classes=None if classes is None else _names(classes, n, "classes", "sample"),
-        clusters=_clusters(model, matrix, scores, places),
-        common=None if hasattr(model, "subspaces_") else _weights(model),
+        sample_names=_names(sample_names, n, "sample_names", kept=rows, numbered="sample "),
+        variable_names=_names(variable_names, p, "variable_names", kept=columns, numbered="x"),
+        classes=None if classes is None else _one_each(classes, n, "classes"),
+        clusters=list(_clusters(model, matrix, scores, places)),
+        common=None if has_axes else _ranked(model.weights_, model.weights_[:, None]),
         rivalry=None if scores is None else rivalry(scores, labels, likelihoods),
         influence=getattr(model, "influence_", None),
         likelihoods=likelihoods,
@@ -136,7 +149,7 @@ def _coordinates(model: Any, matrix: Array | None) -> Array | None:
 
 
 def rivalry(scores: Array, labels: Places, likelihoods: bool) -> Rivalry | None:
-    """Own score against the best other; None where there is one cluster only."""
+    """Return own scores, best other scores and rivals from scores (n, K); None if K is 1."""
     if scores.shape[1] < 2:
         return None
     rows = np.arange(len(labels))
@@ -150,109 +163,80 @@ def rivalry(scores: Array, labels: Places, likelihoods: bool) -> Rivalry | None:
     return Rivalry(own, other, rival, np.clip(closeness, 0.0, 1.0))
 
 
-def loadings_of(flat: Subspace) -> Loadings:
-    """Variables by the energy of the members that the loadings put on them."""
-    weight = flat.spectrum if flat.spectrum.any() else np.ones_like(flat.spectrum)
-    return _ranked(flat.basis**2 @ weight, flat.basis)
-
-
-def _weights(model: Any) -> Loadings:
-    return _ranked(model.weights_, model.weights_[:, None])
+def loadings_of(subspace: Subspace) -> Loadings:
+    """Return a subspace's variables with loadings, ranked by their share of its energy."""
+    weight = subspace.spectrum if subspace.spectrum.any() else np.ones_like(subspace.spectrum)
+    return _ranked(subspace.basis**2 @ weight, subspace.basis)
 
 
 def _ranked(strength: Array, values: Array) -> Loadings:
     used = np.flatnonzero(strength > 0)
     order = used[np.argsort(-strength[used], kind="stable")]
-    return Loadings(order, strength[order] / max(strength.sum(), 1e-300), values[order])
+    return Loadings(order, strength[order] / max(strength.sum(), TINY), values[order])
 
 
 def _clusters(
     model: Any, matrix: Array | None, scores: Array | None, places: Array | None
-) -> list[Cluster]:
-    flats: Sequence[Subspace] | None = getattr(model, "subspaces_", None)
-    n_clusters = model._n_features_out
-    known = model._knows_differences
-    differences = [model._contrast(k) if known else None for k in range(n_clusters)]
-    if flats is None:
-        groups = [np.flatnonzero(model.labels_ == k) for k in range(n_clusters)]
-        nothing = np.zeros(0)
-        return [
-            Cluster(k, rows, None, None, None, nothing, None, apart)
-            for k, (rows, apart) in enumerate(zip(groups, differences, strict=True))
-        ]
-    found = []
-    for k, flat in enumerate(flats):
+) -> Iterator[Cluster]:
+    for k in range(model._n_features_out):
         members = np.flatnonzero(model.labels_ == k)
-        dimension = flat.basis.shape[1]
-        found.append(
-            Cluster(
-                number=k,
-                members=members,
-                dimension=dimension,
-                coordinates=None if places is None else places[members, :dimension],
-                height=_height(members, k, flat, matrix, scores),
-                energy=flat.spectrum / max(flat.spectrum.sum(), 1e-300),
-                loadings=loadings_of(flat),
-                apart=differences[k],
-            )
+        apart = model._contrast(k) if model._knows_differences else None
+        if not hasattr(model, "subspaces_"):
+            yield Cluster(k, members, apart)
+            continue
+        subspace = model.subspaces_[k]
+        dimension = subspace.basis.shape[1]
+        height = None if scores is None else scores[members, k]
+        if matrix is not None:
+            height = np.sqrt(squared_residual(matrix[members], subspace))
+        yield Cluster(
+            number=k,
+            members=members,
+            apart=apart,
+            dimension=dimension,
+            coordinates=None if places is None else places[members, :dimension],
+            height=height,
+            energy=subspace.spectrum / max(subspace.spectrum.sum(), TINY),
+            loadings=loadings_of(subspace),
         )
-    return found
-
-
-def _height(
-    members: Places, k: int, flat: Subspace, matrix: Array | None, scores: Array | None
-) -> Array | None:
-    if matrix is not None:
-        return np.sqrt(squared_residual(matrix[members], flat))
-    return None if scores is None else scores[members, k]
 
 
 def _same_data(model: Any, X: Any) -> Array:
-    """The samples of fit again, or an error that says they are others."""
+    """Return X (n, p) prepared as in fit; raise ValueError if it is not the data of fit."""
     matrix = model._prepared(X)
     fitted = (len(model.labels_), model._n_variables)
     if matrix.shape != fitted:
         raise ValueError(
             f"X has shape {matrix.shape}, the data of fit {fitted}. Use the same data, or no X"
         )
-    if model.record_.coordinates is not None:
-        for k, flat in enumerate(model.subspaces_):
-            _check_same(matrix, np.flatnonzero(model.labels_ == k), flat, model.record_.coordinates)
+    recorded = model.record_.coordinates
+    if recorded is None:
+        return matrix
+    away = np.abs(own_coordinates(matrix, model.labels_, model.subspaces_) - recorded)
+    for k in range(len(model.subspaces_)):
+        members = np.flatnonzero(model.labels_ == k)
+        tolerance = 1e-6 * np.nan_to_num(np.abs(recorded[members])).max(initial=0.0)
+        wrong = members[(away[members] > tolerance).any(axis=1)]
+        if len(wrong):
+            raise ValueError(
+                f"X is not the data of fit: row {wrong[0]} differs. Use the same data in the same "
+                "order, or no X"
+            )
     return matrix
 
 
-def _check_same(matrix: Array, members: Places, flat: Subspace, recorded: Array) -> None:
-    kept = recorded[members, : flat.basis.shape[1]]
-    found = coordinates(matrix[members], flat)
-    tolerance = 1e-6 * float(np.abs(kept).max(initial=0.0))
-    wrong = np.flatnonzero((np.abs(found - kept) > tolerance).any(axis=1))
-    if len(wrong):
-        raise ValueError(
-            f"X is not the data of fit: row {members[wrong[0]]} differs. Use the same data in the "
-            "same order, or no X"
-        )
+def _names(given: Any, count: int, parameter: str, *, kept: Any, numbered: str) -> list[str]:
+    """Return ``count`` names: ``given``, or else ``kept``, or else ``numbered`` with 0, 1, ..."""
+    if given is None:
+        return [f"{numbered}{i}" for i in range(count)] if kept is None else [*map(as_text, kept)]
+    return _one_each(given, count, parameter)
 
 
-def _sample_names(model: Any, X: Any, given: Any, n: int) -> list[str]:
-    """As given; else those of the frame that was fitted; else row numbers."""
-    if given is not None:
-        return _names(given, n, "sample_names", "sample")
-    kept = model.record_.sample_names
-    kept = row_names(X) if kept is None else kept
-    return [f"sample {i}" for i in range(n)] if kept is None else [as_text(name) for name in kept]
-
-
-def _variable_names(model: Any, given: Any, p: int) -> list[str]:
-    if given is not None:
-        return _names(given, p, "variable_names", "variable")
-    kept = model._variable_names
-    return [f"x{j}" for j in range(p)] if kept is None else [as_text(name) for name in kept]
-
-
-def _names(given: Any, needed: int, parameter: str, thing: str) -> list[str]:
+def _one_each(given: Any, count: int, parameter: str) -> list[str]:
     names = [as_text(name) for name in given]
-    if len(names) != needed:
+    if len(names) != count:
+        things = "variables" if parameter == "variable_names" else "samples"
         raise ValueError(
-            f"{parameter} has {len(names)} entries for {needed} {thing}s. Use one for each"
+            f"{parameter} has {len(names)} entries for {count} {things}. Use one for each"
         )
     return names

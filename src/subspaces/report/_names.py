@@ -1,4 +1,4 @@
-"""Names from the data as text: for HTML, for plotly, for JSON inside a script."""
+"""Conversion of names and numbers to text that is safe in HTML, in plotly and in a script."""
 
 import html
 import unicodedata
@@ -6,36 +6,37 @@ from typing import Any
 
 import numpy as np
 
+# Characters of a name that fit beside a figure; a longer one is cut.
 LONGEST_LABEL = 40
 
 
 def as_text(name: Any) -> str:
-    """A name without characters that no file can hold or no eye can see."""
+    """Return a name as text, its control characters and lone surrogates replaced by U+FFFD."""
     unseen = ("Cc", "Cs")
     return "".join("\ufffd" if unicodedata.category(c) in unseen else c for c in str(name))
 
 
 def escape(value: Any) -> str:
-    """Text for HTML, inside an element or a quoted attribute."""
+    """Return a value as text escaped for HTML, in an element or a quoted attribute."""
     return html.escape(as_text(value), quote=True)
 
 
 def plotly_text(name: Any) -> str:
-    """Text for plotly, which reads some HTML in labels; long names are cut."""
+    """Return a name escaped for plotly's labels, which read HTML; cut to 40 characters."""
     text = as_text(name)
     cut = text if len(text) <= LONGEST_LABEL else text[: LONGEST_LABEL - 1] + "…"
     return html.escape(cut, quote=False)
 
 
 def inside_script(json_text: str) -> str:
-    """JSON that cannot end the script element it stands in, nor open a comment there."""
+    """Return the text of JSON with <, > and & escaped, so that it cannot end an HTML script."""
     for character in "<>&":
         json_text = json_text.replace(character, f"\\u{ord(character):04x}")
     return json_text
 
 
 def number(value: float) -> str:
-    """Three significant digits."""
+    """Return a number as text with three significant digits; "none" for nan, "∞" for infinity."""
     if np.isnan(value):
         return "none"
     if np.isinf(value):
@@ -44,17 +45,17 @@ def number(value: float) -> str:
 
 
 def dimension(value: int) -> str:
-    """``2 dimensions``; a cluster without any is its mean profile."""
+    """Return ``2 dimensions``, say, as text; ``mean profile`` for 0."""
     return count(value, "dimension") if value else "mean profile"
 
 
 def count(value: int, thing: str) -> str:
-    """``1 sample``, ``1,200 samples``."""
+    """Return a count with its noun as text: ``1 sample`` or ``1,200 samples``, say."""
     return f"{value:,} {thing}" if value == 1 else f"{value:,} {thing}s"
 
 
 def sentence(message: str) -> str:
-    """A message with a capital and a full stop; names in code keep theirs."""
+    """Return a message with a capital and a full stop; ``name=value`` at its start is kept."""
     text = message.strip()
     starts_a_word = text.split("=")[0].isidentifier() and "=" in text.split(" ")[0]
     text = text if starts_a_word else text[:1].upper() + text[1:]
@@ -62,7 +63,7 @@ def sentence(message: str) -> str:
 
 
 def duration(seconds: float) -> str:
-    """``0.26 seconds``, ``3 min 5 s``."""
+    """Return a duration as text: ``0.26 seconds`` or ``3 min 5 s``, say."""
     if seconds < 1:
         return f"{max(seconds, 0.001):.2g} seconds"
     minutes, rest = divmod(round(seconds), 60)

@@ -1,16 +1,16 @@
-"""The samples: between clusters, influential, of known classes."""
+"""HTML of the report's sections "The samples" and "Known classes"."""
 
 import numpy as np
 
 from subspaces.metrics import adjusted_rand_score, matched_accuracy
 from subspaces.report import _figures, _tables
-from subspaces.report._draft import NAMED, Draft, few, thinning
+from subspaces.report._draft import NAMED, Draft, named, note_on_thinning
 from subspaces.report._findings import Findings
 from subspaces.report._names import count
 
 
 def samples(draft: Draft) -> str:
-    """Which samples sit between clusters, which are influential."""
+    """Return the HTML of "The samples": those between clusters, the influential, a table of all."""
     table = _tables.samples(draft.found)
     return f"{_between(draft)}{_influential(draft)}<h3>Look up a sample</h3>{table}"
 
@@ -24,24 +24,21 @@ def _between(draft: Draft) -> str:
             "<p>The scores of so many samples are not kept with the model: give X to see them.</p>"
         )
     near = rivalry.between
-    share = (
-        f"{len(near):,} of {count(len(found.labels), 'sample')} "
-        f"({100 * len(near) / len(found.labels):.0f} %) {'sits' if len(near) == 1 else 'sit'} "
-        f"between clusters: {few(found, near)}."
-        if len(near)
-        else "No sample sits between clusters."
-    )
+    share = "No sample sits between clusters."
+    if len(near):
+        share = (
+            f"{len(near):,} of {count(len(found.labels), 'sample')} "
+            f"({100 * len(near) / len(found.labels):.0f} %) {'sits' if len(near) == 1 else 'sit'} "
+            f"between clusters: {named(found, near)}."
+        )
     share += " That says which samples are unclear, and not how good the clusters are."
     label = "Score of each sample under its own cluster against the best other cluster"
     caption = (
         f"A score is {_unit(found)} of a sample under a cluster; lower is nearer. A sample on the "
-        "dotted line is as near to another cluster as to its own."
-        f"{thinning(found)}"
+        f"dotted line is as near to another cluster as to its own.{note_on_thinning(found)}"
     )
-    drawing = _figures.between_clusters(found)
-    return (
-        f"<h3>Between clusters</h3><p>{share}</p>{draft.figure('between', drawing, label, caption)}"
-    )
+    figure = draft.figure("between", _figures.between_clusters(found), label, caption)
+    return f"<h3>Between clusters</h3><p>{share}</p>{figure}"
 
 
 def _unit(found: Findings) -> str:
@@ -55,27 +52,25 @@ def _unit(found: Findings) -> str:
 def _influential(draft: Draft) -> str:
     found = draft.found
     if found.influence is None:
-        method = type(found.model).__name__
-        none = f"{method} does not measure the influence of samples; PSC does."
+        none = f"{type(found.model).__name__} does not measure the influence of samples; PSC does."
         return f"<h3>Influence</h3><p>{none}</p>"
     order = np.argsort(-found.influence, kind="stable")
     alone = int(np.count_nonzero(~np.isfinite(found.influence)))
-    caption = "How strongly a sample pulls the subspace of its cluster towards itself." + (
-        f" {count(alone, 'sample')} alone along an axis: influence without bound, not drawn."
-        if alone
-        else ""
-    )
-    drawing = _figures.influence(found)
+    caption = "How strongly a sample pulls the subspace of its cluster towards itself."
+    if alone:
+        caption += (
+            f" {count(alone, 'sample')} alone along an axis: influence without bound, not drawn."
+        )
     label = "Influence of each sample on its cluster"
+    figure = draft.figure("influence", _figures.influence(found), label, caption)
     return (
-        f"<h3>Influence</h3><p>The most influential: {few(found, order[:NAMED])}. Check them "
-        "first: they weigh most in how well the subspaces predict.</p>"
-        f"{draft.figure('influence', drawing, label, caption)}"
+        f"<h3>Influence</h3><p>The most influential: {named(found, order[:NAMED])}. Check them "
+        f"first: they weigh most in how well the subspaces predict.</p>{figure}"
     )
 
 
 def agreement(draft: Draft) -> str | None:
-    """Known classes beside the clusters; left out where none are known."""
+    """Return the HTML of "Known classes": their agreement with the clusters; None if not given."""
     found = draft.found
     if found.classes is None:
         return None

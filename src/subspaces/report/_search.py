@@ -1,4 +1,4 @@
-"""What was chosen, by what, and how the search went."""
+"""HTML of the report's sections "What was chosen" and "How the search went"."""
 
 from typing import Any
 
@@ -10,6 +10,7 @@ from subspaces.report._findings import Findings
 from subspaces.report._names import count, dimension, duration, escape, number, sentence
 from subspaces.selection import Selection
 
+# What each stop reason means.
 STOPS = {
     "converged": "The best start ended where no label moved any more.",
     "cycle": "The best start came back to labels it had had before, and the best of them was kept.",
@@ -19,10 +20,13 @@ STOPS = {
     "infeasible": "No start could keep all clusters alive.",
     "local minimum": "The best start ended where moving any single sample makes it worse.",
 }
+# Stop reasons of starts that were not taken to the end.
+UNFINISHED = ("brief", "not swept")
+LABEL = "Criterion against the candidates"
 
 
 def choice(draft: Draft) -> str | None:
-    """What was chosen and by what; left out where the caller chose."""
+    """Return the HTML of "What was chosen"; None if nothing was left for the model to choose."""
     chosen, model = draft.selection, draft.found.model
     if chosen is not None:
         return _selection(draft, chosen)
@@ -42,20 +46,22 @@ def choice(draft: Draft) -> str | None:
         tried = np.asarray(table["n_clusters"])
         values = np.asarray(table["likelihood"], dtype=float)
         drawing = _figures.curve(tried, values, len(draft.found.clusters), "clusters", "likelihood")
-    label = "Criterion against the candidates"
-    return (
-        f"<p>{words}</p>{draft.figure('candidates', drawing, label, 'The ring marks the choice.')}"
-    )
+    figure = draft.figure("candidates", drawing, LABEL, "The ring marks the choice.")
+    return f"<p>{words}</p>{figure}"
 
 
 def _chosen_in_words(found: Findings) -> str:
-    names = {"n_clusters": "the number of clusters", "n_components": "their dimensions"}
-    names["n_variables"] = "the number of variables to an axis"
-    left_open = [name for name in names if _is_auto(getattr(found.model, name, None))]
+    names = {
+        "n_clusters": "the number of clusters",
+        "n_components": "their dimensions",
+        "n_variables": "the number of variables to an axis",
+    }
+    left_open = [name for name in names if str(getattr(found.model, name, None)) == "auto"]
     words = " and ".join(names[name] for name in left_open)
     dimensions = ", ".join(dimension(c.dimension or 0) for c in found.clusters)
-    variables = found.model.n_variables_ if "n_variables" in left_open else None
-    counted = f", {count(variables, 'variable')} to an axis" if variables is not None else ""
+    counted = ""
+    if "n_variables" in left_open and found.model.n_variables_ is not None:
+        counted = f", {count(found.model.n_variables_, 'variable')} to an axis"
     return (
         f"Left open, and chosen here: {words}. The choice: {count(len(found.clusters), 'cluster')} "
         f"({dimensions}){counted}."
@@ -81,18 +87,17 @@ def _selection(draft: Draft, chosen: Selection) -> str:
         drawing = _figures.curve(
             columns[parameter], columns[chosen.criterion], chosen.best_, parameter, chosen.criterion
         )
-    label = "Criterion against the candidates"
-    return words + draft.figure("candidates", drawing, label, "Rings mark the choice.")
+    return words + draft.figure("candidates", drawing, LABEL, "Rings mark the choice.")
 
 
-def way(draft: Draft) -> str:
-    """How the search went, for those who want to know: folded away, at the end."""
+def search(draft: Draft) -> str:
+    """Return the HTML of "How the search went": duration, stop reason, starts, parameters."""
     model = draft.found.model
     parameters = (
         (f"<code>{escape(name)}</code>", f"<code>{escape(_shortened(value))}</code>")
         for name, value in sorted(model.get_params(deep=False).items())
     )
-    table = _tables.plain("Parameters of the estimator.", ["Parameter", "Value"], parameters)
+    table = _tables.simple("Parameters of the estimator.", ["Parameter", "Value"], parameters)
     return (
         f"<p>The fit took {duration(model.record_.seconds)}. It was run as "
         f"<code>{escape(' '.join(repr(model).split()))}</code></p>"
@@ -101,7 +106,7 @@ def way(draft: Draft) -> str:
 
 
 def _path_and_starts(draft: Draft) -> str:
-    """The objective from sweep to sweep, and where each start ended."""
+    """Return the HTML on the best start's stop reason and objective, and a table of all starts."""
     model = draft.found.model
     path = getattr(model, "objective_path_", None)
     title = "objective"
@@ -125,9 +130,6 @@ def _path_and_starts(draft: Draft) -> str:
     return "".join(parts)
 
 
-UNFINISHED = ("brief", "not swept")
-
-
 def _starts_in_words(model: Any) -> str:
     rows = [row for row in getattr(model, "starts_", []) if row["stop_reason"] not in UNFINISHED]
     values = [row["merit"] if "merit" in row else -row["log_likelihood"] for row in rows]
@@ -135,11 +137,11 @@ def _starts_in_words(model: Any) -> str:
     if len(finite) < 2:
         return ""
     same = int(np.count_nonzero(np.isclose(finite, finite.min(), rtol=1e-6)))
-    hint = (
-        " A single start reached it: more starts (<code>n_init</code>) might find a better one."
-        if same == 1
-        else ""
-    )
+    hint = ""
+    if same == 1:
+        hint = (
+            " A single start reached it: more starts (<code>n_init</code>) might find a better one."
+        )
     ended = count(len(values), "start")
     return f"<p>{same} of {ended} taken to the end reached the best one.{hint}</p>"
 
@@ -147,7 +149,3 @@ def _starts_in_words(model: Any) -> str:
 def _shortened(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= 80 else f"{text[:79]}…"
-
-
-def _is_auto(value: Any) -> bool:
-    return isinstance(value, str) and value == "auto"

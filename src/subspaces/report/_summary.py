@@ -1,4 +1,4 @@
-"""The answer in short, how far to trust it, and what was warned of."""
+"""HTML of the report's sections "In short" and "Warnings"."""
 
 from typing import Any
 
@@ -14,21 +14,21 @@ UNMEASURED = (
 )
 
 
-def in_short(draft: Draft) -> str:
-    """What was found in what, the answer in a few numbers, and how far to trust it."""
+def summary(draft: Draft) -> str:
+    """Return the HTML of "In short": a few numbers on the clusters, and how far to trust them."""
     found, model = draft.found, draft.found.model
     n, p, method = len(found.labels), len(found.variable_names), type(model).__name__
-    said = "".join(f"<li>{verdict}</li>" for verdict in _verdicts(draft))
+    verdicts = "".join(f"<li>{verdict}</li>" for verdict in _verdicts(draft))
     return (
         f"<p>{method} found {count(len(found.clusters), 'cluster')} in {count(n, 'sample')} of "
         f"{count(p, 'variable')}.</p>{_preparation(model)}"
         f'<dl class="tiles">{"".join(_tile(*tile) for tile in _tiles(draft))}</dl>'
-        f'<h3>How far to trust this</h3><ul class="verdicts">{said}</ul>'
+        f'<h3>How far to trust this</h3><ul class="verdicts">{verdicts}</ul>'
     )
 
 
 def _preparation(model: Any) -> str:
-    """What the values were taken for and what was done to them before, in sentences."""
+    """Return the HTML on how values were prepared before clustering; "" if they were not."""
     preparation = getattr(model, "preparation_", None)
     if preparation is None:
         return ""
@@ -37,19 +37,23 @@ def _preparation(model: Any) -> str:
 
 
 def _verdicts(draft: Draft) -> list[str]:
-    """What was found out after the fit, as HTML: by the caller, or here where X is at hand."""
+    """Return sentences, as HTML, on how far to trust the clusters.
+
+    They are those of the caller's stability and those kept with the model. If none are kept and X
+    is given, whether K-means finds the same clusters is measured here.
+    """
     model = draft.found.model
     kept = model.record_.verdicts
-    said = [] if draft.stability is None else [draft.stability.verdict]
-    said += kept
+    verdicts = [] if draft.stability is None else [draft.stability.verdict]
+    verdicts += kept
     if not kept and draft.data is not None:
-        said.append(means_or_directions(model, draft.data).verdict)
+        verdicts.append(means_or_directions(model, draft.data).verdict)
     unmeasured = [] if draft.stability or kept else [UNMEASURED]
-    return unmeasured + [_emphasised(verdict) for verdict in dict.fromkeys(said)]
+    return unmeasured + [_emphasised(verdict) for verdict in dict.fromkeys(verdicts)]
 
 
 def _emphasised(verdict: str) -> str:
-    """The verdict as HTML, its first word in bold where it is the answer: "Solid: ..."."""
+    """Return a verdict as HTML; a single word before a colon, as in "Solid: ...", is bold."""
     word, colon, rest = verdict.partition(": ")
     if not colon or " " in word:
         return escape(verdict)
@@ -61,10 +65,9 @@ def _tiles(draft: Draft) -> list[tuple[str, str]]:
     tiles = [("Clusters", str(len(found.clusters)))]
     if found.common is None:
         tiles.append(("Dimensions", _dimensions([c.dimension or 0 for c in found.clusters])))
-    sizes = [cluster.n_variables for cluster in found.clusters]
-    if found.common is not None:
-        sizes = [len(found.common.places)]
-    tiles.append(("Variables each" if found.common is None else "Variables", _span(sizes)))
+        tiles.append(("Variables each", _span([c.n_variables for c in found.clusters])))
+    else:
+        tiles.append(("Variables", f"{len(found.common.places):,}"))
     if draft.stability is not None and len(found.clusters) > 1:
         tiles.append(("Stability", f"{draft.stability.stability:.2f}"))
     if found.classes is not None:
@@ -74,7 +77,7 @@ def _tiles(draft: Draft) -> list[tuple[str, str]]:
 
 
 def warnings(draft: Draft) -> str | None:
-    """Every warning of the fit; left out where there is none."""
+    """Return the HTML list of all warnings of the fit; None if there are none."""
     messages = draft.found.model.record_.messages
     if not messages:
         return None

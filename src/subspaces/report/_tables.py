@@ -1,18 +1,20 @@
-"""The tables of the page as HTML: readable without a script, escaped throughout."""
+"""The report's tables as HTML, escaped, and readable without JavaScript."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from subspaces.core.contrast import Contrast
 from subspaces.report._canvas import SYMBOLS, colour
 from subspaces.report._findings import Findings, Loadings
 from subspaces.report._names import count, escape, number
 
+# How many rows a table to search has at most, so that the page stays quick to open and to sort.
 MOST_SAMPLES = 1000
 MOST_VARIABLES = 1500
+# How many columns of loadings a table has at most, so that it fits a screen.
 MOST_AXES = 4
+# Headings of columns of words; those of numbers are set to the right.
 WORDS = ("Sample", "Variable", "Cluster", "Class", "Next")
 
 SHAPES = {
@@ -28,7 +30,7 @@ SHAPES = {
 
 
 def swatch(k: int) -> str:
-    """The mark of a cluster in the figures, as a small picture."""
+    """Return a small SVG of the marker, symbol and colour, that figures use for cluster ``k``."""
     shade = colour(k)
     return (
         f'<svg class="swatch" viewBox="0 0 16 16" aria-hidden="true" fill="{shade}" '
@@ -36,17 +38,23 @@ def swatch(k: int) -> str:
     )
 
 
-def plain(
+def simple(
     caption: str, heads: Sequence[str], rows: Iterable[Sequence[str]], *, kind: str = "whole"
 ) -> str:
-    """A table of cells that are HTML already; the first of a row names it."""
-    body = "\n".join(_row(cells) for cells in rows)
-    top = "".join(f'<th scope="col">{head}</th>' for head in heads)
-    return _scrolled(caption, top, body, kind)
+    """Return an HTML table of cells that are already escaped; a row's first cell is its heading."""
+    body = (
+        f'<tr><th scope="row">{name}</th>{"".join(f"<td>{cell}</td>" for cell in cells)}</tr>'
+        for name, *cells in rows
+    )
+    return _scrolled(caption, _heads(heads), body, kind)
+
+
+def _heads(heads: Iterable[str]) -> str:
+    return "".join(f'<th scope="col">{head}</th>' for head in heads)
 
 
 def cluster_sizes(found: Findings) -> str:
-    """Samples, dimension and variables of each cluster."""
+    """Return an HTML table with each cluster's numbers of samples, dimensions and variables."""
     n, rows = len(found.labels), []
     for cluster in found.clusters:
         share = len(cluster.members) / n
@@ -59,43 +67,75 @@ def cluster_sizes(found: Findings) -> str:
     heads = ["Cluster", "Samples"]
     heads += ["Dimensions", "Variables"] if found.common is None else []
     heads.append('<span class="wide">Share of the samples</span>')
-    return plain("Size of the clusters", heads, rows)
+    return simple("Size of the clusters", heads, rows)
 
 
 def samples(found: Findings) -> str:
-    """The samples between clusters first; searched, sorted, copied."""
-    shown = _telling_samples(found)
-    rivals, known = found.rivalry is not None, found.classes is not None
-    heads = ["Sample", *(["Between"] if rivals else []), "Cluster"]
-    heads += (["Next"] if rivals else []) + (["Class"] if known else [])
-    heads += ["Own score", "Score there"] if rivals else []
-    heads += ["Influence"] if found.influence is not None else []
+    """Return an HTML table of samples to search, sort and copy, those between clusters first."""
+    shown, columns = _notable_samples(found), _sample_columns(found)
     rows = (
-        (found.sample_names[i], str(found.labels[i]), _sample_cells(found, int(i))) for i in shown
+        (found.sample_names[i], str(found.labels[i]), [cell(i) for cell in columns.values()])
+        for i in shown
     )
     caption = f"{count(len(shown), 'sample')}."
     if len(shown) < len(found.labels):
         most = "" if found.influence is None else " and the most influential"
         caption = f"{len(shown):,} of {len(found.labels):,} samples: the nearest to another cluster"
         caption += f"{most}."
-    if rivals:
+    if found.rivalry is not None:
         caption += " Between: 100 % is as near to the next cluster as to the own."
-    return _lookup("sample", caption, heads, rows, [str(c.number) for c in found.clusters])
+    clusters = [str(c.number) for c in found.clusters]
+    return _lookup("sample", caption, ["Sample", *columns], rows, clusters)
+
+
+def _sample_columns(found: Findings) -> dict[str, Callable[[int], str]]:
+    """Return the columns of the table of samples: heading, and a function from sample to cell."""
+    rivalry, classes, influence = found.rivalry, found.classes, found.influence
+    columns: dict[str, Callable[[int], str]] = {}
+    if rivalry is not None:
+        columns["Between"] = lambda i: _number_cell(rivalry.closeness[i], percent=True)
+    columns["Cluster"] = lambda i: _cluster_cell(int(found.labels[i]))
+    if rivalry is not None:
+        columns["Next"] = lambda i: _cluster_cell(int(rivalry.rival[i]))
+    if classes is not None:
+        columns["Class"] = lambda i: f'<td class="name">{escape(classes[i])}</td>'
+    if rivalry is not None:
+        columns["Own score"] = lambda i: _number_cell(rivalry.own[i])
+        columns["Score there"] = lambda i: _number_cell(rivalry.other[i])
+    if influence is not None:
+        columns["Influence"] = lambda i: _number_cell(influence[i])
+    return columns
+
+
+def _notable_samples(found: Findings) -> Any:
+    """Return the indices of up to 1000 samples to list, the nearest to another cluster first.
+
+    Of more samples, half are the nearest to another cluster and half the most influential.
+    """
+    order = np.arange(len(found.labels))
+    if found.rivalry is not None:
+        order = np.argsort(-found.rivalry.closeness, kind="stable")
+    if len(order) <= MOST_SAMPLES or found.influence is None:
+        return order[:MOST_SAMPLES]
+    half = MOST_SAMPLES // 2
+    influential = np.argsort(-found.influence, kind="stable")[:half]
+    return order[np.isin(order, [*order[:half], *influential])]
 
 
 def differences(found: Findings) -> str:
-    """What sets each cluster apart, the largest effects first; "" where that is not known."""
+    """Return an HTML table of the variables that set each cluster apart; "" if not known."""
     groups = [(c.number, c.apart) for c in found.clusters if c.apart is not None]
     full = sum(len(apart.order) for _, apart in groups)
     if not full:
         return ""
     most = max(MOST_VARIABLES // len(groups), 20)
     known = not any(np.isnan(apart.effect).any() for _, apart in groups)
-    rows = [
-        (found.variable_names[j], str(k), [_mark(k), *_difference_cells(apart, int(j), known)])
-        for k, apart in groups
-        for j in apart.order[:most]
-    ]
+    rows = []
+    for k, apart in groups:
+        sizes = [apart.difference, apart.effect] if known else [apart.difference]
+        for j in apart.order[:most]:
+            cells = [_cluster_cell(k), *(_number_cell(size[j]) for size in sizes)]
+            rows.append((found.variable_names[j], str(k), cells))
     caption = "All variables that differ."
     if len(rows) < full:
         caption = f"The first {most:,} of each cluster, {len(rows):,} of {full:,} rows."
@@ -106,56 +146,59 @@ def differences(found: Findings) -> str:
     return _lookup("variable", caption, heads, rows, [str(k) for k, _ in groups])
 
 
-def _difference_cells(apart: Contrast, j: int, known: bool) -> list[str]:
-    return [_figure(apart.difference[j]), *([_figure(apart.effect[j])] if known else [])]
-
-
 def variables(found: Findings) -> str:
-    """What varies within each cluster, the strongest first; "" where nothing has a loading."""
-    groups = variable_groups(found)
+    """Return an HTML table of each cluster's loadings or of shared weights; "" if all are 0."""
+    weights = found.common
+    groups: list[tuple[int | None, Loadings]]
+    groups = [(c.number, c.loadings) for c in found.clusters if c.loadings is not None]
+    if weights is not None:
+        groups = [(None, weights)]
     full = sum(len(loadings.places) for _, loadings in groups)
     if not full:
         return ""
     most = max(MOST_VARIABLES // len(groups), 20)
     axes = min(max(loadings.values.shape[1] for _, loadings in groups), MOST_AXES)
-    weighed = found.common is not None
-    heads = ["Variable"] if weighed else ["Variable", "Cluster"]
-    heads += ["Weight"] if weighed else ["Strength", *(f"Axis {r + 1}" for r in range(axes))]
-    rows = [row for name, group in groups for row in _variable_rows(found, name, group, most, axes)]
-    caption = "All variables with a loading" if not weighed else "All variables with a weight"
+    rows = [row for k, group in groups for row in _variable_rows(found, k, group, most, axes)]
+    heads, clusters, whose = ["Weight"], [], ""
+    caption = "All variables with a weight"
+    if weights is None:
+        heads = ["Cluster", "Strength", *(f"Axis {r + 1}" for r in range(axes))]
+        clusters, whose = [str(k) for k, _ in groups], " of each cluster"
+        caption = "All variables with a loading"
     if len(rows) < full:
-        whose = "" if weighed else " of each cluster"
         caption = f"The {most:,} strongest variables{whose}, {len(rows):,} of {full:,} rows"
-    caption += "." if weighed else ". Strength: share of what the subspace catches."
-    names = [] if weighed else [name for name, _ in groups]
-    return _lookup("variable", caption, heads, rows, names)
+    caption += ". Strength: share of what the subspace catches." if weights is None else "."
+    return _lookup("variable", caption, ["Variable", *heads], rows, clusters)
 
 
-def variable_groups(found: Findings) -> list[tuple[str, Loadings]]:
-    """The loadings of each cluster, or those that all clusters share."""
-    if found.common is not None:
-        return [("all", found.common)]
-    return [(str(c.number), c.loadings) for c in found.clusters if c.loadings is not None]
+def _variable_rows(
+    found: Findings, k: int | None, loadings: Loadings, most: int, axes: int
+) -> Iterator[tuple[str, str, list[str]]]:
+    rows = zip(loadings.places[:most], loadings.strength, loadings.values, strict=False)
+    for j, strength, values in rows:
+        cells = [] if k is None else [_cluster_cell(k), _number_cell(strength, percent=True)]
+        cells += map(_number_cell, values[:axes])
+        cells += ["<td></td>"] * (axes - len(values))
+        yield found.variable_names[j], "all" if k is None else str(k), cells
 
 
 def contingency(found: Findings) -> str:
-    """Known classes against clusters, shaded by the share of the class."""
+    """Return an HTML table of counts, classes by clusters, shaded by the share of the class."""
     assert found.classes is not None
     classes = sorted(set(found.classes))
     known = np.array([classes.index(name) for name in found.classes])
     table = np.zeros((len(classes), len(found.clusters)), dtype=int)
     np.add.at(table, (known, found.labels), 1)
     heads = ["Class"] + [f"{swatch(c.number)}{c.number}" for c in found.clusters]
-    body = "\n".join(_heat_row(name, row) for name, row in zip(classes, table, strict=True))
-    top = "".join(f'<th scope="col">{head}</th>' for head in heads)
+    body = (_heat_row(name, row) for name, row in zip(classes, table, strict=True))
     caption = (
         "Samples of each class (rows) in each cluster (columns), shaded by the share of the class."
     )
-    return _scrolled(caption, top, body, "whole heat")
+    return _scrolled(caption, _heads(heads), body, "whole heat")
 
 
 def starts(rows: Sequence[dict[str, Any]]) -> str:
-    """Where each start came from and where it ended; the best first."""
+    """Return an HTML table of all starts of the fit, with origin and final value, best first."""
     goal = "merit" if "merit" in rows[0] else "log_likelihood"
     sign = 1.0 if goal == "merit" else -1.0
     values = [np.inf if row[goal] is None else sign * row[goal] for row in rows]
@@ -167,7 +210,7 @@ def starts(rows: Sequence[dict[str, Any]]) -> str:
         words += (
             " Promise: of its first partition; merit: what decides at the end; lower is better."
         )
-    return plain(words, heads, cells, kind="long")
+    return simple(words, heads, cells, kind="long")
 
 
 def _start_cell(value: Any) -> str:
@@ -187,48 +230,6 @@ def _heat_row(name: str, row: Any) -> str:
     return f'<tr><th scope="row" class="name">{escape(name)}</th>{cells}</tr>'
 
 
-def _telling_samples(found: Findings) -> Any:
-    order = np.arange(len(found.labels))
-    if found.rivalry is not None:
-        order = np.argsort(-found.rivalry.closeness, kind="stable")
-    if len(order) <= MOST_SAMPLES:
-        return order
-    if found.influence is None:
-        return order[:MOST_SAMPLES]
-    kept = set(order[: MOST_SAMPLES // 2].tolist())
-    loudest = np.argsort(-found.influence, kind="stable")
-    kept.update(loudest[: MOST_SAMPLES // 2].tolist())
-    return [i for i in order if i in kept]
-
-
-def _sample_cells(found: Findings, i: int) -> list[str]:
-    rivalry, cells = found.rivalry, [_mark(int(found.labels[i]))]
-    if rivalry is not None:
-        cells.insert(0, _figure(rivalry.closeness[i], percent=True))
-        cells.append(_mark(int(rivalry.rival[i])))
-    if found.classes is not None:
-        cells.append(f'<td class="name">{escape(found.classes[i])}</td>')
-    if rivalry is not None:
-        cells += [_figure(rivalry.own[i]), _figure(rivalry.other[i])]
-    if found.influence is not None:
-        cells.append(_figure(found.influence[i]))
-    return cells
-
-
-def _variable_rows(
-    found: Findings, name: str, loadings: Loadings, most: int, axes: int
-) -> Iterable[tuple[str, str, list[str]]]:
-    of_one = name != "all"
-    for j, strength, values in zip(
-        loadings.places[:most], loadings.strength, loadings.values, strict=False
-    ):
-        shown = [_figure(value) for value in values[:axes]]
-        blank = ["<td></td>"] * (axes - len(shown))
-        mark = [_mark(int(name)), _figure(strength, percent=True)] if of_one else []
-        cells = [*mark, *shown, *blank]
-        yield found.variable_names[j], name, cells
-
-
 def _lookup(
     thing: str,
     caption: str,
@@ -236,14 +237,17 @@ def _lookup(
     rows: Iterable[tuple[str, str, list[str]]],
     clusters: Sequence[str],
 ) -> str:
-    """A table with a search box, a choice of cluster, and a button that copies the names."""
+    """Return an HTML table with a search box, a choice of cluster, and a button to copy names.
+
+    rows: name, cluster and the HTML cells of each row; thing: "sample" or "variable".
+    """
     options = "".join(f'<option value="{k}">Cluster {k}</option>' for k in clusters)
     choice = (
         f'<label>Cluster<select><option value="">all</option>{options}</select></label>'
         if len(clusters) > 1
         else ""
     )
-    body = "\n".join(
+    body = (
         f'<tr data-search="{escape(name)}" data-cluster="{cluster}">'
         f'<th scope="row" class="name">{escape(name)}</th>{"".join(cells)}</tr>'
         for name, cluster, cells in rows
@@ -262,8 +266,8 @@ def _lookup(
     )
 
 
-def _scrolled(caption: str, top: str, body: str, kind: str) -> str:
-    label = escape(caption.split(".")[0])
+def _scrolled(caption: str, top: str, rows: Iterable[str], kind: str) -> str:
+    label, body = escape(caption.split(".")[0]), "\n".join(rows)
     return (
         f'<div class="scroll" tabindex="0" role="region" aria-label="{label}">'
         f'<table class="{kind}"><caption><span>{caption}</span></caption>'
@@ -271,12 +275,7 @@ def _scrolled(caption: str, top: str, body: str, kind: str) -> str:
     )
 
 
-def _row(cells: Sequence[str]) -> str:
-    rest = "".join(f"<td>{cell}</td>" for cell in cells[1:])
-    return f'<tr><th scope="row">{cells[0]}</th>{rest}</tr>'
-
-
-def _mark(k: int) -> str:
+def _cluster_cell(k: int) -> str:
     return f"<td>{swatch(k)}{k}</td>"
 
 
@@ -288,6 +287,6 @@ def _bar(share: float, shade: str) -> str:
     )
 
 
-def _figure(value: float, *, percent: bool = False) -> str:
+def _number_cell(value: float, *, percent: bool = False) -> str:
     text = f"{100 * value:.3g} %" if percent else number(value)
     return f'<td class="n" data-value="{value:.6g}">{text}</td>'

@@ -1,1 +1,1 @@
-"""First partitions, from which the loop of `core` sweeps on."""
+"""First partitions, from which the loop of `core` begins its sweeps."""

@@ -6,7 +6,8 @@
   (LSR), or by the lasso with coefficients that sum to 1 (ADMM).
 
 Each graph errs in its own way, and so the sum of two, each normalised to ``D^-1/2 A D^-1/2``, is
-often cut better than either. Nothing of size (n, n) is held dense.
+often cut better than either. All graphs are sparse; only `spectral` makes one dense, (n, n), to cut
+it, and only up to 1000 rows (`self_expression_admm` may, up to 700).
 """
 
 from collections.abc import Callable
@@ -17,10 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from subspaces.core.landmarks import Start
-from subspaces.core.matching import match_dimensions
 from subspaces.core.problem import Problem
-from subspaces.core.self_expression import (
+from subspaces.core.search import Start
+from subspaces.starts.matching import match_dimensions
+from subspaces.starts.self_expression import (
     Indices,
     Sparse,
     affinity,
@@ -30,18 +31,22 @@ from subspaces.core.self_expression import (
     row_blocks,
     unit_rows,
 )
-from subspaces.core.self_expression_admm import admm_coefficients, admm_fidelity
-from subspaces.core.self_expression_lsr import lsr_coefficients
-from subspaces.core.self_expression_omp import omp_coefficients
-from subspaces.core.spectral import embedding, rows_to_labels
+from subspaces.starts.self_expression_admm import admm_coefficients, admm_fidelity
+from subspaces.starts.self_expression_lsr import lsr_coefficients
+from subspaces.starts.self_expression_omp import omp_coefficients
+from subspaces.starts.spectral import embedding, rows_to_labels
 
 Array = NDArray[np.floating]
 Labels = NDArray[np.intp]
 
 # Neighbours of the widest angular graph, found once for all of them.
 MOST_NEIGHBOURS = 20
+# Other rows that write a row in the graph of matching pursuit, at most.
 OMP_NONZERO = 5
+# Largest coefficients of a row that the graph of ridge regression keeps, at least.
 LSR_FEWEST = 10
+# The weight of the lasso's fidelity, and the share of a row's coefficients that is kept: those
+# published for motion segmentation.
 ADMM_ALPHA, ADMM_SHARE = 800.0, 0.7
 # The lasso takes seconds beyond; the other graphs grow with n^2 as well, but are 20 times cheaper.
 ADMM_MOST_ROWS = 700
@@ -49,42 +54,42 @@ ADMM_MOST_ROWS = 700
 
 @dataclass(frozen=True)
 class Graphs:
-    """The graphs of one problem, each made when it is first asked for."""
+    """The normalised graphs of one problem, each computed when it is first read."""
 
     problem: Problem
 
     @cached_property
     def directions(self) -> Array:
-        """Rows of length 1; for affine flats with a constant coordinate appended first."""
+        """Rows of length 1, (n, D); for affine subspaces a constant is appended before scaling."""
         rows = self.problem.rows.coordinates
         return unit_rows(lifted_rows(rows) if self.problem.affine else rows)
 
     @cached_property
     def neighbours(self) -> tuple[Indices, Array]:
-        """Each row's nearest rows by angle, the nearest first, and ``|cos|``: (n, 20) each."""
+        """Each row's 20 nearest rows by angle, nearest first, and their ``|cos|``: (n, 20) each."""
         rows = self.directions
         found = [_nearest(rows, block) for block in row_blocks(len(rows))]
         return np.vstack([pair[0] for pair in found]), np.vstack([pair[1] for pair in found])
 
     def angular(self, n_neighbours: int) -> Sparse:
-        """By angular neighbours, at most 20."""
+        """Return the normalised graph of each row's nearest rows by angle, at most 20, (n, n)."""
         columns, cosines = self.neighbours
         return normalised(angular_affinity(columns[:, :n_neighbours], cosines[:, :n_neighbours]))
 
     @cached_property
     def omp(self) -> Sparse:
-        """By orthogonal matching pursuit, at most 5 others a row."""
+        """The normalised graph of orthogonal matching pursuit, 5 coefficients a row, (n, n)."""
         return normalised(affinity(omp_coefficients(self.directions, OMP_NONZERO), scale=False))
 
     @cached_property
     def lsr(self) -> Sparse:
-        """By ridge regression, the largest coefficients squared."""
+        """The normalised graph of the squares of the largest ridge coefficients, (n, n)."""
         keep = max(LSR_FEWEST, 2 * (max(self.problem.dimensions) + self.problem.affine))
         return normalised(affinity(lsr_coefficients(self.directions, keep), scale=False, power=2))
 
     @cached_property
     def admm(self) -> Sparse:
-        """By the lasso with coefficients that sum to 1, on the rows as they are."""
+        """The normalised graph of the lasso with coefficients that sum to 1, on unscaled rows."""
         rows = self.problem.rows.coordinates
         fidelity = admm_fidelity(rows, ADMM_ALPHA)
         coefficients = admm_coefficients(rows, fidelity, penalty=ADMM_ALPHA, affine=True)
@@ -92,7 +97,11 @@ class Graphs:
 
 
 def from_graph(graph: Callable[[], Sparse], n_vectors: int | None = None) -> Start:
-    """Cut a graph; more eigenvectors than clusters find those that share a leading one."""
+    """Return a start: a function whose labels come from cutting the graph that ``graph()`` returns.
+
+    n_vectors: eigenvectors used, by default K. More than K tell clusters apart that share a leading
+    one.
+    """
 
     def start(problem: Problem, random: np.random.Generator) -> Labels:
         return cut(graph(), problem.n_clusters, random, n_vectors)
@@ -101,7 +110,7 @@ def from_graph(graph: Callable[[], Sparse], n_vectors: int | None = None) -> Sta
 
 
 def angular(n_neighbours: int) -> Start:
-    """Cut the graph of angular neighbours and give the parts to the dimensions they fit."""
+    """Return a start that cuts the angular graph and gives each part the dimension it fits best."""
 
     def start(problem: Problem, random: np.random.Generator) -> Labels:
         parts = cut(Graphs(problem).angular(n_neighbours), problem.n_clusters, random)
@@ -113,7 +122,7 @@ def angular(n_neighbours: int) -> Start:
 def cut(
     graph: Sparse, n_clusters: int, random: np.random.Generator, n_vectors: int | None = None
 ) -> Labels:
-    """Cut a graph into clusters by its leading eigenvectors: as many as clusters, or more."""
+    """Return labels (n,): the graph is cut by its K leading eigenvectors, or by ``n_vectors``."""
     if n_clusters >= graph.shape[0] - 1:
         return np.arange(graph.shape[0]) % n_clusters
     n_vectors = min(n_vectors or n_clusters, graph.shape[0] - 1)
@@ -121,13 +130,18 @@ def cut(
 
 
 def angular_affinity(columns: Indices, cosines: Array) -> Sparse:
-    """``exp(-2 arccos |cos|)`` on each row's neighbours, symmetrised by a sum."""
+    """Return the symmetric graph (n, n) of weights ``exp(-2 arccos |cos|)`` to neighbours.
+
+    The weights from each row to its neighbours are added to their transpose.
+
+    columns, cosines (n, m): the m neighbours of each row, and their ``|cos|``.
+    """
     weights = from_entries(columns, np.exp(-2.0 * np.arccos(cosines)), len(columns))
     return sparse.csr_array(weights + weights.T)
 
 
 def normalised(graph: Sparse) -> Sparse:
-    """``D^-1/2 A D^-1/2``, D the row sums."""
+    """Return the normalised graph ``D^-1/2 A D^-1/2``, D the row sums of A."""
     degrees = np.asarray(graph.sum(axis=1)).ravel()
     scale = sparse.diags_array(1.0 / np.sqrt(np.where(degrees > 0, degrees, 1.0)))
     return sparse.csr_array(scale @ graph @ scale)

@@ -1,4 +1,4 @@
-"""The default: several kinds of starts, chosen by the problem.
+"""The default starts: several kinds, chosen by the problem.
 
 Random starts rarely reach the optimum of a union of subspaces, and each kind of start errs in its
 own way.
@@ -6,22 +6,22 @@ own way.
 
 from itertools import cycle, islice
 
-from subspaces.core.landmarks import Start
 from subspaces.core.problem import Problem
-from subspaces.starts.flats import energetic_flats, sequential, swapped
+from subspaces.core.search import Start
 from subspaces.starts.graphs import ADMM_MOST_ROWS, Graphs, angular, from_graph
+from subspaces.starts.sampled_subspaces import energetic_subspaces, sequential, swapped
 from subspaces.starts.screening import on_screened_variables
 
 
 def portfolio(problem: Problem, n_starts: int, *, learned: bool = False) -> list[tuple[str, Start]]:
-    """So many of the starts that fit the problem, the first ones again where there are fewer.
+    """Return names and starts for a problem, ``n_starts`` of them; a short list is repeated.
 
-    Graphs of self-expression only where all clusters have the same dimension, below the rank of
-    the data, and are to keep it (not ``learned``); the lasso among them up to 700 rows. For sparse
+    Graphs of self-expression only where all clusters have one dimension, below the rank of the
+    data, and are to keep it (not ``learned``); the lasso among them up to 700 rows. For sparse
     loadings one kind alone, on the variables that carry more than noise.
     """
     if problem.sparsity is not None:
-        return [("screened", on_screened_variables(energetic_flats, problem))] * n_starts
+        return [("screened", on_screened_variables(energetic_subspaces, problem))] * n_starts
     kinds = _for_equal(problem) if problem.alike and not learned else _for_unequal()
     return list(islice(cycle(kinds), n_starts))
 

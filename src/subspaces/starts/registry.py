@@ -1,6 +1,6 @@
-"""The one list of starts that ``init`` takes by name, and what each does where the rows are.
+"""The list of starts that ``init`` takes by name, each with a version for main memory and devices.
 
-A start is added by one entry of `STARTS`. PSC, KSubspaces and MiniBatchPSC then take its name, and
+To add a start, add one entry to `STARTS`. PSC, KSubspaces and MiniBatchPSC then take its name, and
 their errors list it.
 """
 
@@ -11,18 +11,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from subspaces.core.array_namespace import place
-from subspaces.core.landmarks import Start, on_landmarks
+from subspaces.core.array import place
 from subspaces.core.problem import Problem
-from subspaces.data.flats import Flats
-from subspaces.starts import device, flats
+from subspaces.core.search import Start
+from subspaces.data.subspaces import Subspaces
+from subspaces.starts import device, sampled_subspaces
+from subspaces.starts.landmarks import on_landmarks
 from subspaces.starts.portfolio import portfolio
 
 Labels = NDArray[np.intp]
 
-# From points (m, p) of any array library, the dimension of each cluster, whether flats have centres
-# of their own, and a generator: flats on that device, or labels (m,) in main memory.
-DeviceStart = Callable[[Any, Sequence[int], bool, np.random.Generator], Flats | Labels]
+# From points (m, p) of any array library, the dimension of each cluster, whether subspaces have
+# centres of their own, and a generator: subspaces on that device, or labels (m,) in main memory.
+DeviceStart = Callable[[Any, Sequence[int], bool, np.random.Generator], Subspaces | Labels]
 # choose(problem, n_starts, learned=...): so many names and starts for a problem; learned where the
 # clusters will not keep the dimensions that the problem has.
 Choose = Callable[..., list[tuple[str, Start]]]
@@ -32,8 +33,8 @@ Choose = Callable[..., list[tuple[str, Start]]]
 class NamedStart:
     """One kind of first partition.
 
-    meaning: a sentence that says what it is; in_memory: the start of rows in main memory;
-    on_device: that of rows on a device, None where there is none.
+    meaning: a sentence that says what it is; in_memory: the function for rows in main memory;
+    on_device: the function for rows on a device, None if there is none.
     """
 
     name: str
@@ -44,7 +45,7 @@ class NamedStart:
     def choose(
         self, problem: Problem, n_starts: int, *, learned: bool = False
     ) -> list[tuple[str, Start]]:
-        """The same start, as often as asked for."""
+        """Return the pair of this name and start, ``n_starts`` times; the problem is not used."""
         return [(self.name, self.in_memory)] * n_starts
 
 
@@ -72,34 +73,34 @@ STARTS: dict[str, NamedStart | Portfolio] = {
         NamedStart(
             "random",
             "Every sample in a cluster drawn at random.",
-            flats.random_labels,
+            sampled_subspaces.random_labels,
             device.random_labels,
         ),
         NamedStart(
             "k-means++",
-            "Flats through the neighbours of samples that lie far from each other's flats.",
-            on_landmarks(flats.spread_flats),
-            device.spread_flats,
+            "Subspaces through the neighbours of samples that lie far from each other's subspaces.",
+            on_landmarks(sampled_subspaces.kmeans_parallel_subspaces),
+            device.kmeans_parallel_subspaces,
         ),
         NamedStart(
             "local",
-            "Flats through the neighbours of random samples.",
-            on_landmarks(flats.local_flats),
-            device.local_flats,
+            "Subspaces through the neighbours of random samples.",
+            on_landmarks(sampled_subspaces.local_subspaces),
+            device.local_subspaces,
         ),
     )
 }
 
 
 def find(init: Any) -> NamedStart | Portfolio | None:
-    """The entry that ``init`` names; None for an unknown name, labels and functions."""
+    """Return the entry that ``init`` names; None for unknown names, labels and functions."""
     return STARTS.get(init) if isinstance(init, str) else None
 
 
 def begins_on_device(init: Any, rows: Any) -> bool:
-    """Whether ``init`` names a start that is found where the rows are, on a device.
+    """Whether ``init`` names a start that runs on the device of the rows; False for a portfolio.
 
-    Raises ValueError for a start that only main memory knows: no other one takes its place.
+    Raises ValueError for a start that has no function for devices: no other start replaces it.
     """
     if not isinstance(find(init), NamedStart):
         return False
@@ -107,15 +108,18 @@ def begins_on_device(init: Any, rows: Any) -> bool:
     return True
 
 
-def first_flats(
+def first_subspaces(
     name: str, points: Any, dimensions: Sequence[int], affine: bool, random: np.random.Generator
-) -> Flats | Labels:
-    """Flats, or labels, that the named start finds for points (m, p) on their device."""
+) -> Subspaces | Labels:
+    """Return the subspaces or labels (m,) that the named start finds for points (m, p) on a device.
+
+    Raises ValueError if the start has no function for devices.
+    """
     return _device_start(name, "another library than numpy")(points, dimensions, affine, random)
 
 
 def _device_start(name: str, library: str) -> DeviceStart:
-    """The function of a named start on a device; ValueError where there is none."""
+    """Return the function of a named start for rows on a device; ValueError if it has none."""
     entry = find(name)
     if isinstance(entry, NamedStart) and entry.on_device is not None:
         return entry.on_device

@@ -1,23 +1,26 @@
-"""Which variables carry more than noise, before anything is known of the clusters."""
+"""Which variables carry more than noise, before the clusters are known."""
 
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from subspaces.core.landmarks import Start, on_landmarks
 from subspaces.core.problem import Problem
 from subspaces.core.rows import DenseRows
+from subspaces.core.search import Start
+from subspaces.starts.landmarks import on_landmarks
 
 Array = NDArray[np.floating]
 Indices = NDArray[np.intp]
 
+# Standard deviations from the mean beyond which a value is left out of it.
 CLIP = 3.0
+# Standard deviations above that of noise from which on a mean square counts as more.
 CUT = 2.5
 
 
 def screen_variables(matrix: Array, fewest: int) -> Indices:
-    """Variables whose mean square stands out from that of noise; at least the ``fewest`` largest.
+    """Return the sorted indices of variables whose mean square stands out, at least ``fewest``.
 
     The mean square of a variable that is noise of variance ``sigma^2`` has standard deviation
     ``sigma^2 sqrt(2/n)``; kept are those above ``sigma^2 (1 + 2.5 sqrt(2/n))``, with ``sigma^2``
@@ -32,19 +35,19 @@ def screen_variables(matrix: Array, fewest: int) -> Indices:
 
 
 def screened_rows(problem: Problem) -> DenseRows:
-    """The rows on the variables that carry more than noise."""
+    """Return the rows with only the variables that carry more than noise."""
     matrix = problem.rows.coordinates
     return DenseRows(matrix[:, screen_variables(matrix, fewest=2 * sum(problem.dimensions) + 2)])
 
 
 def on_screened_variables(start: Start, problem: Problem) -> Start:
-    """Run a start of a problem on the variables that carry more than noise."""
+    """Return a start that runs the given one on the variables that carry more than noise."""
     small = replace(problem, rows=screened_rows(problem), sparsity=None)
     return lambda problem, random: on_landmarks(start)(small, random)
 
 
 def clipped_mean(values: Array) -> float:
-    """Mean of the values within three standard deviations of it, found by repetition."""
+    """Return the mean of the values within three standard deviations of it, found by iteration."""
     middle, spread = float(np.median(values)), float(values.std())
     for _ in range(50):
         inside = values[np.abs(values - middle) <= CLIP * spread]

@@ -1,8 +1,8 @@
-"""Rows far apart, each the seed of a flat: the manner of k-means|| (Bahmani et al. 2012).
+"""Rows far apart, each the seed of a subspace: the manner of k-means|| (Bahmani et al. 2012).
 
-A few rounds each draw more rows than there are clusters, by their squared distance from the flats
-through the rows before, so that no round waits for the choice of a single row. Of all drawn those
-are kept, one after the other, whose flats leave the least distance.
+A few rounds each draw more rows than there are clusters, by their squared distance from the
+subspaces through the rows drawn before, so that many distances are found at once. From all rows
+drawn, one per cluster is kept: each time the row whose subspace leaves the least sum of distances.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,20 +13,25 @@ from numpy.typing import NDArray
 Array = NDArray[np.floating]
 Indices = NDArray[np.intp]
 
-# Squared distances (c, n) of all rows from the flats, of one dimension, through some rows (c,).
+# Squared distances (c, n) of all rows from the subspaces, of one dimension, through some rows (c,).
 Around = Callable[[Indices, int], Array]
 
-# So many times as many rows as there are clusters are drawn in each of so many rounds.
+# In each of ROUNDS rounds SHARE times as many rows are drawn as there are clusters.
 ROUNDS, SHARE = 3, 1.5
-# Of flats through so many rows at most the distances are found at once. Of so many rows for each
-# cluster at least they are kept, evenly, unless that were more distances than the most.
-AT_ONCE, EACH, MOST = 32, 200, 1 << 26
+# The distances from the subspaces through AT_ONCE rows are found at once, which bounds the memory.
+AT_ONCE = 32
+# Distances are kept of evenly spaced rows: of at least EACH for each cluster, but no more than MOST
+# distances (half a gigabyte in double precision).
+EACH, MOST = 200, 1 << 26
 
 
 def kmeans_parallel(
     around: Around, n_rows: int, dimensions: Sequence[int], random: np.random.Generator
 ) -> Indices:
-    """One of n rows for each cluster."""
+    """Return K row numbers, (K,): the seed of each cluster's subspace.
+
+    around(seeds, dimension): squared distances (c, n) of all rows from the seeds' subspaces.
+    """
     kinds, which = np.unique(dimensions, return_inverse=True)
     wanted = int(np.ceil(SHARE * len(dimensions)))
     step = max(n_rows // (EACH * len(dimensions)), 1)
@@ -48,27 +53,29 @@ def kmeans_parallel(
 def _draw(
     rows: Indices, wanted: int, weights: Array | None, random: np.random.Generator
 ) -> Indices:
-    """Different rows, as long as there are any with a weight."""
+    """Return up to ``wanted`` different rows, drawn by weight; rows of weight 0 are never drawn."""
     possible = len(rows) if weights is None else int(np.count_nonzero(weights))
     return random.choice(rows, min(wanted, possible), replace=False, p=weights)
 
 
 def _shares(values: Array) -> Array | None:
-    """Of their sum; None where there is none."""
+    """Return the values divided by their sum, (n,); None where the sum is zero."""
     total = values.sum(dtype=np.float64)
     return values / total if total > 0.0 else None
 
 
 def _in_parts(around: Around, seeds: Indices, dimension: int) -> Array:
+    """Return squared distances (c, n) of all rows from the seeds' subspaces, 32 seeds at a time."""
     starts = range(0, len(seeds), AT_ONCE)
     return np.concatenate([around(seeds[i : i + AT_ONCE], dimension) for i in starts])
 
 
 def _least_left(pool: Array, which: Indices) -> list[int]:
-    """For each cluster the flat that leaves the least distance from those so far.
+    """Return the number of one drawn row per cluster, chosen greedily for the least distances left.
 
-    pool (kinds, c, n): squared distances by dimension; which (K,): the dimension of each cluster.
-    Only rows that come nearer change what the other flats would leave.
+    pool (kinds, c, n): squared distances from the c rows' subspaces, by kind of dimension; which
+    (K,): the kind of each cluster. Only rows that come nearer change what the other subspaces would
+    leave.
     """
     left = pool.sum(axis=2, dtype=np.float64)
     nearest = np.full(pool.shape[2], np.inf, dtype=pool.dtype)

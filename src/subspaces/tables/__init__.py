@@ -1,10 +1,10 @@
-"""Tables of samples and variables read from files, with their names; samples come out in rows."""
+"""Readers of files of samples and variables; every reader returns a `Table`, samples in rows."""
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from subspaces._validation import as_choice
+from subspaces.runtime.parameters import as_choice
 from subspaces.tables._binary import read_npz
 from subspaces.tables._excel import read_xlsx
 from subspaces.tables._gct import read_cls, read_gct

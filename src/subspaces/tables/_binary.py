@@ -1,4 +1,4 @@
-"""NPZ, a file of arrays. Nothing in it is run."""
+"""The reader of NPZ files, without pickle, and helpers for the other binary formats."""
 
 import io
 import warnings
@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from subspaces.core.hearing import PROCESS
+from subspaces.runtime.warning import PROCESS
 from subspaces.tables._content import check_room, content_of
-from subspaces.tables._table import Array, Table, by_name, checked, default_names, offered
+from subspaces.tables._table import Array, Table, checked, default_names, offered
 from subspaces.tables._wanted import Wanted, reduced
 
 VARIABLES = ("variable_names", "genes", "feature_names")
@@ -20,7 +20,7 @@ SAMPLES = ("sample_names", "samples")
 
 
 def read_npz(path: Path, wanted: Wanted) -> Table:
-    """Read the arrays X and, where they are there, y and the names."""
+    """Return the table in an NPZ file: array X and, if present, classes y and arrays of names."""
     arrays, labels = _arrays(path), wanted.labels
     if "X" not in arrays:
         raise ValueError(
@@ -36,13 +36,12 @@ def read_npz(path: Path, wanted: Wanted) -> Table:
     table = Table(
         data, samples or default_names("sample", n), variables or default_names("v", p), classes
     )
-    table = reduced(table, path, wanted)
-    return checked(table, path, by_name(table))
+    return checked(reduced(table, path, wanted), path)
 
 
 @contextmanager
-def foreign(path: Path, kind: str) -> Iterator[None]:
-    """Whatever a library raises on bytes that nobody wrote, in one line that names the file."""
+def expecting(path: Path, kind: str) -> Iterator[None]:
+    """Turn any error inside the ``with`` block into ValueError: the file is not ``kind``."""
     try:
         with PROCESS, warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -52,20 +51,29 @@ def foreign(path: Path, kind: str) -> Iterator[None]:
         raise ValueError(f"{path} is not {kind} ({reason})") from None
 
 
-def _arrays(path: Path) -> dict[str, Any]:
+def zip_content(path: Path, kind: str, room: int) -> io.BytesIO:
+    """Return the bytes of a zip archive; raise ValueError if memory lacks room to unpack it.
+
+    The memory needed is ``room`` times the unpacked size.
+    """
     content = io.BytesIO(content_of(path))
-    kind = "an NPZ file of plain arrays, 'X' and names"
-    with foreign(path, kind), zipfile.ZipFile(content) as archive:
+    with expecting(path, kind), zipfile.ZipFile(content) as archive:
         declared = sum(member.file_size for member in archive.infolist())
-    check_room(path, 2 * declared)
-    with foreign(path, kind):
+    check_room(path, room * declared)
+    return content
+
+
+def _arrays(path: Path) -> dict[str, Any]:
+    kind = "an NPZ file of plain arrays, 'X' and names"
+    content = zip_content(path, kind, room=2)
+    with expecting(path, kind):
         read = np.load(content, allow_pickle=False)
         found = {name: read[name] for name in read.files}
     return {name: array for name, array in found.items() if isinstance(array, np.ndarray)}
 
 
 def as_numbers(path: Path, X: Any) -> Array:
-    """A matrix in float64, or ValueError."""
+    """Return the matrix ``X`` (n, p) as float64; raise ValueError for other shapes or types."""
     X = np.asarray(X)
     if X.ndim != 2 or X.dtype.kind not in "biuf":
         raise ValueError(
@@ -78,7 +86,10 @@ def as_numbers(path: Path, X: Any) -> Array:
 def _vector(
     path: Path, arrays: Mapping[str, Any], names: tuple[str, ...], count: int
 ) -> tuple[str, ...] | None:
-    """The first of these arrays that is there, as text."""
+    """Return as strings the first array whose name is in ``names``; None if the file has none.
+
+    Raises ValueError unless that array has shape (count,).
+    """
     name = next((name for name in names if name in arrays), None)
     if name is None:
         return None
@@ -90,5 +101,5 @@ def _vector(
 
 
 def as_texts(values: Iterable[Any]) -> tuple[str, ...]:
-    """Names as text; empty where there is none."""
+    """Return each value as a string; the empty string where it is nan."""
     return tuple("" if value != value else str(value) for value in values)

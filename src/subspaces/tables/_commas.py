@@ -1,7 +1,7 @@
-"""Commas and points within numbers: do they separate thousands, or begin the decimals?
+"""Decision whether commas and points in numbers separate thousands or begin the decimals.
 
-Two ways of writing are told apart, by the whole table. "1,065" and "1.065" may be of either; other
-cells tell: 12.5 and 1,065,234 are of the one way, 0,25 and 1.065.234 of the other.
+The whole table decides between two notations. "1,065" and "1.065" may be of either; other cells
+tell: 12.5 and 1,065,234 have a decimal point, 0,25 and 1.065.234 a decimal comma.
 """
 
 import re
@@ -24,43 +24,48 @@ POINT, COMMA = "decimal point", "decimal comma"
 
 
 @dataclass(frozen=True)
-class Commas:
-    """Which way of writing the cells of a table tell of: the first cell that tells of each."""
+class Notation:
+    """Whether the numbers in a table have a decimal point, a decimal comma, or both.
 
-    told: dict[str, str]
+    examples: for POINT and COMMA, if found, the first cell that has that notation.
+    """
+
+    examples: dict[str, str]
 
     @property
-    def way(self) -> str | None:
-        """How the decimals begin, where the cells agree on it."""
-        return next(iter(self.told)) if len(self.told) == 1 else None
+    def decimals(self) -> str | None:
+        """POINT or COMMA, the table's decimal mark; None where no cell tells or cells disagree."""
+        return next(iter(self.examples)) if len(self.examples) == 1 else None
 
     def plain(self, cell: str) -> str:
-        """The cell as Python reads a number, where it is one; otherwise as it is."""
+        """Return a number such as "1.065,5" as Python writes it, "1065.5"; other text unchanged."""
         if _SPACED.fullmatch(cell):
             return cell.translate(_SPACES).replace(",", ".")
-        if self.way == POINT and _GROUPED.fullmatch(cell):
+        if self.decimals == POINT and _GROUPED.fullmatch(cell):
             return cell.replace(",", "")
-        if self.way == COMMA and (_kind(cell) in (COMMA, "either") or _POINTED.fullmatch(cell)):
+        if self.decimals == COMMA and (
+            _kind(cell) in (COMMA, "either") or _POINTED.fullmatch(cell)
+        ):
             return cell.replace(".", "").replace(",", ".")
         return cell
 
     def note(self, cells: Iterable[str]) -> str | None:
-        """Say how a cell is read that may be of either way; None where there is no such cell."""
-        if self.way is None:
-            return None if self.told else _thousands_or_decimals(cells)
-        doubtful = _GROUPED if self.way == POINT else re.compile(r"[+-]?[1-9]\d{0,2}[.,]\d{3}")
-        cell = next((c for c in cells if _is_open(c) and doubtful.fullmatch(c)), None)
+        """Return a sentence on how the first ambiguous cell was read; None if there is none."""
+        if self.decimals is None:
+            return None if self.examples else _thousands_or_decimals(cells)
+        doubtful = _GROUPED if self.decimals == POINT else re.compile(r"[+-]?[1-9]\d{0,2}[.,]\d{3}")
+        cell = next((c for c in cells if _is_ambiguous(c) and doubtful.fullmatch(c)), None)
         if cell is None:
             return None
-        read, shown = self.plain(cell), self.told[self.way]
-        return f"{cell!r} is read as {read}, since {shown!r} in the same table {has(shown)}"
+        read, shown = self.plain(cell), self.examples[self.decimals]
+        return f"{cell!r} is read as {read}, since {shown!r} in the same table {_shows(shown)}"
 
     def remedy(self, cell: str) -> str | None:
-        """What is wrong with a number with commas; None where the cell is no such number."""
+        """Return why a number with commas cannot be read, and what to do; None for other cells."""
         kind = _kind(cell)
-        if len(self.told) == 2 and kind in (POINT, COMMA, "either"):
-            one, other = self.told[COMMA], self.told[POINT]
-            begin = f"{one!r} {has(one)}, and {other!r} in the same table {has(other)}"
+        if len(self.examples) == 2 and kind in (POINT, COMMA, "either"):
+            one, other = self.examples[COMMA], self.examples[POINT]
+            begin = f"{one!r} {_shows(one)}, and {other!r} in the same table {_shows(other)}"
             return f"{begin}. Use decimal points throughout"
         if kind == "either":
             both = f"{cell.replace(',', '')} or {cell.replace(',', '.')}"
@@ -71,20 +76,21 @@ class Commas:
         return None
 
 
-def commas_of(cells: Iterable[str]) -> Commas:
-    """Which way of writing the cells of a table tell of."""
-    told: dict[str, str] = {}
+def notation_of(cells: Iterable[str]) -> Notation:
+    """Return the `Notation` of a table: its decimal marks, each with the first example."""
+    examples: dict[str, str] = {}
     for cell in cells:
         kind = _kind(cell)
         if kind in (POINT, COMMA):
-            told.setdefault(kind, cell)
-    return Commas(told)
+            examples.setdefault(kind, cell)
+    return Notation(examples)
 
 
 def _thousands_or_decimals(cells: Iterable[str]) -> str | None:
-    """Doubt points before three digits in a table that has whole numbers besides; None if none.
+    """Return a note that "1.065" was read as a decimal but may be 1065; None if there is no doubt.
 
-    Three decimals throughout would stand in every cell.
+    There is doubt where other cells are whole numbers: in a table of decimals with three digits,
+    every cell would have three decimals.
     """
     pointed, whole = None, False
     for cell in cells:
@@ -100,12 +106,12 @@ def _thousands_or_decimals(cells: Iterable[str]) -> str | None:
 
 
 def is_numeric(cell: str) -> bool:
-    """Whether a cell that Python takes for no number is one with commas, or spaces."""
+    """Return whether a cell is a number with commas, points or spaces, such as "1 065,5"."""
     return _kind(cell) is not None or _SPACED.fullmatch(cell) is not None
 
 
-def has(cell: str) -> str:
-    """What a cell shows, as the end of a sentence."""
+def _shows(cell: str) -> str:
+    """Return the end of a sentence on a cell, such as "has a decimal comma"."""
     if _POINT.fullmatch(cell):
         return "has a decimal point"
     if _DECIMAL.fullmatch(cell) and not _GROUPED.fullmatch(cell):
@@ -114,7 +120,7 @@ def has(cell: str) -> str:
 
 
 def _kind(cell: str) -> str | None:
-    """How the decimals of a number begin; None for what has none, or is no number."""
+    """Return POINT, COMMA or "either", the decimal mark of a number; None for any other cell."""
     if "," not in cell and "." not in cell:
         return None
     if _SPACED.fullmatch(cell):
@@ -126,6 +132,6 @@ def _kind(cell: str) -> str | None:
     return POINT if _POINT.fullmatch(cell) else None
 
 
-def _is_open(cell: str) -> bool:
-    """Whether a cell alone does not tell which way it is written."""
+def _is_ambiguous(cell: str) -> bool:
+    """Return whether the cell alone leaves open if its table has decimal points or commas."""
     return _kind(cell) in (None, "either")

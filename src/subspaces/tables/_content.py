@@ -1,4 +1,4 @@
-"""The bytes and the text of a file, as far as memory holds them."""
+"""Reading of a file as bytes or text, with ValueError where it does not fit into memory."""
 
 import codecs
 import gzip
@@ -8,11 +8,11 @@ import sys
 import zlib
 from pathlib import Path
 
-from subspaces._memory import available, in_words, no_room
+from subspaces.runtime.memory import available, in_words, no_room
 
 # Bytes of memory that a byte of text takes as cells and numbers, on the way to a table.
 TEXT_ROOM = 16
-# Files that name their encoding begin so; UTF-32 comes first, since its mark begins as UTF-16's.
+# Byte order marks. UTF-32 comes first, since its mark begins as that of UTF-16.
 MARKS = {
     codecs.BOM_UTF32_LE: "utf-32",
     codecs.BOM_UTF32_BE: "utf-32",
@@ -20,13 +20,13 @@ MARKS = {
     codecs.BOM_UTF16_BE: "utf-16",
 }
 SAVE = "Save it as CSV UTF-8"
-# No text file has these; tab and the ends of lines apart.
+# Control characters, apart from tab and the ends of lines: no text file has these.
 CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f]")
 BEYOND_ASCII = re.compile(r"[^\s,;\"]*[^\x00-\x7f][^\s,;\"]*")
 
 
 def content_of(path: Path, room: int = 1) -> bytes:
-    """The bytes of a file, if memory holds so many times as many."""
+    """Return the bytes of a file; raise ValueError if memory lacks ``room`` times its size."""
     if path.exists() and not path.is_file():
         raise ValueError(f"{path} is not a file. Use the path of a file")
     check_room(path, path.stat().st_size * room)
@@ -34,14 +34,14 @@ def content_of(path: Path, room: int = 1) -> bytes:
 
 
 def check_room(path: Path, n_bytes: int) -> None:
-    """Refuse a table that would not fit into memory."""
+    """Raise ValueError, about ``path``, if ``n_bytes`` exceed the free memory."""
     too_large = no_room(n_bytes)
     if too_large:
         raise ValueError(f"{path} {too_large}. Use fewer rows or columns")
 
 
 def _unpacked(path: Path) -> bytes:
-    """What gzip packed, as far as memory would hold it as a table."""
+    """Return the unpacked bytes of a gzip file; raise ValueError if too large for a table."""
     most = (available() or sys.maxsize) // TEXT_ROOM
     try:
         with gzip.open(io.BytesIO(content_of(path))) as packed:
@@ -57,7 +57,7 @@ def _unpacked(path: Path) -> bytes:
 
 
 def text_of(path: Path) -> tuple[str, tuple[str, ...]]:
-    """The text of a file, packed by gzip or not, and what was guessed to read it."""
+    """Return the text of a file, unpacked if it ends in .gz, and notes on a guessed encoding."""
     content = _unpacked(path) if path.suffix.lower() == ".gz" else content_of(path, TEXT_ROOM)
     if not content.strip():
         raise ValueError(f"{path} is empty. Use a table of numbers")
@@ -86,7 +86,10 @@ def _marked(path: Path, content: bytes, encoding: str) -> str:
 
 
 def _latin(path: Path, content: bytes, first: int) -> tuple[str, tuple[str, ...]]:
-    """The text of what is not UTF-8, by the characters that Windows uses in Western Europe."""
+    """Return bytes that are not UTF-8 decoded as Windows-1252, and a note that says so.
+
+    first: index of the first byte that is not UTF-8.
+    """
     try:
         text = content.decode("cp1252")
     except UnicodeDecodeError as error:

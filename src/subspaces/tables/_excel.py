@@ -1,14 +1,11 @@
-"""Excel workbooks (.xlsx): the first sheet, as text cells on the way that text files take."""
+"""The reader of Excel workbooks (.xlsx), which converts the first sheet to cells of text."""
 
-import io
-import zipfile
 from datetime import date, time
 from pathlib import Path
 from typing import Any
 
-from subspaces._extras import install
-from subspaces.tables._binary import foreign
-from subspaces.tables._content import check_room, content_of
+from subspaces.runtime.extras import install
+from subspaces.tables._binary import expecting, zip_content
 from subspaces.tables._grid import tidied
 from subspaces.tables._table import Table
 from subspaces.tables._text import from_grid
@@ -16,19 +13,17 @@ from subspaces.tables._wanted import Wanted
 
 # Bytes of memory that a byte of an unpacked sheet takes as cells and numbers.
 ROOM = 16
+KIND = "an Excel workbook"
 
 
 def read_xlsx(path: Path, wanted: Wanted) -> Table:
-    """Read the first sheet of a workbook; formulas count by the values that Excel stored."""
+    """Return the table in a workbook's first sheet; formulas give the values that Excel stored."""
     try:
         import openpyxl
     except ImportError as error:
         raise ImportError(f"reading Excel files needs openpyxl. {install('excel')}") from error
-    content = io.BytesIO(content_of(path))
-    with foreign(path, "an Excel workbook"), zipfile.ZipFile(content) as archive:
-        declared = sum(member.file_size for member in archive.infolist())
-    check_room(path, ROOM * declared)
-    with foreign(path, "an Excel workbook"):
+    content = zip_content(path, KIND, ROOM)
+    with expecting(path, KIND):
         book = openpyxl.load_workbook(content, read_only=True, data_only=True)
         sheets = book.worksheets
         sheets[0].reset_dimensions()  # some programs write a wrong size

@@ -1,4 +1,4 @@
-"""GCT, the Broad Institute's text file of expression values, and CLS, its file of classes."""
+"""Readers of the Broad Institute's GCT files (expression values) and CLS files (classes)."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -9,13 +9,13 @@ from subspaces.tables._grid import Grid, as_grid, as_whole
 from subspaces.tables._table import Table
 from subspaces.tables._wanted import Wanted
 
-# How many numbers follow the version: rows, columns, then extra columns and rows in 1.3.
+# How many sizes line 2 has: rows, columns, and in 1.3 also extra columns and rows.
 SIZES = {"#1.2": 2, "#1.3": 4}
 HEADING = {"#1.2": "Name, Description and the samples", "#1.3": "id and the samples"}
 
 
 def read_gct(path: Path, wanted: Wanted) -> Table:
-    """Read a GCT file, version 1.2 or 1.3; in 1.3 the classes may be one of its extra rows."""
+    """Return the table in a GCT file, version 1.2 or 1.3; in 1.3 an extra row may hold classes."""
     version, sizes, grid = _parts(path)
     n_rows, n_columns = sizes[:2]
     n_texts, n_extra = sizes[2:] or (1, 0)
@@ -41,7 +41,7 @@ def read_gct(path: Path, wanted: Wanted) -> Table:
 
 
 def _parts(path: Path) -> tuple[str, tuple[int, ...], Grid]:
-    """Version, sizes and the rest."""
+    """Return a GCT file's version (line 1), its sizes (line 2), and the lines below as cells."""
     version, _, rest = text_of(path)[0].partition("\n")
     version = version.strip()
     if version not in SIZES:
@@ -68,10 +68,11 @@ def _check_size(path: Path, what: str, said: int, found: int) -> None:
 
 
 def read_cls(path: Path) -> tuple[str, ...]:
-    """Read the class of each sample from a CLS file.
+    """Return the class of each sample, n names, from a CLS file.
 
-    Three lines: the numbers of samples and classes and a 1; # and the names of the classes; one
-    class per sample, by its name or by a mark, marks in the order in which they first appear.
+    The file has three lines: the numbers of samples and classes and a 1; # and the names of the
+    classes; one class per sample, by name or by a mark. Marks stand for the names in order of
+    appearance.
     """
     lines = [line.split() for line in text_of(path)[0].splitlines() if line.strip()]
     if len(lines) != 3 or lines[1][0] == "#numeric":

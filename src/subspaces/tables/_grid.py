@@ -1,4 +1,4 @@
-"""A text file as lines of cells of one width; what is not like that is named by its line."""
+"""Conversion of a text file to rows of cells, all with the same number of cells."""
 
 import csv
 import io
@@ -6,22 +6,24 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-# In this order where two cut lines evenly: a comma may be within numbers, 1,5;2,5;3,5.
+# The order of preference where two cut the lines evenly: 1,5;2,5;3,5 has commas within numbers.
 SEPARATORS = "\t;,"
 SPACE = " "  # as R writes tables; the last resort, since names have spaces, too
+# Most digits of a whole number, so that it fits into 64 bits.
 MOST_DIGITS = 18
-# Characters of a line that tell what separates its cells; csv takes no cell of over 131,072.
+# Characters of a line that tell what separates its cells; csv refuses cells of over 131,072.
 LOOKED_AT = 10_000
-# Lines at the top among which a title is looked for, and those that tell what separates cells.
+# Lines at the top that may be titles, and lines below them that tell what separates cells.
 TITLES, TOP = 50, 5
 MISSING = {"", "na", "n/a", "nan", "null", "none", "#n/a", "?", "-"}
 
 
 @dataclass(frozen=True)
 class Grid:
-    """Lines of cells, their numbers in the file, the number of the first column, and notes.
+    """Rows of cells, all equally long, with their positions in the file.
 
-    Notes are sentences about what was left out on the way here.
+    lines: the number of each row's line in the file; first_column: the number in the file of the
+    rows' first cell; both count from 1. notes: sentences on lines that were left out.
     """
 
     rows: list[list[str]]
@@ -31,12 +33,12 @@ class Grid:
 
 
 def is_missing(cell: str) -> bool:
-    """Whether a cell says that there is no number."""
+    """Return whether a cell marks a missing value: empty, "NA", "?", "-" and so on."""
     return cell.lower() in MISSING
 
 
 def is_number(cell: str) -> bool:
-    """Whether a cell is a number; 1_000, which Python takes for one, is a name."""
+    """Return whether ``float`` reads a cell as a number; "1_000" and "nan" count as none."""
     try:
         float(cell)
     except ValueError:
@@ -45,15 +47,15 @@ def is_number(cell: str) -> bool:
 
 
 def as_whole(cell: str) -> int | None:
-    """A cell of digits as a number; int() would stumble over ² and over thousands of digits."""
+    """Return the whole number in a cell of 1 to 18 ASCII digits; None for any other cell."""
     return int(cell) if cell.isascii() and cell.isdigit() and len(cell) <= MOST_DIGITS else None
 
 
 def as_grid(path: Path, text: str, separator: str | None = None, first_line: int = 1) -> Grid:
-    """Cut the text into cells; blank lines are left out, and every line has as many cells."""
+    """Return the text of a file as rows of cells; guess the separator unless it is given."""
     rows, lines = [], []
     separator = separator or _separator(text)
-    # Spaces may be many, to set columns one below the other.
+    # Several spaces may separate two cells, to align the columns.
     reader = csv.reader(
         io.StringIO(text, newline=""), delimiter=separator, skipinitialspace=separator == SPACE
     )
@@ -68,13 +70,16 @@ def as_grid(path: Path, text: str, separator: str | None = None, first_line: int
 
 
 def tidied(path: Path, rows: list[list[str]], lines: list[int]) -> Grid:
-    """Leave out what stands around a table: blank lines, titles, empty columns at its sides."""
+    """Return the rows as a grid, without blank lines, titles on top and empty outer columns.
+
+    lines: the number of each row's line in the file. Raises ValueError for rows of unequal length.
+    """
     full = [i for i, row in enumerate(rows) if any(row)]
     if not full:
         raise ValueError(f"{path} has no cells. Use a table of numbers")
     rows, lines = [rows[i] for i in full], [lines[i] for i in full]
     titles = _titles(rows)
-    notes = _told(lines[:titles])
+    notes = _note_on_titles(lines[:titles])
     rows, lines = rows[titles:], lines[titles:]
     left, right = _margins(rows)
     if left or right < max(map(len, rows)):
@@ -86,14 +91,14 @@ def tidied(path: Path, rows: list[list[str]], lines: list[int]) -> Grid:
 
 
 def _titles(rows: list[list[str]]) -> int:
-    """How many lines at the top have one cell of text, above lines of three or more cells."""
+    """Return how many rows on top are titles: one cell of text, above a row of three or more."""
     counts = [sum(map(bool, row)) for row in rows[:TITLES]]
     first = next((i for i, count in enumerate(counts) if count > 1), 0)
     texts = all(not is_number(cell) for row in rows[:first] for cell in row if cell)
     return first if counts[first] > 2 and texts else 0
 
 
-def _told(lines: list[int]) -> tuple[str, ...]:
+def _note_on_titles(lines: list[int]) -> tuple[str, ...]:
     if not lines:
         return ()
     if len(lines) == 1:
@@ -102,7 +107,7 @@ def _told(lines: list[int]) -> tuple[str, ...]:
 
 
 def _margins(rows: list[list[str]]) -> tuple[int, int]:
-    """Where the columns begin and end that have a heading or a cell."""
+    """Return (left, right) so that ``row[left:right]`` drops empty columns at both sides."""
 
     def empty(j: int) -> bool:
         return not any(len(row) > j and row[j] for row in rows)
@@ -116,7 +121,7 @@ def _margins(rows: list[list[str]]) -> tuple[int, int]:
 
 
 def _separator(text: str) -> str:
-    """The one that cuts the first lines into as many cells each, or else into most cells."""
+    """Return the separator that cuts the first lines into equally many cells, else into most."""
     lines = islice(io.StringIO(text, newline=""), TITLES)
     top = [line[:LOOKED_AT] for line in lines if line.strip()]
     without_titles = [line for line in top if any(mark in line for mark in SEPARATORS)]
@@ -133,7 +138,10 @@ def _widths(lines: list[str], separator: str) -> list[int]:
 
 
 def _is_even(widths: list[int]) -> bool:
-    """Whether lines have as many cells, two at least; the first may lack one (R's heading)."""
+    """Return whether all lines have equally many cells, at least two; the first may have one less.
+
+    R writes no heading above the names of the rows.
+    """
     if not widths or widths[-1] < 2:
         return False
     return len(set(widths[1:])) <= 1 and 2 <= widths[0] <= widths[-1] <= widths[0] + 1

@@ -1,7 +1,7 @@
-"""H5AD, read in a process of its own.
+"""The reader of H5AD files, which runs in a separate process.
 
 The library that reads HDF5 is not made for damaged files: some make it crash, some make it take all
-memory. In another process that is an error like any other.
+memory. In a separate process, a crash becomes an ordinary error.
 """
 
 import os
@@ -14,20 +14,21 @@ from typing import Any
 
 import numpy as np
 
-from subspaces._extras import install
+from subspaces.runtime.extras import install
 from subspaces.tables._binary import as_numbers, as_texts
 from subspaces.tables._content import check_room
-from subspaces.tables._table import Table, by_name, checked, offered
+from subspaces.tables._table import Table, checked, offered
 from subspaces.tables._wanted import Wanted, reduced
 
-# Seconds that reading may take: to begin with, and for every byte.
+# Seconds that reading may take: for any file, and for every byte of it.
 PATIENCE, SECONDS_PER_BYTE = 120.0, 1e-7
 CODE = "import sys; from subspaces.tables._h5ad import main; sys.exit(main(*sys.argv[1:]))"
+# The exit code of the other process where it said what is wrong.
 REFUSED = 2
 
 
 def read_h5ad(path: Path, wanted: Wanted) -> Table:
-    """Read X of an AnnData file; the classes are a column of obs."""
+    """Return the table in an H5AD file: X, and as classes the column ``wanted.labels`` of obs."""
     if find_spec("anndata") is None:
         raise ImportError(f"reading H5AD needs anndata. {install('scverse')}")
     with path.open("rb"), tempfile.TemporaryDirectory() as folder:
@@ -37,25 +38,16 @@ def read_h5ad(path: Path, wanted: Wanted) -> Table:
             arrays = dict(read)
     classes = tuple(arrays["classes"].tolist()) if wanted.labels is not None else None
     names = tuple(arrays["samples"].tolist()), tuple(arrays["variables"].tolist())
-    table = reduced(Table(arrays["X"], *names, classes), path, wanted)
-    return checked(table, path, by_name(table))
+    return checked(reduced(Table(arrays["X"], *names, classes), path, wanted), path)
 
 
 def _read_apart(path: Path, target: Path, labels: str | None) -> None:
-    """Let another process read the file and leave its arrays at the target."""
+    """Run `main` in another process, which writes the file's arrays to ``target`` as NPZ."""
     limit = PATIENCE + SECONDS_PER_BYTE * path.stat().st_size
-    words = [
-        sys.executable,
-        "-P",
-        "-c",
-        CODE,
-        str(path),
-        str(target),
-        *([labels] if labels else []),
-    ]
+    arguments = filter(None, (str(path), str(target), labels))
     try:
         done = subprocess.run(
-            words,
+            [sys.executable, "-P", "-c", CODE, *arguments],
             env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
             capture_output=True,
             encoding="utf-8",
@@ -76,7 +68,10 @@ def _read_apart(path: Path, target: Path, labels: str | None) -> None:
 
 
 def main(path: str, target: str, labels: str | None = None) -> int:
-    """In the other process: read, and write plain arrays; what is wrong goes to stderr."""
+    """Write the arrays of an H5AD file to ``target`` as NPZ; return the exit code of the process.
+
+    On error, the reason goes to stderr and the code is REFUSED.
+    """
     try:
         arrays = _arrays(Path(path), labels)
     except Exception as error:
@@ -102,9 +97,7 @@ def _arrays(path: Path, labels: str | None) -> dict[str, Any]:
     if labels is not None and labels not in read.obs:
         raise ValueError(f"{path} has no obs column {labels!r}{offered(labels, read.obs)}")
     dense = read.X if isinstance(read.X, np.ndarray) else read.X.toarray()
-    kept = {} if labels is None else {"classes": np.array(as_texts(read.obs[labels]))}
-    names = {
-        "samples": np.array(as_texts(read.obs_names)),
-        "variables": np.array(as_texts(read.var_names)),
-    }
-    return {"X": as_numbers(path, dense), **names, **kept}
+    texts = {"samples": read.obs_names, "variables": read.var_names}
+    texts |= {} if labels is None else {"classes": read.obs[labels]}
+    arrays = {name: np.array(as_texts(values)) for name, values in texts.items()}
+    return {"X": as_numbers(path, dense), **arrays}

@@ -1,7 +1,7 @@
-"""Does a table look as if its samples were its variables, or as if some of it were neither?
+"""Warnings about a table: samples and variables swapped, annotation or totals read as samples.
 
-Genes give it away: where most samples have names like genes and the variables have not, the table
-was read the wrong way round. Counts alone say nothing, for there are more cells than genes.
+A swap shows in the names: most samples are named like genes, and few variables are. The numbers of
+rows and columns do not tell, since some tables have more biological cells than genes.
 """
 
 import re
@@ -17,14 +17,15 @@ IDENTIFIER = re.compile(
     re.IGNORECASE,
 )
 SYMBOL = re.compile(r"[A-Za-z][A-Za-z0-9]{1,9}(-[A-Za-z0-9]{1,4})?")
-# Numbers that stand beside genes in tables of counts, and are no samples.
+# Columns of numbers beside the genes in tables of counts that are not samples.
 ANNOTATION = {"length", "start", "end", "width", "entrezid", "entrez_id", "entrez", "chr", "gc"}
+# Names that are looked at, and the shares of gene names that count as most and as few.
 LOOKED_AT = 2000
 MOST, FEW = 0.8, 0.2
 
 
 def orientation_hint(table: Table) -> str | None:
-    """What to try where samples and variables seem to be swapped; None where all looks well."""
+    """Return a warning if samples and variables seem to be swapped; None otherwise."""
     n, p = table.data.shape
     if n <= p or n < 50 or _gene_like(table.sample_names) < MOST:
         return None
@@ -35,12 +36,12 @@ def orientation_hint(table: Table) -> str | None:
 
 
 def doubts(table: Table, samples: str) -> list[str]:
-    """Sentences about what in a table may not be what it was taken for.
+    """Return warnings, one sentence each: swapped sides, annotation, totals, a column of counts.
 
     Parameters
     ----------
     table : Table
-        As it was read.
+        The table as it was read.
     samples : {"rows", "columns"}
         Where its samples were said to be.
     """
@@ -53,7 +54,7 @@ def doubts(table: Table, samples: str) -> list[str]:
 
 
 def _intruders(table: Table) -> Iterator[tuple[str, str]]:
-    """Samples and variables that may be none: the name of each, and what speaks against it."""
+    """Yield (name, reason) of samples or variables that seem to be annotation, totals or counts."""
     for name in table.sample_names:
         if name.lower() in ANNOTATION:
             yield name, f"the sample {name!r} has a name as annotation of genes has"
@@ -72,14 +73,17 @@ def _intruders(table: Table) -> Iterator[tuple[str, str]]:
 
 
 def _gene_like(names: Sequence[str]) -> float:
-    """Share of the names that are identifiers of genes, or symbols such as TP53 and Actb."""
+    """Return the share (0 to 1) of names that look like gene identifiers or gene symbols."""
     looked_at = names[:LOOKED_AT]
     identifiers = sum(IDENTIFIER.fullmatch(name) is not None for name in looked_at)
     return max(identifiers, _symbols(looked_at)) / len(looked_at)
 
 
 def _symbols(names: Sequence[str]) -> int:
-    """How many could be symbols; none where they share a few stems, as sample names do."""
+    """Return how many names look like gene symbols (TP53, Actb); 0 if they share a few stems.
+
+    Names with few stems before their numbers, such as patient1 and patient2, are samples.
+    """
     symbols = [name for name in names if SYMBOL.fullmatch(name) and not _is_barcode(name)]
     stems = {re.split(r"\d", name)[0] for name in symbols}
     return len(symbols) if len(stems) > 2 + 0.3 * len(names) else 0

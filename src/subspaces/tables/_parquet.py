@@ -1,4 +1,4 @@
-"""Parquet: a data frame whose index, or first column of text, has the names."""
+"""The reader of Parquet files; the index or the first column of text holds the row names."""
 
 import io
 from pathlib import Path
@@ -6,16 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from subspaces._extras import install
-from subspaces.tables._binary import as_texts, foreign
+from subspaces.runtime.extras import install
+from subspaces.tables._binary import as_texts, expecting
 from subspaces.tables._block import text_remedy
 from subspaces.tables._content import check_room, content_of
-from subspaces.tables._table import Table, by_name, checked, default_names, offered
+from subspaces.tables._table import Table, checked, default_names, offered
 from subspaces.tables._wanted import Wanted, check_asked, check_known
 
 
 def read_parquet(path: Path, wanted: Wanted) -> Table:
-    """Read a data frame; its index, or a first column of text, has the names."""
+    """Return the table in the data frame that a Parquet file holds."""
     try:
         import pandas as pd
         import pyarrow as pa
@@ -23,10 +23,10 @@ def read_parquet(path: Path, wanted: Wanted) -> Table:
     except ImportError as error:
         raise ImportError(f"reading Parquet needs pyarrow. {install('parquet')}") from error
     content = pa.py_buffer(content_of(path))
-    with foreign(path, "a Parquet file"):
+    with expecting(path, "a Parquet file"):
         found = parquet.ParquetFile(pa.BufferReader(content)).metadata
     check_room(path, 2 * 8 * found.num_rows * found.num_columns)
-    with foreign(path, "a Parquet file"):
+    with expecting(path, "a Parquet file"):
         frame = pd.read_parquet(io.BytesIO(content), engine="pyarrow")
     frame.columns = frame.columns.map(str)
     check_known(path, wanted.ignore, [*frame.columns, *map(str, frame.index)])
@@ -41,7 +41,7 @@ def read_parquet(path: Path, wanted: Wanted) -> Table:
 
 
 def _is_counted(frame: Any) -> bool:
-    """Whether the index of a frame is no more than the numbers of its rows."""
+    """Return whether the frame's index is a RangeIndex, so that its rows have no names."""
     import pandas as pd
 
     return isinstance(frame.index, pd.RangeIndex)
@@ -68,22 +68,15 @@ def _from_frame(path: Path, frame: Any, wanted: Wanted) -> Table:
     samples = default_names(kind, len(frame)) if _is_counted(frame) else tuple(frame.index)
     data = _numbers(path, frame, samples, texts, wanted)
     table = Table(data, samples, tuple(map(str, frame.columns)), classes, tuple(left_out))
-    return checked(table, path, by_name(table))
+    return checked(table, path)
 
 
 def _texts(frame: Any) -> list[str]:
-    """The columns that hold no number."""
+    """Return the names of the frame's columns in which no value is a number."""
     import pandas as pd
 
     kinds = [name for name in frame if not pd.api.types.is_numeric_dtype(frame[name])]
     return [name for name in kinds if not pd.to_numeric(frame[name], "coerce").notna().any()]
-
-
-def _classes(frame: Any, texts: list[str]) -> str | None:
-    """The column of text that repeats itself most, as classes do; None where none does."""
-    kinds = {name: frame[name].nunique() for name in texts if name in frame}
-    several = {name: count for name, count in kinds.items() if 1 < count <= len(frame) / 2}
-    return min(several, key=lambda name: several[name], default=None)
 
 
 def _numbers(
@@ -96,7 +89,8 @@ def _numbers(
         bad = np.flatnonzero(values.isna() & frame[name].notna())
         if len(bad):
             i = int(bad[0])
-            remedy = text_remedy(texts, _classes(frame, texts), wanted) if texts else "Use a number"
+            counts = [(text, frame[text].nunique() if text in frame else 0) for text in texts]
+            remedy = text_remedy(counts, len(frame), wanted) if texts else "Use a number"
             raise ValueError(
                 f"{path}, row {i + 1} ({samples[i]!r}), column {name!r}: "
                 f"{frame[name].iloc[i]!r} is not a number. {remedy}"

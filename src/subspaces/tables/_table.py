@@ -1,4 +1,4 @@
-"""The value that every reader returns, and what it has to be."""
+"""The class of the table that every reader returns, and checks of its names and numbers."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ Array = NDArray[np.floating]
 
 @dataclass(frozen=True)
 class Table:
-    """Numbers with names.
+    """A matrix of numbers with the names of its samples and variables, as read from a file.
 
     Attributes
     ----------
@@ -50,49 +50,56 @@ class Table:
 
 @dataclass(frozen=True)
 class Places:
-    """How to say where something is in a file."""
+    """Positions in a file as text, for error messages.
 
-    sample: Callable[[int], str]
-    variable: Callable[[int], str]
+    samples, variables: one text each, such as "line 3"; cell(i, j): that of a sample's variable.
+    """
+
+    samples: Sequence[str]
+    variables: Sequence[str]
     cell: Callable[[int, int], str]
 
 
-def by_name(table: Table) -> Places:
-    """For files without lines."""
+def _by_name(table: Table) -> Places:
+    """Return positions by number and name, for errors about a file that has no lines."""
     return Places(
-        lambda i: f"sample {i + 1}",
-        lambda j: f"variable {j + 1}",
+        default_names("sample ", len(table.sample_names)),
+        default_names("variable ", len(table.variable_names)),
         lambda i, j: f"sample {table.sample_names[i]!r}, variable {table.variable_names[j]!r}",
     )
 
 
 def default_names(kind: str, count: int) -> tuple[str, ...]:
-    """``v1``, ``v2``, ..."""
+    """Return ``count`` names made of ``kind`` and a number: ``v1``, ``v2``, ..."""
     return tuple(f"{kind}{i + 1}" for i in range(count))
 
 
-def checked(table: Table, path: Path, places: Places) -> Table:
-    """The table, if it has finite numbers and each name once."""
+def checked(table: Table, path: Path, places: Places | None = None) -> Table:
+    """Return the table if it has finite numbers and each name once; otherwise raise ValueError.
+
+    places: positions in the file for the error messages, if the file has lines and columns.
+    """
+    places = places or _by_name(table)
     n, p = table.data.shape
     if n == 0 or p == 0:
         missing = "samples" if n == 0 else "variables"
         raise ValueError(f"{path} has no {missing}. Use a table of at least one row and one column")
-    _check_names(table.sample_names, "sample", path, places.sample)
-    _check_names(table.variable_names, "variable", path, places.variable)
+    _check_names(table.sample_names, "sample", path, places.samples)
+    _check_names(table.variable_names, "variable", path, places.variables)
     _check_classes(table, path, places)
     _check_numbers(table, path, places)
     return table
 
 
-def _check_names(names: Sequence[str], kind: str, path: Path, place: Callable[[int], str]) -> None:
+def _check_names(names: Sequence[str], kind: str, path: Path, places: Sequence[str]) -> None:
     first: dict[str, int] = {}
     for i, name in enumerate(names):
         if name == "":
-            raise ValueError(f"{path}, {place(i)}: the {kind} has no name. Give it one")
+            raise ValueError(f"{path}, {places[i]}: the {kind} has no name. Give it one")
         if name in first:
             raise ValueError(
-                f"{path}, {place(i)}: the {kind} name {name!r} is at {place(first[name])} already. "
-                "Rename or remove one of them"
+                f"{path}, {places[i]}: the {kind} name {name!r} is at {places[first[name]]} "
+                "already. Rename or remove one of them"
             )
         first[name] = i
 
@@ -108,7 +115,7 @@ def _check_classes(table: Table, path: Path, places: Places) -> None:
     if "" in table.classes:
         i = table.classes.index("")
         raise ValueError(
-            f"{path}, {places.sample(i)}: sample {table.sample_names[i]!r} has no class. Use a "
+            f"{path}, {places.samples[i]}: sample {table.sample_names[i]!r} has no class. Use a "
             "class for each sample"
         )
 
@@ -128,7 +135,7 @@ def _check_numbers(table: Table, path: Path, places: Places) -> None:
 
 
 def offered(wanted: str, names: Iterable[Any]) -> str:
-    """The end of a sentence about an unknown name: the nearest one, or the first few."""
+    """Return the end of an error about the unknown name ``wanted``: which names to use instead."""
     known = [str(name) for name in names]
     alike = [name for name in known if name.lower() == wanted.lower()]
     near = alike or get_close_matches(wanted, known, n=1)

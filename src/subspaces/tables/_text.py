@@ -1,4 +1,4 @@
-"""CSV and TSV: any of three separators, a header line or not, names of rows or not."""
+"""The reader of CSV and TSV files; it finds the separator, the header and the row names."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -16,32 +16,36 @@ CORNERS = {
     "gene", "genes", "gene_id", "gene id", "geneid", "gene_name", "gene name", "gene_symbol",
     "gene symbol", "symbol", "probe", "probe_id", "probeset", "id_ref", "feature", "variable",
 }  # fmt: skip
+# Lines below the first that tell whether that is a header.
 LOOKED_AT = 20
 
 
 def read_text(path: Path, wanted: Wanted) -> Table:
-    """Read a table of numbers; the classes are a column, or a row where samples are columns."""
+    """Return the table in a CSV or TSV file, with the classes in ``wanted.labels``, if given."""
     text, notes = text_of(path)
     return from_grid(path, as_grid(path, text), wanted, notes)
 
 
 def from_grid(path: Path, grid: Grid, wanted: Wanted, notes: tuple[str, ...] = ()) -> Table:
-    """The table that the cells of a file make."""
-    labels, samples_in_columns = wanted.labels, wanted.samples_in_columns
+    """Return the table made of a file's cells: header and row names found, classes taken out.
+
+    notes: sentences from reading the file, which the table keeps.
+    """
     block, dropped = _block(path, grid, wanted)
     classes: tuple[str, ...] | None = None
     wanted = replace(wanted, ignore=tuple(set(wanted.ignore) - dropped))
-    if labels is not None and samples_in_columns:
-        place = _find(path, labels, block.row_names, block.column_names, "rows")
-        block, classes = block.without_row(place)
-    elif labels is not None:
-        place = _find(path, labels, block.column_names, block.row_names, "columns")
-        block, classes = block.without_column(place)
+    if wanted.labels is not None and wanted.samples_in_columns:
+        place = _find(path, wanted.labels, block.row_names, block.column_names, "row")
+        classes, block = tuple(block.cells[place]), block.without(rows={place})
+    elif wanted.labels is not None:
+        place = _find(path, wanted.labels, block.column_names, block.row_names, "column")
+        classes = tuple(row[place] for row in block.cells)
+        block = block.without(columns={place})
     return to_table(path, block, classes, wanted, (*notes, *grid.notes))
 
 
 def _block(path: Path, grid: Grid, wanted: Wanted) -> tuple[Block, set[str]]:
-    """Set the names apart from the cells; the first columns may be left out, and are told."""
+    """Return the grid split into names and cells, and the names of ignored columns on its left."""
     header = grid.rows[0] if _has_header(grid.rows) else None
     rows, lines = (grid.rows[1:], grid.lines[1:]) if header else (grid.rows, grid.lines)
     if not rows:
@@ -66,7 +70,7 @@ def _block(path: Path, grid: Grid, wanted: Wanted) -> tuple[Block, set[str]]:
 
 
 def _has_header(rows: list[list[str]]) -> bool:
-    """Whether the first line is text where the lines below are numbers, or numbers as names."""
+    """Return whether the first row is a header: text above numbers, or numbers used as names."""
     top, below = rows[0], rows[1 : LOOKED_AT + 1]
     if len(top) > 1 and top[0].lower() in CORNERS and (top[0] or all(top[1:])):
         return True
@@ -81,7 +85,7 @@ def _has_header(rows: list[list[str]]) -> bool:
 
 
 def _counts(top: list[str], below: list[list[str]]) -> bool:
-    """Whether a line of numbers is a header: 0, 1, 2, ..., or whole numbers above fractions."""
+    """Return whether the row ``top`` is a header of numbers: 0, 1, 2, ... or ints over decimals."""
     values = [as_whole(cell) for cell in top]
     if len(top) < 3 or None in values:
         return False
@@ -92,7 +96,7 @@ def _counts(top: list[str], below: list[list[str]]) -> bool:
 
 
 def _starts_with_names(header: list[str] | None, rows: list[list[str]]) -> bool:
-    """Whether the first column names the rows: its heading says so, or most of it is text."""
+    """Return whether the first column holds row names: by its heading, or if most of it is text."""
     if len(rows[0]) < 2:
         return False
     if header and header[0].lower() in CORNERS:
@@ -102,16 +106,18 @@ def _starts_with_names(header: list[str] | None, rows: list[list[str]]) -> bool:
 
 
 def _find(
-    path: Path, labels: str, names: tuple[str, ...], others: tuple[str, ...], kind: str
+    path: Path, labels: str, names: tuple[str, ...], others: tuple[str, ...], side: str
 ) -> int:
-    """Place of the classes among the names; the other way round is worth a word."""
+    """Return the index of ``labels`` in ``names``; raise ValueError if it is not there.
+
+    The error says so if ``labels`` is among ``others``, the names of the table's other side.
+    """
     if labels in names:
         return names.index(labels)
-    one, other = ("column", "row") if kind == "columns" else ("row", "column")
     if labels in others:
-        way = "columns" if kind == "columns" else "rows"
+        other = "row" if side == "column" else "column"
         raise ValueError(
-            f"{path} has a {other} {labels!r} and no such {one}: its samples are in {way}. "
-            f"Use samples={way!r}"
+            f"{path} has a {other} {labels!r} and no such {side}: its samples are in {side}s. "
+            f"Use samples='{side}s'"
         )
-    raise ValueError(f"{path} has no {one} {labels!r}{offered(labels, names)}")
+    raise ValueError(f"{path} has no {side} {labels!r}{offered(labels, names)}")

@@ -1,4 +1,4 @@
-"""What a reader is asked for, and what it leaves out."""
+"""The choice of which rows and columns of a file to read, and how it is applied."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -9,7 +9,7 @@ from subspaces.tables._table import Table, offered
 
 @dataclass(frozen=True)
 class Wanted:
-    """What to read of a file.
+    """Which parts of a file to read: classes, variables, and names to leave out.
 
     Attributes
     ----------
@@ -29,12 +29,12 @@ class Wanted:
     variables: dict[str, None] | None = None
 
     def is_asked_for(self, name: str) -> bool:
-        """Whether a variable of this name is to be read."""
+        """Return whether the variable of this name is to be read."""
         return self.variables is None or name in self.variables
 
 
 def check_known(path: Path, ignore: Iterable[str], names: Sequence[str]) -> None:
-    """Refuse to leave out what is not there."""
+    """Raise ValueError if a name in ``ignore`` is not among ``names``, those in the file."""
     known = set(names)
     for name in ignore:
         if name not in known:
@@ -42,7 +42,10 @@ def check_known(path: Path, ignore: Iterable[str], names: Sequence[str]) -> None
 
 
 def check_asked(path: Path, wanted: Wanted, names: Sequence[str], others: Sequence[str]) -> None:
-    """Refuse a table with none of the variables asked for; they may be on the other side."""
+    """Raise ValueError if none of ``wanted.variables`` is among ``names``, the file's variables.
+
+    The error suggests the other orientation if they are among ``others``, the samples' names.
+    """
     if wanted.variables is None or any(map(wanted.is_asked_for, names)):
         return
     asked = ", ".join(list(wanted.variables)[:3])
@@ -53,7 +56,7 @@ def check_asked(path: Path, wanted: Wanted, names: Sequence[str], others: Sequen
 
 
 def reduced(table: Table, path: Path, wanted: Wanted) -> Table:
-    """The table without what is to be left out: variables and samples, by name."""
+    """Return the table without ``wanted.ignore`` and with only ``wanted.variables``, if given."""
     check_known(path, wanted.ignore, [*table.variable_names, *table.sample_names])
     check_asked(path, wanted, table.variable_names, table.sample_names)
     ignore = set(wanted.ignore)

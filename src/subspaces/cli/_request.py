@@ -1,0 +1,68 @@
+"""The options of the command ``fit`` as one value, and the check that they are compatible."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from subspaces.cli import _options as options
+
+
+@dataclass(frozen=True)
+class Request:
+    """The options of the command ``fit``, as parameters of the estimators.
+
+    ``scaler`` replaces parameters of the preset's scaler; ``limits`` are max_clusters and
+    max_components, the largest numbers that "auto" tries.
+    """
+
+    method: str
+    n_clusters: Any
+    n_components: Any
+    n_variables: Any
+    affine: bool
+    criterion: str
+    seed: int
+    margins: str
+    preset: str | None
+    scaler: dict[str, Any]
+    limits: dict[str, Any]
+
+    def check(self) -> None:
+        """Raise ValueError if options contradict each other or do not suit the method."""
+        options.check_count(self.n_components, self.n_clusters, "--dims")
+        options.check_count(self.n_variables, self.n_clusters, "--variables")
+        options.check_limit(self.limits.get("max_clusters"), self.n_clusters, "clusters")
+        options.check_limit(self.limits.get("max_components"), self.n_components, "dims")
+        if self.preset:
+            self._check_preset()
+        options.check_known(self.criterion, options.CRITERIA, "--criterion")
+        if self.method != "PSC":
+            self._check_rival()
+        if self.margins == "normal" and self.n_clusters != "auto":
+            raise ValueError(
+                "--normal-scores is for --clusters auto. Use --clusters auto, or leave it out"
+            )
+
+    def _check_preset(self) -> None:
+        # The preset keeps as many axes as the clusters need, so it has to know their number.
+        if self.n_clusters == "auto":
+            raise ValueError(
+                f"--clusters auto is not for --preset {self.preset}. Use --clusters 2, --clusters "
+                "3 and so on, and keep the one whose stability is best"
+            )
+        if self.n_components == "auto":
+            raise ValueError(
+                f"--dims auto is not for --preset {self.preset}. Use a number, or leave --dims out"
+            )
+
+    def _check_rival(self) -> None:
+        if self.method == "KMeans":
+            raise ValueError("KMeans leaves no model. Use subspaces compare to see what it finds")
+        selects = self.method == "SparseKMeans" and isinstance(self.n_variables, int)
+        for option, asked in (
+            ("--clusters auto", self.n_clusters == "auto"),
+            ("--dims auto", self.n_components == "auto"),
+            ("--variables", self.n_variables is not None and not selects),
+            (f"--criterion {self.criterion}", self.criterion != "auto"),
+        ):
+            if asked:
+                raise ValueError(f"{option} is not for --method {self.method}. Use --method PSC")

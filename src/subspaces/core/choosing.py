@@ -1,0 +1,420 @@
+"""Rules for the number of clusters, of dimensions and of variables, as functions.
+
+By default the leave-one-out likelihood chooses K: the candidate with the lowest sum of
+`left_out_likelihood`, which is -log density, as are all columns called "likelihood"; K = 1 is
+compared by `against_one_subspace`. PRESS chooses K only on request; by default it chooses the
+dimensions of clusters with sparse loadings.
+
+PRESS here is the paper's closed form [MM2014, eq. pca_press]: a sample that is left out keeps the
+score that it had before, so that a further axis or cluster has to pay for its leverage, once for
+the noise of every variable. The exact leave-one-out error makes no such charge, and prefers more.
+docs/choosing.md says which rule does what, with the evidence.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy import linalg, stats
+
+from subspaces.core.array import Array, Labels, Mask
+from subspaces.core.criteria import costs, own_costs
+from subspaces.core.influence import paper_errors_oblique
+from subspaces.core.likelihood import student_costs
+from subspaces.core.problem import Problem, view_clusters
+from subspaces.core.rows import choose_rows
+from subspaces.core.secular import downdate, refit_factor
+from subspaces.core.sparse_loadings import captured_energy, sparse_loadings
+from subspaces.subspace import centre_of, principal_axes
+
+# Copies with permuted columns that a gap is the mean over.
+PERMUTATIONS = 4
+# A gap within this share of the largest is as good: past it the curve is flat.
+FLAT = 0.005
+# The 99 % quantile of the Tracy-Widom distribution of order one.
+TRACY_WIDOM_99 = 2.0234
+# A column whose spread is below this share of the largest has no digits of its own.
+ROUNDING = 1e-9
+# Candidates nearer than so many standard errors of their difference are called nearly as good.
+TIE = 1.0
+
+
+def closed_form_errors(rows: Array, basis: Array, affine: bool = False) -> Array:
+    """Squared leave-one-out errors of a cluster's members by the paper's closed form, (n,).
+
+    rows (n, p): the members; basis (p, R): the cluster's axes or sparse loadings; errors are on all
+    p variables. affine: whether the rows are from their mean, which then is refitted without each
+    row (`secular`).
+    """
+    f = refit_factor(len(rows), affine)
+    if np.isinf(f):
+        return np.full(len(rows), np.inf)
+    scores, overlap = rows @ basis, basis.T @ basis
+    outside = np.einsum("ij,ij->i", rows, rows) - captured_energy(scores, overlap)
+    spectrum = np.sum(scores**2, axis=0)
+    outside = f * np.maximum(outside, 0.0)
+    return f * paper_errors_oblique(np.sqrt(f) * scores, outside, spectrum, overlap)
+
+
+def press_of_points(errors: Array, labels: Labels) -> Array:
+    """Each sample's squared leave-one-out error divided by n, (n,): the terms of PRESS."""
+    return errors / len(errors)
+
+
+def press_of_clusters(errors: Array, labels: Labels) -> Array:
+    """Each sample's squared error divided by K times the size of its cluster, (n,).
+
+    The sum is the mean over the clusters of their mean errors: a small cluster counts as much as a
+    large one.
+    """
+    return press_sum(errors, labels) / len(np.unique(labels))
+
+
+def press_sum(errors: Array, labels: Labels) -> Array:
+    """Each sample's squared error divided by the size of its cluster, (n,).
+
+    The sum adds up the clusters' mean errors. It grows with K, and so always chooses the smallest.
+    """
+    return errors / np.bincount(labels)[labels]
+
+
+def differences(shares: Array) -> tuple[Array, Array]:
+    """Each candidate's total less the lowest, (m,), and the standard errors of these differences.
+
+    shares (m, n): what each sample adds to each candidate's total. All candidates have the same
+    samples, so that the error is that of a sum of n paired differences; 0 for the lowest candidate.
+    """
+    totals = shares.sum(axis=1)
+    lowest = int(np.argmin(np.where(np.isfinite(totals), totals, np.inf)))
+    with np.errstate(invalid="ignore"):
+        paired = shares - shares[lowest]
+        errors = np.sqrt(shares.shape[1]) * paired.std(axis=1, ddof=1)
+    return totals - totals[lowest], errors
+
+
+def verdict_on_clusters(
+    numbers: Sequence[int], behind: Array, errors: Array, dimension: int | None = None
+) -> str:
+    """Return the sentence that names the chosen K and says how near the next best number comes.
+
+    numbers (m,): the candidates for K; behind, errors (m,): what `differences` returns for them; an
+    error may be nan. dimension: that of the single subspace which the clusters were compared with,
+    if it is larger than the user asked for.
+    """
+    order = [i for i in np.argsort(behind, kind="stable") if np.isfinite(behind[i])]
+    chosen = numbers[order[0]]
+    words = "1 cluster" if chosen == 1 else f"{chosen} clusters"
+    wide = f" (one subspace of {dimension} dimensions)" if dimension else ""
+    words += wide if chosen == 1 else ""
+    if len(order) == 1:
+        return f"{words}; there is no other number to compare with"
+    rival, gap, error = numbers[order[1]], float(behind[order[1]]), float(errors[order[1]])
+    verb = f"{wide} is".lstrip() if rival == 1 else "are"
+    known = f", standard error {_short(error)}" if np.isfinite(error) else ""
+    close = "nearly as good" if gap < TIE * error else "worse"
+    return f"{words}; {rival} {verb} {close} (difference {_short(gap)}{known})"
+
+
+def verdict_on_exact(n_clusters: int) -> str:
+    """Return the sentence that says why K was chosen when all samples lie exactly on subspaces."""
+    words = "1 cluster holds" if n_clusters == 1 else f"{n_clusters} clusters hold"
+    return f"{words} every sample without error; no other number was tried"
+
+
+def _short(value: float) -> str:
+    """Return a number as text: whole from 10 on, two significant digits below."""
+    return f"{value:.0f}" if value >= 10 else f"{value:.2g}"
+
+
+def normal_scores(matrix: Array, affine: bool) -> Array:
+    """Each column's values replaced by normal quantiles of their ranks, (n, p).
+
+    Whatever its tails, skewness and unit, a column becomes standard normal, and the order of its
+    values stays. Without ``affine``, for subspaces through the origin, the absolute values are
+    ranked and every value keeps its sign.
+    """
+    n = len(matrix)
+    if affine:
+        return stats.norm.ppf(stats.rankdata(matrix, axis=0) / (n + 1))
+    ranks = stats.rankdata(np.abs(matrix), axis=0)
+    return np.sign(matrix) * stats.norm.ppf(0.5 + 0.5 * ranks / (n + 1))
+
+
+def excess_kurtosis(residuals: Array) -> float:
+    """Median over the columns of their excess kurtosis: 0 for a Gaussian, positive for heavy tails.
+
+    Columns that hold nothing but rounding do not count; 0 if all columns are of that kind.
+    """
+    spread = residuals.std(axis=0)
+    kept = residuals[:, spread > ROUNDING * spread.max(initial=0.0)]
+    if not kept.size:
+        return 0.0
+    return float(np.median(stats.kurtosis(kept, axis=0)))
+
+
+def second_differences(values: Sequence[float]) -> Array:
+    """``log W_{K-1} + log W_{K+1} - 2 log W_K`` for consecutive K, (m,); nan at both ends.
+
+    values (m,): W_K, a total squared residual for each K. The largest entry marks the bend of the
+    curve.
+    """
+    logs = np.log(np.maximum(values, np.finfo(float).tiny))
+    inner = logs[:-2] + logs[2:] - 2.0 * logs[1:-1]
+    return np.concatenate([[np.nan], inner, [np.nan]])[: len(logs)]
+
+
+def left_out_likelihood(
+    matrix: Array, labels: Labels, dimensions: Sequence[int], affine: bool
+) -> Array:
+    """-log density of every sample under the Gaussian of the others in its cluster, (n,).
+
+    The sum over the samples chooses K; less is better. Clusters have their principal axes on all
+    variables, never sparse loadings. Unlike an error this charges for room: a cluster of more
+    dimensions, or a single one in place of two, spreads its density where no sample is.
+    """
+    problem = _likelihood_problem(matrix, dimensions, affine)
+    views = view_clusters(problem, labels)
+    return own_costs(costs("likelihood", views, problem.data), labels)
+
+
+def _likelihood_problem(matrix: Array, dimensions: Sequence[int], affine: bool) -> Problem:
+    """Return the `Problem` of criterion "likelihood", not sparse, on rows centred if affine."""
+    rows = choose_rows(matrix - centre_of(matrix, affine), len(dimensions))
+    return Problem(rows, tuple(dimensions), "likelihood", affine)
+
+
+def against_one_subspace(
+    matrix: Array, labels: Labels, dimensions: Sequence[int], smallest: int, affine: bool
+) -> tuple[Array, int]:
+    """Each sample's -log density under one subspace less that under K, (n,); its dimension.
+
+    labels (n,), dimensions (K,): of the K clusters. One subspace of R dimensions cannot hold what K
+    of them hold, so that any correlation of the variables would speak for clusters. The one
+    subspace therefore has the likeliest dimension from ``smallest`` to ``sum(dimensions)``, which
+    is returned second. Tails are Student's (`student_costs`), so that a few far samples do not
+    decide. No fit is needed: each dimension is a down-date of one PCA.
+    """
+    problem = _likelihood_problem(matrix, dimensions, affine)
+    clusters = student_costs(view_clusters(problem, labels), problem.data)
+    # A subspace as large as the rank would hold every sample without error.
+    largest = max(min(sum(dimensions), problem.rows.rank - 1), smallest)
+    widest = problem.rows.view(np.arange(len(matrix)), largest, affine)
+    tried = range(smallest, largest + 1)
+    alone = [student_costs([widest.narrowed(r)], problem.data) for r in tried]
+    best = int(np.argmin([each.sum() for each in alone]))
+    return alone[best] - clusters, tried[best]
+
+
+def dimension_by_press(
+    rows: Array, max_components: int, n_variables: int, penalty: str, affine: bool = False
+) -> Array:
+    """PRESS of a cluster with 1, 2, ... sparse loadings, (max_components,); least is best.
+
+    rows (n, p): the members, from their mean if affine. Infinite where no more loading is found.
+    """
+    basis = sparse_loadings(rows, max_components, n_variables, penalty)
+    found = int(np.count_nonzero(basis.any(axis=0)))
+    values = [closed_form_errors(rows, basis[:, :r], affine).mean() for r in range(1, found + 1)]
+    return np.array(values + [np.inf] * (max_components - found))
+
+
+def dimension_by_exact_press(rows: Array, max_components: int, affine: bool = False) -> Array:
+    """Mean exact leave-one-out error with 1, 2, ... axes, (max_components,); it never rises."""
+    axes = principal_axes(rows)
+    tried = range(1, max_components + 1)
+    removed = [downdate(axes.coordinates, axes.eigenvalues, r, affine) for r in tried]
+    return np.array([each.squared_error.mean() for each in removed])
+
+
+def dimension_by_noise_edge(rows: Array, max_components: int, affine: bool = False) -> int:
+    """Return how many eigenvalues exceed the 99 % quantile of pure noise's largest; at least 1.
+
+    Members that span fewer directions than they could have no noise: then the rank is returned.
+
+    The largest eigenvalue of n x p noise of variance sigma^2 is Tracy-Widom distributed (Johnstone
+    2001); sigma^2 is what the axes left out carry, found by repetition (Kritchman & Nadler 2008).
+    The scatter of n rows about their own mean is that of n - 1 rows about the true mean.
+    """
+    axes = principal_axes(rows)
+    n, p = len(rows) - affine, rows.shape[1]
+    directions = min(n, p)
+    if axes.rank < directions and axes.rank <= max_components:
+        return max(axes.rank, 1)
+    r = 0
+    for _ in range(max_components + 1):
+        free = (n - r) * (p - r)
+        noise = axes.eigenvalues[r:].sum() / max(free, 1)
+        edge = noise * _largest_of_noise(n - r, p - r)
+        above = int(np.count_nonzero(axes.eigenvalues[:max_components] > edge))
+        if above <= r:
+            break
+        r = above
+    return max(r, 1)
+
+
+def _largest_of_noise(n: int, p: int) -> float:
+    """The 99 % quantile of the largest eigenvalue of the scatter of n x p unit noise."""
+    root = np.sqrt(max(n - 1, 1)) + np.sqrt(max(p, 1))
+    width = root * (1.0 / np.sqrt(max(n - 1, 1)) + 1.0 / np.sqrt(max(p, 1))) ** (1.0 / 3.0)
+    return float(root**2 + TRACY_WIDOM_99 * width)
+
+
+def dimension_by_permutation(rows: Array, max_components: int, random: np.random.Generator) -> int:
+    """Return how many leading eigenvalues exceed those of permuted columns, at least 1 [Horn 1965].
+
+    Parallel analysis: the r-th eigenvalue is compared with the mean r-th one of permuted copies.
+    """
+    observed = principal_axes(rows).eigenvalues[:max_components]
+    shuffled = np.zeros(max_components)
+    for _ in range(PERMUTATIONS + 1):
+        values = principal_axes(random.permuted(rows, axis=0)).eigenvalues[:max_components]
+        shuffled[: len(values)] += values / (PERMUTATIONS + 1)
+    above = observed > shuffled[: len(observed)]
+    return max(int(np.argmin(np.append(above, False))), 1)
+
+
+def permutation_gap(
+    members: Sequence[Array],
+    dimensions: Sequence[int],
+    candidates: Sequence[int],
+    penalty: str,
+    random: np.random.Generator,
+) -> Array:
+    """Log captured energy less its mean over copies with permuted columns, (len(candidates),).
+
+    members: the centred rows of each cluster; candidates: numbers of variables per loading.
+    """
+    copies = [[random.permuted(rows, axis=0) for rows in members] for _ in range(PERMUTATIONS)]
+    observed = _log_energies(members, dimensions, candidates, penalty)
+    return observed - np.mean(
+        [_log_energies(copy, dimensions, candidates, penalty) for copy in copies], axis=0
+    )
+
+
+def smallest_of_the_best(gaps: Array) -> int:
+    """Return the index of the first gap within the share FLAT of the largest gap."""
+    top = float(gaps.max())
+    return int(np.argmax(gaps >= top - FLAT * abs(top)))
+
+
+def _log_energies(
+    members: Sequence[Array], dimensions: Sequence[int], candidates: Sequence[int], penalty: str
+) -> Array:
+    """Log of the members' energy on loadings of m variables, for each m, (len(candidates),)."""
+    totals = []
+    for m in candidates:
+        total = 0.0
+        for rows, r in zip(members, dimensions, strict=True):
+            basis = sparse_loadings(rows, r, m, penalty)
+            total += float(captured_energy(rows @ basis, basis.T @ basis).sum())
+        totals.append(total)
+    return np.log(np.maximum(totals, np.finfo(float).tiny))
+
+
+def cross_fitted_p_values(rows: Array, n_components: int, random: np.random.Generator) -> Array:
+    """The p-values of F-tests of whether each variable follows the cluster's axes, (p,).
+
+    The loadings come from one half of the members; in the other half each variable is regressed on
+    the scores computed without that variable. Then the halves change roles; twice the smaller of
+    the two p-values is returned.
+    """
+    order = random.permutation(len(rows))
+    halves = rows[order[::2]], rows[order[1::2]]
+    both = [
+        _p_values(test, principal_axes(fit).basis[:, :n_components])
+        for fit, test in (halves, halves[::-1])
+    ]
+    return np.minimum(2.0 * np.minimum(*both), 1.0)
+
+
+def _p_values(rows: Array, basis: Array) -> Array:
+    """p-values (p,) of F-tests of each variable on the scores without it; 1 where untestable."""
+    n, r = len(rows), basis.shape[1]
+    freedom = n - r
+    scores = rows @ basis
+    values = np.ones(rows.shape[1])
+    for j, column in enumerate(rows.T):
+        total = float(column @ column)
+        if freedom < 1 or total == 0.0:
+            continue
+        without = scores - np.outer(column, basis[j])
+        axes = linalg.qr(without, mode="economic")[0]
+        explained = float(np.sum((axes.T @ column) ** 2))
+        ratio = (explained / r) / max((total - explained) / freedom, np.finfo(float).tiny)
+        values[j] = stats.f.sf(ratio, r, freedom)
+    return values
+
+
+def discoveries(p_values: Array, rate: float) -> Mask:
+    """Mask (p,) of variables that pass at a false discovery rate [Benjamini & Hochberg 1995]."""
+    return stats.false_discovery_control(p_values) <= rate
+
+
+def selection_frequency(
+    rows: Array,
+    n_components: int,
+    n_variables: int,
+    penalty: str,
+    n_halves: int,
+    random: np.random.Generator,
+) -> Array:
+    """Share of random halves of the members in which each variable has a loading, (p,)."""
+    counts = np.zeros(rows.shape[1])
+    for _ in range(n_halves):
+        half = random.choice(len(rows), len(rows) // 2, replace=False)
+        basis = sparse_loadings(rows[half], n_components, n_variables, penalty)
+        counts += basis.any(axis=1)
+    return counts / n_halves
+
+
+def dimension_of_members(
+    rows: Array,
+    affine: bool,
+    max_components: int,
+    method: str,
+    n_variables: int | None,
+    penalty: str,
+    random: np.random.Generator,
+) -> int:
+    """Return the dimension of a cluster by ``method``; rows (n, p) are from their mean if affine.
+
+    method: "press", "parallel" or "exact", otherwise the noise edge.
+    """
+    n, p = rows.shape
+    most = max(min(max_components, n - 2, p), 1)
+    if method == "press":
+        values = dimension_by_press(rows, most, n_variables or p, penalty, affine)
+        return int(np.argmin(values)) + 1
+    if method == "parallel":
+        return dimension_by_permutation(rows, most, random)
+    if method == "exact":
+        return int(np.argmin(dimension_by_exact_press(rows, most, affine))) + 1
+    return dimension_by_noise_edge(rows, most, affine)
+
+
+def variable_candidates(n_features: int) -> list[int]:
+    """Return the numbers of variables to try: each up to 20, then about seven a decade."""
+    small = range(1, min(20, n_features) + 1)
+    steps = int(7 * np.log10(max(n_features / 20, 1))) + 2
+    large = np.unique(np.geomspace(20, max(n_features, 20), steps).round()).astype(int)
+    return [*small, *[int(m) for m in large if 20 < m <= n_features]]
+
+
+def has_exact_subspaces(matrix: Array, max_components: int, affine: bool) -> bool:
+    """Return whether the nearest rows of some row lie on a common subspace without error.
+
+    Up to 20 random rows are tried, each with its r + 2 nearest (one more if affine), for dimensions
+    r up to ``max_components``. If False, a search for an exact union of subspaces is pointless.
+    """
+    norms = np.linalg.norm(matrix, axis=1)
+    rows = matrix if affine else matrix[norms > 0] / norms[norms > 0, None]
+    random = np.random.default_rng(0)
+    for seed in random.choice(len(rows), min(20, len(rows)), replace=False):
+        if affine:
+            order = np.argsort(np.sum((rows - rows[seed]) ** 2, axis=1), kind="stable")
+        else:
+            order = np.argsort(-np.abs(rows @ rows[seed]), kind="stable")
+        for r in range(1, max_components + 1):
+            near = rows[order[: r + 3 + affine]]
+            if principal_axes(near - near.mean(axis=0) if affine else near).rank <= r:
+                return True
+    return False

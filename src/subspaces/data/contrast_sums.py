@@ -1,0 +1,86 @@
+"""Means and standard deviations of clusters (`core/contrast.py`), from sums over blocks."""
+
+from dataclasses import dataclass
+from functools import reduce
+from operator import add
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from subspaces.core.array import Array, like, membership, namespace, to_host
+from subspaces.core.contrast import pooled_deviation
+
+# A difference below this share of the numbers that it comes from is rounding: ten thousand units in
+# the last place, more than sums over 1e8 rows collect.
+ROUNDING = 1e4 * np.finfo(np.float64).eps
+# In main memory so many numbers, but no fewer rows, are made double precision at a time, so that
+# the copies stay in the cache and are small against all rows.
+FEW_NUMBERS, FEW_ROWS = 1 << 15, 64
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Sums over rows, each measured from the point of its cluster; the `Sums` of two blocks add.
+
+    sizes (K,); totals (K, p): sums of the rows of each cluster; squares (p,): of squared values.
+    """
+
+    sizes: Array
+    totals: Array
+    squares: Array
+
+    def __add__(self, other: "Sums") -> "Sums":
+        return Sums(
+            self.sizes + other.sizes, self.totals + other.totals, self.squares + other.squares
+        )
+
+
+def sums_from(rows: Any, labels: Any, start: int, points: Array) -> tuple[None, Sums]:
+    """Return None and the `Sums` of a block; points (K, p): what each cluster is measured from."""
+    if sparse.issparse(rows):
+        return None, _sparse_sums(rows, np.asarray(labels), points)
+    step = max(FEW_NUMBERS // rows.shape[1], FEW_ROWS)
+    if isinstance(rows, np.ndarray) and len(rows) > step:
+        parts = [slice(begin, begin + step) for begin in range(0, len(rows), step)]
+        found = (sums_from(rows[part], labels[part], start, points)[1] for part in parts)
+        return None, reduce(add, found)
+    xp = namespace(rows)
+    rows = xp.astype(rows, xp.float64)
+    own = xp.astype(membership(labels, len(points)), xp.float64)
+    seen = rows - xp.take(like(points, rows), labels, axis=0)
+    sizes, totals = xp.sum(own, axis=0), own.T @ seen
+    seen *= seen
+    squares = xp.sum(seen, axis=0)
+    return None, Sums(to_host(sizes), to_host(totals), to_host(squares))
+
+
+def _sparse_sums(rows: Any, labels: NDArray[np.integer], points: Array) -> Sums:
+    """Return the `Sums` of a sparse block; entries that are zero are counted, not written out."""
+    n_clusters, p = points.shape
+    of_entry = np.repeat(labels, np.diff(rows.indptr))
+    cells = of_entry.astype(np.intp) * p + rows.indices
+    shape = (n_clusters, p)
+    values = rows.data.astype(np.float64)
+    entries = np.bincount(cells, minlength=n_clusters * p).reshape(shape)
+    sums = np.bincount(cells, values, n_clusters * p).reshape(shape)
+    away = (values - points.ravel()[cells]) ** 2
+    squares = np.bincount(rows.indices, away, p)
+    sizes = np.bincount(labels, minlength=n_clusters).astype(np.float64)
+    zeros = ((sizes[:, None] - entries) * points**2).sum(axis=0)
+    return Sums(sizes, sums - sizes[:, None] * points, squares + zeros)
+
+
+def from_sums(sums: Sums, points: Array) -> tuple[Array, Array]:
+    """Return the means (K, p) and standard deviations (p,) that `means_and_spread` would find."""
+    counts = np.maximum(sums.sizes, 1.0)[:, None]
+    means = points + sums.totals / counts
+    means[sums.sizes == 0] = sums.sizes @ means / sums.sizes.sum()
+    # A variable that is the same everywhere must not differ by the rounding of its sums.
+    unit = ROUNDING * np.abs(means).max(axis=0)
+    means = np.where(np.ptp(means, axis=0) > unit, means, means[:1])
+    squares = sums.squares - (sums.totals**2 / counts).sum(axis=0)
+    seen = (squares > ROUNDING * sums.squares) & (squares > sums.sizes.sum() * unit**2)
+    squares = np.where(seen, squares, 0.0)
+    return means, pooled_deviation(squares, int(sums.sizes.sum()), int((sums.sizes > 0).sum()))

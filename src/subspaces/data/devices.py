@@ -1,0 +1,90 @@
+"""Arrays of other libraries and devices: where a fitted model is, and which rows it accepts.
+
+A device is represented by an empty array on it, of the library and type of the data; None stands
+for numpy in main memory.
+"""
+
+from typing import Any
+
+import numpy as np
+from sklearn import get_config
+
+from subspaces.core.array import compat, is_foreign, like, namespace, place, to_host
+
+
+def device_of(X: Any) -> Any | None:
+    """Return the device of X as an array without rows; None for numpy, lists and frames.
+
+    Arrays of another library keep their library only under scikit-learn's array API dispatch;
+    without it they become numpy arrays, and one on a GPU raises TypeError.
+    """
+    if not is_foreign(X):
+        return None
+    if get_config()["array_api_dispatch"]:
+        return X[:0, ...]
+    if "cuda" in str(compat().device(X)).lower():
+        raise TypeError(
+            f"X is on the device {compat().device(X)} and array API dispatch is off; "
+            "use sklearn.set_config(array_api_dispatch=True)"
+        )
+    return None
+
+
+def check_device(X: Any, fitted: Any | None, method: str) -> None:
+    """Raise ValueError if X differs from the data of fit in library, device or type.
+
+    fitted: the device of fit, as `device_of` returns it; method: named in the message.
+    """
+    given = device_of(X)
+    if given is None and fitted is None:
+        return
+    if _place(given) != _place(fitted):
+        raise ValueError(
+            f"Inputs passed to {method}() must use the same namespace and the same device as those "
+            f"passed to fit(): fit had {_named(fitted)}, X is of {_named(given)}{_why(X)}. Use "
+            "move_to(X)"
+        )
+    if given is not None and fitted is not None and given.dtype != fitted.dtype:
+        raise ValueError(
+            f"X passed to {method}() has the type {given.dtype}, that of fit() {fitted.dtype}. Use "
+            f"X of type {fitted.dtype}"
+        )
+
+
+def _place(device: Any | None) -> tuple[str, str]:
+    return ("numpy", "cpu") if device is None else place(device)
+
+
+def _named(device: Any | None) -> str:
+    library, name = _place(device)
+    return f"{library.split('.')[-1]} on {name}"
+
+
+def _why(X: Any) -> str:
+    """Return the part of a message that says why an array of another library counts as numpy's."""
+    without = is_foreign(X) and not get_config()["array_api_dispatch"]
+    return ", as tensors are while array API dispatch is off" if without else ""
+
+
+def moved_attributes(attributes: dict[str, Any], device: Any | None) -> dict[str, Any]:
+    """Return the fitted arrays that are not on the device yet, by attribute name, moved there."""
+    arrays = {
+        name: value
+        for name, value in attributes.items()
+        if (name.endswith("_") or name in ("_sizes", "_origin"))
+        and (isinstance(value, np.ndarray) or is_foreign(value))
+    }
+    return {
+        name: to_device(to_host(value), device)
+        for name, value in arrays.items()
+        if _place(value if is_foreign(value) else None) != _place(device)
+    }
+
+
+def to_device(value: Any, device: Any | None) -> Any:
+    """Return a numpy array, or a list of them, on a device; text stays in main memory."""
+    if device is None or (isinstance(value, np.ndarray) and value.dtype.kind not in "biuf"):
+        return value
+    if isinstance(value, list):
+        return [to_device(array, device) for array in value]
+    return like(value, device, getattr(namespace(device), str(value.dtype)))

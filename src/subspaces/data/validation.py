@@ -1,0 +1,153 @@
+"""Checks of the rows users pass: an error says what was wrong, where, and what to use instead."""
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn import get_config
+from sklearn.utils import check_array
+
+from subspaces.core.array import is_dask, is_foreign
+from subspaces.data.survey import Survey
+
+Array = NDArray[np.floating]
+
+# Largest values outside these ranges have squares, or sums of many squares, that leave the normal
+# numbers of their type.
+RANGES = {"float64": (1e-140, 1e140), "float32": (1e-14, 1e14)}
+
+
+def as_matrix(X: Any, name: str = "X", *, min_samples: int = 2) -> Array:
+    """Return ``X`` as a float64 matrix of finite values, or raise an error that names the entry."""
+    if sparse.issparse(X):
+        raise TypeError(f"{name} is a sparse matrix. Use a dense array: {name}.toarray()")
+    if is_dask(X):
+        raise TypeError(f"{name} is a Dask array. Use one in memory: {name}.compute()")
+    if X is None or isinstance(X, str | bytes):
+        raise TypeError(f"{name}={X!r} is not a table. Use an array of shape (n, p)")
+    if is_foreign(X) and get_config()["array_api_dispatch"]:
+        library = type(X).__module__.partition(".")[0]
+        raise TypeError(f"{name} is an array of {library}, and one of numpy is needed here")
+    _check_names(X, name)
+    try:
+        matrix = check_array(
+            X, dtype=np.float64, order="C", ensure_all_finite=False, ensure_2d=False, allow_nd=True,
+            ensure_min_samples=0, ensure_min_features=0, input_name=name,
+        )  # fmt: skip
+    except (TypeError, ValueError) as error:
+        reason = str(error).splitlines()[0]
+        raise type(error)(f"{name} is not a table of real numbers: {reason}") from error
+    if matrix.ndim != 2:
+        raise ValueError(
+            f"{name} has {matrix.ndim} dimensions; 2 are needed, samples x variables "
+            "(Reshape your data: (-1, 1) for one variable, (1, -1) for one sample)"
+        )
+    if matrix.shape[1] == 0:
+        raise ValueError(
+            f"{name} has 0 feature(s) (shape={matrix.shape}) while a minimum of 1 is required."
+        )
+    if len(matrix) < min_samples:
+        raise ValueError(f"{name} has n_samples={len(matrix)}; at least {min_samples} are needed")
+    _check_finite(matrix, name, list(getattr(X, "columns", ())))
+    return matrix
+
+
+def _check_names(X: Any, name: str) -> None:
+    """Raise ValueError if several columns share a name: variables are reported by name."""
+    columns = list(getattr(X, "columns", ()))
+    if len(set(columns)) == len(columns):
+        return
+    twice = next(column for column in columns if columns.count(column) > 1)
+    where = [place for place, column in enumerate(columns) if column == twice]
+    raise ValueError(
+        f"{name} has the column name {twice!r} more than once (columns {where}); "
+        "rename or drop all but one"
+    )
+
+
+def is_named(X: Any) -> bool:
+    """Whether X is a data frame whose columns all have text as names, as scikit-learn asks."""
+    columns = getattr(X, "columns", None)
+    return columns is not None and all(isinstance(name, str) for name in columns)
+
+
+def row_names(X: Any) -> NDArray[Any] | None:
+    """Return the row names of a pandas frame, (n,); None for other tables or a RangeIndex.
+
+    Whole numbers stay numbers, everything else becomes text.
+    """
+    pandas = sys.modules.get("pandas")
+    if pandas is None or not isinstance(X, pandas.DataFrame):
+        return None
+    if isinstance(X.index, pandas.RangeIndex):
+        return None
+    names = X.index.to_numpy()
+    return names if names.dtype.kind in "iu" else np.array([str(name) for name in names])
+
+
+def _check_finite(matrix: Array, name: str, columns: list[Any]) -> None:
+    finite = np.isfinite(matrix)
+    if finite.all():
+        return
+    where = np.argwhere(~finite)
+    row, column = (int(index) for index in where[0])
+    raise not_finite(name, row, column, float(matrix[row, column]), len(where), columns)
+
+
+def not_finite(
+    name: str, row: int, column: int, value: float, count: int, columns: Sequence[Any] = ()
+) -> ValueError:
+    """Return the ValueError that names the first value that is not finite and counts the rest."""
+    more = f" (and {count - 1} more)" if count > 1 else ""
+    return ValueError(
+        f"{name} contains NaN or infinity: {value} at row {row}, column {column}"
+        f"{f' ({columns[column]!r})' if columns else ''}{more}; remove or impute it"
+    )
+
+
+def check_shape(shape: tuple[Any, ...], name: str = "X") -> None:
+    """Raise ValueError for a shape that is not two positive numbers."""
+    if len(shape) != 2 or 0 in shape:
+        raise ValueError(f"{name} has shape {shape}. Use samples x variables, some of each")
+
+
+def check_survey(found: Survey, dtype: Any, name: str = "X") -> None:
+    """Raise ValueError if the survey found a value that is not finite, too large or too small.
+
+    Passes over rows of single precision square and add in single precision.
+    """
+    if found.bad is not None:
+        raise not_finite(name, *found.bad, found.n_bad)
+    check_magnitude(found.largest, name, "float32" if "float32" in str(dtype) else "float64")
+
+
+def check_squares(matrix: Array, name: str = "X") -> None:
+    """Raise ValueError if the largest absolute value has a square that overflows or vanishes."""
+    check_magnitude(float(np.abs(matrix).max(initial=0.0)), name)
+
+
+def check_magnitude(largest: float, name: str = "X", kind: str = "float64") -> None:
+    """Raise ValueError if the square of a largest absolute value leaves the range of the type."""
+    low, high = RANGES[kind]
+    if largest and not low <= largest <= high:
+        wider = f", or make it float64: {name} is {kind}" if kind != "float64" else ""
+        raise ValueError(
+            f"{name} has its largest value at {largest:.3g}, whose square leaves the range of "
+            f"{kind}; divide {name} by a constant to bring it within {low:g} to {high:g}{wider}"
+        )
+
+
+def check_rank(rank: int, largest: int, affine: bool) -> None:
+    """Raise ValueError if the rank of X is 0, or less than the largest dimension asked for."""
+    if rank == 0:
+        kind = "all rows are equal" if affine else "all values are zero"
+        raise ValueError(f"X has nothing to cluster: {kind}, its rank is 0. Use other data")
+    if largest > rank:
+        raise ValueError(
+            f"n_components={largest} is more than the rank of X, {rank}"
+            f"{' after centring' if affine else ''}. Use at most {rank}, or columns of like "
+            "scale (a direction below 1e-7 of the largest does not count)"
+        )

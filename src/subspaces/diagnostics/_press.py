@@ -1,0 +1,235 @@
+"""Leave-one-out errors of PCA and of least squares, and each sample's influence on a PCA."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from subspaces.core import influence
+from subspaces.core.leave_one_out import NEARLY_ALL, centred, exact_errors, graded_axes
+from subspaces.core.secular import refit_factor
+from subspaces.data.validation import as_matrix, check_squares
+from subspaces.runtime.parameters import as_choice, as_count, as_flag
+from subspaces.subspace import centre_of, leading, principal_axes
+
+Array = NDArray[np.floating]
+
+
+@dataclass(frozen=True)
+class Press:
+    """Predicted residual sum of squares, divided by the number of samples.
+
+    Attributes
+    ----------
+    press : float
+        Mean over the samples.
+    per_sample : ndarray of shape (n,)
+        Squared leave-one-out error of each sample.
+    """
+
+    press: float
+    per_sample: Array
+
+
+@dataclass(frozen=True)
+class PCAInfluence:
+    """Leverage, leave-one-out error, influence and gradient of each sample of one PCA.
+
+    Attributes
+    ----------
+    leverage : ndarray of shape (n,)
+        Share of the axes that the sample claims for itself, summed over the axes: 0 to R.
+    loo_error : ndarray of shape (n,)
+        Exact squared leave-one-out error: how badly the others predict this sample.
+    influence : ndarray of shape (n,)
+        Squared predictive influence, the measure of the paper.
+    gradient : ndarray of shape (n, p)
+        Exact gradient of half the squared leave-one-out error with respect to the sample.
+    """
+
+    leverage: Array
+    loo_error: Array
+    influence: Array
+    gradient: Array
+
+
+def pca_press(X: Any, n_components: int, *, center: bool = False, method: str = "exact") -> Press:
+    """Leave-one-out error of PCA from a single decomposition.
+
+    Each sample is left out, a PCA of the others is fitted, and the sample is projected on it;
+    the squared distance is its error. No second PCA is computed.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, p)
+        Samples in rows.
+    n_components : int
+        Number of axes, R.
+    center : bool, default False
+        Whether the PCA has a mean. If so, the mean is refitted without the sample too. To hold
+        one mean fixed instead, pass ``X - X.mean(axis=0)`` with ``center=False``.
+    method : {"exact", "hat", "paper"}, default "exact"
+        "exact" solves the secular equation, and refits the few samples that claim nearly all of
+        the axes: equal to refitting, to rounding (docs/reliability.md). "hat" divides the
+        residual by one minus the summed leverage. "paper" is the closed form of the paper.
+        "hat" and "paper" hold the axes nearly fixed, and are infinite for a sample of leverage 1.
+
+    Returns
+    -------
+    Press
+        ``.press``, the mean over the samples, and ``.per_sample``.
+
+    Notes
+    -----
+    docs/derivations/press.md derives the three and reports how they compare. The error keeps
+    falling with R, more slowly once the axes are noise: a sample's own values place it on the
+    axes, so look for the bend, not for a minimum.
+
+    References
+    ----------
+    B. McWilliams and G. Montana, "Subspace clustering of high-dimensional data: a predictive
+    approach", Data Mining and Knowledge Discovery 28 (2014) 736-772, eq. pca_press.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from subspaces.diagnostics import pca_press
+    >>> X = np.random.default_rng(0).normal(size=(50, 8)) @ np.diag([9, 6, 1, 1, 1, 1, 1, 1])
+    >>> [round(pca_press(X, r).press, 2) for r in (1, 2, 3)]
+    [40.86, 6.89, 5.45]
+    """
+    X, n_components = _checked(X, n_components, center)
+    method = as_choice(method, "method", ("exact", "hat", "paper"))
+    errors = _errors(X, n_components, bool(center), method)
+    return Press(float(errors.mean()), errors)
+
+
+def pca_influence(X: Any, n_components: int, *, center: bool = False) -> PCAInfluence:
+    """Find the samples that drive a PCA: leverage, leave-one-out error, influence, gradient.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, p)
+        Samples in rows.
+    n_components : int
+        Number of axes, R.
+    center : bool, default False
+        Whether the PCA has a mean. It is refitted without the sample for ``loo_error`` and held
+        fixed for the other three.
+
+    Returns
+    -------
+    PCAInfluence
+        ``.leverage``, ``.loo_error``, ``.influence`` and ``.gradient``. Influence and gradient are
+        infinite for the only sample along an axis.
+
+    Notes
+    -----
+    The influence is what the paper prints as the gradient of the PRESS. It is not quite that
+    (docs/errata.md); ``gradient`` is.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from subspaces.diagnostics import pca_influence
+    >>> X = np.random.default_rng(0).normal(size=(50, 8))
+    >>> X[17] *= 6
+    >>> int(pca_influence(X, 2).loo_error.argmax())
+    17
+    """
+    X, n_components = _checked(X, n_components, center)
+    axes = graded_axes(centred(X, bool(center)))
+    scores, squared_residual, spectrum = axes.split(n_components)
+    return PCAInfluence(
+        leverage=influence.leverage(scores, spectrum).sum(axis=1),
+        loo_error=exact_errors(X, n_components, bool(center)),
+        influence=influence.squared_influence(scores, squared_residual, spectrum),
+        gradient=influence.gradient(X, leading(centre_of(X, bool(center)), axes, n_components)),
+    )
+
+
+def _checked(X: Any, n_components: int, center: bool) -> tuple[Array, int]:
+    """Return X as a matrix, and the number of axes as an integer.
+
+    Raise ValueError for more axes than the samples have when one of them is left out.
+    """
+    matrix = as_matrix(X)
+    check_squares(matrix)
+    n, p = matrix.shape
+    limit = min(n - 1 - as_flag(center, "center"), p)
+    why = f" for {n} samples x {p} variables with one sample left out and center={bool(center)}"
+    return matrix, as_count(n_components, "n_components", low=0, high=limit, why=why)
+
+
+def _errors(X: Array, n_components: int, center: bool, method: str) -> Array:
+    """Return the squared leave-one-out error of each sample, (n,); the mean is refitted, too."""
+    if method == "exact":
+        return exact_errors(X, n_components, center)
+    axes = graded_axes(centred(X, center))
+    scores, squared_residual, spectrum = axes.split(n_components)
+    if method == "hat":
+        return influence.hat_errors(scores, squared_residual, spectrum, center)
+    f = refit_factor(len(X), center)
+    return f * influence.paper_errors(np.sqrt(f) * scores, f * squared_residual, spectrum)
+
+
+def ols_press(X: Any, y: Any) -> Press:
+    """Leave-one-out error of ordinary least squares from a single fit.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, p)
+        Covariates. No intercept is added; append a column of ones for one.
+    y : array-like of shape (n,)
+        Response.
+
+    Returns
+    -------
+    Press
+        ``.press``, the mean over the samples, and ``.per_sample``: ``(y - X beta)^2/(1 - h)^2``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from subspaces.diagnostics import ols_press
+    >>> ols_press([[1.0], [2.0], [3.0]], [1.0, 2.0, 4.0]).per_sample.round(4)
+    array([0.0533, 0.36  , 1.    ])
+    """
+    X = as_matrix(X)
+    if np.ndim(y) != 1:
+        raise ValueError(f"y has {np.ndim(y)} dimensions; one value for each row of X is needed")
+    response = as_matrix(np.reshape(y, (-1, 1)), "y", min_samples=0)[:, 0]
+    check_squares(X)
+    check_squares(response, "y")
+    if len(response) != len(X):
+        raise ValueError(
+            f"y has {len(response)} values for {len(X)} rows of X; one a row is needed"
+        )
+    axes = principal_axes(X)
+    left = axes.coordinates / np.sqrt(axes.eigenvalues)
+    leverage = np.einsum("ij,ij->i", left, left)
+    claiming = np.flatnonzero(leverage > NEARLY_ALL)
+    share = 1.0 - np.where(leverage > NEARLY_ALL, 0.0, leverage)
+    errors = ((response - left @ (left.T @ response)) / share) ** 2
+    # Where the leverage h is nearly 1, 1 - h has lost its digits: fit again without the row. The
+    # leverages sum to the rank, so these rows are few.
+    for i in claiming.tolist():
+        errors[i] = _refitted_regression_error(X, response, i, axes.rank)
+    return Press(float(errors.mean()), errors)
+
+
+def _refitted_regression_error(X: Array, response: Array, i: int, rank: int) -> float:
+    """Return the squared error of row i under the regression fitted to all other rows.
+
+    Raise ValueError where the other rows have a lower rank than X, which is ``rank``.
+    """
+    others = np.delete(X, i, axis=0)
+    axes = principal_axes(others)
+    if axes.rank < rank:
+        raise ValueError(
+            f"row {i} of X has leverage 1: without it the other {len(others)} rows do not "
+            "determine its prediction. Use more rows or fewer variables"
+        )
+    along = axes.coordinates.T @ np.delete(response, i) / axes.eigenvalues
+    return float((response[i] - X[i] @ axes.basis @ along) ** 2)

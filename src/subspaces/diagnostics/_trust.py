@@ -1,0 +1,317 @@
+"""How far to trust a clustering: whether halves agree, and K-means; samples between clusters."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from time import monotonic
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.cluster import KMeans
+from sklearn.utils import check_random_state
+
+from subspaces import progress
+from subspaces.data.validation import as_matrix
+from subspaces.estimators import PSC, KSubspaces
+from subspaces.estimators._choosing import is_rather_one
+from subspaces.metrics import adjusted_rand_score, matched_accuracy, matched_labels
+from subspaces.runtime.parameters import as_count, as_real
+from subspaces.runtime.warning import collect_warnings, warn
+from subspaces.starts.k_means import k_means_labels
+
+Array = NDArray[np.floating]
+
+# Where K-means agrees with a larger share of the labels, it has found the same groups by their
+# means.
+BY_MEANS = 0.8
+# The largest number of samples that K-means sees: a share of 2,000 is known to about 2 per cent.
+MOST_COMPARED = 2000
+# Stabilities, from 0 to 1. Over 36 expression sets the mean adjusted Rand index with the known
+# classes was .79 for clusterings at SOLID or above, .49 between the two, and .22 below DOUBTFUL.
+SOLID, DOUBTFUL = 0.8, 0.5
+# The lead in stability from which K-means is called steadier; a smaller one comes and goes with the
+# splits.
+STEADIER = 0.1
+# The number of splits that are made however short the budget is: fewer give no mean to speak of.
+FEWEST_SPLITS = 3
+# Halves that agree less than this look like chance: nobody takes them for clusters, and no warning
+# of one subspace is needed.
+CHANCE = 0.2
+# The number of samples that tell whether one subspace describes them better than the clusters do.
+ENOUGH = 2000
+
+
+@dataclass(frozen=True)
+class Stability:
+    """How far a clustering survives resampling.
+
+    Attributes
+    ----------
+    stability : float
+        Mean adjusted Rand index between the labels that models of two halves give all samples.
+    per_resample : ndarray of shape (splits,)
+        Each split's adjusted Rand index.
+    per_sample : ndarray of shape (n,)
+        Share of the splits in which the halves agree on the sample, clusters matched.
+    k_means : float
+        ``stability`` of K-means on the same halves, with as many clusters.
+    verdict : str
+        A sentence or two: solid, doubtful or noise-like, and what to try.
+    """
+
+    stability: float
+    per_resample: Array
+    per_sample: Array
+    k_means: float
+    verdict: str
+
+
+@dataclass(frozen=True)
+class MeansOrDirections:
+    """Whether K-means finds the same groups as a model.
+
+    Attributes
+    ----------
+    agreement : float
+        Share of the labels with which K-means agrees, clusters matched; nan for one cluster.
+    verdict : str
+        The agreement in a sentence, which says where the groups differ mostly in their means.
+    """
+
+    agreement: float
+    verdict: str
+
+
+def stability(
+    estimator: Any,
+    X: Any,
+    *,
+    n_resamples: int = 10,
+    budget_s: float | None = None,
+    random_state: Any = None,
+) -> Stability:
+    """Measure how far models fitted to random halves of the samples find the same clusters.
+
+    The samples are split at random into two halves; a model fitted to each half predicts all
+    samples, and the two sets of labels are compared. Independent noise does not agree. Correlated
+    variables and columns of unequal scale can make halves agree without any clusters: a warning
+    says so where one subspace describes the samples better than the clusters of either half do
+    (`PSC` and `KSubspaces`).
+
+    Parameters
+    ----------
+    estimator : clusterer with ``predict``
+        Fitted anew; the one given is not changed.
+    X : array-like of shape (n, p)
+        Samples in rows.
+    n_resamples : int, default 10
+        Number of splits.
+    budget_s : float, optional
+        Stop once so many seconds are spent, though not before three splits. A seed gives the same
+        splits in the same order on every machine; a slow one makes fewer of them.
+    random_state : int, RandomState or None
+        Seed.
+
+    Returns
+    -------
+    Stability
+        ``.stability``, the mean adjusted Rand index: 1 is perfect, 0 chance; ``.per_resample``,
+        ``.per_sample`` and ``.k_means``; ``.verdict``, a sentence.
+
+    Examples
+    --------
+    >>> from subspaces import PSC
+    >>> from subspaces.datasets import make_scenario
+    >>> from subspaces.diagnostics import stability
+    >>> planes = make_scenario("c", noise=0.02, n_features=20, random_state=0)
+    >>> model = PSC(2, n_components=2, n_init=3, random_state=0)
+    >>> found = stability(model, planes.data, n_resamples=3, random_state=0)
+    >>> bool(found.stability > 0.9)
+    True
+    >>> found.verdict.split(":")[0]
+    'Solid'
+    """
+    matrix = _as_seen(estimator, X, min_samples=4)
+    n_resamples = as_count(n_resamples, "n_resamples", low=1)
+    budget = np.inf if budget_s is None else as_real(budget_s, "budget_s", low=0.0)
+    random, began = check_random_state(random_state), monotonic()
+    agreement: list[float] = []
+    by_means: list[float] = []
+    same = np.zeros(len(matrix))
+    for done in range(n_resamples):
+        if done >= FEWEST_SPLITS and monotonic() - began >= budget:
+            break
+        progress.tell(progress.Step("halving", done, n_resamples, f"split {done + 1}"))
+        halves = np.array_split(random.permutation(len(matrix)), 2)
+        with collect_warnings():
+            models = [clone(estimator).fit(matrix[half]) for half in halves]
+        labels = [np.asarray(model.predict(matrix)) for model in models]
+        n_clusters = int(np.max(labels)) + 1
+        agreement.append(adjusted_rand_score(*labels))
+        by_means.append(adjusted_rand_score(*_k_means_of_halves(matrix, halves, n_clusters)))
+        same += matched_labels(*labels) == labels[0]
+    mean, k_means = float(np.mean(agreement)), float(np.mean(by_means))
+    if mean > CHANCE and isinstance(estimator, PSC | KSubspaces):
+        some = np.concatenate(halves)[:ENOUGH]
+        _warn_of_one_subspace(models, [each[some] for each in labels], matrix[some])
+    verdict = _stability_in_words(mean, len(agreement), k_means, n_clusters)
+    return Stability(mean, np.array(agreement), same / len(agreement), k_means, verdict)
+
+
+def _warn_of_one_subspace(models: Sequence[Any], labels: Sequence[Any], matrix: Array) -> None:
+    """Warn where one subspace describes the samples better than the clusters of either half.
+
+    labels: those that the model of each half gives the samples, two arrays (n,).
+    """
+    if all(is_rather_one(*pair, matrix) for pair in zip(models, labels, strict=True)):
+        warn(
+            "one subspace describes the samples better than these clusters do, so that what agrees "
+            "may be due to variables that are correlated or differ in scale. Use scaled variables, "
+            "and PSC('auto') to see whether one cluster is chosen",
+            above=3,
+        )
+
+
+def _k_means_of_halves(matrix: Array, halves: Sequence[Any], n_clusters: int) -> list[Any]:
+    """Return the labels of all samples by K-means of each half, two arrays (n,).
+
+    Of a half with more than ``MOST_COMPARED`` samples, K-means is fitted to so many.
+    """
+    found = []
+    for half in halves:
+        rows = matrix[half[:MOST_COMPARED]]
+        k_means = KMeans(min(n_clusters, len(rows)), n_init=10, random_state=0)
+        k_means_labels(rows, k_means)
+        found.append(k_means.predict(matrix))
+    return found
+
+
+def _stability_in_words(mean: float, splits: int, k_means: float, n_clusters: int) -> str:
+    """Return the verdict: solid, doubtful or noise-like, the evidence, and what to try."""
+    if n_clusters == 1:
+        return "There is one cluster, and two halves of the samples cannot disagree about it."
+    times = "1 halving" if splits == 1 else f"{splits} halvings"
+    measured = f"agreement {mean:.2f} over {times}; 1 is perfect, 0 is chance"
+    halves = "models of two random halves of the samples"
+    shown = round(mean, 2)  # so that what is printed as 0.80 is judged as 0.80
+    if shown >= SOLID:
+        words, advice = f"Solid: {halves} find nearly the same clusters ({measured}).", ""
+    elif shown >= DOUBTFUL:
+        words = f"Doubtful: {halves} agree in part ({measured})."
+        advice = " Try another number of clusters, other dimensions or scaled variables."
+    else:
+        words = f"Noise-like: {halves} agree too little to rely on these clusters ({measured})."
+        advice = (
+            " Try another number of clusters, other dimensions, or other values: logarithms, "
+            "scaled variables."
+        )
+    if k_means > mean + STEADIER:
+        advice = (
+            f" K-means is steadier on the same halves ({k_means:.2f}), so the groups may differ in "
+            "their means, or the variables in their scales. Try K-means, and scaled variables."
+        )
+    return words + advice
+
+
+def means_or_directions(model: Any, X: Any) -> MeansOrDirections:
+    """Compare a model's labels with K-means: if both agree, the groups differ in their means.
+
+    K-means with as many clusters sees the samples as the model does, after its preparation; where
+    there are more than 2,000, it sees 2,000 drawn with a fixed seed.
+
+    Parameters
+    ----------
+    model : fitted clusterer
+        With ``labels_``.
+    X : array-like of shape (n, p)
+        The data of fit; raw samples for a model that prepares them.
+
+    Returns
+    -------
+    MeansOrDirections
+        ``.agreement``, the share of labels on which the two agree, and ``.verdict``, a sentence.
+
+    Examples
+    --------
+    >>> from subspaces import PSC
+    >>> from subspaces.datasets import make_subspaces
+    >>> from subspaces.diagnostics import means_or_directions
+    >>> union = make_subspaces([60, 80, 100], 40, [2, 2, 2], noise=0.1, random_state=0)
+    >>> model = PSC(3, n_components=2, random_state=0).fit(union.data)
+    >>> means_or_directions(model, union.data).verdict
+    'K-means agrees with 39 % of these labels.'
+    """
+    labels = getattr(model, "labels_", None)
+    if labels is None:
+        raise ValueError(
+            f"{type(model).__name__} has no labels_. Use a fitted clusterer; of a pipeline, its "
+            "last step and the samples as that step sees them"
+        )
+    matrix, labels = _as_seen(model, X), np.asarray(labels)
+    if len(matrix) != len(labels):
+        raise ValueError(
+            f"X has {len(matrix)} samples, and the model was fitted to {len(labels)}. Use the data "
+            "of fit"
+        )
+    if len(labels) > MOST_COMPARED:
+        drawn = np.random.default_rng(0).choice(len(labels), MOST_COMPARED, replace=False)
+        matrix, labels = matrix[drawn], labels[drawn]
+    n_clusters = len(np.unique(labels))
+    if n_clusters == 1:
+        return MeansOrDirections(
+            np.nan,
+            "There is one cluster by its directions; groups may still differ in their means. Use "
+            "K-means, or n_components=0 with affine=True, to look for those.",
+        )
+    k_means = KMeans(n_clusters, n_init=10, random_state=0)
+    agreement = matched_accuracy(labels, k_means_labels(matrix, k_means))
+    verdict = f"K-means agrees with {100 * agreement:.0f} % of these labels"
+    if agreement > BY_MEANS:
+        verdict += ": these groups differ mostly in their means"
+    return MeansOrDirections(agreement, f"{verdict}.")
+
+
+def _as_seen(model: Any, X: Any, *, min_samples: int = 1) -> Array:
+    """Return X as a matrix of the variables that are clustered: prepared if the model does so."""
+    if hasattr(model, "preparation_"):
+        prepared: Array = model._prepared(X, min_samples=min_samples)
+        return prepared
+    return as_matrix(X, min_samples=min_samples)
+
+
+def ambiguity(model: Any, X: Any) -> Array:
+    """How nearly each sample sits between two clusters: 0 clearly in one, 1 exactly between.
+
+    The best score under a cluster over the second best; for a likelihood, the ratio of the two
+    densities. It tells samples apart, not good clusterings from bad ones: over 36 data sets the
+    share above 0.8 had a rank correlation of .02 with the accuracy. Use `stability` for that.
+
+    Parameters
+    ----------
+    model : fitted PSC or KSubspaces
+        With at least two clusters.
+    X : array-like of shape (n, p)
+        Samples in rows.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+
+    Examples
+    --------
+    >>> from subspaces import PSC
+    >>> from subspaces.datasets import make_scenario
+    >>> from subspaces.diagnostics import ambiguity
+    >>> planes = make_scenario("c", noise=0.02, n_features=20, random_state=0)
+    >>> model = PSC(2, n_components=2, random_state=0).fit(planes.data)
+    >>> bool((ambiguity(model, planes.data) > 0.8).mean() < 0.05)
+    True
+    """
+    scores = np.asarray(model.transform(X))
+    if scores.shape[1] < 2:
+        raise ValueError("model has n_clusters=1; two or more are needed to sit between")
+    best, second = np.partition(scores, 1, axis=1)[:, :2].T
+    if getattr(model, "scores_are_likelihoods_", False):
+        return np.exp(best - second)
+    return np.divide(best, second, out=np.ones_like(best), where=second > 0)

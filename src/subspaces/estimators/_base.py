@@ -1,0 +1,509 @@
+"""`SubspaceClusterer`, the base of all estimators: `fit`, `predict`, `report`, `save` and more."""
+
+import os
+import warnings
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from inspect import signature
+from pathlib import Path
+from time import perf_counter
+from typing import Any, ParamSpec, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    ClusterMixin,
+    TransformerMixin,
+)
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from subspaces import progress
+from subspaces.core import partition
+from subspaces.core.array import to_host
+from subspaces.core.contrast import Contrast, contrast, means_and_spread
+from subspaces.data.devices import to_device
+from subspaces.data.validation import as_matrix, check_squares, is_named, row_names
+from subspaces.estimators._fitted_state import fitted_state, in_memory
+from subspaces.estimators._record import Record, is_too_large, own_coordinates
+from subspaces.preparation import Preparation, check_present, in_raw_units, prepare_rows
+from subspaces.runtime import callbacks, model_file
+from subspaces.runtime.memory import no_room
+from subspaces.runtime.model_file import SavedModel
+from subspaces.runtime.serialise import is_serialisable
+from subspaces.runtime.step import Step
+from subspaces.runtime.warning import collect_warnings, warn
+from subspaces.subspace import Subspace, coordinates, project, scores_and_residuals
+
+Array = NDArray[np.floating]
+# Of 32 bits once a fit has ended, as scikit-learn's KMeans has them.
+Labels = NDArray[np.signedinteger[Any]]
+P = ParamSpec("P")
+R = TypeVar("R")
+
+# New rows may be this many times as large as those of fit: the influence has the eighth power of a
+# score, and beyond this it would overflow.
+FURTHEST = 1e25
+
+
+@dataclass(frozen=True)
+class NewRows:
+    """New rows in memory, checked; its methods return a fitted model's answers for them.
+
+    device: where the answers are sent, as `data.devices.device_of` returns it; None for main
+    memory.
+    """
+
+    model: "SubspaceClusterer"
+    matrix: Array
+    device: Any = None
+
+    def labels(self) -> Any:
+        """Return the cluster under which each row scores least, (n,)."""
+        return to_device(self._labels().astype(np.int32), self.device)
+
+    def scores(self) -> Any:
+        """Return the score of each row under each cluster, (n, K)."""
+        return to_device(self.model._scores(self.matrix), self.device)
+
+    def mean_score(self) -> float:
+        """Return the mean over the rows of each row's lowest score."""
+        return float(self.model._scores(self.matrix).min(axis=1).mean())
+
+    def coordinates(self) -> Any:
+        """Return a list of n arrays (r,): each row's coordinates in its cluster's subspace."""
+        labels = self._labels()
+        own = [
+            iter(coordinates(self.matrix[labels == k], subspace))
+            for k, subspace in enumerate(self.model.subspaces_)
+        ]
+        return to_device([next(own[k]) for k in labels], self.device)
+
+    def nearest_points(self) -> Any:
+        """Return the point of its cluster's subspace that is nearest to each row, (n, p)."""
+        labels = self._labels()
+        nearest = np.empty_like(self.matrix)
+        for k, subspace in enumerate(self.model.subspaces_):
+            nearest[labels == k] = project(self.matrix[labels == k], subspace)
+        if hasattr(self.model, "preparation_"):
+            nearest = in_raw_units(nearest, self.model.preparation_)
+        return to_device(nearest, self.device)
+
+    def _labels(self) -> Labels:
+        return partition.assign(self.model._scores(self.matrix))
+
+
+def with_subspaces(method: Callable[P, R]) -> Callable[P, R]:
+    """Decorate a method so that only estimators with one subspace per cluster have it."""
+    return available_if(lambda model: model._has_subspaces)(method)
+
+
+class SubspaceClusterer(
+    callbacks.CallbackSupportMixin,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    ClusterMixin,
+    BaseEstimator,
+):
+    """Base of all estimators; not for use on its own.
+
+    A subclass implements ``_fit``, which takes a checked matrix, or `SurveyedBlocks` of rows that
+    are read in passes, and sets the fitted attributes. It overrides ``_scores`` where a score is
+    not the squared distance from ``subspaces_``.
+    """
+
+    n_clusters: int
+    n_components: Any
+    labels_: Labels
+    subspaces_: list[Subspace]
+    n_components_: NDArray[np.intp]
+    record_: Record
+    cluster_means_: Array
+    within_std_: Array
+    _sizes: Array
+    preparation_: Preparation
+
+    # Whether each cluster has a subspace, so that there is something to project on.
+    _has_subspaces = True
+
+    def fit(self, X: Any, y: Any = None, **unknown: Any) -> Self:
+        """Find the clusters.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+            Samples in rows. `PSC` and `KSubspaces` take sparse matrices and Dask arrays, too, and
+            under scikit-learn's array API dispatch torch and CuPy arrays on their device.
+        y : ignored
+            For compatibility.
+        **unknown
+            Refused: samples have no weights, and a fit takes nothing else.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        self._refuse(unknown)
+        began = perf_counter()
+        try:
+            with collect_warnings() as raised:
+                matrix = self._validate(X)
+                self.__dict__.pop("preparation_", None)  # X is taken as it is
+                self._fit_with_callbacks(X, matrix)
+                if isinstance(matrix, np.ndarray):
+                    self.labels_ = self.labels_.astype(np.int32, copy=False)
+                    self._store_means(matrix)
+                self._warn_of_single_samples(row_names(X))
+            seconds = perf_counter() - began
+            self.record_ = self._recorded(matrix, row_names(X), seconds, raised)
+            self._bring_attributes_to(X)
+        finally:
+            for warning in raised:
+                warn(warning, above=2)
+        return self
+
+    def fit_predict(self, X: Any, y: Any = None, **unknown: Any) -> Labels:
+        """Fit and return ``labels_``.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+            Samples in rows.
+        y : ignored
+            For compatibility.
+        **unknown
+            Refused, as by `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            ``labels_``.
+        """
+        return self.fit(X, y, **unknown).labels_
+
+    def _refuse(self, unknown: Iterable[str]) -> None:
+        """Raise TypeError that names an argument of `fit` beyond X and y, if there is one."""
+        for name in unknown:
+            use = (
+                "all samples count alike. Use rows of X several times to give them more weight"
+                if name == "sample_weight"
+                else "Use X and y alone"
+            )
+            raise TypeError(f"{type(self).__name__}.fit takes no {name}: {use}")
+
+    def predict(self, X: Any) -> Any:
+        """Give each row to the cluster under which it scores least.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+            New samples.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Cluster of each sample.
+        """
+        return self._new_rows(X, "predict").labels()
+
+    def transform(self, X: Any) -> Any:
+        """Score of each sample under each cluster; lower is nearer.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+            New samples.
+
+        Returns
+        -------
+        ndarray of shape (n, n_clusters)
+        """
+        return self._new_rows(X, "transform").scores()
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Minus the mean score of the samples under the cluster they are predicted to be in.
+
+        Higher is better, as model selection in scikit-learn expects it. Squared errors fall with
+        every further dimension or cluster, on new samples, too: to choose among those, use
+        ``PSC(criterion="likelihood")``, or `subspaces.selection`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+            New samples.
+        y : ignored
+            For compatibility.
+
+        Returns
+        -------
+        float
+        """
+        return -self._new_rows(X, "score").mean_score()
+
+    @with_subspaces
+    def project(self, X: Any) -> Any:
+        """Coordinates of each sample in the subspace of the cluster it is predicted to be in.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+            New samples.
+
+        Returns
+        -------
+        list of n arrays
+            As long as the own subspace has dimensions, so possibly ragged. Of a Dask array a Dask
+            array, as wide as the largest dimension, with nan beyond the own.
+        """
+        return self._new_rows(X, "project").coordinates()
+
+    @with_subspaces
+    def reconstruct(self, X: Any) -> Any:
+        """Nearest point to each sample in the subspace of the cluster it is predicted to be in.
+
+        A model with ``preparation_`` answers in raw units where that only scales variables, and
+        otherwise in the values of the prepared variables.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+            New samples.
+
+        Returns
+        -------
+        array of shape (n, p)
+            Of a Dask array a Dask array.
+        """
+        return self._new_rows(X, "reconstruct").nearest_points()
+
+    def report(self, X: Any = None, path: str | Path = "report.html", **options: Any) -> Path:
+        """Write what was found as one interactive HTML page that works offline.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p), optional
+            The data of fit. Not needed, but with it the distances from the subspaces are shown.
+        path : str or Path, default "report.html"
+            Where to write; a file that is there is replaced once the page is complete.
+        **options
+            ``title``, ``classes`` (known ones), ``sample_names``, ``variable_names``,
+            ``stability`` and ``selection``: see `subspaces.report.render`.
+
+        Returns
+        -------
+        Path
+            Where the page is.
+        """
+        from subspaces.report import write
+
+        return write(in_memory(self), X, path, **options)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted model as plain arrays and JSON, for `subspaces.load`.
+
+        Parameters
+        ----------
+        path : str or path
+            The file, written exactly where it is named; ``.npz`` suits it. It appears when it is
+            complete, in place of an earlier one.
+
+        Notes
+        -----
+        Parameters, attributes and ``record_`` are stored; what `set_output` was told is not. A
+        parameter that is neither number, text nor array (a function as ``init``, a RandomState) is
+        stored as its default, with a warning: it is of no use to `predict`.
+        """
+        check_is_fitted(self)
+        if not type(self).__module__.startswith("subspaces."):
+            raise TypeError(
+                f"{type(self).__name__} is not an estimator of this library, so `load` would not "
+                "know it. Use pickle or joblib"
+            )
+        parameters = self.get_params(deep=False)
+        for name, value in parameters.items():
+            if not is_serialisable(value):
+                parameters[name] = signature(type(self)).parameters[name].default
+                warnings.warn(
+                    f"{name}={value!r} cannot be written to a file; its default, "
+                    f"{parameters[name]!r}, is stored instead",
+                    UserWarning,
+                    stacklevel=2,
+                )
+        saved = SavedModel(type(self).__name__, parameters, fitted_state(self))
+        model_file.write(path, saved)
+
+    @callbacks.managed
+    def _fit_with_callbacks(self, X: Any, matrix: Array) -> None:
+        callbacks.begin(self, X)
+        self._fit(matrix)
+        callbacks.end(self, X)
+
+    @property
+    def _has_listeners(self) -> bool:
+        return callbacks.are_set(self) or progress.has_listeners()
+
+    def _tell(self, step: Step) -> None:
+        """Pass a step of the fit to scikit-learn's callbacks and to the listeners of `progress`."""
+        callbacks.pass_on(self, step)
+        progress.tell(step)
+
+    def _fit(self, X: Array) -> None:
+        """Fit a checked matrix (n, p) or `SurveyedBlocks`: set ``labels_`` and other attributes."""
+        raise NotImplementedError
+
+    def _bring_attributes_to(self, X: Any) -> None:
+        """Move the fitted attributes to the device of X; the base class moves none."""
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.subspaces_)
+
+    def _scores(self, X: Array) -> Array:
+        """Return the score of each row under each cluster, (n, K): its squared distance."""
+        return np.column_stack([far for _, far in scores_and_residuals(X, self.subspaces_)])
+
+    def _new_rows(self, X: Any, method: str) -> Any:
+        """Return X, checked, as an object such as `NewRows` whose methods return the answers.
+
+        method: the public method that asks, to be named in messages.
+        """
+        return NewRows(self, self._validate_new(X))
+
+    def _validate(self, X: Any) -> Array:
+        self._check_room(X)
+        matrix = as_matrix(X)
+        validate_data(self, X, skip_check_array=True)
+        check_squares(matrix)
+        self._scale = float(np.abs(matrix).max())
+        return matrix
+
+    def _check_room(self, X: Any) -> None:
+        """Raise MemoryError before a fit begins if the fit would not fit into memory."""
+        shape: tuple[int, ...] = getattr(X, "shape", ())
+        if len(shape) == 2:
+            self._refuse_beyond_room(shape, self._numbers_held(shape[0], shape[1]))
+
+    def _refuse_beyond_room(self, shape: tuple[int, ...], n_numbers: int) -> None:
+        too_large = no_room(8 * n_numbers)
+        if too_large:
+            raise MemoryError(
+                f"{type(self).__name__} of {shape[0]} samples x {shape[1]} variables {too_large}. "
+                "Use fewer samples or variables"
+            )
+
+    def _numbers_held(self, n: int, p: int) -> int:
+        """Return how many numbers a fit holds at once, at least: X and a copy of it, 2 n p."""
+        return 2 * n * p
+
+    def _validate_new(self, X: Any) -> Array:
+        check_is_fitted(self)
+        matrix = self._prepared(X)
+        if not hasattr(self, "preparation_"):
+            validate_data(self, X, reset=False, skip_check_array=True)
+        check_squares(matrix)
+        self._check_scale(float(np.abs(matrix).max()))
+        return matrix
+
+    def _prepared(self, X: Any, *, min_samples: int = 1) -> Array:
+        """Return X as a matrix of the clustered variables: after ``preparation_``, if any."""
+        preparation: Preparation | None = getattr(self, "preparation_", None)
+        if preparation is None:
+            return as_matrix(X, min_samples=min_samples)
+        if is_named(X):
+            check_present(list(X.columns), preparation.needed)
+            X = X[preparation.needed]
+        matrix = as_matrix(X, min_samples=min_samples)
+        validate_data(self, X, reset=False, skip_check_array=True)
+        return prepare_rows(matrix, preparation.needed, preparation, row_names(X))
+
+    def _store_means(self, rows: Array) -> None:
+        """Set ``cluster_means_`` (K, p) and ``within_std_`` (p,), the deviation around them.
+
+        Rows that span no more directions than the clusters' subspaces were projected before `fit`.
+        No variable has a deviation of its own then, and ``within_std_`` is nan.
+        """
+        self.cluster_means_, self.within_std_ = means_and_spread(
+            rows, self.labels_, self._n_features_out
+        )
+        subspaces: list[Subspace] = getattr(self, "subspaces_", [])
+        enough = min(len(rows) - 1, rows.shape[1], 1 + sum(f.basis.shape[1] + 1 for f in subspaces))
+        if hasattr(self, "_data") and self._data.rank < enough:
+            self.within_std_ = np.full(rows.shape[1], np.nan)
+
+    @property
+    def _knows_differences(self) -> bool:
+        """Whether `_contrast` can answer: the means are known, of two clusters or more."""
+        return hasattr(self, "cluster_means_") and self._n_features_out > 1
+
+    def _contrast(self, cluster: int) -> Contrast:
+        """Return the `Contrast` of a cluster's mean with the mean of all other samples."""
+        if self._n_features_out == 1:
+            raise ValueError(
+                "the model has one cluster, so there are no other samples to differ from. Use "
+                "by='axes', or more clusters"
+            )
+        if not hasattr(self, "cluster_means_"):
+            raise ValueError(
+                "the model does not know the means of its clusters: files of earlier versions and "
+                "partial_fit keep none. Use fit again"
+            )
+        if isinstance(self.labels_, np.ndarray):
+            sizes = np.bincount(self.labels_, minlength=self._n_features_out).astype(float)
+        else:
+            sizes = to_host(self._sizes)
+        return contrast(cluster, sizes, to_host(self.cluster_means_), to_host(self.within_std_))
+
+    @property
+    def _variable_names(self) -> NDArray[Any] | None:
+        """Names of the clustered variables, (p,); None where X had no names."""
+        if hasattr(self, "preparation_"):
+            return np.array(self.preparation_.variable_names, dtype=object)
+        return getattr(self, "feature_names_in_", None)
+
+    @property
+    def _n_variables(self) -> int:
+        """Number of clustered variables, p."""
+        names = self._variable_names
+        return int(self.n_features_in_) if names is None else len(names)
+
+    def _check_scale(self, largest: float) -> None:
+        """Raise ValueError for new rows so much larger than those of fit that scores overflow.
+
+        largest: the largest absolute value of the new rows.
+        """
+        if largest > FURTHEST * self._scale:
+            raise ValueError(
+                f"X has values up to {largest:.3g}, the data of fit up to {self._scale:.3g}: too "
+                "far apart to score. Use data of like scale"
+            )
+
+    def _warn_of_single_samples(self, names: NDArray[Any] | None) -> None:
+        """Warn of clusters with one sample each; names (n,): of the samples, None for none.
+
+        The base class warns of none.
+        """
+
+    def _recorded(
+        self, X: Any, names: NDArray[Any] | None, seconds: float, raised: Iterable[Warning]
+    ) -> Record:
+        """Return the `Record` of a fit to X; raised: the warnings of the fit.
+
+        Where X is large or in blocks, the record has no entries per sample.
+        """
+        messages = tuple(dict.fromkeys(str(warning) for warning in raised))
+        subspaces: list[Subspace] = getattr(self, "subspaces_", [])
+        widest = max((subspace.basis.shape[1] for subspace in subspaces), default=0)
+        in_passes = not isinstance(X, np.ndarray)
+        if in_passes or is_too_large(len(X), self._n_features_out, widest):
+            return Record(seconds, messages, None, None, None, None)
+        return Record(
+            seconds,
+            messages,
+            sample_names=names,
+            scores=self._scores(X),
+            coordinates=own_coordinates(X, self.labels_, subspaces) if subspaces else None,
+            influence=getattr(self, "influence_", None),
+        )

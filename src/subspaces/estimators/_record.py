@@ -1,0 +1,68 @@
+"""`Record`: time and warnings of a fit, and its samples' scores, so that reports need no data."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from subspaces.runtime.serialise import serialisable
+from subspaces.subspace import Subspace, coordinates
+
+Array = NDArray[np.floating]
+Labels = NDArray[np.intp]
+
+# Where scores and coordinates, n * (K + R) numbers, are more than this (40 MB), none are kept.
+MOST_NUMBERS = 5_000_000
+
+
+@serialisable
+@dataclass(frozen=True)
+class Record:
+    """Time and warnings of a fit, and the scores and coordinates of its samples.
+
+    Where scores and coordinates are more than ``MOST_NUMBERS`` = 5e6 numbers, all attributes with
+    one entry per sample are None.
+
+    Attributes
+    ----------
+    seconds : float
+        Wall time of the fit.
+    messages : tuple of str
+        The text of every warning raised during it.
+    sample_names : ndarray of shape (n,) or None
+        The index of a data frame, if X had one.
+    scores : ndarray of shape (n, K) or None
+        Score of each sample under each cluster, as ``transform`` gives.
+    coordinates : ndarray of shape (n, R) or None
+        Of each sample in the subspace of its label, with nan beyond that subspace's dimension; None
+        where the method has no subspaces.
+    influence : ndarray of shape (n,) or None
+        ``influence_`` of `PSC`; None for other estimators.
+    verdicts : tuple of str
+        Sentences on how far to trust the clusters, from whoever measured that after the fit.
+    """
+
+    seconds: float
+    messages: tuple[str, ...]
+    sample_names: NDArray[Any] | None
+    scores: Array | None
+    coordinates: Array | None
+    influence: Array | None
+    verdicts: tuple[str, ...] = ()
+
+
+def is_too_large(n_samples: int, n_clusters: int, n_components: int) -> bool:
+    """Whether the scores and coordinates of all samples are more than ``MOST_NUMBERS`` numbers."""
+    return n_samples * (n_clusters + n_components) > MOST_NUMBERS
+
+
+def own_coordinates(rows: Array, labels: Labels, subspaces: Sequence[Subspace]) -> Array:
+    """Return each row's coordinates in its label's subspace, (n, R); nan beyond its dimension."""
+    widest = max(subspace.basis.shape[1] for subspace in subspaces)
+    padded = np.full((len(rows), widest), np.nan)
+    for k, subspace in enumerate(subspaces):
+        members = labels == k
+        padded[members, : subspace.basis.shape[1]] = coordinates(rows[members], subspace)
+    return padded

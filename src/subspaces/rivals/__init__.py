@@ -1,0 +1,1 @@
+"""The methods that PSC is compared with, one idea a file: no estimators, no input or output."""

@@ -1,0 +1,283 @@
+"""A mixture of probabilistic PCA, by EM [Tipping & Bishop 1999].
+
+Component k has mean mu_k and covariance ``V_k (L_k - sigma_k^2) V_k^T + sigma_k^2 I``: variances
+L_k along R_k axes and sigma_k^2 elsewhere, of its own or shared by all. The M step is exact: V_k
+and L_k are the leading eigenvectors and eigenvalues of the component's weighted covariance; sigma^2
+is the mean of the eigenvalues left out, weighted by the components' weights where shared. No
+variance is below 1e-10 of the data's: without a floor, rows that fill a subspace exactly have no
+finite likelihood.
+
+More variables than rows are rotated into as many coordinates as there are rows; the noise still
+counts all of them, and no P x P array is formed.
+
+==========  ============  ==============  ====================================
+symbol      name          shape           meaning
+==========  ============  ==============  ====================================
+x_i         rows          (n, l)          samples, l = min(n, p) coordinates
+mu_k        centres       (K, l)          means; zero for linear subspaces
+V_k         bases         K times (l, r)  axes
+L_k         variances     K times (r,)    variances along the axes, noise included
+sigma_k^2   noise         (K,)            variance in each other direction
+==========  ============  ==============  ====================================
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg
+
+from subspaces.core.partition import smallest_size
+from subspaces.rivals import em
+from subspaces.runtime.serialise import serialisable
+from subspaces.subspace import largest_eigenpairs
+
+Array = NDArray[np.floating]
+Labels = NDArray[np.intp]
+
+NOISE_FLOOR = 1e-10
+SETTLED = 1e-6
+LOG_TWO_PI = float(np.log(2.0 * np.pi))
+# Rows of weight that an empty component counts as, so that its share has a logarithm.
+NOTHING = 1e-10
+
+
+@dataclass(frozen=True)
+class Setting:
+    """The rows and settings that all EM steps share.
+
+    rows (n, l) = (matrix - origin) @ rotation, of n_features variables; rotation None for l = p;
+    floor: the least variance.
+    """
+
+    rows: Array
+    origin: Array
+    rotation: Array | None
+    dimensions: tuple[int, ...]
+    affine: bool
+    shared_noise: bool
+    floor: float
+
+    @property
+    def n_features(self) -> int:
+        """Number of variables, p."""
+        return len(self.origin)
+
+
+@serialisable
+@dataclass(frozen=True)
+class PPCAMixture:
+    """The parameters of the mixture; see the notation table. n_features is p, whatever l is."""
+
+    weights: Array
+    centres: Array
+    bases: tuple[Array, ...]
+    variances: tuple[Array, ...]
+    noise: Array
+    n_features: int
+
+
+@dataclass(frozen=True)
+class State:
+    """A model, the log joint density of the rows (n, K), and whether its components are alive."""
+
+    model: PPCAMixture
+    log_joint: Array
+    alive: bool
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """Responsibilities (n, K) and log-likelihood, without its constant, of a fitted mixture."""
+
+    responsibilities: Array
+    log_likelihood: float
+
+    @property
+    def labels(self) -> Labels:
+        """The likeliest component of each row, (n,)."""
+        return np.argmax(self.responsibilities, axis=1)
+
+
+def pose(matrix: Array, dimensions: Sequence[int], *, affine: bool, shared_noise: bool) -> Setting:
+    """Return the setting of a fit: rows centred if affine, and rotated to (n, n) if p > n."""
+    n, p = matrix.shape
+    origin = matrix.mean(axis=0) if affine else np.zeros(p)
+    rows = matrix - origin
+    floor = NOISE_FLOOR * max(float(np.mean(rows**2)), np.finfo(float).tiny / NOISE_FLOOR)
+    rotation = None
+    if p > n:
+        rotation = np.ascontiguousarray(linalg.svd(rows, full_matrices=False)[2].T)
+        rows = rows @ rotation
+    return Setting(rows, origin, rotation, tuple(dimensions), affine, shared_noise, floor)
+
+
+def refine_labels(
+    matrix: Array, starts: Sequence[Labels], dimensions: Sequence[int], affine: bool
+) -> Labels:
+    """Return the labels (n,) of the likeliest mixture, by EM with shared noise from each start."""
+    setting = pose(matrix, dimensions, affine=affine, shared_noise=True)
+    begun = [em.begin("labels", first_state(setting, _one_hot(setting, y))) for y in starts]
+    runs = em.search(begun, lambda state: step(setting, state), 300, SETTLED)
+    likeliest = max(runs, key=lambda run: run.log_likelihood)
+    return np.argmax(likeliest.state.log_joint, axis=1)
+
+
+def fit_mixture(
+    matrix: Array,
+    responsibilities: Array,
+    dimensions: Sequence[int],
+    affine: bool,
+    max_iter: int,
+    *,
+    shared_noise: bool = True,
+) -> Mixture:
+    """Return the mixture that EM reaches from responsibilities (n, K).
+
+    max_iter: the most M steps, the first included.
+    """
+    setting = pose(matrix, dimensions, affine=affine, shared_noise=shared_noise)
+    begun = em.begin("given", first_state(setting, responsibilities))
+    run = em.climb(begun, lambda state: step(setting, state), max_iter - 1, SETTLED)
+    constant = -0.5 * LOG_TWO_PI * matrix.size
+    return Mixture(em.responsibilities(run.state.log_joint), run.log_likelihood - constant)
+
+
+def bic(matrix: Array, labels: Labels, dimensions: Sequence[int], affine: bool) -> float:
+    """Return the BIC of a mixture with shared noise, by EM from a partition; lower is better."""
+    n, p = matrix.shape
+    fitted = fit_mixture(matrix, np.eye(len(dimensions))[labels], dimensions, affine, 100)
+    free = n_parameters(dimensions, p, affine=affine, shared=True)
+    return float(-2.0 * fitted.log_likelihood + free * np.log(n))
+
+
+def _one_hot(setting: Setting, labels: Labels) -> Array:
+    return np.eye(len(setting.dimensions))[labels]
+
+
+def step(setting: Setting, state: State) -> State:
+    """Return the state after one E step and the M step that follows."""
+    return first_state(setting, em.responsibilities(state.log_joint))
+
+
+def first_state(setting: Setting, responsibilities: Array) -> State:
+    """Return the state after an M step with these responsibilities (n, K)."""
+    model = maximise(setting, responsibilities)
+    needed = [smallest_size(r) for r in setting.dimensions]
+    alive = bool(np.all(responsibilities.sum(axis=0) >= needed))
+    return State(model, log_joint(model, setting.rows), alive)
+
+
+def maximise(setting: Setting, responsibilities: Array) -> PPCAMixture:
+    """Return the likeliest parameters for given responsibilities (n, K)."""
+    weights = np.maximum(responsibilities.sum(axis=0), NOTHING)
+    fits = [
+        _weighted_axes(setting.rows, responsibilities[:, k] / weights[k], r, setting.affine)
+        for k, r in enumerate(setting.dimensions)
+    ]
+    centres, values, bases, left = zip(*fits, strict=True)
+    noise = _noise(setting, weights, values, left)
+    return PPCAMixture(
+        weights / len(setting.rows),
+        np.array(centres),
+        bases,
+        tuple(np.maximum(v, s) for v, s in zip(values, noise, strict=True)),
+        noise,
+        setting.n_features,
+    )
+
+
+def _weighted_axes(
+    rows: Array, share: Array, dimension: int, affine: bool
+) -> tuple[Array, Array, Array, float]:
+    """Return the centre, leading eigenvalues, axes and energy off the axes, of weighted rows.
+
+    share (n,): weights that sum to 1; the energy is the weighted sum of squared residuals.
+    """
+    centre = share @ rows if affine else np.zeros(rows.shape[1])
+    centred = (rows - centre) * np.sqrt(share)[:, None]
+    values, vectors = largest_eigenpairs(centred.T @ centred, max(dimension, 1))
+    basis = np.ascontiguousarray(vectors[:, ::-1][:, :dimension])
+    residual = centred - (centred @ basis) @ basis.T
+    return centre, np.maximum(values[::-1][:dimension], 0.0), basis, float(np.sum(residual**2))
+
+
+def _noise(
+    setting: Setting, weights: Array, values: Sequence[Array], left: Sequence[float]
+) -> Array:
+    """Return the noise sigma_k^2 of each component, (K,); equal entries if it is shared."""
+    freedom = [setting.n_features - r for r in setting.dimensions]
+    each = list(zip(weights, values, left, freedom, strict=True))
+    groups = [each] if setting.shared_noise else [[one] for one in each]
+    found = [pooled_noise(group, setting.floor) for group in groups]
+    return np.array(found * len(each) if setting.shared_noise else found)
+
+
+def pooled_noise(fits: Sequence[tuple[float, Array, float, int]], floor: float) -> float:
+    """Return the likeliest noise variance that several components share.
+
+    fits: for each its weight, leading eigenvalues, energy off the axes, and the number of other
+    directions. A leading eigenvalue below the noise is noise too: it joins the pool, which lowers
+    the mean.
+    """
+    energy = sum(weight * left for weight, _, left, _ in fits)
+    freedom = sum(weight * directions for weight, _, _, directions in fits)
+    if freedom <= 0:
+        return floor
+    leading = sorted((value, weight) for weight, values, _, _ in fits for value in values)
+    for value, weight in leading:
+        if value >= energy / freedom:
+            break
+        energy, freedom = energy + weight * value, freedom + weight
+    return max(energy / freedom, floor)
+
+
+def log_joint(model: PPCAMixture, rows: Array) -> Array:
+    """Return ``log pi_k + log N(x; mu_k, C_k)`` of every row under every component, (n, K)."""
+    parts = zip(model.centres, model.bases, model.variances, model.noise, strict=True)
+    densities = [_log_density(rows, *part, model.n_features) for part in parts]
+    return np.column_stack(densities) + np.log(model.weights)
+
+
+def _log_density(
+    rows: Array, centre: Array, basis: Array, variances: Array, noise: float, n_features: int
+) -> Array:
+    centred = rows - centre
+    scores = centred @ basis
+    centred -= scores @ basis.T
+    distance = np.einsum("ij,ij->i", centred, centred) / noise + np.sum(
+        scores**2 / variances, axis=1
+    )
+    log_scale = (n_features - len(variances)) * np.log(noise) + np.log(variances).sum()
+    return -0.5 * (distance + log_scale + n_features * LOG_TWO_PI)
+
+
+def lifted(setting: Setting, model: PPCAMixture) -> PPCAMixture:
+    """Return the model in the variables of the original matrix: rotated back, origin added."""
+    if setting.rotation is None:
+        return replace(model, centres=model.centres + setting.origin)
+    return replace(
+        model,
+        centres=setting.origin + model.centres @ setting.rotation.T,
+        bases=tuple(setting.rotation @ basis for basis in model.bases),
+    )
+
+
+def reordered(model: PPCAMixture, order: Labels) -> PPCAMixture:
+    """Return the mixture with its components in another order."""
+    return replace(
+        model,
+        weights=model.weights[order],
+        centres=model.centres[order],
+        bases=tuple(model.bases[k] for k in order),
+        variances=tuple(model.variances[k] for k in order),
+        noise=model.noise[order],
+    )
+
+
+def n_parameters(dimensions: Sequence[int], n_features: int, *, affine: bool, shared: bool) -> int:
+    """Return the number of free parameters: weights, means, axes with their variances, noise."""
+    axes = sum(n_features * r - r * (r - 1) // 2 for r in dimensions)
+    means = n_features * len(dimensions) if affine else 0
+    return len(dimensions) - 1 + means + axes + (1 if shared else len(dimensions))

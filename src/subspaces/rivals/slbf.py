@@ -1,0 +1,242 @@
+"""Spectral local best-fit flats (SLBF) and local best-fit flats (LBF) [Zhang et al. 2012].
+
+Both fit a d-flat around single points. The neighbourhood of a point grows while Jones' number
+
+    beta_2^2 = min over d-flats L of mean dist^2(y, L) / radius^2
+
+falls, and is taken at its first local minimum: when it is smaller, the noise is large against the
+radius; when it is larger, a second flat comes in. The sizes tried grow by a factor, not by a
+constant, so that their number is logarithmic in that of the points.
+
+LBF fits flats around some points and chooses K of these, one at a time, by the sum of distances to
+the nearest. SLBF fits a flat around every point and cuts the graph with the weights
+
+    exp(-s^2 / 2 sigma_i^2) + exp(-s^2 / 2 sigma_j^2),   s^2 = dist(x_i, L_j) dist(x_j, L_i)
+
+Several multiples of the local scales sigma are tried, and the clusters with the least mean squared
+distance from their flats are kept.
+
+=============  =============  ==========  ========================================================
+symbol         name           shape       meaning
+=============  =============  ==========  ========================================================
+L_j            LocalFlats     m of them   the flat around the j-th seed
+dist(x_i,L_j)  distances      (n, m)      not squared
+sigma_j        spread         (m,)        root mean squared distance of L_j's own neighbourhood
+=============  =============  ==========  ========================================================
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from subspaces.rivals.subspace_error import mean_squared_distance
+from subspaces.starts.spectral import spectral_labels
+
+Array = NDArray[np.floating]
+Labels = NDArray[np.intp]
+
+# The multiples of the local scales that SLBF tries.
+MULTIPLES = (0.25, 0.5, 1.0, 2.0, 4.0)
+# Distances are known to about 1e-7 of the points' lengths: no scale below this share of them.
+SMALLEST_SCALE = 1e-6
+# Neighbourhoods grow by a tenth, or by two points, up to this many points.
+GROWTH, LARGEST = 0.1, 1000
+# A share of the squared lengths below this is rounding.
+ROUNDING = 1e-13
+# Most numbers in a block of neighbourhoods or of coordinates: 32 MiB.
+BLOCK = 2**22
+
+
+@dataclass(frozen=True)
+class LocalFlats:
+    """Flats around m seeds: centres (m, p), bases (m, p, d), spread (m,), neighbours used (m,)."""
+
+    centres: Array
+    bases: Array
+    spread: Array
+    sizes: Labels
+
+
+@dataclass(frozen=True)
+class Neighbours:
+    """The points around each of m seeds, nearest first: indices and distances, (m, count).
+
+    points (n, p): all points.
+    """
+
+    points: Array
+    order: Labels
+    distances: Array
+
+    def rows(self, seeds: Labels, size: int) -> Array:
+        """Return the ``size`` nearest points of these seeds, (seeds, size, p)."""
+        return self.points[self.order[seeds, :size]]
+
+    def squared_beta(self, seeds: Labels, size: int, dimension: int, affine: bool) -> Array:
+        """Return ``beta_2^2`` of the ``size`` nearest points of these seeds, (seeds,)."""
+        radii = self.distances[seeds, size - 1]
+        return squared_beta(self.rows(seeds, size), radii, dimension, affine)
+
+
+def greedy_clustering(
+    points: Array, n_clusters: int, dimension: int, affine: bool, n_candidates: int,
+    random: np.random.Generator,
+) -> Labels:  # fmt: skip
+    """Return the labels (n,) of LBF: the nearest of K flats chosen among candidates."""
+    seeds = random.choice(len(points), min(n_candidates, len(points)), replace=False)
+    distances = distances_from(points, fit_local_flats(points, seeds, dimension, affine))
+    return np.argmin(distances[:, choose_greedily(distances, n_clusters)], axis=1)
+
+
+def graph_clustering(
+    points: Array, n_clusters: int, dimension: int, affine: bool, random: np.random.Generator
+) -> Labels:
+    """Return the labels (n,) of SLBF: of least error over the multiples of the local scales."""
+    flats = fit_local_flats(points, np.arange(len(points)), dimension, affine)
+    distances = distances_from(points, flats)
+    floor = SMALLEST_SCALE * float(np.sqrt(np.mean(np.sum(points**2, axis=1))))
+    best, least = np.zeros(len(points), dtype=np.intp), np.inf
+    for multiple in MULTIPLES:
+        affinity = local_affinity(distances, multiple * np.maximum(flats.spread, floor))
+        labels = spectral_labels(affinity, n_clusters, random)
+        error = mean_squared_distance(points, labels, dimension, affine)
+        if error < least:
+            best, least = labels, error
+    return best
+
+
+def choose_greedily(distances: Array, n_clusters: int) -> list[int]:
+    """Return the numbers of K flats, each chosen for the least sum of distances to the nearest.
+
+    distances: (n, m) of the points from the candidates.
+    """
+    reached = np.full((len(distances), 1), np.inf)
+    chosen: list[int] = []
+    for _ in range(n_clusters):
+        left = np.minimum(distances, reached).sum(axis=0)
+        left[chosen] = np.inf
+        chosen.append(int(np.argmin(left)))
+        reached = np.minimum(reached, distances[:, chosen[-1:]])
+    return chosen
+
+
+def local_affinity(distances: Array, scales: Array) -> Array:
+    """Return the weights (n, n) of the graph, from distances (n, n) and scales (n,).
+
+    ``distances[i, j]`` is that of point i from the flat around point j.
+    """
+    half = np.exp(distances * distances.T / (-2.0 * scales[:, None] ** 2))
+    return half + half.T
+
+
+def fit_local_flats(points: Array, seeds: Labels, dimension: int, affine: bool) -> LocalFlats:
+    """Return a flat for each seed, fitted to the neighbourhood that the beta numbers choose."""
+    n, p = points.shape
+    tried = growing_sizes(n, dimension)
+    centres, bases = np.zeros((len(seeds), p)), np.zeros((len(seeds), p, dimension))
+    spread, sizes = np.zeros(len(seeds)), np.zeros(len(seeds), dtype=np.intp)
+    for part in _slices(len(seeds), max(n, int(tried[-1]) * p)):
+        around = nearest(points, seeds[part], int(tried[-1]))
+        sizes[part] = grow(around, tried, dimension, affine)
+        # Neighbourhoods of one size are fitted together.
+        for size in np.unique(sizes[part]):
+            same = np.flatnonzero(sizes[part] == size)
+            fitted = _fit(around.rows(same, size), dimension, affine)
+            where = part.start + same
+            centres[where], bases[where], spread[where] = fitted
+    return LocalFlats(centres, bases, spread, sizes)
+
+
+def growing_sizes(n: int, dimension: int) -> Labels:
+    """Return the neighbourhood sizes to try: from 2 d + 1 up; the last is n, at most 1000."""
+    size, last = 2 * max(dimension, 1) + 1, min(n, LARGEST)
+    found = []
+    while size < last:
+        found.append(size)
+        size += max(2, int(GROWTH * size))
+    return np.array([*found, last])
+
+
+def nearest(points: Array, seeds: Labels, count: int) -> Neighbours:
+    """Return the ``count`` points nearest to each seed, the seed itself first."""
+    lengths = np.einsum("ij,ij->i", points, points)
+    squared = lengths + lengths[seeds, None] - 2.0 * points[seeds] @ points.T
+    squared[np.arange(len(seeds)), seeds] = -np.inf
+    order = np.argpartition(squared, count - 1, axis=1)[:, :count]
+    ranked = np.argsort(np.take_along_axis(squared, order, axis=1), axis=1, kind="stable")
+    order = np.take_along_axis(order, ranked, axis=1)
+    distances = np.sqrt(np.maximum(np.take_along_axis(squared, order, axis=1), 0.0))
+    return Neighbours(points, order, distances)
+
+
+def grow(around: Neighbours, sizes: Labels, dimension: int, affine: bool) -> Labels:
+    """Return each seed's neighbourhood size, (m,): at the first local minimum of beta.
+
+    Without a minimum it is the largest size. A size counts as a minimum if the one before is no
+    lower and the one after is higher. The first of all counts only with a beta of zero: so few
+    points fit any flat well.
+    """
+    active = np.arange(len(around.order))
+    chosen = np.full(len(active), sizes[-1])
+    earlier: Array = np.zeros(len(active))
+    before = around.squared_beta(active, sizes[0], dimension, affine)
+    for smaller, size in pairwise(sizes):
+        now = around.squared_beta(active, size, dimension, affine)
+        stopped = (before <= earlier) & (before < now)
+        chosen[active[stopped]] = smaller
+        active, earlier, before = active[~stopped], before[~stopped], now[~stopped]
+        if len(active) == 0:
+            break
+    return chosen
+
+
+def squared_beta(rows: Array, radius: Array, dimension: int, affine: bool) -> Array:
+    """Return ``beta_2^2`` of neighbourhoods (m, size, p) with radii (m,); 0 within rounding."""
+    rows = rows - rows.mean(axis=1, keepdims=True) if affine else rows
+    turned = np.swapaxes(rows, 1, 2)
+    spectrum = np.linalg.eigvalsh(rows @ turned if rows.shape[1] < rows.shape[2] else turned @ rows)
+    left = spectrum[:, : max(spectrum.shape[1] - dimension, 0)].sum(axis=1)
+    left = np.where(left > ROUNDING * spectrum.sum(axis=1), left, 0.0) / rows.shape[1]
+    return np.divide(left, radius**2, out=np.zeros_like(left), where=radius > 0)
+
+
+def distances_from(points: Array, flats: LocalFlats) -> Array:
+    """Return ``dist(x_i, L_j)`` of all points from all flats, (n, m); 0 within rounding."""
+    n, p = points.shape
+    lengths = np.einsum("ij,ij->i", points, points)
+    result = np.empty((n, len(flats.centres)))
+    for part in _slices(len(flats.centres), n * flats.bases.shape[2]):
+        centres, bases = flats.centres[part], flats.bases[part]
+        inner = np.einsum("mp,mpd->md", centres, bases)
+        scores = points @ np.moveaxis(bases, 1, 0).reshape(p, -1) - inner.ravel()
+        scores = scores.reshape(n, len(centres), -1)
+        total = lengths[:, None] + np.einsum("mp,mp->m", centres, centres)
+        squared = total - 2.0 * points @ centres.T
+        squared -= np.einsum("nmd,nmd->nm", scores, scores)
+        result[:, part] = np.sqrt(np.where(squared > ROUNDING * total, squared, 0.0))
+    return result
+
+
+def _fit(rows: Array, dimension: int, affine: bool) -> tuple[Array, Array, Array]:
+    """Return centres (m, p), bases (m, p, d) and root mean squared distances (m,) of fitted flats.
+
+    rows (m, size, p): the neighbourhoods.
+    """
+    m, size, p = rows.shape
+    centres = rows.mean(axis=1) if affine else np.zeros((m, p))
+    rows = rows - centres[:, None]
+    if size < p:
+        bases = np.swapaxes(np.linalg.svd(rows, full_matrices=False)[2][:, :dimension], 1, 2)
+    else:
+        bases = np.linalg.eigh(np.swapaxes(rows, 1, 2) @ rows)[1][:, :, p - dimension :]
+    residual = rows - rows @ bases @ np.swapaxes(bases, 1, 2)
+    return centres, bases, np.sqrt(np.einsum("mij,mij->m", residual, residual) / size)
+
+
+def _slices(count: int, numbers: int) -> Iterator[slice]:
+    """Yield slices of ``count`` items, ``numbers`` numbers each, with up to BLOCK in a slice."""
+    step = max(1, BLOCK // max(numbers, 1))
+    return (slice(start, min(start + step, count)) for start in range(0, count, step))

@@ -1,0 +1,24 @@
+"""How well clusters lie on subspaces: the error by which SCC and SLBF choose among partitions."""
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg
+
+Array = NDArray[np.floating]
+Labels = NDArray[np.intp]
+
+
+def mean_squared_distance(points: Array, labels: Labels, dimension: int, affine: bool) -> float:
+    """Return the mean squared distance of the points from the subspaces fitted to their clusters.
+
+    It comes from the eigenvalues of the smaller of the two Gram matrices of each cluster, so its
+    rounding error is about 1e-16 of the mean squared length.
+    """
+    left = 0.0
+    for k in np.unique(labels):
+        members = points[labels == k]
+        members = members - members.mean(axis=0) if affine else members
+        wide = members.shape[1] > len(members)
+        spectrum = linalg.eigvalsh(members @ members.T if wide else members.T @ members)
+        left += float(spectrum[: max(len(spectrum) - dimension, 0)].sum())
+    return max(left, 0.0) / len(points)

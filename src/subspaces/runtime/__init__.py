@@ -1,0 +1,1 @@
+"""Helpers for all packages: warnings, threads, memory, model files, checks of parameters."""

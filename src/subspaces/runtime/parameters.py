@@ -1,0 +1,55 @@
+"""Checks of parameters; an error names the parameter, its value, and what to use instead."""
+
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+
+def as_count(value: Any, name: str, *, low: int, high: int | None = None, why: str = "") -> int:
+    """Return ``value`` as an int; raise an error unless it is from ``low`` to ``high``."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, Integral):
+        raise TypeError(f"{name}={value!r} is not an integer. Use one from {low} up")
+    count = int(value)
+    if count < low or (high is not None and count > high):
+        span = f"{low} or more" if high is None else f"{low} to {high}"
+        raise ValueError(f"{name}={count} is out of range{why}. Use {span}")
+    return count
+
+
+def as_choice(value: Any, name: str, choices: tuple[str, ...]) -> str:
+    """Return ``value`` if it is one of ``choices``; otherwise raise ValueError."""
+    if not isinstance(value, str) or value not in choices:
+        raise ValueError(f"{name}={value!r} is unknown. Use one of {', '.join(choices)}")
+    return value
+
+
+def as_flag(value: Any, name: str) -> bool:
+    """Return ``value`` as a Python bool; raise TypeError if it is anything else."""
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name}={value!r} is not a bool. Use True or False")
+    return bool(value)
+
+
+def as_real(value: Any, name: str, *, low: float = 0.0) -> float:
+    """Return ``value`` as a float; raise an error unless it is finite and at least ``low``."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name}={value!r} is not a number. Use {low:g} or more") from None
+    if not np.isfinite(number) or number < low:
+        raise ValueError(f"{name}={value!r} is out of range. Use {low:g} or more")
+    return number
+
+
+def as_generator(random_state: Any) -> np.random.Generator:
+    """Return a numpy Generator seeded by ``random_state``: None, an int or a RandomState."""
+    try:
+        random = check_random_state(random_state)
+    except ValueError:
+        raise ValueError(
+            f"random_state={random_state!r} seeds nothing. Use an int from 0 up, a "
+            "numpy.random.RandomState or None"
+        ) from None
+    return np.random.default_rng(random.randint(2**31 - 1))

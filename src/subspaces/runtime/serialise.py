@@ -1,0 +1,165 @@
+"""Conversion of Python values to JSON with plain arrays, and back.
+
+JSON has no place for arrays, tuples, infinities and our frozen values. Each of them becomes an
+object with a single key that says what it is: ``{"array": "array_0"}``, ``{"tuple": [...]}``,
+``{"float": "inf"}``, ``{"dict": {...}}``, ``{"names": [...]}``, ``{"sparse": {...}}``, or the name
+of a frozen value, ``{"Subspace": {...}}``.
+
+A registry holds the frozen values that may be written and read: a dataclass enters it by the
+decorator `serialisable` where it is defined. A name in a file that is not in the registry is
+refused, so a file cannot choose what is constructed.
+"""
+
+from collections.abc import Callable
+from dataclasses import MISSING, fields
+from types import NoneType, UnionType
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+# The registry: the frozen values that may be written and read, by the name of their class.
+VALUES: dict[str, Any] = {}
+# A sparse matrix in compressed rows.
+SPARSE_PARTS = ("data", "indices", "indptr", "shape")
+
+Arrays = dict[str, NDArray[Any]]
+Value = TypeVar("Value")
+
+
+def serialisable(kind: type[Value]) -> type[Value]:
+    """Register a frozen dataclass for `serialise` and return it unchanged; a decorator."""
+    VALUES[kind.__name__] = kind
+    return kind
+
+
+def serialise(value: Any, arrays: Arrays) -> Any:
+    """Return ``value`` as an object for JSON; add the arrays in it to ``arrays``, by new names."""
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, np.generic):
+        return serialise(value.item(), arrays)
+    if isinstance(value, float):
+        return value if np.isfinite(value) else {"float": str(value)}
+    if isinstance(value, np.ndarray):
+        return _serialise_array(value, arrays)
+    if sparse.issparse(value):
+        rows = sparse.csr_array(value)
+        parts = {name: serialise(getattr(rows, name), arrays) for name in SPARSE_PARTS}
+        return {"sparse": parts}
+    if isinstance(value, list):
+        return [serialise(entry, arrays) for entry in value]
+    if isinstance(value, tuple):
+        return {"tuple": [serialise(entry, arrays) for entry in value]}
+    if isinstance(value, dict) and all(isinstance(key, str) for key in value):
+        return {"dict": {key: serialise(entry, arrays) for key, entry in value.items()}}
+    if type(value) in VALUES.values():
+        parts = {part.name: getattr(value, part.name) for part in fields(value)}
+        return {type(value).__name__: {k: serialise(v, arrays) for k, v in parts.items()}}
+    raise TypeError(f"a {type(value).__name__} is neither a number, text, an array nor a list")
+
+
+def is_serialisable(value: Any) -> bool:
+    """Return whether `serialise` can convert the value."""
+    try:
+        serialise(value, {})
+    except TypeError:
+        return False
+    return True
+
+
+def _serialise_array(value: NDArray[Any], arrays: Arrays) -> Any:
+    if is_serialisable_type(value.dtype):
+        name = f"array_{len(arrays)}"
+        arrays[name] = value
+        return {"array": name}
+    if value.dtype == object and value.ndim == 1 and all(isinstance(v, str) for v in value):
+        return {"names": [str(name) for name in value]}
+    raise TypeError(f"an array of {value.dtype} is neither of numbers nor of text")
+
+
+def is_serialisable_type(kind: np.dtype[Any]) -> bool:
+    """Return whether arrays of this dtype hold only numbers of up to 8 bytes, or only text."""
+    return kind.kind == "U" or (kind.kind in "biuf" and kind.itemsize <= 8)
+
+
+def deserialise(written: Any, arrays: Arrays) -> Any:
+    """Return the value that `serialise` wrote; remove the arrays that it uses from ``arrays``.
+
+    Raises ValueError for anything that `serialise` does not write.
+    """
+    if isinstance(written, list):
+        return [deserialise(entry, arrays) for entry in written]
+    if not isinstance(written, dict):
+        return written
+    if len(written) != 1:
+        raise ValueError(f"an object has {len(written)} keys instead of the one that says its kind")
+    ((kind, content),) = written.items()
+    if kind == "array" and isinstance(content, str) and content in arrays:
+        return arrays.pop(content)
+    if kind == "float" and content in ("nan", "inf", "-inf"):
+        return float(content)
+    if kind in FROM_LIST and isinstance(content, list):
+        return FROM_LIST[kind]([deserialise(entry, arrays) for entry in content])
+    if kind in (*FROM_PARTS, *VALUES) and isinstance(content, dict):
+        parts = {key: deserialise(entry, arrays) for key, entry in content.items()}
+        return FROM_PARTS[kind](parts) if kind in FROM_PARTS else _value(kind, parts)
+    raise ValueError(f"{kind!r} is no kind of value, or refers to what is not there")
+
+
+def _names(entries: list[Any]) -> NDArray[Any]:
+    if not all(isinstance(entry, str) for entry in entries):
+        raise ValueError("a list of names holds something else than text")
+    return np.array(entries, dtype=object)
+
+
+def _sparse(parts: dict[str, Any]) -> Any:
+    if sorted(parts) != sorted(SPARSE_PARTS):
+        raise ValueError("a sparse matrix has missing or unknown parts")
+    data, indices, indptr, shape = (parts[name] for name in SPARSE_PARTS)
+    is_shape = isinstance(shape, tuple) and all(isinstance(size, int) for size in shape)
+    whole = all(isinstance(a, np.ndarray) and a.dtype.kind == "i" for a in (indices, indptr))
+    if not (is_shape and whole and isinstance(data, np.ndarray) and data.dtype.kind == "f"):
+        raise ValueError("a sparse matrix has parts of the wrong kind")
+    matrix = sparse.csr_array((data, indices, indptr), shape=shape)
+    matrix.check_format(full_check=True)
+    return matrix
+
+
+def _value(kind: str, parts: dict[str, Any]) -> Any:
+    hints = get_type_hints(VALUES[kind])
+    # A part with a default is younger than some files.
+    needed = {part.name for part in fields(VALUES[kind]) if part.default is MISSING}
+    if not needed <= set(parts) <= set(hints):
+        raise ValueError(f"a {kind} has missing or unknown parts")
+    for name, part in parts.items():
+        if not _fits(part, hints[name]):
+            raise ValueError(f"the {name} of a {kind} is of the wrong kind")
+    return VALUES[kind](**parts)
+
+
+def _fits(value: Any, hint: Any) -> bool:
+    """Return whether ``value`` is of the type ``hint``, the annotation of a dataclass field."""
+    origin = get_origin(hint)
+    alias = getattr(origin, "__value__", None)
+    if alias is not None:  # NDArray is an alias with a name of its own from numpy 2.5 on
+        return _fits(value, alias[get_args(hint)])
+    if origin is UnionType:
+        return any(_fits(value, part) for part in get_args(hint))
+    if origin is tuple:
+        return isinstance(value, tuple) and all(_fits(v, get_args(hint)[0]) for v in value)
+    if origin is np.ndarray:
+        (kind,) = get_args(get_args(hint)[1])
+        wanted = np.generic if kind is Any else kind
+        return isinstance(value, np.ndarray) and np.issubdtype(value.dtype, wanted)
+    if hint in (None, NoneType):
+        return value is None
+    if hint in (int, float):
+        numeric = int if hint is int else (int, float)
+        return isinstance(value, numeric) and not isinstance(value, bool)
+    return isinstance(value, hint)
+
+
+FROM_LIST: dict[str, Callable[[list[Any]], Any]] = {"tuple": tuple, "names": _names}
+FROM_PARTS: dict[str, Callable[[dict[str, Any]], Any]] = {"dict": dict, "sparse": _sparse}

@@ -1,0 +1,25 @@
+"""K-means of scikit-learn, as several methods call it: for the labels alone."""
+
+import warnings
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn import config_context
+from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
+
+from subspaces.runtime.warning import PROCESS
+
+Array = NDArray[np.floating]
+Labels = NDArray[np.intp]
+
+
+def k_means_labels(rows: Array, estimator: KMeans) -> Labels:
+    """Return the labels (n,) that a scikit-learn `KMeans` finds for numpy rows.
+
+    Its warning that fewer clusters were found than asked for is silenced. Array API dispatch is
+    off, whatever the caller's configuration: scikit-learn 1.7 fails under it.
+    """
+    with PROCESS, config_context(array_api_dispatch=False), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return estimator.fit(rows).labels_.astype(np.intp)

@@ -1,0 +1,95 @@
+"""Landmarks: a sample of the rows that is searched, and its partition extended to all rows."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from subspaces.core.partition import assign
+from subspaces.core.problem import Problem
+from subspaces.core.search import Plan, Run, Start, best_run, search, story, sweep
+from subspaces.runtime.step import Step
+
+Labels = NDArray[np.intp]
+
+# Of more rows than LANDMARKS the starts see a sample of so many, the loop sees all. The sample is
+# larger where a cluster would have fewer than PER_DIMENSION rows for each of its dimensions.
+LANDMARKS, PER_DIMENSION = 2000, 30
+
+
+def landmarks(problem: Problem, random: np.random.Generator) -> Labels | None:
+    """Return the sorted indices of the sampled rows, (m,); None where all rows are few enough."""
+    n = len(problem.rows.squared_norms)
+    enough = n_landmarks(problem.dimensions)
+    return None if n <= enough else np.sort(random.choice(n, enough, replace=False))
+
+
+def n_landmarks(dimensions: Sequence[int]) -> int:
+    """Return the number of rows beyond which the starts see a sample, which is also its size."""
+    return max(LANDMARKS, PER_DIMENSION * sum(r + 1 for r in dimensions))
+
+
+def extend(problem: Problem, chosen: Labels, labels: Labels) -> Labels:
+    """Return labels (n,): every row goes to the nearest of the subspaces fitted to some rows.
+
+    chosen (m,): the indices of these rows; labels (m,): their clusters.
+    """
+    n = len(problem.rows.squared_norms)
+    residuals = [
+        problem.rows.view(chosen[labels == k], r, problem.affine).squared_residual
+        if np.any(labels == k)
+        else np.full(n, np.inf)
+        for k, r in enumerate(problem.dimensions)
+    ]
+    return assign(np.column_stack(residuals))
+
+
+def on_landmarks(start: Start) -> Start:
+    """Return a start that runs on a sample of the rows and extends its partition to all.
+
+    Where the rows are few, it runs on all of them.
+    """
+
+    def sampled(problem: Problem, random: np.random.Generator) -> Labels:
+        chosen = landmarks(problem, random)
+        if chosen is None:
+            return start(problem, random)
+        return extended(start, problem.subset(chosen), chosen)(problem, random)
+
+    return sampled
+
+
+def extended(start: Start, small: Problem, chosen: Labels) -> Start:
+    """Return a start that runs on the chosen rows (``small``) and extends its labels to all."""
+
+    def whole(problem: Problem, random: np.random.Generator) -> Labels:
+        return extend(problem, chosen, start(small, random))
+
+    return whole
+
+
+def search_by_landmarks(
+    problem: Problem,
+    starts: Callable[[Problem], list[tuple[str, Start]]],
+    random: np.random.Generator,
+    plan: Plan,
+) -> tuple[Run, list[Run]]:
+    """Return the best run on all rows, and the list of all runs.
+
+    With many rows the search runs on a sample, the landmarks: its best partition is extended to all
+    rows and swept on, so that the cost is linear in their number, and the list holds the runs on
+    the sample. With few rows there are no landmarks: the search runs on all rows.
+    """
+    chosen = landmarks(problem, random)
+    small = problem if chosen is None else problem.subset(chosen)
+    chosen_starts = starts(small)
+    seeds = random.integers(2**31, size=len(chosen_starts)).tolist()
+    runs = search(small, chosen_starts, seeds, plan)
+    best = best_run(runs)
+    if chosen is None:
+        return best, runs
+    labels = extend(problem, chosen, best.clustering.labels)
+    best = sweep(plan.in_view(problem), replace(best, first=labels), plan)
+    plan.tell(Step("run", 1, 1, f"all samples from {story(best)}"))
+    return best, runs

@@ -1,0 +1,202 @@
+"""First partitions by subspaces through some of the rows; each row goes to the nearest.
+
+- `local_subspaces`, `kmeans_parallel_subspaces`, `energetic_subspaces`: through the neighbours of
+  rows drawn at random, far apart, or by their length;
+- `sequential`: the best of a pool of candidate subspaces takes the rows near it, then the next,
+  lowest dimension first (least quantile of squares, as in robust regression);
+- `swapped`: K subspaces of a pool of local ones, swapped while the sum of distances falls (in the
+  manner of LBF, Zhang et al. 2012).
+"""
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from subspaces.core.partition import assign
+from subspaces.core.problem import Problem
+from subspaces.core.search import Start
+from subspaces.starts.seeding import kmeans_parallel
+
+Array = NDArray[np.floating]
+Labels = NDArray[np.intp]
+
+# Subspaces in the pool of `sequential` and of `swapped`.
+CANDIDATES = 30
+# A subspace takes rows within so many times the squared residual of its quantile: 1.77 lengths.
+REACH = 3.125
+# Neighbours of a row where most variables are noise: fewer say too little.
+SPARSE_NEIGHBOURS = 25
+# `swapped` goes through its subspaces so many times at most.
+MOST_SWAPS = 20
+
+
+def random_labels(problem: Problem, random: np.random.Generator) -> Labels:
+    """Return labels (n,) of a random partition into clusters of equal size."""
+    n = len(problem.rows.squared_norms)
+    return random.permutation(np.arange(n) % problem.n_clusters)
+
+
+def local_subspaces(problem: Problem, random: np.random.Generator) -> Labels:
+    """Return labels (n,): the nearest of K subspaces, each through neighbours of a random row."""
+    seeds = random.permutation(len(problem.rows.squared_norms))[: problem.n_clusters]
+    return _nearest_through(problem, seeds)
+
+
+def kmeans_parallel_subspaces(problem: Problem, random: np.random.Generator) -> Labels:
+    """Return labels (n,): the nearest of K subspaces, each through neighbours of rows far apart.
+
+    The K rows are chosen by `seeding.kmeans_parallel`.
+    """
+
+    def around(seeds: Labels, dimension: int) -> Array:
+        subsets = np.array([_neighbours(problem, int(seed), dimension) for seed in seeds])
+        return problem.rows.residuals(subsets, dimension, problem.affine)
+
+    n = len(problem.rows.squared_norms)
+    return _nearest_through(problem, kmeans_parallel(around, n, problem.dimensions, random))
+
+
+def energetic_subspaces(problem: Problem, random: np.random.Generator) -> Labels:
+    """Return labels as `local_subspaces`, of rows drawn by squared length, with 25 neighbours each.
+
+    Where most variables are noise a long row says more, and a few neighbours say too little.
+    """
+    squared = problem.rows.squared_norms
+    drawn = min(problem.n_clusters, int(np.count_nonzero(squared)))
+    seeds = random.choice(len(squared), drawn, replace=False, p=squared / squared.sum())
+    return _nearest_through(problem, seeds, SPARSE_NEIGHBOURS)
+
+
+def sequential(fraction: float, any_order: bool = False) -> Start:
+    """Return a start that finds one subspace after the other in the densest part of the rows left.
+
+    From a pool, the subspace with the least sum of its q smallest squared residuals is refitted
+    twice to its q nearest rows; it takes the rows within 3.125 times the q-th squared residual. q
+    is ``fraction`` times the rows left per remaining cluster. The last cluster takes the rest.
+    Clusters come in order of dimension; with ``any_order`` at random, those of full rank last.
+    """
+
+    def start(problem: Problem, random: np.random.Generator) -> Labels:
+        n, dimensions = len(problem.rows.squared_norms), problem.dimensions
+        full = np.array([r >= problem.rows.rank for r in dimensions])
+        shuffled = random.permutation(len(dimensions))
+        keys = full[shuffled] if any_order else np.array(dimensions)[shuffled]
+        order = shuffled[np.argsort(keys, kind="stable")]
+        labels = np.full(n, order[-1])
+        left = np.arange(n)
+        floor = 1e-24 * float(problem.rows.squared_norms.mean())
+        for place, k in enumerate(order[:-1]):
+            quota = max(int(fraction * len(left) / (len(order) - place)), dimensions[k] + 1)
+            if len(left) <= quota:
+                break
+            residual = _densest_subspace(problem, left, dimensions[k], quota, random)
+            reach = REACH * np.partition(residual[left], quota - 1)[quota - 1] + floor
+            taken = residual[left] <= reach
+            labels[left[taken]] = k
+            left = left[~taken]
+        return labels
+
+    return start
+
+
+def swapped(problem: Problem, random: np.random.Generator) -> Labels:
+    """Return labels (n,): the nearest of K subspaces of a pool, improved by swaps.
+
+    In turn each is replaced by the one of the pool that leaves the least sum of distances.
+    """
+    n = len(problem.rows.squared_norms)
+    pools = {
+        r: np.sqrt(_candidates(problem, np.arange(n), r, random)) for r in set(problem.dimensions)
+    }
+    chosen = np.array([pools[r][random.integers(len(pools[r]))] for r in problem.dimensions])
+    total = np.inf
+    for _ in range(MOST_SWAPS):
+        for k, r in enumerate(problem.dimensions):
+            others = np.min(np.delete(chosen, k, axis=0), axis=0, initial=np.inf)
+            chosen[k] = pools[r][np.argmin(np.minimum(pools[r], others).sum(axis=1))]
+        before, total = total, float(chosen.min(axis=0).sum())
+        if total >= before:
+            break
+    return _nearest(chosen)
+
+
+def _densest_subspace(
+    problem: Problem, left: Labels, dimension: int, quota: int, random: np.random.Generator
+) -> Array:
+    """Return the squared residuals (n,) of all rows from the best candidate, refitted twice.
+
+    Best is the least sum of the ``quota`` smallest squared residuals among the rows left.
+    """
+    pool = _candidates(problem, left, dimension, random)
+    nearest_sums = np.partition(pool[:, left], quota - 1, axis=1)[:, :quota].sum(axis=1)
+    best = pool[np.argmin(nearest_sums)]
+    for _ in range(2):
+        nearest = left[np.argpartition(best[left], quota - 1)[:quota]]
+        best = problem.rows.view(nearest, dimension, problem.affine).squared_residual
+    return best
+
+
+def _candidates(
+    problem: Problem, among: Labels, dimension: int, random: np.random.Generator
+) -> Array:
+    """Return the squared residuals (30, n) of all rows from a pool of 30 candidate subspaces.
+
+    A third each through as few random rows as fix a subspace, through neighbours by distance, and
+    through neighbours by angle; all of them rows in ``among``.
+    """
+    fewest = min(max(dimension + problem.affine, 1), len(among))
+    nearby = min(2 * (dimension + 1), len(among))
+    through, around = [], []
+    for kind in range(CANDIDATES):
+        if kind % 3 == 0:
+            through.append(random.choice(among, fewest, replace=False))
+        else:
+            seed = int(random.choice(among))
+            distance = _distances(problem, seed, by_angle=kind % 3 == 2)[among]
+            around.append(among[np.argpartition(distance, nearby - 1)[:nearby]])
+    found = [
+        problem.rows.residuals(np.array(subsets), dimension, problem.affine)
+        for subsets in (through, around)
+    ]
+    pool = np.empty((CANDIDATES, len(found[0][0])))
+    by_distance = np.arange(CANDIDATES) % 3 > 0
+    pool[~by_distance], pool[by_distance] = found
+    return pool
+
+
+def _nearest_through(problem: Problem, seeds: Labels, fewest: int = 0) -> Labels:
+    """Return labels (n,): the nearest of the subspaces through the neighbours of each seed row.
+
+    fewest: the least number of neighbours of a seed.
+    """
+    subsets = (
+        (_neighbours(problem, int(seed), dimension, fewest), dimension)
+        for seed, dimension in zip(seeds, problem.dimensions, strict=False)
+    )
+    return _nearest(problem.rows.view(*each, problem.affine).squared_residual for each in subsets)
+
+
+def _neighbours(problem: Problem, seed: int, dimension: int, fewest: int = 0) -> Labels:
+    n = len(problem.rows.squared_norms)
+    nearby = min(max(2 * (dimension + 1), fewest), n)
+    distance = _distances(problem, seed, by_angle=not problem.affine)
+    return np.argpartition(distance, nearby - 1)[:nearby]
+
+
+def _distances(problem: Problem, seed: int, by_angle: bool) -> Array:
+    """Return distances (n,) of all rows from one: 1 - |cos|, or squared, less a constant."""
+    rows = problem.rows
+    products, squared = rows.inner(np.array([seed]))[:, 0], rows.squared_norms
+    if not by_angle:
+        return squared - 2.0 * products
+    if problem.affine:
+        lift = float(squared.mean())
+        products, squared = products + lift, squared + lift
+    lengths = np.sqrt(squared)
+    scale = lengths * lengths[seed]
+    return 1.0 - np.divide(np.abs(products), scale, out=np.zeros_like(scale), where=scale > 0)
+
+
+def _nearest(residuals: Iterable[Array]) -> Labels:
+    return assign(np.column_stack(list(residuals)))

@@ -1,0 +1,227 @@
+"""One subspace: a centre, a basis and how much of its members' energy each axis carries.
+
+==========  ============  ==========  =====================================================
+symbol      name          shape       meaning
+==========  ============  ==========  =====================================================
+x_i         rows          (n, p)      samples
+mu          centre        (p,)        a point of the subspace; zero for a linear subspace
+V           basis         (p, r)      axes: orthonormal columns, or sparse unit columns
+s           spectrum      (r,)        sum over the members of their squared scores
+d           scores        (n, r)      (x - mu) V
+U Lambda    coordinates   (n, l)      the members in all their principal axes
+lambda      eigenvalues   (l,)        of the members' scatter matrix, descending
+==========  ============  ==========  =====================================================
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg
+
+from subspaces.runtime.serialise import serialisable
+
+Array = NDArray[np.floating]
+
+# ||x||^2 - sum d^2 keeps twelve digits down to this share of ||x||^2.
+CANCELLATION = 1e-4
+# Eigenvalues down to this share of the largest keep ten digits.
+FAINT = 1e-6
+# Rows of more numbers than this (2 MB) leave the cache: they are read once for all subspaces.
+FEW_NUMBERS = 1 << 18
+
+
+@serialisable
+@dataclass(frozen=True)
+class Subspace:
+    """A subspace ``centre + span(basis)`` with the spectrum of the samples it was fitted to.
+
+    Attributes
+    ----------
+    centre : ndarray of shape (p,)
+        A point of the subspace; zero for a linear subspace.
+    basis : ndarray of shape (p, r)
+        Axes: orthonormal columns, or sparse unit columns.
+    spectrum : ndarray of shape (r,)
+        Sum over the members of their squared scores on each axis.
+    """
+
+    centre: Array
+    basis: Array
+    spectrum: Array
+
+
+@dataclass(frozen=True)
+class PrincipalAxes:
+    """The singular value decomposition of rows (n, p), cut at their numerical rank l.
+
+    coordinates (n, l): the rows in their axes; eigenvalues (l,) of the scatter, descending; basis
+    (p, l): the axes, or only the first ones asked for.
+    """
+
+    coordinates: Array
+    eigenvalues: Array
+    basis: Array
+
+    @property
+    def rank(self) -> int:
+        """Number of directions that the rows span, up to rounding."""
+        return len(self.eigenvalues)
+
+    def split(self, n_components: int) -> tuple[Array, Array, Array]:
+        """Return scores (n, R) on the first axes, squared residuals (n,) and spectrum (R,)."""
+        kept, rest = np.split(self.coordinates, [min(n_components, self.rank)], axis=1)
+        return kept, np.einsum("ij,ij->i", rest, rest), self.eigenvalues[:n_components]
+
+
+def principal_axes(rows: Array, n_axes: int | None = None) -> PrincipalAxes:
+    """Return ``rows = U Lambda V^T`` as coordinates ``U Lambda``, eigenvalues ``Lambda^2`` and V.
+
+    With ``n_axes`` only the first ``n_axes`` columns of V are formed: for few rows of many
+    variables the others take long.
+    """
+    n, p = rows.shape
+    if not rows.any():
+        return PrincipalAxes(np.zeros((n, 0)), np.zeros(0), np.zeros((p, 0)))
+    wide = n_axes is not None and n <= p
+    left, singular, right = _left_axes(rows) if wide else np.linalg.svd(rows, full_matrices=False)
+    tolerance = max(rows.shape) * np.finfo(rows.dtype).eps * singular[0]
+    rank = int(np.count_nonzero(singular > tolerance))
+    left, singular, signs = left[:, :rank], singular[:rank], _signs(left[:, :rank])
+    basis = rows.T @ (left / singular)[:, :n_axes] if wide else right[:rank].T[:, :n_axes]
+    basis = (_orthonormal(basis) if wide else basis) * signs[:n_axes]
+    return PrincipalAxes(left * (singular * signs), singular**2, np.ascontiguousarray(basis))
+
+
+def _signs(left: Array) -> Array:
+    """Return the signs (l,) that make the entry of largest magnitude in each column positive."""
+    return np.sign(left[np.argmax(np.abs(left), axis=0), np.arange(left.shape[1])])
+
+
+def _left_axes(rows: Array) -> tuple[Array, Array, Array]:
+    """Left singular vectors (n, n) and singular values (n,) of a wide matrix, and an empty array.
+
+    They come from the eigenvectors of the rows' inner products where these give ten digits of the
+    smallest singular value, otherwise from a QR factorisation.
+    """
+    values, vectors = np.linalg.eigh(rows @ rows.T)
+    if values[0] > FAINT * values[-1]:
+        return vectors[:, ::-1], np.sqrt(values[::-1]), np.empty((0, 0))
+    triangle: Array = np.asarray(np.linalg.qr(rows.T, mode="r"))
+    return (*np.linalg.svd(triangle.T, full_matrices=False)[:2], np.empty((0, 0)))
+
+
+def _orthonormal(axes: Array) -> Array:
+    """Return axes (p, R) that are orthonormal up to rounding, made orthonormal by QR."""
+    basis, triangle = np.linalg.qr(axes)
+    return basis * np.sign(np.diag(triangle))
+
+
+def fit_subspace(rows: Array, n_components: int, *, affine: bool = False) -> Subspace:
+    """Return the `Subspace` of least squared residual; it has no axes that the rows do not span."""
+    centre = centre_of(rows, affine)
+    return leading(centre, principal_axes(rows - centre), n_components)
+
+
+def centre_of(rows: Array, affine: bool) -> Array:
+    """Mean of the rows (p,) if affine, without rounding where rows are equal; otherwise zeros."""
+    if not affine:
+        return np.zeros(rows.shape[1])
+    return np.where(np.all(rows == rows[:1], axis=0), rows[:1], rows.mean(axis=0))[0]
+
+
+def leading(centre: Array, axes: PrincipalAxes, n_components: int) -> Subspace:
+    """Return the `Subspace` through ``centre`` that the first ``n_components`` axes span."""
+    return Subspace(centre, axes.basis[:, :n_components], axes.eigenvalues[:n_components])
+
+
+def scores(rows: Array, subspace: Subspace) -> Array:
+    """Scores of the rows on the axes, ``d = (x - mu) V``, (n, r)."""
+    return _centred(rows, subspace) @ subspace.basis
+
+
+def coordinates(rows: Array, subspace: Subspace) -> Array:
+    """Coordinates (n, r), in the basis, of the points of the subspace nearest to the rows.
+
+    If the basis is orthonormal, they are the scores.
+    """
+    return scores(rows, subspace) @ inverse_overlap(subspace.basis.T @ subspace.basis)
+
+
+def inverse_overlap(overlap: Array) -> Array:
+    """Pseudo-inverse ``S^+`` (r, r) of ``S = V^T V``; the identity where axes are orthonormal."""
+    values, vectors = np.linalg.eigh(overlap)
+    kept = values > len(values) * np.finfo(float).eps * values.max(initial=0.0)
+    return (vectors[:, kept] / values[kept]) @ vectors[:, kept].T
+
+
+def _centred(rows: Array, subspace: Subspace) -> Array:
+    """Return the rows (n, p) less the centre of the subspace."""
+    return rows - subspace.centre if subspace.centre.any() else rows
+
+
+def project(rows: Array, subspace: Subspace) -> Array:
+    """The points of the subspace nearest to the rows, in the space of the rows, (n, p)."""
+    return subspace.centre + coordinates(rows, subspace) @ subspace.basis.T
+
+
+def squared_residual(rows: Array, subspace: Subspace) -> Array:
+    """Squared distances ``||x_perp||^2`` of the rows from the subspace, (n,).
+
+    From the residual itself where ``||x||^2 - ||V V^+ x||^2`` would cancel.
+    """
+    centred = _centred(rows, subspace)
+    return _squared_residual(centred, centred @ subspace.basis, _squared(centred), subspace.basis)
+
+
+def scores_and_residuals(rows: Array, subspaces: Sequence[Subspace]) -> list[tuple[Array, Array]]:
+    """Return scores (n, r) and squared residuals (n,) of the rows for each subspace.
+
+    Many rows are multiplied by all bases at once.
+    """
+    if rows.size <= FEW_NUMBERS or any(subspace.centre.any() for subspace in subspaces):
+        return [(scores(rows, each), squared_residual(rows, each)) for each in subspaces]
+    bases = [subspace.basis for subspace in subspaces]
+    ends = np.cumsum([basis.shape[1] for basis in bases])
+    along = np.split(rows @ np.hstack(bases), ends[:-1], axis=1)
+    squared = _squared(rows)
+    return [
+        (own, _squared_residual(rows, own, squared, basis))
+        for own, basis in zip(along, bases, strict=True)
+    ]
+
+
+def _squared(rows: Array) -> Array:
+    """Squared length of each row, (n,)."""
+    return np.einsum("ij,ij->i", rows, rows)
+
+
+def _squared_residual(rows: Array, along: Array, squared: Array, basis: Array) -> Array:
+    """Squared residuals (n,) of centred rows with scores ``along`` and lengths ``squared``."""
+    inside = along @ inverse_overlap(basis.T @ basis)
+    residual = squared - np.einsum("ij,ij->i", inside, along)
+    lost = np.flatnonzero(residual <= CANCELLATION * squared)
+    rest = rows[lost] - inside[lost] @ basis.T
+    residual[lost] = _squared(rest)
+    return residual
+
+
+def principal_angles(first: Subspace, second: Subspace) -> Array:
+    """Principal angles between two subspaces, in radians, largest first; centres do not count."""
+    return linalg.subspace_angles(first.basis, second.basis)
+
+
+def largest_eigenpairs(matrix: Array, count: int) -> tuple[Array, Array]:
+    """The ``count`` largest eigenvalues, ascending, and their eigenvectors in columns.
+
+    LAPACK's method for some eigenvalues (relatively robust representations) may fail where they
+    are nearly equal; then all eigenvalues are computed by another method.
+    """
+    n = len(matrix)
+    first = max(n - count, 0)
+    try:
+        return linalg.eigh(matrix, subset_by_index=[first, n - 1], check_finite=False)
+    except linalg.LinAlgError:
+        values, vectors = np.linalg.eigh(matrix)
+        return values[first:], vectors[:, first:]

@@ -1,0 +1,145 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.stats import multivariate_normal
+from sklearn.decomposition import PCA
+
+from subspaces.datasets import make_scenario, make_subspaces
+from subspaces.metrics import rand_score
+from subspaces.rivals import em, ppca_mixture
+from subspaces.rivals.ppca_mixture import fit_mixture, refine_labels
+from tests.plain import generic
+
+
+@pytest.mark.parametrize("affine", [False, True])
+def test_the_likelihood_never_falls(affine):
+    union = make_subspaces([40, 50], 6, [1, 2], noise=0.3, offset=0.5, random_state=0)
+    weights = np.random.default_rng(0).dirichlet([1, 1], size=90)
+    path = [
+        fit_mixture(union.data, weights, (1, 2), affine, steps).log_likelihood
+        for steps in range(1, 25)
+    ]
+    assert np.diff(path).min() >= -1e-9 * abs(path[-1])
+
+
+def test_one_component_is_scikit_learns_noise_model():
+    X = generic(80, 6, decay=0.7)
+    fitted = fit_mixture(X, np.ones((80, 1)), (2,), True, 5)
+    pca = PCA(2).fit(X)
+    covariance = pca.get_covariance() * 79 / 80
+    plain = multivariate_normal(pca.mean_, covariance).logpdf(X).sum()
+    constant = 0.5 * 80 * 6 * np.log(2 * np.pi)
+    assert_allclose(fitted.log_likelihood, plain + constant, rtol=1e-9)
+
+
+def test_two_components_of_unequal_weight():
+    X = generic(90, 4, decay=0.8)
+    labels = np.repeat([0, 1], [20, 70])
+    found = fit_mixture(X, np.eye(2)[labels], (1, 1), False, 1).log_likelihood
+    axes = [np.linalg.svd(X[labels == k], full_matrices=False) for k in (0, 1)]
+    noise = sum(np.sum(s[1:] ** 2) for _, s, _ in axes) / (90 * 3)
+    densities = []
+    for (_, s, vt), size in zip(axes, (20, 70), strict=True):
+        along = s[0] ** 2 / size - noise
+        covariance = noise * np.eye(4) + along * np.outer(vt[0], vt[0])
+        densities.append(size / 90 * multivariate_normal(cov=covariance).pdf(X))
+    plain = np.sum(np.log(np.sum(densities, axis=0))) + 0.5 * 90 * 4 * np.log(2 * np.pi)
+    assert_allclose(found, plain, rtol=1e-9)
+
+
+def test_refinement_improves_unequal_dimensions():
+    scenario = make_scenario("b", noise=0.1, n_features=20, random_state=0)
+    start = scenario.target.copy()
+    start[::7] = 1 - start[::7]
+    labels = refine_labels(scenario.data, [start], (1, 2), False)
+    assert rand_score(scenario.target, labels) > rand_score(scenario.target, start) + 0.05
+
+
+def test_noise_free_data_are_finite():
+    scenario = make_scenario("c", random_state=0)
+    fitted = fit_mixture(scenario.data, np.eye(2)[scenario.target], (2, 2), False, 50)
+    assert np.isfinite(fitted.log_likelihood)
+    assert rand_score(scenario.target, fitted.labels) == 1.0
+
+
+@pytest.mark.parametrize("shared", [False, True])
+@pytest.mark.parametrize(("n_features", "noise"), [(6, 0.3), (150, 0.3), (6, 0.0)])
+def test_the_likelihood_never_falls_by_a_step(n_features, noise, shared):
+    union = make_subspaces([40, 50], n_features, [1, 3], noise=noise, offset=0.5, random_state=0)
+    setting = ppca_mixture.pose(union.data, (2, 3), affine=True, shared_noise=shared)
+    first = np.random.default_rng(0).dirichlet([1, 1], size=90)
+    state = ppca_mixture.first_state(setting, first)
+    path = [em.log_likelihood(state.log_joint)]
+    for _ in range(30):
+        state = ppca_mixture.step(setting, state)
+        path.append(em.log_likelihood(state.log_joint))
+    assert np.isfinite(path).all()
+    assert np.diff(path).min() >= -1e-10 * abs(path[-1])
+
+
+def test_shared_noise_above_a_leading_eigenvalue_joins_it():
+    # a wide cluster and a narrow one whose axis is below the noise: best on a grid
+    values, weights, left = [np.array([9.0]), np.array([0.5])], [10.0, 30.0], [8.0, 0.6]
+
+    def cost(noise):
+        total = 0.0
+        for value, weight, energy in zip(values, weights, left, strict=True):
+            along = np.maximum(value, noise)
+            total += weight * (np.sum(np.log(along) + value / along) + 2 * np.log(noise))
+            total += weight * energy / noise
+        return total
+
+    found = ppca_mixture.pooled_noise(list(zip(weights, values, left, [2, 2], strict=True)), 1e-9)
+    assert found > 0.5
+    assert cost(found) <= min(cost(noise) for noise in np.geomspace(0.01, 20, 3000)) + 1e-9
+
+
+@pytest.mark.parametrize("affine", [False, True])
+def test_rotated_rows_are_the_dense_model(affine):
+    X = generic(30, 50, decay=0.95)
+    shares = np.random.default_rng(0).dirichlet([1, 1], size=30)
+    setting = ppca_mixture.pose(X, (2, 3), affine=affine, shared_noise=False)
+    assert setting.rows.shape == (30, 30)
+    state = ppca_mixture.first_state(setting, shares)
+    model = ppca_mixture.lifted(setting, state.model)
+    assert_allclose(ppca_mixture.log_joint(model, X), state.log_joint, rtol=1e-9)
+    for k, r in enumerate((2, 3)):
+        share = shares[:, k] / shares[:, k].sum()
+        centre = share @ X if affine else np.zeros(50)
+        scatter = ((X - centre).T * share) @ (X - centre)
+        values, vectors = np.linalg.eigh(scatter)
+        noise = values[:-r].sum() / (50 - r)
+        axes = vectors[:, -r:]
+        covariance = noise * np.eye(50) + (axes * (values[-r:] - noise)) @ axes.T
+        plain = multivariate_normal(centre, covariance).logpdf(X) + np.log(shares[:, k].mean())
+        assert_allclose(state.log_joint[:, k], plain, rtol=1e-8)
+
+
+def test_own_noise_is_each_clusters():
+    X, labels = generic(90, 4, decay=0.8), np.repeat([0, 1], [20, 70])
+    X[labels == 1] *= 3
+    setting = ppca_mixture.pose(X, (1, 2), affine=True, shared_noise=False)
+    noise = ppca_mixture.maximise(setting, np.eye(2)[labels]).noise
+    plain = [
+        PCA(r).fit(X[labels == k]).noise_variance_ * (size - 1) / size
+        for k, (r, size) in enumerate([(1, 20), (2, 70)])
+    ]
+    assert_allclose(noise, plain, rtol=1e-9)
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_the_noise_has_a_floor(shared):
+    scenario = make_scenario("c", random_state=0)
+    setting = ppca_mixture.pose(scenario.data, (2, 2), affine=True, shared_noise=shared)
+    model = ppca_mixture.maximise(setting, np.eye(2)[scenario.target])
+    assert_allclose(model.noise, 1e-10 * scenario.data.var(axis=0).mean(), rtol=1e-9)
+
+
+def test_bic_counts_its_parameters():
+    X = generic(40, 5, decay=0.7)
+    labels = np.zeros(40, dtype=int)
+    one, two = (ppca_mixture.bic(X, labels, [r], False) for r in (1, 2))
+    # a second axis has p - 1 more parameters
+    likelihoods = [fit_mixture(X, np.ones((40, 1)), [r], False, 100).log_likelihood for r in (1, 2)]
+    gain = 2 * (likelihoods[1] - likelihoods[0])
+    assert_allclose(two - one, (5 - 1) * np.log(40) - gain, rtol=1e-9)

@@ -1,0 +1,138 @@
+"""Fits side by side in one process: the same labels, each its own warnings, nothing left behind."""
+
+import os
+import subprocess
+import sys
+import threading
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from threadpoolctl import threadpool_info
+
+from subspaces import MPPCA, PSC, SSC, KSubspaces, SparseKMeans
+from subspaces.datasets import make_subspaces
+from subspaces.runtime import threads
+from subspaces.runtime.warning import collect_warnings, warn
+
+MODELS = [
+    PSC(2, n_components=2, n_init=3, random_state=0),
+    KSubspaces(2, n_components=2, n_init=3, random_state=0),
+    SSC(2, n_components=2, random_state=0),
+    MPPCA(2, n_components=2, n_init=2, random_state=0),
+    SparseKMeans(2, n_variables=3, n_init=2, random_state=0),
+    PSC(2, n_components=6, n_init=2, random_state=0),  # warns: its dimension is the rank
+    PSC(2, n_components=2, n_init=2, max_iter=1, random_state=0),
+    KSubspaces(2, n_components=1, n_init=2, affine=True, random_state=0),
+]
+
+
+def together(work, count):
+    """Run all at once, from the same moment on."""
+    gate = threading.Barrier(count)
+
+    def begun(i):
+        gate.wait()
+        return work(i)
+
+    with ThreadPoolExecutor(count) as pool:
+        return list(pool.map(begun, range(count)))
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_subspaces(60, 6, [2, 2], noise=0.1, random_state=0).data
+
+
+def blas_threads():
+    return [library["num_threads"] for library in threadpool_info()]
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_eight_threads_fit_as_one_does(data):
+    alone = [clone(model).fit(data) for model in MODELS]
+    before = list(warnings.filters), warnings.showwarning, blas_threads()
+    for _ in range(3):
+        found = together(lambda i: clone(MODELS[i]).fit(data), len(MODELS))
+        for one, other in zip(alone, found, strict=True):
+            np.testing.assert_array_equal(one.labels_, other.labels_)
+            assert one.record_.messages == other.record_.messages
+        assert (list(warnings.filters), warnings.showwarning, blas_threads()) == before
+
+
+def test_one_of_the_threads_limits_blas_and_lifts_it(monkeypatch):
+    calls, inside = [], threading.Barrier(4)
+
+    def controller(blas):
+        @contextmanager
+        def limit(limits):
+            calls.append((blas, "set"))
+            yield
+            calls.append((blas, "lifted"))
+
+        return SimpleNamespace(limit=limit)
+
+    monkeypatch.setattr(threads, "_controller", controller)
+
+    def nested(i):
+        with threads.one_blas_thread(), threads.one_blas_thread():
+            inside.wait()
+
+    for _ in range(2):
+        together(nested, 4)
+        assert calls.count((True, "set")) == calls.count((True, "lifted")) == 1
+        assert calls.count((False, "set")) == calls.count((False, "lifted")) == 3
+        calls.clear()
+
+
+def test_blas_has_its_threads_back_after_fits_that_overlap():
+    code = "from tests.runtime.test_threads import *; print(overlapping())"
+    settings = {"OPENBLAS_NUM_THREADS": "2", "OMP_NUM_THREADS": "2"}
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code],
+        env={**os.environ, **settings},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == "True\n"
+
+
+def overlapping():
+    """Whether the limits are the same after eight fits at once as before."""
+    X = np.random.default_rng(0).normal(size=(60, 6))
+    before = blas_threads()
+    for _ in range(2):
+        together(lambda i: clone(MODELS[i]).fit(X), len(MODELS))
+    return blas_threads() == before
+
+
+def test_what_is_heard_is_heard_once_and_by_one_thread():
+    def said(i):
+        with collect_warnings() as collected:
+            for _ in range(2):
+                warn(f"thread {i}")
+        return [str(warning) for warning in collected]
+
+    assert together(said, 4) == [[f"thread {i}"] for i in range(4)]
+    with pytest.warns(UserWarning, match="to the user") as shown:
+        warn("to the user")
+    assert shown[0].filename == __file__
+
+
+def test_the_inner_hears_and_the_outer_does_not():
+    with collect_warnings() as outer:
+        with collect_warnings() as inner:
+            warn("within", RuntimeWarning)
+        warn(inner[0])
+    assert [type(warning) for warning in outer] == [RuntimeWarning]
+
+
+def test_models_saved_at_once_to_one_path(data, tmp_path):
+    model = clone(MODELS[0]).fit(data)
+    together(lambda i: model.save(tmp_path / "m.npz"), 8)
+    assert [path.name for path in tmp_path.iterdir()] == ["m.npz"]

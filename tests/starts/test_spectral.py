@@ -1,0 +1,87 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.cluster import KMeans
+
+from subspaces.core.partition import canonical
+from subspaces.starts import spectral
+
+
+def noisy_blocks(sizes, noise, seed=0):
+    random = np.random.default_rng(seed)
+    truth = np.repeat(np.arange(len(sizes)), sizes)
+    weights = random.uniform(0.5, 1.0, (len(truth), len(truth)))
+    weights *= np.where(truth[:, None] == truth, 1.0, noise)
+    order = random.permutation(len(truth))
+    return (weights + weights.T)[np.ix_(order, order)], truth[order]
+
+
+@pytest.mark.parametrize("times", [1, 17])  # up to 1000 vertices LAPACK finds the vectors
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("noise", [0.0, 0.1])
+def test_blocks_are_found(times, form, noise):
+    affinity, truth = noisy_blocks([30 * times, 12 * times, 20 * times], noise)
+    labels = spectral.spectral_labels(form(affinity), 3, np.random.default_rng(1))
+    assert_array_equal(canonical(labels), canonical(truth))
+
+
+def test_vectors_solve_the_generalised_problem():
+    affinity, _ = noisy_blocks([10, 15], 0.3)
+    vectors = spectral.embedding(affinity, 2, np.random.default_rng(0))
+    degrees = affinity.sum(axis=1)
+    cut = vectors / np.sqrt(degrees)[:, None]
+    ratio = (affinity @ cut) / (degrees[:, None] * cut)
+    assert_allclose(ratio, np.broadcast_to(ratio[0], ratio.shape), rtol=1e-8)
+    assert_allclose(ratio[0, -1], 1.0)
+
+
+def test_a_vertex_without_edges_does_no_harm():
+    affinity, truth = noisy_blocks([10, 15], 0.0)
+    affinity[3] = affinity[:, 3] = 0.0
+    labels = spectral.spectral_labels(affinity, 2, np.random.default_rng(0))
+    rest = np.arange(25) != 3
+    assert_array_equal(canonical(labels[rest]), canonical(truth[rest]))
+
+
+def test_as_many_clusters_as_vertices():
+    labels = spectral.spectral_labels(np.ones((4, 4)), 4, np.random.default_rng(0))
+    assert_array_equal(np.sort(labels), np.arange(4))
+
+
+@pytest.mark.parametrize(("each", "seed"), [(30, 0), (30, 1), (110, 2)])
+def test_every_piece_of_a_thin_graph_is_found(each, seed):
+    random = np.random.default_rng(seed)
+    truth = random.permutation(np.repeat(np.arange(10), each))
+    weights = np.zeros((10 * each, 10 * each))
+    for k in range(10):
+        ring = np.flatnonzero(truth == k)
+        weights[ring, np.roll(ring, 1)] = random.uniform(0.5, 1.0, each)
+    labels = spectral.spectral_labels(sparse.csr_array(weights + weights.T), 10, random)
+    assert_array_equal(canonical(labels), canonical(truth))
+
+
+def test_larger_pieces_come_before_smaller_ones():
+    affinity, truth = noisy_blocks([20, 2, 25, 2], 0.0)
+    labels = spectral.spectral_labels(sparse.csr_array(affinity), 2, np.random.default_rng(0))
+    large = np.isin(truth, [0, 2])
+    assert_array_equal(canonical(labels[large]), canonical(truth[large]))
+
+
+def test_rows_count_by_their_direction():
+    random = np.random.default_rng(0)
+    truth = np.repeat([0, 1], 30)
+    rows = np.array([[1.0, 0.1], [0.1, 1.0]])[truth] * random.uniform(0.01, 10.0, (60, 1))
+    labels = spectral.rows_to_labels(rows + 1e-4 * random.normal(size=rows.shape), 2, random)
+    assert_array_equal(canonical(labels), truth)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_centres_are_spread_as_scikit_learn_spreads_them(seed):
+    n, n_clusters = 40 + 30 * seed, 2 + seed
+    rows = np.random.default_rng(seed).normal(size=(n, n_clusters + 1))
+    ours, theirs = (
+        KMeans(n_clusters, init=init, n_init=3, max_iter=1, random_state=seed).fit(rows)
+        for init in (spectral.spread_centres, "k-means++")
+    )
+    assert_allclose(ours.cluster_centers_, theirs.cluster_centers_, atol=1e-12)
