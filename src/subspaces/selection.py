@@ -192,11 +192,11 @@ def select_n_clusters(
 def _shares(
     estimator: Any, X: Any, matrix: Array, models: list[Any], criterion: str
 ) -> tuple[dict[str, Array], int | None]:
-    """Return each sample's term in each model's criterion, (m, n), by name of the criterion.
+    """Return a dict from the name of a criterion to its terms (m, n): n samples in m models.
 
-    Only criteria that are sums over the samples are included. Also return the dimension of the one
-    subspace that several clusters were compared with, where the criterion is a likelihood and that
-    dimension is larger than the given one; otherwise None.
+    Only criteria that are sums over the samples are included. The second value is the dimension of
+    the single subspace that K = 1 was compared as, where it is larger than ``n_components`` asks
+    for; otherwise None.
     """
     errors = [(_choosing.closed_form_errors(m, matrix), m.labels_) for m in models]
     shares = {name: np.array([share(*each) for each in errors]) for name, share in PRESS.items()}

@@ -46,7 +46,7 @@ class SparseView(ClusterView):
 
     @cached_property
     def inverse(self) -> Array:
-        """The pseudo-inverse ``S^+``, (R, R)."""
+        """The pseudo-inverse ``S^+`` of the overlap ``S = V^T V`` of the R loadings V, (R, R)."""
         return inverse_overlap(self.overlap)
 
     @cached_property

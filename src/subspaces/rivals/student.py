@@ -30,7 +30,11 @@ def log_t(distance: Array, p: int, df: float) -> Array:
 
 
 def tails(distances: Array, p: int, df: Array) -> Array:
-    """Return the expected w of each row, ``(nu + p) / (nu + squared distance)``, (n, K)."""
+    """Return the weight of each row under the t of each component, (n, K): small for outliers.
+
+    ``(nu + p) / (nu + squared distance)``, the expected weight of the t as a mixture of Gaussians;
+    distances (n, K): squared Mahalanobis distances; df (K,): the degrees of freedom nu.
+    """
     return (1.0 + p / df) / (1.0 + distances / df)
 
 
