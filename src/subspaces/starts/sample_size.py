@@ -41,7 +41,7 @@ def sample_size(blocks: Blocks, dimensions: Sequence[int]) -> int:
 
 
 def n_telling(dimensions: Sequence[int]) -> int:
-    """Return how many rows are read first to estimate the rank of all rows, given the dimensions (K,)."""
+    """Return how many rows are read to estimate the rank of the data, by the dimensions (K,)."""
     fewest = sum(map(partition.smallest_size, dimensions))
     return max(RANK_ROWS, RANK_SHARE * max(dimensions), fewest)
 
