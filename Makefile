@@ -62,6 +62,7 @@ bench: $(READY)
 	$(BIN)/python benchmarks/small_clusters.py
 	$(BIN)/python benchmarks/wide.py
 	$(BIN)/python benchmarks/speed.py
+	$(BIN)/python benchmarks/where_time_goes.py
 	$(BIN)/python benchmarks/speed_many_rows.py
 	$(BIN)/python benchmarks/big_data.py
 	$(BIN)/python benchmarks/repulsion.py
@@ -76,6 +77,7 @@ bench: $(READY)
 	$(BIN)/python benchmarks/self_expression.py
 	$(if $(SUBSPACES_DATA),$(BIN)/python benchmarks/real.py,@echo "benchmarks/real.py needs SUBSPACES_DATA")
 	$(if $(SUBSPACES_DATA),$(BIN)/python benchmarks/ablation.py,@echo "benchmarks/ablation.py needs SUBSPACES_DATA")
+	$(if $(SUBSPACES_DATA),$(BIN)/python benchmarks/early_end.py,@echo "benchmarks/early_end.py needs SUBSPACES_DATA")
 	$(BIN)/python benchmarks/report.py
 
 # Ten data sets a cell, or a hundred; started again after an interruption, it goes on.

@@ -1,6 +1,6 @@
 """How long a fit of many rows takes on a GPU, beside Lloyd's K-means in the same array library.
 
-    python benchmarks/gpu.py [--quick]
+    SCIPY_ARRAY_API=1 python benchmarks/gpu.py [--quick]
 
 Writes benchmarks/results/gpu.md. Float32 data made on the device; one start (of PSC: in the manner
 of k-means++ on a sample of the rows, then all rows; of K-means: random labels), at most 50 sweeps;
@@ -12,6 +12,7 @@ their bytes at the measured rate of a copy.
 
 import argparse
 import statistics
+import sys
 import time
 import warnings
 
@@ -159,6 +160,8 @@ def main():
     options = parser.parse_args()
     import torch
 
+    if not torch.cuda.is_available():
+        sys.exit("torch finds no GPU here, and this benchmark measures nothing else")
     warnings.simplefilter("ignore")
     with config_context(array_api_dispatch=True):
         speed, bandwidth = rates(torch)
@@ -170,7 +173,7 @@ def main():
         same = same_as_on_the_host(torch)
     save(
         "gpu",
-        "# A fit on a GPU\n\n`python benchmarks/gpu.py`: float32, exact finish, "
+        "# A fit on a GPU\n\n`SCIPY_ARRAY_API=1 python benchmarks/gpu.py`: float32, exact finish, "
         f"`criterion='influence'`, one start (`init='k-means++'`), the median of {SEEDS} seeds. "
         f"{torch.cuda.get_device_name()}, torch {torch.__version__}; float32 product "
         f'{speed / 1e12:.0f} TFLOP/s, copy {bandwidth / 1e12:.1f} TB/s. "Right": the share of '

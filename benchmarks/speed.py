@@ -1,16 +1,20 @@
-"""How long a fit takes beside K-means: random starts, the same number and the same cap for both.
+"""How long a fit takes beside K-means: the default call, and random starts with the same cap.
 
-    python benchmarks/speed.py
+    python benchmarks/speed.py [--quick]
 
-Writes benchmarks/results/speed.md. One thread each; process time, the models in turn, medians. Peak
-memory is what Python's own tracer sees in one more fit, beyond X.
+Writes benchmarks/results/speed.md; with --quick the first three default calls are printed. One
+thread each; process time, the models in turn, medians. Peak memory is what Python's own tracer sees
+in one more fit, beyond X. K-means of scikit-learn-intelex and of faiss stand beside where they are
+installed.
 """
 
+import argparse
 import os
 import platform
 import time
 import tracemalloc
 import warnings
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +26,18 @@ from subspaces import PSC
 from subspaces.datasets import make_subspaces
 from subspaces.kernels import compiled
 
+# N, P, K, R, and the ratio to KMeans(K, n_init=10) that is aimed at
+DEFAULT_CALLS = [
+    (100, 2000, 4, 2, 3),
+    (250, 1000, 6, 3, 2),
+    (500, 20_000, 5, 5, 0.3),
+    (1000, 50, 5, 3, 3),
+    (1000, 500, 8, 4, 2),
+    (2000, 50, 10, 5, 3),
+    (5000, 100, 10, 5, 0.7),
+    (20_000, 50, 10, 5, 0.2),
+    (100_000, 50, 10, 5, 0.05),
+]
 REPEATS, MOST_REPEATS = 3, 25
 CAP = 50
 # name, N, P, K, R, starts, noise energy over signal energy
@@ -109,13 +125,55 @@ def random_starts():
     )
 
 
-def default_portfolio():
-    X = union(250, 1000, 6, 3, 0.1)
-    models = [KMeans(6, n_init=10, random_state=0), PSC(6, n_components=3, random_state=0)]
-    means, taken = in_turn(X, models)
+class Faiss:
+    """K-means of faiss with ten starts, as an estimator."""
+
+    def __init__(self, n_clusters):
+        self.n_clusters = n_clusters
+
+    def fit(self, X):
+        """Find the clusters of the rows of X, in single precision and one thread."""
+        import faiss
+
+        faiss.omp_set_num_threads(1)
+        rows = np.ascontiguousarray(X, dtype=np.float32)
+        model = faiss.Kmeans(X.shape[1], self.n_clusters, niter=300, nredo=10, seed=0)
+        model.max_points_per_centroid = len(X)
+        model.train(rows)
+
+
+def other_k_means():
+    """Name and maker of each K-means beside scikit-learn's that is installed."""
+    found = {}
+    if find_spec("sklearnex"):
+        from sklearnex.cluster import KMeans as Intelex
+
+        found["intelex"] = lambda k: Intelex(k, n_init=10, random_state=0)
+    if find_spec("faiss"):
+        found["faiss"] = Faiss
+    return found
+
+
+def default_calls(calls):
+    others = other_k_means()
+    rows = []
+    for n, p, k, r, goal in calls:
+        X = union(n, p, k, r, 0.1)
+        seeds = np.random.RandomState(0)  # another one for every fit
+        models = [KMeans(k, n_init=10, random_state=seeds)]
+        models += [PSC(k, n_components=r, random_state=seeds)]
+        means, taken, *rest = in_turn(X, models + [make(k) for make in others.values()])
+        rows.append(
+            [f"{n} x {p}", k, r, f"{1e3 * taken:.0f}", f"{1e3 * means:.0f}"]
+            + [f"{1e3 * other:.0f}" for other in rest]
+            + [f"{taken / means:.2f}", goal, len(models[1].starts_)]
+        )
+        print(*rows[-1], flush=True)
+    names = [f"{name}, ms" for name in others]
+    columns = ["size", "K", "R", "PSC, ms", "KMeans, ms", *names, "PSC / KMeans", "goal", "starts"]
     return (
-        f"`PSC(6, n_components=3)` as it comes, 250 x 1000: {1e3 * taken:.0f} ms, "
-        f"`KMeans(6, n_init=10)` {1e3 * means:.0f} ms, ratio {taken / means:.1f}."
+        "The default call, `PSC(K, n_components=R).fit(X)`, beside `KMeans(K, n_init=10)`; starts: "
+        "how many were made before three agreed:\n\n" + markdown(columns, rows)
     )
 
 
@@ -145,9 +203,15 @@ def machine():
 
 
 def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true")
+    quick = parser.parse_args().quick
     warnings.simplefilter("ignore")
     with threadpool_limits(1):
-        parts = [random_starts(), default_portfolio(), sparse_loadings()]
+        if quick:
+            print(default_calls(DEFAULT_CALLS[:3]))
+            return
+        parts = [default_calls(DEFAULT_CALLS), random_starts(), sparse_loadings()]
     code = "plain code" if compiled("gram") is None else "compiled kernels"
     save(
         "speed",

@@ -1,6 +1,23 @@
 """The long way round: what the fast formulas are held against."""
 
+from contextlib import contextmanager
+
 import numpy as np
+import pytest
+
+from subspaces.kernels import compiled
+
+
+@contextmanager
+def plain_code():
+    """Run the plain code in the block, as ``SUBSPACES_PURE=1`` does."""
+    try:
+        with pytest.MonkeyPatch.context() as environment:
+            environment.setenv("SUBSPACES_PURE", "1")
+            compiled.cache_clear()
+            yield
+    finally:
+        compiled.cache_clear()
 
 
 def refitted_errors(X, n_components, center=False):

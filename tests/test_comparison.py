@@ -24,8 +24,8 @@ class Failing(KMeans):
 
 
 def test_every_method_on_one_data_set():
-    asked = []
-    found = compare(UNION.data, 2, [2, 1], labels=UNION.target, progress=asked.append)
+    asked, frame = [], pd.DataFrame(UNION.data, columns=list("abcdefgh"))
+    found = compare(frame, 2, [2, 1], labels=UNION.target, progress=asked.append)
     assert asked == list(METHODS) == found.columns["method"]
     assert found.columns["error"] == [""] * len(METHODS)
     assert isinstance(found.table, pd.DataFrame)
@@ -39,6 +39,7 @@ def test_every_method_on_one_data_set():
     assert [asked[name] for name in ("PSC", "SCC", "SLBF", "MCFA", "MCtFA")] == [[2, 1], 2, 2, 3, 3]
     assert found.models["SCC"].linear
     assert (found.table["seconds"] > 0).all()
+    assert not any("feature names" in said for said in chain(*found.messages.values()))
 
 
 def test_without_labels_methods_are_compared_with_each_other():
@@ -72,12 +73,6 @@ def test_any_estimator_that_predicts_what_it_fits():
     assert found.columns["error"][2].startswith("TypeError: Cannot clone")
     assert list(found.labels) == ["mixture", "pipeline"]
     assert "pipeline" in repr(found)
-
-
-def test_named_columns_raise_no_warnings():
-    frame = pd.DataFrame(UNION.data, columns=list("abcdefgh"))
-    found = compare(frame, 2, [2, 1])
-    assert not any("feature names" in said for said in chain(*found.messages.values()))
 
 
 def test_warnings_are_kept():

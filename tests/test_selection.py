@@ -18,7 +18,7 @@ APART = make_subspaces([60, 70, 80], 30, [1, 2, 2], noise=0.05, offset=1.0, rand
 UNEQUAL = make_subspaces([60, 60], 20, [4, 2], noise=0.05, random_state=0)
 
 
-SHORT = {"n_init": 2, "random_state": 0}
+SHORT, OTHER = ({"n_init": 2, "random_state": seed} for seed in (0, 2))
 
 
 def sparse_psc(**options):
@@ -263,7 +263,7 @@ def test_number_of_variables(criterion):
 
 
 def test_everything_left_open():
-    X = make_scenario("b", sparse=True, random_state=2).data[::2]
+    X = make_scenario("b", sparse=True, n_features=60, random_state=2).data[::2]
     model = PSC(
         "auto", n_components="auto", n_variables="auto", n_init=2, max_clusters=3,
         max_components=3, random_state=0,
@@ -302,10 +302,10 @@ def test_the_largest_number_tried_is_no_clear_choice():
 @pytest.mark.parametrize(
     "choose",
     [
-        lambda most: PSC(2, n_components="auto", max_components=most, **SHORT).fit(UNEQUAL.data),
-        lambda most: select_n_components(PSC(2, **SHORT), UNEQUAL.data, most),
+        lambda most: PSC(2, n_components="auto", max_components=most, **OTHER).fit(UNEQUAL.data),
+        lambda most: select_n_components(PSC(2, **OTHER), UNEQUAL.data, most),
         lambda most: select_n_clusters(
-            PSC(n_components="auto", max_components=most, **SHORT), UNEQUAL.data, [2]
+            PSC(n_components="auto", max_components=most, **OTHER), UNEQUAL.data, [2]
         ),
     ],
 )
@@ -356,7 +356,7 @@ def test_plots():
             "KSubspaces has no n_variables. Use .* such as PSC",
         ),
         (
-            lambda: select_n_clusters(KSubspaces(), DENSE.data, criterion="free"),
+            lambda: select_n_clusters(KSubspaces(n_init=1), DENSE.data, [1], criterion="free"),
             ValueError,
             "criterion='free' learns the dimensions, which KSubspaces does not",
         ),

@@ -1,5 +1,4 @@
 import gzip
-import importlib.util
 import sys
 
 import numpy as np
@@ -310,14 +309,20 @@ def test_h5ad(tmp_path, capsys):
     path = tmp_path / "data.h5ad"
     obs = pd.DataFrame({"type": ["ALL", "AML"]}, index=["A", "B"])
     var = pd.DataFrame(index=["TP53", "KIT"])
-    for X in (np.array([[1.0, 0], [0, 2]]), sparse.csr_matrix([[1.0, 0], [0, 2]])):
-        anndata.AnnData(X, obs=obs, var=var).write_h5ad(path)
-        table = read_table(path, labels="type")
-        np.testing.assert_array_equal(table.data, [[1, 0], [0, 2]])
-        assert table.sample_names == ("A", "B")
-        assert table.classes == ("ALL", "AML")
+    X = sparse.csr_matrix([[1.0, 0], [0, 2]])
+    anndata.AnnData(X, obs=obs, var=var).write_h5ad(path)
+    table = read_table(path, labels="type")
+    np.testing.assert_array_equal(table.data, [[1, 0], [0, 2]])
+    assert table.sample_names == ("A", "B")
+    assert table.classes == ("ALL", "AML")
     # Each is read in a process of its own; this is what that one does.
-    assert _h5ad.main(str(path), str(tmp_path / "read.npz"), "x") == _h5ad.REFUSED
+    anndata.AnnData(2 * X.toarray(), obs=obs, var=var).write_h5ad(path)
+    target = tmp_path / "read.npz"
+    assert _h5ad.main(str(path), str(target), "type") == 0
+    with np.load(target) as read:
+        np.testing.assert_array_equal(read["X"], [[2, 0], [0, 4]])
+        assert read["classes"].tolist() == ["ALL", "AML"]
+    assert _h5ad.main(str(path), str(target), "x") == _h5ad.REFUSED
     assert "no obs column 'x'; it has type" in capsys.readouterr().err
     path.write_bytes(b"no such thing")
     with pytest.raises(ValueError, match="is not a readable H5AD file"):
@@ -394,8 +399,5 @@ def test_reading_warns_of_a_table_on_its_side(file):
 
 
 def test_without_pandas_there_is_no_frame(file, monkeypatch):
-    found = importlib.util.find_spec
-    monkeypatch.setattr(
-        "subspaces.tables._table.find_spec", lambda name: None if name == "pandas" else found(name)
-    )
+    monkeypatch.setitem(sys.modules, "pandas", None)
     assert read_expression(file(PLAIN), labels="type").frame is None

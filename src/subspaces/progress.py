@@ -32,8 +32,8 @@ def listen(listener: Callable[[Step], None]) -> Iterator[None]:
 
     Notes
     -----
-    With ``n_jobs`` above 1 the listener is called when a run of another process ends, and not for
-    its sweeps.
+    With ``n_jobs`` above 1 the listener is called when a run of another thread ends, and not for
+    its sweeps. How many runs there will be is known only as "at most" where a search may end early.
 
     Examples
     --------

@@ -52,6 +52,7 @@ def test_normal_scores_are_what_the_warning_advises(run, fails, skewed_file, tmp
     assert "Use --normal-scores to see whether they stay" in ended.err
     assert run("select", skewed_file, *asked, "--normal-scores", "--json").document["chosen"] == 1
     fit = ["fit", skewed_file, "--affine", "--no-page", "--out", tmp_path / "r", "--json"]
+    fit += ["--no-stability"]
     ended = run(*fit, "--clusters", "auto", "--max-clusters", 3, "--normal-scores")
     assert ended.code == 0, ended.err
     assert len(ended.document["clusters"]) == 1

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from subspaces.core.eigenvalues import count_positive
+from subspaces.core.eigenvalues import count_positive, gram_factor
 from subspaces.core.rows import DenseRows, GramRows, choose_rows
 from subspaces.subspace import fit_subspace, principal_axes, scores, squared_residual
 from tests.plain import generic
@@ -131,3 +131,23 @@ def test_residuals_from_many_subspaces_are_those_of_each(form, affine, n_compone
     subsets = np.array([np.arange(6), *(random.permutation(30)[:6] for _ in range(9))])
     plain = [rows.view(members, n_components, affine).squared_residual for members in subsets]
     assert_allclose(rows.residuals(subsets, n_components, affine), plain, atol=1e-10)
+
+
+@pytest.mark.parametrize("affine", [False, True])
+@pytest.mark.parametrize("dimension", [0, 1, 3])
+def test_residuals_of_many_subsets_are_those_of_their_views(affine, dimension):
+    matrix = generic(30, 7)
+    subsets = np.random.default_rng(0).integers(30, size=(5, 6))
+    for rows in (DenseRows(matrix), GramRows(matrix @ matrix.T)):
+        expected = [rows.view(own, dimension, affine).squared_residual for own in subsets]
+        assert_allclose(rows.residuals(subsets, dimension, affine), expected, atol=1e-8)
+
+
+@pytest.mark.parametrize("rank", [0, 1, 4, 9])
+def test_rows_are_found_again_from_their_inner_products(rank):
+    random = np.random.default_rng(rank)
+    rows = random.normal(size=(12, rank)) @ random.normal(size=(rank, 9))
+    gram = rows @ rows.T
+    factor = gram_factor(gram)
+    assert factor.shape == (12, rank)
+    assert_allclose(factor @ factor.T, gram, atol=1e-12)

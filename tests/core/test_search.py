@@ -116,3 +116,39 @@ def test_many_rows_are_searched_by_landmarks():
     assert best.clustering.labels.shape == (2200,)
     assert rand_score(union.target, best.clustering.labels) > 0.98
     assert_array_equal(canonical(found()[0].clustering.labels), canonical(best.clustering.labels))
+
+
+def named(*pairs):
+    """Starts of these names, each from the truth with a share of the labels shaken."""
+    return [(name, fixed(shaken(share, seed))) for seed, (name, share) in enumerate(pairs)]
+
+
+@pytest.mark.parametrize("n_jobs", [1, 3])
+def test_a_search_ends_once_enough_starts_of_two_kinds_agree(n_jobs):
+    plan = replace(ALL, enough=3, n_jobs=n_jobs)
+    one_kind = named(*[("a", 0.02)] * 5)
+    assert len(search(PROBLEM, one_kind, range(5), plan)) == 5
+    two_kinds = named(("a", 0.02), ("b", 0.03), ("a", 0.01), ("a", 0.02), ("b", 0.02))
+    assert len(search(PROBLEM, two_kinds, range(5), plan)) == 3
+    assert len(search(PROBLEM, two_kinds, range(5), ALL)) == 5
+    late = named(("a", 0.02), ("a", 0.03), ("a", 0.01), ("b", 0.02), ("b", 0.02))
+    assert len(search(PROBLEM, late, range(5), plan)) == 4
+
+
+def test_starts_out_of_reach_and_unsettled_runs_are_no_proof():
+    starts = named(("a", 0.01), ("b", 0.9), ("b", 0.9), ("a", 0.02), ("b", 0.01))
+    runs = search(PROBLEM, starts, range(5), replace(BEFORE, enough=3))
+    assert [run.swept for run in runs] == [True, False, False, True, True]
+    capped = replace(ALL, enough=2, max_iter=1)
+    shaky = named(*[("a", 0.3), ("b", 0.3)] * 2)
+    runs = search(PROBLEM, shaky, range(4), capped)
+    assert {run.clustering.stop_reason for run in runs} == {"max_iter"}
+    assert len(runs) == 4
+
+
+def test_a_better_start_that_comes_later_puts_others_out_of_reach():
+    starts = named(("a", 0.9), ("b", 0.0))
+    runs = search(PROBLEM, starts, range(2), replace(BEFORE, enough=3))
+    assert [run.swept for run in runs] == [False, True]
+    assert runs[0].merit == np.inf
+    assert_array_equal(runs[0].clustering.labels, runs[0].first)

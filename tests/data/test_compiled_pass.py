@@ -9,6 +9,7 @@ from subspaces.core.alternation import alternate
 from subspaces.core.criteria import names
 from subspaces.data import block_pass, compiled_pass
 from subspaces.data.blocks import ArrayBlocks
+from subspaces.data.contrast_sums import sums_from
 from subspaces.data.exact_axes import leading_axes
 from subspaces.data.in_blocks import BlockProblem, RowsInBlocks, subspaces_of_sample
 from subspaces.data.pass_plan import Pass
@@ -20,7 +21,8 @@ needs_kernels = pytest.mark.skipif(
 )
 
 # More rows than one chunk has.
-N, P, DIMENSIONS = compiled_pass.CHUNK_ROWS + 300, 13, (2, 1, 3, 2)
+# More rows than the 1024 of a chunk.
+N, P, DIMENSIONS = 1324, 13, (2, 1, 3, 2)
 
 
 def subspaces_of(rows, labels, dimensions, affine):
@@ -272,8 +274,8 @@ def test_exact_axes_of_fewer_members_than_axes():
 def test_threads_change_nothing_at_all(p):
     rows, labels, _ = posed(False, p=p)
     results = []
-    for n_jobs in (1, 3):
-        blocks = ArrayBlocks(rows.astype(np.float32), n_jobs, block_rows=200)
+    for n_threads in (1, 3):
+        blocks = ArrayBlocks(rows.astype(np.float32), n_threads, block_rows=200)
         blocked = BlockProblem(
             blocks, (2, 2, 2, 2), "influence", False, p, float(np.mean(rows**2)), lambda: rows[::2]
         )
@@ -301,3 +303,16 @@ def test_exact_axes_of_unequal_dimensions(dimensions):
     assert (np.diagonal(overlap, axis1=1, axis2=2)[in_use] > 0.5).all()
     expected = np.linalg.eigvalsh(scatter)[:, ::-1][:, :widest]
     np.testing.assert_allclose(spectra[in_use], expected[in_use], rtol=1e-8)
+
+
+@pytest.mark.parametrize("precision", ["float32", "float64"])
+def test_means_and_squares_around_points_are_those_of_brute_force(precision):
+    random = np.random.default_rng(0)
+    rows = (random.normal(size=(3000, 7)) + 5.0).astype(precision)
+    labels, points = random.integers(3, size=3000), random.normal(5.0, 0.1, size=(4, 7))
+    sums = sums_from(rows, labels, 0, points)[1]
+    away = rows.astype(float) - points[labels]
+    totals = [away[labels == k].sum(axis=0) for k in range(4)]
+    np.testing.assert_array_equal(sums.sizes, np.bincount(labels, minlength=4))
+    np.testing.assert_allclose(sums.totals, totals, rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(sums.squares, (away**2).sum(axis=0), rtol=1e-10)

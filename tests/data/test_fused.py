@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-torch = pytest.importorskip("torch")
 pytest.importorskip("triton")
+torch = pytest.importorskip("torch")
 
 COMPARISON = """
 import itertools

@@ -90,7 +90,7 @@ def test_one_step_of_iteration_per_pass_ends_where_exact_flats_hold_the_labels(a
 def test_neither_blocks_nor_threads_matter():
     X, target = union(1)
     results = []
-    for options in ({}, {"block_rows": 7}, {"block_rows": 100, "n_jobs": 3}):
+    for options in ({}, {"block_rows": 7}, {"block_rows": 100, "n_threads": 3}):
         _, blocked = posed(X, (2, 2, 2), "loo", False, **options)
         start = subspaces_of_sample(blocked, target[::3])
         results.append(

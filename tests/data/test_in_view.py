@@ -11,10 +11,10 @@ from subspaces.core.alternation import alternate
 from subspaces.core.criteria import names
 from subspaces.core.problem import Problem
 from subspaces.core.rows import GramRows
-from subspaces.data import compiled_subspaces
 from subspaces.data.in_view import RowsInView, RowsOfUnknownDimension
 from subspaces.datasets import make_subspaces
 from subspaces.kernels import compiled
+from tests.plain import plain_code
 
 needs_kernels = pytest.mark.skipif(compiled("gram") is None, reason="the kernels are not built")
 LEADING = ("influence", "residual", "hat")
@@ -46,12 +46,11 @@ def run(samples, seed=0):
 @pytest.mark.parametrize("affine", [False, True])
 @pytest.mark.parametrize("criterion", LEADING)
 @pytest.mark.parametrize("shape", SHAPES)
-def test_a_run_that_follows_leading_axes_is_the_plain_run(shape, criterion, affine, monkeypatch):
+def test_a_run_that_follows_leading_axes_is_the_plain_run(shape, criterion, affine):
     problem = posed(shape, criterion, affine)
     fast = RowsInView(problem)
-    monkeypatch.setattr(compiled_subspaces, "compiled", lambda name: None)
-    plain = RowsInView(problem)
-    monkeypatch.undo()
+    with plain_code():
+        plain = RowsInView(problem)
     assert (fast._compiled is None, plain._compiled is None) == (False, True)
     for seed in range(3):
         found, expected = run(fast, seed), run(plain, seed)

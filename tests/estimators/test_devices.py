@@ -1,6 +1,7 @@
 """Arrays of other libraries: the same labels, of the same kind, on the same device."""
 
 import sys
+import warnings
 
 import numpy as np
 import pytest
@@ -17,12 +18,12 @@ LIBRARIES = ["torch", "array_api_strict"]
 FEW, MANY = [120, 160, 200], [2600, 3500, 4000]
 
 
-@pytest.fixture(params=LIBRARIES)
+@pytest.fixture(scope="module", params=LIBRARIES)
 def xp(request):
     return pytest.importorskip(request.param)
 
 
-@pytest.fixture(params=[FEW, MANY], ids=["few", "many"])
+@pytest.fixture(scope="module", params=[FEW, MANY], ids=["few", "many"])
 def sizes(request):
     """Few rows are fetched, many are passed over where they are."""
     return request.param
@@ -77,11 +78,19 @@ def test_labels_of_many_variables_are_those_of_numpy(xp):
 
 
 @pytest.mark.parametrize(
-    ("init", "affine"),
-    [("labels", False), ("labels", True), ("k-means++", False), ("local", True)],
+    ("library", "init", "affine"),
+    [
+        ("torch", "labels", False),
+        ("torch", "labels", True),
+        ("torch", "k-means++", False),
+        ("torch", "local", True),
+        ("array_api_strict", "labels", True),
+        ("array_api_strict", "k-means++", False),
+    ],
 )
-def test_single_precision_ends_as_double_does(xp, init, affine):
+def test_single_precision_ends_as_double_does(library, init, affine):
     """Nothing is said of clusters that empty; flats are of sums in double precision."""
+    xp = pytest.importorskip(library)
     X, target = union(0, 3.0 if affine else 0.0, MANY)
     X = X.astype(np.float32).astype(np.float64)
     model = PSC(3, n_components=2, affine=affine, random_state=0, n_init=3)
@@ -114,11 +123,18 @@ def drawn():
     return PSC(3, n_components=2, init="k-means++", n_init=1, random_state=0)
 
 
-def test_everything_comes_back_where_it_came_from(xp, sizes):
+@pytest.fixture(scope="module")
+def placed(xp, sizes):
+    """Rows, the same where another library has them, and a model fitted there."""
     X, _ = union(0, 0.0, sizes)
     with config_context(array_api_dispatch=True):
         foreign = xp.asarray(X)
-        model = drawn().fit(foreign)
+        return X, foreign, drawn().fit(foreign)
+
+
+def test_everything_comes_back_where_it_came_from(placed):
+    _, foreign, model = placed
+    with config_context(array_api_dispatch=True):
         for name in ("labels_", "influence_", "objective_path_", "n_components_", "support_"):
             assert type(getattr(model, name)) is type(foreign), name
         assert type(model.predict(foreign)) is type(foreign)
@@ -126,29 +142,28 @@ def test_everything_comes_back_where_it_came_from(xp, sizes):
         assert type(model.project(foreign[:9, :])[0]) is type(foreign)
 
 
-def test_another_library_or_type_is_refused(xp, sizes):
-    X, _ = union(0, 0.0, sizes)
-    model = drawn()
+def test_another_library_or_type_is_refused(xp, placed):
+    X, foreign, model = placed
     with config_context(array_api_dispatch=True):
-        model.fit(xp.asarray(X))
         with pytest.raises(ValueError, match=r"PSC.predict\(\) must use the same namespace"):
             model.predict(X)
         with pytest.raises(ValueError, match=r"type .*float32, that of fit\(\) .*float64"):
             model.transform(xp.asarray(X.astype(np.float32)))
         model.move_to(X)
         with pytest.raises(ValueError, match="must use the same namespace"):
-            model.project(xp.asarray(X))
+            model.project(foreign)
+        model.move_to(foreign)
 
 
-def test_a_saved_model_has_no_device(xp, sizes, tmp_path):
-    X, _ = union(1, 0.0, sizes)
+def test_a_saved_model_has_no_device(placed, tmp_path):
+    X, foreign, model = placed
     with config_context(array_api_dispatch=True):
-        model = drawn().fit(xp.asarray(X))
         labels = host(model.labels_)
         model.save(tmp_path / "model.npz")
-    again = load(tmp_path / "model.npz")
-    np.testing.assert_array_equal(again.labels_, labels)
-    np.testing.assert_array_equal(again.predict(X), model.move_to(X).predict(X))
+        again = load(tmp_path / "model.npz")
+        np.testing.assert_array_equal(again.labels_, labels)
+        np.testing.assert_array_equal(again.predict(X), model.move_to(X).predict(X))
+        model.move_to(foreign)
 
 
 def test_without_dispatch_torch_is_numpy():
@@ -267,15 +282,36 @@ def test_the_working_memory_sets_the_blocks():
 @pytest.mark.parametrize(
     ("name", "affine"), [("random", False), ("local", True), ("k-means++", False)]
 )
-@pytest.mark.parametrize("p", [10, 140])
-def test_named_starts_are_swept_on_the_device(xp, name, affine, p):
-    """Those of few numbers in main memory: 2000 rows of 10 variables are few, of 140 many."""
+@pytest.mark.parametrize(
+    ("library", "p"), [("torch", 10), ("torch", 180), ("array_api_strict", 180)]
+)
+def test_named_starts_are_swept_on_the_device(library, name, affine, p):
+    """Those of few numbers in main memory: 1500 rows of 10 variables are few, of 180 many."""
+    xp = pytest.importorskip(library)
     X, target = union(0, 3.0 * affine, MANY, p)
     model = PSC(3, n_components=2, affine=affine, init=name, n_init=3, random_state=0)
     with config_context(array_api_dispatch=True):
         model.fit(xp.asarray(X))
     assert [start["start"] for start in model.starts_] == [name] * 3
     assert name == "random" or adjusted_rand_score(target, host(model.labels_)) > 0.9
+
+
+@pytest.mark.parametrize(("library", "p"), [("torch", 10), ("array_api_strict", 180)])
+@pytest.mark.parametrize("dimensions", [2, [2, 2, 1]])
+def test_the_default_starts_take_turns_on_the_device_until_three_agree(library, p, dimensions):
+    xp = pytest.importorskip(library)
+    X, target = union(0, 0.0, MANY, p)
+    model = PSC(3, n_components=dimensions, random_state=0)
+    with config_context(array_api_dispatch=True), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.fit(xp.asarray(X))
+    kinds = [start["start"] for start in model.starts_]
+    if dimensions == 2:
+        assert kinds[:3] == ["k-means++", "angular", "k-means++"]
+        assert len(kinds) <= 5
+        assert adjusted_rand_score(target, host(model.labels_)) > 0.9
+    else:
+        assert set(kinds) == {"k-means++"}
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -291,9 +327,12 @@ def test_the_checks_of_scikit_learn(library):
         estimator_checks.check_array_api_same_namespace(name, model, "array_api_strict")
 
 
-@pytest.mark.parametrize("given", ["labels", "k-means++"])
-def test_many_clusters_and_dimensions_are_no_obstacle_above_few_rows(given, xp):
-    made = make_subspaces([170] * 60, 80, [3] * 60, noise=0.02, random_state=0)
+@pytest.mark.parametrize(
+    ("library", "given"), [("torch", "k-means++"), ("array_api_strict", "labels")]
+)
+def test_many_clusters_and_dimensions_are_no_obstacle_above_few_rows(given, library):
+    xp = pytest.importorskip(library)
+    made = make_subspaces([170] * 60, 50, [3] * 60, noise=0.02, random_state=0)
     init = made.target if given == "labels" else given
     model = PSC(60, n_components=3, init=init, n_init=1, random_state=0)
     with config_context(array_api_dispatch=True):

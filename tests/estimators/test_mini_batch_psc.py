@@ -51,7 +51,7 @@ def test_a_row_is_scored_before_the_subspaces_follow_it():
 
 @pytest.mark.parametrize("affine", [False, True])
 def test_of_many_variables_the_axes_are_tracked(affine):
-    X, target = union(2, p=230, n=1500, offset=1.0 if affine else 0.0)
+    X, target = union(2, p=230, n=900, offset=1.0 if affine else 0.0)
     model = MiniBatchPSC(3, n_components=2, affine=affine, n_init=2, random_state=0, batch_size=300)
     model.fit(X)
     full = PSC(3, n_components=2, affine=affine, n_init=2, random_state=0).fit(X)
@@ -66,10 +66,10 @@ def test_of_many_variables_the_axes_are_tracked(affine):
 
 @pytest.mark.parametrize("criterion", ["auto", "influence", "likelihood"])
 def test_near_the_full_fit_and_labels_are_predictions(criterion):
-    X, target = union(3, p=20, n=3000, noise=0.3)
+    X, target = union(3, p=20, n=1500, noise=0.3)
     options = {"n_components": 2, "criterion": criterion, "n_init": 2, "random_state": 0}
     full = PSC(3, **options).fit(X)
-    model = MiniBatchPSC(3, batch_size=500, **options).fit(X)
+    model = MiniBatchPSC(3, batch_size=250, **options).fit(X)
     assert rand_score(target, model.labels_) > rand_score(target, full.labels_) - 0.01
     np.testing.assert_array_equal(model.labels_, model.predict(X))
     assert model.objective_ == pytest.approx(model.transform(X).min(axis=1).sum())

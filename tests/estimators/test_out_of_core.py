@@ -56,17 +56,19 @@ def shaped(n, p, precision="float64"):
 
 def test_the_sample_searched_is_bounded_by_the_data():
     two = (2,) * 5
-    assert sample_size(shaped(20_000, 50), two) == 2000
-    assert sample_size(shaped(20_000, 500), two) == 2000
+    assert sample_size(shaped(20_000, 50), two) == 1500
+    assert sample_size(shaped(20_000, 500), two) == 1500
     assert sample_size(shaped(12_000, 2000, "float32"), two) == 1000
-    assert sample_size(shaped(100_000, 2500, "float64"), two) == 2000
+    assert sample_size(shaped(100_000, 2500, "float64"), two) == 1500
     assert sample_size(shaped(30_000, 2000, "float64"), two) == int(
         (30_000 * 2000 * 8 / 256) ** 0.5
     )
     # At least 13 rows of a cluster for each dimension, and its centre.
     assert sample_size(shaped(12_000, 2000, "float32"), (9,) * 20) == 13 * 10 * 20
-    assert sample_size(shaped(1500, 300), two) == 1500
-    entries = sparse.csr_array(np.ones((9000, 2500)))
+    assert sample_size(shaped(1200, 300), two) == 1200
+    n, p = 9000, 2500
+    columns, ends = np.tile(np.arange(p, dtype=np.int32), n), p * np.arange(n + 1, dtype=np.int32)
+    entries = sparse.csr_array((np.ones(n * p), columns, ends), shape=(n, p))
     assert sample_size(SparseBlocks(entries), two) == int((entries.nnz * 12 / 256) ** 0.5)
 
 

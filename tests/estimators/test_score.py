@@ -52,7 +52,9 @@ def test_the_score_in_passes_is_the_same(cls, kind):
 @pytest.mark.filterwarnings("ignore:(labels still moved|the labels came back|a cluster kept)")
 def test_a_grid_search_finds_the_dimension():
     grid = GridSearchCV(
-        PSC(2, criterion="likelihood", random_state=0), {"n_components": [1, 2, 4, 6]}, cv=3
+        PSC(2, criterion="likelihood", n_init=2, random_state=0),
+        {"n_components": [1, 2, 4, 6]},
+        cv=3,
     ).fit(X)
     assert grid.best_params_ == {"n_components": 2}
     assert np.isfinite(grid.cv_results_["mean_test_score"]).all()
@@ -61,7 +63,7 @@ def test_a_grid_search_finds_the_dimension():
 @pytest.mark.filterwarnings("ignore:(labels still moved|the labels came back|a cluster kept)")
 def test_a_grid_search_runs_through_a_pipeline():
     grid = GridSearchCV(
-        make_pipeline(StandardScaler(), KSubspaces(n_components=1, random_state=0)),
+        make_pipeline(StandardScaler(), KSubspaces(n_components=1, n_init=2, random_state=0)),
         {"ksubspaces__n_clusters": [1, 2]},
         cv=3,
     ).fit(X)

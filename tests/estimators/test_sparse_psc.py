@@ -1,8 +1,10 @@
+from contextlib import nullcontext
+
 import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.estimator_checks import check_estimator
 
 from subspaces import PSC
 from subspaces.core.criteria import costs
@@ -14,10 +16,9 @@ from subspaces.core.problem import Problem, view_clusters
 from subspaces.core.rows import DenseRows
 from subspaces.core.sparse_loadings import Sparsity
 from subspaces.core.sparse_view import union_of_supports
-from subspaces.data import compiled_subspaces
 from subspaces.datasets import make_scenario, make_subspaces
 from subspaces.metrics import adjusted_rand_score
-from tests.plain import generic, influence_vector, leave_one_out_weights
+from tests.plain import generic, influence_vector, leave_one_out_weights, plain_code
 
 pytestmark = pytest.mark.filterwarnings("ignore:cluster . has .* the influence repels")
 
@@ -36,9 +37,9 @@ def fitted(**options):
 @pytest.mark.filterwarnings("ignore:a cluster kept emptying")
 @pytest.mark.filterwarnings("ignore:in .* starts a cluster became too small")
 @pytest.mark.filterwarnings("ignore:labels still moved")
-@parametrize_with_checks([PSC(n_variables=1, affine=True, n_init=1, random_state=0)])
-def test_scikit_learns_own_checks(estimator, check):
-    check(estimator)
+def test_scikit_learns_own_checks():
+    estimator = PSC(n_variables=1, affine=True, n_init=1, random_state=0)
+    check_estimator(estimator, on_skip=None)
 
 
 @pytest.mark.parametrize("criterion", ["auto", "residual", "loo_projection"])
@@ -252,11 +253,9 @@ def objective_under(model, X):
 @pytest.mark.filterwarnings("ignore:in .* starts a cluster became too small")
 @pytest.mark.parametrize(("penalty", "affine"), [("l1", False), ("nonnegative", True)])
 @pytest.mark.parametrize("criterion", ["auto", "residual", "loo_projection"])
-@pytest.mark.parametrize("way", ["compiled", "plain"])
-def test_the_objective_is_that_of_the_subspaces(way, criterion, penalty, affine, monkeypatch):
+@pytest.mark.parametrize("code", [nullcontext, plain_code], ids=["compiled", "plain"])
+def test_the_objective_is_that_of_the_subspaces(code, criterion, penalty, affine):
     """Loadings depend on where their iteration began: those of the last sweep are stored."""
-    if way == "plain":
-        monkeypatch.setattr(compiled_subspaces, "compiled", lambda name: None)
     options = {"criterion": criterion, "penalty": penalty, "affine": affine, "init": "random"}
     stops = set()
     made = make_subspaces([25] * 3, 30, [2] * 3, noise=0.6, n_variables=8, random_state=0)
@@ -264,7 +263,8 @@ def test_the_objective_is_that_of_the_subspaces(way, criterion, penalty, affine,
     rows = made.data[order] + (2.0 if affine else 0.0)
     for max_iter, refine in ((50, None), (2, None), (50, "ppca")):
         model = PSC(3, n_components=2, n_variables=5, n_init=2, random_state=0, **options)
-        model.set_params(max_iter=max_iter, refine=refine).fit(rows)
+        with code():
+            model.set_params(max_iter=max_iter, refine=refine).fit(rows)
         assert_allclose(model.objective_, objective_under(model, rows), rtol=1e-10)
         stops.add(model.stop_reason_)
     assert "max_iter" in stops

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from subspaces import cli, load
-from subspaces.runtime import memory as _memory
 from subspaces.tables import read_table
 from tests.cli.conftest import write_union
 from tests.fuzz.commands import words
@@ -84,9 +83,8 @@ def test_command_lines_that_nobody_should_type(tmp_path, monkeypatch, capsys):
 
 
 @pytest.fixture
-def little_memory(monkeypatch):
-    monkeypatch.setattr(_memory, "available", lambda: 50_000_000)
-    monkeypatch.setattr("subspaces.tables._content.available", lambda: 50_000_000)
+def little_memory(container):
+    container(50_000_000)
 
 
 @pytest.mark.usefixtures("little_memory")

@@ -10,6 +10,7 @@ from subspaces.core.secular import downdate
 from subspaces.datasets import make_subspaces
 from subspaces.estimators._many_rows import FEW_ROWS
 from subspaces.kernels import _missing, compiled
+from tests.plain import plain_code
 
 needs_kernels = pytest.mark.skipif(compiled("secular") is None, reason="the kernels are not built")
 
@@ -50,13 +51,12 @@ def test_missing_modules_are_told_of_once(monkeypatch, choose_again):
 
 
 @needs_kernels
-def test_rows_left_out_have_the_same_errors_by_both_codes(monkeypatch, choose_again):
+def test_rows_left_out_have_the_same_errors_by_both_codes():
     random = np.random.default_rng(0)
     left, values, _ = np.linalg.svd(random.normal(size=(40, 12)), full_matrices=False)
     found = downdate(left * values, values**2, 5)
-    monkeypatch.setenv("SUBSPACES_PURE", "1")
-    choose_again()
-    plain = downdate(left * values, values**2, 5)
+    with plain_code():
+        plain = downdate(left * values, values**2, 5)
     for name in ("eigenvalues", "energies", "squared_error"):
         np.testing.assert_allclose(getattr(found, name), getattr(plain, name), rtol=1e-11)
 
@@ -71,16 +71,13 @@ def test_rows_left_out_have_the_same_errors_by_both_codes(monkeypatch, choose_ag
         ("influence", 210, False),
     ],
 )
-def test_a_fit_of_many_rows_is_the_same_by_both_codes(
-    criterion, n_variables, affine, monkeypatch, choose_again
-):
+def test_a_fit_of_many_rows_is_the_same_by_both_codes(criterion, n_variables, affine):
     sizes = [FEW_ROWS // 2, FEW_ROWS // 3, FEW_ROWS // 3]
     X = make_subspaces(sizes, n_variables, [2, 2, 2], noise=0.1, random_state=0).data + affine
     options = {"init": "random", "n_init": 1, "criterion": criterion, "affine": affine}
     found = PSC(3, n_components=2, random_state=0, **options).fit(X)
-    monkeypatch.setenv("SUBSPACES_PURE", "1")
-    choose_again()
-    plain = PSC(3, n_components=2, random_state=0, **options).fit(X)
+    with plain_code():
+        plain = PSC(3, n_components=2, random_state=0, **options).fit(X)
     np.testing.assert_array_equal(found.labels_, plain.labels_)
     assert found.objective_ == pytest.approx(plain.objective_, rel=1e-9)
     np.testing.assert_allclose(found.influence_, plain.influence_, rtol=1e-6)

@@ -7,6 +7,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 from subspaces import MCFA, PSC, SLBF, SSC, KSubspaces, MiniBatchPSC
 from subspaces.kernels import compiled
@@ -41,11 +42,10 @@ def test_many_rows_that_cannot_fit(model, X, needs, n_jobs):
         model.set_params(n_jobs=n_jobs).fit(X)
 
 
-def test_graphs_of_all_samples_count(monkeypatch):
-    monkeypatch.setattr(memory, "available", lambda: 10**9)
-    X = huge(9000, 2)
+def test_graphs_of_all_samples_count(container):
+    container(10**9)
     with pytest.raises(MemoryError, match=r"SLBF of 9000 .* needs about 3.89 GB .* and 1 GB are"):
-        SLBF(2).fit(X)
+        SLBF(2).fit(huge(9000, 2))
     assert SSC(2, solver="admm")._numbers_held(100, 5) == 11_000
     assert SLBF(2, spectral=False)._numbers_held(100, 5) == 1000
     assert PSC(2)._numbers_held(9, 5) == 171
@@ -60,24 +60,19 @@ def test_where_nobody_says_how_much_there_is_nothing_is_refused(monkeypatch):
 
 
 def test_the_least_of_what_machine_container_and_process_have(monkeypatch):
-    monkeypatch.setattr(memory, "_of_the_machine", lambda: [3000])
-    monkeypatch.setattr(memory, "_of_the_group", lambda: [2000])
-    monkeypatch.setattr(memory, "_of_the_process", lambda: [5000])
-    monkeypatch.setattr(memory, "LITTLE", 1000)
-    assert memory.available() == 2000
-    assert memory.no_room(2000) is None
-    assert memory.no_room(2001) == "needs about 2 kB of memory, and 2 kB are free"
+    monkeypatch.setattr(memory, "_of_the_machine", lambda: [30_000_000])
+    monkeypatch.setattr(memory, "_of_the_group", lambda: [20_000_000])
+    monkeypatch.setattr(memory, "_of_the_process", lambda: [50_000_000])
+    assert memory.available() == 20_000_000
+    assert memory.no_room(20_000_000) is None
+    assert memory.no_room(20_000_001) == "needs about 20 MB of memory, and 20 MB are free"
 
 
-def test_a_container(monkeypatch, tmp_path):
-    (tmp_path / "memory.max").write_text("1000000\n")
-    (tmp_path / "memory.current").write_text("700000\n")
-    (tmp_path / "memory.stat").write_text("anon 1\ninactive_file 200000\n")
-    group = (str(tmp_path), "memory.max", "memory.current")
-    monkeypatch.setattr(memory, "GROUPS", (group,))
-    assert memory._of_the_group() == [500_000]
+def test_a_container(container, tmp_path):
+    container(500_000)
+    assert memory.available() == 500_000
     (tmp_path / "memory.max").write_text("max\n")
-    assert memory._of_the_group() == []
+    assert memory.available() != 500_000
 
 
 def long_union(kind, n_rows=100_000):
@@ -92,7 +87,7 @@ def long_union(kind, n_rows=100_000):
 
 def beside(model, X):
     """Bytes that a fit takes beside the rows; an earlier one has imported what it needs."""
-    model.fit(X[:20_000])
+    clone(model).set_params(n_init=1).fit(X[:10_001])
     tracemalloc.start()
     model.fit(X)
     peak = tracemalloc.get_traced_memory()[1]

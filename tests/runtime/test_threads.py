@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -12,7 +13,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from sklearn.base import clone
-from threadpoolctl import threadpool_info
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from subspaces import MPPCA, PSC, SSC, KSubspaces, SparseKMeans
 from subspaces.datasets import make_subspaces
@@ -136,3 +137,37 @@ def test_models_saved_at_once_to_one_path(data, tmp_path):
     model = clone(MODELS[0]).fit(data)
     together(lambda i: model.save(tmp_path / "m.npz"), 8)
     assert [path.name for path in tmp_path.iterdir()] == ["m.npz"]
+
+
+def test_loops_use_the_threads_that_openmp_may_use():
+    most = threads.usable_threads()
+    assert 1 <= most <= (os.cpu_count() or 1) or os.environ.get("OMP_NUM_THREADS")
+    with threadpool_limits(1):
+        assert threads.usable_threads() == 1
+    assert threads.usable_threads() == most
+
+
+def test_a_property_is_computed_by_one_thread_for_all():
+    class Holder:
+        calls = 0
+
+        @threads.computed_once
+        def value(self):
+            Holder.calls += 1
+            time.sleep(0.05)
+            return object()
+
+    holder = Holder()
+    found = together(lambda i: holder.value, 8)
+    assert Holder.calls == 1
+    assert len({id(value) for value in found}) == 1
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_forked_process_has_threads_of_its_own():
+    assert list(threads.map_in_threads(2)(abs, [-1, 2])) == [1, 2]
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if list(threads.map_in_threads(2)(abs, [-1, 2])) == [1, 2] else 1)
+    assert os.waitpid(child, 0)[1] == 0

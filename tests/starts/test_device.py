@@ -8,12 +8,16 @@ from subspaces.core.array import to_host
 from subspaces.data.block_pass import squared_lengths
 from subspaces.data.subspaces import to_subspaces
 from subspaces.datasets import make_subspaces
-from subspaces.starts.device import _residuals, _through
-from subspaces.starts.registry import first_subspaces
+from subspaces.starts.device import _residuals, _through, angular_labels, portfolio
+from subspaces.starts.registry import STARTS
 from subspaces.subspace import fit_subspace, squared_residual
 from tests.plain import generic
 
 xp = pytest.importorskip("array_api_strict")
+
+
+def first_subspaces(name, points, dimensions, affine, random):
+    return STARTS[name].on_device(points, dimensions, affine, random)
 
 
 @pytest.mark.parametrize("affine", [False, True])
@@ -81,3 +85,18 @@ def test_an_affine_flat_at_the_mean_is_found():
         flats = first_subspaces("k-means++", rows, (1,) * 5, True, np.random.default_rng(seed))
         costs = [squared_residual(rows, flat) for flat in to_subspaces(flats, None)]
         assert adjusted_rand_score(target, np.argmin(costs, axis=0)) > 0.9
+
+
+@pytest.mark.parametrize("affine", [False, True])
+def test_the_cut_of_neighbours_by_angle_finds_clear_subspaces(affine):
+    found = make_subspaces([80] * 6, 30, [3] * 6, noise=0.1, random_state=0)
+    rows = found.data + (3.0 * (found.target[:, None] - found.target.mean()) if affine else 0.0)
+    there = angular_labels(xp.asarray(rows), (3,) * 6, affine, np.random.default_rng(0))
+    assert adjusted_rand_score(found.target, there) > 0.9
+    here = angular_labels(rows, (3,) * 6, affine, np.random.default_rng(0))
+    np.testing.assert_array_equal(here, there)
+
+
+def test_graphs_are_cut_only_into_clusters_of_equal_dimension():
+    assert [name for name, _ in portfolio((2, 2))] == ["k-means++", "angular"]
+    assert [name for name, _ in portfolio((1, 2))] == ["k-means++"]

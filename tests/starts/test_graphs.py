@@ -88,3 +88,15 @@ def test_affine_rows_are_compared_by_angle_with_a_coordinate_appended():
     line[30:] += [2.0, -1.0, 0.0, 1.0]
     labels = angular(5)(pose(line, 1, 2, affine=True), np.random.default_rng(0))
     assert rand_score(np.repeat([0, 1], 30), labels) == 1.0
+
+
+@pytest.mark.parametrize("affine", [False, True])
+def test_graphs_are_the_same_from_rows_and_from_their_inner_products(affine):
+    union = make_subspaces([30, 30], 80, [3, 3], noise=0.05, offset=affine * 1.0, random_state=0)
+    X = union.data - union.data.mean(axis=0) if affine else union.data
+    here, there = (
+        Graphs(Problem(rows, (3, 3), "loo", affine)) for rows in (DenseRows(X), GramRows(X @ X.T))
+    )
+    assert_array_equal(here.neighbours[0], there.neighbours[0])
+    for name in ("omp", "lsr"):
+        assert_allclose(getattr(here, name).toarray(), getattr(there, name).toarray(), atol=1e-8)

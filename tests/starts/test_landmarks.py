@@ -8,9 +8,9 @@ from tests.starts.posed import pose
 
 
 def test_few_rows_for_many_dimensions_are_all_landmarks():
-    union = make_subspaces(3000, 60, [9] * 12, random_state=0)
+    union = make_subspaces(2400, 60, [9] * 12, random_state=0)
     assert landmarks.landmarks(pose(union), np.random.default_rng(0)) is None
-    lines = make_subspaces(3000, 60, [1, 1], random_state=0)
+    lines = make_subspaces(2400, 60, [1, 1], random_state=0)
     chosen = landmarks.landmarks(pose(lines), np.random.default_rng(0))
     assert len(chosen) == len(set(chosen)) == landmarks.LANDMARKS
 

@@ -12,7 +12,7 @@ from subspaces import PSC, KSubspaces, MiniBatchPSC
 from subspaces.core.array import to_host
 from subspaces.datasets import make_subspaces
 from subspaces.metrics import rand_score
-from subspaces.starts.registry import STARTS, NamedStart, find, first_subspaces
+from subspaces.starts.registry import STARTS, NamedStart, find
 
 PLANES = make_subspaces([150, 150], 6, [2, 2], noise=0.02, random_state=0)
 MANY = make_subspaces([5001, 5000], 6, [2, 2], noise=0.02, random_state=0)
@@ -89,12 +89,6 @@ def test_a_start_with_a_function_for_devices_runs_there(monkeypatch):
         model.fit(rows)
     assert [each["start"] for each in model.starts_] == ["toy"]
     assert rand_score(MANY.target, to_host(model.labels_)) > 0.9
-
-
-@pytest.mark.parametrize("name", ["best", "portfolio"])
-def test_no_start_takes_the_place_of_another(name):
-    with pytest.raises(ValueError, match=f"init='{name}' knows rows in main memory alone"):
-        first_subspaces(name, PLANES.data, (2, 2), False, np.random.default_rng(0))
 
 
 @pytest.mark.parametrize("init", ["best", None, 3])

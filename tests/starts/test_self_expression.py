@@ -4,12 +4,13 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.linear_model import ElasticNet, Lasso, Ridge
 
+from subspaces.core.eigenvalues import rank_of
 from subspaces.datasets import make_subspaces
 from subspaces.rivals.self_expression_elastic_net import elastic_net_coefficients, fidelities
 from subspaces.starts import self_expression as shared
 from subspaces.starts.self_expression_admm import admm_coefficients, admm_fidelity
-from subspaces.starts.self_expression_lsr import lsr_coefficients
-from subspaces.starts.self_expression_omp import omp_coefficients
+from subspaces.starts.self_expression_lsr import lsr_coefficients, lsr_from_products
+from subspaces.starts.self_expression_omp import omp_coefficients, omp_from_products
 from tests.plain import generic
 
 ROWS = shared.unit_rows(generic(40, 8, seed=3, decay=0.9))
@@ -228,3 +229,27 @@ def test_lifted_rows_make_affine_flats_linear():
     assert np.linalg.matrix_rank(other) == 2
     assert_allclose(other, shared.lifted_rows(line))
     assert_allclose(np.mean(np.sum(other[:, :-1] ** 2, axis=1)), 1.0)
+
+
+@pytest.mark.parametrize("p", [6, 60])
+def test_rows_known_by_their_products_are_written_alike(p):
+    rows = shared.unit_rows(generic(40, p, seed=3))
+    products = rows @ rows.T
+    assert_allclose(
+        omp_from_products(products, 4).toarray(), omp_coefficients(rows, 4).toarray(), atol=1e-10
+    )
+    assert_allclose(
+        lsr_from_products(products, rank_of(np.linalg.eigvalsh(products)[::-1], 60), 39).toarray(),
+        lsr_coefficients(rows, 39).toarray(),
+        atol=1e-10,
+    )
+
+
+def test_rows_alike_and_zero_rows_are_written_from_their_products():
+    rows = shared.unit_rows(np.vstack([generic(10, 4), generic(10, 4), np.zeros((2, 4))]))
+    found = omp_from_products(rows @ rows.T, 5).toarray()
+    assert np.isfinite(found).all()
+    assert_allclose((found @ rows)[:20], rows[:20], atol=1e-6)
+    assert not found[20:].any()
+    assert not omp_from_products(np.zeros((5, 5)), 2).toarray().any()
+    assert not lsr_from_products(np.zeros((5, 5)), 1, 2).toarray().any()

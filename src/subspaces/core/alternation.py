@@ -53,7 +53,7 @@ class Clustering:
 def alternate(
     samples: Samples, start: Any, *, max_iter: int, random: Draw, tell: Tell = silence
 ) -> Clustering:
-    """Return the best partition that sweeps from the labels ``start`` meet, as a `Clustering`."""
+    """Sweep from the labels ``start``; return the best partition on the way, as a `Clustering`."""
     fitted, repairs = repair(samples, samples.begin(start), 0, random, first=True)
     at_first, path, seen = repairs, list[float](), set[Hashable]()
     best: tuple[Fitted, Assignment] | None = None

@@ -69,7 +69,7 @@ def assign(costs: Array, labels: Labels | None = None) -> Labels:
 
 
 def too_small(labels: Labels, dimensions: Sequence[int]) -> list[int]:
-    """Return the numbers of the clusters with fewer members than `smallest_size` demands."""
+    """Return the indices of the clusters with fewer members than `smallest_size` demands."""
     fewest = _smallest_sizes(tuple(dimensions))
     counts = np.bincount(labels, minlength=len(fewest)).tolist()
     return [k for k, least in enumerate(fewest) if counts[k] < least]

@@ -104,7 +104,7 @@ def view_clusters(
 
 
 def degenerate(problem: Problem, views: Sequence[ClusterView]) -> list[int]:
-    """Return the numbers of clusters with less energy on an axis than ``problem.least_energy``."""
+    """Return the indices of clusters with less energy on an axis than ``problem.least_energy``."""
     needed = zip(views, problem.dimensions, problem.least_energy, strict=True)
     return [
         k

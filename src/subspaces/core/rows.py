@@ -25,6 +25,7 @@ from subspaces.core import loo_projection
 from subspaces.core.array import Array, Indices
 from subspaces.core.eigenvalues import (
     counted_rank,
+    gram_factor,
     leading_eigenvalues,
     positive_eigenpairs,
     rank_of,
@@ -111,6 +112,11 @@ class Rows(ABC):
         """Positive eigenvalues of the scatter matrix of all rows, largest first, (rank,)."""
 
     @property
+    def known_products(self) -> Array | None:
+        """Inner products of all rows, (n, n), where they are at hand; None where they are not."""
+        return None
+
+    @property
     @abstractmethod
     def coordinates(self) -> Array:
         """The rows in orthonormal coordinates, (n, l) with l at least their rank."""
@@ -127,10 +133,12 @@ class Rows(ABC):
     def view(self, members: Indices, n_components: int, affine: bool) -> ClusterView:
         """Return the PCA of rows ``members`` (m,), with scores and residuals of all rows."""
 
+    @abstractmethod
     def residuals(self, subsets: Indices, n_components: int, affine: bool) -> Array:
-        """Squared residuals of all rows from the PCA of each subset (b, m): (b, n)."""
-        views = [self.view(members, n_components, affine) for members in subsets]
-        return np.array([view.squared_residual for view in views])
+        """Squared residuals of all rows from the PCA of each subset (b, m), all at once: (b, n).
+
+        A residual far shorter than its row, by more than six digits, is lost to rounding.
+        """
 
     def closeness(self, index: int) -> Array:
         """``|cos|`` of the angle between row ``index`` and every row, (n,)."""
@@ -204,6 +212,22 @@ class DenseRows(Rows):
         scores, residual = self._project(centre, basis)
         return ClusterView(members, values, scores, residual, coordinates, affine)
 
+    def residuals(self, subsets: Indices, n_components: int, affine: bool) -> Array:
+        """Squared residuals of all rows from the PCA of each subset, all at once: (b, n)."""
+        own = self.matrix[subsets]  # (b, m, p)
+        centres = own.mean(axis=1) if affine else None
+        own = own if centres is None else own - centres[:, None, :]
+        weights = _leading_weights(own @ np.swapaxes(own, 1, 2), n_components)
+        axes = np.swapaxes(own, 1, 2) @ weights  # (b, p, R)
+        (count, p, width), (n, squared) = axes.shape, (len(self.matrix), self.squared_norms)
+        scores = np.swapaxes(axes, 1, 2).reshape(count * width, p) @ self.matrix.T
+        scores = scores.reshape(count, width, n)
+        if centres is not None:
+            scores -= np.swapaxes(centres[:, None, :] @ axes, 1, 2)
+            lengths = np.einsum("ij,ij->i", centres, centres)
+            squared = squared - 2.0 * (centres @ self.matrix.T) + lengths[:, None]
+        return np.maximum(squared - np.einsum("brn,brn->bn", scores, scores), 0.0)
+
     def _project(self, centre: Array | None, basis: Array) -> tuple[Array, Array]:
         """Scores (n, R) and squared residuals (n,) of all rows on axes through ``centre``."""
         scores, squared = self.matrix @ basis, self.squared_norms
@@ -241,6 +265,11 @@ class GramRows(Rows):
         return np.diag(self.gram).copy()
 
     @property
+    def known_products(self) -> Array | None:
+        """Inner products of all rows, (n, n)."""
+        return self.gram
+
+    @property
     def decomposed(self) -> bool:
         """Whether all eigenvalues are used: they are known, or n is at most MOST_DECOMPOSED."""
         return self.eigenvalues is not None or len(self.gram) <= MOST_DECOMPOSED
@@ -272,9 +301,8 @@ class GramRows(Rows):
 
     @cached_property
     def coordinates(self) -> Array:
-        """The rows in their principal axes, (n, rank)."""
-        values, vectors = positive_eigenpairs(self.gram, len(self.gram))
-        return vectors * np.sqrt(values)
+        """Rows with these inner products, (n, rank)."""
+        return gram_factor(self.gram)
 
     def inner(self, indices: Indices) -> Array:
         """Inner products of all rows with the rows at ``indices``, (n, m)."""
@@ -310,15 +338,24 @@ class GramRows(Rows):
             blocks = blocks - mean - own_mean + total
             squared = squared - 2.0 * mean[:, 0] + total[:, 0]
         own = np.take_along_axis(blocks, subsets[:, None, :], axis=2)
-        values, vectors = np.linalg.eigh(own)
-        values = values[:, ::-1][:, :n_components]
-        vectors = vectors[:, :, ::-1][:, :, :n_components]
-        tolerance = subsets.shape[1] * np.finfo(values.dtype).eps * values[:, :1].clip(min=0.0)
-        scale = np.divide(
-            1.0, np.sqrt(values.clip(min=0.0)), out=np.zeros_like(values), where=values > tolerance
-        )
-        scores = np.swapaxes(vectors * scale[:, None, :], 1, 2) @ blocks
+        scores = np.swapaxes(_leading_weights(own, n_components), 1, 2) @ blocks
         return np.maximum(squared - np.einsum("brn,brn->bn", scores, scores), 0.0)
+
+
+def _leading_weights(products: Array, n_components: int) -> Array:
+    """Return weights (b, m, R) by which m rows combine to their first principal axes, of length 1.
+
+    products (b, m, m): inner products of the rows of each subset. An axis that the rows do not span
+    has the weights 0.
+    """
+    values, vectors = np.linalg.eigh(products)
+    values = values[:, ::-1][:, :n_components]
+    vectors = vectors[:, :, ::-1][:, :, :n_components]
+    tolerance = products.shape[1] * np.finfo(values.dtype).eps * values[:, :1].clip(min=0.0)
+    scale = np.divide(
+        1.0, np.sqrt(values.clip(min=0.0)), out=np.zeros_like(values), where=values > tolerance
+    )
+    return vectors * scale[:, None, :]
 
 
 def choose_rows(matrix: Array, n_clusters: int) -> Rows:

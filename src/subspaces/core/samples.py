@@ -38,7 +38,8 @@ class Assignment:
     labels (n,): the cluster of least cost of every row; objective: the rows' costs under their own
     clusters, summed; merit: what partitions within one run are compared by, lowest is best: as a
     rule the objective (between runs see `Searchable.merit`); moved: how many rows leave their
-    cluster; subspaces: those that the objective was computed with, None where labels give them.
+    cluster; subspaces: those that the objective was computed with, None if the labels determine
+    them.
     """
 
     labels: Any
@@ -64,14 +65,14 @@ class Samples(ABC):
 
     @abstractmethod
     def assign(self, fitted: Fitted) -> Assignment:
-        """Return the cluster of least cost of every row; a row stays where its own ties."""
+        """Return each row's cluster of least cost as an `Assignment`; a tie keeps the label."""
 
     def begin(self, start: Any) -> Fitted:
         """Return the fit of a run's first labels, without any state of earlier runs."""
         return self.fit(start)
 
     def too_small(self, fitted: Fitted) -> list[int]:
-        """Return the numbers of the clusters with fewer members than their dimension needs."""
+        """Return the indices of the clusters with fewer members than their dimension needs."""
         return partition.too_small(fitted.labels, self.dimensions)
 
     def is_empty(self, fitted: Fitted, cluster: int) -> bool:
@@ -79,7 +80,7 @@ class Samples(ABC):
         return not np.any(fitted.labels == cluster)
 
     def degenerate(self, fitted: Fitted) -> list[int]:
-        """Return the numbers of the clusters whose members do not span their axes."""
+        """Return the indices of the clusters whose members do not span their axes."""
         return []
 
     def refill(self, fitted: Fitted, cluster: int, random: partition.Draw) -> Fitted:

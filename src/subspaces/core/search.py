@@ -7,12 +7,13 @@ what that gains).
 """
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, starmap
+from itertools import pairwise
+from threading import local
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
+from joblib import effective_n_jobs
 
 from subspaces.core.alternation import Clustering, alternate, repair
 from subspaces.core.array import Labels
@@ -20,13 +21,20 @@ from subspaces.core.partition import LazyGenerator, canonical_each
 from subspaces.core.problem import Problem
 from subspaces.core.samples import Fitted, Samples
 from subspaces.runtime.step import Step, Tell, silence
-from subspaces.runtime.threads import one_blas_thread
+from subspaces.runtime.threads import one_blas_thread, side_by_side
 
 # A start is a function from the problem and a generator to labels.
 Start = Callable[[Problem, np.random.Generator], Labels]
 
 # Starts whose t-likelihood is within so much of the best, in nats per row, are swept.
 REACH = 0.3
+# Where a search may end early: so many starts in the same partition are taken as proof of it. Two
+# agreed on a worse one in 3 of 78 motion sequences, three in none (`benchmarks/early_end.py`).
+AGREEING = 3
+# A search that may end early is over, with up to so many rows, before its threads are of use.
+FEW_ROWS = 500
+# The ends of runs that count as proof: not a cap on sweeps, nor clusters that kept emptying.
+SETTLED = {"converged", "cycle"}
 
 
 class Searchable(Samples):
@@ -76,7 +84,9 @@ class Plan:
     in_view: makes the samples of a problem, for the runs of one thread; choice: what finished runs
     are compared by, "objective" or "t_likelihood"; shortlist: whether first partitions are
     compared, too, and only the promising ones swept; max_iter: the cap on sweeps; n_jobs: how many
-    starts run side by side; tell: called with each step that is done.
+    threads make starts and sweep them side by side; tell: called with each step that is done;
+    enough: no more starts are made once so many, of two kinds at least, have ended in the best
+    partition; None: all are made.
     """
 
     in_view: Callable[[Problem], Searchable]
@@ -85,6 +95,7 @@ class Plan:
     max_iter: int
     n_jobs: int | None = None
     tell: Tell = silence
+    enough: int | None = None
 
 
 def search(
@@ -94,66 +105,115 @@ def search(
     plan: Plan,
     reach: float = REACH,
 ) -> list[Run]:
-    """Return one `Run` per start; those with a promise within reach of the best are swept.
+    """Return one `Run` per start made; those with a promise within reach of the best are swept.
 
-    reach: in nats per row. Starts with the same first partition share one run. Each start has its
-    own generator, so that the order of work does not matter.
+    reach: in nats per row. Each start has its own generator, and a run is compared with those
+    before it only, so that the number of threads does not matter.
     """
-    alone = effective_n_jobs(plan.n_jobs) == 1
-    inside = plan if alone else replace(plan, tell=silence)
-    samples = plan.in_view(problem)
-    drawn = [
-        (problem, name, start, seed, inside, samples if alone else None)
-        for (name, start), seed in zip(starts, seeds, strict=True)
-    ]
-    with one_blas_thread():
-        runs = []
-        shared = Parallel(n_jobs=plan.n_jobs, return_as="generator")
-        firsts = starmap(_first, drawn) if alone else shared(delayed(_first)(*d) for d in drawn)
-        for run in firsts:
-            runs.append(run)
-            plan.tell(Step("start", len(runs), len(starts), run.start))
-        return _swept(samples, runs, inside, plan, reach)
+    n = len(problem.rows.squared_norms)
+    n_threads = effective_n_jobs(plan.n_jobs)
+    if plan.enough is not None and n <= FEW_ROWS:
+        n_threads = 1
+    worker = Worker(problem, plan if n_threads == 1 else replace(plan, tell=silence))
+    slack = reach * n
+    runs: list[Run] = []
+    with one_blas_thread(), side_by_side(n_threads) as each:
+        for wave in _waves(len(starts), plan.enough, n_threads):
+            for run in each(worker.first, starts[wave], seeds[wave]):
+                runs.append(run)
+                plan.tell(Step("start", len(runs), len(starts), run.start))
+            twins = _twins(problem, runs)
+            best = np.minimum.accumulate([run.promise for run in runs]) + slack
+            due = [
+                i
+                for i in range(wave.start, len(runs))
+                if twins[i] == i and runs[i].promise <= best[i]
+            ]
+            done = sum(run.swept for run in runs)
+            most = done + len(due) + len(starts) - len(runs)
+            for i, run in zip(due, each(worker.swept, [runs[i] for i in due]), strict=True):
+                runs[i], done = run, done + 1
+                plan.tell(Step("run", done, most, story(run)))
+            for i, twin in enumerate(twins):
+                same = runs[twin]
+                runs[i] = replace(runs[i], clustering=same.clustering, merit=same.merit)
+            for count in range(wave.start + 1, len(runs) + 1):
+                if plan.enough is not None and agree(runs[:count], plan.enough, slack):
+                    return _within_reach(runs[:count], slack)
+    return _within_reach(runs, slack)
 
 
-def _swept(
-    samples: Searchable, runs: Sequence[Run], inside: Plan, plan: Plan, reach: float
-) -> list[Run]:
-    """Return all runs, those within reach of the best promise swept by the plan ``inside``."""
-    twins = _twins(samples.problem, runs)
-    near = min(run.promise for run in runs) + reach * len(runs[0].first)
-    chosen = [i for i, run in enumerate(runs) if twins[i] == i and run.promise <= near]
-    sweeps = _sweeps(samples, [runs[i] for i in chosen], inside)
-    swept = list(runs)
-    for done, (i, run) in enumerate(zip(chosen, sweeps, strict=True), start=1):
-        swept[i] = run
-        if plan.tell is not silence:
-            plan.tell(Step("run", done, len(chosen), story(run)))
+class Worker:
+    """Makes and sweeps runs; each thread has samples of its own, for all its runs."""
+
+    def __init__(self, problem: Problem, plan: Plan) -> None:
+        self._problem, self._plan, self._held = problem, plan, local()
+
+    @property
+    def _samples(self) -> Searchable:
+        if not hasattr(self._held, "samples"):
+            self._held.samples = self._plan.in_view(self._problem)
+        return self._held.samples
+
+    def first(self, start: tuple[str, Start], seed: int) -> Run:
+        """Return the `Run` of a start before any sweep: its first partition and promise."""
+        random = np.random.default_rng(seed)
+        with one_blas_thread():
+            labels = first_partition(self._samples, start[1], random)
+            promise = self._samples.promise(labels) if self._plan.shortlist else 0.0
+        seed = int(random.integers(2**31))
+        return Run(start[0], labels, seed, promise, _not_swept(labels), np.inf)
+
+    def swept(self, run: Run) -> Run:
+        """Return the run after sweeps from its first partition."""
+        with one_blas_thread():
+            return sweep(self._samples, run, self._plan)
+
+
+def _waves(n_starts: int, enough: int | None, n_threads: int) -> list[slice]:
+    """Return the starts that are made side by side: all at once if all of them are wanted.
+
+    If few may be enough, one after the other; in threads one more than enough at first.
+    """
+    if enough is None:
+        return [slice(0, n_starts)]
+    first, step = (1, 1) if n_threads == 1 else (enough + 1, enough)
+    ends = [*range(first, n_starts, step), n_starts]
+    return [slice(start, end) for start, end in pairwise([0, *ends])]
+
+
+def _within_reach(runs: Sequence[Run], slack: float) -> list[Run]:
+    """Return the runs; one with a promise more than ``slack`` above the best counts as not swept.
+
+    It was swept where the best start came later.
+    """
+    near = min(run.promise for run in runs) + slack
     return [
-        swept[i]
-        if twin == i
-        else replace(run, clustering=swept[twin].clustering, merit=swept[twin].merit)
-        for i, (run, twin) in enumerate(zip(runs, twins, strict=True))
+        run if run.promise <= near else replace(run, clustering=_not_swept(run.first), merit=np.inf)
+        for run in runs
     ]
 
 
-def _sweeps(samples: Searchable, runs: Sequence[Run], plan: Plan) -> Iterable[Run]:
-    """Yield the swept runs in the order of ``runs``; runs in one thread share one `Searchable`."""
-    jobs = effective_n_jobs(plan.n_jobs)
-    if jobs == 1:
-        return (sweep(samples, run, plan) for run in runs)
-    share = -(-len(runs) // (4 * jobs))
-    parts = [runs[i : i + share] for i in range(0, len(runs), share)]
-    shared = Parallel(n_jobs=jobs, return_as="generator", prefer="threads")
-    problem = samples.problem
-    return chain.from_iterable(shared(delayed(_sweep_some)(problem, part, plan) for part in parts))
+def agree(runs: Sequence[Run], enough: int, slack: float = 0.0) -> bool:
+    """Whether ``enough`` runs, from two kinds of starts at least, ended in the best partition.
+
+    slack: how far the promise of a run may be above the best one, for it to count.
+    """
+    swept = [run for run in _within_reach(runs, slack) if run.swept]
+    if len(swept) < enough:
+        return False
+    ended = canonical_each(np.array([run.clustering.labels for run in [best_run(swept), *swept]]))
+    same = (ended[1:] == ended[0]).all(axis=1).tolist()
+    kinds = [
+        run.start
+        for run, alike in zip(swept, same, strict=True)
+        if alike and run.clustering.stop_reason in SETTLED
+    ]
+    return len(kinds) >= enough and len(set(kinds)) > 1
 
 
-def _sweep_some(problem: Problem, runs: Sequence[Run], plan: Plan) -> list[Run]:
-    """Return the runs of one thread, swept one after the other."""
-    samples = plan.in_view(problem)
-    with one_blas_thread():
-        return [sweep(samples, run, plan) for run in runs]
+def _not_swept(labels: Labels) -> Clustering:
+    return Clustering(labels, np.nan, (), "not swept", 0)
 
 
 def best_run(runs: Sequence[Run]) -> Run:
@@ -191,19 +251,6 @@ def first_partition(samples: Searchable, start: Start, random: np.random.Generat
     """Return the labels (n,) of a start, after clusters that are too small have been refilled."""
     fitted = Fitted(start(samples.problem, random).copy())
     return repair(samples, fitted, 0, random, first=True)[0].labels
-
-
-def _first(
-    problem: Problem, name: str, start: Start, seed: int, plan: Plan, known: Searchable | None
-) -> Run:
-    """Return the `Run` of a start before any sweep: its first partition and promise."""
-    samples = plan.in_view(problem) if known is None else known
-    random = np.random.default_rng(seed)
-    with one_blas_thread():
-        labels = first_partition(samples, start, random)
-        promise = samples.promise(labels) if plan.shortlist else 0.0
-    not_swept = Clustering(labels, np.nan, (), "not swept", 0)
-    return Run(name, labels, int(random.integers(2**31)), promise, not_swept, np.inf)
 
 
 def _twins(problem: Problem, runs: Sequence[Run]) -> list[int]:

@@ -31,7 +31,7 @@ def assign_rows(rows: Any, labels: Any | None, start: int, plan: Pass) -> tuple[
 
 
 def own_coordinates(rows: Any, labels: Any | None, start: int, plan: Pass) -> tuple[Any, None]:
-    """Return each row's coordinates in its subspace of least cost, (b, R), and None.
+    """Return each row's coordinates in its subspace of least cost, (b, R), and None as the sum.
 
     Columns beyond the dimension of that subspace are nan.
     """

@@ -2,24 +2,21 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn import get_config
 
 from subspaces.core.array import like, namespace, to_host, zeros_like
 from subspaces.data.subspaces import ClusterSums
+from subspaces.runtime.threads import map_in_threads
 
 # A block has BLOCK_NUMBERS numbers, or with many variables BLOCK_ROWS rows, so that its sums are
 # small beside it; but no more than MOST_NUMBERS numbers.
-BLOCK_NUMBERS, BLOCK_ROWS, MOST_NUMBERS = 1 << 19, 4096, 1 << 23
-# A large block has up to LARGE times the rows, as long as there are FEW_BLOCKS blocks for threads.
-LARGE, FEW_BLOCKS = 4, 8
+BLOCK_NUMBERS, BLOCK_ROWS, MOST_NUMBERS = 1 << 19, 2048, 1 << 23
 
 # On a device a block is at most 1 / SHARES of the rows, of up to FEW_VARIABLES variables (as few as
 # the scores) and of more, so that its scores and sums stay within half of the data; our own kernels
@@ -85,11 +82,12 @@ class Blocks(ABC):
 class ArrayBlocks(Blocks):
     """The rows of one array (n, p), in memory or mapped from a file, on any device.
 
-    n_jobs: the threads that visit blocks; block_rows: rows in a block, None for `usual_rows`.
+    n_threads: how many visit blocks side by side; block_rows: rows in a block, None for
+    `usual_rows`.
     """
 
     array: Any
-    n_jobs: int | None = None
+    n_threads: int = 1
     block_rows: int | None = None
 
     @property
@@ -99,16 +97,16 @@ class ArrayBlocks(Blocks):
         return foreign and self.array.dtype == namespace(self.array).float32
 
     def fold(self, visit: Visit, labels: Any | None) -> tuple[Any, Any]:
-        """Visit the blocks in `n_jobs` threads; return joined values and the sum (see `Blocks`)."""
+        """Visit the blocks in threads; return joined values and the sum (see `Blocks.fold`)."""
 
         def one(part: slice) -> tuple[Any, Any]:
             return visit(
                 self.array[part, ...], None if labels is None else labels[part], part.start
             )
 
-        with side_by_side(self.n_jobs) as each, enough_memory(self):
+        with enough_memory(self):
             parts = slices(self.shape[0], self.block_rows or self.usual_rows)
-            return gathered(each(one, parts), self.shape[0])
+            return gathered(map_in_threads(self.n_threads)(one, parts), self.shape[0])
 
     @property
     def usual_rows(self) -> int:
@@ -134,7 +132,11 @@ class ArrayBlocks(Blocks):
             return xp.take(like(numbers, labels, xp.int32), xp.astype(labels, xp.int64), axis=0)
         short = numbers.astype(np.int32)
         # In blocks: numpy makes a copy of 64 bits of what it indexes with.
-        return self.fold(lambda rows, own, start: (short[own], None), labels)[0]
+        return self.in_one_thread().fold(lambda rows, own, start: (short[own], None), labels)[0]
+
+    def in_one_thread(self) -> "ArrayBlocks":
+        """Return the same blocks for visits that are over before a thread would have begun."""
+        return replace(self, n_threads=1)
 
 
 def slices(n_rows: int, step: int) -> Iterator[slice]:
@@ -150,17 +152,6 @@ def at_once(blocks: Blocks) -> Blocks:
     if isinstance(blocks, ArrayBlocks) and not isinstance(blocks.array, np.ndarray):
         return replace(blocks, block_rows=blocks.shape[0])
     return blocks
-
-
-def in_large_blocks(blocks: Blocks) -> Blocks:
-    """Return the data in fewer and larger blocks, for visits that need little memory a row.
-
-    Where the sums of a block are large, fewer blocks mean less to add.
-    """
-    if not isinstance(blocks, ArrayBlocks) or blocks.block_rows is not None:
-        return blocks
-    usual, few = blocks.usual_rows, -(-blocks.shape[0] // FEW_BLOCKS)
-    return replace(blocks, block_rows=min(max(usual, few), LARGE * usual))
 
 
 def in_single(blocks: Blocks) -> bool:
@@ -210,20 +201,6 @@ def enough_memory(blocks: ArrayBlocks) -> Iterator[None]:
             f"the device has no room for what a block of {rows} rows needs beside the data. Use "
             f"blocks of {max(rows // 4, 1)}: sklearn.set_config(working_memory={smaller})"
         ) from error
-
-
-@contextmanager
-def side_by_side(n_jobs: int | None) -> Iterator[Callable[..., Iterable[Any]]]:
-    """A context that yields a ``map``: calls run in threads, results come in order.
-
-    With one job it is the built-in ``map``, in the caller's thread.
-    """
-    n_threads = effective_n_jobs(n_jobs)
-    if n_threads == 1:
-        yield map
-        return
-    with ThreadPoolExecutor(n_threads) as pool:
-        yield pool.map
 
 
 def working_memory() -> int:

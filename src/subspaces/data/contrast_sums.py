@@ -11,6 +11,7 @@ from scipy import sparse
 
 from subspaces.core.array import Array, like, membership, namespace, to_host
 from subspaces.core.contrast import pooled_deviation
+from subspaces.data import compiled_pass
 
 # A difference below this share of the numbers that it comes from is rounding: ten thousand units in
 # the last place, more than sums over 1e8 rows collect.
@@ -42,6 +43,8 @@ def sums_from(rows: Any, labels: Any, start: int, points: Array) -> tuple[None, 
     if sparse.issparse(rows):
         return None, _sparse_sums(rows, np.asarray(labels), points)
     step = max(FEW_NUMBERS // rows.shape[1], FEW_ROWS)
+    if compiled_pass.knows(rows):
+        return None, Sums(*compiled_pass.spread(rows, labels, points))
     if isinstance(rows, np.ndarray) and len(rows) > step:
         parts = [slice(begin, begin + step) for begin in range(0, len(rows), step)]
         found = (sums_from(rows[part], labels[part], start, points)[1] for part in parts)

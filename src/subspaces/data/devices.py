@@ -22,7 +22,7 @@ def device_of(X: Any) -> Any | None:
         return None
     if get_config()["array_api_dispatch"]:
         return X[:0, ...]
-    if "cuda" in str(compat().device(X)).lower():
+    if _is_cuda(X):
         raise TypeError(
             f"X is on the device {compat().device(X)} and array API dispatch is off; "
             "use sklearn.set_config(array_api_dispatch=True)"
@@ -74,11 +74,26 @@ def moved_attributes(attributes: dict[str, Any], device: Any | None) -> dict[str
         if (name.endswith("_") or name in ("_sizes", "_origin"))
         and (isinstance(value, np.ndarray) or is_foreign(value))
     }
-    return {
-        name: to_device(to_host(value), device)
-        for name, value in arrays.items()
-        if _place(value if is_foreign(value) else None) != _place(device)
-    }
+    moved = {name: brought(value, device) for name, value in arrays.items()}
+    return {name: value for name, value in moved.items() if value is not arrays[name]}
+
+
+def brought(value: Any, device: Any | None) -> Any:
+    """Return an array of any library, or a list of them, on a device.
+
+    Between torch and CuPy on a GPU nothing is copied.
+    """
+    if isinstance(value, list):
+        return [brought(array, device) for array in value]
+    if _place(value if is_foreign(value) else None) == _place(device):
+        return value
+    if device is not None and is_foreign(value) and _is_cuda(value) and _is_cuda(device):
+        return namespace(device).from_dlpack(value)
+    return to_device(to_host(value), device)
+
+
+def _is_cuda(array: Any) -> bool:
+    return "cuda" in str(compat().device(array)).lower()
 
 
 def to_device(value: Any, device: Any | None) -> Any:

@@ -14,6 +14,16 @@ from subspaces.data.pass_plan import Pass
 MOST_VARIABLES, MOST_AXES = 256, 64
 
 
+def as_torch(array: Any) -> Any:
+    """Return a CuPy array as a torch tensor of the same memory, where Triton has kernels for it.
+
+    Other arrays are returned unchanged, and CuPy arrays where torch and Triton are not installed.
+    """
+    if not type(array).__module__.startswith("cupy") or _module("_triton") is None:
+        return array
+    return import_module("torch").from_dlpack(array)
+
+
 def score_kernels(array: Any) -> Any:
     """Return the module `kernels._triton` for torch arrays on a GPU with Triton, else None."""
     if isinstance(array, np.ndarray) or not type(array).__module__.startswith("torch"):

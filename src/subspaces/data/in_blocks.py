@@ -25,13 +25,12 @@ from subspaces.core.partition import (
     smallest_size,
 )
 from subspaces.core.samples import Assignment, Fitted, Samples
-from subspaces.data import block_pass, compiled_pass
+from subspaces.data import block_pass
 from subspaces.data.blocks import (
     ArrayBlocks,
     Blocks,
     Visit,
     at_once,
-    in_large_blocks,
     least_divisor,
 )
 from subspaces.data.exact_axes import leading_axes
@@ -116,9 +115,6 @@ class BlockProblem:
 
     def _blocks_for(self, plan: Pass) -> Blocks:
         blocks = self.blocks
-        compiled = compiled_pass.knows(blocks.array) and blocks.array.flags.c_contiguous
-        if compiled and not plan.by_scatter:
-            return in_large_blocks(blocks)
         return at_once(blocks) if block_pass.takes_all_rows(blocks.array, plan) else blocks
 
     def sums(self, labels: Any, subspaces: Subspaces) -> ClusterSums:
@@ -225,7 +221,7 @@ class RowsInBlocks(Samples):
         return Fitted(labels, problem.exact_passes, subspaces)
 
     def too_small(self, here: Fitted) -> list[int]:
-        """Return the numbers of clusters with fewer members than their dimension needs."""
+        """Return the indices of clusters with fewer members than their dimension needs."""
         needed = np.array([smallest_size(r) for r in self.dimensions])
         return np.flatnonzero(here.subspaces.sizes < needed).tolist()
 
@@ -234,7 +230,7 @@ class RowsInBlocks(Samples):
         return bool(here.subspaces.sizes[cluster] == 0)
 
     def degenerate(self, here: Fitted) -> list[int]:
-        """Return the numbers of clusters whose members do not span as many axes as they have."""
+        """Return the indices of clusters whose members do not span as many axes as they have."""
         subspaces: Subspaces = here.subspaces
         weakest = np.where(subspaces.in_use, subspaces.spectra, np.inf).min(axis=1)
         faint = weakest < DEGENERATE * self.problem.usual_energy * subspaces.sizes
@@ -323,7 +319,9 @@ def subspaces_of_sample(problem: BlockProblem, labels: NDArray[np.intp]) -> Subs
 def first_rows(problem: BlockProblem, labels: Any) -> Array:
     """Return the least row number in every cluster, (K,); infinite where a cluster is empty."""
     visit = partial(block_pass.first_rows, n_clusters=len(problem.dimensions))
-    return at_once(problem.blocks).fold(visit, labels)[1].first
+    blocks = at_once(problem.blocks)
+    blocks = blocks.in_one_thread() if isinstance(blocks, ArrayBlocks) else blocks
+    return blocks.fold(visit, labels)[1].first
 
 
 def influence_and_press(

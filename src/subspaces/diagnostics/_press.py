@@ -152,7 +152,7 @@ def pca_influence(X: Any, n_components: int, *, center: bool = False) -> PCAInfl
 def _checked(X: Any, n_components: int, center: bool) -> tuple[Array, int]:
     """Return X as a matrix, and the number of axes as an integer.
 
-    Raise ValueError for more axes than the samples have when one of them is left out.
+    Raise ValueError for more axes than the samples span when one of them is left out.
     """
     matrix = as_matrix(X)
     check_squares(matrix)

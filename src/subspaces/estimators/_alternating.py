@@ -1,5 +1,6 @@
 """`AlternatingClusterer`: base of `PSC`, `KSubspaces`, `MiniBatchPSC`, for few rows or many."""
 
+from contextlib import nullcontext
 from dataclasses import replace
 from numbers import Integral
 from typing import Any, Self
@@ -32,6 +33,9 @@ from subspaces.runtime.step import Step, silence
 from subspaces.runtime.threads import one_blas_thread
 from subspaces.runtime.warning import warn
 from subspaces.starts.sample_size import REFILL_ROWS
+
+# In a matrix of up to so many numbers threads of BLAS wait for each other longer than they work.
+SMALL = 1 << 21
 
 
 class AlternatingClusterer(SubspaceClusterer):
@@ -195,7 +199,7 @@ class AlternatingClusterer(SubspaceClusterer):
         if beyond is None:
             if _many_rows.is_copied(X):
                 self._refuse_beyond_room(X.shape, X.shape[0] * X.shape[1])
-            return _many_rows.blocks_of(X, self.n_jobs)
+            return _many_rows.blocks_of(X)
         if _many_rows.in_blocks_only(X):
             kind, fetch = ("Dask array", "compute") if is_dask(X) else ("sparse matrix", "toarray")
             raise ValueError(
@@ -206,7 +210,8 @@ class AlternatingClusterer(SubspaceClusterer):
 
     def _fit(self, X: Any) -> None:
         if isinstance(X, np.ndarray):
-            self._fit_few(X)
+            with one_blas_thread() if X.size <= SMALL else nullcontext():
+                self._fit_few(X)
             self._sizes = partition.sizes(self.labels_, len(self.subspaces_)).astype(float)
         else:
             with one_blas_thread():
@@ -260,7 +265,7 @@ class AlternatingClusterer(SubspaceClusterer):
         validate_data(self, X, reset=False, skip_check_array=True)
         if not is_dask(X):  # those of Dask are checked as they come
             self._check_scale(_many_rows.surveyed(blocks).largest)
-        return NewBlocks(blocks, self._pass(blocks))
+        return NewBlocks(blocks, self._pass(blocks), self._home)
 
     def _pass(self, blocks: Blocks) -> Pass:
         """Return the plan by which new rows are scored: subspaces, criterion, rank and origin."""

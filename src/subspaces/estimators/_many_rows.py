@@ -1,8 +1,9 @@
 """Fits of many rows: search a sample of the rows, then sweep over all rows, block by block."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import cycle, islice
 from typing import Any
 
 import numpy as np
@@ -10,11 +11,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from subspaces.core.alternation import Clustering, alternate
-from subspaces.core.array import as_floating, is_dask, is_foreign, like, namespace, to_host
+from subspaces.core.array import as_floating, is_dask, is_foreign, like, namespace, place, to_host
 from subspaces.core.criteria import CRITERIA
 from subspaces.core.problem import Problem
 from subspaces.core.rows import GramRows, Rows
-from subspaces.core.search import Run
+from subspaces.core.search import AGREEING, Run, agree
 from subspaces.data import block_pass, block_views, fused
 from subspaces.data.blocks import (
     ArrayBlocks,
@@ -26,7 +27,7 @@ from subspaces.data.blocks import (
 )
 from subspaces.data.contrast_sums import from_sums, sums_from
 from subspaces.data.csr import SparseBlocks, canonical
-from subspaces.data.devices import device_of
+from subspaces.data.devices import brought, device_of
 from subspaces.data.in_blocks import BlockProblem, RowsInBlocks, first_rows, subspaces_of_sample
 from subspaces.data.pass_plan import Pass
 from subspaces.data.subspaces import Subspaces
@@ -36,7 +37,9 @@ from subspaces.estimators._base import Array
 from subspaces.estimators._subspaces import centred_rows, dimensions_of
 from subspaces.runtime.parameters import as_count, as_generator
 from subspaces.runtime.step import Step
-from subspaces.starts.registry import begins_on_device, first_subspaces
+from subspaces.runtime.threads import usable_threads
+from subspaces.starts.device import DeviceStart
+from subspaces.starts.registry import device_starts
 from subspaces.starts.sample_size import (
     REFILL_ROWS,
     n_telling,
@@ -48,6 +51,8 @@ from subspaces.starts.sample_size import (
 
 # A dense array of up to so many rows is fitted as one matrix, which is quicker than passes.
 FEW_ROWS = 10_000
+# On a device the portfolio makes so many starts at most; in main memory there are more kinds.
+DEVICE_STARTS = 6
 # Samples of up to so many numbers (2 MB) are fetched from a device; larger ones are swept there.
 FEW_NUMBERS = 1 << 18
 
@@ -92,7 +97,7 @@ class ManyRows:
         dimensions = dimensions_of(model, blocks, low=0 if model.affine else 1)
         n_chosen = sample_size(blocks, dimensions)
         chosen = np.sort(random.choice(blocks.shape[0], n_chosen, replace=False))
-        on_device = self._starts_on_device()
+        on_device = self._device_kinds(dimensions)
         if isinstance(model.init, str) and not on_device:
             sample = blocks.sample(chosen)
             posed = model._problem(sample)
@@ -108,7 +113,7 @@ class ManyRows:
             some = thinned(chosen, max(REFILL_ROWS, few))
             problem = self._in_passes(posed, partial(blocks.sample, some))
             if on_device:
-                start, runs = self._device_starts(problem, chosen, random)
+                start, runs = self._device_starts(problem, chosen, on_device, random)
             else:
                 start, runs = self._given_start(), []
         result = alternate(
@@ -168,40 +173,51 @@ class ManyRows:
             origin,
         )
 
-    def _starts_on_device(self) -> bool:
-        """Whether the starts are found and swept on the device of the rows."""
+    def _device_kinds(self, dimensions: Sequence[int]) -> list[tuple[str, DeviceStart]]:
+        """Return the starts for the device of the rows; empty for rows in main memory."""
         blocks = self.blocks
-        away = isinstance(blocks, ArrayBlocks) and is_foreign(blocks.array)
-        return away and begins_on_device(self.model.init, blocks.array)
+        if not isinstance(blocks, ArrayBlocks) or not is_foreign(blocks.array):
+            return []
+        library = place(blocks.array)[0].split(".")[-1]
+        return device_starts(self.model.init, library, dimensions)
 
     def _device_starts(
-        self, problem: BlockProblem, chosen: NDArray[np.intp], random: np.random.Generator
+        self,
+        problem: BlockProblem,
+        chosen: NDArray[np.intp],
+        kinds: list[tuple[str, DeviceStart]],
+        random: np.random.Generator,
     ) -> tuple[Subspaces, list[Run]]:
-        """Return the best start's subspaces after sweeps of the chosen rows, and all runs."""
+        """Sweep starts on the chosen rows, a sample; return the best one's subspaces, and all runs.
+
+        kinds: names and functions of the starts, which take turns. Where the number of starts is
+        "auto", several kinds end as `search` does, once three starts agree, and of one kind one
+        start is made.
+        """
         model = self.model
         rows = rows_of(problem.blocks.array, chosen)
         few = rows.shape[0] * rows.shape[1] <= FEW_NUMBERS
         rows = to_host(rows) if few else rows
         small = replace(problem, blocks=at_once(ArrayBlocks(rows)))
-        n_starts = as_count(1 if model.n_init == "auto" else model.n_init, "n_init", low=1)
-        found, runs = [], []
-        for done in range(1, n_starts + 1):
-            samples, first = RowsInBlocks(small, n_starts > 1), self._device_start(small, random)
+        points = rows if small.origin is None else rows - like(small.origin, rows)
+        automatic = 1 if len(kinds) == 1 else DEVICE_STARTS
+        given = automatic if model.n_init == "auto" else model.n_init
+        n_starts = as_count(given, "n_init", low=1)
+        found: list[Clustering] = []
+        runs: list[Run] = []
+        for done, (name, start) in enumerate(islice(cycle(kinds), n_starts), start=1):
+            first = start(points, small.dimensions, small.affine, random)
+            first = first if isinstance(first, Subspaces) else small.blocks.split(first)
+            samples = RowsInBlocks(small, n_starts > 1)
             result = alternate(samples, first, max_iter=model.max_iter, random=random)
             found.append(result)
             labels = to_host(result.labels, np.intp)
             course = replace(result, labels=labels, repairs=0, subspaces=None)
-            runs.append(Run(model.init, labels, 0, 0.0, course, result.objective))
-            detail = f"{model.init}: objective {result.objective:.6g}"
-            model._tell(Step("run", done, n_starts, detail))
+            runs.append(Run(name, labels, 0, 0.0, course, result.objective))
+            model._tell(Step("run", done, n_starts, f"{name}: objective {result.objective:.6g}"))
+            if model.n_init == "auto" and agree(runs, AGREEING):
+                break
         return min(found, key=lambda result: result.objective).subspaces, runs
-
-    def _device_start(self, small: BlockProblem, random: np.random.Generator) -> Any:
-        """Return first subspaces, or labels in blocks, by the start that ``init`` names."""
-        rows = small.blocks.array
-        points = rows if small.origin is None else rows - like(small.origin, rows)
-        found = first_subspaces(self.model.init, points, small.dimensions, small.affine, random)
-        return found if isinstance(found, Subspaces) else small.blocks.split(found)
 
     def _given_start(self) -> Any:
         """Return the labels that ``init`` is or returns, checked, as one array per block."""
@@ -234,16 +250,19 @@ class ManyRows:
 class NewBlocks:
     """New rows in blocks; its methods return a fitted model's answers for them.
 
-    The methods are those of `NewRows`, which holds rows in memory.
+    The methods are those of `NewRows`, which holds rows in memory. device: where the answers are
+    sent, as there; None where they stay beside the blocks.
     """
 
     blocks: Blocks
     plan: Pass
+    device: Any = None
 
     def labels(self) -> Any:
         """Return the cluster under which each row scores least, (n,)."""
-        labels = self._each(block_pass.nearest)
-        return self.blocks.join(labels, np.arange(len(self.plan.subspaces.dimensions)))
+        labels = self._found(block_pass.nearest)
+        numbers = np.arange(len(self.plan.subspaces.dimensions))
+        return self._sent(self.blocks.join(labels, numbers))
 
     def scores(self) -> Any:
         """Return the score of each row under each cluster, (n, K)."""
@@ -274,7 +293,14 @@ class NewBlocks:
         return self._each(block_views.nearest_points)
 
     def _each(self, function: Callable[..., Any]) -> Any:
+        return self._sent(self._found(function))
+
+    def _found(self, function: Callable[..., Any]) -> Any:
         return self.blocks.each(partial(function, plan=self.plan))
+
+    def _sent(self, values: Any) -> Any:
+        """Return values that were found beside the blocks on the device of the answers."""
+        return values if self.device is None else brought(values, self.device)
 
 
 def criterion_in_passes(problem: Problem) -> str:
@@ -302,7 +328,7 @@ def means_and_spread(blocks: Blocks, labels: Any, points: Array) -> tuple[Array,
     return from_sums(sums, points)
 
 
-def blocks_of(X: Any, n_jobs: int | None) -> Blocks | None:
+def blocks_of(X: Any) -> Blocks | None:
     """Return X as `Blocks`; None for a dense array of up to ``FEW_ROWS`` rows."""
     if is_dask(X):
         from subspaces.data.dask import as_blocks
@@ -315,8 +341,9 @@ def blocks_of(X: Any, n_jobs: int | None) -> Blocks | None:
     if len(shape) != 2 or shape[0] <= FEW_ROWS or shape[1] == 0:
         return None
     if device_of(X) is not None:
+        X = fused.as_torch(X)
         return ArrayBlocks(as_floating(X), block_rows=device_rows(shape, fused.knows(X)))
-    return ArrayBlocks(as_matrix(X) if is_copied(X) else X, n_jobs)
+    return ArrayBlocks(as_matrix(X) if is_copied(X) else X, usable_threads())
 
 
 def is_copied(X: Any) -> bool:

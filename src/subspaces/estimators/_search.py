@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from subspaces.core.alternation import Clustering
 from subspaces.core.array import to_host
 from subspaces.core.problem import Problem
-from subspaces.core.search import Plan, Run, Start, best_run, search
+from subspaces.core.search import AGREEING, Plan, Run, Start, best_run, search
 from subspaces.data.in_view import RowsInView
 from subspaces.estimators._base import Array, Labels
 from subspaces.runtime.parameters import as_count, as_generator
@@ -87,7 +87,8 @@ class Search:
         random = as_generator(self.random_state)
         by_portfolio = self.by_portfolio and problem.sparsity is None
         shortlist = by_portfolio and problem.alike and choice == "t_likelihood"
-        plan = Plan(RowsInView, choice, shortlist, self.max_iter, self.n_jobs, self.tell)
+        enough = AGREEING if by_portfolio and self.n_init == "auto" else None
+        plan = Plan(RowsInView, choice, shortlist, self.max_iter, self.n_jobs, self.tell, enough)
         if by_portfolio:
             return search_by_landmarks(problem, partial(self.starts, X), random, plan)
         chosen = self.starts(X, problem)

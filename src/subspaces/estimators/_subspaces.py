@@ -38,7 +38,7 @@ def as_list_name(by: str | None, subspace: Subspace) -> str:
 def per_cluster(
     model: SubspaceClusterer, name: str, n_samples: int, *, low: int, high: int
 ) -> tuple[int, ...]:
-    """Return the named parameter, one integer for all or one each, as K checked integers."""
+    """Return the parameter ``name`` as K integers from ``low`` to ``high``; one stands for all."""
     why = f" for {n_samples} samples"
     n_clusters = as_count(model.n_clusters, "n_clusters", low=1, high=n_samples, why=why)
     given = getattr(model, name)

@@ -52,7 +52,7 @@ class EnsembleKSubspaces(SubspaceClusterer):
     random_state : int, RandomState or None
         Seed.
     n_jobs : int, optional
-        Processes over which the runs are spread; the result does not depend on it.
+        Threads over which the runs are spread; the result does not depend on it.
 
     Attributes
     ----------

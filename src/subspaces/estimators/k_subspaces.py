@@ -41,8 +41,9 @@ class KSubspaces(AlternatingClusterer):
     random_state : int, RandomState or None
         Seed.
     n_jobs : int, optional
-        Threads over which the starts are spread, processes where the compiled kernels do not know
-        the criterion; the result does not depend on it.
+        Threads over which the starts are spread, after joblib's conventions. Passes over more than
+        10,000 rows use as many threads as scikit-learn's K-means would (OMP_NUM_THREADS,
+        ``threadpoolctl``). The result depends on neither.
     verbose : int, default 0
         1: print a line per start that is swept; 2: one per sweep, too. `subspaces.progress` and
         scikit-learn's callbacks (`set_callbacks`, from its version 1.9 on) hear the same.

@@ -27,7 +27,7 @@ from subspaces.estimators._record import Record
 from subspaces.estimators._subspaces import dimensions_of, per_cluster, widths
 from subspaces.runtime.parameters import as_choice, as_count, as_generator, as_real
 from subspaces.runtime.step import Step
-from subspaces.runtime.threads import one_blas_thread
+from subspaces.runtime.threads import one_blas_thread, usable_threads
 from subspaces.starts import landmarks
 from subspaces.starts.registry import STARTS
 from subspaces.subspace import centre_of
@@ -66,7 +66,8 @@ class MiniBatchPSC(AlternatingClusterer):
     random_state : int, RandomState or None
         Seed.
     n_jobs : int, optional
-        Threads over which the starts and blocks of rows are spread.
+        Threads over which the starts are spread; blocks of rows use as many as scikit-learn's
+        K-means would.
     verbose : int, default 0
         1: print a line per start that is swept; 2: one per batch, too.
 
@@ -114,7 +115,7 @@ class MiniBatchPSC(AlternatingClusterer):
     >>> for batch in (planes.data[::2], planes.data[1::2]):
     ...     model = model.partial_fit(batch)
     >>> model.predict(planes.data[:3]).tolist(), model.n_iter_
-    ([0, 0, 0], 2)
+    ([1, 1, 1], 2)
     """
 
     max_iter = 50
@@ -189,7 +190,7 @@ class MiniBatchPSC(AlternatingClusterer):
         held = in_memory(X)
         blocks = self._blocks(held)
         if blocks is None:
-            blocks = ArrayBlocks(as_matrix(held, min_samples=1), self.n_jobs)
+            blocks = ArrayBlocks(as_matrix(held, min_samples=1), usable_threads())
         validate_data(self, X, reset=is_first, skip_check_array=True)
         largest = surveyed(blocks).largest
         if not is_first:
@@ -210,14 +211,14 @@ class MiniBatchPSC(AlternatingClusterer):
 
     def _fit(self, X: Any) -> None:
         self._check_choices()
-        few = isinstance(X, np.ndarray)
-        blocks = ArrayBlocks(X, self.n_jobs) if few else X.blocks
+        n_threads = usable_threads()
+        blocks = ArrayBlocks(X, n_threads) if isinstance(X, np.ndarray) else X.blocks
         with one_blas_thread():
             random = as_generator(self.random_state)
             subspaces, sums = self._begin(blocks), None
             stream = self._stream()
             for done in range(1, self.max_batches + 1):
-                batch = ArrayBlocks(blocks.sample(self._drawn(blocks, random)), self.n_jobs)
+                batch = ArrayBlocks(blocks.sample(self._drawn(blocks, random)), n_threads)
                 subspaces, sums, _ = follow(stream, batch, subspaces, sums)
                 self._tell(Step("batch", done, self.max_batches, f"cost {sums.objective:.6g}"))
             self._label(blocks, subspaces, sums)

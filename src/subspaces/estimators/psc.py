@@ -87,8 +87,9 @@ class PSC(AlternatingClusterer):
         extended to all (docs/starts.md). "k-means++" is the best of the quick ones. A callable is
         called as ``init(X, n_clusters, random_state=...)`` and returns labels.
     n_init : int or "auto", default "auto"
-        Number of starts; "auto" is 10, or 20 with ``n_variables``, and on a device one start of a
-        name other than "portfolio". Labels are one start.
+        Number of starts. "auto": of the portfolio at most 10, and no more once three of them, of
+        two kinds at least, have ended in the best partition so far; otherwise 10, on a device 1,
+        with ``n_variables`` 20. Labels are one start.
     max_iter : int, default 50
         Most sweeps of one start.
     refine : {None, "ppca", "descent"}, default None
@@ -104,8 +105,9 @@ class PSC(AlternatingClusterer):
     random_state : int, RandomState or None
         Seed.
     n_jobs : int, optional
-        Threads over which the starts are spread, processes where the compiled kernels do not know
-        the criterion; the result does not depend on it.
+        Threads over which the starts are spread, after joblib's conventions. Passes over more than
+        10,000 rows use as many threads as scikit-learn's K-means would (OMP_NUM_THREADS,
+        ``threadpoolctl``). The result depends on neither.
     verbose : int, default 0
         1: print a line per start that is swept; 2: one per sweep, too. `subspaces.progress` and
         scikit-learn's callbacks (`set_callbacks`, from its version 1.9 on) hear the same.

@@ -12,7 +12,7 @@ from subspaces.report._names import dimension as in_dimensions
 
 
 def clusters(draft: Draft) -> str:
-    """Return the HTML of "The clusters": sizes, both lists of variables, samples in subspaces."""
+    """Return the HTML of "The clusters": their sizes, variables, and samples in their subspaces."""
     found = draft.found
     table = _tables.cluster_sizes(found)
     cards = "".join(_card(draft, cluster) for cluster in found.clusters)

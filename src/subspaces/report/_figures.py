@@ -156,7 +156,7 @@ def between_clusters(found: Findings) -> Any:
 def _drawn_rows(found: Findings, drawn: NDArray[np.bool_]) -> Iterator[tuple[int, Places]]:
     """Yield each cluster's number and the rows of X to draw: a thinned part of those in ``drawn``.
 
-    drawn (n,): whether a sample's values can be drawn, being finite, say.
+    drawn (n,): whether a sample can be drawn: its values are finite, for example.
     """
     for cluster in found.clusters:
         rows = cluster.members[thinned(found, cluster.members)]

@@ -79,7 +79,8 @@ def vanishing(rows: Array, degree: int, n_polynomials: int) -> Array:
     for block in blocks(rows, size):
         stacked = np.vstack([triangle, veronese(block, degree)])
         triangle = linalg.qr(stacked, mode="r", overwrite_a=True, check_finite=False)[0][:size]
-    right = linalg.svd(triangle, check_finite=False)[2]
+    # LAPACK's quicker driver may fail to converge where many singular values are rounding.
+    right = linalg.svd(triangle, lapack_driver="gesvd", check_finite=False)[2]
     return np.ascontiguousarray(right[size - n_polynomials :].T)
 
 

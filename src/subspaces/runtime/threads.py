@@ -1,13 +1,19 @@
-"""A limit of one BLAS thread, for many small problems that run on threads of this library."""
+"""Threads of this library: how many, calls side by side, and BLAS at one thread meanwhile."""
 
-from collections.abc import Iterator
+import os
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
 from threading import Lock, local
+from typing import Any, Generic, TypeVar
 
+from joblib import cpu_count
 from threadpoolctl import ThreadpoolController
 
 from subspaces.runtime.warning import PROCESS
+
+Value = TypeVar("Value")
 
 _held = local()
 _blas = Lock()
@@ -38,6 +44,71 @@ def one_blas_thread() -> Iterator[None]:
             limits.__exit__(None, None, None)
         if first:
             _blas.release()
+
+
+class computed_once(Generic[Value]):
+    """A property computed when it is first read, and by one thread: others wait for its value.
+
+    ``functools.cached_property`` lets several threads compute it.
+    """
+
+    def __init__(self, function: Callable[[Any], Value]) -> None:
+        self.function, self.__doc__ = function, function.__doc__
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, holder: Any, owner: type | None = None) -> Value:
+        known = holder.__dict__
+        if self.name not in known:
+            with known.setdefault(f"_{self.name}_lock", Lock()):
+                if self.name not in known:
+                    known[self.name] = self.function(holder)
+        return known[self.name]
+
+
+@contextmanager
+def side_by_side(n_threads: int) -> Iterator[Callable[..., Iterable[Any]]]:
+    """A context that yields a ``map``: calls run in threads, results come in order.
+
+    With one thread it is the built-in ``map``, in the caller's thread.
+    """
+    if n_threads == 1:
+        yield map
+        return
+    with ThreadPoolExecutor(n_threads) as pool:
+        yield pool.map
+
+
+def map_in_threads(n_threads: int) -> Callable[..., Iterable[Any]]:
+    """Return a ``map`` like that of `side_by_side`, by threads that are kept for the next call.
+
+    To start threads takes as long as a pass over a million rows. A call must not make such a map
+    itself: it could wait for its own thread.
+    """
+    return map if n_threads == 1 else _kept_threads(n_threads).map
+
+
+@cache
+def _kept_threads(n_threads: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(n_threads)
+
+
+if hasattr(os, "register_at_fork"):  # a forked process has none of the threads
+    os.register_at_fork(after_in_child=_kept_threads.cache_clear)
+
+
+def usable_threads() -> int:
+    """Return how many threads a loop over rows may use, as scikit-learn's K-means counts them.
+
+    What OMP_NUM_THREADS or ``threadpoolctl`` allow OpenMP; without the former at most the physical
+    cores that the process may use.
+    """
+    with PROCESS:
+        allowed = [pool["num_threads"] for pool in _controller(blas=False).info()]
+    if allowed and os.environ.get("OMP_NUM_THREADS"):
+        return min(allowed)
+    return min([cpu_count(only_physical_cores=True), *allowed])
 
 
 @cache

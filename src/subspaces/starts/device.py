@@ -1,9 +1,10 @@
-"""The named starts for rows on a device: subspaces through some of the rows, found there.
+"""The starts for rows on a device: subspaces through some of the rows, and a graph of neighbours.
 
-Only a few inner products, and one weight for each row, come to main memory.
+They are found there. Only a few inner products, one weight for each row, and the neighbours that
+make a graph come to main memory.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,10 +13,14 @@ from numpy.typing import NDArray
 from subspaces.core.array import like, namespace, to_host, transposed, zeros_like
 from subspaces.data.block_pass import squared_lengths
 from subspaces.data.subspaces import Subspaces
+from subspaces.starts.graphs import MOST_NEIGHBOURS, angular_affinity, cut, normalised
 from subspaces.starts.seeding import kmeans_parallel
 
 Array = NDArray[np.floating]
 Indices = NDArray[np.intp]
+# From points (m, p) of any array library, the dimension of each cluster, whether subspaces have
+# centres of their own, and a generator: subspaces on that device, or labels (m,) in main memory.
+DeviceStart = Callable[[Any, Sequence[int], bool, np.random.Generator], Subspaces | Indices]
 
 # Eigenvalues of the neighbours' inner products below this share of the largest count as zero:
 # single precision leaves so much rounding.
@@ -59,6 +64,37 @@ def kmeans_parallel_subspaces(
 
     seeds = kmeans_parallel(around, points.shape[0], dimensions, random)
     return _subspaces_through(points, squared, seeds, dimensions, affine)
+
+
+def angular_labels(
+    points: Any, dimensions: Sequence[int], affine: bool, random: np.random.Generator
+) -> Indices:
+    """Return labels (m,) in main memory: the cut of the graph of neighbours by angle.
+
+    The neighbours are found on the device and fetched; the graph is sparse.
+    """
+    xp, n = namespace(points), points.shape[0]
+    if affine:  # as `self_expression.lifted_rows`
+        centred = points - xp.mean(points, axis=0)
+        rms = float(xp.mean(squared_lengths(centred))) ** 0.5
+        ones = zeros_like(points, (n, 1)) + (rms if rms > 0 else 1.0)
+        points = xp.concat([centred, ones], axis=1)
+    tiny = float(xp.finfo(points.dtype).smallest_normal)
+    unit = points / xp.sqrt(squared_lengths(points) + tiny)[:, None]
+    away = -xp.abs(unit @ unit.T)
+    numbers = like(np.arange(n), away, xp.int64)
+    away = xp.where(numbers[:, None] == numbers, 1.0, away)
+    columns = _least_of_each(away, min(MOST_NEIGHBOURS, n - 1))
+    places = xp.reshape(columns + n * numbers[:, None], (-1,))
+    cosines = xp.reshape(-xp.take(xp.reshape(away, (-1,)), places), columns.shape)
+    graph = angular_affinity(to_host(columns, np.intp), to_host(cosines, np.float64).clip(0.0, 1.0))
+    return cut(normalised(graph), len(dimensions), random, -(-3 * len(dimensions) // 2))
+
+
+def portfolio(dimensions: Sequence[int]) -> list[tuple[str, DeviceStart]]:
+    """Return names and starts for rows on a device; graphs only where all dimensions are equal."""
+    through = ("k-means++", kmeans_parallel_subspaces)
+    return [through, ("angular", angular_labels)] if len(set(dimensions)) == 1 else [through]
 
 
 def _subspaces_through(

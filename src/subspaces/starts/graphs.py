@@ -7,12 +7,11 @@
 
 Each graph errs in its own way, and so the sum of two, each normalised to ``D^-1/2 A D^-1/2``, is
 often cut better than either. All graphs are sparse; only `spectral` makes one dense, (n, n), to cut
-it, and only up to 1000 rows (`self_expression_admm` may, up to 700).
+it, and only up to 300 rows (`self_expression_admm` may, up to 700).
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +19,7 @@ from scipy import sparse
 
 from subspaces.core.problem import Problem
 from subspaces.core.search import Start
+from subspaces.runtime.threads import computed_once
 from subspaces.starts.matching import match_dimensions
 from subspaces.starts.self_expression import (
     Indices,
@@ -32,8 +32,8 @@ from subspaces.starts.self_expression import (
     unit_rows,
 )
 from subspaces.starts.self_expression_admm import admm_coefficients, admm_fidelity
-from subspaces.starts.self_expression_lsr import lsr_coefficients
-from subspaces.starts.self_expression_omp import omp_coefficients
+from subspaces.starts.self_expression_lsr import lsr_coefficients, lsr_from_products
+from subspaces.starts.self_expression_omp import omp_coefficients, omp_from_products
 from subspaces.starts.spectral import embedding, rows_to_labels
 
 Array = NDArray[np.floating]
@@ -58,17 +58,39 @@ class Graphs:
 
     problem: Problem
 
-    @cached_property
+    @computed_once
     def directions(self) -> Array:
         """Rows of length 1, (n, D); for affine subspaces a constant is appended before scaling."""
         rows = self.problem.rows.coordinates
         return unit_rows(lifted_rows(rows) if self.problem.affine else rows)
 
-    @cached_property
+    @computed_once
+    def cosines(self) -> Array | None:
+        """Inner products of `directions`, (n, n), where those of the rows are known; else None."""
+        products = self.problem.rows.known_products
+        if products is None:
+            return None
+        if self.problem.affine:  # those of `lifted_rows`
+            means = products.mean(axis=0)
+            products = products - means - means[:, None] + means.mean()
+            mean_square = float(products.diagonal().mean())
+            products = products / (mean_square if mean_square > 0 else 1.0) + 1.0
+        lengths = np.sqrt(products.diagonal().clip(min=0.0))
+        scale = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0)
+        return products * scale * scale[:, None]
+
+    @computed_once
     def neighbours(self) -> tuple[Indices, Array]:
         """Each row's 20 nearest rows by angle, nearest first, and their ``|cos|``: (n, 20) each."""
-        rows = self.directions
-        found = [_nearest(rows, block) for block in row_blocks(len(rows))]
+        if self.cosines is not None:
+            blocks = row_blocks(len(self.cosines))
+            found = [_nearest(self.cosines[block], block) for block in blocks]
+        else:
+            rows = self.directions
+            short = rows.astype(np.float32)  # digits enough to tell which rows are near
+            found = [
+                _nearest(short[block] @ short.T, block, rows) for block in row_blocks(len(rows))
+            ]
         return np.vstack([pair[0] for pair in found]), np.vstack([pair[1] for pair in found])
 
     def angular(self, n_neighbours: int) -> Sparse:
@@ -76,18 +98,27 @@ class Graphs:
         columns, cosines = self.neighbours
         return normalised(angular_affinity(columns[:, :n_neighbours], cosines[:, :n_neighbours]))
 
-    @cached_property
+    @computed_once
     def omp(self) -> Sparse:
         """The normalised graph of orthogonal matching pursuit, 5 coefficients a row, (n, n)."""
-        return normalised(affinity(omp_coefficients(self.directions, OMP_NONZERO), scale=False))
+        if self.cosines is not None:
+            coefficients = omp_from_products(self.cosines, OMP_NONZERO)
+        else:
+            coefficients = omp_coefficients(self.directions, OMP_NONZERO)
+        return normalised(affinity(coefficients, scale=False))
 
-    @cached_property
+    @computed_once
     def lsr(self) -> Sparse:
         """The normalised graph of the squares of the largest ridge coefficients, (n, n)."""
         keep = max(LSR_FEWEST, 2 * (max(self.problem.dimensions) + self.problem.affine))
-        return normalised(affinity(lsr_coefficients(self.directions, keep), scale=False, power=2))
+        if self.cosines is not None:
+            rank = self.problem.rows.rank + self.problem.affine
+            coefficients = lsr_from_products(self.cosines, rank, keep)
+        else:
+            coefficients = lsr_coefficients(self.directions, keep)
+        return normalised(affinity(coefficients, scale=False, power=2))
 
-    @cached_property
+    @computed_once
     def admm(self) -> Sparse:
         """The normalised graph of the lasso with coefficients that sum to 1, on unscaled rows."""
         rows = self.problem.rows.coordinates
@@ -147,10 +178,18 @@ def normalised(graph: Sparse) -> Sparse:
     return sparse.csr_array(scale @ graph @ scale)
 
 
-def _nearest(rows: Array, block: Indices) -> tuple[Indices, Array]:
-    closeness = np.clip(np.abs(rows[block] @ rows.T), 0.0, 1.0)
+def _nearest(cosines: Array, block: Indices, rows: Array | None = None) -> tuple[Indices, Array]:
+    """Return `Graphs.neighbours` of a block of rows.
+
+    cosines (b, n): of these with all rows; rows (n, D): from which those of the nearest are taken
+    again, if they were found in single precision.
+    """
+    closeness = np.abs(cosines)
     closeness[np.arange(len(block)), block] = -1.0
-    columns = largest(closeness, min(MOST_NEIGHBOURS, len(rows) - 1))
+    columns = largest(closeness, min(MOST_NEIGHBOURS, cosines.shape[1] - 1))
     values = np.take_along_axis(closeness, columns, axis=1)
+    if rows is not None:
+        values = np.abs(np.einsum("bp,bmp->bm", rows[block], rows[columns]))
+    values = values.clip(max=1.0)
     order = np.argsort(-values, axis=1, kind="stable")
     return np.take_along_axis(columns, order, axis=1), np.take_along_axis(values, order, axis=1)

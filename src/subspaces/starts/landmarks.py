@@ -13,20 +13,21 @@ from subspaces.runtime.step import Step
 
 Labels = NDArray[np.intp]
 
-# Of more rows than LANDMARKS the starts see a sample of so many, the loop sees all. The sample is
-# larger where a cluster would have fewer than PER_DIMENSION rows for each of its dimensions.
-LANDMARKS, PER_DIMENSION = 2000, 30
+# Of more rows than MOST_SEARCHED the starts see a sample of LANDMARKS, the loop sees all. The
+# sample is larger where a cluster would have fewer than PER_DIMENSION rows for each dimension.
+MOST_SEARCHED, LANDMARKS, PER_DIMENSION = 2000, 1500, 20
 
 
 def landmarks(problem: Problem, random: np.random.Generator) -> Labels | None:
     """Return the sorted indices of the sampled rows, (m,); None where all rows are few enough."""
     n = len(problem.rows.squared_norms)
     enough = n_landmarks(problem.dimensions)
-    return None if n <= enough else np.sort(random.choice(n, enough, replace=False))
+    few = n <= max(enough, MOST_SEARCHED)
+    return None if few else np.sort(random.choice(n, enough, replace=False))
 
 
 def n_landmarks(dimensions: Sequence[int]) -> int:
-    """Return the number of rows beyond which the starts see a sample, which is also its size."""
+    """Return the size of the sample that the starts see of many rows."""
     return max(LANDMARKS, PER_DIMENSION * sum(r + 1 for r in dimensions))
 
 

@@ -35,15 +35,16 @@ def _for_equal(problem: Problem) -> list[tuple[str, Start]]:
         ("OMP + ADMM", from_graph(lambda: graphs.omp + graphs.admm)),
         ("ADMM", from_graph(lambda: graphs.admm)),
     ]
+    # The quick ones first: most searches of clear clusters end with them.
     return [
-        ("OMP + LSR", from_graph(lambda: graphs.omp + graphs.lsr)),
-        ("sequential", sequential(0.5)),
         ("angular", from_graph(lambda: graphs.angular(20), wide)),
-        *(by_lasso if few else []),
         ("swapped", swapped),
+        ("sequential", sequential(0.5)),
         ("angular", from_graph(lambda: graphs.angular(10), wide)),
-        ("sequential", sequential(0.3)),
+        ("OMP + LSR", from_graph(lambda: graphs.omp + graphs.lsr)),
         ("angular", from_graph(lambda: graphs.angular(5))),
+        ("sequential", sequential(0.3)),
+        *(by_lasso if few else []),
     ]
 
 

@@ -11,19 +11,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from subspaces.core.array import place
 from subspaces.core.problem import Problem
 from subspaces.core.search import Start
-from subspaces.data.subspaces import Subspaces
 from subspaces.starts import device, sampled_subspaces
+from subspaces.starts.device import DeviceStart
 from subspaces.starts.landmarks import on_landmarks
 from subspaces.starts.portfolio import portfolio
 
 Labels = NDArray[np.intp]
 
-# From points (m, p) of any array library, the dimension of each cluster, whether subspaces have
-# centres of their own, and a generator: subspaces on that device, or labels (m,) in main memory.
-DeviceStart = Callable[[Any, Sequence[int], bool, np.random.Generator], Subspaces | Labels]
 # choose(problem, n_starts, learned=...): so many names and starts for a problem; learned where the
 # clusters will not keep the dimensions that the problem has.
 Choose = Callable[..., list[tuple[str, Start]]]
@@ -48,18 +44,22 @@ class NamedStart:
         """Return the pair of this name and start, ``n_starts`` times; the problem is not used."""
         return [(self.name, self.in_memory)] * n_starts
 
+    def device_starts(self, dimensions: Sequence[int]) -> list[tuple[str, DeviceStart]]:
+        """Return the pair of this name and its function for devices; empty if there is none."""
+        return [] if self.on_device is None else [(self.name, self.on_device)]
+
 
 @dataclass(frozen=True)
 class Portfolio:
-    """Several kinds of first partitions, chosen by the problem.
+    """Several kinds of first partitions, chosen by the problem, which are compared on a sample.
 
-    They are compared on a sample of the rows in main memory; of rows on a device the sample is
-    fetched.
+    device_starts(dimensions): names and functions of those for rows on a device.
     """
 
     name: str
     meaning: str
     choose: Choose
+    device_starts: Callable[[Sequence[int]], list[tuple[str, DeviceStart]]]
 
 
 STARTS: dict[str, NamedStart | Portfolio] = {
@@ -69,6 +69,7 @@ STARTS: dict[str, NamedStart | Portfolio] = {
             "portfolio",
             "Several kinds, by flats and by graphs, chosen by the samples, rank and dimensions.",
             portfolio,
+            device.portfolio,
         ),
         NamedStart(
             "random",
@@ -97,39 +98,23 @@ def find(init: Any) -> NamedStart | Portfolio | None:
     return STARTS.get(init) if isinstance(init, str) else None
 
 
-def begins_on_device(init: Any, rows: Any) -> bool:
-    """Whether ``init`` names a start that runs on the device of the rows; False for a portfolio.
+def device_starts(
+    init: Any, library: str, dimensions: Sequence[int]
+) -> list[tuple[str, DeviceStart]]:
+    """Return names and functions of the starts that ``init`` names, for rows on a device.
 
-    Raises ValueError for a start that has no function for devices: no other start replaces it.
+    Empty for labels and functions of the user. Raises ValueError for a start that has no function
+    for devices: no other start replaces it. library: what the rows are an array of.
     """
-    if not isinstance(find(init), NamedStart):
-        return False
-    _device_start(init, place(rows)[0].split(".")[-1])
-    return True
-
-
-def first_subspaces(
-    name: str, points: Any, dimensions: Sequence[int], affine: bool, random: np.random.Generator
-) -> Subspaces | Labels:
-    """Return the subspaces or labels (m,) that the named start finds for points (m, p) on a device.
-
-    Raises ValueError if the start has no function for devices.
-    """
-    return _device_start(name, "another library than numpy")(points, dimensions, affine, random)
-
-
-def _device_start(name: str, library: str) -> DeviceStart:
-    """Return the function of a named start for rows on a device; ValueError if it has none."""
-    entry = find(name)
-    if isinstance(entry, NamedStart) and entry.on_device is not None:
-        return entry.on_device
-    others = [each.name for each in STARTS.values() if _is_for_devices(each)]
-    raise ValueError(
-        f"init={name!r} knows rows in main memory alone, and X is an array of {library} with too "
-        f"many rows to fetch. Use one of {', '.join(others)}, labels or a function, or X as a "
-        "numpy array"
-    )
-
-
-def _is_for_devices(entry: NamedStart | Portfolio) -> bool:
-    return isinstance(entry, Portfolio) or entry.on_device is not None
+    entry = find(init)
+    if entry is None:
+        return []
+    found = entry.device_starts(dimensions)
+    if not found:
+        others = [name for name, other in STARTS.items() if other.device_starts(dimensions)]
+        raise ValueError(
+            f"init={init!r} knows rows in main memory alone, and X is an array of {library} with "
+            f"too many rows to fetch. Use one of {', '.join(others)}, labels or a function, or X "
+            "as a numpy array"
+        )
+    return found
