@@ -63,6 +63,7 @@ bench: $(READY)
 	$(BIN)/python benchmarks/wide.py
 	$(BIN)/python benchmarks/speed.py
 	$(BIN)/python benchmarks/where_time_goes.py
+	env -u OMP_NUM_THREADS -u OPENBLAS_NUM_THREADS $(BIN)/python benchmarks/cores.py
 	$(BIN)/python benchmarks/speed_many_rows.py
 	$(BIN)/python benchmarks/big_data.py
 	$(BIN)/python benchmarks/repulsion.py

@@ -2,7 +2,8 @@
 
     SCIPY_ARRAY_API=1 python benchmarks/gpu.py [--quick]
 
-Writes benchmarks/results/gpu.md. Float32 data made on the device; one start (of PSC: in the manner
+Writes benchmarks/results/gpu.md, with --quick to the terminal alone. Float32 data made on the
+device; one start (of PSC: in the manner
 of k-means++ on a sample of the rows, then all rows; of K-means: random labels), at most 50 sweeps;
 both loops stop when no label moves. The time is the median over the seeds of the start, each after
 a fit to warm up; sweeps and what is right are of the median fit. The two floors of a fit are the
@@ -15,6 +16,7 @@ import statistics
 import sys
 import time
 import warnings
+from importlib.util import find_spec
 
 import numpy as np
 from harness import markdown, save
@@ -31,7 +33,8 @@ SIZES = [
 QUICK = [(200_000, 50, 10, 5, 40), (20_000, 2000, 15, 10, 80)]
 NOISE, CAP, REPEATS, SEEDS, CHUNK = 0.1, 50, 3, 5, 1 << 18
 COLUMNS = [
-    *("size", "K", "R", "PSC, ms", "all seeds", "goal", "sweeps", "K-means, ms", "sweeps"),
+    *("size", "K", "R", "PSC, ms", "all seeds", "goal", "sweeps", "CuPy, ms", "default, ms"),
+    *("starts", "flash-kmeans, ms", "K-means, ms", "sweeps"),
     *("PSC / K-means", "floor: operations, ms", "bytes, ms", "PSC / larger floor"),
     *("peak memory / X", "right"),
 ]
@@ -117,17 +120,43 @@ def row(torch, size, speed, bandwidth):
     before = torch.cuda.memory_allocated()
     model.fit(X)
     peak = (torch.cuda.max_memory_allocated() - before + X.nbytes) / X.nbytes
+    passes, right = model.n_iter_, agreement(torch, model.labels_, target, k)
+    by_cupy = in_cupy(torch, X, model)
+    default = PSC(k, n_components=r, random_state=0)
+    usual, _ = timed(torch, lambda: default.fit(X))
     theirs, (_, sweeps) = timed(torch, lambda: lloyd(torch, X, start, k))
-    passes = model.n_iter_
     operations = 2 * n * p * k * r * passes / speed * 1e3
     traffic = X.nbytes * passes / bandwidth * 1e3
     return [
         *(f"{n:,} x {p}", k, r, f"{ours:.0f}"),
-        *(f"{min(taken.values()):.0f} to {max(taken.values()):.0f}", goal, passes),
+        *(f"{min(taken.values()):.0f} to {max(taken.values()):.0f}", goal, passes, by_cupy),
+        *(f"{usual:.0f}", len(default.starts_), by_flash_kmeans(torch, X, k)),
         *(f"{theirs:.0f}", sweeps, f"{ours / theirs:.2f}", f"{operations:.1f}", f"{traffic:.1f}"),
         *(f"{ours / max(operations, traffic):.1f}", f"{peak:.2f}"),
-        f"{agreement(torch, model.labels_, target, k):.4f}",
+        f"{right:.4f}",
     ]
+
+
+def in_cupy(torch, X, model):
+    """Milliseconds of the same fit of a CuPy array of the same memory; "-" without CuPy."""
+    if not find_spec("cupy"):
+        return "-"
+    import cupy
+
+    there = cupy.from_dlpack(X)
+    return f"{timed(torch, lambda: model.fit(there))[0]:.0f}"
+
+
+def by_flash_kmeans(torch, X, k):
+    """Milliseconds of as many iterations of flash-kmeans; "-" where it is not installed."""
+    if not find_spec("flash_kmeans"):
+        return "-"
+    from flash_kmeans import batch_kmeans_Euclid
+
+    def fit():
+        return batch_kmeans_Euclid(X[None], n_clusters=k, max_iters=CAP, tol=-1.0)
+
+    return f"{timed(torch, fit)[0]:.0f}"
 
 
 def agreement(torch, labels, target, k):
@@ -170,6 +199,9 @@ def main():
             rows.append(row(torch, size, speed, bandwidth))
             print(*rows[-1], sep=" | ", flush=True)
             torch.cuda.empty_cache()
+        if options.quick:
+            print(markdown(COLUMNS, rows))
+            return
         same = same_as_on_the_host(torch)
     save(
         "gpu",
@@ -177,7 +209,9 @@ def main():
         f"`criterion='influence'`, one start (`init='k-means++'`), the median of {SEEDS} seeds. "
         f"{torch.cuda.get_device_name()}, torch {torch.__version__}; float32 product "
         f'{speed / 1e12:.0f} TFLOP/s, copy {bandwidth / 1e12:.1f} TB/s. "Right": the share of '
-        "rows in the class most frequent in their cluster.\n\n"
+        "rows in the class most frequent in their cluster. CuPy: the same fit of an array of CuPy; "
+        "default: `PSC(K, n_components=R)` as it comes, and the starts it made; flash-kmeans: "
+        f"{CAP} iterations.\n\n"
         + markdown(COLUMNS, rows)
         + "\n\nBeside the same fit in main memory, from the same start:\n\n"
         + same,
