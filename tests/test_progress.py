@@ -41,7 +41,7 @@ def test_every_start_run_and_sweep_is_told(cls):
     assert any(value == pytest.approx(model.objective_, rel=1e-5) for value in values)
 
 
-def test_other_processes_are_heard_at_their_ends():
+def test_runs_of_other_threads_are_heard_at_their_ends():
     model = PSC(2, n_components=2, n_init=3, n_jobs=2, random_state=0)
     steps = heard_while(lambda: model.fit(X))
     assert len(of("start", steps)) == 3

@@ -20,7 +20,6 @@ needs_kernels = pytest.mark.skipif(
     compiled("block_pass") is None, reason="the kernels are not built"
 )
 
-# More rows than one chunk has.
 # More rows than the 1024 of a chunk.
 N, P, DIMENSIONS = 1324, 13, (2, 1, 3, 2)
 
