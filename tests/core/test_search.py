@@ -124,7 +124,8 @@ def named(*pairs):
 
 
 @pytest.mark.parametrize("n_jobs", [1, 3])
-def test_a_search_ends_once_enough_starts_of_two_kinds_agree(n_jobs):
+def test_a_search_ends_once_enough_starts_of_two_kinds_agree(n_jobs, monkeypatch):
+    monkeypatch.setattr("subspaces.core.search.FEW_NUMBERS", 0)
     plan = replace(ALL, enough=3, n_jobs=n_jobs)
     one_kind = named(*[("a", 0.02)] * 5)
     assert len(search(PROBLEM, one_kind, range(5), plan)) == 5

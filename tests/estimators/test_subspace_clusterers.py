@@ -249,6 +249,8 @@ BAD = [
     ({"n_init": "many"}, TypeError, "n_init='many' is not an integer"),
     ({"random_state": "a"}, ValueError, "random_state='a' seeds nothing. Use an int"),
     ({"max_iter": 0}, ValueError, "max_iter=0 is out of range"),
+    ({"n_jobs": 0}, ValueError, "n_jobs=0 leaves no thread. Use 1 or more"),
+    ({"n_jobs": "two"}, TypeError, "n_jobs='two' is not an integer. Use 1 or more"),
 ]
 
 

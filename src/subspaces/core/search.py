@@ -31,8 +31,8 @@ REACH = 0.3
 # Where a search may end early: so many starts in the same partition are taken as proof of it. Two
 # agreed on a worse one in 3 of 78 motion sequences, three in none (`benchmarks/early_end.py`).
 AGREEING = 3
-# A search that may end early is over, with up to so many rows, before its threads are of use.
-FEW_ROWS = 500
+# A search that may end early is over, with up to so many numbers, before its threads are of use.
+FEW_NUMBERS = 1 << 18
 # The ends of runs that count as proof: not a cap on sweeps, nor clusters that kept emptying.
 SETTLED = {"converged", "cycle"}
 
@@ -112,7 +112,7 @@ def search(
     """
     n = len(problem.rows.squared_norms)
     n_threads = effective_n_jobs(plan.n_jobs)
-    if plan.enough is not None and n <= FEW_ROWS:
+    if plan.enough is not None and n * problem.rows.rank <= FEW_NUMBERS:
         n_threads = 1
     worker = Worker(problem, plan if n_threads == 1 else replace(plan, tell=silence))
     slack = reach * n

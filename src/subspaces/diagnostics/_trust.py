@@ -209,7 +209,7 @@ def _stability_in_words(mean: float, splits: int, k_means: float, n_clusters: in
     if k_means > mean + STEADIER:
         advice = (
             f" K-means is steadier on the same halves ({k_means:.2f}), so the groups may differ in "
-            "their means, or the variables in their scales. Try K-means, and scaled variables."
+            "their means, or the variables in their scales. Try K-means, and scale variables that are not."
         )
     return words + advice
 

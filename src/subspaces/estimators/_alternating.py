@@ -28,7 +28,7 @@ from subspaces.estimators._base import Array, NewRows, SubspaceClusterer
 from subspaces.estimators._many_rows import ManyRows, NewBlocks, SurveyedBlocks
 from subspaces.estimators._search import Search, table_of_starts
 from subspaces.estimators._subspaces import pose, widths
-from subspaces.runtime.parameters import as_count
+from subspaces.runtime.parameters import as_count, as_jobs
 from subspaces.runtime.step import Step, silence
 from subspaces.runtime.threads import one_blas_thread
 from subspaces.runtime.warning import warn
@@ -139,7 +139,7 @@ class AlternatingClusterer(SubspaceClusterer):
         tell = self._tell if self.verbose or self._has_listeners else silence
         return Search(
             self.n_clusters, self.init, self.n_init, self.max_iter, self.random_state,
-            self.n_jobs, tell,
+            as_jobs(self.n_jobs), tell,
         )  # fmt: skip
 
     def _best_run(self, X: Array, problem: Problem) -> tuple[Run, list[Run]]:

@@ -17,7 +17,7 @@ from subspaces.rivals.ensemble import (
     graph_labels,
     random_subspaces,
 )
-from subspaces.runtime.parameters import as_count, as_generator
+from subspaces.runtime.parameters import as_count, as_generator, as_jobs
 from subspaces.runtime.warning import warn
 
 
@@ -143,7 +143,7 @@ class EnsembleKSubspaces(SubspaceClusterer):
         max_iter = as_count(self.max_iter, "max_iter", low=1)
         starts = [("random subspaces", random_subspaces)] * n_runs
         seeds = random.integers(2**31, size=n_runs).tolist()
-        plan = Plan(RowsInView, "objective", False, max_iter, self.n_jobs)
+        plan = Plan(RowsInView, "objective", False, max_iter, as_jobs(self.n_jobs))
         runs = search(base, starts, seeds, plan)
         self.n_iter_ = max(run.clustering.n_iter for run in runs)
         return [run.clustering.labels for run in runs]

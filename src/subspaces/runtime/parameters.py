@@ -43,6 +43,17 @@ def as_real(value: Any, name: str, *, low: float = 0.0) -> float:
     return number
 
 
+def as_jobs(value: Any) -> int | None:
+    """Return ``n_jobs`` as joblib takes it: None, or an int other than 0; otherwise raise."""
+    if value is None:
+        return None
+    if isinstance(value, bool | np.bool_) or not isinstance(value, Integral):
+        raise TypeError(f"n_jobs={value!r} is not an integer. Use 1 or more, -1 for all cores")
+    if value == 0:
+        raise ValueError("n_jobs=0 leaves no thread. Use 1 or more, -1 for all cores, or None")
+    return int(value)
+
+
 def as_generator(random_state: Any) -> np.random.Generator:
     """Return a numpy Generator seeded by ``random_state``: None, an int or a RandomState."""
     try:
