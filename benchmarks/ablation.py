@@ -24,8 +24,8 @@ from subspaces.starts.sampled_subspaces import random_labels
 # Every sixth sequence and few draws of many faces: ten random starts on those take minutes.
 SETS = {"motion": range(0, 78, 6), "faces2": range(5), "faces5": range(5), "faces10": range(2),
         "digits": range(1)}  # fmt: skip
-CRITERIA = ("influence", "residual", "loo")
-SELF_EXPRESSIVE = ("OMP", "LSR", "ADMM")
+CRITERIA = ("influence", "residual", "loo", "distance")
+SELF_EXPRESSIVE = ("OMP", "LSR", "ADMM", "near")
 CHOICES = {
     "own": "own objective at the end",
     "after": "t-likelihood at the end",
@@ -38,8 +38,8 @@ def chosen_starts(kind, problem):
     if kind == "random":
         return [("random", random_labels)] * 10
     if kind == "flats and angles":
-        return portfolio(problem, 10, learned=True)
-    everything = portfolio(problem, 10)
+        return portfolio(problem, 12, learned=True)
+    everything = portfolio(problem, 12)
     if kind == "self-expression":
         return [pair for pair in everything if pair[0].startswith(SELF_EXPRESSIVE)]
     return everything
@@ -99,8 +99,9 @@ def main():
     save(
         "ablation",
         "# What each part of PSC buys on real data\n\n`python benchmarks/ablation.py`: mean error "
-        f"in %. Data sets: {counts}; prepared as in real.md. Ten starts, all swept. The default is "
-        '"portfolio, loo, as they come, then at the end".\n\n'
+        f"in %. Data sets: {counts}; prepared as in real.md. Twelve starts (ten random "
+        "ones), all swept. The default is "
+        '"portfolio, distance, as they come, then at the end".\n\n'
         + markdown(["starts", "criterion", "choice among starts", *SETS], rows),
     )
 

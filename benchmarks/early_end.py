@@ -88,7 +88,7 @@ def main():
             error, starts, same = table[:, place].mean(axis=0)
             text = f"{error:.2f} / {starts:.1f}"
             rows[-1].append(text if rule is None else f"{text} / {round(count * (1 - same))}")
-    heads = ["all ten" if rule is None else f"{rule} agree" for rule in RULES]
+    heads = ["all" if rule is None else f"{rule} agree" for rule in RULES]
     table = markdown(["data", "sets", *heads], rows)
     if not folder:
         print(table)
@@ -97,7 +97,7 @@ def main():
         "early_end",
         "# When a search may end\n\n`python benchmarks/early_end.py`: no more starts are made once "
         "so many, of two kinds at least, have ended in the best partition so far. Each cell: mean "
-        "error in %, starts made, and in how many sets the partition is not that of all ten "
+        "error in %, starts made, and in how many sets the partition is not that of all starts "
         "starts. The default is three.\n\n" + table,
     )
 

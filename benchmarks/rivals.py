@@ -84,10 +84,10 @@ def main():
         "rivals",
         f"# Every method on the paper's scenarios, {sets} data sets a cell\n\n"
         "`python benchmarks/rivals.py`. Mean and its standard error. All methods know K and the\n"
-        "dimensions. SCC and SLBF, which have one for all clusters, get the largest; MCFA and\n"
-        "MCtFA as many factors as all clusters together have dimensions (the paper does not say).\n"
-        "All but the K-means methods and the mixtures look for subspaces through the origin.\n"
-        "Seconds are by the clock, two data sets side by side.\n\n" + "\n\n".join(parts),
+        "dimensions. SCC, SLBF and RSIM, which have one for all clusters, get the largest; MCFA\n"
+        "and MCtFA as many factors as all clusters together have dimensions (the paper does not\n"
+        "say). All but the K-means methods and the mixtures look for subspaces through the\n"
+        "origin. Seconds are by the clock, two data sets side by side.\n\n" + "\n\n".join(parts),
     )
 
 

@@ -31,13 +31,13 @@ NAMES = {
 CRITERIA = tuple(NAMES)
 STARTS = {
     "random": "Best of six random starts",
-    "portfolio": "The default starts (portfolio of ten)",
+    "portfolio": "The default starts (portfolio)",
 }
 SETS = 10
 
 
 def error(family, criterion, init, seed):
-    """Misclassified share (%); six random starts, or the default portfolio of ten."""
+    """Misclassified share (%); six random starts, or the default portfolio."""
     sizes, dimension, n_features, ratio = FAMILIES[family]
     union = make_subspaces(
         sizes,

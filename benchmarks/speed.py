@@ -14,6 +14,7 @@ import platform
 import time
 import tracemalloc
 import warnings
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -63,8 +64,11 @@ def union(n, p, k, r, noise):
     return make_subspaces(sizes, p, [r] * k, noise=spread, scores="normal", random_state=0).data
 
 
-def in_turn(X, models):
-    """Seconds of each model's fit, medians; the machine's moods meet all alike."""
+def in_turn(X, models, after=lambda model: None):
+    """Seconds of each model's fit, medians; the machine's moods meet all alike.
+
+    after: called with each model after every fit that is timed.
+    """
     began = time.process_time()
     for model in models:
         model.fit(X)
@@ -76,6 +80,7 @@ def in_turn(X, models):
             start = time.process_time()
             model.fit(X)
             taken[repeat, j] = time.process_time() - start
+            after(model)
     return np.median(taken, axis=0)
 
 
@@ -154,6 +159,17 @@ def other_k_means():
     return found
 
 
+def note_starts(starts, model):
+    """Append the number of starts of a fit of PSC to the list."""
+    if isinstance(model, PSC):
+        starts.append(len(model.starts_))
+
+
+def spread_of(numbers):
+    """The median and the range, as text."""
+    return f"{np.median(numbers):g} ({min(numbers)} to {max(numbers)})"
+
+
 def default_calls(calls):
     others = other_k_means()
     rows = []
@@ -162,18 +178,21 @@ def default_calls(calls):
         seeds = np.random.RandomState(0)  # another one for every fit
         models = [KMeans(k, n_init=10, random_state=seeds)]
         models += [PSC(k, n_components=r, random_state=seeds)]
-        means, taken, *rest = in_turn(X, models + [make(k) for make in others.values()])
+        models += [make(k) for make in others.values()]
+        starts = []
+        means, taken, *rest = in_turn(X, models, partial(note_starts, starts))
         rows.append(
             [f"{n} x {p}", k, r, f"{1e3 * taken:.0f}", f"{1e3 * means:.0f}"]
             + [f"{1e3 * other:.0f}" for other in rest]
-            + [f"{taken / means:.2f}", goal, len(models[1].starts_)]
+            + [f"{taken / means:.2f}", goal, spread_of(starts)]
         )
         print(*rows[-1], flush=True)
     names = [f"{name}, ms" for name in others]
     columns = ["size", "K", "R", "PSC, ms", "KMeans, ms", *names, "PSC / KMeans", "goal", "starts"]
     return (
         "The default call, `PSC(K, n_components=R).fit(X)`, beside `KMeans(K, n_init=10)`; starts: "
-        "how many were made before three agreed:\n\n" + markdown(columns, rows)
+        "how many were made before three agreed, the median and the range over the fits:\n\n"
+        + markdown(columns, rows)
     )
 
 

@@ -95,3 +95,9 @@ def test_the_lock_allows_what_the_project_requires():
         name, least = line.split(">=")
         locked = tuple(map(int, lock[name].split(".")[:2]))
         assert locked >= tuple(map(int, least.split(".")[:2]))
+
+
+def test_make_bench_knows_every_benchmark():
+    named = re.findall(r"benchmarks/(\w+)\.py", (HOME / "Makefile").read_text())
+    scripts = {path.stem for path in (HOME / "benchmarks").glob("*.py")}
+    assert scripts - {"harness"} == set(named)

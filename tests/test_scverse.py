@@ -93,7 +93,7 @@ def test_many_sparse_cells_are_not_made_dense(planes):
     rows = sparse.csr_matrix(np.tile(planes.data, (51, 1)))
     cells, options = anndata.AnnData(rows), {"init": "random", "n_init": 2, "random_state": 0}
     scverse.psc(cells, 2, **options)
-    assert cells.uns["psc"]["criterion"] == "hat"
+    assert cells.uns["psc"]["criterion"] == "distance"
     expected = PSC(2, **options).fit(rows).labels_
     assert cells.obs["psc"].tolist() == [str(k) for k in expected]
     assert cells.obsm["X_psc"].shape == (10_200, 2)

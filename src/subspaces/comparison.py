@@ -65,6 +65,7 @@ METHODS: dict[str, Callable[[Setting], Any]] = {
     "SSC": lambda s: estimators.SSC(affine=s.affine, **s.own),
     "SCC": lambda s: estimators.SCC(linear=not s.affine, **s.common),
     "SLBF": lambda s: estimators.SLBF(affine=s.affine, **s.common),
+    "RSIM": lambda s: estimators.RSIM(affine=s.affine, **s.common),
     "GPCA": lambda s: estimators.GPCA(affine=s.affine, **s.own),
     "MPPCA": lambda s: estimators.MPPCA(**s.own),
     "MCFA": lambda s: estimators.MCFA(**s.union),
@@ -150,9 +151,9 @@ def compare(
     n_clusters : int, default 2
         Number of clusters.
     n_components : int or one int per cluster, default 1
-        Dimensions. Methods with one dimension for all clusters (SCC, SLBF) get the largest. The
-        common factors of MCFA and MCtFA have to hold all clusters: they get the sum, or what the
-        data allow.
+        Dimensions. Methods with one dimension for all clusters (SCC, SLBF, RSIM) get the largest.
+        The common factors of MCFA and MCtFA have to hold all clusters: they get the sum, or what
+        the data allow.
     methods : iterable of str, or mapping of str to estimator, optional
         Names of ``METHODS``, by default all of them; or estimators of your own with a
         ``fit_predict``, which are cloned and fitted as they are.

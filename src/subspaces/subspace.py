@@ -14,6 +14,7 @@ lambda      eigenvalues   (l,)        of the members' scatter matrix, descending
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -216,12 +217,14 @@ def largest_eigenpairs(matrix: Array, count: int) -> tuple[Array, Array]:
     """The ``count`` largest eigenvalues, ascending, and their eigenvectors in columns.
 
     LAPACK's method for some eigenvalues (relatively robust representations) may fail where they
-    are nearly equal; then all eigenvalues are computed by another method.
+    are nearly equal, or find none in single precision; then all eigenvalues are computed by another
+    method.
     """
     n = len(matrix)
     first = max(n - count, 0)
-    try:
-        return linalg.eigh(matrix, subset_by_index=[first, n - 1], check_finite=False)
-    except linalg.LinAlgError:
-        values, vectors = np.linalg.eigh(matrix)
-        return values[first:], vectors[:, first:]
+    with suppress(linalg.LinAlgError):
+        found = linalg.eigh(matrix, subset_by_index=[first, n - 1], check_finite=False)
+        if len(found[0]) == n - first:
+            return found
+    values, vectors = np.linalg.eigh(matrix)
+    return values[first:], vectors[:, first:]

@@ -45,6 +45,7 @@ WORDS = [
     (["fit", "nothing.csv", "--clusters", "2"], "nothing.csv: No such file or directory"),
     (["fit", "dta.csv", "--clusters", "2"], "dta.csv: No such file or directory. Use data.csv"),
     (["fit", "nothing.csv"], "nothing.csv: No such file or directory"),
+    (["fit", "a.csv", "--clusters", "2"], "a.csv: No such file or directory\n"),
     (["fit", "there", "--clusters", "2"], "there is not a file. Use the path of a file"),
     (["fit", "data.ods", "--clusters", "2"], ".ods files are not read. Save it as .xlsx"),
     ([*FIT, "--classes", "no.cls"], "no.cls: No such file or directory"),
@@ -60,6 +61,7 @@ WORDS = [
     ([*FIT, "--max-dims", "5"], "--max-dims is for --dims auto"),
     ([*FIT, "--labels", "type", "--classes", "data.csv"], "--labels and --classes exclude"),
     ([*FIT, "--labels", "type", "--ignore", "a,type"], "--labels and --ignore both name type"),
+    (["fit", "data.csv", "--clusters", "0", "--out", "there"], "--clusters 0 is out of range. Use"),
     ([*FIT, "--out", "there"], "there has labels.csv already. Use --force or another --out"),
     ([*FIT, "--out", "data.csv"], "data.csv is a file, not a folder. Use another --out"),
     (["predict", "no.npz", "data.csv"], "no.npz: No such file or directory"),
@@ -98,7 +100,7 @@ def test_the_names_are_those_of_the_library():
     assert ("auto", *names(public=True)) == _options.CRITERIA
     assert set(_options.SCORES) == set(CLUSTER_CRITERIA)
     assert tuple(expression_values.KINDS) == _options.KINDS
-    assert len(METHOD_NAMES) == 12
+    assert len(METHOD_NAMES) == 13
 
 
 def test_a_preset_needs_the_number_of_clusters(fails, union_file):

@@ -22,6 +22,7 @@ def test_select_prints_the_table_and_the_choice(run, union_file):
     document = run("select", union_file, "--labels", "type", "--max-clusters", 3, "--json").document
     assert document["chosen"] == 2
     assert ended.out.splitlines()[-1] == document["verdict"] + "."
+    assert "Dimension 1 was assumed, since --dims was not given" in document["verdict"]
     assert document["table"]["n_clusters"] == [1, 2, 3]
     assert document["table"]["sod"][0] is None  # not defined at the ends
 
@@ -164,6 +165,23 @@ def test_influence_ranks_the_samples_of_one_pca(run, union_file, tmp_path):
 def test_influence_says_what_is_wrong(fails, union_file):
     said = fails("influence", union_file, "--labels", "type", "--dims", 6)
     assert "--dims 6 is out of range for 40 samples x 5 variables" in said
+
+
+def test_the_number_of_axes_that_influence_advises_can_be_used(run, fails, tmp_path):
+    (tmp_path / "two.csv").write_text("a,b\n1,2\n3,5\n")
+    assert fails("influence", tmp_path / "two.csv").endswith("Use 0")
+    ended = run("influence", tmp_path / "two.csv", "--dims", 0)
+    assert ended.code == 0, ended.err
+
+
+def test_the_example_of_report_works_after_a_fit(run, union_file, tmp_path, monkeypatch):
+    pytest.importorskip("plotly")
+    monkeypatch.chdir(tmp_path)
+    fit = run("fit", union_file, "--labels", "type", "--clusters", 2, "--no-stability")
+    assert fit.code == 0, fit.err
+    example = re.search(r"^ +subspaces (report .*)$", run("report", "--help").out, re.MULTILINE)
+    ended = run(*example[1].split())
+    assert ended.code == 0, ended.err
 
 
 def test_simulate_writes_what_the_library_draws(run, fails, tmp_path):

@@ -113,7 +113,7 @@ def test_every_method_leaves_its_files(run, union_file, tmp_path, method):
         (["--clusters", 2, "--dims", "x"], "--dims 'x' is not a number"),
         (["--clusters", 3, "--dims", "1,2"], "--dims has 2 numbers for --clusters 3"),
         (["--clusters", "auto", "--dims", "1,2"], "--dims has 2 numbers for --clusters auto"),
-        (["--clusters", 99], "--clusters 99 is out of range for 40 samples. Use 1 to 40"),
+        (["--clusters", 99], "--clusters 99 is out of range for 40 samples. Use 1 to 13"),
         (["--clusters", 2, "--variables", 9], "--variables 9 is out of range for 5 variables"),
         (["--clusters", 2, "--method", "PCS"], "--method PCS is unknown. Use PSC, KSubspaces"),
         (["--clusters", 2, "--method", "KMeans"], "KMeans leaves no model"),
@@ -407,6 +407,8 @@ def test_how_far_to_trust_the_clusters_is_said_everywhere(run, union_file, tmp_p
     ended = run("fit", union_file, "--labels", "type", "--clusters", 2, "--out", out)
     assert ended.code == 0, ended.err
     summary = json.loads((out / "summary.json").read_text())
+    assumed = summary["assumed"]["verdict"]
+    assert assumed.startswith("Dimension 1 was assumed")
     means, steady = summary["means_or_directions"], summary["stability"]
     assert 0.5 <= means["agreement"] <= 0.8
     assert (
@@ -417,14 +419,44 @@ def test_how_far_to_trust_the_clusters_is_said_everywhere(run, union_file, tmp_p
     assert steady["verdict"].startswith(SOLID)
     assert "over 10 halvings" in steady["verdict"]
     lines = ended.out.splitlines()
-    assert lines[-3:-1] == [steady["verdict"], means["verdict"]]
+    assert lines[-4:-1] == [steady["verdict"], means["verdict"], assumed]
     assert "between" not in ended.out
     assert "between_clusters" not in summary
     again = tmp_path / "again.html"
     assert run("report", out / "model.npz", "--out", again).code == 0
     for page in ((out / "report.html").read_text(), again.read_text()):
         assert means["verdict"] in page
+        assert assumed in page
         assert steady["verdict"].replace("Solid", "<strong>Solid</strong>") in page
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--clusters", 2, "--dims", 1],
+        ["--clusters", 2, "--preset", "expression", "--kind", "log"],
+        ["--clusters", 2, "--method", "KSubspaces"],
+        ["--clusters", 12],
+        ["--clusters", 2, "--top-variables", 1],
+    ],
+)
+def test_no_dimension_is_assumed_where_another_cannot_be_chosen(
+    run, union_file, tmp_path, arguments
+):
+    fit = ["fit", union_file, "--labels", "type", "--no-page", "--no-stability", "--json", "--out"]
+    ended = run(*fit, tmp_path / "r", *arguments)
+    assert ended.code == 0, ended.err
+    assert "assumed" not in ended.document
+
+
+def test_clusters_that_split_equal_samples_are_not_solid(run, tmp_path):
+    rows = np.random.default_rng(0).normal(size=(2, 6))
+    np.savez(tmp_path / "data.npz", X=np.repeat(rows, 10, axis=0))
+    ended = run("fit", tmp_path / "data.npz", "--clusters", 3, "--no-page", "--json",
+                "--out", tmp_path / "r")  # fmt: skip
+    assert ended.document["stability"]["verdict"].startswith("Doubtful: 3 clusters of 2 distinct")
+    warned = [message for message in ended.document["warnings"] if "distinct" in message]
+    assert warned[0].startswith("only 2 distinct samples for --clusters 3: equal samples are split")
 
 
 def test_stability_is_skipped_on_demand_and_counted_where_time_is_short(

@@ -21,7 +21,7 @@ ELSEWHERE = (
 PYTHON_ALONE = (
     "toarray()", ".compute()", "RandomState", "_ is a", "shape=", "X.{", "methods=", "move_to",
     "partial_fit", "init has ", "init=", "labels_true", "by='axes'", "range(1, ", "refine=",
-    "forgetting=", "selects nothing", "n_nonzero above", "is not ascending",
+    "forgetting=", "n_jobs=", "selects nothing", "n_nonzero above", "is not ascending",
 )  # fmt: skip
 CHECKS = {"as_count", "as_choice", "as_real", "as_flag"}
 NAMES_OF_VALUES = {"loo_projection", "press_points", "press_sum", "codimension_one"}
@@ -103,6 +103,7 @@ def test_no_word_of_python_is_left():
         ("n_components=[1, 2] differ", "--dims 1,2 differ"),
         ("Use a lower floor, or log='no' where", "Use a lower floor, or --no-log where"),
         ("n_samples=3 is too few for n_components", "3 samples is too few for --dims"),
+        ("X has n_samples=1; at least 2", "the table has 1 sample; at least 2"),
         ("labels_ and\na smaller n_components are", "the labels and a smaller --dims are"),
         ("the rank of X, 5", "the rank of the table, 5"),
         ("Use another random_state and compare", "Use another --seed and compare"),

@@ -69,7 +69,8 @@ def test_linear_subspaces_have_means_too(shifted, affine):
 
 def test_every_estimator_knows_the_means(shifted):
     X = shifted[0][:, ::10]
-    for name in ("KSubspaces", "SCC", "SSC", "SLBF", "GPCA", "MPPCA", "MCFA", "SparseKMeans"):
+    names = "KSubspaces SCC SSC SLBF RSIM GPCA MPPCA MCFA SparseKMeans"
+    for name in names.split():
         model = getattr(subspaces, name)(3, random_state=0)
         if "n_init" in model.get_params():
             model.set_params(n_init=2)

@@ -108,3 +108,13 @@ def test_a_hole_is_named(value, polars_frame):
 def test_text_is_refused(polars_frame):
     with pytest.raises(ValueError, match="X is not a table of real numbers"):
         KSubspaces(2).fit(polars_frame.with_columns(g2=polars.lit("high")))
+
+
+def test_a_column_of_text_is_named(pandas_frame, polars_frame):
+    texts = ["b"] * len(pandas_frame)
+    for frame in (
+        pandas_frame.assign(tissue=texts),
+        polars_frame.with_columns(polars.Series("tissue", texts)),
+    ):
+        with pytest.raises(ValueError, match=r"not a table of real numbers: .*column 'tissue'"):
+            PSC(2).fit(frame)

@@ -107,8 +107,8 @@ def test_psc_predicts_nearly_all_of_its_labels(name, criterion, noise, n_feature
     assert np.mean(model.predict(scenario.data) != model.labels_) < 0.01
 
 
-def test_auto_is_loo_for_equal_and_likelihood_for_unequal_dimensions():
-    assert PSC(2, n_components=2, random_state=0).fit(X).criterion_ == "loo"
+def test_auto_is_distance_for_equal_and_likelihood_for_unequal_dimensions():
+    assert PSC(2, n_components=2, random_state=0).fit(X).criterion_ == "distance"
     assert PSC(2, n_components=[1, 2], random_state=0).fit(X).criterion_ == "likelihood"
     flat = generic(40, 2)
     with pytest.warns(UserWarning, match="n_components=2 equals the rank of X"):
@@ -184,7 +184,7 @@ def test_running_out_of_sweeps_warns():
 
 def test_labels_that_come_back_are_said_to_unless_a_descent_settles_them():
     noise = np.random.default_rng(2).normal(size=(60, 10))
-    model = PSC(3, n_components=2, init="random", n_init=1, random_state=0)
+    model = PSC(3, n_components=2, criterion="loo", init="random", n_init=1, random_state=0)
     with pytest.warns(ConvergenceWarning, match=r"8 of 60 samples kept moving .* Use another"):
         model.fit(noise)
     assert model.stop_reason_ == "cycle"
@@ -194,10 +194,10 @@ def test_labels_that_come_back_are_said_to_unless_a_descent_settles_them():
 
 
 def test_one_sample_between_clusters_is_no_alarm():
-    union = make_scenario("b", noise=0.05, random_state=4)
+    union = make_scenario("c", noise=0.05, random_state=22)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        model = PSC(2, n_components=2, random_state=0).fit(union.data)
+        model = PSC(len(union.n_components), n_components=2, random_state=0).fit(union.data)
     assert model.stop_reason_ == "cycle"
 
 
@@ -230,9 +230,31 @@ def test_no_sample_is_predicted_without_others(criterion):
     assert np.bincount(model.fit(with_a_sample_far_off()).labels_).min() > 1
 
 
+@pytest.mark.parametrize("n_clusters", [2, 3])
+def test_a_warning_where_equal_samples_are_split(n_clusters):
+    rows = np.random.default_rng(0).normal(size=(2, 6))
+    rows[:, 0] = 0.0
+    X = np.repeat(rows, 10, axis=0)
+    X[::2, 0] = -0.0
+    said = [str(w.message) for w in warned(PSC(n_clusters, random_state=0), X)]
+    split = [message for message in said if "distinct" in message]
+    expected = (
+        "only 2 distinct samples for n_clusters=3: equal samples are split among clusters. Use "
+        "n_clusters of at most 2"
+    )
+    assert split == [expected] * (n_clusters == 3)
+
+
+def warned(model, X):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.fit(X)
+    return caught
+
+
 BAD = [
     ({"n_clusters": 0}, ValueError, "n_clusters=0 is out of range"),
-    ({"n_clusters": 71}, ValueError, "n_clusters=71 is out of range for 70 samples"),
+    ({"n_clusters": 71}, ValueError, "n_clusters=71 is out of range for 70 samples. Use 1 to 23"),
     ({"n_clusters": 2.0}, TypeError, "n_clusters=2.0 is not an integer"),
     ({"n_clusters": 20, "n_components": 3}, ValueError, "n_samples=70 is too few"),
     ({"n_components": 9}, ValueError, "n_components=9 is out of range for 8 variables. Use 1 to 8"),

@@ -10,6 +10,7 @@ from subspaces import (
     GPCA,
     MPPCA,
     PSC,
+    RSIM,
     SCC,
     SLBF,
     SSC,
@@ -32,7 +33,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:cluster . has .* the influence r
             kind(1, n_components=2, affine=True)
             for kind in (PSC, KSubspaces, MiniBatchPSC, EnsembleKSubspaces, GPCA, SSC)
         ),
-        *(kind(1, n_components=2) for kind in (SCC, SLBF, MPPCA)),
+        *(kind(1, n_components=2) for kind in (SCC, SLBF, RSIM, MPPCA)),
         PSC(1, n_components=2, n_variables=6, affine=True),
     ],
     ids=str,

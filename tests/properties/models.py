@@ -7,6 +7,7 @@ from subspaces import (
     MCFA,
     MPPCA,
     PSC,
+    RSIM,
     SCC,
     SLBF,
     SSC,
@@ -54,6 +55,7 @@ OPTIONS = {
     GPCA: {"affine": AFFINE, "polish": st.booleans()},
     SCC: {"linear": AFFINE},
     SLBF: {"affine": AFFINE, "spectral": st.booleans()},
+    RSIM: {"affine": AFFINE, "power": st.sampled_from([1.0, 3.5])},
     SSC: {
         "affine": AFFINE,
         "solver": st.sampled_from(["elastic_net", "lasso", "omp", "admm", "lsr"]),

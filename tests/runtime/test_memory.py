@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from subspaces import MCFA, PSC, SLBF, SSC, KSubspaces, MiniBatchPSC
+from subspaces import MCFA, PSC, RSIM, SLBF, SSC, KSubspaces, MiniBatchPSC
 from subspaces.kernels import compiled
 from subspaces.runtime import memory
 
@@ -47,6 +47,7 @@ def test_graphs_of_all_samples_count(container):
     with pytest.raises(MemoryError, match=r"SLBF of 9000 .* needs about 3.89 GB .* and 1 GB are"):
         SLBF(2).fit(huge(9000, 2))
     assert SSC(2, solver="admm")._numbers_held(100, 5) == 11_000
+    assert RSIM(2)._numbers_held(100, 5) == 51_000
     assert SLBF(2, spectral=False)._numbers_held(100, 5) == 1000
     assert PSC(2)._numbers_held(9, 5) == 171
     assert PSC("auto")._numbers_held(9, 5) == PSC(2, n_variables=3)._numbers_held(9, 5) == 90

@@ -38,8 +38,8 @@ def read_input(
     if n > 1 and variables is None and (table.data == table.data[0]).all():
         raise ValueError(f"{path}: all samples are equal, so there is nothing to find in them")
     note(
-        f"Read {path}: {n} samples ({_first(table.sample_names)}) x "
-        f"{p} variables ({_first(table.variable_names)})"
+        f"Read {path}: {n} sample{'s' * (n != 1)} ({_first(table.sample_names)}) x "
+        f"{p} variable{'s' * (p != 1)} ({_first(table.variable_names)})"
     )
     table = replace(table, notes=(*table.notes, *doubts(table, samples.value)))
     for doubt in table.notes:

@@ -12,14 +12,23 @@ import typer
 # Names that the library knows, repeated here because importing it takes longer than an answer may;
 # a test compares the two.
 METHOD_NAMES = (
-    "PSC", "KSubspaces", "EnsembleKSubspaces", "SSC", "SCC", "SLBF", "GPCA", "MPPCA", "MCFA",
-    "MCtFA", "SparseKMeans", "KMeans",
+    "PSC", "KSubspaces", "EnsembleKSubspaces", "SSC", "SCC", "SLBF", "RSIM", "GPCA", "MPPCA",
+    "MCFA", "MCtFA", "SparseKMeans", "KMeans",
 )  # fmt: skip
 ENDINGS = (
     ".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz", ".gct", ".gct.gz", ".xlsx", ".npz",
     ".parquet", ".h5ad",
 )  # fmt: skip
-CRITERIA = ("auto", "influence", "loo", "hat", "residual", "likelihood", "loo_projection")
+CRITERIA = (
+    "auto",
+    "influence",
+    "loo",
+    "distance",
+    "hat",
+    "residual",
+    "likelihood",
+    "loo_projection",
+)
 SCORES = ("auto", "press", "press_points", "press_sum", "likelihood", "free", "sod", "bic")
 KINDS = ("intensities", "log", "ratios", "counts")
 
@@ -47,8 +56,10 @@ def existing_file(path: Path | None) -> Path | None:
         raise ValueError(f"{path} is not a file. Use the path of a file")
     names = [other.name for other in path.parent.iterdir()] if path.parent.is_dir() else []
     alike = [name for name in names if Path(name).suffix.lower() == path.suffix.lower()]
-    near = get_close_matches(path.name, alike or names if path.suffix != ".cls" else alike, n=1)
-    use = f". Use {path.with_name(near[0])}" if near else ""
+    # Without their endings, which make any two names alike.
+    stems = {Path(name).stem: name for name in (alike if path.suffix == ".cls" else alike or names)}
+    near = get_close_matches(path.stem, stems, n=1)
+    use = f". Use {path.with_name(stems[near[0]])}" if near else ""
     raise ValueError(f"{path}: No such file or directory{use}")
 
 
@@ -190,6 +201,13 @@ def check_count(numbers: Any, n_clusters: int | str, option: str) -> None:
         f"{option} has {len(numbers)} numbers for --clusters {n_clusters}. Use one for all, or one "
         "per cluster"
     )
+
+
+def check_least(numbers: Any, least: int, option: str) -> None:
+    """Raise ValueError if ``numbers``, an int or a list of them, has one below ``least``."""
+    for number in numbers if isinstance(numbers, list) else [numbers]:
+        if isinstance(number, int) and number < least:
+            raise ValueError(f"{option} {number} is out of range. Use {least} or more")
 
 
 def check_limit(limit: int | None, asked: Any, option: str) -> None:

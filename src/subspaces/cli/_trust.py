@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.base import clone
 
 from subspaces.cli._words import in_options
+from subspaces.core.partition import smallest_size
 from subspaces.diagnostics import Stability, means_or_directions, stability
 from subspaces.estimators.psc import OPEN
 from subspaces.runtime.warning import collect_warnings
@@ -14,6 +15,8 @@ from subspaces.tables import Table
 
 # Seconds after which no further halving begins.
 BUDGET = 30.0
+# What is said where --dims was left out.
+ASSUMED = "Dimension 1 was assumed, since --dims was not given; --dims auto chooses it"
 
 
 @dataclass(frozen=True)
@@ -21,7 +24,8 @@ class Trust:
     """Measures of how far to trust the clusters of a fit.
 
     ``found``: the entries "stability" and "means_or_directions" of summary.json, each with a
-    verdict; ``measured``: the Stability, or None where it was not measured.
+    verdict, and "assumed" where the dimension was; ``measured``: the Stability, or None where it
+    was not measured.
     """
 
     found: dict[str, dict[str, Any]]
@@ -29,7 +33,7 @@ class Trust:
 
     @property
     def verdicts(self) -> tuple[str, ...]:
-        """The verdicts in ``found``, on stability and on K-means, one text each."""
+        """The verdicts in ``found``, on stability, on K-means and on the dimension, a text each."""
         return tuple(entry["verdict"] for entry in self.found.values())
 
 
@@ -62,6 +66,21 @@ def with_stability(trust: Trust, model: Any, table: Table, seed: int) -> Trust:
         "verdict": measured.verdict,
     }
     return Trust({**trust.found, "stability": numbers}, measured)
+
+
+def with_assumed_dimension(trust: Trust) -> Trust:
+    """Return ``trust`` with the sentence that dimension 1 was assumed."""
+    return replace(trust, found={**trust.found, "assumed": {"verdict": f"{ASSUMED}."}})
+
+
+def can_choose_dimension(n_clusters: int | str, table: Table) -> bool:
+    """Whether --dims auto can choose the dimension of so many clusters of this table.
+
+    The choice begins with planes, so it needs two variables, and samples for as many planes.
+    """
+    n, p = table.data.shape
+    n_planes = n_clusters if isinstance(n_clusters, int) else 1
+    return p > 1 and n >= n_planes * smallest_size(2)
 
 
 def _with_choices(model: Any) -> Any:

@@ -44,6 +44,7 @@ PLAIN = {
     "max_iter": ("{}", "number of sweeps"),
     "center": ("--center {}", "center"),
     "alpha": ("alpha {}", "alpha"),
+    "power": ("power {}", "power"),
     "solver": ("solver {}", "solver"),
     "spectral": ("spectral {}", "spectral"),
     "method": ("method {}", "method"),
@@ -102,7 +103,10 @@ def _assigned(name: str, value: str) -> str | None:
         return FLAGS[name, value]
     if name in OPTIONS:
         return f"{OPTIONS[name]} {value}".rstrip()
-    return PLAIN[name][0].format(value) if name in PLAIN else None
+    if name not in PLAIN:
+        return None
+    said = PLAIN[name][0].format(value)
+    return said.removesuffix("s") if value == "1" else said  # 1 sample
 
 
 def _as_typed(value: str) -> str:

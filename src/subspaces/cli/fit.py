@@ -160,6 +160,9 @@ def fit(
         if stability:
             with working("Clustering halves of the samples"):
                 trust = _trust.with_stability(trust, model, prepared, seed)
+        is_open = request.method == "PSC" and not preset and dims is None
+        if is_open and _trust.can_choose_dimension(request.n_clusters, prepared):
+            trust = _trust.with_assumed_dimension(trust)
         _fitting.attach(model, preparation, table, trust)
         summary = {"data": str(data), **_results.summary(request, model, table, messages, trust)}
         _results.write(stage, model, table, as_json(summary))
@@ -207,8 +210,9 @@ def _show(summary: dict[str, Any]) -> None:
     chosen = summary["selection"] or {}
     if len(chosen.get("n_clusters", ())) > 1:
         say(f"Chosen: {chosen['verdict']}.")
-    for name in ("stability", "means_or_directions"):
-        say(summary[name]["verdict"])
+    for name in ("stability", "means_or_directions", "assumed"):
+        if name in summary:
+            say(summary[name]["verdict"])
 
 
 def _counted(classes: dict[str, int]) -> str:

@@ -17,7 +17,7 @@ By = StrEnum("By", ["influence", "leverage", "error"])
 
 def influence(
     data: options.Data,
-    dims: Annotated[int, setting("Number of axes of the PCA.", "N", shown=True, min=1)] = 2,
+    dims: Annotated[int, setting("Number of axes of the PCA.", "N", shown=True, min=0)] = 2,
     center: Annotated[bool, typer.Option(help="Whether the PCA has a mean.")] = True,
     top: Annotated[int, setting("How many samples to show.", "N", shown=True, min=1)] = 10,
     by: Annotated[By, typer.Option(help="What to rank by.")] = By.influence,

@@ -22,7 +22,7 @@ def report(
 
     \b
     Examples:
-      subspaces report result/model.npz
+      subspaces report result/model.npz --force
       subspaces report result/model.npz --out page.html --title "Leukaemia"
     """
     target = model.with_name("report.html") if out is None else out

@@ -11,8 +11,8 @@ def select(
     data: options.Data,
     max_clusters: Annotated[int, setting("Try 1 to N clusters.", "N", shown=True, min=1)] = 8,
     dims: Annotated[
-        str, setting("Dimension of the clusters: 2, or auto.", "N|auto", shown=True)
-    ] = "1",
+        str | None, setting("Dimension of the clusters: 2, or auto; 1 unless given.", "N|auto")
+    ] = None,
     max_dims: options.MaxDims = None,
     variables: Annotated[
         str | None,
@@ -46,17 +46,17 @@ def select(
 
     \b
     Examples:
-      subspaces select data.csv --max-clusters 8
+      subspaces select data.csv --max-clusters 8 --dims auto
       subspaces select data.csv --dims 2 --variables 50 --labels type
     """
-    n_components = options.one_or_auto(dims, "--dims")
+    n_components = options.one_or_auto("1" if dims is None else dims, "--dims")
     n_variables = options.one_or_auto(variables, "--variables")
     if n_variables == "auto":
         raise ValueError("--variables auto is for subspaces fit --clusters auto. Use 50, say")
     options.check_limit(max_dims, n_components, "dims")
     options.check_known(criterion, options.SCORES, "--criterion")
     ignored = options.names_to_ignore(ignore, labels, classes)
-    from subspaces.cli import _inputs
+    from subspaces.cli import _inputs, _trust
     from subspaces.cli._words import in_options
     from subspaces.estimators import PSC
     from subspaces.runtime.warning import collect_warnings
@@ -75,6 +75,10 @@ def select(
     with working("Clustering"), collect_warnings() as caught:
         margins = "normal" if normal_scores else "data"
         found = select_n_clusters(model, table.frame, numbers, criterion=criterion, margins=margins)
+    # The criterion "free" tries learned dimensions beside the one assumed.
+    is_open = dims is None and found.criterion != "free"
+    is_open = is_open and _trust.can_choose_dimension(max_clusters, table)
+    verdict = f"{found.verdict}. {_trust.ASSUMED}" if is_open else found.verdict
     messages = [in_options(str(warning)) for warning in caught]
     for message in messages:
         warn(message)
@@ -83,17 +87,17 @@ def select(
             "data": str(data),
             "criterion": found.criterion,
             "chosen": found.best_,
-            "verdict": found.verdict,
+            "verdict": verdict,
             "margin": found.margin_,
             "table": found.columns,
             "warnings": messages,
         }
         say_json(document)
         return
-    _show(found)
+    _show(found, verdict)
 
 
-def _show(found: Any) -> None:
+def _show(found: Any, verdict: str) -> None:
     """Print the criterion for each number of clusters, the choice, and how clear it is."""
     from subspaces.plots import CRITERION_NAMES
 
@@ -104,4 +108,4 @@ def _show(found: Any) -> None:
         for k, *values in zip(found.columns["n_clusters"], *columns, strict=True)
     ]
     say_table(("clusters", name, "difference", "standard error", ""), rows, numbers=range(4))
-    say(f"{found.verdict}.")
+    say(f"{verdict}.")

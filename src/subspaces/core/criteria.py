@@ -11,9 +11,16 @@ influence       ||pi||^2, the paper's                       ||pi||^2 as if it ha
 residual        ||x_perp||^2                                the same
 hat             ||x_perp||^2 / (1 - sum h)^2                ||x_perp||^2
 loo             exact leave-one-out error epsilon^2         ||x_perp||^2
+distance        epsilon^2 + sum_r w_r e_r of the others'    ||x_perp||^2 + sum_r w_r d_r^2
 likelihood      -log density of the others' Gaussian        -log density of all members'
 loo_projection  residual from loadings down-dated by it     ||x_perp||^2
 ==============  ==========================================  =================================
+
+In `distance`, e_r and d_r^2 are squared scores along the axes, l_r the variances there, and
+``w_r = sigma^2 / max(l_r, sigma^2)``: sigma^2 times the squared Mahalanobis distance of
+probabilistic PCA. Along a strong axis a row may lie far out and pays next to nothing, along one
+that is hardly stronger than noise it pays as if it lay off the subspace. The two normalisers of the
+density, log-determinant and share of the rows, are left out on purpose (docs/starts.md).
 
 With sparse loadings: `residual`; `loo_projection`; `union_influence`, the influence computed on the
 union of the supports of all clusters; `sparse_influence`, on all variables, as the paper has it.
@@ -34,7 +41,12 @@ from numpy.typing import NDArray
 
 from subspaces.core import influence
 from subspaces.core.array import Array, Indices, Labels, namespace
-from subspaces.core.likelihood import Data, gaussian_without, pooled_variance
+from subspaces.core.likelihood import (
+    Data,
+    gaussian_without,
+    pooled_variance,
+    robust_variance,
+)
 from subspaces.core.rows import ClusterView
 from subspaces.core.sparse_view import influence_on, union_of_supports
 
@@ -47,7 +59,9 @@ class Tables:
 
     spectra (K, R): the members' energy along the axes, 1 beyond those in use; dimensions and sizes
     (K,); affine: whether clusters have means; variance: that of the noise off the subspaces; rank
-    and n_rows: of the rows of all clusters together.
+    and n_rows: of the rows of all clusters together; density: whether Gaussians are densities.
+    Otherwise they have no normaliser, and variances in units of twice the noise's, so that half the
+    exponent is the criterion `distance`.
     """
 
     spectra: Array
@@ -57,6 +71,7 @@ class Tables:
     variance: float
     rank: int
     n_rows: int
+    density: bool = True
 
     @cached_property
     def mean_leverage(self) -> Array:
@@ -68,7 +83,8 @@ class Tables:
         """Variances of the clusters' Gaussians along their axes, (K, R); 1 for axes not in use."""
         in_use = np.arange(self.spectra.shape[1]) < self.dimensions[:, None]
         variances = self.spectra / np.maximum(self.sizes, 1.0)[:, None]
-        return np.where(in_use, np.maximum(variances, self.variance), 1.0)
+        variances = np.maximum(variances, self.variance)
+        return np.where(in_use, variances if self.density else 0.5 * variances / self.variance, 1.0)
 
     @cached_property
     def weights(self) -> Array:
@@ -77,7 +93,9 @@ class Tables:
 
     @cached_property
     def scale(self) -> Array:
-        """``-log(n_k/N) + .5 log det`` of each Gaussian, (K,): a term of every -log density."""
+        """``-log(n_k/N) + .5 log det`` of each Gaussian, (K,): a term of -log density, or 0."""
+        if not self.density:
+            return np.zeros(len(self.sizes))
         noise = (self.rank - self.dimensions) * np.log(self.variance)
         scale = 0.5 * (noise + np.log(self.variances).sum(axis=1))
         return scale - np.log(np.maximum(self.sizes, 1.0) / self.n_rows)
@@ -85,12 +103,12 @@ class Tables:
     @property
     def for_loops(self) -> tuple[Any, ...]:
         """Spectra, variances, scale, mean_leverage, variance: as compiled loops expect them."""
-        return self.spectra, self.variances, self.scale, self.mean_leverage, float(self.variance)
+        return self.spectra, self.variances, self.scale, self.mean_leverage, float(self.noise[0])
 
     @cached_property
     def noise(self) -> Array:
-        """The variance off the subspaces as an array (1,), which can be moved to a device."""
-        return np.array([self.variance])
+        """The Gaussians' variance off the subspaces, (1,), which can be moved to a device."""
+        return np.array([self.variance if self.density else 0.5])
 
 
 @dataclass(frozen=True)
@@ -137,11 +155,20 @@ class Seen:
         """-log density of each member under the others' Gaussian, (n,); first order in passes."""
         if self.views is None or self.data is None:
             return _gaussian(self, _hat(self))
-        noise, parts = float(self.tables.noise[0]), []
+        parts = []
         for view in self.views:
-            log_scale, distance = gaussian_without(view, self.data, noise)
+            log_scale, distance = gaussian_without(view, self.data, self.tables.variance)
             parts.append(log_scale + 0.5 * distance)
         return np.concatenate(parts)
+
+    def distance_left_out(self) -> Any:
+        """`distance` of each member from the others' subspace, (n,); first order in passes."""
+        if self.views is None or self.data is None:
+            return _gaussian(self, _hat(self))
+        noise = self.tables.variance
+        return noise * np.concatenate(
+            [gaussian_without(view, self.data, noise)[1] for view in self.views]
+        )
 
 
 Cost = Callable[[Seen], Any]
@@ -156,8 +183,9 @@ class Criterion:
     axes, for sparse loadings; passes: the name of the criterion that scores rows in passes in its
     place, None if all rows must be in view; exact: whether, with rows in view, costs need more than
     scores on the leading axes and residuals, as exact leave-one-out does (`Fitted.exact` and
-    `Pass.exact` mean other things); gaussian: whether costs need the variance of the noise around
-    the subspaces; public: whether users may name the criterion.
+    `Pass.exact` mean other things); gaussian: what costs take from the Gaussians of the clusters,
+    their "density", their "distance" (`Tables.density`), or None; public: whether users may name
+    the criterion.
     """
 
     member: Cost
@@ -166,8 +194,13 @@ class Criterion:
     sparse: bool = False
     passes: str | None = None
     exact: bool = False
-    gaussian: bool = False
+    gaussian: str | None = None
     public: bool = True
+
+    @property
+    def is_density(self) -> bool:
+        """Whether the Gaussians of the clusters have their normalisers, as `Tables.density`."""
+        return self.gaussian != "distance"
 
 
 def _residual(seen: Seen) -> Any:
@@ -215,10 +248,13 @@ def _sparse_influence(seen: Seen) -> Array:
 CRITERIA: dict[str, Criterion] = {
     "influence": Criterion(_influence_of_members, _influence_of_outsiders, passes="influence"),
     "loo": Criterion(Seen.error_left_out, _residual, passes="hat", exact=True),
+    "distance": Criterion(
+        Seen.distance_left_out, _density, passes="distance", exact=True, gaussian="distance"
+    ),
     "hat": Criterion(_hat, _residual, passes="hat"),
     "residual": Criterion(_residual, _residual, sparse=True, passes="residual"),
     "likelihood": Criterion(
-        Seen.log_density_left_out, _density, passes="likelihood", exact=True, gaussian=True
+        Seen.log_density_left_out, _density, passes="likelihood", exact=True, gaussian="density"
     ),
     "loo_projection": Criterion(_projection_error, _residual, sparse=True, exact=True),
     "union_influence": Criterion(
@@ -228,6 +264,9 @@ CRITERIA: dict[str, Criterion] = {
         _sparse_influence, _sparse_influence, dense=False, sparse=True, exact=True, public=False
     ),
 }
+
+# The variance of the noise that the Gaussians of a criterion have, by `Criterion.gaussian`.
+VARIANCES = {"density": pooled_variance, "distance": robust_variance}
 
 
 def names(**properties: Any) -> tuple[str, ...]:
@@ -240,11 +279,15 @@ def names(**properties: Any) -> tuple[str, ...]:
 
 
 def names_for_outsiders() -> tuple[str, ...]:
-    """Return the names of one criterion for passes per distinct cost of outsiders."""
+    """Return the names of one criterion for passes per distinct cost of outsiders.
+
+    Without `distance`, whose noise is found from all rows at once or a fixed sample of them.
+    """
     return tuple(
         name
         for name in names(passes=True)
-        if name == "residual" or CRITERIA[name].outsider is not _residual
+        if name == "residual"
+        or (CRITERIA[name].outsider is not _residual and CRITERIA[name].is_density)
     )
 
 
@@ -277,10 +320,12 @@ def seen_by(views: Views, data: Data, criterion: str) -> tuple[Seen, Seen, Label
         spectra[k, : view.n_components] = view.spectrum
     energies = energies.transpose(2, 0, 1)
     residual = np.stack([view.squared_residual for view in views]).T
-    noise = pooled_variance(views, data) if CRITERIA[criterion].gaussian else 1.0
+    gaussian = CRITERIA[criterion].gaussian
+    noise = VARIANCES[gaussian](views, data) if gaussian else 1.0
     found = np.array([view.n_components for view in views])
     sizes = np.array([view.size for view in views])
-    tables = Tables(spectra, found, sizes, views[0].affine, noise, data.rank, data.n_samples)
+    facts = noise, data.rank, data.n_samples, CRITERIA[criterion].is_density
+    tables = Tables(spectra, found, sizes, views[0].affine, *facts)
     rows = np.concatenate([view.members for view in views])
     labels = np.repeat(np.arange(n_clusters), sizes)
     members = Seen(energies[rows, labels], residual[rows, labels], tables, labels, views, data)

@@ -65,21 +65,29 @@ def variance_of(energy: float, freedom: int, data: Data) -> float:
     return max(energy / max(freedom, 1), VARIANCE_FLOOR * data.mean_variance)
 
 
+def robust_variance(views: Views, data: Data) -> float:
+    """`pooled_variance`, but at most twice what the median squared residual of a member says."""
+    own = np.concatenate([view.squared_residual[view.members] for view in views])
+    freedom = max(data.rank - min(view.n_components for view in views), 1)
+    return min(pooled_variance(views, data), capped_variance(float(np.median(own)), freedom, data))
+
+
+def capped_variance(median: float, freedom: int, data: Data) -> float:
+    """``2 median / freedom``, at least VARIANCE_FLOOR times the mean variance of the rows."""
+    return max(2.0 * median / freedom, VARIANCE_FLOOR * data.mean_variance)
+
+
 def t_likelihood(views: Views, data: Data) -> float:
     """-log leave-one-out density of a partition, summed over all rows, with Student tails.
 
     One number, less is better: what finished runs and first partitions are compared by.
 
     ``.5 (D + nu) log(1 + Q/nu)`` in place of ``.5 Q``, nu = 3, so that a few far samples do not
-    decide; sigma^2 is at most twice what the median residual says.
+    decide; sigma^2 is `robust_variance`.
     """
-    variance = pooled_variance(views, data)
-    own = np.concatenate([view.squared_residual[view.members] for view in views])
-    freedom = max(data.rank - min(view.n_components for view in views), 1)
-    robust = max(2.0 * float(np.median(own)) / freedom, VARIANCE_FLOOR * data.mean_variance)
-    total = 0.0
+    variance, total = robust_variance(views, data), 0.0
     for view in views:
-        log_scale, distance = gaussian_without(view, data, min(variance, robust))
+        log_scale, distance = gaussian_without(view, data, variance)
         tails = 0.5 * (data.rank + T_DEGREES) * np.log1p(distance / T_DEGREES)
         total += float(np.sum(log_scale + tails))
     return total

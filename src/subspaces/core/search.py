@@ -6,7 +6,7 @@ only those within reach of the best are swept and compared again (`benchmarks/ab
 what that gains).
 """
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -25,6 +25,9 @@ from subspaces.runtime.threads import one_blas_thread, side_by_side
 
 # A start is a function from the problem and a generator to labels.
 Start = Callable[[Problem, np.random.Generator], Labels]
+
+# What a partition is charged beside its likelihood, in nats.
+Charge = Callable[[Labels], float]
 
 # Starts whose t-likelihood is within so much of the best, in nats per row, are swept.
 REACH = 0.3
@@ -53,6 +56,18 @@ class Searchable(Samples):
         choice: "objective", or "t_likelihood" for the -log t-likelihood of the partition. Within a
         run, partitions are compared by `Assignment.merit` instead, as a rule the objective.
         """
+
+
+class JudgingStart(ABC):
+    """A start that also has a voice in the choice among partitions, its own and all others."""
+
+    @abstractmethod
+    def __call__(self, problem: Problem, random: np.random.Generator) -> Labels:
+        """Return first labels, (n,), as every start does."""
+
+    @abstractmethod
+    def charge(self, labels: Labels) -> float:
+        """Return what is added to the -log likelihood of a partition, in nats."""
 
 
 @dataclass(frozen=True)
@@ -114,7 +129,8 @@ def search(
     n_threads = effective_n_jobs(plan.n_jobs)
     if plan.enough is not None and n * problem.rows.rank <= FEW_NUMBERS:
         n_threads = 1
-    worker = Worker(problem, plan if n_threads == 1 else replace(plan, tell=silence))
+    quiet = plan if n_threads == 1 else replace(plan, tell=silence)
+    worker = Worker(problem, quiet, _charge(starts) if plan.choice == "t_likelihood" else None)
     slack = reach * n
     runs: list[Run] = []
     with one_blas_thread(), side_by_side(n_threads) as each:
@@ -146,8 +162,8 @@ def search(
 class Worker:
     """Makes and sweeps runs; each thread has samples of its own, for all its runs."""
 
-    def __init__(self, problem: Problem, plan: Plan) -> None:
-        self._problem, self._plan, self._held = problem, plan, local()
+    def __init__(self, problem: Problem, plan: Plan, charge: Charge | None) -> None:
+        self._problem, self._plan, self._charge, self._held = problem, plan, charge, local()
 
     @property
     def _samples(self) -> Searchable:
@@ -161,13 +177,24 @@ class Worker:
         with one_blas_thread():
             labels = first_partition(self._samples, start[1], random)
             promise = self._samples.promise(labels) if self._plan.shortlist else 0.0
+            if self._charge is not None and self._plan.shortlist and np.isfinite(promise):
+                promise += self._charge(labels)
         seed = int(random.integers(2**31))
         return Run(start[0], labels, seed, promise, _not_swept(labels), np.inf)
 
     def swept(self, run: Run) -> Run:
         """Return the run after sweeps from its first partition."""
         with one_blas_thread():
-            return sweep(self._samples, run, self._plan)
+            swept = sweep(self._samples, run, self._plan)
+            if self._charge is None or not np.isfinite(swept.merit):
+                return swept
+            return replace(swept, merit=swept.merit + self._charge(swept.clustering.labels))
+
+
+def _charge(starts: Sequence[tuple[str, Start]]) -> Charge | None:
+    """Return the sum of the charges of all starts that judge; None if none does."""
+    judges = {id(start): start for _, start in starts if isinstance(start, JudgingStart)}.values()
+    return (lambda labels: sum(judge.charge(labels) for judge in judges)) if judges else None
 
 
 def _waves(n_starts: int, enough: int | None, n_threads: int) -> list[slice]:

@@ -9,7 +9,7 @@ A visit is a function of the rows of a block, their labels or None, the number o
 row, and the plan of the pass. It returns two things: an array with one value per row (or None), and
 an object whose sum over the blocks is wanted (or None).
 
-In passes over many rows a member is scored without itself to first order: the costs "loo" and
+In passes over many rows a member is scored without itself to first order: the errors of "loo" and
 "hat" are equal here, ``||x_perp||^2 / (1 - sum h)^2``, the leverage of a mean, 1/n_k, included,
 which differs from the exact leave-one-out error by a share of about 5 / n_k (docs/big_data.md).
 """

@@ -9,14 +9,16 @@ moves under these either.
 
 import math
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from subspaces.core.likelihood import VARIANCE_FLOOR
+from subspaces.core.array import like, place
+from subspaces.core.criteria import CRITERIA
+from subspaces.core.likelihood import VARIANCE_FLOOR, Data, capped_variance
 from subspaces.core.partition import (
     DEGENERATE,
     Draw,
@@ -46,6 +48,7 @@ from subspaces.data.subspaces import (
     from_images,
     from_scatter,
     left_singular,
+    nearest_residuals,
     with_one,
 )
 from subspaces.subspace import centre_of
@@ -58,6 +61,8 @@ REFRESH = 10
 MANY = 0.4
 # So many steps of subspace iteration lead from random axes near enough to those of given labels.
 FIRST_STEPS = 3
+# Rows from whose residuals the median is taken.
+WITNESSES = 500
 # Partitions of equal sizes whose energies agree in so many digits are taken to be the same.
 SAME_DIGITS = 10
 
@@ -68,7 +73,8 @@ class BlockProblem:
 
     rank: of the data; usual_energy: the mean energy of a row along one direction; sample_rows:
     returns a sample of the rows (m, p), less the origin, from which an empty cluster is refilled;
-    origin (p,): subtracted from every row first, None for nothing.
+    origin (p,): subtracted from every row first, None for nothing; cache: some of the sample rows,
+    by the library and device that they were moved to.
     """
 
     blocks: Blocks
@@ -79,6 +85,7 @@ class BlockProblem:
     usual_energy: float
     sample_rows: Callable[[], Array]
     origin: Array | None = None
+    cache: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def by_scatter(self) -> bool:
@@ -93,6 +100,8 @@ class BlockProblem:
     def plan(self, subspaces: Subspaces, criterion: str, *, only_moved: bool = False) -> Pass:
         """Return the plan of a pass with these subspaces, their noise raised to a safe divisor."""
         floor = max(VARIANCE_FLOOR * self.usual_energy, least_divisor(self.blocks))
+        if not CRITERIA[criterion].is_density:
+            subspaces = replace(subspaces, noise=self.robust_noise(subspaces))
         return Pass(
             at_least(subspaces, floor),
             criterion,
@@ -104,6 +113,25 @@ class BlockProblem:
             exact=not self.blocks.rounded,
             affine=self.affine,
         )
+
+    def robust_noise(self, subspaces: Subspaces) -> float:
+        """`likelihood.robust_variance`, with the median over a fixed sample of the rows.
+
+        Each of them is taken to be a member of the subspace nearest to it.
+        """
+        residuals = nearest_residuals(self._witnesses(subspaces.axes), subspaces)
+        freedom = max(self.rank - int(subspaces.dimensions.min()), 1)
+        data = Data(self.blocks.shape[0], self.rank, self.usual_energy)
+        noise = max(subspaces.noise, VARIANCE_FLOOR * self.usual_energy)
+        return min(noise, capped_variance(float(np.median(residuals)), freedom, data))
+
+    def _witnesses(self, axes: Any) -> Any:
+        """Return the sample rows, at most WITNESSES, in the library and on the device of axes."""
+        where = (place(axes), str(axes.dtype))
+        if where not in self.cache:
+            rows = self.sample_rows()
+            self.cache[where] = like(rows[:: -(-len(rows) // WITNESSES)], axes)
+        return self.cache[where]
 
     def fold(self, visit: Callable[..., Any], plan: Pass, labels: Any | None) -> tuple[Any, Any]:
         """Visit all rows by a plan; return joined values and the sum (`Blocks.fold`).

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from subspaces.core.array import like, namespace, place, zeros_like
-from subspaces.core.criteria import Tables
+from subspaces.core.criteria import CRITERIA, Tables
 from subspaces.data.subspaces import Subspaces
 
 
@@ -79,7 +79,7 @@ class Pass:
     def tables(self) -> Tables:
         """Spectra, sizes and noise as the cost functions read them (`core.criteria.Tables`)."""
         subspaces = self.subspaces
-        facts = subspaces.noise, self.rank, self.n_rows
+        facts = subspaces.noise, self.rank, self.n_rows, CRITERIA[self.criterion].is_density
         return Tables(subspaces.spectra, subspaces.dimensions, subspaces.sizes, self.affine, *facts)
 
 

@@ -250,6 +250,23 @@ def at_least(subspaces: Subspaces, noise: float) -> Subspaces:
     return subspaces if subspaces.noise >= noise else replace(subspaces, noise=noise)
 
 
+def nearest_residuals(rows: Any, subspaces: Subspaces) -> Array:
+    """Return the squared distance of each row (m, p) from the nearest subspace, (m,).
+
+    The rows are of the library and on the device of the axes.
+    """
+    found = np.full(rows.shape[0], np.inf)
+    for k in range(len(subspaces.sizes)):
+        points = rows
+        if not subspaces.linear:
+            points = rows - like(subspaces.centres[k, ...], rows)[None, :]
+        along = points @ subspaces.axes[k, ...]
+        xp = namespace(points)
+        squared = xp.sum(points * points, axis=1) - xp.sum(along * along, axis=1)
+        found = np.minimum(found, to_host(squared))
+    return np.maximum(found, 0.0)
+
+
 def take(subspaces: Subspaces, order: NDArray[np.intp]) -> Subspaces:
     """Return the subspaces with the clusters in another order."""
     arrays = {field.name: getattr(subspaces, field.name) for field in fields(subspaces)}

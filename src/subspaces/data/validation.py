@@ -39,7 +39,9 @@ def as_matrix(X: Any, name: str = "X", *, min_samples: int = 2) -> Array:
         )  # fmt: skip
     except (TypeError, ValueError) as error:
         reason = str(error).splitlines()[0]
-        raise type(error)(f"{name} is not a table of real numbers: {reason}") from error
+        raise type(error)(
+            f"{name} is not a table of real numbers: {reason}{_in_column(X)}"
+        ) from error
     if matrix.ndim != 2:
         raise ValueError(
             f"{name} has {matrix.ndim} dimensions; 2 are needed, samples x variables "
@@ -53,6 +55,16 @@ def as_matrix(X: Any, name: str = "X", *, min_samples: int = 2) -> Array:
         raise ValueError(f"{name} has n_samples={len(matrix)}; at least {min_samples} are needed")
     _check_finite(matrix, name, list(getattr(X, "columns", ())))
     return matrix
+
+
+def _in_column(X: Any) -> str:
+    """Return " (column 'a')" for the first column of a frame that is not numbers; "" for none."""
+    for column in getattr(X, "columns", ()):
+        try:
+            np.asarray(X[column], dtype=np.float64)
+        except (TypeError, ValueError):
+            return f" (column {column!r})"
+    return ""
 
 
 def _check_names(X: Any, name: str) -> None:
@@ -138,6 +150,16 @@ def check_magnitude(largest: float, name: str = "X", kind: str = "float64") -> N
             f"{name} has its largest value at {largest:.3g}, whose square leaves the range of "
             f"{kind}; divide {name} by a constant to bring it within {low:g} to {high:g}{wider}"
         )
+
+
+def count_distinct_rows(matrix: Array, enough: int) -> int:
+    """Return the number of distinct rows, which are counted no further than ``enough``."""
+    seen: set[bytes] = set()
+    for row in matrix:
+        seen.add((row + 0.0).tobytes())  # 0.0 and -0.0 differ in their bytes
+        if len(seen) >= enough:
+            break
+    return len(seen)
 
 
 def check_rank(rank: int, largest: int, affine: bool) -> None:

@@ -12,7 +12,7 @@ from sklearn.cluster import KMeans
 from sklearn.utils import check_random_state
 
 from subspaces import progress
-from subspaces.data.validation import as_matrix
+from subspaces.data.validation import as_matrix, count_distinct_rows
 from subspaces.estimators import PSC, KSubspaces
 from subspaces.estimators._choosing import is_rather_one
 from subspaces.metrics import adjusted_rand_score, matched_accuracy, matched_labels
@@ -155,7 +155,12 @@ def stability(
     if mean > CHANCE and isinstance(estimator, PSC | KSubspaces):
         some = np.concatenate(halves)[:ENOUGH]
         _warn_of_one_subspace(models, [each[some] for each in labels], matrix[some])
-    verdict = _stability_in_words(mean, len(agreement), k_means, n_clusters)
+    held = len(np.unique(getattr(models[0], "labels_", labels[0])))
+    distinct = count_distinct_rows(matrix, held)
+    if distinct < held:
+        verdict = _split_in_words(distinct, held)
+    else:
+        verdict = _stability_in_words(mean, len(agreement), k_means, n_clusters)
     return Stability(mean, np.array(agreement), same / len(agreement), k_means, verdict)
 
 
@@ -209,9 +214,19 @@ def _stability_in_words(mean: float, splits: int, k_means: float, n_clusters: in
     if k_means > mean + STEADIER:
         advice = (
             f" K-means is steadier on the same halves ({k_means:.2f}), so the groups may differ in "
-            "their means, or the variables in their scales. Try K-means, and scale variables that are not."
+            "their means, or the variables in their scales. Try K-means, and scale variables that "
+            "are not."
         )
     return words + advice
+
+
+def _split_in_words(distinct: int, n_clusters: int) -> str:
+    """Return the verdict on clusters that outnumber the distinct samples, however halves agree."""
+    return (
+        f"Doubtful: {n_clusters} clusters of {distinct} distinct sample{'s' * (distinct > 1)} "
+        "split equal samples, which halves cannot tell. Try "
+        f"{'one cluster' if distinct == 1 else f'at most {distinct} clusters'}."
+    )
 
 
 def means_or_directions(model: Any, X: Any) -> MeansOrDirections:

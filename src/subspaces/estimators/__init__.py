@@ -7,6 +7,7 @@ from subspaces.estimators.k_subspaces import KSubspaces
 from subspaces.estimators.mini_batch_psc import MiniBatchPSC
 from subspaces.estimators.mixtures import MCFA, MPPCA, MCtFA
 from subspaces.estimators.psc import PSC
+from subspaces.estimators.rsim import RSIM
 from subspaces.estimators.scc import SCC
 from subspaces.estimators.slbf import SLBF
 from subspaces.estimators.sparse_kmeans import SparseKMeans
@@ -17,6 +18,7 @@ __all__ = [
     "MCFA",
     "MPPCA",
     "PSC",
+    "RSIM",
     "SCC",
     "SLBF",
     "SSC",

@@ -14,6 +14,7 @@ from subspaces.estimators.k_subspaces import KSubspaces
 from subspaces.estimators.mini_batch_psc import MiniBatchPSC
 from subspaces.estimators.mixtures import MCFA, MPPCA, MCtFA
 from subspaces.estimators.psc import PSC
+from subspaces.estimators.rsim import RSIM
 from subspaces.estimators.scc import SCC
 from subspaces.estimators.slbf import SLBF
 from subspaces.estimators.sparse_kmeans import SparseKMeans
@@ -24,8 +25,8 @@ from subspaces.runtime.warning import PROCESS
 ESTIMATORS: dict[str, type[SubspaceClusterer]] = {
     kind.__name__: kind
     for kind in (
-        EnsembleKSubspaces, GPCA, KSubspaces, MCFA, MCtFA, MiniBatchPSC, MPPCA, PSC, SCC, SLBF,
-        SparseKMeans, SSC,
+        EnsembleKSubspaces, GPCA, KSubspaces, MCFA, MCtFA, MiniBatchPSC, MPPCA, PSC, RSIM, SCC,
+        SLBF, SparseKMeans, SSC,
     )
 }  # fmt: skip
 

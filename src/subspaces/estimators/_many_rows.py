@@ -198,7 +198,9 @@ class ManyRows:
         rows = rows_of(problem.blocks.array, chosen)
         few = rows.shape[0] * rows.shape[1] <= FEW_NUMBERS
         rows = to_host(rows) if few else rows
-        small = replace(problem, blocks=at_once(ArrayBlocks(rows)))
+        # From quick starts the plain error leads to the clusters more surely than "distance".
+        quick = "hat" if problem.criterion == "distance" else problem.criterion
+        small = replace(problem, blocks=at_once(ArrayBlocks(rows)), criterion=quick)
         points = rows if small.origin is None else rows - like(small.origin, rows)
         automatic = 1 if len(kinds) == 1 else DEVICE_STARTS
         given = automatic if model.n_init == "auto" else model.n_init

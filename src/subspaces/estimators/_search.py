@@ -21,7 +21,7 @@ from subspaces.starts import landmarks, registry
 from subspaces.starts.landmarks import search_by_landmarks
 
 # What n_init="auto" stands for; sparse loadings have more local optima.
-DEFAULT_STARTS, DEFAULT_SPARSE_STARTS = 10, 20
+DEFAULT_STARTS, DEFAULT_SPARSE_STARTS = 12, 20
 # The share of samples that may move to and fro for ever without a warning: those that sit between
 # two clusters.
 RESTLESS = 0.01
@@ -102,7 +102,7 @@ class Search:
         if given.ndim == 0:
             names = ", ".join(registry.STARTS)
             raise ValueError(
-                f"init={labels!r} is unknown. Use one of {names}, labels or a function"
+                f"init={labels!r} is unknown. Use one of {names}, an array of labels, or a function"
             )
         if given.shape != (n_samples,):
             raise ValueError(

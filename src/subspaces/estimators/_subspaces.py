@@ -1,6 +1,7 @@
 """Checks of dimensions, the `Problem` of an estimator, and the subspaces of given labels."""
 
 from collections.abc import Sequence
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -39,8 +40,10 @@ def per_cluster(
     model: SubspaceClusterer, name: str, n_samples: int, *, low: int, high: int
 ) -> tuple[int, ...]:
     """Return the parameter ``name`` as K integers from ``low`` to ``high``; one stands for all."""
-    why = f" for {n_samples} samples"
-    n_clusters = as_count(model.n_clusters, "n_clusters", low=1, high=n_samples, why=why)
+    why, most = f" for {n_samples} samples", n_samples
+    if isinstance(model.n_clusters, Integral) and not 1 <= model.n_clusters <= n_samples:
+        most = _most_clusters(model.n_components, n_samples)
+    n_clusters = as_count(model.n_clusters, "n_clusters", low=1, high=most, why=why)
     given = getattr(model, name)
     given = [given] * n_clusters if np.ndim(given) == 0 else list(given)
     if len(given) != n_clusters:
@@ -50,6 +53,12 @@ def per_cluster(
         )
     why = f" for {high} variables"
     return tuple(as_count(value, name, low=low, high=high, why=why) for value in given)
+
+
+def _most_clusters(n_components: Any, n_samples: int) -> int:
+    """Return how many clusters of a dimension so many samples allow, at least 1."""
+    dimension = int(n_components) if isinstance(n_components, Integral) else 0
+    return max(n_samples // partition.smallest_size(max(dimension, 0)), 1)
 
 
 def dimensions_of(model: SubspaceClusterer, X: Any, *, low: int = 1) -> tuple[int, ...]:

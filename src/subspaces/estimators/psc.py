@@ -14,7 +14,12 @@ from subspaces.core.array import to_host
 from subspaces.core.criteria import Seen, attraction, costs, own_costs
 from subspaces.core.descent import descend, objective_of
 from subspaces.core.leave_one_out import exact_errors
-from subspaces.core.likelihood import VARIANCE_FLOOR, pooled_variance, variance_of
+from subspaces.core.likelihood import (
+    VARIANCE_FLOOR,
+    capped_variance,
+    pooled_variance,
+    variance_of,
+)
 from subspaces.core.problem import Problem, view_clusters
 from subspaces.core.rows import ClusterView, Rows
 from subspaces.core.search import Run
@@ -69,13 +74,15 @@ class PSC(AlternatingClusterer):
     affine : bool, default False
         Whether a subspace has a centre of its own; otherwise all pass through the origin.
     criterion : str, default "auto"
-        What a sample is scored by under a cluster. "loo": the exact leave-one-out error; a sweep
-        costs the cube of a cluster's size where no axes stand out of it. Of more than 10,000 rows,
-        sparse matrices and Dask arrays "hat" is used in its place, and ``criterion_`` says so.
+        What a sample is scored by under a cluster. "distance": the exact leave-one-out error, plus
+        its squared scores along axes that are hardly stronger than the noise (docs/starts.md);
+        a sweep costs the cube of a cluster's size where no axes stand out of it. "loo": the exact
+        leave-one-out error alone. Of more than 10,000 rows, sparse matrices and Dask arrays the
+        error is left out to first order, and "hat" is used in place of "loo".
         "likelihood": the leave-one-out predictive density, with one noise variance for all
         clusters. "influence": the predictive influence of the paper. "hat": a cheap approximation
         of "loo". "loo_projection": the residual from loadings that the sample had no part in.
-        "residual": no leaving out, K-subspaces. "auto" is "loo" for equal dimensions, and
+        "residual": no leaving out, K-subspaces. "auto" is "distance" for equal dimensions, and
         "likelihood" for unequal ones or when a dimension equals the rank of the data. With
         ``n_variables``, "auto" is the influence on the union of the clusters' variables, and only
         "residual" and "loo_projection" can be asked for instead.
@@ -87,7 +94,7 @@ class PSC(AlternatingClusterer):
         extended to all (docs/starts.md). "k-means++" is the best of the quick ones. A callable is
         called as ``init(X, n_clusters, random_state=...)`` and returns labels.
     n_init : int or "auto", default "auto"
-        Number of starts. "auto": of the portfolio at most 10, and no more once three of them, of
+        Number of starts. "auto": of the portfolio at most 12, and no more once three of them, of
         two kinds at least, have ended in the best partition so far; otherwise 10, on a device 1,
         with ``n_variables`` 20. Labels are one start.
     max_iter : int, default 50
@@ -147,6 +154,9 @@ class PSC(AlternatingClusterer):
         ``n_variables``, and to first order in passes over more than 10,000 rows.
     noise_variance_ : float
         Variance per direction outside the subspaces, pooled over the clusters.
+    score_variance_ : float
+        The same, but at most twice what the median squared residual of a sample says: what
+        "distance" weighs the axes against. Not there with ``n_variables``.
     criterion_ : str
         The criterion that ran: "hat" where "loo" was asked for and rows are read in passes;
         "union_influence" is the default with ``n_variables``.
@@ -288,6 +298,7 @@ class PSC(AlternatingClusterer):
         self.n_clusters_, self.n_variables_ = self.n_clusters, None
         self.criterion_ = problem.criterion
         self.noise_variance_ = max(subspaces.noise, VARIANCE_FLOOR * self._data.mean_variance)
+        self.score_variance_ = min(self.noise_variance_, problem.robust_noise(subspaces))
         self.influence_, self.press_ = influence_and_press(problem, result.labels, result.subspaces)
         self._store_variables()
         self._warn_of_repulsion(subspaces.residual, subspaces.sizes)
@@ -411,7 +422,7 @@ class PSC(AlternatingClusterer):
         elif criterion == "auto" and self.n_variables is not None:
             criterion = "influence"
         elif criterion == "auto":
-            criterion = "loo" if problem.alike else "likelihood"
+            criterion = "distance" if problem.alike else "likelihood"
         return replace(problem, criterion=criterion)
 
     def _refined(self, problem: Problem, best: Run, runs: Sequence[Run]) -> Run:
@@ -465,16 +476,20 @@ class PSC(AlternatingClusterer):
         """
         errors = np.empty(len(self.labels_))
         self.influence_ = np.empty(len(self.labels_))
-        residuals, freedom = [], 0
+        residuals, own, freedom = [], np.empty(len(self.labels_)), 0
         for k, (axes, dimension) in enumerate(zip(all_axes, problem.dimensions, strict=True)):
             members = self.labels_ == k
             errors[members] = exact_errors(X[members], dimension, problem.affine, axes)
             kept, residual, spectrum = axes.split(dimension)
             self.influence_[members] = influence.squared_influence(kept, residual, spectrum)
             residuals.append(float(residual.sum()))
+            own[members] = residual
             freedom += (len(residual) - problem.affine) * (self._data.rank - len(spectrum))
         self.press_ = float(errors.mean())
         self.noise_variance_ = variance_of(sum(residuals), freedom, self._data)
+        free = max(self._data.rank - int(min(self.n_components_)), 1)
+        capped = capped_variance(float(np.median(own)), free, self._data)
+        self.score_variance_ = min(self.noise_variance_, capped)
         return residuals
 
     def _sparse_views(self, problem: Problem, result: Clustering) -> list[ClusterView]:
@@ -538,6 +553,10 @@ class PSC(AlternatingClusterer):
     def _scoring(self) -> str:
         return criteria.CRITERIA[self._scored_by].passes or "residual"
 
+    @property
+    def _scoring_noise(self) -> float:
+        return self.score_variance_ if self._scoring == "distance" else self.noise_variance_
+
     def _scores(self, X: Array) -> Array:
         criterion = criteria.CRITERIA[self._scored_by]
         if criterion.dense and (self.n_variables_ is None or not criterion.sparse):
@@ -567,7 +586,8 @@ class PSC(AlternatingClusterer):
         for k, (along, _) in enumerate(found):
             energies[:, k, : dimensions[k]] = along**2
             spectra[k, : dimensions[k]] = self.subspaces_[k].spectrum
-        facts = self.affine, self.noise_variance_, self._data.rank, self._data.n_samples
+        density = criteria.CRITERIA[self._scored_by].is_density
+        facts = self.affine, self._scoring_noise, self._data.rank, self._data.n_samples, density
         tables = criteria.Tables(spectra, dimensions, to_host(self._sizes), *facts)
         return Seen(energies, np.column_stack([residual for _, residual in found]), tables)
 

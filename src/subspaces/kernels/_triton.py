@@ -9,7 +9,7 @@ import triton.language as tl
 # The objective, how many rows moved, and sizes (K,) and energy (K,) of the clusters they move to.
 Facts = tuple[Any, Any, Any, Any]
 
-NAMES = {"residual": 0, "hat": 1, "loo": 1, "influence": 2, "likelihood": 3}
+NAMES = {"residual": 0, "hat": 1, "loo": 1, "influence": 2, "likelihood": 3, "distance": 3}
 # A program has ROWS rows, or as many as have HELD scores under one group of clusters, so that they
 # stay in registers; a group of clusters has up to WIDEST scores of a row.
 ROWS, HELD, WIDEST, WARPS = 64, 8192, 128, 4

@@ -25,6 +25,7 @@ cdef enum Criterion:
 
 CRITERIA = {
     "influence": INFLUENCE, "residual": RESIDUAL, "hat": HAT, "loo": HAT, "likelihood": LIKELIHOOD,
+    "distance": LIKELIHOOD,  # with other tables: `core.criteria.Tables.density`
 }
 # A row whose leverage is one is the only one along some axis; see `core.secular`.
 cdef double LEVERAGE_ONE = 1.0 - 1e-10

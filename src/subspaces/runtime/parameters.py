@@ -13,7 +13,7 @@ def as_count(value: Any, name: str, *, low: int, high: int | None = None, why: s
         raise TypeError(f"{name}={value!r} is not an integer. Use one from {low} up")
     count = int(value)
     if count < low or (high is not None and count > high):
-        span = f"{low} or more" if high is None else f"{low} to {high}"
+        span = f"{low} or more" if high is None else f"{low} to {high}" if high > low else f"{low}"
         raise ValueError(f"{name}={count} is out of range{why}. Use {span}")
     return count
 

@@ -9,6 +9,7 @@ from itertools import cycle, islice
 from subspaces.core.problem import Problem
 from subspaces.core.search import Start
 from subspaces.starts.graphs import ADMM_MOST_ROWS, Graphs, angular, from_graph
+from subspaces.starts.judges import NearExpression, ShapeInteraction
 from subspaces.starts.sampled_subspaces import energetic_subspaces, sequential, swapped
 from subspaces.starts.screening import on_screened_variables
 
@@ -35,9 +36,14 @@ def _for_equal(problem: Problem) -> list[tuple[str, Start]]:
         ("OMP + ADMM", from_graph(lambda: graphs.omp + graphs.admm)),
         ("ADMM", from_graph(lambda: graphs.admm)),
     ]
+    shape = ShapeInteraction(problem) if ShapeInteraction.suits(problem) else None
+    judges: list[tuple[str, Start]] = [("shape interaction", shape)] if shape else []
+    if NearExpression.suits(problem):
+        judges.append(("near expression", NearExpression(graphs, shape)))
     # The quick ones first: most searches of clear clusters end with them.
     return [
         ("angular", from_graph(lambda: graphs.angular(20), wide)),
+        *judges,
         ("swapped", swapped),
         ("sequential", sequential(0.5)),
         ("angular", from_graph(lambda: graphs.angular(10), wide)),

@@ -4,13 +4,14 @@ The K leading eigenvectors of ``D^-1/2 A D^-1/2``, rows scaled to unit length, K
 [Ng, Jordan & Weiss 2002]. A sparse graph of up to 300 vertices is made dense.
 """
 
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
-from scipy.sparse.linalg import eigsh
+from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 from sklearn.cluster import KMeans
 
 from subspaces.runtime.threads import one_blas_thread
@@ -90,12 +91,12 @@ def embedding(affinity: Affinity, n_vectors: int, random: np.random.Generator) -
     degrees = np.asarray(affinity.sum(axis=1)).ravel()
     scale = 1.0 / np.sqrt(np.where(degrees > 0, degrees, 1.0))
     if not sparse.issparse(affinity):
-        return _leading(affinity * scale * scale[:, None], n_vectors, random)[1]
+        return leading_eigenpairs(affinity * scale * scale[:, None], n_vectors, random)[1]
     diagonal = sparse.diags_array(scale)
     normalised = sparse.csr_array(diagonal @ affinity @ diagonal)
     n_pieces, piece = connected_components(normalised, directed=False)
     if n_pieces == 1:
-        return _leading(normalised, n_vectors, random)[1]
+        return leading_eigenpairs(normalised, n_vectors, random)[1]
     return _by_pieces(normalised, piece, n_vectors, random)
 
 
@@ -107,7 +108,7 @@ def _by_pieces(
     found = []
     for members in by_piece:
         block = normalised[members][:, members]
-        values, vectors = _leading(block, min(n_vectors, len(members)), random)
+        values, vectors = leading_eigenpairs(block, min(n_vectors, len(members)), random)
         found += [
             (round(float(value), 10), len(members), members, vector)
             for value, vector in zip(values, vectors.T, strict=True)
@@ -119,13 +120,15 @@ def _by_pieces(
     return whole
 
 
-def _leading(
+def leading_eigenpairs(
     normalised: Affinity, n_vectors: int, random: np.random.Generator
 ) -> tuple[Array, Array]:
     """Return the largest eigenvalues (n_vectors,) and their eigenvectors (n, n_vectors)."""
     n = normalised.shape[0]
-    if n <= max(DIRECT, n_vectors):
-        dense = normalised.toarray() if sparse.issparse(normalised) else normalised
-        return largest_eigenpairs(dense, n_vectors)
-    first = random.normal(size=n)
-    return eigsh(normalised, k=n_vectors, which="LA", v0=first, tol=LANCZOS_TOLERANCE)
+    if n > max(DIRECT, n_vectors):
+        first = random.normal(size=n)
+        # Lanczos' method may not settle where many eigenvalues nearly coincide.
+        with suppress(ArpackNoConvergence):
+            return eigsh(normalised, k=n_vectors, which="LA", v0=first, tol=LANCZOS_TOLERANCE)
+    dense = normalised.toarray() if sparse.issparse(normalised) else normalised
+    return largest_eigenpairs(dense, n_vectors)

@@ -1,0 +1,150 @@
+"""Two graphs whose cuts are first partitions, and which have a voice in the choice among all.
+
+A likelihood sees how well clusters fit, not whether they are separate: on the sequence cars2B of
+Hopkins 155 a wrong partition is likelier than the truth by 3 nats a row, while its normalised cut
+
+    ncut = sum_k (weight that leaves cluster k) / (weight of cluster k)
+
+is .19 and that of the truth .001. So a judge charges a partition ``8 S trust ncut`` nats a row, S
+the sum of the dimensions, which puts a cut on the scale of a likelihood of as many coordinates. The
+trust, from 0 to 1, silences a graph where it has nothing to say; e is the mean share of the weight
+that leaves a cluster in the graph's own cut:
+
+- `ShapeInteraction`, for clusters in independent subspaces, ``(1 - q)^2 (1 - 5 e)``: q is the K-th
+  eigenvalue of the graph's Laplacian over the next, near 1 without a gap. Where S exceeds the rank
+  of the rows the subspaces cannot be independent, and there is no such graph.
+- `NearExpression`, for clusters that are curved and apart, ``(1 - 100 e)^2 q^4``: a graph of near
+  rows speaks only where it nearly falls apart, and q^4 silences it where the other has a gap.
+
+`benchmarks/ablation.py` shows what each start and each voice buys.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from subspaces.core.array import Array, Labels
+from subspaces.core.problem import Problem
+from subspaces.core.search import JudgingStart
+from subspaces.runtime.threads import computed_once
+from subspaces.starts.graphs import Graphs, cut
+from subspaces.starts.landmarks import extend
+from subspaces.starts.local_elastic_net import local_elastic_net
+from subspaces.starts.self_expression import Sparse, affinity
+from subspaces.starts.shape_interaction import Interaction, clearest
+from subspaces.starts.spectral import rows_to_labels
+
+# What a cut is charged, for each of the summed dimensions and unit of trust, in nats a row.
+NATS = 8.0
+# A graph that cannot be cut at this share of its weight is not trusted: random directions in K
+# dimensions, or planes that drown in noise, leave a third of it between clusters.
+LOOSE = 0.2
+# Nor is a graph of near rows, whose neighbours are in their own cluster as a rule.
+NEARLY_APART = 0.01
+# The graph of shape interaction is dense: of more rows than FEW_ROWS a sample, of as many, or of
+# PER_DIMENSION for each of the summed dimensions.
+FEW_ROWS, PER_DIMENSION = 500, 8
+# Rows by which `NearExpression` expresses a row.
+N_NEAREST = 10
+
+
+def leaving(graph: Any, labels: Labels, n_clusters: int) -> Array:
+    """Return the share of each cluster's weight that leaves it, (K,); 0 for an empty cluster.
+
+    graph (n, n): symmetric, dense or sparse; the sum of the shares is the normalised cut.
+    """
+    members = np.eye(n_clusters)[labels]
+    inside = np.einsum("ik,ik->k", members, graph @ members)
+    weight = np.asarray(graph.sum(axis=1)).ravel() @ members
+    return 1.0 - np.divide(inside, weight, out=np.ones(n_clusters), where=weight > 0.0)
+
+
+def summed_dimensions(problem: Problem) -> int:
+    """Return the sum of the clusters' dimensions; a centre counts as one more."""
+    return sum(problem.dimensions) + problem.affine * problem.n_clusters
+
+
+class ShapeInteraction(JudgingStart):
+    """The graph of shape interaction of a problem's rows, or of a sample of them."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        n = len(problem.rows.squared_norms)
+        enough = max(FEW_ROWS, PER_DIMENSION * summed_dimensions(problem))
+        self.chosen = np.sort(np.random.default_rng(0).permutation(n)[:enough])
+
+    @staticmethod
+    def suits(problem: Problem) -> bool:
+        """Whether subspaces of these dimensions can be independent, which the graph assumes."""
+        n = len(problem.rows.squared_norms)
+        return (
+            problem.n_clusters < n - 1
+            and summed_dimensions(problem) <= problem.rows.rank + problem.affine
+        )
+
+    def __call__(self, problem: Problem, random: np.random.Generator) -> Labels:
+        """Return the labels (n,) of the graph's cut; those of rows not in it by `extend`."""
+        labels = rows_to_labels(self.found.vectors, problem.n_clusters, random)
+        if len(labels) == len(problem.rows.squared_norms):
+            return labels
+        return extend(problem, self.chosen, labels)
+
+    def charge(self, labels: Labels) -> float:
+        """Return ``8 S (1 - q)^2 (1 - 5 e) ncut`` of a partition, times the number of rows."""
+        found, n_clusters = self.found, self.problem.n_clusters
+        cuts = leaving(found.graph, labels[self.chosen], n_clusters)
+        weight = NATS * summed_dimensions(self.problem) * self.trust
+        return float(len(labels) * weight * cuts.sum())
+
+    @computed_once
+    def trust(self) -> float:
+        """How far the graph is to be trusted, 0 to 1."""
+        n_clusters = self.problem.n_clusters
+        own = rows_to_labels(self.found.vectors, n_clusters, np.random.default_rng(0))
+        share = leaving(self.found.graph, own, n_clusters).mean()
+        return float((1.0 - self.found.quotient) ** 2 * max(1.0 - share / LOOSE, 0.0))
+
+    @computed_once
+    def found(self) -> Interaction:
+        """The graph of the rank with the clearest gap."""
+        rows = self.problem.rows.coordinates[self.chosen]
+        return clearest(rows, self.problem.n_clusters, summed_dimensions(self.problem))
+
+
+class NearExpression(JudgingStart):
+    """The graph of rows that are expressed by near ones; shape: the other judge, where it suits."""
+
+    def __init__(self, graphs: Graphs, shape: ShapeInteraction | None) -> None:
+        self.graphs, self.shape = graphs, shape
+
+    @staticmethod
+    def suits(problem: Problem) -> bool:
+        """Whether there are more rows than clusters by two, so that the graph can be cut."""
+        return problem.n_clusters < len(problem.rows.squared_norms) - 1
+
+    def __call__(self, problem: Problem, random: np.random.Generator) -> Labels:
+        """Return the labels (n,) of the graph's cut."""
+        return self.labels
+
+    def charge(self, labels: Labels) -> float:
+        """Return ``8 S (1 - 100 e)^2 q^4 ncut`` of a partition, times the number of rows."""
+        problem = self.graphs.problem
+        own = leaving(self.graph, self.labels, problem.n_clusters).mean()
+        trust = max(1.0 - own / NEARLY_APART, 0.0) ** 2
+        if trust == 0.0:
+            return 0.0
+        if self.shape is not None:
+            trust *= self.shape.found.quotient**4
+        cuts = leaving(self.graph, labels, problem.n_clusters)
+        return float(len(labels) * NATS * summed_dimensions(problem) * trust * cuts.sum())
+
+    @computed_once
+    def labels(self) -> Labels:
+        """The labels (n,) of the graph's own cut."""
+        return cut(self.graph, self.graphs.problem.n_clusters, np.random.default_rng(0))
+
+    @computed_once
+    def graph(self) -> Sparse:
+        """The graph, symmetric and sparse, (n, n)."""
+        nearest = self.graphs.neighbours[0][:, :N_NEAREST]
+        return affinity(local_elastic_net(self.graphs.directions, nearest), scale=False)

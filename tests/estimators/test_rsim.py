@@ -1,0 +1,141 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from subspaces import RSIM
+from subspaces.datasets import make_subspaces
+from subspaces.metrics import matched_accuracy
+from subspaces.subspace import fit_subspace, principal_angles
+
+AFFINE = pytest.mark.parametrize("affine", [True, False])
+
+
+def planes(affine=True, seed=0, noise=0.02, dimensions=(2, 2)):
+    return make_subspaces(
+        [60, 90], 10, list(dimensions), offset=float(affine), noise=noise, random_state=seed
+    )
+
+
+@AFFINE
+@pytest.mark.parametrize("seed", range(5))
+def test_planes_are_found(affine, seed):
+    union = planes(affine, seed)
+    model = RSIM(2, n_components=2, affine=affine, random_state=seed).fit(union.data)
+    assert matched_accuracy(union.target, model.labels_) >= 0.98
+    assert 2 <= model.rank_ <= (6 if affine else 4)
+    assert_array_equal(model.n_components_, [2, 2])
+    for flat in model.subspaces_:
+        angles = [principal_angles(flat, truth).max() for truth in union.subspaces]
+        assert min(angles) < 0.1
+        assert flat.centre.any() == affine
+
+
+def test_five_clusters_off_the_origin():
+    union = make_subspaces([30] * 5, 40, [3] * 5, noise=0.02, offset=2, random_state=1)
+    model = RSIM(5, n_components=3, random_state=0).fit(union.data + 50)
+    assert matched_accuracy(union.target, model.labels_) == 1.0
+
+
+def test_unequal_dimensions_with_the_largest_for_all():
+    union = planes(dimensions=(1, 3))
+    model = RSIM(2, n_components=3, random_state=0).fit(union.data)
+    assert matched_accuracy(union.target, model.labels_) >= 0.98
+
+
+def test_parallel_lines_need_a_constant_variable():
+    along = np.random.default_rng(0).normal(size=(60, 1))
+    truth = np.repeat([0, 1], 30)
+    rows = along * [1.0, 2.0, 0.5] + np.outer(truth, [4.0, -3.0, 1.0])
+    assert matched_accuracy(truth, RSIM(2, random_state=0).fit(rows).labels_) == 1.0
+
+
+def test_rotation_translation_and_scale():
+    X = planes(noise=0.1).data
+    rotation = np.linalg.qr(np.random.default_rng(1).normal(size=(10, 10)))[0]
+    model, moved = (RSIM(2, n_components=2, random_state=0) for _ in range(2))
+    assert_array_equal(moved.fit(50 * X @ rotation + 1e3).labels_, model.fit(X).labels_)
+    assert moved.rank_ == model.rank_
+
+
+def test_more_variables_than_samples():
+    union = make_subspaces([30, 30], 300, [2, 2], noise=0.005, offset=0.1, random_state=0)
+    labels = RSIM(2, n_components=2, random_state=0).fit(union.data).labels_
+    assert matched_accuracy(union.target, labels) == 1.0
+
+
+def test_the_seed_decides_and_the_data_stay():
+    X = planes(noise=0.3).data
+    kept = X.copy()
+    first = RSIM(2, n_components=[2, 2], random_state=3).fit(X)
+    again = RSIM(2, n_components=2, random_state=3).fit(X)
+    assert_array_equal(first.labels_, again.labels_)
+    assert first.labels_[0] == 0
+    assert_array_equal(X, kept)
+
+
+@AFFINE
+def test_one_cluster_is_pca(affine):
+    X = planes(noise=0.2).data
+    model = RSIM(1, n_components=2, affine=affine, random_state=0).fit(X)
+    flat = fit_subspace(X, 2, affine=affine)
+    assert not model.labels_.any()
+    assert_allclose(model.subspaces_[0].centre, flat.centre)
+    assert principal_angles(model.subspaces_[0], flat).max() < 1e-7
+
+
+def test_new_samples_go_to_the_nearest_subspace():
+    union = planes()
+    model = RSIM(2, n_components=2, random_state=0).fit(union.data[::2])
+    assert matched_accuracy(union.target[1::2], model.predict(union.data[1::2])) >= 0.97
+
+
+def test_a_dimension_that_fills_the_space_is_lowered():
+    with pytest.warns(UserWarning, match="n_components=3 equals the rank of X, 3"):
+        model = RSIM(2, n_components=3, random_state=0).fit(planes().data[:, :3])
+    assert_array_equal(model.n_components_, [2, 2])
+
+
+def test_samples_that_coincide():
+    lines = np.array([[1.0, 2.0, 3.0], [-2.0, 1.0, 0.5]])
+    X = np.vstack([np.outer(np.linspace(1, 2, 8), line) for line in lines])
+    model = RSIM(2, affine=False, random_state=0).fit(np.repeat(X, 4, axis=0))
+    assert_array_equal(model.labels_, np.repeat([0, 1], 32))
+
+
+def test_the_number_of_samples_is_bounded():
+    X = np.random.default_rng(0).normal(size=(5001, 2))
+    with pytest.raises(ValueError, match=r"n_samples=5001 is too many.*Use up to 5000"):
+        RSIM(2).fit(X)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"n_clusters": 0}, ValueError, "n_clusters=0 is out of range"),
+        ({"n_components": [1, 2]}, ValueError, r"n_components=\[1, 2\] differ.*n_components=2"),
+        ({"n_components": 0}, ValueError, "n_components=0 is out of range"),
+        ({"n_components": 11}, ValueError, "n_components=11 is out of range"),
+        ({"affine": 1}, TypeError, "affine=1 is not a bool"),
+        ({"power": 0}, ValueError, "power=0 is out of range. Use a number above 0"),
+        ({"power": -1.0}, ValueError, "power=-1.0 is out of range"),
+        ({"power": np.nan}, ValueError, "power=nan is out of range"),
+        ({"power": "high"}, TypeError, "power='high' is not a number"),
+        ({"random_state": "x"}, ValueError, "random_state='x' seeds nothing"),
+    ],
+)
+def test_what_is_refused(options, error, message):
+    with pytest.raises(error, match=message):
+        RSIM(**options).fit(planes().data)
+
+
+@pytest.mark.parametrize(
+    ("affine", "rows", "message"),
+    [
+        (True, np.ones((20, 3)), "all rows are equal"),
+        (False, np.zeros((20, 3)), "all values are zero"),
+        (True, np.full((20, 3), np.nan), "NaN or infinity"),
+    ],
+)
+def test_data_without_anything_to_cluster(affine, rows, message):
+    with pytest.raises(ValueError, match=message):
+        RSIM(2, affine=affine).fit(rows)
