@@ -48,7 +48,7 @@ def answers(rows, labels, plan):
     return [np.asarray(to_host(value), dtype=float) for value in values]
 
 plain, by_kernels = fused.score_kernels, lambda a: _triton if isinstance(a, torch.Tensor) else None
-criteria = ("residual", "hat", "influence", "likelihood")
+criteria = ("residual", "hat", "influence", "likelihood", "distance")
 for criterion, affine, known, moved in itertools.product(criteria, *[(False, True)] * 3):
     for p, R in ((7, 3), (70, 3), (70, -3), (9, 1), (40, -1)):
         R, by_scatter = abs(R), R > 0
