@@ -143,7 +143,7 @@ def select_n_clusters(
     >>> found.best_
     2
     >>> found.verdict
-    '2 clusters; 3 are worse (difference 13, standard error 7.5)'
+    '2 clusters; 3 are worse (difference 13, standard error 6.7)'
     """
     matrix = as_matrix(X)
     numbers = _check_candidates(candidates, len(matrix))

@@ -115,7 +115,7 @@ class MiniBatchPSC(AlternatingClusterer):
     >>> for batch in (planes.data[::2], planes.data[1::2]):
     ...     model = model.partial_fit(batch)
     >>> model.predict(planes.data[:3]).tolist(), model.n_iter_
-    ([1, 1, 1], 2)
+    ([0, 0, 0], 2)
     """
 
     max_iter = 50

@@ -13,7 +13,7 @@ that leaves a cluster in the graph's own cut:
 - `ShapeInteraction`, for clusters in independent subspaces, ``(1 - q)^2 (1 - 5 e)``: q is the K-th
   eigenvalue of the graph's Laplacian over the next, near 1 without a gap. Where S exceeds the rank
   of the rows the subspaces cannot be independent, and there is no such graph.
-- `NearExpression`, for clusters that are curved and apart, ``(1 - 100 e)^2 q^4``: a graph of near
+- `NearExpression`, for clusters that are curved and apart, ``(1 - e/.007)^2 q^4``: a graph of near
   rows speaks only where it nearly falls apart, and q^4 silences it where the other has a gap.
 
 `benchmarks/ablation.py` shows what each start and each voice buys.
@@ -40,7 +40,7 @@ NATS = 8.0
 # dimensions, or planes that drown in noise, leave a third of it between clusters.
 LOOSE = 0.2
 # Nor is a graph of near rows, whose neighbours are in their own cluster as a rule.
-NEARLY_APART = 0.01
+NEARLY_APART = 0.007
 # The graph of shape interaction is dense: of more rows than FEW_ROWS a sample, of as many, or of
 # PER_DIMENSION for each of the summed dimensions.
 FEW_ROWS, PER_DIMENSION = 500, 8
@@ -127,7 +127,7 @@ class NearExpression(JudgingStart):
         return self.labels
 
     def charge(self, labels: Labels) -> float:
-        """Return ``8 S (1 - 100 e)^2 q^4 ncut`` of a partition, times the number of rows."""
+        """Return ``8 S (1 - e/.007)^2 q^4 ncut`` of a partition, times the number of rows."""
         problem = self.graphs.problem
         own = leaving(self.graph, self.labels, problem.n_clusters).mean()
         trust = max(1.0 - own / NEARLY_APART, 0.0) ** 2
