@@ -97,7 +97,7 @@ def main():
         "early_end",
         "# When a search may end\n\n`python benchmarks/early_end.py`: no more starts are made once "
         "so many, of two kinds at least, have ended in the best partition so far. Each cell: mean "
-        "error in %, starts made, and in how many sets the partition is not that of all starts "
+        "error in %, starts made, and in how many sets the partition is not that of all "
         "starts. The default is three.\n\n" + table,
     )
 
