@@ -1,11 +1,10 @@
 """Two graphs whose cuts are first partitions, and which have a voice in the choice among all.
 
-A likelihood sees how well clusters fit, not whether they are separate: on the sequence cars2B of
-Hopkins 155 a wrong partition is likelier than the truth by 3 nats a row, while its normalised cut
+A likelihood sees how well clusters fit, not whether they are separate, as the normalised cut does:
 
     ncut = sum_k (weight that leaves cluster k) / (weight of cluster k)
 
-is .19 and that of the truth .001. So a judge charges a partition ``8 S trust ncut`` nats a row, S
+So a judge charges a partition ``8 S trust ncut`` nats a row, S
 the sum of the dimensions, which puts a cut on the scale of a likelihood of as many coordinates. The
 trust, from 0 to 1, silences a graph where it has nothing to say; e is the mean share of the weight
 that leaves a cluster in the graph's own cut:
