@@ -22,6 +22,7 @@ from subspaces.core.rows import choose_rows
 from subspaces.core.search import Plan, best_run, search
 from subspaces.data.in_view import RowsInView
 from subspaces.datasets import make_scenario, make_subspaces
+from subspaces.estimators._search import DEFAULT_STARTS
 from subspaces.metrics import matched_accuracy
 from subspaces.starts.portfolio import portfolio
 
@@ -60,11 +61,13 @@ def outcomes(folder, name, index):
     n_clusters = len(np.unique(truth))
     found = []
     with threadpool_limits(1):
-        problem = Problem(choose_rows(rows, n_clusters), (dimension,) * n_clusters, "loo", False)
+        dimensions = (dimension,) * n_clusters
+        problem = Problem(choose_rows(rows, n_clusters), dimensions, "distance", False)
+        starts = portfolio(problem, DEFAULT_STARTS)
         plan = Plan(RowsInView, "t_likelihood", problem.alike, 50)
-        seeds = np.random.default_rng(index).integers(2**31, size=10).tolist()
+        seeds = np.random.default_rng(index).integers(2**31, size=DEFAULT_STARTS).tolist()
         for rule in RULES:
-            runs = search(problem, portfolio(problem, 10), seeds, replace(plan, enough=rule))
+            runs = search(problem, starts, seeds, replace(plan, enough=rule))
             found.append((best_run(runs).clustering.labels, len(runs)))
     return [
         (100 * (1 - matched_accuracy(truth, labels)), n_starts,

@@ -38,7 +38,7 @@ def main():
             rows.append([p, f"{rand:.3f}", f"{fit:.2f}", f"{gram:.2f}", f"{lloyd:.2f}"])
     save(
         "wide",
-        f"# {N} samples, {K} clusters of dimension {R}, default settings (10 starts)\n\n"
+        f"# {N} samples, {K} clusters of dimension {R}, default settings\n\n"
         "`python benchmarks/wide.py`, one BLAS thread; noise energy equal to signal energy.\n\n"
         + markdown(
             ["P", "Rand index", "PSC, s", "inner products alone, s", "KMeans(n_init=10), s"], rows
