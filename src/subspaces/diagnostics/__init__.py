@@ -1,5 +1,7 @@
-"""Leave-one-out error and influence of samples on a PCA, and how far to trust a clustering."""
+"""One PCA: its components, outliers and influential samples. How far to trust a clustering."""
 
+from subspaces.diagnostics._components import PCAComponents, pca_components
+from subspaces.diagnostics._outliers import PCAOutliers, pca_outliers
 from subspaces.diagnostics._press import PCAInfluence, Press, ols_press, pca_influence, pca_press
 from subspaces.diagnostics._trust import (
     MeansOrDirections,
@@ -11,13 +13,17 @@ from subspaces.diagnostics._trust import (
 
 __all__ = [
     "MeansOrDirections",
+    "PCAComponents",
     "PCAInfluence",
+    "PCAOutliers",
     "Press",
     "Stability",
     "ambiguity",
     "means_or_directions",
     "ols_press",
+    "pca_components",
     "pca_influence",
+    "pca_outliers",
     "pca_press",
     "stability",
 ]

@@ -2,6 +2,7 @@
 
 from subspaces.plots._clusters import angles, loadings, scores
 from subspaces.plots._influence import influence
+from subspaces.plots._pca import components, outliers
 from subspaces.plots._results import CRITERION_NAMES, comparison, selection
 from subspaces.plots._shapes import basis_images, clusters_3d
 from subspaces.plots._style import COLOURS, MARKERS
@@ -15,8 +16,10 @@ __all__ = [
     "basis_images",
     "clusters_3d",
     "comparison",
+    "components",
     "influence",
     "loadings",
+    "outliers",
     "scores",
     "selection",
 ]

@@ -1,0 +1,280 @@
+"""How many components of one PCA are more than noise, and what that rests on.
+
+Axes are accepted one by one while the next eigenvalue is above the edge of the noise that the axes
+before it leave (`noise_edge.py`). Two kinds of noise break that rule and are recognised: heavy
+tails, where an eigenvalue has to stay above the edge without its most influential row as well, and
+correlated columns, where the spectrum itself has to break [Onatski 2010].
+
+==========  ============  =========  ==============================================================
+symbol      name          shape      meaning
+==========  ============  =========  ==============================================================
+lambda      eigenvalues   (l,)       of the scatter of the centred rows, descending
+V           basis         (p, l)     principal axes
+n1          freedom                  rows, less one if the mean was subtracted
+res_j       left          (p,)       energy that r axes leave in column j
+h_j         explained     (p,)       sum over the first r axes of V_ja^2
+d_j         variances     (p,)       of the noise in the columns
+==========  ============  =========  ==============================================================
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from subspaces.core.array import Array, Indices
+from subspaces.core.leave_one_out import graded_axes
+from subspaces.core.noise_edge import NoiseEdge, edge_of_noise
+from subspaces.core.secular import downdate, refit_factor
+from subspaces.subspace import PrincipalAxes, principal_axes
+
+# How often noise alone stays below the edge that an eigenvalue has to pass; the two ends of what is
+# reported beside the count; and for heavy tails, where a second hurdle is taken.
+LEVEL, SURE, EVEN, HEAVY_LEVEL = 0.98, 0.999, 0.5, 0.95
+# The kurtosis of the residuals, 3 for Gaussian ones, above which tails are called heavy.
+HEAVY_KURTOSIS = 4.0
+# Correlated columns: this z value, and a share of the rows. A component that was missed adds 1 to
+# 4, columns with correlation .5 to their neighbours a third of the rows.
+CORRELATED_Z, CORRELATED_SHARE = 6.0, 0.1
+# Below both, correlated noise cannot be told from components: the false ones take the correlation.
+FEW_ROWS, FEW_COLUMNS = 100, 50
+# Where columns are equal, so many axes below the edge do not end the count if one above it follows.
+LOOK_FURTHER = 4
+# Columns explained to more than 1 minus this say nothing of their noise.
+LEAST_UNEXPLAINED = 0.05
+# An axis whose largest scores are not among so many rows does not rest on one of them.
+CANDIDATES = 20
+# Rows a column from which on the scatter is formed; and the share of the largest eigenvalue down to
+# which others have ten digits.
+MANY_ROWS, FAINT = 4, 1e-6
+# Residuals that tell the kurtosis: of more cells every so many rows are read.
+ENOUGH_CELLS = 1 << 22
+# The most axes that are tried at first, and eigenvalues beyond them that show how a spectrum falls.
+MOST_AXES, BEYOND = 12, 5
+
+
+@dataclass(frozen=True)
+class Components:
+    """How many components there are, and each axis beside the noise.
+
+    count, low, high: how many, at three levels; low and high are None where columns are correlated.
+    noise: "none", "equal", "unequal", "heavy" or "correlated". ratio, ratio_without (m,): each
+    eigenvalue, with all rows and without its most influential one, over the edge; rests_on (m,):
+    that row. correlation: the z value of correlated columns; hidden: the share of the energy below
+    which a component is not seen.
+    """
+
+    count: int
+    low: int | None
+    high: int | None
+    noise: str
+    ratio: Array
+    ratio_without: Array
+    rests_on: Indices
+    correlation: float
+    hidden: float
+
+
+def all_axes(rows: Array) -> PrincipalAxes:
+    """All principal axes of the rows (n, p).
+
+    From the eigenvectors of their scatter where there are many rows; by `graded_axes` where some
+    eigenvalue is so faint that it would have fewer than ten digits.
+    """
+    n, p = rows.shape
+    if n > MANY_ROWS * p:
+        values, vectors = np.linalg.eigh(rows.T @ rows)
+        basis = np.ascontiguousarray(vectors[:, ::-1])
+        found = PrincipalAxes(rows @ basis, values[::-1].copy(), basis)
+    else:
+        found = principal_axes(rows)
+    is_full = found.rank >= min(n - 1, p) > 0
+    if is_full and found.eigenvalues[-1] > FAINT * found.eigenvalues[0]:
+        return found
+    return graded_axes(rows)
+
+
+def most_axes(n_samples: int, n_columns: int, center: bool) -> int:
+    """Return the largest number of axes beside which enough is left to tell the noise from."""
+    return max(min(n_samples - center, n_columns) - 2, 0)
+
+
+def count_components(
+    axes: PrincipalAxes, center: bool, most: int | None = None, noise: str = "auto"
+) -> Components:
+    """Return how many axes are components, and what kind of noise the others are.
+
+    axes: all axes of the rows, from their mean if ``center``; every column varies. most: of the
+    axes to try; by default 12, doubled while all of them are components. noise: what to take the
+    noise for; "auto" finds out.
+    """
+    n, p = len(axes.coordinates), len(axes.basis)
+    limit = most_axes(n, p, center)
+    if axes.rank <= min(limit, MOST_AXES if most is None else most):
+        return _without_noise(axes, center)
+    tried = min(MOST_AXES, min(n - center, p) // 2, limit) if most is None else min(most, limit)
+    while True:
+        found = _counted(axes, center, tried, noise)
+        wider = min(2 * tried, min(n - center, p) // 2)
+        if most is not None or found.noise == "correlated" or found.count < tried or wider <= tried:
+            return found
+        tried = wider
+
+
+def _counted(axes: PrincipalAxes, center: bool, tried: int, noise: str) -> Components:
+    """`count_components` among the first ``tried`` axes."""
+    n, freedom = len(axes.coordinates), len(axes.coordinates) - center
+    values = axes.eigenvalues[:tried]
+    without, rests_on = without_most_influential(axes, center, tried)
+    edges = [noise_after(axes, r, freedom, noise) for r in range(tried + 1)]
+    count, low, high = (_last_above(values, edges, each) for each in (LEVEL, SURE, EVEN))
+    kind = "equal" if np.ptp(edges[count].variances) == 0.0 else "unequal"
+    z = correlation_of_residuals(axes, count, freedom)
+    level = LEVEL
+    ends: tuple[int | None, int | None] = (low, high)
+    is_large = n >= FEW_ROWS or len(axes.basis) >= FEW_COLUMNS
+    # A break needs eigenvalues beyond it.
+    can_break = is_large and axes.rank > BEYOND + 1
+    if noise == "correlated" or (
+        noise == "auto" and can_break and z > max(CORRELATED_Z, CORRELATED_SHARE * freedom)
+    ):
+        kind, count, ends = "correlated", break_of_spectrum(axes.eigenvalues, tried), (None, None)
+    elif noise == "heavy" or (noise == "auto" and kurtosis(axes, count) > HEAVY_KURTOSIS):
+        kind, level = "heavy", HEAVY_LEVEL
+        count, low = (_last_above(without, edges, each) for each in (HEAVY_LEVEL, SURE))
+        ends = (min(low, count), max(high, count))
+    # Beyond the last component the edge would fall with every axis that is taken out.
+    compared = np.array([edges[min(r, count)].at(level) for r in range(tried)])
+    hidden = edges[count].hidden_strength(level) / float(axes.eigenvalues.sum())
+    return Components(
+        count, *ends, kind, values / compared, without / compared, rests_on, z, min(hidden, 1.0)
+    )
+
+
+def _without_noise(axes: PrincipalAxes, center: bool) -> Components:
+    """Return the rank as the count: rows that span so few directions have no noise."""
+    rank = axes.rank
+    infinite = np.full(rank, np.inf)
+    without, rests_on = without_most_influential(axes, center, rank)
+    kept = np.where(without > 0.0, np.inf, 0.0)
+    return Components(rank, rank, rank, "none", infinite, kept, rests_on, 0.0, 0.0)
+
+
+def noise_after(axes: PrincipalAxes, r: int, freedom: int, noise: str = "auto") -> NoiseEdge:
+    """Return the edge of the noise that the first r axes leave.
+
+    A column's variance is ``d_j = res_j/(N (1 - h_j))`` with N = n1 - r, then scaled so that their
+    mean is the residual energy over ``N (p - r)``. They are taken as equal where the variance of
+    their logarithms is what sampling alone gives, 2/N; else they are shrunk by that much. noise:
+    "equal" and "unequal" decide it beforehand.
+    """
+    p, n = len(axes.basis), freedom - r
+    left, explained = _split_columns(axes, r)
+    variances = left / np.maximum(1.0 - explained, LEAST_UNEXPLAINED)
+    mean = float(left.sum()) / (n * (p - r))
+    weight = (p - r) / p
+    logs = np.log(np.maximum(variances, 1e-12 * variances.max()))
+    spread, sampling = float(logs.var(ddof=1)), 2.0 / n
+    alike = spread <= sampling * (1.0 + 3.0 * np.sqrt(2.0 / (p - 1)))
+    if noise == "equal" or (alike and noise != "unequal"):
+        return edge_of_noise(np.full(p, mean), n, weight)
+    shrunk = np.exp(max(1.0 - sampling / spread, 0.0) * (logs - logs.mean())) if spread else logs
+    return edge_of_noise(shrunk * (mean / shrunk.mean()), n, weight)
+
+
+def _split_columns(axes: PrincipalAxes, r: int) -> tuple[Array, Array]:
+    """Return the energy (p,) that r axes leave in each column, and ``h_j`` (p,)."""
+    squared = axes.basis**2
+    return squared[:, r:] @ axes.eigenvalues[r:], squared[:, :r].sum(axis=1)
+
+
+def _last_above(values: Array, edges: Sequence[NoiseEdge], level: float) -> int:
+    """Return the number of the last axis whose value is above the edge after those before it.
+
+    The first axis below ends the count where columns are unequal: once an axis has taken noise of
+    the loud columns away, the edge falls, and more noise would pass. With equal columns the search
+    goes on for a few axes, since components of like strength hide each other.
+    """
+    last = below = 0
+    for r, value in enumerate(values):
+        if value > edges[r].at(level):
+            last, below = r + 1, 0
+            continue
+        below += 1
+        if below > LOOK_FURTHER or np.ptp(edges[r].variances) > 0.0:
+            break
+    return last
+
+
+def without_most_influential(
+    axes: PrincipalAxes, center: bool, n_axes: int
+) -> tuple[Array, Indices]:
+    """Each eigenvalue without the row whose absence lowers it most (n_axes,), and those rows.
+
+    The eigenvalues are scaled to the number of all rows, and none is larger than before.
+    """
+    n, scores = len(axes.coordinates), np.abs(axes.coordinates[:, :n_axes])
+    rows = np.unique(np.argsort(-scores, axis=0, kind="stable")[:CANDIDATES])
+    f = refit_factor(n, center)
+    removed = downdate(np.sqrt(f) * axes.coordinates[rows], axes.eigenvalues, n_axes)
+    least = removed.eigenvalues.argmin(axis=0)
+    scale = (n - center) / (n - center - 1)
+    values = scale * removed.eigenvalues[least, np.arange(n_axes)]
+    return np.minimum(values, axes.eigenvalues[:n_axes]), rows[least]
+
+
+def kurtosis(axes: PrincipalAxes, r: int) -> float:
+    """Mean over the columns of the kurtosis of what r axes leave: 3 for Gaussian noise."""
+    step = -(-len(axes.coordinates) * len(axes.basis) // ENOUGH_CELLS)
+    squared = (axes.coordinates[::step, r:] @ axes.basis[:, r:].T) ** 2
+    means = squared.mean(axis=0)
+    kept = means > 1e-20 * means.max()
+    return float(np.mean(np.mean(squared[:, kept] ** 2, axis=0) / means[kept] ** 2))
+
+
+def correlation_of_residuals(axes: PrincipalAxes, r: int, freedom: int) -> float:
+    """Return the z value of correlation among the columns of what r axes leave.
+
+    It is near 0 for independent noise.
+
+    ``W``, the sum of the squared off-diagonal entries of the residual scatter, is compared with its
+    mean and standard deviation for independent columns of variances d, after r axes were taken out
+    of them: the projection itself makes them correlated.
+    """
+    n, first = freedom - r, axes.basis[:, :r]
+    left, explained = _split_columns(axes, r)
+    d = left / (n * np.maximum(1.0 - explained, LEAST_UNEXPLAINED))
+    weighted = d[:, None] * first
+    inner = first.T @ weighted
+    squared_trace = np.sum(d**2) - 2.0 * np.sum(weighted**2) + np.sum(inner**2)
+    diagonal = d - 2.0 * np.sum(first * weighted, axis=1) + np.sum((first @ inner) * first, axis=1)
+    off = max(float(squared_trace - np.sum(diagonal**2)), 0.0)
+    g = left / n
+    observed = np.sum(axes.eigenvalues[r:] ** 2) - np.sum(left**2)
+    expected = n * (g.sum() ** 2 - np.sum(g**2)) + n * (n + 1) * off
+    variance = np.sum(g**2) ** 2 - np.sum(g**4)
+    if variance <= 0.0:
+        return 0.0
+    return float((observed - expected) / (2.0 * n * np.sqrt(variance)))
+
+
+def break_of_spectrum(eigenvalues: Array, most: int) -> int:
+    """Return after which of the first ``most`` eigenvalues the spectrum breaks [Onatski 2010].
+
+    The gap has to be larger than twice the slope with which the five eigenvalues beyond fall in
+    ``j^(2/3)``, as those of noise do at their edge; the slope is found anew four times.
+    """
+    most = min(most, len(eigenvalues) - BEYOND - 1)
+    if most < 1:
+        return 0
+    gaps = eigenvalues[:most] - eigenvalues[1 : most + 1]
+    first, found = most + 1, 0
+    for _ in range(4):
+        places = np.arange(first - 1, first - 1 + BEYOND)
+        slope = np.polyfit(places ** (2.0 / 3.0), eigenvalues[places], 1)[0]
+        above = np.flatnonzero(gaps >= 2.0 * abs(slope))
+        found = int(above[-1]) + 1 if len(above) else 0
+        if found + 1 == first:
+            break
+        first = found + 1
+    return found

@@ -1,0 +1,115 @@
+"""Sentences about the components of a PCA: how many, how sure, and what is doubtful."""
+
+from collections.abc import Sequence
+
+from subspaces.core.components import FEW_COLUMNS, FEW_ROWS, Components
+
+
+def verdict_on_components(found: Components, shape: tuple[int, int], predictive: int | None) -> str:
+    """Return how many components there are, how sure that is, and what could hide, in words.
+
+    shape: samples and variables; predictive: how many axes predict a left-out cell best, if known.
+    """
+    sentences = [_count_of(found, predictive)]
+    if found.noise == "heavy":
+        sentences.append(
+            "Tails are heavy: only what stays without its most influential sample was counted."
+        )
+    if found.noise == "correlated":
+        return " ".join(sentences)
+    if found.noise != "none" and shape[0] < FEW_ROWS and shape[1] < FEW_COLUMNS:
+        sentences.append("The table is too small to tell correlated noise from components.")
+    if predictive is not None and predictive < found.count:
+        sentences.append(f"{_are(found.count)} there, {predictive} predict better.")
+    return " ".join(sentences)
+
+
+def doubts_about_components(
+    found: Components, limit: int, names: Sequence[str], predictive: int | None = None
+) -> list[str]:
+    """Return what is doubtful, a sentence each: correlated noise, a cap, a single sample.
+
+    limit: the most components that could be told from noise; names: of the samples; predictive: how
+    many axes predict a left-out cell best, if known.
+    """
+    doubts = []
+    if found.noise == "correlated":
+        told = f"{found.count} is where the spectrum breaks, not a test. Use it as a guess"
+        if found.count == 0:
+            told = "the spectrum falls without a break, and 0 means that there is no number to find"
+            told += f". Use n_predictive={predictive}" if predictive else ""
+        doubts.append(
+            f"the variables are correlated beyond a few components (z = {found.correlation:.0f}), "
+            f"so that {told}"
+        )
+    if found.noise != "none" and limit > found.count == len(found.ratio) > 0:
+        doubts.append(
+            f"{found.count} components were found, the most that were tried, so that there may be "
+            "more. Use a larger max_components"
+        )
+    alone = [r for r in range(found.count) if found.ratio[r] > 1.0 >= found.ratio_without[r]]
+    for r in alone:
+        doubts.append(
+            f"component {r + 1} rests on sample {names[found.rests_on[r]]}: without it noise would "
+            "reach as far. Check that sample, and repeat without it"
+        )
+    return doubts
+
+
+def _count_of(found: Components, predictive: int | None) -> str:
+    unseen = f"one below {_percent(found.hidden)} of the variance would not be seen."
+    if found.noise == "none":
+        return f"The table has rank {found.count} and no noise: {_components(found.count)}."
+    if found.low is None or found.high is None:
+        return _of_correlated(found, predictive)
+    if found.low == found.high:
+        return f"{_stand(found.count)} out of the noise; {unseen}"
+    if found.count == found.high:
+        less = "none" if found.low == 0 else str(found.low)
+        return (
+            f"{_stand(found.count)} out of the noise, though only {less} beyond all doubt; {unseen}"
+        )
+    most = f"perhaps {found.high}"
+    return (
+        f"{found.count}, {most}: {_next(found)} where noise alone reaches one time in two; {unseen}"
+    )
+
+
+def _of_correlated(found: Components, predictive: int | None) -> str:
+    z = f"(z = {found.correlation:.0f})"
+    best = f" {_axes(predictive)} a left-out cell best." if predictive else ""
+    if found.count == 0:
+        return (
+            f"The variables are correlated throughout {z} and the spectrum falls without a break, "
+            f"so that there is no number of components to find.{best}"
+        )
+    return (
+        f"{_components(found.count).capitalize()}, by the break in the spectrum: the variables are "
+        f"correlated beyond a few components {z}, and that is not a test.{best}"
+    )
+
+
+def _axes(count: int) -> str:
+    return "1 axis predicts" if count == 1 else f"{count} axes predict"
+
+
+def _next(found: Components) -> str:
+    more = (found.high or 0) - found.count
+    return "the next is" if more == 1 else f"the next {more} are"
+
+
+def _components(count: int) -> str:
+    return "no component" if count == 0 else "1 component" if count == 1 else f"{count} components"
+
+
+def _stand(count: int) -> str:
+    verb = "stands" if count <= 1 else "stand"
+    return f"{_components(count).capitalize()} {verb}"
+
+
+def _are(count: int) -> str:
+    return "1 is" if count == 1 else f"{count} are"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.2g} %" if share < 0.995 else "all"

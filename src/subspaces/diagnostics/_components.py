@@ -1,0 +1,252 @@
+"""How many components a PCA has, and how many of them predict."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from subspaces import plots
+from subspaces.core.components import all_axes, count_components, most_axes
+from subspaces.core.leave_one_cell_out import cell_errors
+from subspaces.core.leave_one_out import centred
+from subspaces.core.words_on_components import doubts_about_components, verdict_on_components
+from subspaces.data.validation import as_matrix, check_squares, row_names
+from subspaces.runtime.frame import as_frame
+from subspaces.runtime.parameters import as_choice, as_count, as_flag, as_generator
+from subspaces.runtime.warning import warn
+from subspaces.subspace import PrincipalAxes
+
+Array = NDArray[np.floating]
+
+# What the noise may be taken for.
+METHODS = ("auto", "equal", "unequal", "heavy", "correlated")
+# Fewer samples or variables give no spectrum to speak of.
+FEWEST_SAMPLES, FEWEST_VARIABLES = 5, 3
+# Cells whose left-out errors are computed: of larger tables those of random rows.
+MOST_CELLS = 1 << 20
+# Beyond the axes that were tried, further ones are tried as predictors until the error has not
+# fallen for so many of them, but no more axes than this in all.
+PATIENCE, MOST_PREDICTORS = 3, 50
+
+
+@dataclass(frozen=True)
+class PCAComponents:
+    """How many components a PCA has, how sure that is, and what it rests on.
+
+    Attributes
+    ----------
+    n_components : int
+        How many components stand out of the noise; 0 is possible.
+    low, high : int or None
+        How many stand out beyond all doubt (noise reaches as far once in 1000 tables), and how many
+        might (one time in two). None where the variables are correlated.
+    n_predictive : int
+        How many axes predict a left-out cell best. Of components near the edge some are there and
+        yet make the prediction worse.
+    ratio : ndarray of shape (m,)
+        Eigenvalue of each axis over the edge of the noise; above 1 it is a component.
+    ratio_without : ndarray of shape (m,)
+        The same without the sample that the axis rests on most.
+    rests_on : ndarray of shape (m,)
+        Row of that sample.
+    noise : {"none", "equal", "unequal", "heavy", "correlated"}
+        Kind of the noise: none, columns of equal or unequal variance, heavy tails, or correlated
+        columns, where the count is that of the break in the spectrum.
+    correlation : float
+        z value of the correlation among the columns beyond the components.
+    hidden : float
+        Share of the variance below which a component would not be seen.
+    explained : ndarray of shape (m,)
+        Share of the variance along each axis.
+    loco : ndarray of shape (m + 1,) or more
+        Mean squared leave-one-cell-out error with 0, 1, ..., m axes, and beyond while it falls.
+    verdict : str
+        All that in plain words.
+    """
+
+    n_components: int
+    low: int | None
+    high: int | None
+    n_predictive: int
+    ratio: Array
+    ratio_without: Array
+    rests_on: NDArray[np.intp]
+    noise: str
+    correlation: float
+    hidden: float
+    explained: Array
+    loco: Array
+    verdict: str
+
+    @property
+    def table(self) -> Any:
+        """One row per axis, as a pandas DataFrame; as a dict of columns where pandas is missing."""
+        columns = {
+            "component": np.arange(1, len(self.ratio) + 1),
+            "explained": self.explained,
+            "ratio": self.ratio,
+            "ratio_without": self.ratio_without,
+            "rests_on": self.rests_on,
+            "loco": self.loco[1 : len(self.ratio) + 1],
+        }
+        return as_frame(columns)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the eigenvalues over the edge of the noise, and the leave-one-cell-out error.
+
+        Parameters
+        ----------
+        ax : pair of matplotlib Axes, optional
+            Where to draw; by default a new figure.
+
+        Returns
+        -------
+        pair of matplotlib Axes
+        """
+        return plots.components(self, ax=ax)
+
+
+def pca_components(
+    X: Any,
+    *,
+    center: bool = True,
+    scale: bool = False,
+    method: str = "auto",
+    max_components: int | None = None,
+    random_state: Any = None,
+) -> PCAComponents:
+    """Find how many components a PCA has, and how many of them help to predict a cell.
+
+    An axis is a component if its eigenvalue is above what noise alone reaches in 98 of 100 tables,
+    given the noise that the axes before it leave. The columns of the noise may have unequal
+    variances. Heavy tails and correlated columns are recognised.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, p)
+        Samples in rows, at least five of them.
+    center : bool, default True
+        Whether the PCA has a mean.
+    scale : bool, default False
+        Whether each variable is divided by its standard deviation first.
+    method : {"auto", "equal", "unequal", "heavy", "correlated"}, default "auto"
+        What the noise is taken for: columns of equal or unequal variance; heavy tails, where a
+        component has to stay without its most influential sample; correlated columns, where the
+        spectrum has to break. "auto" finds out.
+    max_components : int, optional
+        Most axes that are tried. By default 12, but no more than half of the smaller side of the
+        table; twice as many while all of them are components.
+    random_state : int, RandomState or None
+        Seed. Of tables of more than a million cells the leave-one-cell-out error is that of random
+        rows; otherwise nothing is random.
+
+    Returns
+    -------
+    PCAComponents
+        ``.n_components``, ``.low``, ``.high``, ``.n_predictive``, ``.verdict``, ``.table``,
+        ``.plot()``, and what they rest on.
+
+    Notes
+    -----
+    docs/guide/pca.md shows one table of each kind; docs/derivations/noise_edge.md and
+    docs/derivations/leave_one_cell_out.md have the formulas, and `benchmarks/components.py` counts
+    how often the answer is right. Variables that do not vary are left out.
+
+    References
+    ----------
+    N. El Karoui, "Tracy-Widom limit for the largest eigenvalue of a large class of complex sample
+    covariance matrices", Annals of Probability 35 (2007) 663-714.
+
+    B. Nadler, "On the distribution of the ratio of the largest eigenvalue to the trace of a Wishart
+    matrix", Journal of Multivariate Analysis 102 (2011) 363-371.
+
+    A. Onatski, "Determining the number of factors from empirical distribution of eigenvalues",
+    Review of Economics and Statistics 92 (2010) 1004-1016.
+
+    J. Josse and F. Husson, "Selecting the number of components in principal component analysis
+    using cross-validation approximations", Computational Statistics & Data Analysis 56 (2012)
+    1869-1879.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from subspaces.diagnostics import pca_components
+    >>> random = np.random.default_rng(0)
+    >>> signal = random.normal(size=(100, 3)) @ random.normal(size=(3, 30))
+    >>> found = pca_components(signal + random.normal(size=(100, 30)))
+    >>> found.n_components, found.low, found.high
+    (3, 3, 3)
+    >>> found.verdict
+    '3 components stand out of the noise; one below 0.71 % of the variance would not be seen.'
+    """
+    rows, center = _prepared(X, center, scale)
+    method = as_choice(method, "method", METHODS)
+    random = as_generator(random_state)
+    most, limit = None, most_axes(rows.shape[0], rows.shape[1], center)
+    if max_components is not None:
+        why = f" for {rows.shape[0]} samples x {rows.shape[1]} variables that vary"
+        most = as_count(max_components, "max_components", low=0, high=limit, why=why)
+    axes = all_axes(rows) if rows.shape[1] else PrincipalAxes(rows, np.zeros(0), np.zeros((0, 0)))
+    found = count_components(axes, center, most, method)
+    loco = _left_out_cells(axes, center, len(found.ratio), random)
+    predictive = int(np.argmin(loco))
+    for doubt in doubts_about_components(found, limit, _names(X, len(rows)), predictive):
+        warn(doubt, above=2)
+    explained = axes.eigenvalues[: len(found.ratio)] / max(axes.eigenvalues.sum(), 1e-300)
+    verdict = verdict_on_components(found, (rows.shape[0], rows.shape[1]), predictive)
+    return PCAComponents(
+        n_components=found.count,
+        low=found.low,
+        high=found.high,
+        n_predictive=predictive,
+        ratio=found.ratio,
+        ratio_without=found.ratio_without,
+        rests_on=found.rests_on,
+        noise=found.noise,
+        correlation=found.correlation,
+        hidden=found.hidden,
+        explained=explained,
+        loco=loco,
+        verdict=verdict,
+    )
+
+
+def _prepared(X: Any, center: bool, scale: bool) -> tuple[Array, bool]:
+    """Return the columns of X that vary, from their mean and scaled if asked, and ``center``."""
+    matrix = as_matrix(X, min_samples=FEWEST_SAMPLES)
+    check_squares(matrix)
+    center, scale = as_flag(center, "center"), as_flag(scale, "scale")
+    rows = centred(matrix, center)
+    rows = rows[:, np.any(rows != 0.0, axis=0)]
+    if 0 < rows.shape[1] < FEWEST_VARIABLES:
+        raise ValueError(
+            f"X has n_features={rows.shape[1]} that vary; at least {FEWEST_VARIABLES} are needed "
+            "to tell a component from noise"
+        )
+    if scale and rows.size:
+        rows = rows / (rows - rows.mean(axis=0)).std(axis=0, ddof=1)
+    return rows, center
+
+
+def _names(X: Any, n: int) -> list[str]:
+    names = row_names(X)
+    return [str(name) for name in (range(n) if names is None else names)]
+
+
+def _left_out_cells(
+    axes: PrincipalAxes, center: bool, most: int, random: np.random.Generator
+) -> Array:
+    """Return the mean squared leave-one-cell-out error with 0, 1, ... axes, ``most`` at least."""
+    n, p = len(axes.coordinates), len(axes.basis)
+    if axes.rank == 0:
+        return np.zeros(1)
+    n_rows = max(MOST_CELLS // p, 1)
+    rows = np.sort(random.choice(n, n_rows, replace=False)) if n > n_rows else None
+    limit = max(min(MOST_PREDICTORS, min(n - center, p) // 2, axes.rank), most)
+    curve: list[float] = []
+    for errors in cell_errors(axes, center, limit, rows):
+        curve.append(float(np.mean(errors**2)))
+        if len(curve) > most and int(np.argmin(curve)) < len(curve) - PATIENCE:
+            break
+    return np.array(curve)

@@ -1,0 +1,234 @@
+"""Which samples do not belong to a PCA: far within its axes, or far from them."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from subspaces import plots
+from subspaces.core.components import all_axes
+from subspaces.core.leave_one_out import centred, exact_errors
+from subspaces.core.secular import downdate
+from subspaces.data.validation import as_matrix, check_squares, row_names
+from subspaces.runtime.frame import as_frame
+from subspaces.runtime.parameters import as_count, as_flag, as_real
+
+Array = NDArray[np.floating]
+
+# The standard deviation of a normal distribution over its median absolute deviation.
+NORMAL_MAD = 1.4826
+# How many samples a verdict names.
+NAMED = 5
+
+
+@dataclass(frozen=True)
+class PCAOutliers:
+    """How far each sample is within the axes of a PCA and from them, and who is too far.
+
+    Attributes
+    ----------
+    t2, t2_limit : ndarray of shape (n,), float
+        Hotelling's T2, the squared scores over their variances, and its limit.
+    q, q_limit : ndarray of shape (n,), float
+        Squared distance from the axes, and its limit.
+    t2_left_out, t2_left_out_limit, q_left_out, q_left_out_limit
+        The same under the PCA of all other samples, which the sample has not bent towards itself.
+    t2_p_value, q_p_value : ndarray of shape (n,)
+        How often a sample that belongs is as far, by the two left-out measures.
+    outliers : ndarray of int
+        Rows of the samples that do not belong, the clearest first: of them a share of ``level`` is
+        expected to be a false alarm.
+    level : float
+        Level of the limits, and false discovery rate of the outliers.
+    verdict : str
+        Who does not belong, in words.
+    """
+
+    t2: Array
+    t2_limit: float
+    q: Array
+    q_limit: float
+    t2_left_out: Array
+    t2_left_out_limit: float
+    q_left_out: Array
+    q_left_out_limit: float
+    t2_p_value: Array
+    q_p_value: Array
+    outliers: NDArray[np.intp]
+    level: float
+    verdict: str
+
+    @property
+    def table(self) -> Any:
+        """One row per sample, as a pandas DataFrame; a dict of columns where pandas is missing."""
+        names = ("t2", "t2_left_out", "t2_p_value", "q", "q_left_out", "q_p_value")
+        columns = {name: getattr(self, name) for name in names}
+        columns["outlier"] = np.isin(np.arange(len(self.t2)), self.outliers)
+        return as_frame(columns)
+
+    def plot(self, names: Any = None, ax: Any = None) -> Any:
+        """Draw the two left-out distances against each other, with limits; outliers are named.
+
+        Parameters
+        ----------
+        names : sequence of str of length n, optional
+            Names of the samples; by default row numbers.
+        ax : matplotlib Axes, optional
+            Where to draw; by default a new figure.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
+        return plots.outliers(self, names=names, ax=ax)
+
+
+def pca_outliers(
+    X: Any, n_components: int, *, center: bool = True, level: float = 0.05
+) -> PCAOutliers:
+    """Find the samples that do not belong to a PCA.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, p)
+        Samples in rows.
+    n_components : int
+        Number of axes, R.
+    center : bool, default True
+        Whether the PCA has a mean.
+    level : float, default 0.05
+        Level of the limits: the share of the samples that exceed each of them by chance. The
+        ``outliers`` are found at that false discovery rate.
+
+    Returns
+    -------
+    PCAOutliers
+        ``.t2`` and ``.q`` with their limits, both left out as well, ``.outliers``, ``.verdict``,
+        ``.table`` and ``.plot(names)``.
+
+    Notes
+    -----
+    The limit of T2 is that of [Tracy, Young & Mason 1992] for samples that the PCA was fitted to,
+    and F for samples left out, scaled so that the medians agree: beside many noisy variables
+    left-out scores are shorter than fitted ones. The cube root of Q is nearly normal [Wilson &
+    Hilferty 1931]; its centre and spread are the median and the median absolute deviation, which
+    outliers do not move. The p-values of both left-out measures are tested together [Benjamini &
+    Hochberg 1995]. Scores that fall into clusters are not normal: T2 then says little.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from subspaces.diagnostics import pca_outliers
+    >>> random = np.random.default_rng(0)
+    >>> X = random.normal(size=(80, 2)) @ random.normal(size=(2, 12))
+    >>> X += 0.1 * random.normal(size=X.shape)
+    >>> X[17] += random.normal(size=12)
+    >>> pca_outliers(X, 2).outliers
+    array([17])
+    """
+    matrix = as_matrix(X, min_samples=4)
+    check_squares(matrix)
+    center = as_flag(center, "center")
+    n, p = matrix.shape
+    why = f" for {n} samples x {p} variables with one sample left out and center={center}"
+    r = as_count(n_components, "n_components", low=0, high=min(n - 2 - center, p), why=why)
+    level = as_real(level, "level")
+    if not 0.0 < level < 1.0:
+        raise ValueError(f"level={level:g} is out of range. Use a share such as 0.05")
+    axes = all_axes(centred(matrix, center))
+    freedom = n - center
+    scores, q, spectrum = axes.split(r)
+    t2 = np.sum(scores**2 / spectrum, axis=1) * freedom
+    removed = downdate(axes.coordinates, axes.eigenvalues, r, center)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratios = removed.energies / removed.eigenvalues
+    t2_left_out = np.sum(np.where(removed.eigenvalues > 0.0, ratios, np.inf), axis=1)
+    t2_left_out *= freedom - 1
+    q_left_out = exact_errors(matrix, r, center, axes)
+
+    t2_p, t2_left_out_limit = _judged_inside(t2_left_out, r, freedom - 1, level)
+    q_p, q_left_out_limit = _judged_outside(q_left_out, level)
+    found = stats.false_discovery_control(np.column_stack([t2_p, q_p]).ravel()).reshape(n, 2)
+    least = np.minimum(t2_p, q_p)
+    order = np.argsort(least, kind="stable")
+    outliers = order[(found.min(axis=1) <= level)[order]]
+    return PCAOutliers(
+        t2=t2,
+        t2_limit=_limit_of_fitted(n, r, center, level),
+        q=q,
+        q_limit=_judged_outside(q, level)[1],
+        t2_left_out=t2_left_out,
+        t2_left_out_limit=t2_left_out_limit,
+        q_left_out=q_left_out,
+        q_left_out_limit=q_left_out_limit,
+        t2_p_value=t2_p,
+        q_p_value=q_p,
+        outliers=outliers,
+        level=level,
+        verdict=_verdict(outliers, t2_p, q_p, level, row_names(X)),
+    )
+
+
+def _limit_of_fitted(n: int, r: int, center: bool, level: float) -> float:
+    """Return the limit of T2 for samples that the PCA was fitted to: a beta distribution."""
+    freedom = n - center
+    if r == 0 or freedom <= r:
+        return 0.0
+    largest = freedom**2 / n if center else float(n)
+    return float(largest * stats.beta.isf(level, r / 2.0, (freedom - r) / 2.0))
+
+
+def _judged_inside(t2: Array, r: int, freedom: int, level: float) -> tuple[Array, float]:
+    """Return the p-values (n,) of left-out T2, and their limit at ``level``.
+
+    ``T2 (f - r + 1)/(r f)`` is F distributed with r and f - r + 1 degrees of freedom for a sample
+    that had no part in f degrees of freedom; the scale is matched at the median.
+    """
+    if r == 0:
+        return np.ones(len(t2)), 0.0
+    rest = max(freedom - r + 1, 1)
+    scale = max(float(np.median(t2)), 1e-300) / stats.f.isf(0.5, r, rest)
+    return stats.f.sf(t2 / scale, r, rest), float(scale * stats.f.isf(level, r, rest))
+
+
+def _judged_outside(q: Array, level: float) -> tuple[Array, float]:
+    """Return the p-values (n,) of squared residuals, and their limit at ``level``.
+
+    Cube roots are compared with a normal distribution of their median and median deviation.
+    """
+    roots = np.cbrt(q)
+    centre = float(np.median(roots))
+    spread = NORMAL_MAD * float(np.median(np.abs(roots - centre)))
+    # Distances that are rounding do not differ.
+    spread = max(spread, 1e-6 * centre, 1e-100)
+    p_values = stats.norm.sf((roots - centre) / spread)
+    return p_values, float((centre + spread * stats.norm.isf(level)) ** 3)
+
+
+def _verdict(outliers: Array, t2_p: Array, q_p: Array, level: float, given: Any) -> str:
+    n = len(t2_p)
+    names = [str(name) for name in (range(n) if given is None else given)]
+    if not len(outliers):
+        return (
+            f"All {n} samples belong: none is farther than chance explains, at a false discovery "
+            f"rate of {100 * level:.3g} %."
+        )
+    inside = [i for i in outliers if t2_p[i] < q_p[i]]
+    parts = [
+        _named([names[i] for i in outliers if t2_p[i] >= q_p[i]], "off the axes"),
+        _named([names[i] for i in inside], "within the axes, but far out"),
+    ]
+    verb = "sample does" if len(outliers) == 1 else "samples do"
+    return (
+        f"{len(outliers)} of {n} {verb} not belong ({100 * level:.3g} % of such would be false "
+        f"alarms): {'; '.join(filter(None, parts))}."
+    )
+
+
+def _named(names: list[str], where: str) -> str:
+    if not names:
+        return ""
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return f"{', '.join(names[:NAMED])}{more} {where}"
