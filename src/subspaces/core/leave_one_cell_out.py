@@ -48,7 +48,7 @@ def cell_errors(
     left, right = scores / singular, axes.basis
     rest = scores @ right.T
     by_row, by_column = np.zeros(len(scores)), np.zeros(len(right))
-    curvature = np.zeros_like(rest) if curved else 0.0
+    curvature: Array = np.zeros(rest.shape if curved else (1, 1))
     yield rest / (1.0 - c)
     for a in range(most):
         rest = rest - np.outer(scores[:, a], right[:, a])
