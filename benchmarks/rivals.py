@@ -87,7 +87,8 @@ def main():
         "dimensions. SCC, SLBF and RSIM, which have one for all clusters, get the largest; MCFA\n"
         "and MCtFA as many factors as all clusters together have dimensions (the paper does not\n"
         "say). All but the K-means methods and the mixtures look for subspaces through the\n"
-        "origin. Seconds are by the clock, several data sets side by side.\n\n" + "\n\n".join(parts),
+        "origin. Seconds are by the clock, several data sets side by side.\n\n"
+        + "\n\n".join(parts),
     )
 
 

@@ -30,7 +30,7 @@ from subspaces.subspace import PrincipalAxes, principal_axes
 
 # How often noise alone stays below the edge that an eigenvalue has to pass; the two ends of what is
 # reported beside the count; and for heavy tails, where a second hurdle is taken.
-LEVEL, SURE, EVEN, HEAVY_LEVEL = 0.98, 0.999, 0.5, 0.95
+LEVEL, SURE, EVEN, HEAVY_LEVEL = 0.99, 0.999, 0.5, 0.95
 # The kurtosis of the residuals, 3 for Gaussian ones, above which tails are called heavy.
 HEAVY_KURTOSIS = 4.0
 # Correlated columns: this z value, and a share of the rows. A component that was missed adds 1 to
@@ -58,15 +58,17 @@ class Components:
     """How many components there are, and each axis beside the noise.
 
     count, low, high: how many, at three levels; low and high are None where columns are correlated.
-    noise: "none", "equal", "unequal", "heavy" or "correlated". ratio, ratio_without (m,): each
-    eigenvalue, with all rows and without its most influential one, over the edge; rests_on (m,):
-    that row. correlation: the z value of correlated columns; hidden: the share of the energy below
-    which a component is not seen.
+    above: how many are above the edge of independent noise, whatever the noise is. noise: "none",
+    "equal", "unequal", "heavy" or "correlated". ratio, ratio_without (m,): each eigenvalue with all
+    rows and without its most influential one, over the edge; rests_on (m,): that row. correlation:
+    the z value of correlated columns; hidden: the share of the energy below which a component is
+    not seen.
     """
 
     count: int
     low: int | None
     high: int | None
+    above: int
     noise: str
     ratio: Array
     ratio_without: Array
@@ -113,21 +115,27 @@ def count_components(
     if axes.rank <= min(limit, MOST_AXES if most is None else most):
         return _without_noise(axes, center)
     tried = min(MOST_AXES, min(n - center, p) // 2, limit) if most is None else min(most, limit)
-    while True:
-        found = _counted(axes, center, tried, noise)
-        wider = min(2 * tried, min(n - center, p) // 2)
-        if most is not None or found.noise == "correlated" or found.count < tried or wider <= tried:
+    half = min(min(n - center, p) // 2, limit) if most is None else tried
+    found = _counted(axes, center, tried, noise, half)
+    while most is None and found.above == tried < half:
+        tried = min(2 * max(tried, found.count), half)
+        wider = _counted(axes, center, tried, noise, half)
+        # Components beyond the axes that were tried look like correlated noise, until they are
+        # tried, too; correlated noise has no break where its eigenvalues come to the edge.
+        if found.noise == "correlated" and (wider.noise, wider.count) != ("equal", found.count):
             return found
-        tried = wider
+        found = wider
+    return found
 
 
-def _counted(axes: PrincipalAxes, center: bool, tried: int, noise: str) -> Components:
-    """`count_components` among the first ``tried`` axes."""
+def _counted(axes: PrincipalAxes, center: bool, tried: int, noise: str, half: int) -> Components:
+    """`count_components` among the first ``tried`` axes; the spectrum may break up to ``half``."""
     n, freedom = len(axes.coordinates), len(axes.coordinates) - center
     values = axes.eigenvalues[:tried]
     without, rests_on = without_most_influential(axes, center, tried)
     edges = [noise_after(axes, r, freedom, noise) for r in range(tried + 1)]
     count, low, high = (_last_above(values, edges, each) for each in (LEVEL, SURE, EVEN))
+    above = count
     kind = "equal" if np.ptp(edges[count].variances) == 0.0 else "unequal"
     z = correlation_of_residuals(axes, count, freedom)
     level = LEVEL
@@ -138,17 +146,19 @@ def _counted(axes: PrincipalAxes, center: bool, tried: int, noise: str) -> Compo
     if noise == "correlated" or (
         noise == "auto" and can_break and z > max(CORRELATED_Z, CORRELATED_SHARE * freedom)
     ):
-        kind, count, ends = "correlated", break_of_spectrum(axes.eigenvalues, tried), (None, None)
+        kind, count, ends = "correlated", break_of_spectrum(axes.eigenvalues, half), (None, None)
     elif noise == "heavy" or (noise == "auto" and kurtosis(axes, count) > HEAVY_KURTOSIS):
         kind, level = "heavy", HEAVY_LEVEL
         count, low = (_last_above(without, edges, each) for each in (HEAVY_LEVEL, SURE))
         ends = (min(low, count), max(high, count))
     # Beyond the last component the edge would fall with every axis that is taken out.
-    compared = np.array([edges[min(r, count)].at(level) for r in range(tried)])
-    hidden = edges[count].hidden_strength(level) / float(axes.eigenvalues.sum())
-    return Components(
-        count, *ends, kind, values / compared, without / compared, rests_on, z, min(hidden, 1.0)
-    )
+    last, shown = min(count, tried), max(count, tried)
+    if shown > tried:
+        without, rests_on = without_most_influential(axes, center, shown)
+    compared = np.array([edges[min(r, last)].at(level) for r in range(shown)])
+    hidden = edges[last].hidden_strength(level) / float(axes.eigenvalues.sum())
+    ratios = axes.eigenvalues[:shown] / compared, without / compared
+    return Components(count, *ends, above, kind, *ratios, rests_on, z, min(hidden, 1.0))
 
 
 def _without_noise(axes: PrincipalAxes, center: bool) -> Components:
@@ -157,7 +167,7 @@ def _without_noise(axes: PrincipalAxes, center: bool) -> Components:
     infinite = np.full(rank, np.inf)
     without, rests_on = without_most_influential(axes, center, rank)
     kept = np.where(without > 0.0, np.inf, 0.0)
-    return Components(rank, rank, rank, "none", infinite, kept, rests_on, 0.0, 0.0)
+    return Components(rank, rank, rank, rank, "none", infinite, kept, rests_on, 0.0, 0.0)
 
 
 def noise_after(axes: PrincipalAxes, r: int, freedom: int, noise: str = "auto") -> NoiseEdge:
@@ -213,6 +223,8 @@ def without_most_influential(
 
     The eigenvalues are scaled to the number of all rows, and none is larger than before.
     """
+    if n_axes == 0:
+        return np.zeros(0), np.zeros(0, dtype=np.intp)
     n, scores = len(axes.coordinates), np.abs(axes.coordinates[:, :n_axes])
     rows = np.unique(np.argsort(-scores, axis=0, kind="stable")[:CANDIDATES])
     f = refit_factor(n, center)

@@ -1,0 +1,178 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from subspaces.core.components import (
+    all_axes,
+    break_of_spectrum,
+    correlation_of_residuals,
+    count_components,
+    kurtosis,
+    noise_after,
+    without_most_influential,
+)
+from subspaces.subspace import principal_axes
+from tests.plain import generic
+
+
+def planted(n, p, rank, strength, seed, noise="equal"):
+    """Noise of a kind, and components of ``strength`` times the threshold of equal noise."""
+    random = np.random.default_rng(seed)
+    rows = random.normal(size=(n, p))
+    if noise == "unequal":
+        rows *= np.exp(random.uniform(0, np.log(10), p))
+    if noise == "heavy":
+        rows = random.standard_t(4, size=(n, p)) / np.sqrt(2)
+    if noise == "correlated":
+        for j in range(1, p):
+            rows[:, j] = 0.5 * rows[:, j - 1] + np.sqrt(0.75) * rows[:, j]
+    size = np.sqrt(np.mean(rows**2)) * (n * p) ** 0.25
+    lengths = strength * size * (1.0 + 0.4 * np.arange(rank))
+    left = np.linalg.qr(random.normal(size=(n, rank)))[0]
+    right = np.linalg.qr(random.normal(size=(p, rank)))[0]
+    return rows + (left * lengths) @ right.T + random.normal(size=p)
+
+
+def counted(rows, center=True, **options):
+    centre = rows.mean(axis=0) if center else 0.0
+    return count_components(all_axes(rows - centre), center, **options)
+
+
+@pytest.mark.parametrize("shape", [(60, 20), (120, 60), (60, 200)])
+@pytest.mark.parametrize("rank", [0, 1, 4])
+@pytest.mark.parametrize("noise", ["equal", "unequal", "heavy"])
+def test_components_are_counted(shape, rank, noise):
+    found = [counted(planted(*shape, rank, 3.5, seed, noise)) for seed in range(10, 18)]
+    assert np.mean([each.count == rank for each in found]) >= 0.8
+    assert all(each.low <= each.count <= each.high for each in found)
+    assert np.mean([each.low <= rank <= each.high for each in found]) >= 0.9
+
+
+@pytest.mark.parametrize("rank", [0, 2])
+def test_correlated_columns_are_told_and_counted_by_the_break(rank):
+    found = [counted(planted(200, 60, rank, 4.0, seed, "correlated")) for seed in range(5)]
+    assert [each.noise for each in found] == ["correlated"] * 5
+    assert all(each.low is None and each.high is None for each in found)
+    assert np.mean([each.count == rank for each in found]) > 0.7
+
+
+def test_kinds_of_noise_are_told():
+    kinds = ("equal", "unequal", "heavy", "correlated")
+    found = [counted(planted(200, 60, 2, 3.0, 5, kind)).noise for kind in kinds]
+    assert found == list(kinds)
+
+
+@pytest.mark.parametrize("center", [True, False])
+def test_order_place_and_unit_do_not_matter(center):
+    rows = planted(90, 30, 2, 2.5, 1)
+    random = np.random.default_rng(2)
+    other = 1e3 * rows[random.permutation(90)][:, random.permutation(30)]
+    other = other + 1e4 if center else other
+    one, two = counted(rows, center), counted(other, center)
+    assert (one.count, one.low, one.high, one.noise) == (two.count, two.low, two.high, two.noise)
+    assert_allclose(one.ratio, two.ratio, rtol=1e-6)
+    assert_allclose(one.hidden, two.hidden, rtol=1e-6)
+
+
+@pytest.mark.parametrize("center", [True, False])
+def test_without_most_influential_is_that_of_deleting_each_row(center):
+    rows = generic(25, 8, seed=4) + 3.0
+    axes = principal_axes(rows - rows.mean(axis=0) if center else rows)
+    values, places = without_most_influential(axes, center, 3)
+    deleted = []
+    for i in range(25):
+        others = np.delete(rows, i, axis=0)
+        others = others - others.mean(axis=0) if center else others
+        deleted.append(np.linalg.svd(others, compute_uv=False)[:3] ** 2)
+    deleted = np.array(deleted)
+    scale = (25 - center) / (24 - center)
+    assert_array_equal(places, deleted.argmin(axis=0))
+    assert_allclose(values, np.minimum(scale * deleted.min(axis=0), axes.eigenvalues[:3]))
+
+
+def test_a_component_of_one_row_is_told():
+    rows = planted(80, 30, 0, 1.0, 3)
+    rows[17] += 5 * np.sign(np.random.default_rng(0).normal(size=30))
+    found = counted(rows)
+    assert found.rests_on[0] == 17
+    assert found.ratio[0] > 1.0 > found.ratio_without[0]
+
+
+def test_rows_without_noise_have_their_rank():
+    rows = generic(40, 3, seed=1) @ generic(3, 20, seed=2)
+    found = counted(rows)
+    assert (found.count, found.low, found.high, found.noise) == (3, 3, 3, "none")
+    assert counted(np.zeros((20, 6))).count == 0
+
+
+def test_more_axes_are_tried_while_all_are_components():
+    found = counted(planted(200, 100, 20, 3.0, 0))
+    assert found.count == 20
+    assert len(found.ratio) > 20
+    assert len(counted(planted(200, 100, 20, 3.0, 0), most=15).ratio) == 15
+
+
+def test_the_noise_may_be_given():
+    rows = planted(200, 60, 2, 3.0, 5, "correlated")
+    assert counted(rows, noise="equal").count > counted(rows, noise="correlated").count
+    axes = all_axes(rows - rows.mean(axis=0))
+    assert np.ptp(noise_after(axes, 2, 199, "equal").variances) == 0.0
+    scaled = all_axes((rows - rows.mean(axis=0)) * np.geomspace(1, 3, 60))
+    assert np.ptp(noise_after(scaled, 2, 199, "equal").variances) == 0.0
+    assert np.ptp(noise_after(scaled, 2, 199).variances) > 0.0
+
+
+def test_variances_of_unequal_columns_are_found():
+    spread = np.geomspace(0.3, 30, 40)
+    rows = planted(400, 40, 0, 1.0, 0) * spread
+    found = noise_after(all_axes(rows - rows.mean(axis=0)), 0, 399).variances
+    assert_allclose(np.log(found / spread**2), 0.0, atol=0.3)
+
+
+def test_correlation_is_near_zero_for_independent_columns_after_any_number_of_axes():
+    z = []
+    for seed in range(20):
+        rows = planted(100, 50, 0, 1.0, seed)
+        axes = all_axes(rows - rows.mean(axis=0))
+        z.append([correlation_of_residuals(axes, r, 99) for r in (0, 3)])
+    assert np.abs(np.mean(z, axis=0)[0]) < 1.0
+    # Taking out the axes of noise leaves less than random axes would.
+    assert np.all(np.mean(z, axis=0)[1] < 1.0)
+
+
+def test_kurtosis_of_noise():
+    gauss, heavy = (planted(400, 30, 0, 1.0, 0, kind) for kind in ("equal", "heavy"))
+    axes = [all_axes(rows - rows.mean(axis=0)) for rows in (gauss, heavy)]
+    assert kurtosis(axes[0], 2) == pytest.approx(3.0, abs=0.15)
+    assert kurtosis(axes[1], 2) > 4.0
+    rest = gauss - gauss.mean(axis=0)
+    assert kurtosis(axes[0], 0) == pytest.approx(
+        np.mean(np.mean(rest**4, 0) / np.mean(rest**2, 0) ** 2)
+    )
+
+
+def test_the_spectrum_breaks_after_the_last_large_gap():
+    tail = 10.0 - np.arange(1, 30) ** (2 / 3)
+    assert break_of_spectrum(np.r_[90.0, 60.0, 40.0, tail], 8) == 3
+    assert break_of_spectrum(tail, 8) == 0
+    assert break_of_spectrum(tail[:5], 3) == 0
+
+
+def test_many_rows_and_faint_axes_have_the_same_decomposition():
+    for rows in (
+        generic(300, 10),
+        generic(30, 10, decay=0.05),
+        np.vstack([1e9 * generic(1, 12), generic(40, 12)]),
+    ):
+        axes = all_axes(rows)
+        assert_allclose(axes.coordinates @ axes.basis.T, rows, atol=1e-12 * np.abs(rows).max())
+        assert axes.rank == min(rows.shape)
+    assert_allclose(
+        all_axes(rows).eigenvalues[1:],
+        np.linalg.svd(
+            rows[1:] - rows[1:] @ np.outer(*2 * [rows[0] / np.linalg.norm(rows[0])]),
+            compute_uv=False,
+        )[:11]
+        ** 2,
+        rtol=1e-6,
+    )
