@@ -56,7 +56,7 @@ def agreement(truth, labels):
 def judged(model, X, truth):
     """The same for a fitted PSC, by what it chooses among its starts with."""
     problem, labels = model._problem(X), model.labels_
-    choice = "t_likelihood" if model.criterion == "auto" else "objective"
+    choice = model._choice(problem)
     worth = [_merit(problem, partition, choice) for partition in (labels, truth)]
     return {**agreement(truth, labels), "objective": worth[0], "at_truth": worth[1]}
 

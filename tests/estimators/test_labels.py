@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn import config_context
+from sklearn.base import clone
 from sklearn.cluster import KMeans
 
 import subspaces
@@ -91,3 +92,41 @@ def test_the_criterion_of_more_than_ten_thousand_rows_is_named_by_what_ran():
     np.testing.assert_array_equal(
         PSC(2, init=MANY.target, criterion="hat").fit(MANY.data).labels_, labels
     )
+
+
+NOISY = {
+    "equal": make_subspaces([40] * 3, 8, [2] * 3, noise=0.3, random_state=0),
+    "unequal": make_subspaces([40] * 3, 8, [1, 2, 3], noise=0.15, random_state=0),
+    "as many as the rank": make_subspaces([40] * 3, 3, [1, 1, 3], noise=0.05, random_state=0),
+    "many rows": make_subspaces([3600] * 3, 8, [2] * 3, noise=0.3, random_state=0),
+    "many rows, unequal": make_subspaces([3600] * 3, 8, [1, 2, 3], noise=0.3, random_state=0),
+}
+TAKEN = {
+    PSC: dict.fromkeys(NOISY, "likelihood") | {"equal": "distance", "many rows": "distance"},
+    MiniBatchPSC: dict.fromkeys(NOISY, "likelihood")
+    | {"equal": "residual", "many rows": "residual"},
+}
+
+
+@pytest.mark.filterwarnings("ignore:n_components=3 equals the rank")
+@pytest.mark.parametrize("data", list(NOISY))
+@pytest.mark.parametrize("cls", [PSC, MiniBatchPSC])
+def test_the_criterion_that_auto_takes_gives_the_same_model_by_its_name(cls, data):
+    union, name = NOISY[data], TAKEN[cls][data]
+    model = cls(len(union.n_components), n_components=union.n_components, random_state=0)
+    automatic = model.fit(union.data)
+    named = clone(model).set_params(criterion=name).fit(union.data)
+    assert automatic.criterion_ == named.criterion_ == name
+    np.testing.assert_array_equal(named.labels_, automatic.labels_)
+    assert named.objective_ == automatic.objective_
+    if cls is PSC:
+        assert named.starts_ == automatic.starts_
+        assert named.start_margin_ == automatic.start_margin_
+
+
+def test_other_criteria_are_compared_by_their_own_objective():
+    union = NOISY["equal"]
+    model = PSC(3, n_components=2, criterion="loo", random_state=0).fit(union.data)
+    assert all(row["promise"] == 0.0 for row in model.starts_)
+    assert all(row["merit"] == row["objective"] for row in model.starts_)
+    assert model.objective_ == min(row["objective"] for row in model.starts_)

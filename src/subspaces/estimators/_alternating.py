@@ -101,9 +101,8 @@ class AlternatingClusterer(SubspaceClusterer):
         """Return the first parameter that needs all rows in memory as ``name=value``, or None."""
         return None
 
-    @property
-    def _choice(self) -> str:
-        """Name of the measure by which runs are compared: "objective" or "t_likelihood"."""
+    def _choice(self, problem: Problem) -> str:
+        """Return what runs are compared by, "objective" or "t_likelihood"."""
         return "objective"
 
     @property
@@ -149,7 +148,7 @@ class AlternatingClusterer(SubspaceClusterer):
         )  # fmt: skip
 
     def _best_run(self, X: Array, problem: Problem) -> tuple[Run, list[Run]]:
-        best, runs = self._search.run(X, problem, self._choice)
+        best, runs = self._search.run(X, problem, self._choice(problem))
         if self.verbose:
             print(f"[{type(self).__name__}] best: {best.start}")  # noqa: T201
         return best, runs

@@ -51,7 +51,8 @@ class MiniBatchPSC(AlternatingClusterer):
         Whether a subspace has a centre of its own; otherwise all pass through the origin.
     criterion : {"auto", "influence", "residual", "likelihood"}, default "auto"
         What a sample is scored by under a cluster that has not seen it. "auto" is "residual" for
-        equal dimensions, and "likelihood" for unequal ones or when a dimension equals the rank.
+        equal dimensions, and "likelihood" for unequal ones or when a dimension equals the rank;
+        asked for by its name, that one gives the same model.
     init : {"portfolio", "random", "k-means++", "local"}, default "portfolio"
         First partitions, of a sample of the rows (`fit`) or of the first batch (`partial_fit`).
     n_init : int or "auto", default "auto"
@@ -257,8 +258,7 @@ class MiniBatchPSC(AlternatingClusterer):
         enough = min(landmarks.n_landmarks(dimensions), n)
         sample = blocks.sample(np.sort(random.choice(n, enough, replace=False)))
         problem = self._problem(sample)
-        unsure = not (problem.alike and problem.identified)
-        default = "likelihood" if unsure else "residual"
+        default = _default_criterion(problem)
         self.criterion_ = default if self.criterion == "auto" else self.criterion
         self._data = Data(n, problem.rows.rank, problem.data.mean_variance)
         best, _ = self._best_run(sample, problem)
@@ -271,13 +271,16 @@ class MiniBatchPSC(AlternatingClusterer):
         )
         return subspaces_of_sample(in_passes, best.clustering.labels)
 
-    @property
-    def _choice(self) -> str:
-        return "t_likelihood" if self.criterion == "auto" else "objective"
+    def _choice(self, problem: Problem) -> str:
+        return "t_likelihood" if self._by_default(problem) else "objective"
+
+    def _by_default(self, problem: Problem) -> bool:
+        """Whether the criterion is the one that "auto" takes, asked for by name or not."""
+        return self.criterion in ("auto", _default_criterion(problem))
 
     def _problem(self, X: Array, rows: Rows | None = None) -> Problem:
-        criterion = "loo" if self.criterion == "auto" else self.criterion
-        return self._pose(X, criterion, rows=rows)
+        problem = self._pose(X, "loo", rows=rows)
+        return problem if self._by_default(problem) else replace(problem, criterion=self.criterion)
 
     def _stream(self) -> Stream:
         dimensions = per_cluster(self, "n_components", 2**62, low=0, high=self.n_features_in_)
@@ -308,6 +311,11 @@ class MiniBatchPSC(AlternatingClusterer):
     def _scores(self, X: Array) -> Array:
         blocks = ArrayBlocks(X)
         return blocks.each(partial(block_pass.score, plan=self._pass(blocks)))
+
+
+def _default_criterion(problem: Problem) -> str:
+    """Return the name of the criterion that "auto" is for batches of a problem's rows."""
+    return "residual" if problem.alike else "likelihood"
 
 
 def _near(point: Array) -> Array:

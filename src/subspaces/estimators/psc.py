@@ -76,16 +76,18 @@ class PSC(AlternatingClusterer):
     criterion : str, default "auto"
         What a sample is scored by under a cluster. "distance": the exact leave-one-out error, plus
         its squared scores along axes that are hardly stronger than the noise (docs/starts.md);
-        a sweep costs the cube of a cluster's size where no axes stand out of it. "loo": the exact
+        a sweep costs the cube of a cluster's size where no axes stand out of it. With unequal
+        dimensions it is worse than "likelihood", and a warning says so. "loo": the exact
         leave-one-out error alone. Of more than 10,000 rows, sparse matrices and Dask arrays the
         error is left out to first order, and "hat" is used in place of "loo".
         "likelihood": the leave-one-out predictive density, with one noise variance for all
         clusters. "influence": the predictive influence of the paper. "hat": a cheap approximation
         of "loo". "loo_projection": the residual from loadings that the sample had no part in.
         "residual": no leaving out, K-subspaces. "auto" is "distance" for equal dimensions, and
-        "likelihood" for unequal ones or when a dimension equals the rank of the data. With
-        ``n_variables``, "auto" is the influence on the union of the clusters' variables, and only
-        "residual" and "loo_projection" can be asked for instead.
+        "likelihood" for unequal ones or when a dimension equals the rank of the data; asked for by
+        its name, that one gives the same model. With any other, all starts are swept and the lowest
+        objective wins. With ``n_variables``, "auto" is the influence on the union of the clusters'
+        variables, and only "residual" and "loo_projection" can be asked for instead.
     penalty : {"l1", "nonnegative"}, default "l1"
         Kind of sparse loadings: of either sign, or none below zero.
     init : {"portfolio", "random", "k-means++", "local"}, labels or callable, default "portfolio"
@@ -278,9 +280,9 @@ class PSC(AlternatingClusterer):
         self._store_variables()
         self._warn_of_repulsion(residuals, partition.sizes(self.labels_, len(residuals)))
 
-    @property
-    def _choice(self) -> str:
-        return "t_likelihood" if self.criterion == "auto" else "objective"
+    def _choice(self, problem: Problem) -> str:
+        by_default = self.criterion in ("auto", self._default_criterion(problem))
+        return "t_likelihood" if by_default else "objective"
 
     def _beyond_passes(self) -> str | None:
         names = ("n_clusters", "n_components", "n_variables", "refine", "criterion")
@@ -346,6 +348,7 @@ class PSC(AlternatingClusterer):
             _choosing.warn_of_heavy_tails(best, X)
         if _choosing.is_auto(self.n_components):
             _choosing.warn_of_largest_dimension(best, X, self.max_components)
+            self._warn_of_unequal_dimensions(best.n_components_.tolist())
         fitted = {name: value for name, value in vars(best).items() if _is_fitted_name(name)}
         self.__dict__.update(fitted)
 
@@ -413,17 +416,31 @@ class PSC(AlternatingClusterer):
         return Sparsity(counts, self.penalty)
 
     def _problem(self, X: Array, rows: Rows | None = None) -> Problem:
-        return self._with_criterion(self._pose(X, "loo", self._sparsity(X), rows))
+        problem = self._with_criterion(self._pose(X, "loo", self._sparsity(X), rows))
+        if problem.identified:
+            self._warn_of_unequal_dimensions(problem.dimensions)
+        return problem
+
+    def _warn_of_unequal_dimensions(self, dimensions: Sequence[int]) -> None:
+        """Warn where "distance" was asked for and the clusters have unequal dimensions."""
+        if self.criterion == "distance" and len(set(dimensions)) > 1:
+            warn(
+                "criterion='distance' compares clusters of unequal dimensions badly, since a "
+                "larger one is nearer to every sample. Use criterion='likelihood', the default "
+                "there"
+            )
 
     def _with_criterion(self, problem: Problem) -> Problem:
-        criterion = self.criterion
-        if criterion == "auto" and problem.sparsity is not None:
-            criterion = "union_influence"
-        elif criterion == "auto" and self.n_variables is not None:
-            criterion = "influence"
-        elif criterion == "auto":
-            criterion = "distance" if problem.alike else "likelihood"
-        return replace(problem, criterion=criterion)
+        default = self._default_criterion(problem)
+        return replace(problem, criterion=default if self.criterion == "auto" else self.criterion)
+
+    def _default_criterion(self, problem: Problem) -> str:
+        """Return the name of the criterion that "auto" is for a problem."""
+        if problem.sparsity is not None:
+            return "union_influence"
+        if self.n_variables is not None:
+            return "influence"
+        return "distance" if problem.alike else "likelihood"
 
     def _refined(self, problem: Problem, best: Run, runs: Sequence[Run]) -> Run:
         if self.refine == "descent":
