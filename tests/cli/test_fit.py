@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import subspaces
+from subspaces.cli._options import CRITERIA
 from subspaces.estimators import PSC, _base
 from subspaces.metrics import adjusted_rand_score
 
@@ -56,6 +57,28 @@ def test_labels_variables_model_and_summary(fitted, union_file):
     assert summary["adjusted_rand"] == 1
     assert [cluster["samples"] for cluster in summary["clusters"]] == [20, 20]
     assert summary["press"] == pytest.approx(model.press_)
+    assert (summary["criterion"], summary["criterion_"]) == ("auto", "distance")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "asked", "ran"),
+    [
+        (["--dims", "1,2"], "auto", "likelihood"),
+        (["--criterion", "loo"], "loo", "loo"),
+        (["--method", "RSIM"], "auto", None),
+    ],
+)
+def test_the_summary_says_which_criterion_ran(run, union_file, tmp_path, arguments, asked, ran):
+    fit = ["fit", union_file, "--labels", "type", "--clusters", 2, "--no-page", "--no-stability"]
+    ended = run(*fit, *arguments, "--json", "--out", tmp_path / "r")
+    assert ended.code == 0, ended.err
+    assert (ended.document["criterion"], ended.document["criterion_"]) == (asked, ran)
+
+
+def test_the_help_lists_every_criterion(run):
+    said = " ".join(run("fit", "--help").out.split())
+    assert f"{', '.join(CRITERIA[:-1])} or {CRITERIA[-1]}." in said
+    assert "distance" in CRITERIA
 
 
 def test_json_is_one_document_and_all_else_goes_to_stderr(run, union_file, tmp_path):

@@ -60,6 +60,7 @@ def summary(
         "preparation": str(preparation or ""),
         **asdict(request),
         **{name: getattr(model, name) for name in by_preset},
+        "criterion_": getattr(model, "criterion_", None),
         "clusters": [_cluster(model, table, k) for k in range(_n_clusters(model))],
         "press": getattr(model, "press_", None),
         "objective": float(model.objective_),

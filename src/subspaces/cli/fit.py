@@ -84,8 +84,8 @@ def fit(
     criterion: Annotated[
         str,
         setting(
-            "What PSC scores a sample by: auto, loo, likelihood, influence, hat, residual or "
-            "loo_projection.",
+            f"What PSC scores a sample by: {', '.join(options.CRITERIA[:-1])} or "
+            f"{options.CRITERIA[-1]}.",
             "NAME",
             shown=True,
         ),
