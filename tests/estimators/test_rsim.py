@@ -90,9 +90,20 @@ def test_new_samples_go_to_the_nearest_subspace():
 
 
 def test_a_dimension_that_fills_the_space_is_lowered():
-    with pytest.warns(UserWarning, match="n_components=3 equals the rank of X, 3"):
+    message = "n_components=3 equals the rank of X, 3.*so 2 is used. Use n_components of at most 2"
+    with pytest.warns(UserWarning, match=message):
         model = RSIM(2, n_components=3, random_state=0).fit(planes().data[:, :3])
     assert_array_equal(model.n_components_, [2, 2])
+
+
+@pytest.mark.parametrize(
+    ("affine", "message", "dimension"),
+    [(True, "so clusters are points on it", 0), (False, "so nothing tells clusters apart", 1)],
+)
+def test_one_variable_leaves_points_or_one_line(affine, message, dimension):
+    with pytest.warns(UserWarning, match=f"X has rank 1: .*{message}. Use data of rank 2 or more"):
+        model = RSIM(2, affine=affine, random_state=0).fit(planes().data[:, :1])
+    assert_array_equal(model.n_components_, [dimension] * 2)
 
 
 def test_samples_that_coincide():
@@ -114,12 +125,17 @@ def test_the_number_of_samples_is_bounded():
         ({"n_clusters": 0}, ValueError, "n_clusters=0 is out of range"),
         ({"n_components": [1, 2]}, ValueError, r"n_components=\[1, 2\] differ.*n_components=2"),
         ({"n_components": 0}, ValueError, "n_components=0 is out of range"),
+        (
+            {"n_components": 0, "affine": False},
+            ValueError,
+            "n_components=0 is out of range for 10 variables. Use 1 to 10$",
+        ),
         ({"n_components": 11}, ValueError, "n_components=11 is out of range"),
         ({"affine": 1}, TypeError, "affine=1 is not a bool"),
         ({"power": 0}, ValueError, "power=0 is out of range. Use a number above 0"),
-        ({"power": -1.0}, ValueError, "power=-1.0 is out of range"),
+        ({"power": -1.0}, ValueError, "power=-1.0 is out of range. Use a number above 0"),
         ({"power": np.nan}, ValueError, "power=nan is out of range"),
-        ({"power": "high"}, TypeError, "power='high' is not a number"),
+        ({"power": "high"}, TypeError, "power='high' is not a number. Use a number above 0"),
         ({"random_state": "x"}, ValueError, "random_state='x' seeds nothing"),
     ],
 )

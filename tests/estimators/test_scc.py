@@ -107,7 +107,7 @@ def test_samples_that_coincide_and_zeros():
     assert rand_score(truth[apart], labels[apart]) == 1.0
 
 
-@pytest.mark.filterwarnings("ignore:n_components=1 equals the rank")
+@pytest.mark.filterwarnings("ignore:X has rank 1")
 def test_two_points_many_times():
     X = np.repeat([[1.0, 2.0, 3.0], [-2.0, 1.0, 0.5]], 20, axis=0)
     model = SCC(2, random_state=0).fit(X)

@@ -106,7 +106,7 @@ def test_samples_that_coincide(spectral):
     assert_array_equal(model.labels_, np.repeat([0, 1], 32))
 
 
-@pytest.mark.filterwarnings("ignore:n_components=1 equals the rank")
+@pytest.mark.filterwarnings("ignore:X has rank 1")
 def test_fewer_clusters_than_asked_for():
     X = np.repeat([[1.0, 2.0, 3.0], [-2.0, 1.0, 0.5]], 20, axis=0)
     with pytest.warns(ConvergenceWarning, match="only 2 of n_clusters=3 clusters have samples"):

@@ -11,10 +11,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from subspaces import PSC, KSubspaces
+from subspaces import PSC, RSIM, SCC, SLBF, SSC, EnsembleKSubspaces, KSubspaces
 from subspaces.datasets import make_scenario, make_subspaces
 from subspaces.diagnostics import pca_influence
-from subspaces.metrics import rand_score
+from subspaces.metrics import matched_accuracy, rand_score
 from subspaces.subspace import project, scores
 from tests.plain import generic, influence_vector, leave_one_out_weights, refitted_errors
 
@@ -243,6 +243,54 @@ def test_a_warning_where_equal_samples_are_split(n_clusters):
         "n_clusters of at most 2"
     )
     assert split == [expected] * (n_clusters == 3)
+
+
+@pytest.mark.filterwarnings("ignore:n_components=1 equals the rank")
+@pytest.mark.filterwarnings("ignore:X has rank 1")
+@pytest.mark.parametrize(
+    "model",
+    [
+        RSIM(2, affine=False, random_state=0),
+        SLBF(2, affine=False, random_state=0),
+        SCC(2, linear=True, random_state=0),
+        SSC(2, random_state=0),
+        EnsembleKSubspaces(2, n_runs=5, random_state=0),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_graphs_warn_where_equal_samples_are_split(model):
+    with pytest.warns(ConvergenceWarning, match="only 1 distinct sample for n_clusters=2: equal"):
+        model.fit(np.ones((30, 10)))
+    assert len(set(model.labels_)) == 2
+
+
+@pytest.mark.parametrize(
+    ("rows", "error", "message"),
+    [
+        ([["a", "b"], ["c", "d"]], ValueError, "to float: 'a', at row 0, column 0. Use numbers"),
+        ([[1, 2], [3, "x"]], ValueError, "'x', at row 1, column 1. Use numbers there, or leave"),
+        ([[1, None], [{}, 2]], TypeError, "not 'dict', at row 1, column 0. Use numbers"),
+        ([[1, 2], [3]], ValueError, "inhomogeneous"),
+    ],
+)
+def test_an_entry_that_is_no_number_is_named(rows, error, message):
+    with pytest.raises(error, match=message):
+        PSC().fit(rows)
+
+
+def test_distances_of_unequal_dimensions_are_warned_of():
+    union = make_subspaces([60, 60], 8, [1, 3], noise=0.1, random_state=0)
+    asked = PSC(2, n_components=[1, 3], criterion="distance", n_init=3, random_state=0)
+    message = "criterion='distance' compares clusters of unequal dimensions badly"
+    with pytest.warns(UserWarning, match=message):
+        asked.fit(union.data)
+    with pytest.warns(UserWarning, match=message):
+        chosen = clone(asked).set_params(n_components="auto").fit(union.data)
+    assert chosen.n_components_.tolist() == [1, 3]
+    default = clone(asked).set_params(criterion="auto").fit(union.data)
+    right = [matched_accuracy(union.target, model.labels_) for model in (asked, default)]
+    assert right[0] < right[1]
+    clone(asked).set_params(n_components=2).fit(union.data)  # without a warning
 
 
 def warned(model, X):

@@ -40,7 +40,7 @@ def as_matrix(X: Any, name: str = "X", *, min_samples: int = 2) -> Array:
     except (TypeError, ValueError) as error:
         reason = str(error).splitlines()[0]
         raise type(error)(
-            f"{name} is not a table of real numbers: {reason}{_in_column(X)}"
+            f"{name} is not a table of real numbers: {reason}{_where_text_is(X)}"
         ) from error
     if matrix.ndim != 2:
         raise ValueError(
@@ -57,13 +57,19 @@ def as_matrix(X: Any, name: str = "X", *, min_samples: int = 2) -> Array:
     return matrix
 
 
-def _in_column(X: Any) -> str:
-    """Return " (column 'a')" for the first column of a frame that is not numbers; "" for none."""
-    for column in getattr(X, "columns", ()):
+def _where_text_is(X: Any) -> str:
+    """Return the place of the first entry that is no number, and advice; "" if there is none."""
+    try:
+        table = np.asarray(X, dtype=object)
+    except ValueError:  # rows of unequal lengths
+        return ""
+    columns = list(getattr(X, "columns", ()))
+    for row, column in np.ndindex(table.shape) if table.ndim == 2 else ():
         try:
-            np.asarray(X[column], dtype=np.float64)
+            np.asarray(table[row, column], dtype=np.float64)
         except (TypeError, ValueError):
-            return f" (column {column!r})"
+            place = f"row {row}, column {column}{f' ({columns[column]!r})' if columns else ''}"
+            return f", at {place}. Use numbers there, or leave out the row or the column"
     return ""
 
 

@@ -23,7 +23,6 @@ from subspaces.data.devices import check_device, device_of, moved_attributes
 from subspaces.data.in_blocks import BlockProblem
 from subspaces.data.pass_plan import Pass
 from subspaces.data.subspaces import Subspaces, from_subspaces, take, to_subspaces
-from subspaces.data.validation import count_distinct_rows
 from subspaces.estimators import _many_rows
 from subspaces.estimators._base import Array, NewRows, SubspaceClusterer
 from subspaces.estimators._many_rows import ManyRows, NewBlocks, SurveyedBlocks
@@ -218,22 +217,9 @@ class AlternatingClusterer(SubspaceClusterer):
             with one_blas_thread() if X.size <= SMALL else nullcontext():
                 self._fit_few(X)
             self._sizes = partition.sizes(self.labels_, len(self.subspaces_)).astype(float)
-            self._warn_of_equal_samples(X)
         else:
             with one_blas_thread():
                 self._fit_many(X)
-
-    def _warn_of_equal_samples(self, X: Array) -> None:
-        """Warn where more clusters hold samples than there are distinct samples."""
-        held = int(np.count_nonzero(self._sizes))
-        distinct = count_distinct_rows(X, held)
-        if distinct < held:
-            warn(
-                f"only {distinct} distinct sample{'s' if distinct > 1 else ''} for n_clusters="
-                f"{len(self._sizes)}: equal samples are split among clusters. Use n_clusters of at "
-                f"most {distinct}",
-                ConvergenceWarning,
-            )
 
     def _fit_many(self, X: SurveyedBlocks) -> None:
         found = ManyRows(self, X.blocks, X.survey).fit()

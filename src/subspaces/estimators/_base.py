@@ -17,6 +17,7 @@ from sklearn.base import (
     ClusterMixin,
     TransformerMixin,
 )
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -25,7 +26,13 @@ from subspaces.core import partition
 from subspaces.core.array import to_host
 from subspaces.core.contrast import Contrast, contrast, means_and_spread
 from subspaces.data.devices import to_device
-from subspaces.data.validation import as_matrix, check_squares, is_named, row_names
+from subspaces.data.validation import (
+    as_matrix,
+    check_squares,
+    count_distinct_rows,
+    is_named,
+    row_names,
+)
 from subspaces.estimators._fitted_state import fitted_state, in_memory
 from subspaces.estimators._record import Record, is_too_large, own_coordinates
 from subspaces.preparation import Preparation, check_present, in_raw_units, prepare_rows
@@ -156,6 +163,7 @@ class SubspaceClusterer(
                 if isinstance(matrix, np.ndarray):
                     self.labels_ = self.labels_.astype(np.int32, copy=False)
                     self._store_means(matrix)
+                    self._warn_of_equal_samples(matrix)
                 self._warn_of_single_samples(row_names(X))
             seconds = perf_counter() - began
             self.record_ = self._recorded(matrix, row_names(X), seconds, raised)
@@ -418,6 +426,18 @@ class SubspaceClusterer(
         matrix = as_matrix(X, min_samples=min_samples)
         validate_data(self, X, reset=False, skip_check_array=True)
         return prepare_rows(matrix, preparation.needed, preparation, row_names(X))
+
+    def _warn_of_equal_samples(self, rows: Array) -> None:
+        """Warn where more clusters hold samples than there are distinct samples."""
+        held = len(np.unique(self.labels_))
+        distinct = count_distinct_rows(rows, held)
+        if distinct < held:
+            warn(
+                f"only {distinct} distinct sample{'s' if distinct > 1 else ''} for n_clusters="
+                f"{self._n_features_out}: equal samples are split among clusters. Use n_clusters "
+                f"of at most {distinct}",
+                ConvergenceWarning,
+            )
 
     def _store_means(self, rows: Array) -> None:
         """Set ``cluster_means_`` (K, p) and ``within_std_`` (p,), the deviation around them.

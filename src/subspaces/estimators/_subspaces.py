@@ -61,10 +61,15 @@ def _most_clusters(n_components: Any, n_samples: int) -> int:
     return max(n_samples // partition.smallest_size(max(dimension, 0)), 1)
 
 
-def dimensions_of(model: SubspaceClusterer, X: Any, *, low: int = 1) -> tuple[int, ...]:
-    """Return the dimension of each cluster, checked against the number of samples and variables."""
+def dimensions_of(
+    model: SubspaceClusterer, X: Any, *, low: int = 1, points: bool = True
+) -> tuple[int, ...]:
+    """Return the dimension of each cluster, checked against the number of samples and variables.
+
+    points: whether the method takes dimension 0 where its subspaces are affine.
+    """
     n, p = X.shape
-    through_origin = low and getattr(model, "affine", None) is False
+    through_origin = low and points and getattr(model, "affine", None) is False
     if through_origin and np.array_equal(model.n_components, 0):
         raise ValueError(
             f"n_components=0 is out of range for subspaces through the origin. Use 1 to {p}, "
@@ -83,7 +88,7 @@ def dimensions_of(model: SubspaceClusterer, X: Any, *, low: int = 1) -> tuple[in
 
 def common_dimension(model: SubspaceClusterer, X: Array) -> int:
     """Return the dimension that all clusters share; raise ValueError if they differ."""
-    dimensions = dimensions_of(model, X)
+    dimensions = dimensions_of(model, X, points=False)
     if len(set(dimensions)) > 1:
         raise ValueError(
             f"n_components={list(dimensions)} differ, and {type(model).__name__} has one "
@@ -95,16 +100,21 @@ def common_dimension(model: SubspaceClusterer, X: Array) -> int:
 def identified_dimension(model: SubspaceClusterer, dimension: int, rank: int, affine: bool) -> int:
     """Return the dimension, lowered below the rank (with a warning) for several clusters.
 
-    A subspace as large as the rank holds every sample and so tells none apart.
+    A subspace as large as the rank holds every sample and so tells none apart. Data of rank 1 leave
+    points, or for subspaces through the origin the one line that holds all.
     """
     if model.n_clusters == 1:
         return min(dimension, rank)
     most = max(rank - 1, 0 if affine else 1)
-    if dimension >= rank:
+    if dimension >= rank > 1:
         warn(
             f"n_components={dimension} equals the rank of X, {rank}, or exceeds it: one "
-            f"subspace would hold every sample, so {most} is used. Use less than the rank",
+            f"subspace would hold every sample, so {most} is used. Use n_components of at most "
+            f"{most}",
         )
+    elif dimension >= rank:
+        left = "clusters are points on it" if affine else "nothing tells clusters apart"
+        warn(f"X has rank 1: one line holds every sample, so {left}. Use data of rank 2 or more")
     return min(dimension, most)
 
 

@@ -205,10 +205,7 @@ class MiniBatchPSC(AlternatingClusterer):
         as_choice(self.init, "init", tuple(STARTS))
         as_count(self.batch_size, "batch_size", low=1)
         as_count(self.max_batches, "max_batches", low=1)
-        if not 0.0 < as_real(self.forgetting, "forgetting") <= 1.0:
-            raise ValueError(
-                f"forgetting={self.forgetting!r} is out of range. Use a number above 0, up to 1"
-            )
+        as_real(self.forgetting, "forgetting", above=True, high=1.0)
 
     def _fit(self, X: Any) -> None:
         self._check_choices()

@@ -109,7 +109,7 @@ class RSIM(SubspaceClusterer):
     def _fit(self, X: Array) -> None:
         affine = as_flag(self.affine, "affine")
         dimension = _subspaces.common_dimension(self, X)
-        power = self._power()
+        power = as_real(self.power, "power", above=True)
         self._check_size(len(X))
         points = _subspaces.principal_coordinates(X, affine)
         dimension = _subspaces.identified_dimension(self, dimension, points.shape[1], affine)
@@ -135,9 +135,3 @@ class RSIM(SubspaceClusterer):
                 f"n_samples={n} is too many for a graph of all pairs, whose memory grows with "
                 f"their square. Use up to {MOST_SAMPLES}"
             )
-
-    def _power(self) -> float:
-        power = as_real(self.power, "power")
-        if power == 0:
-            raise ValueError(f"power={self.power!r} is out of range. Use a number above 0")
-        return power

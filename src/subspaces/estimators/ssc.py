@@ -245,10 +245,7 @@ class SSC(SubspaceClusterer):
         return ELASTIC_NET_ALPHA
 
     def _alpha(self, default: float) -> float:
-        alpha = as_real(default if self.alpha is None else self.alpha, "alpha")
-        if alpha == 0:
-            raise ValueError(f"alpha={self.alpha!r} is out of range. Use a number above 0")
-        return alpha
+        return as_real(default if self.alpha is None else self.alpha, "alpha", above=True)
 
     def _l1_ratio(self) -> float:
         if self.solver == "lasso":
@@ -262,7 +259,4 @@ class SSC(SubspaceClusterer):
 
 
 def _as_share(value: Any, name: str) -> float:
-    share = as_real(value, name)
-    if not 0 < share <= 1:
-        raise ValueError(f"{name}={value!r} is out of range. Use a number above 0, up to 1")
-    return share
+    return as_real(value, name, above=True, high=1.0)

@@ -32,14 +32,22 @@ def as_flag(value: Any, name: str) -> bool:
     return bool(value)
 
 
-def as_real(value: Any, name: str, *, low: float = 0.0) -> float:
-    """Return ``value`` as a float; raise an error unless it is finite and at least ``low``."""
+def as_real(
+    value: Any, name: str, *, low: float = 0.0, above: bool = False, high: float = np.inf
+) -> float:
+    """Return ``value`` as a float; raise an error unless it is finite, from ``low`` to ``high``.
+
+    above: whether ``low`` itself is refused.
+    """
+    span = f"a number above {low:g}" if above else f"{low:g} or more"
+    span += "" if np.isinf(high) else f", up to {high:g}"
     try:
         number = float(value)
     except (TypeError, ValueError):
-        raise TypeError(f"{name}={value!r} is not a number. Use {low:g} or more") from None
-    if not np.isfinite(number) or number < low:
-        raise ValueError(f"{name}={value!r} is out of range. Use {low:g} or more")
+        raise TypeError(f"{name}={value!r} is not a number. Use {span}") from None
+    too_low = number <= low if above else number < low
+    if not np.isfinite(number) or too_low or number > high:
+        raise ValueError(f"{name}={value!r} is out of range. Use {span}")
     return number
 
 
