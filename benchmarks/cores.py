@@ -49,14 +49,16 @@ def main():
                     found.append(quickest(X, model, repeats))
             same = all(np.array_equal(found[0][1], labels) for _, labels in found)
             times = [f"{seconds:.2f} ({found[0][0] / seconds:.1f})" for seconds, _ in found]
-            rows.append([f"{n} x {p}", call, *times, "yes" if same else "NO"])
+            rows.append([f"{n} x {p}", k, r, call, *times, "yes" if same else "NO"])
             print(*rows[-1], flush=True)
     heads = [f"{count} thread{'s' * (count > 1)}" for count in counts]
+    typed = " ".join(map(str, counts))
     save(
         "cores",
-        "# A fit by the number of threads\n\n`python benchmarks/cores.py`: seconds of wall time, "
-        "and how many times as quick as with the first number of threads.\n\n"
-        + markdown(["size", "call", *heads, "labels the same"], rows)
+        f"# A fit by the number of threads\n\n`python benchmarks/cores.py --threads {typed}`: "
+        "seconds of wall time, and how many times as quick as with the first number of threads. "
+        "K clusters of dimension R.\n\n"
+        + markdown(["size", "K", "R", "call", *heads, "labels the same"], rows)
         + f"\n\n{machine()}.",
     )
 

@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -14,6 +16,12 @@ X = generic(N, P, seed=1, decay=0.85)
 ROWS = DenseRows(X)
 VIEWS = [ROWS.view(np.flatnonzero(k == LABELS), r, False) for k, r in enumerate(DIMENSIONS)]
 DATA = likelihood.Data(N, P, float(np.sum(X**2)) / (N * P))
+
+
+def test_every_public_criterion_is_in_the_table_of_the_docs():
+    page = (Path(__file__).parents[2] / "docs" / "starts.md").read_text()
+    for name in ("auto", *criteria.names(public=True)):
+        assert f'| `"{name}"` | ' in page
 
 
 def basis_of(members, dimension):

@@ -13,9 +13,10 @@ that leaves a cluster in the graph's own cut:
   eigenvalue of the graph's Laplacian over the next, near 1 without a gap. Where S exceeds the rank
   of the rows the subspaces cannot be independent, and there is no such graph.
 - `NearExpression`, for clusters that are curved and apart, ``(1 - e/.007)^2 q^4``: a graph of near
-  rows speaks only where it nearly falls apart, and q^4 silences it where the other has a gap.
+  rows speaks only where it nearly falls apart, and q^4, of the other graph's q, silences it where
+  that has a gap.
 
-`benchmarks/ablation.py` shows what each start and each voice buys.
+`benchmarks/judges.py` shows what each start and each voice buys.
 """
 
 from typing import Any

@@ -12,8 +12,7 @@ are independent and go by blocks. The affine constraint moves Z along ``m = 1 - 
 is not thin, of more than n/2 columns, one product is enough: ``Z - I_i = (T - I_i) Q`` with ``Q = I
 - U w U^T - m m^T / sum(m)``, the last term if affine; Q is dense, (n, n). A published run ends
 after 200 steps, converged or not, and so does this one: with affine subspaces, little noise and the
-published g its objective is then 2 to 6 % above the optimum. Ten times the steps end within 1 %,
-and find motions no better (docs/methods.md).
+published g its objective is then still some per cent above the optimum.
 """
 
 from dataclasses import dataclass
