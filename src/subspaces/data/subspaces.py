@@ -255,16 +255,15 @@ def nearest_residuals(rows: Any, subspaces: Subspaces) -> Array:
 
     The rows are of the library and on the device of the axes.
     """
-    found = np.full(rows.shape[0], np.inf)
+    xp, found = namespace(rows), []
     for k in range(len(subspaces.sizes)):
         points = rows
         if not subspaces.linear:
             points = rows - like(subspaces.centres[k, ...], rows)[None, :]
         along = points @ subspaces.axes[k, ...]
-        xp = namespace(points)
-        squared = xp.sum(points * points, axis=1) - xp.sum(along * along, axis=1)
-        found = np.minimum(found, to_host(squared))
-    return np.maximum(found, 0.0)
+        found.append(xp.sum(points * points, axis=1) - xp.sum(along * along, axis=1))
+    # One fetch for all: a device is waited for once.
+    return np.maximum(to_host(xp.min(xp.stack(found), axis=0)), 0.0)
 
 
 def take(subspaces: Subspaces, order: NDArray[np.intp]) -> Subspaces:

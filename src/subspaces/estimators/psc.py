@@ -158,7 +158,7 @@ class PSC(AlternatingClusterer):
         Variance per direction outside the subspaces, pooled over the clusters.
     score_variance_ : float
         The same, but at most twice what the median squared residual of a sample says: what
-        "distance" weighs the axes against. Not there with ``n_variables``.
+        "distance" weighs the axes against. There only if ``criterion_`` is "distance".
     criterion_ : str
         The criterion that ran: "hat" where "loo" was asked for and rows are read in passes;
         "union_influence" is the default with ``n_variables``.
@@ -300,7 +300,9 @@ class PSC(AlternatingClusterer):
         self.n_clusters_, self.n_variables_ = self.n_clusters, None
         self.criterion_ = problem.criterion
         self.noise_variance_ = max(subspaces.noise, VARIANCE_FLOOR * self._data.mean_variance)
-        self.score_variance_ = min(self.noise_variance_, problem.robust_noise(subspaces))
+        if self.criterion_ == "distance":
+            robust = problem.robust_noise(subspaces)
+            self.score_variance_ = min(self.noise_variance_, robust)
         self.influence_, self.press_ = influence_and_press(problem, result.labels, result.subspaces)
         self._store_variables()
         self._warn_of_repulsion(subspaces.residual, subspaces.sizes)
@@ -504,9 +506,10 @@ class PSC(AlternatingClusterer):
             freedom += (len(residual) - problem.affine) * (self._data.rank - len(spectrum))
         self.press_ = float(errors.mean())
         self.noise_variance_ = variance_of(sum(residuals), freedom, self._data)
-        free = max(self._data.rank - int(min(self.n_components_)), 1)
-        capped = capped_variance(float(np.median(own)), free, self._data)
-        self.score_variance_ = min(self.noise_variance_, capped)
+        if problem.criterion == "distance":
+            free = max(self._data.rank - int(min(self.n_components_)), 1)
+            capped = capped_variance(float(np.median(own)), free, self._data)
+            self.score_variance_ = min(self.noise_variance_, capped)
         return residuals
 
     def _sparse_views(self, problem: Problem, result: Clustering) -> list[ClusterView]:
