@@ -18,7 +18,7 @@ d_j         variances     (p,)       of the noise in the columns
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -107,29 +107,45 @@ def count_components(
     """Return how many axes are components, and what kind of noise the others are.
 
     axes: all axes of the rows, from their mean if ``center``; every column varies. most: of the
-    axes to try; by default 12, doubled while all of them are components. noise: what to take the
-    noise for; "auto" finds out.
+    components to count. noise: what to take the noise for; "auto" finds out. At first 12 axes are
+    tried, but no more than half of the smaller side of the table or ``most``, then twice as many
+    while all of them are components.
     """
     n, p = len(axes.coordinates), len(axes.basis)
     limit = most_axes(n, p, center)
-    if axes.rank <= min(limit, MOST_AXES if most is None else most):
-        return _without_noise(axes, center)
-    tried = min(MOST_AXES, min(n - center, p) // 2, limit) if most is None else min(most, limit)
-    half = min(min(n - center, p) // 2, limit) if most is None else tried
-    found = _counted(axes, center, tried, noise, half)
-    while most is None and found.above == tried < half:
-        tried = min(2 * max(tried, found.count), half)
-        wider = _counted(axes, center, tried, noise, half)
+    if axes.rank <= min(limit, MOST_AXES):
+        return _cut(_without_noise(axes, center), most)
+    widest = min(max(min(n - center, p) // 2, most or 0), limit)
+    tried = min(MOST_AXES, widest)
+    found = _counted(axes, center, tried, noise, widest)
+    while found.above == tried < widest:
+        tried = min(2 * max(tried, found.count), widest)
+        wider = _counted(axes, center, tried, noise, widest)
         # Components beyond the axes that were tried look like correlated noise, until they are
         # tried, too; correlated noise has no break where its eigenvalues come to the edge.
         if found.noise == "correlated" and (wider.noise, wider.count) != ("equal", found.count):
-            return found
+            break
         found = wider
-    return found
+    return _cut(found, most)
 
 
-def _counted(axes: PrincipalAxes, center: bool, tried: int, noise: str, half: int) -> Components:
-    """`count_components` among the first ``tried`` axes; the spectrum may break up to ``half``."""
+def _cut(found: Components, most: int | None) -> Components:
+    """Return the same with no more than ``most`` components and axes."""
+    if most is None:
+        return found
+    return replace(
+        found,
+        count=min(found.count, most),
+        low=None if found.low is None else min(found.low, most),
+        high=None if found.high is None else min(found.high, most),
+        ratio=found.ratio[:most],
+        ratio_without=found.ratio_without[:most],
+        rests_on=found.rests_on[:most],
+    )
+
+
+def _counted(axes: PrincipalAxes, center: bool, tried: int, noise: str, widest: int) -> Components:
+    """`count_components` among the first ``tried`` axes; a break may come up to ``widest``."""
     n, freedom = len(axes.coordinates), len(axes.coordinates) - center
     values = axes.eigenvalues[:tried]
     without, rests_on = without_most_influential(axes, center, tried)
@@ -146,7 +162,7 @@ def _counted(axes: PrincipalAxes, center: bool, tried: int, noise: str, half: in
     if noise == "correlated" or (
         noise == "auto" and can_break and z > max(CORRELATED_Z, CORRELATED_SHARE * freedom)
     ):
-        kind, count, ends = "correlated", break_of_spectrum(axes.eigenvalues, half), (None, None)
+        kind, count, ends = "correlated", break_of_spectrum(axes.eigenvalues, widest), (None, None)
     elif noise == "heavy" or (noise == "auto" and kurtosis(axes, count) > HEAVY_KURTOSIS):
         kind, level = "heavy", HEAVY_LEVEL
         count, low = (_last_above(without, edges, each) for each in (HEAVY_LEVEL, SURE))

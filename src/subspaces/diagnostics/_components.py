@@ -118,7 +118,7 @@ def pca_components(
 ) -> PCAComponents:
     """Find how many components a PCA has, and how many of them help to predict a cell.
 
-    An axis is a component if its eigenvalue is above what noise alone reaches in 98 of 100 tables,
+    An axis is a component if its eigenvalue is above what noise alone stays below in 99 of 100 tables,
     given the noise that the axes before it leave. The columns of the noise may have unequal
     variances. Heavy tails and correlated columns are recognised.
 
@@ -135,8 +135,7 @@ def pca_components(
         component has to stay without its most influential sample; correlated columns, where the
         spectrum has to break. "auto" finds out.
     max_components : int, optional
-        Most axes that are tried. By default 12, but no more than half of the smaller side of the
-        table; twice as many while all of them are components.
+        Most components to count; by default half of the smaller side of the table.
     random_state : int, RandomState or None
         Seed. Of tables of more than a million cells the leave-one-cell-out error is that of random
         rows; otherwise nothing is random.
@@ -178,7 +177,7 @@ def pca_components(
     >>> found.n_components, found.low, found.high
     (3, 3, 3)
     >>> found.verdict
-    '3 components stand out of the noise; one below 0.71 % of the variance would not be seen.'
+    '3 components stand out of the noise; one below 0.77 % of the variance would not be seen.'
     """
     rows, center = _prepared(X, center, scale)
     method = as_choice(method, "method", METHODS)

@@ -1,0 +1,295 @@
+"""Components and outliers of one PCA: known answers, limits, laws, words and bad input."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.datasets import load_iris, load_wine
+
+from subspaces import plots
+from subspaces.diagnostics import pca_components, pca_outliers
+from subspaces.runtime.warning import collect_warnings
+from tests.core.test_components import planted
+
+
+def quietly(X, **options):
+    with collect_warnings() as caught:
+        found = pca_components(X, **options)
+    return found, [str(warning) for warning in caught]
+
+
+def test_components_their_interval_and_the_words():
+    found, doubts = quietly(planted(150, 40, 3, 3.0, 0))
+    assert (found.n_components, found.low, found.noise) == (3, 3, "equal")
+    assert found.n_predictive == 3
+    assert found.verdict.startswith("3")
+    assert "would not be seen." in found.verdict
+    assert not doubts
+    assert len(found.table) == len(found.ratio) == len(found.rests_on)
+    assert_allclose(found.table["loco"], found.loco[1 : len(found.ratio) + 1])
+    assert found.loco.argmin() == 3
+    assert 0.0 < found.hidden < found.explained[2]
+
+
+def test_no_component_is_an_answer():
+    found, doubts = quietly(np.random.default_rng(3).normal(size=(120, 30)))
+    assert found.n_components == found.n_predictive == 0
+    assert found.verdict.startswith(("No component stands", "0, perhaps"))
+    assert not doubts
+
+
+def test_a_component_that_nothing_hides_behind_is_told_as_a_share_of_the_variance():
+    X = planted(200, 50, 1, 5.0, 1)
+    share = quietly(X)[0].hidden
+    random = np.random.default_rng(0)
+    weak, strong = (
+        np.mean([_seen(X, factor * share, random) for _ in range(12)]) for factor in (0.5, 2.0)
+    )
+    assert weak < 0.4
+    assert strong > 0.9
+
+
+def _seen(X, share, random):
+    """Whether a further component of this share of the variance is found."""
+    n, p = X.shape
+    length = np.sqrt(share * np.sum((X - X.mean(axis=0)) ** 2))
+    u, v = random.normal(size=n), random.normal(size=p)
+    u -= u.mean()
+    more = X + length * np.outer(u / np.linalg.norm(u), v / np.linalg.norm(v))
+    return quietly(more)[0].n_components > 1
+
+
+def test_some_components_are_there_and_do_not_predict():
+    found, _ = quietly(planted(200, 60, 4, 1.35, 1))
+    assert found.n_predictive < found.n_components
+    assert f"{found.n_predictive} predict better." in found.verdict
+
+
+def test_correlated_noise_is_told_in_a_warning_and_in_the_verdict():
+    found, doubts = quietly(planted(200, 60, 2, 4.0, 0, "correlated"))
+    assert found.noise == "correlated"
+    assert found.low is found.high is None
+    assert "not a test" in found.verdict
+    assert any("correlated" in doubt for doubt in doubts)
+    smooth, doubts = quietly(planted(200, 60, 0, 1.0, 1, "correlated"))
+    assert smooth.n_components == 0
+    assert "no number of components to find" in smooth.verdict
+    assert any("no number to find" in doubt for doubt in doubts)
+
+
+def test_heavy_tails_are_told():
+    found, _ = quietly(planted(200, 60, 2, 3.0, 5, "heavy"))
+    assert found.noise == "heavy"
+    assert "most influential sample" in found.verdict
+
+
+def test_a_component_that_rests_on_one_sample_is_told_by_its_name():
+    X = pd.DataFrame(planted(80, 30, 0, 1.0, 3))
+    X.index = [f"patient {i}" for i in range(80)]
+    X.iloc[17] += 5 * np.sign(np.random.default_rng(0).normal(size=30))
+    found, doubts = quietly(X)
+    assert found.n_components >= 1
+    assert found.rests_on[0] == 17
+    assert any("component 1 rests on sample patient 17" in doubt for doubt in doubts)
+
+
+def test_the_most_that_were_tried_is_told():
+    X = planted(200, 60, 6, 3.0, 0)
+    found, doubts = quietly(X, max_components=3)
+    assert (found.n_components, len(found.ratio)) == (3, 3)
+    assert any("larger max_components" in doubt for doubt in doubts)
+    assert quietly(X)[0].n_components == 6
+
+
+def test_small_tables_say_that_they_are_small():
+    assert "too small to tell correlated noise" in quietly(planted(60, 20, 1, 3.0, 0))[0].verdict
+
+
+def test_scale_is_that_of_scaled_variables():
+    X = load_wine().data
+    by_hand = (X - X.mean(axis=0)) / X.std(axis=0, ddof=1)
+    one, two = quietly(X, scale=True)[0], quietly(by_hand)[0]
+    assert_allclose(one.ratio, two.ratio, rtol=1e-9)
+    assert one.verdict == two.verdict
+    assert one.n_components == 3
+
+
+@pytest.mark.parametrize("center", [True, False])
+def test_center(center):
+    X = planted(100, 30, 2, 3.0, 0)
+    X = X - X.mean(axis=0) + 10.0 * (not center)
+    found, _ = quietly(X, center=center)
+    assert found.n_components == 2 + (not center)
+
+
+def test_integers_frames_and_constant_columns():
+    X = np.round(10 * planted(90, 20, 2, 3.0, 1)).astype(int)
+    with_constants = np.insert(X, [0, 7], 5, axis=1)
+    one, two = quietly(X)[0], quietly(pd.DataFrame(with_constants))[0]
+    assert one.n_components == two.n_components == 2
+    assert_allclose(one.ratio, two.ratio)
+
+
+def test_cells_of_random_rows_stand_for_all_of_a_large_table(monkeypatch):
+    X = planted(300, 40, 2, 2.0, 0)
+    whole = quietly(X)[0].loco
+    monkeypatch.setattr("subspaces.diagnostics._components.MOST_CELLS", 4000)
+    part, again = (quietly(X, random_state=0)[0].loco for _ in range(2))
+    assert_array_equal(part, again)
+    assert np.any(part != whole)
+    assert_allclose(part[:6], whole[:6], rtol=0.2)
+
+
+def test_duplicated_rows_and_tables_without_noise():
+    few = np.repeat(planted(6, 12, 0, 1.0, 0), 10, axis=0)
+    assert (quietly(few)[0].n_components, quietly(few)[0].noise) == (5, "none")
+    nothing = quietly(np.full((20, 6), 3.0))[0]
+    assert nothing.n_components == 0
+    assert "no noise" in nothing.verdict
+    twice = planted(60, 20, 2, 4.0, 1)
+    assert quietly(np.vstack([twice, twice]))[0].n_components >= 2
+
+
+def test_one_row_far_from_all_others_is_told():
+    X = planted(80, 20, 0, 1.0, 3)
+    X[5] *= 1e9
+    found, doubts = quietly(X)
+    assert found.rests_on[0] == 5
+    assert found.n_components == 0 or any("rests on sample 5" in doubt for doubt in doubts)
+
+
+@pytest.mark.parametrize(
+    ("X", "options", "message"),
+    [
+        (np.zeros((4, 10)), {}, "at least 5"),
+        (np.random.default_rng(0).normal(size=(30, 2)), {}, "n_features=2 that vary; at least 3"),
+        (np.array([[np.nan, 1.0, 2.0]] * 9), {}, "NaN"),
+        (np.ones(9), {}, "2 are needed"),
+        (np.eye(9), {"method": "scree"}, "method='scree' is unknown"),
+        (np.eye(9), {"max_components": 8}, "max_components=8"),
+        (np.eye(9), {"max_components": -1}, "max_components=-1"),
+        (1e200 * np.eye(9), {}, "square"),
+        ([["a"] * 4] * 9, {}, "real numbers"),
+    ],
+)
+def test_bad_tables_are_refused(X, options, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        pca_components(X, **options)
+
+
+@pytest.mark.parametrize("option", [{"center": 1}, {"scale": "yes"}, {"max_components": 2.5}])
+def test_bad_options_are_refused(option):
+    with pytest.raises(TypeError):
+        pca_components(planted(30, 10, 0, 1.0, 0), **option)
+
+
+def test_sparse_matrices_are_refused():
+    with pytest.raises(TypeError, match="toarray"):
+        pca_components(sparse.csr_array(np.eye(10)))
+
+
+def plain_outliers(X, r, center):
+    """T2 and Q of each sample, fitted and left out, one PCA at a time."""
+    found = np.empty((len(X), 4))
+    for i in range(len(X)):
+        for place, rows in ((0, X), (2, np.delete(X, i, axis=0))):
+            mean = rows.mean(axis=0) if center else 0.0
+            _, singular, axes = np.linalg.svd(rows - mean, full_matrices=False)
+            scores = axes[:r] @ (X[i] - mean)
+            variances = singular[:r] ** 2 / (len(rows) - center)
+            rest = X[i] - mean - axes[:r].T @ scores
+            found[i, place : place + 2] = np.sum(scores**2 / variances), rest @ rest
+    return found.T
+
+
+@pytest.mark.parametrize("center", [True, False])
+@pytest.mark.parametrize("shape", [(30, 8), (12, 25)])
+def test_both_distances_are_those_of_one_pca_at_a_time(shape, center):
+    X = planted(*shape, 2, 3.0, 2)
+    found = pca_outliers(X, 2, center=center)
+    plain = plain_outliers(X, 2, center)
+    for mine, theirs in zip(
+        (found.t2, found.q, found.t2_left_out, found.q_left_out), plain, strict=True
+    ):
+        assert_allclose(mine, theirs, rtol=1e-8)
+
+
+@pytest.mark.parametrize(("shape", "rank"), [((200, 10), 2), ((100, 300), 3), ((400, 40), 1)])
+def test_limits_are_passed_by_chance_at_their_level(shape, rank):
+    passed, flagged = [], 0
+    for seed in range(10):
+        random = np.random.default_rng(seed)
+        X = 3.0 * random.normal(size=(shape[0], rank)) @ random.normal(size=(rank, shape[1]))
+        found = pca_outliers(X + random.normal(size=shape), rank)
+        passed.append(
+            [
+                np.mean(found.t2 > found.t2_limit),
+                np.mean(found.t2_left_out > found.t2_left_out_limit),
+                np.mean(found.q > found.q_limit),
+                np.mean(found.q_left_out > found.q_left_out_limit),
+            ]
+        )
+        flagged += len(found.outliers)
+    assert_allclose(np.mean(passed, axis=0), 0.05, atol=0.025)
+    assert flagged <= 8
+
+
+def test_outliers_off_the_axes_and_within_them_are_named():
+    random = np.random.default_rng(0)
+    axes = random.normal(size=(2, 15))
+    X = random.normal(size=(100, 2)) @ axes + 0.2 * random.normal(size=(100, 15))
+    X[7] += random.normal(size=15)
+    X[40] = 12.0 * axes[0]
+    frame = pd.DataFrame(X, index=[f"s{i}" for i in range(100)])
+    found = pca_outliers(frame, 2)
+    assert set(found.outliers) >= {7, 40}
+    assert found.q_p_value[7] < 1e-6
+    assert found.t2_p_value[40] < 1e-6
+    assert "s7 off the axes" in found.verdict
+    assert "s40 within the axes" in found.verdict
+    assert found.table["outlier"].sum() == len(found.outliers)
+
+
+def test_outliers_without_axes_and_with_all_of_them():
+    X = planted(50, 5, 0, 1.0, 0)
+    none, every = pca_outliers(X, 0), pca_outliers(X, 5)
+    assert_allclose(none.q, np.sum((X - X.mean(axis=0)) ** 2, axis=1))
+    assert np.all(none.t2 == 0)
+    assert np.all(none.t2_p_value == 1)
+    assert np.all(every.q < 1e-20)
+    assert "belong" in none.verdict
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"n_components": 30}, "n_components=30"),
+        ({"n_components": 1, "level": 0.0}, "level=0"),
+        ({"n_components": 1, "level": 2.0}, "level=2"),
+    ],
+)
+def test_bad_options_of_outliers_are_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        pca_outliers(planted(30, 10, 0, 1.0, 0), **options)
+
+
+def test_plots_show_what_was_found():
+    found, _ = quietly(load_iris().data)
+    left, right = found.plot()
+    assert left.get_title() == f"{found.n_components} stand out of the noise"
+    assert right.get_title() == f"{found.n_predictive} predict best"
+    both = _subplots()
+    assert tuple(found.plot(ax=both)) == tuple(both)
+    outliers = pca_outliers(load_wine().data, 2)
+    ax = outliers.plot(names=[f"wine {i}" for i in range(178)])
+    named = {text.get_text() for text in ax.texts}
+    assert named == {f"wine {i}" for i in outliers.outliers[:8]}
+    with pytest.raises(ValueError, match="names"):
+        plots.outliers(outliers, names=["a"])
+
+
+def _subplots():
+    import matplotlib.pyplot as plt
+
+    return plt.subplots(1, 2)[1]
