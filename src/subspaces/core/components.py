@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from subspaces.core.array import Array, Indices
+from subspaces.core.array import Array, Indices, Mask
 from subspaces.core.leave_one_out import graded_axes
 from subspaces.core.noise_edge import NoiseEdge, edge_of_noise
 from subspaces.core.secular import downdate, refit_factor
@@ -36,12 +36,18 @@ HEAVY_KURTOSIS = 4.0
 # Correlated columns: this z value, and a share of the rows. A component that was missed adds 1 to
 # 4, columns with correlation .5 to their neighbours a third of the rows.
 CORRELATED_Z, CORRELATED_SHARE = 6.0, 0.1
+# In a smaller table false components take the correlation with them: there a smaller z value, and
+# so many more eigenvalues above the edge than before the break. Components of like strength may
+# pass the edge without a break after the last, but then nothing is left to correlate.
+SLIGHT_Z, BEYOND_BREAK = 3.0, 8
 # Below both, correlated noise cannot be told from components: the false ones take the correlation.
 FEW_ROWS, FEW_COLUMNS = 100, 50
 # Where columns are equal, so many axes below the edge do not end the count if one above it follows.
 LOOK_FURTHER = 4
 # Columns explained to more than 1 minus this say nothing of their noise.
 LEAST_UNEXPLAINED = 0.05
+# A row has unusually much of an axis with so many times what the largest of Gaussian rows has.
+UNUSUAL = 2.0
 # An axis whose largest scores are not among so many rows does not rest on one of them.
 CANDIDATES = 20
 # Rows a column from which on the scatter is formed; and the share of the largest eigenvalue down to
@@ -60,9 +66,9 @@ class Components:
     count, low, high: how many, at three levels; low and high are None where columns are correlated.
     above: how many are above the edge of independent noise, whatever the noise is. noise: "none",
     "equal", "unequal", "heavy" or "correlated". ratio, ratio_without (m,): each eigenvalue with all
-    rows and without its most influential one, over the edge; rests_on (m,): that row. correlation:
-    the z value of correlated columns; hidden: the share of the energy below which a component is
-    not seen.
+    rows and without its most influential one, over the edge; rests_on (m,): that row; alone (m,):
+    whether the axis is a component by that row alone. correlation: the z value of correlated
+    columns; hidden: the share of the energy below which a component is not seen.
     """
 
     count: int
@@ -73,6 +79,7 @@ class Components:
     ratio: Array
     ratio_without: Array
     rests_on: Indices
+    alone: Mask
     correlation: float
     hidden: float
 
@@ -141,12 +148,13 @@ def _cut(found: Components, most: int | None) -> Components:
         ratio=found.ratio[:most],
         ratio_without=found.ratio_without[:most],
         rests_on=found.rests_on[:most],
+        alone=found.alone[:most],
     )
 
 
 def _counted(axes: PrincipalAxes, center: bool, tried: int, noise: str, widest: int) -> Components:
     """`count_components` among the first ``tried`` axes; a break may come up to ``widest``."""
-    n, freedom = len(axes.coordinates), len(axes.coordinates) - center
+    freedom = len(axes.coordinates) - center
     values = axes.eigenvalues[:tried]
     without, rests_on = without_most_influential(axes, center, tried)
     edges = [noise_after(axes, r, freedom, noise) for r in range(tried + 1)]
@@ -156,13 +164,9 @@ def _counted(axes: PrincipalAxes, center: bool, tried: int, noise: str, widest: 
     z = correlation_of_residuals(axes, count, freedom)
     level = LEVEL
     ends: tuple[int | None, int | None] = (low, high)
-    is_large = n >= FEW_ROWS or len(axes.basis) >= FEW_COLUMNS
-    # A break needs eigenvalues beyond it.
-    can_break = is_large and axes.rank > BEYOND + 1
-    if noise == "correlated" or (
-        noise == "auto" and can_break and z > max(CORRELATED_Z, CORRELATED_SHARE * freedom)
-    ):
-        kind, count, ends = "correlated", break_of_spectrum(axes.eigenvalues, widest), (None, None)
+    broken = break_of_spectrum(axes.eigenvalues, widest)
+    if noise == "correlated" or (noise == "auto" and _is_correlated(axes, z, above - broken)):
+        kind, count, ends = "correlated", broken, (None, None)
     elif noise == "heavy" or (noise == "auto" and kurtosis(axes, count) > HEAVY_KURTOSIS):
         kind, level = "heavy", HEAVY_LEVEL
         count, low = (_last_above(without, edges, each) for each in (HEAVY_LEVEL, SURE))
@@ -174,7 +178,27 @@ def _counted(axes: PrincipalAxes, center: bool, tried: int, noise: str, widest: 
     compared = np.array([edges[min(r, last)].at(level) for r in range(shown)])
     hidden = edges[last].hidden_strength(level) / float(axes.eigenvalues.sum())
     ratios = axes.eigenvalues[:shown] / compared, without / compared
-    return Components(count, *ends, above, kind, *ratios, rests_on, z, min(hidden, 1.0))
+    alone = _rests_on_one(*ratios, len(axes.coordinates))
+    return Components(count, *ends, above, kind, *ratios, rests_on, alone, z, min(hidden, 1.0))
+
+
+def _rests_on_one(ratio: Array, without: Array, n: int) -> Mask:
+    """Whether each axis (m,) passes the edge by a single row, one that has unusually much of it.
+
+    The most influential of n Gaussian rows has about ``2 log(n)/n`` of an eigenvalue.
+    """
+    lost = 1.0 - without / ratio
+    return (ratio > 1.0) & (without <= 1.0) & (lost > UNUSUAL * 2.0 * np.log(n) / n)
+
+
+def _is_correlated(axes: PrincipalAxes, z: float, beyond: int) -> bool:
+    """Whether columns are correlated, with this z value and so many axes beyond the break."""
+    n, p = len(axes.coordinates), len(axes.basis)
+    # A break needs eigenvalues after it.
+    if axes.rank <= BEYOND + 1 or (n < FEW_ROWS and p < FEW_COLUMNS):
+        return False
+    clear = z > max(CORRELATED_Z, CORRELATED_SHARE * n)
+    return clear or (z > SLIGHT_Z and beyond >= BEYOND_BREAK)
 
 
 def _without_noise(axes: PrincipalAxes, center: bool) -> Components:
@@ -182,8 +206,9 @@ def _without_noise(axes: PrincipalAxes, center: bool) -> Components:
     rank = axes.rank
     infinite = np.full(rank, np.inf)
     without, rests_on = without_most_influential(axes, center, rank)
-    kept = np.where(without > 0.0, np.inf, 0.0)
-    return Components(rank, rank, rank, rank, "none", infinite, kept, rests_on, 0.0, 0.0)
+    alone = without <= 0.0
+    kept = np.where(alone, 0.0, np.inf)
+    return Components(rank, rank, rank, rank, "none", infinite, kept, rests_on, alone, 0.0, 0.0)
 
 
 def noise_after(axes: PrincipalAxes, r: int, freedom: int, noise: str = "auto") -> NoiseEdge:

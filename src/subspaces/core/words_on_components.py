@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from subspaces.core.components import FEW_COLUMNS, FEW_ROWS, Components
 
 
@@ -47,8 +49,7 @@ def doubts_about_components(
             f"{found.count} components were found, the most that were tried, so that there may be "
             "more. Use a larger max_components"
         )
-    alone = [r for r in range(found.count) if found.ratio[r] > 1.0 >= found.ratio_without[r]]
-    for r in alone:
+    for r in np.flatnonzero(found.alone[: found.count]).tolist():
         doubts.append(
             f"component {r + 1} rests on sample {names[found.rests_on[r]]}: without it noise would "
             "reach as far. Check that sample, and repeat without it"

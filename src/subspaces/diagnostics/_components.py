@@ -50,6 +50,8 @@ class PCAComponents:
         The same without the sample that the axis rests on most.
     rests_on : ndarray of shape (m,)
         Row of that sample.
+    alone : ndarray of shape (m,), of bool
+        Whether the axis stands out by that sample alone.
     noise : {"none", "equal", "unequal", "heavy", "correlated"}
         Kind of the noise: none, columns of equal or unequal variance, heavy tails, or correlated
         columns, where the count is that of the break in the spectrum.
@@ -72,6 +74,7 @@ class PCAComponents:
     ratio: Array
     ratio_without: Array
     rests_on: NDArray[np.intp]
+    alone: NDArray[np.bool_]
     noise: str
     correlation: float
     hidden: float
@@ -88,6 +91,7 @@ class PCAComponents:
             "ratio": self.ratio,
             "ratio_without": self.ratio_without,
             "rests_on": self.rests_on,
+            "alone": self.alone,
             "loco": self.loco[1 : len(self.ratio) + 1],
         }
         return as_frame(columns)
@@ -118,8 +122,8 @@ def pca_components(
 ) -> PCAComponents:
     """Find how many components a PCA has, and how many of them help to predict a cell.
 
-    An axis is a component if its eigenvalue is above what noise alone stays below in 99 of 100 tables,
-    given the noise that the axes before it leave. The columns of the noise may have unequal
+    An axis is a component if its eigenvalue is above what noise alone stays below in 99 of 100
+    tables, given the noise that the axes before it leave. The columns of the noise may have unequal
     variances. Heavy tails and correlated columns are recognised.
 
     Parameters
@@ -202,6 +206,7 @@ def pca_components(
         ratio=found.ratio,
         ratio_without=found.ratio_without,
         rests_on=found.rests_on,
+        alone=found.alone,
         noise=found.noise,
         correlation=found.correlation,
         hidden=found.hidden,

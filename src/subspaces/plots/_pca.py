@@ -96,7 +96,7 @@ def _draw_ratios(ax: Any, result: Any) -> None:
     kept = count <= result.n_components
     ax.axhline(1.0, color="0.4", linewidth=0.6, linestyle=":")
     ax.vlines(count, 1.0, ratio, color=np.where(kept, style.colour_of(0), "0.75"), linewidth=3)
-    alone = (ratio > 1.0) & (without <= 1.0)
+    alone = result.alone
     if alone.any():
         ax.plot(
             count[alone], without[alone], "o", ms=6, mfc="none", color=style.colour_of(4),
