@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from subspaces.core.array import like, place
+from subspaces.core.array import is_foreign, like, namespace
 from subspaces.core.criteria import CRITERIA
 from subspaces.core.likelihood import VARIANCE_FLOOR, Data, capped_variance
 from subspaces.core.partition import (
@@ -74,7 +74,7 @@ class BlockProblem:
     rank: of the data; usual_energy: the mean energy of a row along one direction; sample_rows:
     returns a sample of the rows (m, p), less the origin, from which an empty cluster is refilled;
     origin (p,): subtracted from every row first, None for nothing; cache: some of the sample rows,
-    by the library and device that they were moved to.
+    once they were asked for.
     """
 
     blocks: Blocks
@@ -119,19 +119,22 @@ class BlockProblem:
 
         Each of them is taken to be a member of the subspace nearest to it.
         """
-        residuals = nearest_residuals(self._witnesses(subspaces.axes), subspaces)
+        residuals = nearest_residuals(self._witnesses(), subspaces)
         freedom = max(self.rank - int(subspaces.dimensions.min()), 1)
         data = Data(self.blocks.shape[0], self.rank, self.usual_energy)
         noise = max(subspaces.noise, VARIANCE_FLOOR * self.usual_energy)
         return min(noise, capped_variance(float(np.median(residuals)), freedom, data))
 
-    def _witnesses(self, axes: Any) -> Any:
-        """Return the sample rows, at most WITNESSES, in the library and on the device of axes."""
-        where = (place(axes), str(axes.dtype))
-        if where not in self.cache:
+    def _witnesses(self) -> Any:
+        """Return the sample rows, at most WITNESSES, in float64, on the device of the rows."""
+        if "witnesses" not in self.cache:
             rows = self.sample_rows()
-            self.cache[where] = like(rows[:: -(-len(rows) // WITNESSES)], axes)
-        return self.cache[where]
+            rows = rows[:: -(-len(rows) // WITNESSES)]
+            array = self.blocks.array
+            if is_foreign(array):
+                rows = like(rows, array, namespace(array).float64)
+            self.cache["witnesses"] = rows
+        return self.cache["witnesses"]
 
     def fold(self, visit: Callable[..., Any], plan: Pass, labels: Any | None) -> tuple[Any, Any]:
         """Visit all rows by a plan; return joined values and the sum (`Blocks.fold`).

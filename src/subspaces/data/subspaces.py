@@ -253,14 +253,14 @@ def at_least(subspaces: Subspaces, noise: float) -> Subspaces:
 def nearest_residuals(rows: Any, subspaces: Subspaces) -> Array:
     """Return the squared distance of each row (m, p) from the nearest subspace, (m,).
 
-    The rows are of the library and on the device of the axes.
+    It is computed where the rows are.
     """
     xp, found = namespace(rows), []
     for k in range(len(subspaces.sizes)):
         points = rows
         if not subspaces.linear:
             points = rows - like(subspaces.centres[k, ...], rows)[None, :]
-        along = points @ subspaces.axes[k, ...]
+        along = points @ like(subspaces.axes[k, ...], rows)
         found.append(xp.sum(points * points, axis=1) - xp.sum(along * along, axis=1))
     # One fetch for all: a device is waited for once.
     return np.maximum(to_host(xp.min(xp.stack(found), axis=0)), 0.0)
