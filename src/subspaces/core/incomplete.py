@@ -1,0 +1,366 @@
+"""Tables with missing cells: a mixture of probabilistic PCA fitted to the cells that were observed.
+
+A row of cluster k is ``x = mu + W z + noise``, z standard normal, the noise of variance sigma^2 in
+every cell. Cells that are missing are integrated out; nothing is imputed before the fit. M is 1
+where a cell was observed, Y = M (X - mu) with zeros in the holes. All rows at once, whatever their
+patterns, since the R x R systems of all rows come from one product:
+
+    A_i = sum_j M_ij w_j w_j',   S_i = A_i + sigma^2 I,   z_i = S_i^-1 W' Y_i,
+    -log p(x_i) = [Q_i + (o_i - R) log sigma^2 + log det S_i + o_i log 2 pi]/2,
+    Q_i = (||Y_i||^2 - z_i' W' Y_i)/sigma^2,
+
+o_i the number of observed cells; the covariance of z given the row is sigma^2 S_i^-1. The M step is
+a regression of each column on the scores, zt = (z, 1) if subspaces have centres of their own:
+
+    (w_j, mu_j) = (sum_i M_ij g_i E[zt zt'] + (sigma^2/tau^2) I)^-1 sum_i M_ij g_i x_ij zt_i,
+
+with weights g. The ridge is a normal prior of variance tau^2, that of all observed cells, on
+loadings and means, so that a column that a cluster has hardly seen keeps to the mean of all. EM
+never lowers the likelihood less that prior's term.
+
+==========  =============  ============  ==================================================
+symbol      name           shape         meaning
+==========  =============  ============  ==================================================
+X           values         (n, p)        observed cells, zeros in the holes
+M           observed       (n, p)        1 where a cell was observed, else 0
+W           loadings       (p, R)        axes, scaled by the spread along them
+z           scores         (n, R)        expected place of each row along the axes
+S^-1        precision      (n, R, R)     the scores' covariance over sigma^2
+g           weights        (n, K)        responsibilities
+==========  =============  ============  ==================================================
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from subspaces.core.array import Array, Labels
+from subspaces.subspace import Subspace, centre_of, largest_eigenpairs, principal_axes
+
+# A variance below this share of the cells' is rounding.
+VARIANCE_FLOOR = 1e-10
+# Regularised iterative PCA ends when a round changes the table by less than this share.
+FILLED = 1e-5
+MOST_ROUNDS = 200
+# EM ends when the likelihood rises by less than this share of itself.
+SETTLED = 1e-6
+# A cluster counts as this much of a sample at least, so that its share has a logarithm.
+NOTHING = 1e-10
+# An axis with less of the energy than this does not tell where values are low.
+WEAK = 0.01
+# 1 - h of a cell is at least this: where h nears 1 the other rows do not determine the column.
+LEAST_FREEDOM = 0.05
+
+
+@dataclass(frozen=True)
+class Cells:
+    """The observed cells of a table: values (n, p), zeros in the holes, and observed (n, p)."""
+
+    values: Array
+    observed: Array
+
+    @property
+    def counts(self) -> Array:
+        """Number of observed cells of each row, (n,)."""
+        return self.observed.sum(axis=1)
+
+    def rows(self, chosen: Array) -> "Cells":
+        """Return the chosen rows."""
+        return Cells(self.values[chosen], self.observed[chosen])
+
+
+@dataclass(frozen=True)
+class Gaussian:
+    """One cluster: loadings W (p, R) and centre (p,), zero for a linear subspace."""
+
+    loadings: Array
+    centre: Array
+
+
+@dataclass(frozen=True)
+class IncompleteMixture:
+    """Clusters, their shares (K,), and the variance of the noise."""
+
+    clusters: tuple[Gaussian, ...]
+    shares: Array
+    noise: float
+
+
+@dataclass(frozen=True)
+class Posterior:
+    """Rows under one cluster: scores (n, R), precision (n, R, R), and -log density (n,)."""
+
+    scores: Array
+    precision: Array
+    cost: Array
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A fitted mixture, the rows' weights (n, K), and the penalised log-likelihood of each step."""
+
+    mixture: IncompleteMixture
+    weights: Array
+    path: tuple[float, ...]
+
+    @property
+    def labels(self) -> Labels:
+        """The likeliest cluster of each row, (n,)."""
+        return np.argmax(self.weights, axis=1)
+
+
+def observed_cells(matrix: Array) -> Cells:
+    """Return the observed cells of a table in which NaN is a hole."""
+    holes = np.isnan(matrix)
+    return Cells(np.where(holes, 0.0, matrix), 1.0 - holes)
+
+
+def observed_means(cells: Cells) -> Array:
+    """Mean of the observed cells of each column, (p,); 0 for a column without any."""
+    return cells.values.sum(axis=0) / np.maximum(cells.observed.sum(axis=0), 1.0)
+
+
+def filled_by_pca(cells: Cells, rank: int, center: bool) -> Array:
+    """Return the table (n, p) with its holes filled by regularised iterative PCA.
+
+    Holes begin at the means of their columns. Each round fits ``rank`` axes, shrinks their singular
+    values by the noise, ``s := (s^2 - max(n, p) sigma^2)/s``, and fills the holes anew [Josse &
+    Husson 2012]; sigma^2 is what the axes leave in the observed cells, over their freedom.
+    """
+    n, p = cells.values.shape
+    rank = max(min(rank, min(n - center, p) - 1), 0)
+    n1 = n - center
+    freedom = max(cells.observed.sum() - center * p - rank * (n1 + p - rank), 1.0)
+    holes = cells.observed == 0
+    filled = np.where(holes, observed_means(cells) if center else 0.0, cells.values)
+    for _ in range(MOST_ROUNDS):
+        mean = filled.mean(axis=0) if center else np.zeros(p)
+        rows = filled - mean
+        energy = float(np.sum(rows**2))
+        image = mean + _shrunk(rows, rank, max(n, p), freedom, energy)
+        change = float(np.sum((filled - image)[holes] ** 2))
+        filled = np.where(holes, image, filled)
+        if change <= FILLED**2 * max(energy, np.finfo(float).tiny):
+            break
+    return filled
+
+
+def _shrunk(rows: Array, rank: int, larger: int, freedom: float, energy: float) -> Array:
+    """Return the fit (n, p) of ``rank`` axes with shrunk singular values."""
+    n, p = rows.shape
+    if rank == 0:
+        return np.zeros_like(rows)
+    values, vectors = largest_eigenpairs(rows @ rows.T if n <= p else rows.T @ rows, rank)
+    noise = max(energy - float(values.sum()), 0.0) / freedom
+    kept = np.maximum(values - larger * noise, 0.0) / np.maximum(values, np.finfo(float).tiny)
+    if n <= p:
+        return (vectors * kept) @ (vectors.T @ rows)
+    return (rows @ (vectors * kept)) @ vectors.T
+
+
+def missing_not_at_random(cells: Cells, filled: Array) -> float:
+    """Return how much lower the fitted values are in the holes than elsewhere, in their sd.
+
+    filled (n, p): by `filled_by_pca`, centred. Near 0 where cells are missing at random; clearly
+    negative where low values are missing.
+    """
+    holes = cells.observed == 0
+    if not holes.any() or holes.all():
+        return 0.0
+    rows = filled - filled.mean(axis=0)
+    axes = principal_axes(rows)
+    rank = max(int(np.count_nonzero(axes.eigenvalues > WEAK * axes.eigenvalues.sum())), 1)
+    image = axes.coordinates[:, :rank] @ axes.basis[:, :rank].T
+    spread = float(image.std())
+    # The filled cells themselves lie on the axes, observed ones beside them: fits are compared.
+    return float(image[holes].mean() - image[~holes].mean()) / spread if spread else 0.0
+
+
+def posterior(cells: Cells, cluster: Gaussian, noise: float) -> Posterior:
+    """Return the scores of rows under a cluster and their -log density, by observed cells."""
+    w = cluster.loadings
+    r = w.shape[1]
+    rest = (cells.values - cluster.centre) * cells.observed
+    systems = _products(cells.observed, w) + noise * np.eye(r)
+    precision = np.linalg.inv(systems)
+    along = rest @ w
+    scores = np.einsum("nrs,ns->nr", precision, along)
+    quadratic = np.sum(rest**2, axis=1) - np.einsum("nr,nr->n", scores, along)
+    counts = cells.counts
+    determinant = np.linalg.slogdet(systems)[1]
+    cost = 0.5 * (
+        np.maximum(quadratic, 0.0) / noise
+        + (counts - r) * np.log(noise)
+        + determinant
+        + counts * np.log(2.0 * np.pi)
+    )
+    return Posterior(scores, precision, cost)
+
+
+def _products(observed: Array, loadings: Array) -> Array:
+    """``A_i = sum_j M_ij w_j w_j'`` of every row, (n, R, R)."""
+    p, r = loadings.shape
+    squares = (loadings[:, :, None] * loadings[:, None, :]).reshape(p, r * r)
+    return (observed @ squares).reshape(-1, r, r)
+
+
+def refitted(
+    cells: Cells, found: Posterior, weights: Array, noise: float, prior: float, affine: bool
+) -> Gaussian:
+    """Return the cluster of most expected likelihood: each column regressed on the scores.
+
+    weights (n,): of the rows; prior: the variance tau^2 of loadings and means beforehand.
+    """
+    n, r = found.scores.shape
+    design = np.column_stack([found.scores, np.ones(n)]) if affine else found.scores
+    q = design.shape[1]
+    moments = design[:, :, None] * design[:, None, :]
+    moments[:, :r, :r] += noise * found.precision
+    weighted = cells.observed * weights[:, None]
+    systems = (weighted.T @ moments.reshape(n, q * q)).reshape(-1, q, q)
+    systems += noise / prior * np.eye(q)
+    right = (weighted * cells.values).T @ design
+    solved = np.linalg.solve(systems, right[:, :, None])[:, :, 0] if q else right
+    centre = solved[:, r] if affine else np.zeros(cells.values.shape[1])
+    return Gaussian(solved[:, :r], centre)
+
+
+def expected_squares(cells: Cells, cluster: Gaussian, found: Posterior, noise: float) -> Array:
+    """``sum_j M_ij E[(x_ij - mu_j - w_j' z_i)^2]`` of each row, (n,), given its scores."""
+    image = cluster.centre + found.scores @ cluster.loadings.T
+    squares = np.sum(((cells.values - image) * cells.observed) ** 2, axis=1)
+    spread = np.einsum("nrs,nrs->n", found.precision, _products(cells.observed, cluster.loadings))
+    return squares + noise * spread
+
+
+def fit_mixture(
+    cells: Cells, labels: Labels, dimensions: Sequence[int], affine: bool, filled: Array,
+    max_iter: int = 100,
+) -> Fit:  # fmt: skip
+    """Return the mixture that EM reaches from labels (n,); filled (n, p): for the first clusters.
+
+    The cells are taken from a centre near all rows if affine, as the prior on means asks.
+    """
+    total = max(float(cells.observed.sum()), 1.0)
+    prior = max(float(np.sum(cells.values**2)) / total, np.finfo(float).tiny)
+    floor = VARIANCE_FLOOR * prior
+    k = len(dimensions)
+    clusters, noise = first_clusters(filled, labels, dimensions, affine, floor)
+    sizes = np.bincount(labels, minlength=k)
+    shares = np.maximum(sizes, NOTHING) / len(labels)
+    mixture = IncompleteMixture(clusters, shares, noise)
+    path: list[float] = []
+    for _ in range(max_iter):
+        found = [posterior(cells, cluster, mixture.noise) for cluster in mixture.clusters]
+        weights, likelihood = responsibilities(found, mixture.shares)
+        path.append(likelihood - penalty(mixture, prior))
+        if len(path) > 1 and path[-1] - path[-2] <= SETTLED * abs(path[-1]):
+            break
+        mixture = _stepped(cells, mixture, found, weights, prior, floor, affine)
+    return Fit(mixture, weights, tuple(path))
+
+
+def _stepped(
+    cells: Cells, mixture: IncompleteMixture, found: Sequence[Posterior], weights: Array,
+    prior: float, floor: float, affine: bool,
+) -> IncompleteMixture:  # fmt: skip
+    """Return the mixture after one M step."""
+    clusters, squares, noise = [], 0.0, mixture.noise
+    for k, under in enumerate(found):
+        cluster = refitted(cells, under, weights[:, k], noise, prior, affine)
+        squares += float(weights[:, k] @ expected_squares(cells, cluster, under, noise))
+        clusters.append(cluster)
+    shares = np.maximum(weights.mean(axis=0), NOTHING)
+    return IncompleteMixture(tuple(clusters), shares, max(squares / cells.observed.sum(), floor))
+
+
+def responsibilities(found: Sequence[Posterior], shares: Array) -> tuple[Array, float]:
+    """Return the weights (n, K) of the clusters in each row, and the log-likelihood of all rows."""
+    joint = np.log(shares) - np.column_stack([under.cost for under in found])
+    top = joint.max(axis=1, keepdims=True)
+    shifted = np.exp(joint - top)
+    sums = shifted.sum(axis=1, keepdims=True)
+    return shifted / sums, float(np.sum(top + np.log(sums)))
+
+
+def penalty(mixture: IncompleteMixture, prior: float) -> float:
+    """-log of the prior of loadings and means, less its constant."""
+    squares = [np.sum(each.loadings**2) + np.sum(each.centre**2) for each in mixture.clusters]
+    return 0.5 * float(sum(squares)) / prior
+
+
+def first_clusters(
+    filled: Array, labels: Labels, dimensions: Sequence[int], affine: bool, floor: float
+) -> tuple[tuple[Gaussian, ...], float]:
+    """Return the clusters that PCA of the members' filled rows gives, and their common noise."""
+    p = filled.shape[1]
+    fits = []
+    left, freedom = 0.0, 0.0
+    for k, r in enumerate(dimensions):
+        members = filled[labels == k]
+        centre = centre_of(members, affine) if len(members) else np.zeros(p)
+        axes = principal_axes(members - centre)
+        fits.append((centre, axes, len(members)))
+        left += float(axes.eigenvalues[r:].sum())
+        freedom += max(len(members) - affine, 0) * max(p - r, 1)
+    noise = max(left / max(freedom, 1.0), floor)
+    clusters = []
+    for (centre, axes, size), r in zip(fits, dimensions, strict=True):
+        loadings = np.zeros((p, r))
+        kept = min(r, axes.rank)
+        variances = axes.eigenvalues[:kept] / max(size, 1)
+        # An axis as weak as the noise keeps a little length, so that EM can find it.
+        spread = np.sqrt(np.maximum(variances - noise, 1e-3 * variances))
+        loadings[:, :kept] = axes.basis[:, :kept] * spread
+        clusters.append(Gaussian(loadings, centre))
+    return tuple(clusters), noise
+
+
+def as_subspace(cluster: Gaussian, noise: float, size: float) -> Subspace:
+    """Return a cluster as a `Subspace` whose spectrum is that of ``size`` complete samples.
+
+    ``spectrum = size (w^2 + sigma^2)``, w the singular values of the loadings, as the likeliest
+    probabilistic PCA of complete samples has it.
+    """
+    left, singular, _ = np.linalg.svd(cluster.loadings, full_matrices=False)
+    return Subspace(cluster.centre, left, size * (singular**2 + noise))
+
+
+def as_gaussian(subspace: Subspace, noise: float, size: float) -> Gaussian:
+    """Return the cluster of a `Subspace`: the reverse of `as_subspace`, up to a rotation."""
+    spread = np.sqrt(np.maximum(subspace.spectrum / max(size, 1.0) - noise, 0.0))
+    return Gaussian(subspace.basis * spread, subspace.centre)
+
+
+def left_out_errors(cells: Cells, cluster: Gaussian, noise: float, affine: bool) -> Array:
+    """Squared leave-one-out error of each row of a cluster over its observed cells, (n,).
+
+    The regression of each column on the scores is down-dated for the row:
+    ``e_ij/(1 - h_ij)``, ``h_ij = zt_i' (sum_i' M_i'j zt zt')^-1 zt_i``. For complete rows that is
+    the form "hat" of one PCA.
+    """
+    found = posterior(cells, cluster, noise)
+    n = len(found.scores)
+    design = np.column_stack([found.scores, np.ones(n)]) if affine else found.scores
+    q = design.shape[1]
+    moments = (design[:, :, None] * design[:, None, :]).reshape(n, q * q)
+    systems = (cells.observed.T @ moments).reshape(-1, q, q)
+    scale = np.trace(systems.mean(axis=0)) / max(q, 1) if q else 0.0
+    inverse = np.linalg.inv(systems + 1e-12 * max(scale, 1e-300) * np.eye(q))
+    leverage = np.einsum("nr,jrs,ns->nj", design, inverse, design, optimize=True)
+    right = (cells.observed * cells.values).T @ design
+    solved = np.einsum("jrs,js->jr", inverse, right)
+    rest = (cells.values - design @ solved.T) * cells.observed
+    return np.sum((rest / np.maximum(1.0 - leverage, LEAST_FREEDOM)) ** 2, axis=1)
+
+
+def predicted(cells: Cells, mixture: IncompleteMixture) -> Array:
+    """Return what the mixture expects in every cell, given the observed ones of its row, (n, p)."""
+    found = [posterior(cells, cluster, mixture.noise) for cluster in mixture.clusters]
+    weights, _ = responsibilities(found, mixture.shares)
+    images = (
+        weights[:, k, None] * (cluster.centre + found[k].scores @ cluster.loadings.T)
+        for k, cluster in enumerate(mixture.clusters)
+    )
+    return sum(images, np.zeros_like(cells.values))
