@@ -106,8 +106,8 @@ def test_nothing_missing_is_probabilistic_pca():
     found = incomplete.fit_mixture(cells, np.zeros(200, dtype=int), [2], False, rows, max_iter=2000)
     values, vectors = np.linalg.eigh(rows.T @ rows / 200)
     noise = values[:-2].mean()
-    assert_allclose(found.mixture.noise, noise, rtol=0.01)
-    subspace = incomplete.as_subspace(found.mixture.clusters[0], found.mixture.noise, 200)
+    assert_allclose(found.mixture.noise[0], noise, rtol=0.01)
+    subspace = incomplete.as_subspace(found.mixture.clusters[0], found.mixture.noise[0], 200)
     assert_allclose(np.abs(vectors[:, :-3:-1].T @ subspace.basis).max(axis=0), 1.0, atol=0.01)
     assert_allclose(subspace.spectrum, 200 * values[:-3:-1], rtol=0.02)
 
@@ -145,12 +145,12 @@ def test_left_out_errors_are_near_refitting(share):
     rows = table(n=60, p=10, share=share, seed=3)[0][2:]
     mixture = _one(rows)
     cells = incomplete.observed_cells(rows)
-    found = incomplete.left_out_errors(cells, mixture.clusters[0], mixture.noise, True)
+    found = incomplete.left_out_errors(cells, mixture.clusters[0], mixture.noise[0], True)
     plain = np.empty(len(rows))
     for i in range(len(rows)):
         others = _one(np.delete(rows, i, axis=0))
         row = cells.rows(np.array([i]))
-        scores = incomplete.posterior(row, others.clusters[0], others.noise).scores
+        scores = incomplete.posterior(row, others.clusters[0], others.noise[0]).scores
         image = others.clusters[0].centre + scores @ others.clusters[0].loadings.T
         plain[i] = np.sum(((row.values - image) * row.observed) ** 2)
     assert np.corrcoef(found, plain)[0, 1] > 0.99

@@ -35,7 +35,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from subspaces.core.array import Array, Labels
+from subspaces.core.array import Array, Indices, Labels
 from subspaces.subspace import Subspace, centre_of, largest_eigenpairs, principal_axes
 
 # A variance below this share of the cells' is rounding.
@@ -65,7 +65,7 @@ class Cells:
         """Number of observed cells of each row, (n,)."""
         return self.observed.sum(axis=1)
 
-    def rows(self, chosen: Array) -> "Cells":
+    def rows(self, chosen: Indices) -> "Cells":
         """Return the chosen rows."""
         return Cells(self.values[chosen], self.observed[chosen])
 
@@ -80,11 +80,11 @@ class Gaussian:
 
 @dataclass(frozen=True)
 class IncompleteMixture:
-    """Clusters, their shares (K,), and the variance of the noise."""
+    """Clusters, their shares (K,), and the variance of the noise in each, (K,)."""
 
     clusters: tuple[Gaussian, ...]
     shares: Array
-    noise: float
+    noise: Array
 
 
 @dataclass(frozen=True)
@@ -103,6 +103,7 @@ class Fit:
     mixture: IncompleteMixture
     weights: Array
     path: tuple[float, ...]
+    has_converged: bool
 
     @property
     def labels(self) -> Labels:
@@ -236,11 +237,12 @@ def expected_squares(cells: Cells, cluster: Gaussian, found: Posterior, noise: f
 
 def fit_mixture(
     cells: Cells, labels: Labels, dimensions: Sequence[int], affine: bool, filled: Array,
-    max_iter: int = 100,
+    shared: bool = True, max_iter: int = 100,
 ) -> Fit:  # fmt: skip
     """Return the mixture that EM reaches from labels (n,); filled (n, p): for the first clusters.
 
-    The cells are taken from a centre near all rows if affine, as the prior on means asks.
+    The cells are taken from a centre near all rows if affine, as the prior on means asks. shared:
+    whether all clusters have one variance of the noise.
     """
     total = max(float(cells.observed.sum()), 1.0)
     prior = max(float(np.sum(cells.values**2)) / total, np.finfo(float).tiny)
@@ -249,30 +251,48 @@ def fit_mixture(
     clusters, noise = first_clusters(filled, labels, dimensions, affine, floor)
     sizes = np.bincount(labels, minlength=k)
     shares = np.maximum(sizes, NOTHING) / len(labels)
-    mixture = IncompleteMixture(clusters, shares, noise)
+    mixture = IncompleteMixture(clusters, shares, np.full(k, noise))
     path: list[float] = []
+    has_converged = False
     for _ in range(max_iter):
-        found = [posterior(cells, cluster, mixture.noise) for cluster in mixture.clusters]
+        found = posteriors(cells, mixture)
         weights, likelihood = responsibilities(found, mixture.shares)
         path.append(likelihood - penalty(mixture, prior))
-        if len(path) > 1 and path[-1] - path[-2] <= SETTLED * abs(path[-1]):
+        has_converged = len(path) > 1 and path[-1] - path[-2] <= SETTLED * abs(path[-1])
+        if has_converged:
             break
-        mixture = _stepped(cells, mixture, found, weights, prior, floor, affine)
-    return Fit(mixture, weights, tuple(path))
+        mixture = _stepped(cells, mixture, found, weights, (prior, floor), affine, shared)
+    return Fit(mixture, weights, tuple(path), has_converged)
 
 
 def _stepped(
     cells: Cells, mixture: IncompleteMixture, found: Sequence[Posterior], weights: Array,
-    prior: float, floor: float, affine: bool,
+    limits: tuple[float, float], affine: bool, shared: bool,
 ) -> IncompleteMixture:  # fmt: skip
-    """Return the mixture after one M step."""
-    clusters, squares, noise = [], 0.0, mixture.noise
+    """Return the mixture after one M step; limits: the prior's variance, and the least noise."""
+    prior, floor = limits
+    clusters, squares = [], np.zeros(len(found))
     for k, under in enumerate(found):
+        noise = float(mixture.noise[k])
         cluster = refitted(cells, under, weights[:, k], noise, prior, affine)
-        squares += float(weights[:, k] @ expected_squares(cells, cluster, under, noise))
+        squares[k] = weights[:, k] @ expected_squares(cells, cluster, under, noise)
         clusters.append(cluster)
+    counts = np.maximum(weights.T @ cells.counts, NOTHING)
+    variances = np.full(len(found), squares.sum() / counts.sum()) if shared else squares / counts
     shares = np.maximum(weights.mean(axis=0), NOTHING)
-    return IncompleteMixture(tuple(clusters), shares, max(squares / cells.observed.sum(), floor))
+    return IncompleteMixture(tuple(clusters), shares, np.maximum(variances, floor))
+
+
+def posteriors(cells: Cells, mixture: IncompleteMixture) -> list[Posterior]:
+    """Return the rows under each cluster of a mixture."""
+    pairs = zip(mixture.clusters, mixture.noise.tolist(), strict=True)
+    return [posterior(cells, cluster, noise) for cluster, noise in pairs]
+
+
+def joint_costs(cells: Cells, mixture: IncompleteMixture) -> Array:
+    """-log joint density of each row and cluster, by observed cells, (n, K)."""
+    found = posteriors(cells, mixture)
+    return np.column_stack([under.cost for under in found]) - np.log(mixture.shares)
 
 
 def responsibilities(found: Sequence[Posterior], shares: Array) -> tuple[Array, float]:
@@ -357,7 +377,7 @@ def left_out_errors(cells: Cells, cluster: Gaussian, noise: float, affine: bool)
 
 def predicted(cells: Cells, mixture: IncompleteMixture) -> Array:
     """Return what the mixture expects in every cell, given the observed ones of its row, (n, p)."""
-    found = [posterior(cells, cluster, mixture.noise) for cluster in mixture.clusters]
+    found = posteriors(cells, mixture)
     weights, _ = responsibilities(found, mixture.shares)
     images = (
         weights[:, k, None] * (cluster.centre + found[k].scores @ cluster.loadings.T)

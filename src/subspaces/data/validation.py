@@ -20,8 +20,13 @@ Array = NDArray[np.floating]
 RANGES = {"float64": (1e-140, 1e140), "float32": (1e-14, 1e14)}
 
 
-def as_matrix(X: Any, name: str = "X", *, min_samples: int = 2) -> Array:
-    """Return ``X`` as a float64 matrix of finite values, or raise an error that names the entry."""
+def as_matrix(X: Any, name: str = "X", *, min_samples: int = 2, missing: bool = False) -> Array:
+    """Return ``X`` as a float64 matrix of finite values, or raise an error that names the entry.
+
+    missing: whether NaN is a cell that was not observed; masked cells become NaN then.
+    """
+    if isinstance(X, np.ma.MaskedArray):
+        X = np.ma.asarray(X, dtype=np.float64).filled(np.nan)
     if sparse.issparse(X):
         raise TypeError(f"{name} is a sparse matrix. Use a dense array: {name}.toarray()")
     if is_dask(X):
@@ -53,7 +58,8 @@ def as_matrix(X: Any, name: str = "X", *, min_samples: int = 2) -> Array:
         )
     if len(matrix) < min_samples:
         raise ValueError(f"{name} has n_samples={len(matrix)}; at least {min_samples} are needed")
-    _check_finite(matrix, name, list(getattr(X, "columns", ())))
+    check = _check_observed if missing else _check_finite
+    check(matrix, name, list(getattr(X, "columns", ())))
     return matrix
 
 
@@ -115,6 +121,23 @@ def _check_finite(matrix: Array, name: str, columns: list[Any]) -> None:
     raise not_finite(name, row, column, float(matrix[row, column]), len(where), columns)
 
 
+def _check_observed(matrix: Array, name: str, columns: list[Any]) -> None:
+    """Raise ValueError for an infinite value, and for a row or column without any value."""
+    infinite = np.isinf(matrix)
+    if infinite.any():
+        where = np.argwhere(infinite)
+        row, column = (int(index) for index in where[0])
+        raise not_finite(name, row, column, float(matrix[row, column]), len(where), columns)
+    holes = np.isnan(matrix)
+    for axis, what in ((1, "row"), (0, "column")):
+        empty = np.flatnonzero(holes.all(axis=axis))
+        if len(empty):
+            first = int(empty[0])
+            named = f" ({columns[first]!r})" if axis == 0 and columns else ""
+            more = f" (and {len(empty) - 1} more)" if len(empty) > 1 else ""
+            raise ValueError(f"{name} has no value in {what} {first}{named}{more}; leave it out")
+
+
 def not_finite(
     name: str, row: int, column: int, value: float, count: int, columns: Sequence[Any] = ()
 ) -> ValueError:
@@ -122,7 +145,8 @@ def not_finite(
     more = f" (and {count - 1} more)" if count > 1 else ""
     return ValueError(
         f"{name} contains NaN or infinity: {value} at row {row}, column {column}"
-        f"{f' ({columns[column]!r})' if columns else ''}{more}; remove or impute it"
+        f"{f' ({columns[column]!r})' if columns else ''}{more}; remove it, or use "
+        "PSC(...).impute(X) first"
     )
 
 
@@ -144,7 +168,13 @@ def check_survey(found: Survey, dtype: Any, name: str = "X") -> None:
 
 def check_squares(matrix: Array, name: str = "X") -> None:
     """Raise ValueError if the largest absolute value has a square that overflows or vanishes."""
-    check_magnitude(float(np.abs(matrix).max(initial=0.0)), name)
+    check_magnitude(largest_size(matrix), name)
+
+
+def largest_size(matrix: Array) -> float:
+    """Return the largest absolute value that was observed; 0 if there is none."""
+    largest = float(np.abs(matrix).max(initial=0.0))
+    return float(np.nanmax(np.abs(matrix))) if np.isnan(largest) else largest
 
 
 def check_magnitude(largest: float, name: str = "X", kind: str = "float64") -> None:

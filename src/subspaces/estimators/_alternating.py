@@ -13,6 +13,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from subspaces.core import partition
 from subspaces.core.alternation import Clustering
 from subspaces.core.array import is_dask, to_host
+from subspaces.core.incomplete import (
+    NOTHING,
+    IncompleteMixture,
+    as_gaussian,
+    as_subspace,
+    fit_mixture,
+)
 from subspaces.core.likelihood import Data
 from subspaces.core.problem import Problem
 from subspaces.core.rows import Rows
@@ -23,11 +30,11 @@ from subspaces.data.devices import check_device, device_of, moved_attributes
 from subspaces.data.in_blocks import BlockProblem
 from subspaces.data.pass_plan import Pass
 from subspaces.data.subspaces import Subspaces, from_subspaces, take, to_subspaces
-from subspaces.estimators import _many_rows
+from subspaces.estimators import _many_rows, _missing
 from subspaces.estimators._base import Array, NewRows, SubspaceClusterer
 from subspaces.estimators._many_rows import ManyRows, NewBlocks, SurveyedBlocks
 from subspaces.estimators._search import Search, table_of_starts
-from subspaces.estimators._subspaces import pose, widths
+from subspaces.estimators._subspaces import dimensions_of, order_of_appearance, pose, widths
 from subspaces.runtime.parameters import as_count, as_jobs
 from subspaces.runtime.step import Step, silence
 from subspaces.runtime.threads import one_blas_thread
@@ -185,6 +192,10 @@ class AlternatingClusterer(SubspaceClusterer):
         blocks = self._blocks(X)
         if blocks is None:
             return super()._validate(_many_rows.in_memory(X))
+        return self._surveyed(X, blocks)
+
+    def _surveyed(self, X: Any, blocks: Blocks) -> SurveyedBlocks:
+        """Return rows that are read in passes, after one pass that checks them."""
         validate_data(self, X, skip_check_array=True)
         # The search holds at least REFILL_ROWS rows and a copy of them.
         n, p = blocks.shape
@@ -200,6 +211,8 @@ class AlternatingClusterer(SubspaceClusterer):
         memory.
         """
         beyond = self._beyond_passes()
+        if self._takes_missing and _missing.has_holes(X):
+            return None
         if beyond is None:
             if _many_rows.is_copied(X):
                 self._refuse_beyond_room(X.shape, X.shape[0] * X.shape[1])
@@ -220,6 +233,56 @@ class AlternatingClusterer(SubspaceClusterer):
         else:
             with one_blas_thread():
                 self._fit_many(X)
+
+    def _fit_with_holes(self, X: Array) -> None:
+        """Cluster the filled table, and fit a mixture to the observed cells from its clusters."""
+        self._refuse_with_holes()
+        affine = bool(self.affine)
+        dimensions = dimensions_of(self, X, low=0 if affine else 1)
+        filled = _missing.fill(X, dimensions, affine)
+        table = filled.table + filled.origin
+        blocks = self._blocks(table)
+        self._fit(table if blocks is None else self._surveyed(table, blocks))
+        found = fit_mixture(
+            filled.cells, to_host(self.labels_).astype(np.intp), dimensions, affine, filled.table
+        )
+        k = len(dimensions)
+        is_alike = len(set(dimensions)) == 1
+        order = order_of_appearance(found.labels, k) if is_alike else np.arange(k)
+        mixture = _missing.moved(found.mixture, filled.origin, order.tolist())
+        self._store_mixture(X, mixture, found.weights[:, order])
+        self.objective_path_ = -np.array(found.path)
+        self.n_iter_ = len(found.path)
+        self.stop_reason_ = "converged" if found.has_converged else "max_iter"
+
+    def _refuse_with_holes(self) -> None:
+        """Raise ValueError for parameters that need every cell."""
+
+    def _store_mixture(self, X: Array, mixture: IncompleteMixture, weights: Array) -> None:
+        """Set labels, subspaces and objective; weights (n, K): of the clusters in each row."""
+        self.labels_ = np.argmax(weights, axis=1)
+        self._sizes = weights.sum(axis=0)
+        self.noise_variance_ = float(mixture.noise[0])
+        self.subspaces_ = [
+            as_subspace(cluster, self.noise_variance_, size)
+            for cluster, size in zip(mixture.clusters, self._sizes.tolist(), strict=True)
+        ]
+        scores = _missing.scored(X, mixture)
+        self.objective_ = float(scores[np.arange(len(X)), self.labels_].sum())
+
+    def _mixture(self) -> IncompleteMixture:
+        sizes = np.maximum(to_host(self._sizes), NOTHING)
+        noise = float(self._noise_of_cells)
+        clusters = tuple(
+            as_gaussian(subspace, noise, size)
+            for subspace, size in zip(self.subspaces_, sizes.tolist(), strict=True)
+        )
+        return IncompleteMixture(clusters, sizes / sizes.sum(), np.full(len(sizes), noise))
+
+    @property
+    def _noise_of_cells(self) -> float:
+        """Variance of the noise in a cell, by which rows with missing cells are judged."""
+        return self._scoring_noise
 
     def _fit_many(self, X: SurveyedBlocks) -> None:
         found = ManyRows(self, X.blocks, X.survey).fit()

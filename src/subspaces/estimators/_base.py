@@ -25,14 +25,17 @@ from subspaces import progress
 from subspaces.core import partition
 from subspaces.core.array import to_host
 from subspaces.core.contrast import Contrast, contrast, means_and_spread
+from subspaces.core.incomplete import IncompleteMixture
 from subspaces.data.devices import to_device
 from subspaces.data.validation import (
     as_matrix,
     check_squares,
     count_distinct_rows,
     is_named,
+    largest_size,
     row_names,
 )
+from subspaces.estimators import _missing
 from subspaces.estimators._fitted_state import fitted_state, in_memory
 from subspaces.estimators._record import Record, is_too_large, own_coordinates
 from subspaces.preparation import Preparation, check_present, in_raw_units, prepare_rows
@@ -73,38 +76,65 @@ class NewRows:
 
     def scores(self) -> Any:
         """Return the score of each row under each cluster, (n, K)."""
-        return to_device(self.model._scores(self.matrix), self.device)
+        return to_device(self.model._row_scores(self.matrix), self.device)
 
     def mean_score(self) -> float:
         """Return the mean over the rows of each row's lowest score."""
-        return float(self.model._scores(self.matrix).min(axis=1).mean())
+        return float(self.model._row_scores(self.matrix).min(axis=1).mean())
 
     def coordinates(self) -> Any:
         """Return a list of n arrays (r,): each row's coordinates in its cluster's subspace."""
-        labels = self._labels()
+        labels, rows = self._labels(), self._placed()
         own = [
-            iter(coordinates(self.matrix[labels == k], subspace))
+            iter(coordinates(rows[labels == k], subspace))
             for k, subspace in enumerate(self.model.subspaces_)
         ]
         return to_device([next(own[k]) for k in labels], self.device)
 
     def nearest_points(self) -> Any:
         """Return the point of its cluster's subspace that is nearest to each row, (n, p)."""
-        labels = self._labels()
-        nearest = np.empty_like(self.matrix)
+        labels, rows = self._labels(), self._placed()
+        nearest = np.empty_like(rows)
         for k, subspace in enumerate(self.model.subspaces_):
-            nearest[labels == k] = project(self.matrix[labels == k], subspace)
+            nearest[labels == k] = project(rows[labels == k], subspace)
         if hasattr(self.model, "preparation_"):
             nearest = in_raw_units(nearest, self.model.preparation_)
         return to_device(nearest, self.device)
 
+    def imputed(self) -> Any:
+        """Return the rows with what the model expects in cells that were not observed, (n, p)."""
+        holes = np.isnan(self.matrix)
+        filled = self.matrix
+        if holes.any():
+            filled = _missing.imputed(self.matrix, self.model._mixture())
+        if hasattr(self.model, "preparation_"):
+            filled = in_raw_units(filled, self.model.preparation_)
+        return to_device(filled, self.device)
+
+    def _placed(self) -> Array:
+        """Return the rows, (n, p); one with holes as the point of its subspace expected of it."""
+        holes = np.isnan(self.matrix).any(axis=1)
+        if not holes.any():
+            return self.matrix
+        rows, labels, mixture = self.matrix.copy(), self._labels(), self.model._mixture()
+        for k, cluster in enumerate(mixture.clusters):
+            own = holes & (labels == k)
+            noise = float(mixture.noise[k])
+            rows[own] = _missing.placed(self.matrix[own], cluster, noise)[0]
+        return rows
+
     def _labels(self) -> Labels:
-        return partition.assign(self.model._scores(self.matrix))
+        return partition.assign(self.model._row_scores(self.matrix))
 
 
 def with_subspaces(method: Callable[P, R]) -> Callable[P, R]:
     """Decorate a method so that only estimators with one subspace per cluster have it."""
     return available_if(lambda model: model._has_subspaces)(method)
+
+
+def with_missing(method: Callable[P, R]) -> Callable[P, R]:
+    """Decorate a method so that only estimators that take missing cells have it."""
+    return available_if(lambda model: model._takes_missing)(method)
 
 
 class SubspaceClusterer(
@@ -134,6 +164,8 @@ class SubspaceClusterer(
 
     # Whether each cluster has a subspace, so that there is something to project on.
     _has_subspaces = True
+    # The share of the cells of fit that were missing.
+    missing_share_ = 0.0
 
     def fit(self, X: Any, y: Any = None, **unknown: Any) -> Self:
         """Find the clusters.
@@ -162,8 +194,9 @@ class SubspaceClusterer(
                 self._fit_with_callbacks(X, matrix)
                 if isinstance(matrix, np.ndarray):
                     self.labels_ = self.labels_.astype(np.int32, copy=False)
-                    self._store_means(matrix)
-                    self._warn_of_equal_samples(matrix)
+                    whole = NewRows(self, matrix).imputed()
+                    self._store_means(whole)
+                    self._warn_of_equal_samples(whole)
                 self._warn_of_single_samples(row_names(X))
             seconds = perf_counter() - began
             self.record_ = self._recorded(matrix, row_names(X), seconds, raised)
@@ -287,6 +320,23 @@ class SubspaceClusterer(
         """
         return self._new_rows(X, "reconstruct").nearest_points()
 
+    @with_missing
+    def impute(self, X: Any) -> Any:
+        """Fill the cells of X that are missing with what the model expects there.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+            Samples, NaN where a cell was not observed; each has one value at least.
+
+        Returns
+        -------
+        array of shape (n, p)
+            The mean over the clusters, each with its probability given what was observed. Cells
+            that were observed are as they were.
+        """
+        return self._new_rows(X, "impute").imputed()
+
     def report(self, X: Any = None, path: str | Path = "report.html", **options: Any) -> Path:
         """Write what was found as one interactive HTML page that works offline.
 
@@ -346,8 +396,18 @@ class SubspaceClusterer(
     @callbacks.managed
     def _fit_with_callbacks(self, X: Any, matrix: Array) -> None:
         callbacks.begin(self, X)
-        self._fit(matrix)
+        self.__dict__.pop("missing_share_", None)
+        if _missing.has_holes(matrix):
+            self._fit_with_holes(matrix)
+            self.missing_share_ = float(np.isnan(matrix).mean())
+        else:
+            self._fit(matrix)
         callbacks.end(self, X)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self._takes_missing
+        return tags
 
     @property
     def _has_listeners(self) -> bool:
@@ -361,6 +421,34 @@ class SubspaceClusterer(
     def _fit(self, X: Array) -> None:
         """Fit a checked matrix (n, p) or `SurveyedBlocks`: set ``labels_`` and other attributes."""
         raise NotImplementedError
+
+    @property
+    def _takes_missing(self) -> bool:
+        """Whether NaN is a cell that was not observed; otherwise it is refused."""
+        return False
+
+    def _fit_with_holes(self, X: Array) -> None:
+        """Fit a checked matrix (n, p) with missing cells, where ``_takes_missing``."""
+        raise NotImplementedError
+
+    def _mixture(self) -> IncompleteMixture:
+        """Return the clusters as Gaussians, by which rows with missing cells are judged."""
+        raise NotImplementedError
+
+    def _row_scores(self, X: Array) -> Array:
+        """Return the score of each row under each cluster, (n, K), whether it has holes or not.
+
+        A row with holes is scored by the likelihood of its observed cells, and so are all rows
+        where the model itself was fitted to a table with holes.
+        """
+        holes = np.isnan(X).any(axis=1) | (self.missing_share_ > 0.0)
+        if not holes.any():
+            return self._scores(X)
+        scores = np.empty((len(X), self._n_features_out))
+        scores[holes] = _missing.scored(X[holes], self._mixture())
+        if not holes.all():
+            scores[~holes] = self._scores(X[~holes])
+        return scores
 
     def _bring_attributes_to(self, X: Any) -> None:
         """Move the fitted attributes to the device of X; the base class moves none."""
@@ -382,10 +470,10 @@ class SubspaceClusterer(
 
     def _validate(self, X: Any) -> Array:
         self._check_room(X)
-        matrix = as_matrix(X)
+        matrix = as_matrix(X, missing=self._takes_missing)
         validate_data(self, X, skip_check_array=True)
         check_squares(matrix)
-        self._scale = float(np.abs(matrix).max())
+        self._scale = largest_size(matrix)
         return matrix
 
     def _check_room(self, X: Any) -> None:
@@ -412,14 +500,14 @@ class SubspaceClusterer(
         if not hasattr(self, "preparation_"):
             validate_data(self, X, reset=False, skip_check_array=True)
         check_squares(matrix)
-        self._check_scale(float(np.abs(matrix).max()))
+        self._check_scale(largest_size(matrix))
         return matrix
 
     def _prepared(self, X: Any, *, min_samples: int = 1) -> Array:
         """Return X as a matrix of the clustered variables: after ``preparation_``, if any."""
         preparation: Preparation | None = getattr(self, "preparation_", None)
         if preparation is None:
-            return as_matrix(X, min_samples=min_samples)
+            return as_matrix(X, min_samples=min_samples, missing=self._takes_missing)
         if is_named(X):
             check_present(list(X.columns), preparation.needed)
             X = X[preparation.needed]
@@ -519,11 +607,12 @@ class SubspaceClusterer(
         in_passes = not isinstance(X, np.ndarray)
         if in_passes or is_too_large(len(X), self._n_features_out, widest):
             return Record(seconds, messages, None, None, None, None)
+        whole = NewRows(self, X)._placed()
         return Record(
             seconds,
             messages,
             sample_names=names,
-            scores=self._scores(X),
-            coordinates=own_coordinates(X, self.labels_, subspaces) if subspaces else None,
+            scores=self._row_scores(X),
+            coordinates=own_coordinates(whole, self.labels_, subspaces) if subspaces else None,
             influence=getattr(self, "influence_", None),
         )

@@ -169,6 +169,7 @@ FORMS: dict[str, Form] = {
     "log_likelihood_path_": _PATH,
     "means_": _finite("K", "p"),
     "method_": _TEXT,
+    "missing_share_": _REAL,
     "n_clusters_": _INT,
     "n_components_": lambda value, sizes: _has_shape(value, "i", ["K"], sizes),
     "n_features_in_": _INT,

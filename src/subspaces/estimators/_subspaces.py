@@ -208,3 +208,10 @@ def distance_from_own_subspaces(model: SubspaceClusterer, X: Array) -> float:
         float(squared_residual(X[model.labels_ == k], subspace).sum())
         for k, subspace in enumerate(model.subspaces_)
     )
+
+
+def order_of_appearance(labels: Labels, n_clusters: int) -> Labels:
+    """Return the cluster numbers (K,) in the order of their first sample; empty clusters last."""
+    first = [np.flatnonzero(labels == k)[:1] for k in range(n_clusters)]
+    places = [int(place[0]) if len(place) else len(labels) for place in first]
+    return np.argsort(places, kind="stable")

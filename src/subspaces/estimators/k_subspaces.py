@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from subspaces.core import partition
+from subspaces.core.array import to_host
 from subspaces.core.problem import Problem
 from subspaces.core.rows import Rows
 from subspaces.estimators._alternating import AlternatingClusterer
@@ -117,8 +118,20 @@ class KSubspaces(AlternatingClusterer):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
+    @property
+    def _takes_missing(self) -> bool:
+        return True
+
     def _problem(self, X: Array, rows: Rows | None = None) -> Problem:
         return self._pose(X, "residual", rows=rows)
+
+    @property
+    def _noise_of_cells(self) -> float:
+        if hasattr(self, "noise_variance_"):
+            return self.noise_variance_
+        sizes = to_host(self._sizes) - self.affine
+        freedom = float(sizes @ (self._n_variables - self.n_components_))
+        return max(self.objective_ / max(freedom, 1.0), np.finfo(float).tiny)
 
     def _fit_few(self, X: Array) -> None:
         problem = self._problem(X)

@@ -10,8 +10,15 @@ from scipy.special import logsumexp
 from sklearn.exceptions import ConvergenceWarning
 
 from subspaces.core import partition
-from subspaces.estimators._base import Array, Labels, SubspaceClusterer
-from subspaces.estimators._subspaces import dimensions_of, widths
+from subspaces.core.incomplete import (
+    IncompleteMixture,
+    as_gaussian,
+    as_subspace,
+    fit_mixture,
+)
+from subspaces.estimators import _missing
+from subspaces.estimators._base import Array, SubspaceClusterer
+from subspaces.estimators._subspaces import dimensions_of, order_of_appearance, widths
 from subspaces.rivals import em, factor_mixture, factor_mixture_em, ppca_mixture
 from subspaces.rivals.mixture_starts import first_partitions, leading_loadings, random_loadings
 from subspaces.rivals.student import FIRST_DF
@@ -19,13 +26,6 @@ from subspaces.runtime.parameters import as_choice, as_count, as_generator, as_r
 from subspaces.runtime.threads import one_blas_thread
 from subspaces.runtime.warning import warn
 from subspaces.subspace import Subspace, scores
-
-
-def order_of_appearance(labels: Labels, n_clusters: int) -> Labels:
-    """Return the cluster numbers (K,) in the order of their first sample; empty clusters last."""
-    first = [np.flatnonzero(labels == k)[:1] for k in range(n_clusters)]
-    places = [int(place[0]) if len(place) else len(labels) for place in first]
-    return np.argsort(places, kind="stable")
 
 
 class MixtureClusterer(SubspaceClusterer):
@@ -142,9 +142,10 @@ class MixtureClusterer(SubspaceClusterer):
         self.labels_ = partition.assign(-joint)
         shares = em.responsibilities(joint)
         self.subspaces_ = []
+        whole = _missing.imputed(X, self._mixture()) if _missing.has_holes(X) else X
         for centre, basis, share in zip(self.means_, bases, shares.T, strict=True):
             subspace = Subspace(centre, basis, np.zeros(basis.shape[1]))
-            self.subspaces_.append(Subspace(centre, basis, share @ scores(X, subspace) ** 2))
+            self.subspaces_.append(Subspace(centre, basis, share @ scores(whole, subspace) ** 2))
         self.n_components_ = widths(self.subspaces_)
         log_density = logsumexp(joint, axis=1)
         self.log_likelihood_ = float(log_density.sum())
@@ -282,6 +283,49 @@ class MPPCA(MixtureClusterer):
         self.tol = tol
         self.random_state = random_state
 
+    @property
+    def _takes_missing(self) -> bool:
+        return True
+
+    def _fit_with_holes(self, X: Array) -> None:
+        """Fit the filled table, then the observed cells from its clusters."""
+        shared = as_choice(self.noise, "noise", ("own", "shared")) == "shared"
+        dimensions = dimensions_of(self, X)
+        filled = _missing.fill(X, dimensions, affine=True)
+        self._fit(filled.table + filled.origin)
+        found = fit_mixture(
+            filled.cells, self.labels_, dimensions, True, filled.table, shared, self.max_iter
+        )
+        k, is_alike = len(dimensions), len(set(dimensions)) == 1
+        order = order_of_appearance(found.labels, k) if is_alike else np.arange(k)
+        mixture = _missing.moved(found.mixture, filled.origin, order.tolist())
+        places = [
+            as_subspace(cluster, noise, 1.0)
+            for cluster, noise in zip(mixture.clusters, mixture.noise.tolist(), strict=True)
+        ]
+        model = ppca_mixture.PPCAMixture(
+            mixture.shares,
+            np.array([place.centre for place in places]),
+            tuple(place.basis for place in places),
+            tuple(place.spectrum for place in places),
+            mixture.noise,
+            X.shape[1],
+        )
+        self._store_model(X, model)
+        self.log_likelihood_path_ = np.array(found.path)
+        self.n_iter_ = len(found.path)
+        self.stop_reason_ = "converged" if found.has_converged else "max_iter"
+
+    def _mixture(self) -> IncompleteMixture:
+        model = self._model
+        clusters = tuple(
+            as_gaussian(Subspace(centre, basis, spread), float(noise), 1.0)
+            for centre, basis, spread, noise in zip(
+                model.centres, model.bases, model.variances, model.noise, strict=True
+            )
+        )
+        return IncompleteMixture(clusters, model.weights, model.noise)
+
     def _fit(self, X: Array) -> None:
         shared = as_choice(self.noise, "noise", ("own", "shared")) == "shared"
         dimensions = dimensions_of(self, X)
@@ -316,7 +360,15 @@ class MPPCA(MixtureClusterer):
         self._store_subspaces(X, model.bases)
 
     def _log_joint(self, X: Array) -> Array:
-        return ppca_mixture.log_joint(self._model, X)
+        holes = np.isnan(X).any(axis=1)
+        if not holes.any():
+            return ppca_mixture.log_joint(self._model, X)
+        joint = -_missing.scored(X, self._mixture())
+        joint[~holes] = ppca_mixture.log_joint(self._model, X[~holes])
+        return joint
+
+    def _row_scores(self, X: Array) -> Array:
+        return self._scores(X)
 
 
 class MCFA(MixtureClusterer):

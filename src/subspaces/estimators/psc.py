@@ -13,6 +13,7 @@ from subspaces.core.alternation import Clustering
 from subspaces.core.array import to_host
 from subspaces.core.criteria import Seen, attraction, costs, own_costs
 from subspaces.core.descent import descend, objective_of
+from subspaces.core.incomplete import IncompleteMixture, left_out_errors, observed_cells
 from subspaces.core.leave_one_out import exact_errors
 from subspaces.core.likelihood import (
     VARIANCE_FLOOR,
@@ -27,7 +28,7 @@ from subspaces.core.sparse_loadings import Sparsity
 from subspaces.core.sparse_view import SparseView, loadings_of, seen_through, union_of_supports
 from subspaces.data.in_blocks import BlockProblem, influence_and_press
 from subspaces.data.subspaces import Subspaces
-from subspaces.estimators import _choosing
+from subspaces.estimators import _choosing, _missing
 from subspaces.estimators._alternating import AlternatingClusterer
 from subspaces.estimators._base import Array, Labels
 from subspaces.estimators._subspaces import as_list_name, per_cluster, store_subspaces, widths
@@ -279,6 +280,54 @@ class PSC(AlternatingClusterer):
             residuals = self._store_sparse(X, self._sparse_views(problem, refined.clustering))
         self._store_variables()
         self._warn_of_repulsion(residuals, partition.sizes(self.labels_, len(residuals)))
+
+    @property
+    def _takes_missing(self) -> bool:
+        return self.n_variables is None
+
+    def _refuse_with_holes(self) -> None:
+        self._check_choices()
+        for name in ("n_clusters", "n_components"):
+            if _choosing.is_auto(getattr(self, name)):
+                raise ValueError(
+                    f"{name}='auto' is not chosen from a table with missing cells. Use a number, "
+                    "or choose on the table that PSC(...).impute(X) returns"
+                )
+        if self.refine == "descent" or self.criterion == "loo_projection":
+            name = "refine" if self.refine == "descent" else "criterion"
+            raise ValueError(
+                f"{name}={getattr(self, name)!r} needs every cell, and X has missing ones. Use "
+                "another, or PSC(...).impute(X) first"
+            )
+
+    def _store_mixture(self, X: Array, mixture: IncompleteMixture, weights: Array) -> None:
+        super()._store_mixture(X, mixture, weights)
+        self.criterion_ = "likelihood"
+        self.__dict__.pop("score_variance_", None)
+        self._store_variables()
+        cells = observed_cells(X)
+        errors: Array = np.empty(len(X))
+        pulls: Array = np.empty(len(X))
+        # Distances over the observed cells, as if all had been observed.
+        whole = X.shape[1] / cells.counts
+        for k, (cluster, subspace) in enumerate(
+            zip(mixture.clusters, self.subspaces_, strict=True)
+        ):
+            own = np.flatnonzero(self.labels_ == k)
+            members, noise = cells.rows(own), float(mixture.noise[k])
+            affine = bool(self.affine)
+            errors[own] = whole[own] * left_out_errors(members, cluster, noise, affine)
+            points = _missing.placed(X[own], cluster, noise)[0]
+            rest = (members.values - points) * members.observed
+            along = (points - subspace.centre) @ subspace.basis
+            residual = whole[own] * np.sum(rest**2, axis=1)
+            spectrum = np.maximum(np.sum(along**2, axis=0), np.finfo(float).tiny)
+            pulls[own] = influence.squared_influence(along, residual, spectrum)
+        self.influence_, self.press_ = pulls, float(errors.mean())
+
+    @property
+    def _noise_of_cells(self) -> float:
+        return self.noise_variance_
 
     def _choice(self, problem: Problem) -> str:
         by_default = self.criterion in ("auto", self._default_criterion(problem))
