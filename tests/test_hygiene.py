@@ -27,6 +27,7 @@ compare(X, 2, 2, methods=["PSC", "KMeans", "SSC"])
 assert cli.main(["simulate", "a", "--out", "a.csv"]) == 0
 fit = ["fit", "a.csv", "--labels", "cluster", "--clusters", "2", "--no-stability"]
 assert cli.main([*fit, "--json"]) == 0
+assert cli.main(["pca", "a.csv", "--labels", "cluster", "--out", "pca"]) == 0
 assert cli.main(["predict", "result/model.npz", "a.csv", "--labels", "cluster"]) == 0
 """
 

@@ -38,6 +38,8 @@ def folder(tmp_path_factory):
     (folder / "model.npz").write_text("x")
     (folder / "there").mkdir()
     (folder / "there" / "labels.csv").write_text("x")
+    (folder / "pca").mkdir()
+    (folder / "pca" / "scores.csv").write_text("x")
     return folder
 
 
@@ -74,6 +76,17 @@ WORDS = [
     (["compare", "data.csv", "--clusters", "2", "--methods", "x"], "--methods x is unknown"),
     (["influence", "no.csv"], "no.csv: No such file or directory"),
     (["influence", "data.csv", "--out", "data.csv"], "data.csv is there already"),
+    (["pca", "no.csv"], "no.csv: No such file or directory"),
+    (["pca", "data.csv", "--dims", "two"], "--dims 'two' is not a number. Use 3, say, or auto"),
+    (["pca", "data.csv", "--dims", "-1"], "--dims -1 is out of range. Use 0 or more"),
+    (["pca", "data.csv", "--level", "0"], "--level 0 is out of range. Use a share such as 0.05"),
+    (["pca", "data.csv", "--level", "nan"], "--level nan is out of range. Use a share such as"),
+    (["pca", "data.csv", "--scale", "--no-center"], "--scale and --no-center exclude each other"),
+    (["pca", "data.csv", "--preset", "expression", "--no-center"], "--no-center and --preset"),
+    (["pca", "data.csv", "--kind", "log"], "--kind is for --preset expression"),
+    (["pca", "data.csv", "--labels", "type", "--classes", "data.csv"], "--labels and --classes"),
+    (["pca", "data.csv", "--out", "pca"], "pca has scores.csv already. Use --force or another"),
+    (["pca", "data.csv", "--out", "data.csv"], "data.csv is a file, not a folder"),
     (["simulate", "a", "--out", "data.csv"], "data.csv is there already"),
     (["demo", "--out", "data.csv"], "data.csv is a file, not a folder"),
 ]  # fmt: skip
@@ -224,7 +237,7 @@ def test_the_document_of_compare_speaks_of_options(run, union_file):
 def test_equal_samples_are_refused(fails, tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("\n".join(["name,a,b", *[f"s{i},1.5,2" for i in range(9)]]))
-    for command in (["fit", "--clusters", 2], ["select"], ["influence", "--dims", 1]):
+    for command in (["fit", "--clusters", 2], ["select"], ["influence", "--dims", 1], ["pca"]):
         assert "all samples are equal, so there" in fails(command[0], path, *command[1:])
 
 

@@ -215,5 +215,8 @@ def test_demo_prints_a_summary_and_says_where_the_figures_are(run, fails, monkey
         assert (out / name).stat().st_size > 10_000
         assert str(out / name) in ended.out
     assert (out / "report.html").exists() == (find_spec("plotly") is not None)
-    assert f"Page:   {out / 'report.html'}" in ended.out or "'.[report]'" in ended.out
+    assert (out / "pca.html").exists() == (find_spec("plotly") is not None)
+    for name in ("report.html", "pca.html"):
+        assert f"Page:   {out / name}" in ended.out or "'.[report]'" in ended.out
+    assert "13 of 178 samples do not belong" in ended.out
     assert "is a file, not a folder" in fails("demo", "--out", out / "digits.png")

@@ -8,6 +8,7 @@ COMMANDS = (
     "report",
     "select",
     "influence",
+    "pca",
     "simulate",
     "compare",
     "foo",
@@ -18,7 +19,7 @@ OPTIONS = (
     "--floor", "--log", "--no-log", "--kind", "--top-variables", "--scale", "--method",
     "--affine", "--criterion", "--seed", "--no-page", "--no-stability", "--force", "--json",
     "--preset", "--max-clusters", "--max-dims", "--top", "--by", "--noise", "--title",
-    "--methods", "--ignore", "--version", "--", "-x",
+    "--methods", "--ignore", "--level", "--no-center", "--version", "--", "-x",
 )  # fmt: skip
 WORDS = (
     "0", "1", "2", "3", "-1", "999999999", "1e9", "2,2", "1,,2", ",", "auto", "nan", "inf", "",

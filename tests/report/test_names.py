@@ -2,7 +2,15 @@ import json
 
 import pytest
 
-from subspaces.report._names import as_text, count, escape, inside_script, number, plotly_text
+from subspaces.report._names import (
+    as_text,
+    count,
+    escape,
+    inside_script,
+    number,
+    plotly_text,
+    short_label,
+)
 
 HOSTILE = ["<script>alert(1)</script>", "</script><!--", "a & b", "\"'<>&", "%{x}", "é 漢字 🧬"]
 
@@ -23,6 +31,13 @@ def test_html_and_plotly_get_no_markup(name):
 def test_long_names_are_cut_before_they_are_escaped():
     assert plotly_text("<" * 100) == "&lt;" * 39 + "…"
     assert plotly_text("<" * 40) == "&lt;" * 40
+
+
+def test_labels_keep_both_ends_of_a_long_name():
+    assert short_label("sample 1 of the first ward", 11) == "sampl… ward"
+    assert short_label("<sample>", 11) == "&lt;sample&gt;"
+    assert short_label("<" * 20, 11) == "&lt;" * 5 + "…" + "&lt;" * 5
+    assert len(short_label("a" * 100)) == 30
 
 
 def test_what_no_file_can_hold_is_replaced():

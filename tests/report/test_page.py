@@ -1,10 +1,7 @@
-import base64
-import json
 import re
 import sys
 import warnings
 from dataclasses import replace
-from html.parser import HTMLParser
 
 import numpy as np
 import pytest
@@ -16,57 +13,13 @@ from subspaces.diagnostics import means_or_directions, stability
 from subspaces.estimators._record import Record
 from subspaces.report import SECTIONS, render, write
 from tests.report.hostile import SCRIPT, hostile_fit
+from tests.report.outline import Outline, figures_of, numbers, section, sections_of
 
 MEGABYTE = 1_000_000
 METHODS = [
     "PSC", "KSubspaces", "EnsembleKSubspaces", "SSC", "SCC", "SLBF", "RSIM", "GPCA", "MPPCA",
     "MCFA", "MCtFA",
 ]  # fmt: skip
-
-
-class Outline(HTMLParser):
-    """Tags, ids and words of a page, and whether its tags are closed in order."""
-
-    EMPTY = ("meta", "input", "br", "img")
-
-    def __init__(self, page):
-        super().__init__()
-        self.ids, self.tags, self.stack, self.words = [], [], [], []
-        self.feed(page)
-
-    def handle_starttag(self, tag, attributes):
-        self.tags.append((tag, dict(attributes)))
-        self.ids += [value for name, value in attributes if name == "id"]
-        if tag not in self.EMPTY:
-            self.stack.append(tag)
-
-    def handle_endtag(self, tag):
-        if tag not in ("circle", "rect", "path") or self.stack[-1] == tag:
-            assert self.stack.pop() == tag
-
-    def handle_startendtag(self, tag, attributes):
-        pass
-
-    def handle_data(self, data):
-        if self.stack and self.stack[-1] not in ("script", "style"):
-            self.words.append(data)
-
-
-def sections_of(page):
-    return re.findall(r'<section id="(\w+)"', page)
-
-
-def section(page, name):
-    return page.split(f'<section id="{name}"')[1].split("</section>")[0]
-
-
-def figures_of(page):
-    text = page.split('<script type="application/json" id="figures">')[1].split("</script>")[0]
-    return json.loads(text)
-
-
-def numbers(array):
-    return np.frombuffer(base64.b64decode(array["bdata"]), dtype=array["dtype"]).tolist()
 
 
 def upright_title(page):

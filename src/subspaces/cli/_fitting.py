@@ -19,8 +19,13 @@ from subspaces.tables import Table
 
 def prepare_by_preset(request: Request, table: Table) -> tuple[Table, Preparation, list[Warning]]:
     """Return the table as the preset prepares it, the preparation itself, and the warnings."""
+    return prepare_by_scaler(_recipe(request)[0], table)
+
+
+def prepare_by_scaler(scaler: Any, table: Table) -> tuple[Table, Preparation, list[Warning]]:
+    """Return the table as an unfitted ExpressionScaler prepares it, how it does, and warnings."""
     with collect_warnings() as caught:
-        scaler = _recipe(request)[0].fit(table.data)
+        scaler.fit(table.data)
     preparation = recipes.as_preparation(scaler, table.variable_names)
     return prepare(table, preparation), preparation, caught
 

@@ -1,7 +1,7 @@
 """Arguments and options that several commands share, and checks of what was typed."""
 
 import csv
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from enum import StrEnum
 from pathlib import Path
@@ -30,6 +30,7 @@ CRITERIA = (
     "loo_projection",
 )
 SCORES = ("auto", "press", "press_points", "press_sum", "likelihood", "free", "sod", "bic")
+PRESETS = ("expression",)
 KINDS = ("intensities", "log", "ratios", "counts")
 
 
@@ -131,6 +132,22 @@ NormalScores = Annotated[
         "Choose the number of clusters on normal scores of each variable: for heavy tails.",
     ),
 ]
+LogOrNot = Annotated[
+    bool | None,
+    typer.Option(
+        "--log/--no-log",
+        help="Take log2(1 + value), with a preset as the kind of values asks, or take none.",
+        show_default=False,
+    ),
+]
+Kind = Annotated[
+    str | None,
+    setting(
+        "What the values are, for --preset expression: intensities, log, ratios or counts; "
+        "found out unless given.",
+        "NAME",
+    ),
+]
 MaxDims = Annotated[
     int | None, setting("With --dims auto, try dimensions up to N; 5 unless given.", "N", min=1)
 ]
@@ -168,6 +185,28 @@ def check_known(text: str | None, known: Sequence[str], option: str) -> None:
     """Raise ValueError, naming ``option``, if ``text`` is neither None nor in ``known``."""
     if text is not None and text not in known:
         raise ValueError(f"{option} {text} is unknown. Use {', '.join(known)}")
+
+
+def check_preset(preset: str | None, kind: str | None, excluded: Mapping[str, bool]) -> None:
+    """Raise ValueError if the preset, or the kind of values for it, does not suit what was typed.
+
+    excluded: the options that a preset excludes, and whether each was typed.
+    """
+    check_known(preset, PRESETS, "--preset")
+    check_known(kind, KINDS, "--kind")
+    typed = [name for name, was_typed in excluded.items() if was_typed]
+    if preset and typed:
+        raise ValueError(f"{typed[0]} and --preset {preset} exclude each other. Use one of the two")
+    if kind and not preset:
+        raise ValueError("--kind is for --preset expression. Use --floor and --log without it")
+
+
+def scaler_of_preset(
+    kind: str | None, floor: float | None, log: bool | None, top_variables: int | None
+) -> dict[str, Any]:
+    """Return the parameters of the preset's scaler that were typed."""
+    logged = None if log is None else "yes" if log else "no"
+    return without_none(kind=kind, floor=floor, log=logged, n_genes=top_variables)
 
 
 def one_or_auto(text: str | None, option: str) -> int | str | None:

@@ -22,6 +22,9 @@ OPTIONS = {
     "ignore": "--ignore",
     "floor": "--floor",
     "kind": "--kind",
+    "level": "--level",
+    # The number of axes to take where none is found.
+    "n_predictive": "--dims",
 }
 # Options without a value.
 FLAGS = {

@@ -14,6 +14,7 @@ from subspaces.cli.compare import compare
 from subspaces.cli.demo import demo
 from subspaces.cli.fit import fit
 from subspaces.cli.influence import influence
+from subspaces.cli.pca import pca
 from subspaces.cli.predict import predict
 from subspaces.cli.report import report
 from subspaces.cli.select import select
@@ -26,7 +27,7 @@ UNUSABLE = {
 }  # fmt: skip
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
-for command in (demo, fit, predict, report, select, compare, influence, simulate):
+for command in (demo, fit, predict, report, select, compare, influence, pca, simulate):
     app.command()(command)
 
 
@@ -54,6 +55,7 @@ def subspaces(
       subspaces demo
       subspaces simulate c --sparse --out data.csv
       subspaces fit data.csv --labels cluster --clusters 2 --dims 2 --variables 10
+      subspaces pca data.csv --labels cluster --out pca/
 
     Every command has examples: subspaces fit --help
     """

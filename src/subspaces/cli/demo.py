@@ -1,4 +1,4 @@
-"""The command ``demo``, which compares PSC with K-means on simulated data and on digits."""
+"""The command ``demo``: PSC beside K-means on simulated data and on digits, and a PCA of wine."""
 
 import time
 from importlib.util import find_spec
@@ -19,9 +19,10 @@ def demo(
         Path, setting("Folder for the figures and the page.", "FOLDER", shown=True)
     ] = Path("subspaces-demo"),
 ) -> None:
-    """Show the method on a line and two planes, and on digits.
+    """Show the method on a line and two planes, and on digits; then one PCA, of wines.
 
-    Prints how it does beside K-means; writes two figures and a page about the first.
+    Prints how it does beside K-means, and how far to trust the PCA; writes two figures, a page
+    about the first and one about the PCA.
 
     \b
     Example:
@@ -49,10 +50,14 @@ def demo(
     model = PSC(10, n_components=9, random_state=0)
     _compare_with_k_means(model, digits.data, digits.target)
     _write_digits(out / "digits.png", digits, model)
+
+    say("\nWines: 178 samples of 13 variables, scaled. One PCA, no clusters.")
+    page_of_pca = _show_pca(out / "pca.html")
     say()
     for name in ("clusters.png", "digits.png"):
         say(f"Figure: {out / name}")
     say(f"Page:   {page}")
+    say(f"Page:   {page_of_pca}")
 
 
 def _compare_with_k_means(model: "PSC", X: Any, target: Any) -> Any:
@@ -88,6 +93,27 @@ def _write_page(path: Path, union: Any, model: "PSC") -> str:
         return f"needs plotly. {install('report')}"
     title = "A line and two planes that meet"
     return str(model.report(union.data, path, classes=union.target, title=title))
+
+
+def _show_pca(path: Path) -> str:
+    """Print the verdicts on a PCA of wines and write its page; return its path, as above."""
+    from sklearn.datasets import load_wine
+
+    from subspaces.cli._words import in_options
+    from subspaces.report import page_of_pca
+    from subspaces.report._page import write_page
+    from subspaces.report._pca.findings import gather_pca
+
+    wines = load_wine()
+    names = [str(wines.target_names[kind]) for kind in wines.target]
+    found = gather_pca(wines.data, scale=True, random_state=0, classes=names)
+    say(found.components.verdict)
+    say(found.outliers.verdict)
+    for message in found.messages:
+        warn(in_options(message))
+    if find_spec("plotly") is None:
+        return f"needs plotly. {install('report')}"
+    return str(write_page(page_of_pca(found, "Three kinds of wine, one PCA"), path))
 
 
 def _write_clusters(path: Path, union: Any, k_means: Any, model: "PSC") -> None:

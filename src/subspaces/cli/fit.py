@@ -4,8 +4,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from subspaces.cli import _options as options
 from subspaces.cli import _outputs
 from subspaces.cli._options import flag, setting
@@ -16,7 +14,6 @@ FILES = ("labels.csv", "variables.csv", "model.npz", "summary.json", "report.htm
 # How many variables of each list the screen shows.
 SHOWN = 3
 LISTS = {"sets_apart": "sets it apart", "varies": "varies within"}
-PRESETS = ("expression",)
 
 
 def fit(
@@ -58,22 +55,8 @@ def fit(
     ignore: options.Ignore = None,
     samples: options.Samples = options.Side.rows,
     floor: options.Floor = None,
-    log: Annotated[
-        bool | None,
-        typer.Option(
-            "--log/--no-log",
-            help="Take log2(1 + value), with a preset as the kind of values asks, or take none.",
-            show_default=False,
-        ),
-    ] = None,
-    kind: Annotated[
-        str | None,
-        setting(
-            "What the values are, for --preset expression: intensities, log, ratios or counts; "
-            "found out unless given.",
-            "NAME",
-        ),
-    ] = None,
+    log: options.LogOrNot = None,
+    kind: options.Kind = None,
     top_variables: options.TopVariables = None,
     scale: options.Scale = False,
     method: Annotated[
@@ -117,13 +100,8 @@ def fit(
       subspaces fit genes.tsv --samples columns --ignore gene_name --clusters 4
     """
     excluded = {"--scale": scale, "--affine": affine, "--method": method != "PSC"}
-    _check_preset(preset, kind, [name for name, typed in excluded.items() if typed])
-    scaler = options.without_none(
-        kind=kind,
-        floor=floor,
-        log=None if log is None else "yes" if log else "no",
-        n_genes=top_variables,
-    )
+    options.check_preset(preset, kind, excluded)
+    scaler = options.scaler_of_preset(kind, floor, log, top_variables)
     default_dims = None if preset else "1"
     request = Request(
         n_clusters=options.one_or_auto(clusters, "--clusters"),
@@ -176,17 +154,6 @@ def fit(
         return
     _show(summary)
     say(f"Wrote {', '.join(written)} in {out}")
-
-
-def _check_preset(preset: str | None, kind: str | None, excluded: list[str]) -> None:
-    options.check_known(preset, PRESETS, "--preset")
-    options.check_known(kind, options.KINDS, "--kind")
-    if preset and excluded:
-        raise ValueError(
-            f"{excluded[0]} and --preset {preset} exclude each other. Use one of the two"
-        )
-    if kind and not preset:
-        raise ValueError("--kind is for --preset expression. Use --floor and --log without it")
 
 
 def _show(summary: dict[str, Any]) -> None:

@@ -1,13 +1,7 @@
-"""The report of a fitted model: one interactive HTML page that works offline."""
+"""Reports on a fitted model and on a PCA: one interactive HTML page that works offline."""
 
-import base64
-import hashlib
 from collections.abc import Callable
-from datetime import date
-from importlib.metadata import version
-from importlib.resources import files
 from pathlib import Path
-from string import Template
 from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
@@ -16,13 +10,18 @@ from subspaces.report._canvas import require_plotly
 from subspaces.report._clusters import clusters, variables
 from subspaces.report._draft import Draft
 from subspaces.report._findings import gather
-from subspaces.report._names import escape, inside_script
+from subspaces.report._names import count
+from subspaces.report._page import page, write_page
+from subspaces.report._pca import components as pca_components
+from subspaces.report._pca import samples as pca_samples
+from subspaces.report._pca import summary as pca_summary
+from subspaces.report._pca.draft import PCADraft
+from subspaces.report._pca.findings import PCAFindings, gather_pca
 from subspaces.report._samples import agreement, samples
 from subspaces.report._search import choice, search
 from subspaces.report._summary import summary, warnings
-from subspaces.runtime.writing import written_whole
 
-__all__ = ["render", "write"]
+__all__ = ["render", "render_pca", "write", "write_pca"]
 
 SECTIONS: dict[str, tuple[str, Callable[[Draft], str | None]]] = {
     "summary": ("In short", summary),
@@ -33,6 +32,17 @@ SECTIONS: dict[str, tuple[str, Callable[[Draft], str | None]]] = {
     "samples": ("The samples", samples),
     "variables": ("The variables", variables),
     "way": ("How the search went", search),
+}
+
+PCA_SECTIONS: dict[str, tuple[str, Callable[[PCADraft], str | None]]] = {
+    "summary": ("In short", pca_summary.summary),
+    "warnings": ("Warnings", pca_summary.warnings),
+    "components": ("How many components", pca_components.components),
+    "scores": ("The samples on the components", pca_samples.scores),
+    "variables": ("Which variables make them", pca_components.variables),
+    "drivers": ("Who drives it", pca_samples.drivers),
+    "outliers": ("Who does not belong", pca_samples.outliers),
+    "alone": ("What rests on one sample", pca_components.alone),
 }
 
 # Sections that are closed until somebody opens them.
@@ -77,27 +87,10 @@ def render(
         HTML with all scripts and styles inside; opening it sends no request to the network.
     """
     require_plotly()
-    from plotly.offline import get_plotlyjs
-
     check_is_fitted(model)
     found = gather(model, X, classes, sample_names, variable_names)
-    draft = Draft(found, stability, selection, X)
-    links, sections = _contents(draft)
-    drawings = ",".join(f'"{name}":{drawing.to_json()}' for name, drawing in draft.figures.items())
-    plotly, script = _unified(get_plotlyjs()), _part("page.js")
     heading = f"{type(model).__name__}: {len(found.clusters)} clusters" if title is None else title
-    return Template(_part("page.html")).substitute(
-        policy=_policy(plotly, script),
-        title=escape(heading),
-        style=_part("page.css"),
-        links=links,
-        sections=sections,
-        version=version("subspaces"),
-        date=_today(),
-        figures=inside_script(f"{{{drawings}}}"),
-        plotly=plotly,
-        script=script,
-    )
+    return page(Draft(found, stability, selection, X), SECTIONS, heading, FOLDED)
 
 
 def write(model: Any, X: Any = None, path: str | Path = "report.html", **options: Any) -> Path:
@@ -119,47 +112,89 @@ def write(model: Any, X: Any = None, path: str | Path = "report.html", **options
     Path
         Where the page is.
     """
-    target = Path(path)
-    page = render(model, X, **options).encode()
-    with written_whole(target) as part:
-        part.write_bytes(page)
-    return target
+    return write_page(render(model, X, **options), path)
 
 
-def _contents(draft: Draft) -> tuple[str, str]:
-    links, sections = [], []
-    for name, (heading, write) in SECTIONS.items():
-        body = write(draft)
-        if body is None:
-            continue
-        title = f'<h2 id="{name}-heading">{heading}</h2>'
-        whole = f"{title}\n{body}"
-        if name in FOLDED:
-            whole = f"<details><summary>{title}</summary>\n{body}</details>"
-        links.append(f'<li><a href="#{name}">{heading}</a></li>')
-        sections.append(f'<section id="{name}" aria-labelledby="{name}-heading">{whole}</section>')
-    return "\n".join(links), "\n".join(sections)
+def render_pca(
+    X: Any,
+    n_components: Any = "auto",
+    *,
+    center: bool = True,
+    scale: bool = False,
+    level: float = 0.05,
+    max_components: int | None = None,
+    random_state: Any = None,
+    classes: Any = None,
+    title: str | None = None,
+) -> str:
+    """Return a report on one PCA as one HTML page.
 
+    It shows how many components there are, the samples on them, the variables that make them, who
+    drives them, who does not belong, and what rests on one sample.
 
-def _policy(*scripts: str) -> str:
-    """Return a Content-Security-Policy that allows only these scripts and no network request."""
-    digests = (hashlib.sha256(script.encode()).digest() for script in scripts)
-    allowed = " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
-    return (
-        f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data: "
-        "blob:; base-uri 'none'; form-action 'none'"
+    Parameters
+    ----------
+    X : array-like of shape (n, p)
+        Samples in rows, at least five of them. Names are those of a data frame.
+    n_components : int or "auto", default "auto"
+        How many components to show; "auto": as many as stand out of the noise.
+    center : bool, default True
+        Whether the PCA has a mean.
+    scale : bool, default False
+        Whether each variable is divided by its standard deviation first.
+    level : float, default 0.05
+        Level of the limits and false discovery rate of the outliers, as in
+        `subspaces.diagnostics.pca_outliers`.
+    max_components : int, optional
+        Most axes that are tried, as in `subspaces.diagnostics.pca_components`.
+    random_state : int, RandomState or None
+        Seed, as in `subspaces.diagnostics.pca_components`.
+    classes : sequence of length n, optional
+        Known classes, shown as colours.
+    title : str, optional
+        Heading of the page.
+
+    Returns
+    -------
+    str
+        HTML with all scripts and styles inside; opening it sends no request to the network.
+    """
+    require_plotly()
+    found = gather_pca(
+        X,
+        n_components,
+        center=center,
+        scale=scale,
+        level=level,
+        max_components=max_components,
+        random_state=random_state,
+        classes=classes,
     )
+    return page_of_pca(found, title)
 
 
-def _today() -> str:
-    today = date.today()
-    return f"{today.day} {today:%B %Y}"
+def write_pca(X: Any, path: str | Path = "report.html", **options: Any) -> Path:
+    """Write the page of `render_pca` to a file, and return its path; on error no file changes.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, p)
+        Samples in rows.
+    path : str or Path, default "report.html"
+        Where to write; a file that is there is replaced once the page is complete.
+    **options
+        As for `render_pca`.
+
+    Returns
+    -------
+    Path
+        Where the page is.
+    """
+    return write_page(render_pca(X, **options), path)
 
 
-def _part(name: str) -> str:
-    return _unified(files("subspaces.report").joinpath(name).read_text(encoding="utf-8"))
-
-
-def _unified(text: str) -> str:
-    """Return the text with line feeds as its only line ends, as browsers hash scripts."""
-    return text.replace("\r\n", "\n").replace("\r", "\n")
+def page_of_pca(found: PCAFindings, title: str | None = None) -> str:
+    """Return the page of findings that were gathered before, as the command ``pca`` does."""
+    number = found.components.n_components
+    heading = f"PCA: {count(number, 'component')}" if title is None else title
+    return page(PCADraft(found), PCA_SECTIONS, heading)

@@ -25,6 +25,8 @@ DIVERGING = [[0.0, "rgb(213,94,0)"], [0.5, "rgba(127,127,127,0)"], [1.0, "rgb(0,
 
 # How many samples a figure draws at most, so that the page stays small and quick to draw.
 MOST_POINTS = 4000
+# How many of the most influential samples, say, are among those that are drawn.
+NOTABLE = 20
 # What the pointer shows: the text of the mark alone, without the name of its trace.
 TEXT_ALONE = "%{text}<extra></extra>"
 
@@ -51,14 +53,22 @@ def thinned(found: Findings, members: Places) -> Places:
     The part includes the 20 most influential samples and the 20 nearest to another cluster.
     """
     most = max(MOST_POINTS // max(len(found.clusters), 1), 50)
-    if len(members) <= most:
-        return np.arange(len(members))
     closeness = None if found.rivalry is None else found.rivalry.closeness
-    notable = np.zeros(len(members))
-    for measure in (found.influence, closeness):
-        if measure is not None:
-            notable[np.argsort(-measure[members], kind="stable")[:20]] = 1
-    order = np.random.default_rng(0).permutation(len(members))
+    measures = [each[members] for each in (found.influence, closeness) if each is not None]
+    return random_part(len(members), most, measures)
+
+
+def random_part(count: int, most: int, measures: Sequence[Array]) -> Places:
+    """Return ``most`` of the positions 0, 1, ... in their order, at random, or all ``count``.
+
+    measures: one value per position each, of which the 20 largest are in the part.
+    """
+    if count <= most:
+        return np.arange(count)
+    notable = np.zeros(count)
+    for measure in measures:
+        notable[np.argsort(-measure, kind="stable")[:NOTABLE]] = 1
+    order = np.random.default_rng(0).permutation(count)
     return np.sort(order[np.argsort(-notable[order], kind="stable")[:most]])
 
 
@@ -116,10 +126,15 @@ def marks(found: Findings, k: int, rows: Places, *, size: int = 7, **trace: Any)
 
     The hover text names the sample; ``trace`` adds or replaces entries, such as x and y.
     """
+    return dots(k, [_described(found, int(i)) for i in rows], size=size, **trace)
+
+
+def dots(k: int, text: Sequence[str], *, size: int = 7, **trace: Any) -> dict[str, Any]:
+    """Return a plotly trace with one marker per hover text, in the style of cluster ``k``."""
     return {
         "type": "scatter",
         "mode": "markers",
-        "text": [_described(found, int(i)) for i in rows],
+        "text": text,
         "hovertemplate": TEXT_ALONE,
         "marker": {"color": colour(k), "symbol": symbol(k), "size": size, "opacity": 0.85},
         **trace,

@@ -1,5 +1,6 @@
 """The data that all sections of the report are written from, and sentences they share."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,17 +15,10 @@ NAMED = 5
 
 
 @dataclass(frozen=True)
-class Draft:
-    """The data for all sections of the report, and the figures that the sections have added.
+class Sheet:
+    """The figures that the sections of a page have added, by the id of their place in the page."""
 
-    data: X as given, or None; figures: plotly figures by the id of their place in the page.
-    """
-
-    found: Findings
-    stability: Stability | None
-    selection: Selection | None
-    data: Any = None
-    figures: dict[str, Any] = field(default_factory=dict)
+    figures: dict[str, Any] = field(default_factory=dict, kw_only=True)
 
     def figure(self, name: str, drawing: Any, label: str, caption: str = "") -> str:
         """Add a plotly figure to ``figures``; return the HTML element that the page draws it in."""
@@ -37,11 +31,22 @@ class Draft:
         )
 
 
-def named(found: Findings, rows: Any) -> str:
+@dataclass(frozen=True)
+class Draft(Sheet):
+    """The data for all sections of the report of a model, and its figures.
+
+    data: X as given, or None.
+    """
+
+    found: Findings
+    stability: Stability | None
+    selection: Selection | None
+    data: Any = None
+
+
+def named(sample_names: Sequence[str], rows: Any) -> str:
     """Return as HTML the names of the first five samples in ``rows``, and "and 3 more", say."""
-    names = ", ".join(
-        f'<bdi class="name">{escape(found.sample_names[i])}</bdi>' for i in rows[:NAMED]
-    )
+    names = ", ".join(f'<bdi class="name">{escape(sample_names[i])}</bdi>' for i in rows[:NAMED])
     return names + (f" and {len(rows) - NAMED:,} more" if len(rows) > NAMED else "")
 
 

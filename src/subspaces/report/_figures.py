@@ -1,6 +1,6 @@
 """The plotly figures of the report, each made from the findings."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ from subspaces.report._canvas import (
     whole_numbers,
 )
 from subspaces.report._findings import Cluster, Findings, Loadings
-from subspaces.report._names import number, plotly_text
+from subspaces.report._names import number, plotly_text, short_label
 
 # How many variables a figure lists.
 STRONGEST = 15
@@ -66,6 +66,7 @@ def differences(found: Findings, apart: Contrast, shade: str) -> Any:
     # An effect is infinite where a variable does not vary within the clusters.
     edge = 1.15 * np.abs(sizes[np.isfinite(sizes)]).max(initial=1.0)
     names = [plotly_text(found.variable_names[j]) for j in shown]
+    ticks = [short_label(found.variable_names[j]) for j in shown]
     words = [
         f"{name}: {number(apart.difference[j])}"
         + (f", {number(apart.effect[j])} standard deviations" if known else "")
@@ -73,7 +74,7 @@ def differences(found: Findings, apart: Contrast, shade: str) -> Any:
     ]
     bars = _bars(narrow(np.clip(sizes, -edge, edge)), shade, words, TEXT_ALONE)
     title = "difference (SD)" if known else "difference"
-    return _figure_of_list(bars, names, xtitle=title)
+    return _figure_of_list(bars, ticks, xtitle=title)
 
 
 def _bars(sizes: Array, shade: str, text: list[str], hovertemplate: str) -> dict[str, Any]:
@@ -98,12 +99,27 @@ def _figure_of_list(trace: Any, names: list[str], yaxis: Any = None, **layout: A
 
 def strongest_variables(found: Findings, loadings: Loadings, shade: str) -> Any:
     """Return a figure of the 15 strongest variables: bars, or a heat map for several axes."""
-    values = narrow(loadings.values[:STRONGEST])
-    names = [plotly_text(found.variable_names[j]) for j in loadings.places[:STRONGEST]]
+    names = [found.variable_names[j] for j in loadings.places[:STRONGEST]]
+    title = "loading" if found.common is None else "weight"
+    return loadings_chart(names, loadings.values[:STRONGEST], shade, title)
+
+
+def loadings_chart(
+    variables: Sequence[str],
+    loadings: Array,
+    shade: str,
+    title: str = "loading",
+    axis: str = "axis",
+) -> Any:
+    """Return a figure of loadings (m, r) by variable: bars of one axis, a heat map of several.
+
+    title: what a loading is called; axis: what an axis is called.
+    """
+    values, names = narrow(loadings), [plotly_text(name) for name in variables]
+    ticks = [short_label(name) for name in variables]
     if values.shape[1] == 1:
         bars = _bars(values[:, 0], shade, names, "%{text}: %{x:.3g}<extra></extra>")
-        title = "loading" if found.common is None else "weight"
-        return _figure_of_list(bars, names, xtitle=title)
+        return _figure_of_list(bars, ticks, xtitle=title)
     limit = float(np.abs(values).max())
     places = np.arange(values.shape[1])
     cells = {
@@ -117,14 +133,14 @@ def strongest_variables(found: Findings, loadings: Loadings, shade: str) -> Any:
         "xgap": 1,
         "ygap": 1,
         "text": [[name] * len(places) for name in names],
-        "hovertemplate": "%{text}, axis %{customdata}: %{z:.3g}<extra></extra>",
+        "hovertemplate": f"%{{text}}, {axis} %{{customdata}}: %{{z:.3g}}<extra></extra>",
         "customdata": np.tile(places + 1, (len(names), 1)),
-        "colorbar": {"thickness": 10, "outlinewidth": 0, "nticks": 5, "title": {"text": "loading"}},
+        "colorbar": {"thickness": 10, "outlinewidth": 0, "nticks": 5, "title": {"text": title}},
     }
     bare = {"showgrid": False, "zeroline": False}
     across = {"tickvals": places, "ticktext": [str(r + 1) for r in places], **bare}
     margin = {"l": 56, "r": 12, "t": 12, "b": 44}
-    return _figure_of_list(cells, names, bare, xtitle="axis", xaxis=across, margin=margin)
+    return _figure_of_list(cells, ticks, bare, xtitle=axis, xaxis=across, margin=margin)
 
 
 def between_clusters(found: Findings) -> Any:
@@ -186,18 +202,25 @@ def path(values: Array, title: str) -> Any:
     return figure([sweeps], height=300, xtitle="sweep", ytitle=title, xaxis=whole_numbers(steps))
 
 
-def curve(tried: Array, values: Array, chosen: Any, xtitle: str, ytitle: str) -> Any:
+def curve(
+    tried: NDArray[Any],
+    values: Array,
+    chosen: Any,
+    xtitle: str,
+    ytitle: str,
+    ringed: str = "chosen",
+) -> Any:
     """Return a figure of a criterion's values against the candidates, a ring around ``chosen``."""
     label: dict[str, Any] = {"hovertemplate": f"{xtitle} %{{x:.4g}}: %{{y:.6g}}<extra></extra>"}
     picked = np.isclose(tried, chosen)
     ring = {"size": 17, "symbol": "circle-open", "color": COLOURS[4], "line": {"width": 3}}
-    best = {"type": "scatter", "mode": "markers", "marker": ring, "name": "chosen", **label}
+    best = {"type": "scatter", "mode": "markers", "marker": ring, "name": ringed, **label}
     traces = [
         line(tried, values, name="tried", **label),
         {"x": tried[picked], "y": values[picked], **best},
     ]
     integers = np.issubdtype(np.asarray(tried).dtype, np.integer)
-    wide = len(tried) > 1 and tried.max() > 20 * max(tried.min(), 1)
+    wide = len(tried) > 1 and tried.min() > 0 and tried.max() > 20 * max(tried.min(), 1)
     scale = log_scale(tried) if wide else (whole_numbers(tried) if integers else {})
     name = CRITERION_NAMES.get(ytitle, ytitle)
     return figure(traces, height=340, legend=True, xtitle=xtitle, ytitle=name, xaxis=scale)

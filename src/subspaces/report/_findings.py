@@ -126,7 +126,7 @@ def gather(model: Any, X: Any, classes: Any, sample_names: Any, variable_names: 
         labels=labels,
         sample_names=_names(sample_names, n, "sample_names", kept=rows, numbered="sample "),
         variable_names=_names(variable_names, p, "variable_names", kept=columns, numbered="x"),
-        classes=None if classes is None else _one_each(classes, n, "classes"),
+        classes=None if classes is None else one_each(classes, n, "classes"),
         clusters=list(_clusters(model, matrix, scores, places)),
         common=None if has_axes else _ranked(model.weights_, model.weights_[:, None]),
         rivalry=None if scores is None else rivalry(scores, labels, likelihoods),
@@ -229,10 +229,11 @@ def _names(given: Any, count: int, parameter: str, *, kept: Any, numbered: str) 
     """Return ``count`` names: ``given``, or else ``kept``, or else ``numbered`` with 0, 1, ..."""
     if given is None:
         return [f"{numbered}{i}" for i in range(count)] if kept is None else [*map(as_text, kept)]
-    return _one_each(given, count, parameter)
+    return one_each(given, count, parameter)
 
 
-def _one_each(given: Any, count: int, parameter: str) -> list[str]:
+def one_each(given: Any, count: int, parameter: str) -> list[str]:
+    """Return the entries of ``given`` as text; raise ValueError unless they are ``count``."""
     names = [as_text(name) for name in given]
     if len(names) != count:
         things = "variables" if parameter == "variable_names" else "samples"

@@ -8,6 +8,8 @@ import numpy as np
 
 # Characters of a name that fit beside a figure; a longer one is cut.
 LONGEST_LABEL = 40
+# Characters of a name along an axis that leave room for the figure on a phone.
+LONGEST_TICK = 30
 
 
 def as_text(name: Any) -> str:
@@ -25,6 +27,16 @@ def plotly_text(name: Any) -> str:
     """Return a name escaped for plotly's labels, which read HTML; cut to 40 characters."""
     text = as_text(name)
     cut = text if len(text) <= LONGEST_LABEL else text[: LONGEST_LABEL - 1] + "…"
+    return html.escape(cut, quote=False)
+
+
+def short_label(name: Any, longest: int = LONGEST_TICK) -> str:
+    """Return a name escaped for plotly, its middle cut out if it is longer than ``longest``.
+
+    Long names often differ in their ends alone.
+    """
+    text, half = as_text(name), longest // 2
+    cut = text if len(text) <= longest else f"{text[: longest - half - 1]}…{text[-half:]}"
     return html.escape(cut, quote=False)
 
 

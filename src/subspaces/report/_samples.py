@@ -29,7 +29,7 @@ def _between(draft: Draft) -> str:
         share = (
             f"{len(near):,} of {count(len(found.labels), 'sample')} "
             f"({100 * len(near) / len(found.labels):.0f} %) {'sits' if len(near) == 1 else 'sit'} "
-            f"between clusters: {named(found, near)}."
+            f"between clusters: {named(found.sample_names, near)}."
         )
     share += " That says which samples are unclear, and not how good the clusters are."
     label = "Score of each sample under its own cluster against the best other cluster"
@@ -54,7 +54,7 @@ def _influential(draft: Draft) -> str:
     if found.influence is None:
         none = f"{type(found.model).__name__} does not measure the influence of samples; PSC does."
         return f"<h3>Influence</h3><p>{none}</p>"
-    order = np.argsort(-found.influence, kind="stable")
+    order = np.argsort(-found.influence, kind="stable")[:NAMED]
     alone = int(np.count_nonzero(~np.isfinite(found.influence)))
     caption = "How strongly a sample pulls the subspace of its cluster towards itself."
     if alone:
@@ -64,8 +64,8 @@ def _influential(draft: Draft) -> str:
     label = "Influence of each sample on its cluster"
     figure = draft.figure("influence", _figures.influence(found), label, caption)
     return (
-        f"<h3>Influence</h3><p>The most influential: {named(found, order[:NAMED])}. Check them "
-        f"first: they weigh most in how well the subspaces predict.</p>{figure}"
+        f"<h3>Influence</h3><p>The most influential: {named(found.sample_names, order)}. Check "
+        f"them first: they weigh most in how well the subspaces predict.</p>{figure}"
     )
 
 

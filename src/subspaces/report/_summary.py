@@ -1,5 +1,6 @@
 """HTML of the report's sections "In short" and "Warnings"."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from subspaces.diagnostics import means_or_directions
@@ -22,7 +23,7 @@ def summary(draft: Draft) -> str:
     return (
         f"<p>{method} found {count(len(found.clusters), 'cluster')} in {count(n, 'sample')} of "
         f"{count(p, 'variable')}.</p>{_preparation(model)}"
-        f'<dl class="tiles">{"".join(_tile(*tile) for tile in _tiles(draft))}</dl>'
+        f'<dl class="tiles">{"".join(tile(*each) for each in _tiles(draft))}</dl>'
         f'<h3>How far to trust this</h3><ul class="verdicts">{verdicts}</ul>'
     )
 
@@ -78,14 +79,19 @@ def _tiles(draft: Draft) -> list[tuple[str, str]]:
 
 def warnings(draft: Draft) -> str | None:
     """Return the HTML list of all warnings of the fit; None if there are none."""
-    messages = draft.found.model.record_.messages
+    return list_of_warnings(draft.found.model.record_.messages)
+
+
+def list_of_warnings(messages: Sequence[str]) -> str | None:
+    """Return the HTML list of messages as sentences; None if there are none."""
     if not messages:
         return None
     items = "".join(f"<li>{escape(sentence(message))}</li>" for message in messages)
     return f'<ul class="messages">{items}</ul>'
 
 
-def _tile(name: str, value: str) -> str:
+def tile(name: str, value: str) -> str:
+    """Return the HTML of a name with its value, one of the tiles at the top of a page."""
     return f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>"
 
 

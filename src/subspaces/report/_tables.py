@@ -1,6 +1,6 @@
 """The report's tables as HTML, escaped, and readable without JavaScript."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ MOST_VARIABLES = 1500
 # How many columns of loadings a table has at most, so that it fits a screen.
 MOST_AXES = 4
 # Headings of columns of words; those of numbers are set to the right.
-WORDS = ("Sample", "Variable", "Cluster", "Class", "Next")
+WORDS = ("Sample", "Variable", "Cluster", "Class", "Next", "Belongs")
 
 SHAPES = {
     "circle": '<circle cx="8" cy="8" r="6"/>',
@@ -63,7 +63,7 @@ def cluster_sizes(found: Findings) -> str:
         row = [f"{swatch(cluster.number)}{word}{cluster.number}", size]
         if cluster.loadings is not None:
             row += [str(cluster.dimension or "mean profile"), f"{cluster.n_variables:,}"]
-        rows.append([*row, _bar(share, colour(cluster.number))])
+        rows.append([*row, bar(share, colour(cluster.number))])
     heads = ["Cluster", "Samples"]
     heads += ["Dimensions", "Variables"] if found.common is None else []
     heads.append('<span class="wide">Share of the samples</span>')
@@ -84,8 +84,8 @@ def samples(found: Findings) -> str:
         caption += f"{most}."
     if found.rivalry is not None:
         caption += " Between: 100 % is as near to the next cluster as to the own."
-    clusters = [str(c.number) for c in found.clusters]
-    return _lookup("sample", caption, ["Sample", *columns], rows, clusters)
+    clusters = [c.number for c in found.clusters]
+    return lookup("sample", caption, ["Sample", *columns], rows, _choice(clusters))
 
 
 def _sample_columns(found: Findings) -> dict[str, Callable[[int], str]]:
@@ -93,17 +93,17 @@ def _sample_columns(found: Findings) -> dict[str, Callable[[int], str]]:
     rivalry, classes, influence = found.rivalry, found.classes, found.influence
     columns: dict[str, Callable[[int], str]] = {}
     if rivalry is not None:
-        columns["Between"] = lambda i: _number_cell(rivalry.closeness[i], percent=True)
+        columns["Between"] = lambda i: number_cell(rivalry.closeness[i], percent=True)
     columns["Cluster"] = lambda i: _cluster_cell(int(found.labels[i]))
     if rivalry is not None:
         columns["Next"] = lambda i: _cluster_cell(int(rivalry.rival[i]))
     if classes is not None:
         columns["Class"] = lambda i: f'<td class="name">{escape(classes[i])}</td>'
     if rivalry is not None:
-        columns["Own score"] = lambda i: _number_cell(rivalry.own[i])
-        columns["Score there"] = lambda i: _number_cell(rivalry.other[i])
+        columns["Own score"] = lambda i: number_cell(rivalry.own[i])
+        columns["Score there"] = lambda i: number_cell(rivalry.other[i])
     if influence is not None:
-        columns["Influence"] = lambda i: _number_cell(influence[i])
+        columns["Influence"] = lambda i: number_cell(influence[i])
     return columns
 
 
@@ -134,7 +134,7 @@ def differences(found: Findings) -> str:
     for k, apart in groups:
         sizes = [apart.difference, apart.effect] if known else [apart.difference]
         for j in apart.order[:most]:
-            cells = [_cluster_cell(k), *(_number_cell(size[j]) for size in sizes)]
+            cells = [_cluster_cell(k), *(number_cell(size[j]) for size in sizes)]
             rows.append((found.variable_names[j], str(k), cells))
     caption = "All variables that differ."
     if len(rows) < full:
@@ -143,7 +143,7 @@ def differences(found: Findings) -> str:
     if known:
         caption += " Effect: the same in standard deviations within the clusters."
     heads = ["Variable", "Cluster", "Difference", *["Effect"] * known]
-    return _lookup("variable", caption, heads, rows, [str(k) for k, _ in groups])
+    return lookup("variable", caption, heads, rows, _choice(k for k, _ in groups))
 
 
 def variables(found: Findings) -> str:
@@ -159,16 +159,16 @@ def variables(found: Findings) -> str:
     most = max(MOST_VARIABLES // len(groups), 20)
     axes = min(max(loadings.values.shape[1] for _, loadings in groups), MOST_AXES)
     rows = [row for k, group in groups for row in _variable_rows(found, k, group, most, axes)]
-    heads, clusters, whose = ["Weight"], [], ""
+    heads, choice, whose = ["Weight"], {}, ""
     caption = "All variables with a weight"
     if weights is None:
         heads = ["Cluster", "Strength", *(f"Axis {r + 1}" for r in range(axes))]
-        clusters, whose = [str(k) for k, _ in groups], " of each cluster"
+        choice, whose = _choice(k for k, _ in groups), " of each cluster"
         caption = "All variables with a loading"
     if len(rows) < full:
         caption = f"The {most:,} strongest variables{whose}, {len(rows):,} of {full:,} rows"
     caption += ". Strength: share of what the subspace catches." if weights is None else "."
-    return _lookup("variable", caption, ["Variable", *heads], rows, clusters)
+    return lookup("variable", caption, ["Variable", *heads], rows, choice)
 
 
 def _variable_rows(
@@ -176,8 +176,8 @@ def _variable_rows(
 ) -> Iterator[tuple[str, str, list[str]]]:
     rows = zip(loadings.places[:most], loadings.strength, loadings.values, strict=False)
     for j, strength, values in rows:
-        cells = [] if k is None else [_cluster_cell(k), _number_cell(strength, percent=True)]
-        cells += map(_number_cell, values[:axes])
+        cells = [] if k is None else [_cluster_cell(k), number_cell(strength, percent=True)]
+        cells += map(number_cell, values[:axes])
         cells += ["<td></td>"] * (axes - len(values))
         yield found.variable_names[j], "all" if k is None else str(k), cells
 
@@ -230,27 +230,32 @@ def _heat_row(name: str, row: Any) -> str:
     return f'<tr><th scope="row" class="name">{escape(name)}</th>{cells}</tr>'
 
 
-def _lookup(
+def lookup(
     thing: str,
     caption: str,
     heads: Sequence[str],
     rows: Iterable[tuple[str, str, list[str]]],
-    clusters: Sequence[str],
+    choice: Mapping[str, str],
+    kind: str = "Cluster",
 ) -> str:
-    """Return an HTML table with a search box, a choice of cluster, and a button to copy names.
+    """Return an HTML table with a search box, a choice of group, and a button to copy names.
 
-    rows: name, cluster and the HTML cells of each row; thing: "sample" or "variable".
+    rows: name, group and the HTML cells of each row; thing: "sample" or "variable"; choice: the
+    groups and how to call them; kind: what a group is.
     """
-    options = "".join(f'<option value="{k}">Cluster {k}</option>' for k in clusters)
-    choice = (
-        f'<label>Cluster<select><option value="">all</option>{options}</select></label>'
-        if len(clusters) > 1
+    options = "".join(
+        f'<option value="{escape(group)}">{escape(called)}</option>'
+        for group, called in choice.items()
+    )
+    chooser = (
+        f'<label>{kind}<select><option value="">all</option>{options}</select></label>'
+        if len(choice) > 1
         else ""
     )
     body = (
-        f'<tr data-search="{escape(name)}" data-cluster="{cluster}">'
+        f'<tr data-search="{escape(name)}" data-group="{escape(group)}">'
         f'<th scope="row" class="name">{escape(name)}</th>{"".join(cells)}</tr>'
-        for name, cluster, cells in rows
+        for name, group, cells in rows
     )
     top = "".join(
         f'<th scope="col" class="{"" if head in WORDS else "n"}">'
@@ -260,10 +265,15 @@ def _lookup(
     return (
         f'<div class="lookup" data-thing="{thing}"><div class="controls" hidden>'
         f'<label>Search {thing}s<input type="search" autocomplete="off" spellcheck="false">'
-        f'</label>{choice}<button type="button" data-copy>Copy {thing}s as a list</button>'
+        f'</label>{chooser}<button type="button" data-copy>Copy {thing}s as a list</button>'
         f'<span class="said" role="status" aria-live="polite"></span></div>'
         f"{_scrolled(caption, top, body, 'long')}</div>"
     )
+
+
+def _choice(clusters: Iterable[int | None]) -> dict[str, str]:
+    """Return the groups of a table whose rows belong to clusters, and how to call them."""
+    return {str(k): f"Cluster {k}" for k in clusters}
 
 
 def _scrolled(caption: str, top: str, rows: Iterable[str], kind: str) -> str:
@@ -279,7 +289,8 @@ def _cluster_cell(k: int) -> str:
     return f"<td>{swatch(k)}{k}</td>"
 
 
-def _bar(share: float, shade: str) -> str:
+def bar(share: float, shade: str) -> str:
+    """Return the HTML of a bar that is ``share`` of its cell long."""
     width = f"{100 * share:.1f}%"
     return (
         '<span class="amount wide" aria-hidden="true">'
@@ -287,6 +298,7 @@ def _bar(share: float, shade: str) -> str:
     )
 
 
-def _number_cell(value: float, *, percent: bool = False) -> str:
+def number_cell(value: float, *, percent: bool = False) -> str:
+    """Return the HTML cell of a number, by which a table is sorted."""
     text = f"{100 * value:.3g} %" if percent else number(value)
     return f'<td class="n" data-value="{value:.6g}">{text}</td>'

@@ -117,6 +117,19 @@ for (const toggle of document.querySelectorAll("[data-space]")) {
   });
 }
 
+// Buttons that show one of several figures in the same place.
+for (const group of document.querySelectorAll("[data-choice]")) {
+  const buttons = [...group.querySelectorAll("[data-show]")];
+  group.hidden = false;
+  for (const chosen of buttons)
+    chosen.addEventListener("click", () => {
+      const place = document.getElementById(chosen.getAttribute("aria-controls"));
+      for (const each of buttons) each.setAttribute("aria-pressed", String(each === chosen));
+      place.dataset.figure = chosen.dataset.show;
+      draw(place);
+    });
+}
+
 // Tables that are searched, sorted and copied.
 const value = (row, column) => row.cells[column].dataset.value ?? row.cells[column].textContent;
 function compare(one, other) {
@@ -142,9 +155,9 @@ for (const box of document.querySelectorAll(".lookup")) {
   const said = box.querySelector(".said"), thing = box.dataset.thing;
   const rows = () => [...body.rows].filter((row) => !row.hidden);
   const filter = () => {
-    const wanted = search.value.trim().toLowerCase(), cluster = choice ? choice.value : "";
+    const wanted = search.value.trim().toLowerCase(), group = choice ? choice.value : "";
     for (const row of body.rows) {
-      const fits = !cluster || row.dataset.cluster === cluster;
+      const fits = !group || row.dataset.group === group;
       row.hidden = !fits || !row.dataset.search.toLowerCase().includes(wanted);
     }
     said.textContent = `${rows().length.toLocaleString("en")} of ${body.rows.length.toLocaleString("en")} rows`;

@@ -1,0 +1,1 @@
+"""The page on one PCA: what it shows, its figures and its sections."""

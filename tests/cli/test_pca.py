@@ -1,0 +1,386 @@
+"""The command ``pca``: its files, its screen, and what it refuses."""
+
+import csv
+import errno
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_wine
+from sklearn.decomposition import PCA
+
+from subspaces.diagnostics import pca_components, pca_influence, pca_outliers
+from subspaces.runtime.warning import collect_warnings
+
+FILES = ["loadings.csv", "samples.csv", "scores.csv", "summary.json"]
+
+
+def columns_of(path):
+    with path.open() as file:
+        rows = list(csv.DictReader(file))
+    return {name: [row[name] for row in rows] for name in rows[0]}
+
+
+def numbers(columns, *names):
+    return np.array([columns[name] for name in names], dtype=float).T
+
+
+def frame_of(X):
+    names = [f"sample {i}" for i in range(len(X))]
+    return pd.DataFrame(X, names, [f"gene {j}" for j in range(X.shape[1])])
+
+
+def write_frame(path, frame, **options):
+    frame.to_csv(path, index_label="name", **options)
+    return path
+
+
+def simulated():
+    """100 samples of 30 variables, three components far out of the noise."""
+    random = np.random.default_rng(0)
+    signal = random.normal(size=(100, 3)) @ random.normal(size=(3, 30))
+    return signal + random.normal(size=(100, 30))
+
+
+@pytest.fixture
+def table(tmp_path):
+    frame = frame_of(simulated()).assign(type=["low", "high"] * 50)
+    return write_frame(tmp_path / "data.csv", frame)
+
+
+@pytest.fixture
+def noise(tmp_path):
+    X = np.random.default_rng(1).normal(size=(60, 12))
+    return write_frame(tmp_path / "noise.csv", frame_of(X))
+
+
+@pytest.fixture
+def done(run, table, tmp_path):
+    ended = run("pca", table, "--labels", "type", "--no-page", "--out", tmp_path / "r")
+    assert ended.code == 0, ended.err
+    return tmp_path / "r", ended
+
+
+def test_scores_and_loadings_are_those_of_a_pca(done):
+    folder, _ = done
+    assert sorted(path.name for path in folder.iterdir()) == FILES
+    scores, loadings = columns_of(folder / "scores.csv"), columns_of(folder / "loadings.csv")
+    assert list(scores) == ["sample", "class", "PC1", "PC2", "PC3"]
+    assert scores["sample"] == [f"sample {i}" for i in range(100)]
+    assert scores["class"][:2] == ["low", "high"]
+    assert list(loadings) == ["variable", "PC1", "PC2", "PC3"]
+    assert loadings["variable"] == [f"gene {j}" for j in range(30)]
+    expected = PCA(3).fit(simulated())
+    heads = ("PC1", "PC2", "PC3")
+    # Scikit-learn, too, makes the strongest loading of each axis positive.
+    np.testing.assert_allclose(numbers(loadings, *heads), expected.components_.T, atol=1e-5)
+    places = expected.transform(simulated())
+    np.testing.assert_allclose(numbers(scores, *heads), places, rtol=1e-4, atol=1e-4)
+
+
+def test_samples_have_the_numbers_of_the_diagnostics(done):
+    folder, _ = done
+    samples = columns_of(folder / "samples.csv")
+    assert list(samples) == [
+        "sample", "class", "influence", "leave_one_out_error", "leverage", "t2", "t2_left_out",
+        "q", "q_left_out", "outlier",
+    ]  # fmt: skip
+    drives, out = pca_influence(simulated(), 3, center=True), pca_outliers(simulated(), 3)
+    for name, values in (
+        ("influence", drives.influence), ("leave_one_out_error", drives.loo_error),
+        ("leverage", drives.leverage), ("t2", out.t2), ("t2_left_out", out.t2_left_out),
+        ("q", out.q), ("q_left_out", out.q_left_out),
+    ):  # fmt: skip
+        np.testing.assert_allclose(numbers(samples, name)[:, 0], values, rtol=1e-5)
+    is_out = [str(word) == "yes" for word in samples["outlier"]]
+    assert np.flatnonzero(is_out).tolist() == sorted(out.outliers.tolist())
+
+
+def test_the_summary_and_the_screen_say_the_verdict_first(done):
+    folder, ended = done
+    summary = json.loads((folder / "summary.json").read_text())
+    found = pca_components(frame_of(simulated()))
+    assert ended.out.splitlines()[0] == summary["verdict"] == found.verdict
+    for name in ("n_components", "low", "high", "n_predictive", "noise"):
+        assert summary[name] == getattr(found, name)
+    assert summary["hidden"] == pytest.approx(found.hidden)
+    table = summary["components"]
+    assert [entry["ratio"] for entry in table] == pytest.approx(found.ratio)
+    assert [entry["rests_on"] for entry in table] == [f"sample {i}" for i in found.rests_on]
+    assert (summary["samples"], summary["variables"]) == (100, 30)
+    assert summary["outliers_verdict"] in ended.out
+    assert len(summary["influential"]) == 5
+    for driver in summary["influential"]:
+        assert driver["sample"] in ended.out
+    strongest = next(iter(table[0]["strongest"].items()))
+    assert f"{strongest[0]} {strongest[1]:+.2f}" in ended.out
+    assert f"Wrote scores.csv, loadings.csv, samples.csv, summary.json in {folder}" in ended.out
+
+
+def test_wines_from_a_file(run, tmp_path):
+    wines = load_wine(as_frame=True)
+    kinds = wines.target_names[wines.target]
+    frame = wines.data.assign(kind=kinds).set_axis([f"wine {i}" for i in range(178)])
+    path = write_frame(tmp_path / "wine.csv", frame)
+    out = tmp_path / "r"
+    ended = run("pca", path, "--labels", "kind", "--scale", "--no-page", "--json", "--out", out)
+    assert ended.code == 0, ended.err
+    document = ended.document
+    found = pca_components(wines.data, scale=True)
+    assert (document["n_components"], document["low"], document["high"]) == (
+        found.n_components, found.low, found.high,
+    )  # fmt: skip
+    assert document["preparation"] == "variables scaled to mean 0 and standard deviation 1"
+    assert document["folder"] == str(out)
+    assert document["files"] == ["scores.csv", "loadings.csv", "samples.csv", "summary.json"]
+    scaled = (wines.data - wines.data.mean()) / wines.data.std(ddof=0)
+    expected = pca_outliers(scaled, found.n_components)
+    assert [entry["sample"] for entry in document["outliers"]] == [
+        f"wine {i}" for i in expected.outliers
+    ]
+    chances = [entry["q_p_value"] for entry in document["outliers"]]
+    assert chances == pytest.approx(expected.q_p_value[expected.outliers])
+    kept = json.loads((out / "summary.json").read_text())
+    assert {**kept, "folder": str(out), "files": document["files"]} == document
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "options"),
+    [
+        ("d.tsv", lambda frame, path: write_frame(path, frame, sep="\t"), []),
+        ("d.csv", lambda frame, path: write_frame(path, frame.T), ["--samples", "columns"]),
+        ("d.csv.gz", lambda frame, path: write_frame(path, frame), []),
+        ("d.csv", lambda frame, path: write_frame(path, frame.assign(ward="a")),
+         ["--ignore", "ward"]),
+    ],
+)  # fmt: skip
+def test_every_dress_of_a_table_gives_the_same_scores(run, tmp_path, name, change, options):
+    frame = frame_of(simulated())
+    path = change(frame, tmp_path / name)
+    ended = run("pca", path, *options, "--no-page", "--out", tmp_path / "r")
+    assert ended.code == 0, ended.err
+    scores = columns_of(tmp_path / "r" / "scores.csv")
+    assert scores["sample"] == list(frame.index)
+    np.testing.assert_allclose(
+        numbers(scores, "PC1", "PC2", "PC3"), PCA(3).fit_transform(simulated()), atol=1e-4
+    )
+    assert columns_of(tmp_path / "r" / "loadings.csv")["variable"] == list(frame.columns)
+
+
+def test_a_number_of_components_is_shown_and_the_verdict_stays(run, table, tmp_path):
+    asked = ["pca", table, "--labels", "type", "--no-page", "--json", "--force"]
+    asked += ["--out", tmp_path / "r"]
+    for dims, heads in ((5, 5), (14, 14), (0, 0)):
+        document = run(*asked, "--dims", dims).document
+        assert (document["shown"], document["n_components"]) == (dims, 3)
+        named = columns_of(tmp_path / "r" / "scores.csv")
+        assert list(named)[2:] == [f"PC{r + 1}" for r in range(heads)]
+        assert document["components"][0]["strongest"] or dims == 0
+    document = run(*asked, "--dims", 14).document
+    assert document["components"][13]["ratio"] is None
+    assert 0 < document["components"][13]["explained"] < document["components"][0]["explained"]
+    screen = run(*asked[:-4], "--force", "--out", tmp_path / "r", "--dims", 14).out
+    assert screen.count("not compared") == 2
+
+
+def test_no_component_is_said_plainly(run, noise, tmp_path):
+    ended = run("pca", noise, "--no-page", "--out", tmp_path / "r")
+    assert ended.code == 0, ended.err
+    assert ended.out.startswith("No component stands out of the noise")
+    assert "No component was found, so none is shown. Use --dims 2 to see two" in ended.out
+    assert list(columns_of(tmp_path / "r" / "scores.csv")) == ["sample"]
+    assert list(columns_of(tmp_path / "r" / "loadings.csv")) == ["variable"]
+    samples = columns_of(tmp_path / "r" / "samples.csv")
+    X = pd.read_csv(noise, index_col=0).to_numpy()
+    others = (X.sum(axis=0) - X) / (len(X) - 1)
+    from_mean = ((X - others) ** 2).sum(axis=1)
+    np.testing.assert_allclose(numbers(samples, "q_left_out")[:, 0], from_mean, rtol=1e-5)
+    ended = run("pca", noise, "--no-page", "--dims", 2, "--force", "--out", tmp_path / "r")
+    assert list(columns_of(tmp_path / "r" / "scores.csv")) == ["sample", "PC1", "PC2"]
+    assert "No component stands out of the noise" in ended.out
+
+
+def lonely():
+    """One component, and a sample that makes a second one by itself."""
+    random = np.random.default_rng(1)
+    X = 3 * random.normal(size=(50, 1)) @ random.normal(size=(1, 12)) + random.normal(size=(50, 12))
+    X[3] = 7 * random.normal(size=12)
+    return X
+
+
+@pytest.mark.parametrize("name", ["X", "n_components", "it's"])
+def test_a_component_that_rests_on_one_sample(run, tmp_path, name):
+    frame = frame_of(lonely())
+    frame.index = [name if i == 3 else f"s{i}" for i in range(50)]
+    ended = run("pca", write_frame(tmp_path / "t.csv", frame), "--no-page", "--out", tmp_path / "r")
+    assert ended.code == 0, ended.err
+    doubt = f"component 2 rests on sample {name!r}: without it noise would reach as far"
+    assert f"Note: {doubt}" in ended.err
+    assert "a component, but not without that sample" in ended.out
+    warnings = json.loads((tmp_path / "r" / "summary.json").read_text())["warnings"]
+    assert warnings[0].startswith(doubt)
+
+
+def test_doubts_name_options(run, tmp_path):
+    random = np.random.default_rng(0)
+    X = np.cumsum(random.normal(size=(150, 60)), axis=1)
+    path = write_frame(tmp_path / "walks.csv", frame_of(X))
+    ended = run("pca", path, "--no-page", "--json", "--out", tmp_path / "r")
+    with collect_warnings() as caught:
+        pca_components(X)
+    assert len(caught) == len([line for line in ended.err.splitlines() if "Note: " in line])
+    assert len(ended.document["warnings"]) == len(caught) > 0
+    for word in ("n_predictive", "max_components", "n_components="):
+        assert word not in ended.err
+
+
+def test_what_the_table_lacks_is_a_note_once(run, tmp_path):
+    X = simulated() * np.geomspace(1, 1000, 30)
+    path = write_frame(tmp_path / "t.csv", frame_of(X))
+    ended = run("pca", path, "--no-page", "--json", "--out", tmp_path / "r")
+    assert ended.err.count("Use --scale unless all have one unit") == 1
+    assert any("the variables differ in scale" in note for note in ended.document["warnings"])
+
+
+def test_options_reach_the_pca(run, table, tmp_path):
+    base = ["pca", table, "--labels", "type", "--no-page", "--json", "--force"]
+    base += ["--out", tmp_path / "r"]
+    plain = run(*base).document
+    assert plain["preparation"] == ""
+    raw = run(*base, "--no-center").document
+    found = pca_components(simulated(), center=False)
+    assert raw["components"][0]["ratio"] == pytest.approx(found.ratio[0])
+    assert raw["center"] is False
+    strict = run(*base, "--level", 0.4).document
+    assert len(strict["outliers"]) == len(pca_outliers(simulated(), 3, level=0.4).outliers)
+    assert len(run(*base, "--max-dims", 4).document["components"]) == 4
+    few = run(*base, "--top-variables", 10).document
+    assert few["variables"] == 10
+    assert few["preparation"] == "the 10 of 30 variables kept that vary most"
+
+
+def test_a_preset_prepares_expression(run, tmp_path):
+    random = np.random.default_rng(0)
+    counts = random.poisson(np.exp(random.normal(1, 1, 200) + random.normal(0, 0.5, (40, 200))))
+    path = write_frame(tmp_path / "counts.csv", frame_of(counts))
+    out = tmp_path / "r"
+    asked = ["pca", path, "--preset", "expression", "--no-page", "--json", "--force", "--out", out]
+    document = run(*asked).document
+    assert document["taken_for"].startswith("The values were taken for counts")
+    assert "samples centred" in document["preparation"]
+    few = run(*asked, "--kind", "counts", "--top-variables", 50, "--no-log").document
+    assert few["variables"] == 50
+    assert "log2" not in few["preparation"]
+    assert len(columns_of(out / "loadings.csv")["variable"]) == 50
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--dims", 99], "--dims 99 is out of range for 100 samples that span 30 directions"),
+        (["--max-dims", 99], "--max-dims 99 is out of range for 100 samples x 30 variables"),
+        (["--top-variables", 2], "the table has 2 variables that vary; at least 3 are needed"),
+        (["--log"], "log needs values from 0 up"),
+        (["--labels", "typ"], "data.csv has no column 'typ'. Use 'type'"),
+        (["--seed", "-1"], "(see: subspaces pca --help)"),
+    ],
+)
+def test_a_bad_request_is_one_line_and_leaves_nothing(fails, table, tmp_path, arguments, message):
+    said = fails("pca", table, "--labels", "type", *arguments, "--out", tmp_path / "a" / "r")
+    assert message in said
+    assert [path.name for path in tmp_path.iterdir()] == ["data.csv"]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda frame: frame[:4], "the table has 4 samples; at least 5 are needed"),
+        (lambda frame: frame.mask(frame == frame.iloc[2, 1]), "column 3 ('gene 1'): no number"),
+        (lambda frame: frame * 0 + 1, "all samples are equal, so there is nothing to find"),
+        (lambda frame: frame.assign(ward="a"), "'a' is not a number. Use --ignore ward"),
+        (lambda frame: frame.iloc[:, :2], "at least 3 are needed to tell a component from noise"),
+    ],
+)
+def test_a_bad_table_is_one_line(fails, tmp_path, change, message):
+    path = write_frame(tmp_path / "t.csv", change(frame_of(simulated())))
+    assert message in fails("pca", path, "--out", tmp_path / "r")
+    assert not (tmp_path / "r").exists()
+
+
+def test_more_components_than_the_samples_span_are_refused(run, fails, tmp_path):
+    random = np.random.default_rng(0)
+    X = random.normal(size=(40, 2)) @ random.normal(size=(2, 8))
+    path = write_frame(tmp_path / "t.csv", frame_of(X))
+    said = fails("pca", path, "--dims", 5, "--out", tmp_path / "r")
+    assert said == (
+        "--dims 5 is out of range for 40 samples that span 2 directions, with one sample left out. "
+        "Use 0 to 2"
+    )
+    ended = run("pca", path, "--dims", 2, "--out", tmp_path / "r", "--no-page")
+    assert ended.code == 0, ended.err
+    assert ended.out.startswith("The table has rank 2 and no noise")
+    assert "no noise" in ended.out.splitlines()[4]
+
+
+def test_earlier_results_need_force(run, fails, done, table):
+    folder, _ = done
+    (folder / "notes.txt").write_text("mine")
+    (folder / "report.html").write_text("old")
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    asked = ["pca", table, "--labels", "type", "--dims", 1, "--no-page", "--out", folder]
+    said = fails(*asked)
+    assert "has scores.csv, loadings.csv, samples.csv, summary.json, report.html already" in said
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+    assert run(*asked, "--force").code == 0
+    # The page of other results goes with them.
+    assert sorted(path.name for path in folder.iterdir()) == sorted([*FILES, "notes.txt"])
+    assert (folder / "scores.csv").read_bytes() != before["scores.csv"]
+
+
+@pytest.mark.parametrize("at", ["scores.csv", "samples.csv", "summary.json"])
+def test_a_full_disk_leaves_earlier_results(monkeypatch, fails, done, table, at):
+    folder, _ = done
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    original = Path.write_text
+
+    def full(path, *arguments, **options):
+        if path.name == at:
+            raise OSError(errno.ENOSPC, "No space left on device", str(path))
+        return original(path, *arguments, **options)
+
+    monkeypatch.setattr(Path, "write_text", full)
+    said = fails("pca", table, "--labels", "type", "--out", folder, "--force", code=1)
+    assert "earlier results are as they were" in said
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_the_page_comes_with_the_results(run, table, tmp_path):
+    pytest.importorskip("plotly")
+    ended = run("pca", table, "--labels", "type", "--scale", "--out", tmp_path / "r")
+    assert ended.code == 0, ended.err
+    assert "summary.json, report.html in" in ended.out
+    page = (tmp_path / "r" / "report.html").read_text(encoding="utf-8")
+    assert "<title>data.csv</title>" in page
+    assert "Prepared before: variables scaled to mean 0 and standard deviation 1." in page
+
+
+def test_without_plotly_the_rest_is_written(run, table, tmp_path, monkeypatch):
+    monkeypatch.setattr("subspaces.cli._pca.find_spec", lambda name: None)
+    ended = run("pca", table, "--labels", "type", "--out", tmp_path / "r")
+    assert ended.code == 0
+    assert "Note: report.html needs plotly. Use pip install '.[report]'" in ended.err
+    assert sorted(path.name for path in (tmp_path / "r").iterdir()) == FILES
+
+
+def test_nothing_steers_the_terminal(run, tmp_path):
+    frame = frame_of(lonely())
+    frame.index = ["\x1b[31mred" if i == 3 else f"s{i}" for i in range(50)]
+    frame.columns = ["\x1b[2Jgene" if j == 5 else name for j, name in enumerate(frame.columns)]
+    path = write_frame(tmp_path / "t.csv", frame)
+    ended = run("pca", path, "--no-page", "--out", tmp_path / "r")
+    assert ended.code == 0, ended.err
+    assert "\x1b" not in ended.out + ended.err
+    assert "\\x1b[31mred" in ended.out
+    assert columns_of(tmp_path / "r" / "scores.csv")["sample"][3] == "\x1b[31mred"

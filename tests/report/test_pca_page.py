@@ -1,0 +1,333 @@
+"""The page on one PCA: whole whatever the names are, and honest about what was found."""
+
+import re
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_wine
+
+from subspaces.diagnostics import pca_components, pca_influence, pca_outliers
+from subspaces.report import PCA_SECTIONS, page_of_pca, render_pca, write_pca
+from subspaces.report._pca.figures import strongest_of_all
+from subspaces.report._pca.findings import gather_pca
+from subspaces.report._pca.labels import sides_of_names
+from subspaces.report._pca.sample_figures import class_groups
+from tests.report.hostile import CLASSES, SCRIPT, hostile_frame
+from tests.report.outline import Outline, figures_of, numbers, section, sections_of
+
+MEGABYTE = 1_000_000
+PAIRS = ["pair-1-2", "pair-1-3", "pair-2-3"]
+
+
+def factors(n, p, r, *, seed=0, noise=1.0):
+    random = np.random.default_rng(seed)
+    signal = random.normal(size=(n, r)) @ random.normal(size=(r, p))
+    return signal + noise * random.normal(size=(n, p))
+
+
+@pytest.fixture(scope="module")
+def wine():
+    data = load_wine()
+    names = [f"wine {i}" for i in range(len(data.data))]
+    X = pd.DataFrame(data.data, names, data.feature_names)
+    return X, [str(name) for name in data.target_names[data.target]]
+
+
+@pytest.fixture(scope="module")
+def page(wine):
+    X, classes = wine
+    return render_pca(X, scale=True, classes=classes, title="Wine")
+
+
+def words_of(page):
+    return " ".join(" ".join(Outline(page).words).split())
+
+
+def test_the_findings_are_those_of_the_diagnostics(wine):
+    X, _ = wine
+    found = gather_pca(X, scale=True)
+    scaled = X / X.std()
+    expected = pca_components(X, scale=True)
+    assert found.components.verdict == expected.verdict
+    np.testing.assert_allclose(found.components.ratio, expected.ratio)
+    out = pca_outliers(scaled, expected.n_components)
+    assert found.outliers.verdict == out.verdict
+    drives = pca_influence(scaled, expected.n_components, center=True)
+    np.testing.assert_allclose(found.influence, drives.influence)
+    np.testing.assert_allclose(found.leverage, drives.leverage)
+    centred = (scaled - scaled.mean()).to_numpy()
+    np.testing.assert_allclose(found.scores, centred @ found.loadings, atol=1e-9)
+    np.testing.assert_allclose(found.loadings.T @ found.loadings, np.eye(found.n_shown), atol=1e-9)
+    strongest = np.abs(found.loadings).argmax(axis=0)
+    assert (found.loadings[strongest, range(found.n_shown)] > 0).all()
+    assert found.explained == pytest.approx(found.components.explained[: found.n_shown])
+
+
+def test_a_frame_has_names_and_an_array_numbers(wine):
+    X, _ = wine
+    assert ": wine 95, wine 69" in gather_pca(X, scale=True).outliers.verdict
+    found = gather_pca(X.to_numpy(), scale=True)
+    assert found.sample_names[95] == "95"
+    assert ": 95, 69" in found.outliers.verdict
+    assert found.variable_names[:2] == ["x0", "x1"]
+
+
+@pytest.mark.parametrize(
+    ("n_components", "message"),
+    [(14, "n_components=14 is out of range for 178 samples that span 13"), (-1, "Use 0 to 13")],
+)
+def test_a_number_out_of_range_is_refused(wine, n_components, message):
+    with pytest.raises(ValueError, match=message):
+        render_pca(wine[0], n_components)
+
+
+def test_the_advice_on_a_number_can_be_followed():
+    X = factors(7, 30, 1)
+    with pytest.raises(ValueError, match=r"Use 0 to 4$"):
+        gather_pca(X, 5)
+    assert gather_pca(X, 4).n_shown == 4
+
+
+def test_wrong_kinds_and_lengths_are_named(wine):
+    X, classes = wine
+    with pytest.raises(TypeError, match="n_components='three' is not an integer"):
+        render_pca(X, "three")
+    with pytest.raises(ValueError, match="classes has 177 entries for 178 samples"):
+        render_pca(X, classes=classes[1:])
+
+
+def test_every_section_is_there(page):
+    outline = Outline(page)
+    assert outline.stack == []
+    assert len(set(outline.ids)) == len(outline.ids)
+    assert sections_of(page) == [name for name in PCA_SECTIONS if name != "warnings"]
+    places = [found["data-figure"] for _, found in outline.tags if "data-figure" in found]
+    assert places == ["strength", "cells", "pair-1-2", "loadings", "influence", "limits",
+                      "without-one"]  # fmt: skip
+    assert set(figures_of(page)) == {*places, *PAIRS}
+
+
+def test_what_has_no_eyes_is_told(page):
+    """Each figure, table and group of buttons has a name for those who cannot see it."""
+    tags = Outline(page).tags
+    figures = [found for _, found in tags if "data-figure" in found]
+    assert all(found["role"] == "img" and found["aria-label"] for found in figures)
+    regions = [found for _, found in tags if found.get("class") == "scroll"]
+    assert all(found["aria-label"] and found["tabindex"] == "0" for found in regions)
+    shown = [found for _, found in tags if "data-show" in found]
+    assert [found["aria-pressed"] for found in shown] == ["true", "false", "false"]
+    assert {found["aria-controls"] for found in shown} == {"pair-1-2"}
+    assert any(found.get("role") == "group" and found["aria-label"] for _, found in tags)
+    levels = [int(tag[1]) for tag, _ in tags if re.fullmatch(r"h\d", tag)]
+    assert all(after <= before + 1 for before, after in pairwise(levels))
+
+
+def test_the_verdict_stands_in_short(page, wine):
+    found = gather_pca(wine[0], scale=True)
+    summary = section(page, "summary")
+    words = '<p class="verdict">3 components, perhaps 6, carry more than noise. Together they hold'
+    assert f"{words} 67 % of the variance.</p>" in summary
+    assert found.components.verdict in summary
+    assert found.outliers.verdict in summary
+    assert "No component hangs on a single sample" in summary
+    assert "<dd>3 (3 to 6)</dd>" in summary
+    assert "<dd>13 of 178</dd>" in summary
+    assert "Prepared before: each variable divided by its standard deviation." in summary
+
+
+def test_bars_are_the_strengths_and_only_components_are_blue(page, wine):
+    found = pca_components(wine[0], scale=True)
+    blue, grey = figures_of(page)["strength"]["data"]
+    assert (blue["name"], grey["name"]) == ("a component", "noise")
+    tops = np.array(numbers(blue["y"]) + numbers(grey["y"])) + blue["base"]
+    np.testing.assert_allclose(tops, found.ratio, rtol=1e-5)
+    assert len(numbers(blue["y"])) == found.n_components
+    assert "rests most on wine 14: 2.82 without it" in blue["text"][0]
+
+
+def test_samples_are_drawn_by_class_and_those_that_are_out_are_ringed(page, wine):
+    X, classes = wine
+    found = gather_pca(X, scale=True)
+    for name, (first, second) in zip(PAIRS, [(0, 1), (0, 2), (1, 2)], strict=True):
+        figure = figures_of(page)[name]
+        *groups, rings = figure["data"]
+        assert [group["name"] for group in groups] == sorted(set(classes))
+        drawn = np.array([numbers(groups[0]["x"]), numbers(groups[0]["y"])]).T
+        own = np.array(classes) == "class_0"
+        np.testing.assert_allclose(drawn, found.scores[own][:, [first, second]], rtol=1e-5)
+        assert len(numbers(rings["x"])) == len(found.outliers.outliers)
+        assert figure["layout"]["xaxis"]["title"]["text"].startswith(f"component {first + 1} (")
+    assert "<b>wine 0</b><br>class class_0<br>influence" in groups[0]["text"][0]
+
+
+def test_hostile_names_leave_the_page_whole():
+    X, classes = hostile_frame()
+    found = replace(gather_pca(X, classes=classes), messages=(f"{SCRIPT} is odd",))
+    page = page_of_pca(found, "<b>Title</b>")
+    outline = Outline(page)
+    assert outline.stack == []
+    assert [tag for tag, _ in outline.tags].count("script") == 3
+    assert not any(name.startswith("on") for _, tag in outline.tags for name in tag)
+    assert "<title>&lt;b&gt;Title&lt;/b&gt;</title>" in page
+    assert f"<li>{SCRIPT} is odd.</li>".replace("<script>", "&lt;script&gt;").replace(
+        "</script>", "&lt;/script&gt;"
+    ) in section(page, "warnings")
+    texts = [
+        text
+        for figure in figures_of(page).values()
+        for trace in figure["data"]
+        for text in np.ravel(trace.get("text", []))
+    ]
+    assert any("&lt;script&gt;" in text for text in texts)
+    assert not any(re.search(r"<(?!/?b>|br>)", text) for text in texts)
+    policy = re.search(r'Content-Security-Policy" content="([^"]+)"', page)[1]
+    assert "default-src 'none'" in policy
+    options = [tag.get("value") for name, tag in outline.tags if name == "option"]
+    assert set(CLASSES) <= set(options)
+
+
+def test_without_a_component_the_page_says_so():
+    X = np.random.default_rng(1).normal(size=(60, 12))
+    page = render_pca(X)
+    assert '<p class="verdict">No component carries more than noise' in section(page, "summary")
+    assert "There is no component to draw the samples on." in section(page, "scores")
+    assert "Without a component there are no variables" in section(page, "variables")
+    assert "nothing to drive but the mean" in section(page, "drivers")
+    assert "alone" not in sections_of(page)
+    figure = figures_of(page)["limits"]
+    assert figure["layout"]["xaxis"]["title"]["text"] == "place in the table"
+    assert "<title>PCA: 0 components</title>" in page
+    shown = render_pca(X, 2)
+    assert "Shown below are 2 components, as asked; none of them stands out of the noise." in shown
+    assert "pair-1-2" in figures_of(shown)
+    assert "data-choice" not in section(shown, "scores")
+
+
+def test_one_component_is_drawn_against_the_distance():
+    X = factors(80, 15, 1, noise=0.3)
+    page = render_pca(X)
+    assert '<p class="verdict">1 component carries more' in page or "1 component, perhaps" in page
+    figure = figures_of(page)["pair-1"]
+    assert figure["layout"]["yaxis"]["title"]["text"] == "distance from the component"
+    found = gather_pca(X)
+    np.testing.assert_allclose(
+        numbers(figure["data"][0]["y"]), np.sqrt(found.outliers.q), rtol=1e-5
+    )
+    assert figures_of(page)["loadings"]["data"][0]["type"] == "bar"
+
+
+def test_a_component_that_hangs_on_one_sample():
+    random = np.random.default_rng(1)
+    X = 3 * random.normal(size=(50, 1)) @ random.normal(size=(1, 12)) + random.normal(size=(50, 12))
+    X[3] = 7 * random.normal(size=12)
+    page = render_pca(pd.DataFrame(X, [f"s{i}" for i in range(50)]).add_prefix("v"))
+    name = '<bdi class="name">s3</bdi>'
+    assert f"Component 2 hangs on one sample, {name}: without" in section(page, "summary")
+    assert f"Component 2 is there because of {name} alone" in section(page, "alone")
+    assert "Component 2 rests on sample s3" in section(page, "warnings")
+    rings = figures_of(page)["strength"]["data"][-1]
+    assert rings["name"] == "without the sample it rests on"
+    low = 10 ** figures_of(page)["strength"]["layout"]["yaxis"]["range"][0]
+    assert numbers(rings["x"]) == [2]
+    assert low < numbers(rings["y"])[0] < 1
+
+
+def test_correlated_noise_is_no_test():
+    X = np.cumsum(np.random.default_rng(0).normal(size=(150, 60)), axis=1)
+    found = gather_pca(X)
+    assert found.components.noise == "correlated"
+    page = page_of_pca(found)
+    words = section(page, "components")
+    assert "says little here" in words
+    assert "noise</td>" not in words
+    assert "alone" not in sections_of(page)
+    expected = "as a guess." if found.components.n_components else "can be found."
+    assert expected in section(page, "summary")
+
+
+def test_a_table_without_noise():
+    page = render_pca(factors(40, 8, 2, noise=0.0))
+    assert "The table is made of 2 components, without noise." in page
+    assert figures_of(page)["strength"]["layout"]["yaxis"]["title"]["text"] == "% of the variance"
+
+
+def test_many_samples_are_thinned_and_the_page_says_so():
+    X = factors(6000, 10, 5)
+    X[:3] += 30
+    page = render_pca(X)
+    assert len(page.encode()) < 10 * MEGABYTE
+    assert "Drawn are 4,000 of 6,000 samples" in section(page, "scores")
+    assert "of 6,000 samples: those that belong least" in section(page, "outliers")
+    drawn = figures_of(page)["pair-1-2"]["data"]
+    assert len(numbers(drawn[0]["x"])) == 4000
+    texts = [text for trace in figures_of(page)["limits"]["data"] for text in trace["text"]]
+    assert all(any(text.startswith(f"<b>{i}</b>") for text in texts) for i in range(3))
+
+
+def test_many_variables_are_limited_and_the_page_says_so():
+    page = render_pca(factors(40, 1600, 2))
+    assert "The 1,500 strongest of 1,600 variables" in section(page, "variables")
+    assert "The strongest 15 of 1,600" in section(page, "variables")
+
+
+def test_small_classes_share_a_colour():
+    X = factors(100, 8, 2)
+    classes = [f"c{min(i, 30)}" for i in range(100)]
+    groups = list(class_groups(gather_pca(X, classes=classes)))
+    assert len(groups) == 12
+    assert groups[0][:2] == ("20 other classes", None)
+    assert ("c30", 0) in [group[:2] for group in groups] or groups[1][0] == "c30"
+    assert sum(len(rows) for _, _, rows in groups) == 100
+
+
+def test_every_component_has_its_strongest_variables_in_the_figure():
+    found = gather_pca(factors(200, 40, 4))
+    places = strongest_of_all(found)
+    assert len(places) == len(set(places.tolist())) == 15
+    assert all(found.strongest(r)[0] in places for r in range(found.n_shown))
+    own = np.abs(found.loadings[places]).argmax(axis=1)
+    assert own.tolist() == sorted(own.tolist())
+
+
+def test_up_and_down_name_the_strongest_variables():
+    X = np.random.default_rng(0).normal(size=(100, 1)) @ [[5.0, 4.0, -3.0, 0.1, 0.0]]
+    X = X + 0.1 * np.random.default_rng(1).normal(size=(100, 5))
+    page = render_pca(pd.DataFrame(X, columns=["up", "also", "down", "faint", "no"]))
+    row = re.search(
+        r'<th scope="row">1</th><td>(.*?)</td><td>(.*?)</td>', section(page, "variables")
+    )
+    assert row.groups() == ("<bdi>up</bdi>, <bdi>also</bdi>", "<bdi>down</bdi>")
+
+
+def test_names_never_cover_each_other():
+    x, y = np.array([0.0, 0.0, 1.0, 1.0, 0.5]), np.array([0.0, 0.01, 1.0, 0.99, 0.5])
+    names = {0: "first", 1: "second", 2: "third", 3: "fourth", 4: "a" * 60}
+    sides = sides_of_names(x, y, names)
+    assert sides[0] == "middle right"
+    assert sides[2] == "middle left"
+    assert sides.get(1) != "middle right"
+    assert sides.get(3) != "middle left"
+    crowd = sides_of_names(np.zeros(50), np.zeros(50), {i: f"name {i}" for i in range(50)})
+    assert len(crowd) == len(set(crowd.values())) <= 4
+
+
+@pytest.mark.parametrize("scale", [1e-35, 1e35])
+def test_numbers_far_from_one_are_drawn(scale):
+    page = render_pca(factors(40, 8, 2) * scale)
+    assert figures_of(page)["pair-1-2"]["data"][0]["x"]["dtype"] == "f8"
+
+
+def test_the_page_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
+    X = factors(40, 8, 2)
+    path = write_pca(X, tmp_path / "page.html", title="Mine")
+    assert path == tmp_path / "page.html"
+    assert "<title>Mine</title>" in path.read_text(encoding="utf-8")
+    before = path.read_bytes()
+    monkeypatch.setattr("os.replace", lambda *_: (_ for _ in ()).throw(OSError("disk full")))
+    with pytest.raises(OSError, match="disk full"):
+        write_pca(X, path, title="Other")
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
