@@ -7,7 +7,7 @@ READY := .venv/.ready
 .DEFAULT_GOAL := help
 
 help:
-	@echo "make demo    cluster a simulated set and the digits beside K-means; writes figures and a page"
+	@echo "make demo    cluster a simulated set and the digits beside K-means, a PCA of wines; writes figures and pages"
 	@echo "make test    lint, types, import rules and the whole test suite"
 	@echo "make docs    the documentation site, into docs/_build/html"
 	@echo "make lint    ruff, mypy and the import rules alone"

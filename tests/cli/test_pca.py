@@ -223,17 +223,32 @@ def test_a_component_that_rests_on_one_sample(run, tmp_path, name):
     assert warnings[0].startswith(doubt)
 
 
+def chained():
+    """Columns that are each correlated with the one before: no number of components to find."""
+    X = np.random.default_rng(0).normal(size=(150, 60))
+    for j in range(1, 60):
+        X[:, j] = 0.8 * X[:, j - 1] + 0.6 * X[:, j]
+    return X
+
+
 def test_doubts_name_options(run, tmp_path):
-    random = np.random.default_rng(0)
-    X = np.cumsum(random.normal(size=(150, 60)), axis=1)
-    path = write_frame(tmp_path / "walks.csv", frame_of(X))
-    ended = run("pca", path, "--no-page", "--json", "--out", tmp_path / "r")
+    path = write_frame(tmp_path / "chained.csv", frame_of(chained()))
+    out = tmp_path / "r"
+    ended = run("pca", path, "--no-page", "--out", out)
     with collect_warnings() as caught:
-        pca_components(X)
-    assert len(caught) == len([line for line in ended.err.splitlines() if "Note: " in line])
-    assert len(ended.document["warnings"]) == len(caught) > 0
-    for word in ("n_predictive", "max_components", "n_components="):
-        assert word not in ended.err
+        found = pca_components(chained())
+    assert (found.n_components, len(caught)) == (0, 1)
+    advice = f"there is no number to find. Use --dims {found.n_predictive}"
+    assert ended.err.count(advice) == 1
+    assert advice in json.loads((out / "summary.json").read_text())["warnings"][0]
+    assert "not counted" in ended.out
+    random = np.random.default_rng(0)
+    axes = np.linalg.qr(random.normal(size=(40, 2)))[0]
+    plane = random.normal(size=(90, 2)) * [6, 3] @ axes.T + random.normal(0, 0.5, (90, 40))
+    path = write_frame(tmp_path / "plane.csv", frame_of(plane))
+    ended = run("pca", path, "--max-dims", 2, "--no-page", "--out", out, "--force")
+    assert "2 components were found, the most that were tried" in ended.err
+    assert "Use a larger --max-dims" in ended.err
 
 
 def test_what_the_table_lacks_is_a_note_once(run, tmp_path):
@@ -253,12 +268,24 @@ def test_options_reach_the_pca(run, table, tmp_path):
     found = pca_components(simulated(), center=False)
     assert raw["components"][0]["ratio"] == pytest.approx(found.ratio[0])
     assert raw["center"] is False
-    strict = run(*base, "--level", 0.4).document
-    assert len(strict["outliers"]) == len(pca_outliers(simulated(), 3, level=0.4).outliers)
     assert len(run(*base, "--max-dims", 4).document["components"]) == 4
     few = run(*base, "--top-variables", 10).document
     assert few["variables"] == 10
     assert few["preparation"] == "the 10 of 30 variables kept that vary most"
+
+
+def test_the_level_decides_who_does_not_belong(run, tmp_path):
+    path = write_frame(tmp_path / "t.csv", frame_of(lonely()))
+    counts = []
+    for level in (0.05, 1e-6):
+        asked = ["pca", path, "--no-page", "--json", "--force", "--out", tmp_path / "r"]
+        document = run(*asked, "--level", level).document
+        expected = pca_outliers(lonely(), document["shown"], level=level).outliers
+        assert [found["sample"] for found in document["outliers"]] == [
+            f"sample {i}" for i in expected
+        ]
+        counts.append(len(expected))
+    assert counts[0] > counts[1] > 0
 
 
 def test_a_preset_prepares_expression(run, tmp_path):
@@ -382,5 +409,5 @@ def test_nothing_steers_the_terminal(run, tmp_path):
     ended = run("pca", path, "--no-page", "--out", tmp_path / "r")
     assert ended.code == 0, ended.err
     assert "\x1b" not in ended.out + ended.err
-    assert "\\x1b[31mred" in ended.out
+    assert "\\x1b[31mred off the axes" in ended.out
     assert columns_of(tmp_path / "r" / "scores.csv")["sample"][3] == "\x1b[31mred"

@@ -152,7 +152,7 @@ def _table_of_variables(found: PCAFindings) -> str:
     p = len(order)
     caption = f"All {p:,} variables"
     if len(rows) < p:
-        caption = f"The {len(rows):,} strongest of {p:,} variables; loadings.csv has all of them"
+        caption = f"The {len(rows):,} strongest of {p:,} variables"
     caption += ". Strength: share of what the components hold."
     heads = ["Variable", "Strength", *(f"Component {r + 1}" for r in range(shown))]
     return _tables.lookup("variable", caption, heads, rows, {})
