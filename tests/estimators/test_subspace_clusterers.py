@@ -357,11 +357,10 @@ def test_more_dimensions_than_the_rank(cls):
 
 
 @BOTH
-@pytest.mark.parametrize("value", [np.nan, np.inf])
-def test_bad_values_are_located(cls, value):
+def test_bad_values_are_located(cls):
     bad = X.copy()
-    bad[5, 3] = value
-    with pytest.raises(ValueError, match="row 5, column 3; remove or impute it"):
+    bad[5, 3] = np.inf
+    with pytest.raises(ValueError, match="row 5, column 3; remove it"):
         cls(2).fit(bad)
     model = cls(2, random_state=0).fit(X)
     with pytest.raises(ValueError, match="row 5, column 3"):

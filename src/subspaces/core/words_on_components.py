@@ -22,7 +22,8 @@ def verdict_on_components(found: Components, shape: tuple[int, int], predictive:
     if found.noise != "none" and shape[0] < FEW_ROWS and shape[1] < FEW_COLUMNS:
         sentences.append("The table is too small to tell correlated noise from components.")
     if predictive is not None and predictive < found.count:
-        sentences.append(f"{_are(found.count)} there, {predictive} predict better.")
+        verb = "predicts" if predictive == 1 else "predict"
+        sentences.append(f"{_are(found.count)} there, {predictive} {verb} better.")
     return " ".join(sentences)
 
 
@@ -60,7 +61,11 @@ def doubts_about_components(
 def _count_of(found: Components, predictive: int | None) -> str:
     unseen = f"one below {_percent(found.hidden)} of the variance would not be seen."
     if found.noise == "none":
-        return f"The table has rank {found.count} and no noise: {_components(found.count)}."
+        copied = " Where variables are copies or sums of others, some of them may be noise."
+        return (
+            f"The table has rank {found.count} and nothing beyond: {_components(found.count)}."
+            + (copied if found.count else "")
+        )
     if found.low is None or found.high is None:
         return _of_correlated(found, predictive)
     if found.low == found.high:
@@ -70,9 +75,10 @@ def _count_of(found: Components, predictive: int | None) -> str:
         return (
             f"{_stand(found.count)} out of the noise, though only {less} beyond all doubt; {unseen}"
         )
-    most = f"perhaps {found.high}"
+    count = _components(found.count).capitalize()
     return (
-        f"{found.count}, {most}: {_next(found)} where noise alone reaches one time in two; {unseen}"
+        f"{count}, perhaps {found.high}: {_next(found)} where noise alone reaches one time in two; "
+        f"{unseen}"
     )
 
 

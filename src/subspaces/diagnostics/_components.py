@@ -190,9 +190,11 @@ def pca_components(
     if max_components is not None:
         why = f" for {rows.shape[0]} samples x {rows.shape[1]} variables that vary"
         most = as_count(max_components, "max_components", low=0, high=limit, why=why)
-    axes = all_axes(rows) if rows.shape[1] else PrincipalAxes(rows, np.zeros(0), np.zeros((0, 0)))
+    # By a power of two, so that fourth powers stay within range and no digit changes.
+    unit = 2.0 ** np.floor(np.log2(np.abs(rows).max(initial=0.0) or 1.0))
+    axes = all_axes(rows / unit) if rows.size else _no_axes(len(rows))
     found = count_components(axes, center, most, method)
-    loco = _left_out_cells(axes, center, len(found.ratio), random)
+    loco = unit**2 * _left_out_cells(axes, center, len(found.ratio), random)
     predictive = int(np.argmin(loco))
     for doubt in doubts_about_components(found, limit, _names(X, len(rows)), predictive):
         warn(doubt, above=2)
@@ -222,15 +224,21 @@ def _prepared(X: Any, center: bool, scale: bool) -> tuple[Array, bool]:
     check_squares(matrix)
     center, scale = as_flag(center, "center"), as_flag(scale, "scale")
     rows = centred(matrix, center)
+    n_variables = rows.shape[1]
     rows = rows[:, np.any(rows != 0.0, axis=0)]
     if 0 < rows.shape[1] < FEWEST_VARIABLES:
+        vary = "varies" if rows.shape[1] == 1 else "vary"
         raise ValueError(
-            f"X has n_features={rows.shape[1]} that vary; at least {FEWEST_VARIABLES} are needed "
-            "to tell a component from noise"
+            f"only {rows.shape[1]} of n_features={n_variables} {vary}; at least {FEWEST_VARIABLES} "
+            "are needed to tell a component from noise"
         )
     if scale and rows.size:
         rows = rows / (rows - rows.mean(axis=0)).std(axis=0, ddof=1)
     return rows, center
+
+
+def _no_axes(n: int) -> PrincipalAxes:
+    return PrincipalAxes(np.zeros((n, 0)), np.zeros(0), np.zeros((0, 0)))
 
 
 def _names(X: Any, n: int) -> list[str]:

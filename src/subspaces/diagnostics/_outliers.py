@@ -132,12 +132,13 @@ def pca_outliers(
     check_squares(matrix)
     center = as_flag(center, "center")
     n, p = matrix.shape
-    why = f" for {n} samples x {p} variables with one sample left out and center={center}"
-    r = as_count(n_components, "n_components", low=0, high=min(n - 2 - center, p), why=why)
     level = as_real(level, "level")
     if not 0.0 < level < 1.0:
         raise ValueError(f"level={level:g} is out of range. Use a share such as 0.05")
     axes = all_axes(centred(matrix, center))
+    most = min(n - 2 - center, axes.rank)
+    why = f" for {n} samples x {p} variables of rank {axes.rank}, one sample left out"
+    r = as_count(n_components, "n_components", low=0, high=most, why=why)
     freedom = n - center
     scores, q, spectrum = axes.split(r)
     t2 = np.sum(scores**2 / spectrum, axis=1) * freedom
@@ -220,10 +221,10 @@ def _verdict(outliers: Array, t2_p: Array, q_p: Array, level: float, given: Any)
         _named([names[i] for i in outliers if t2_p[i] >= q_p[i]], "off the axes"),
         _named([names[i] for i in inside], "within the axes, but far out"),
     ]
-    verb = "sample does" if len(outliers) == 1 else "samples do"
+    verb = "does" if len(outliers) == 1 else "do"
     return (
-        f"{len(outliers)} of {n} {verb} not belong ({100 * level:.3g} % of such would be false "
-        f"alarms): {'; '.join(filter(None, parts))}."
+        f"{len(outliers)} of {n} samples {verb} not belong ({100 * level:.3g} % of such would be "
+        f"false alarms): {'; '.join(filter(None, parts))}."
     )
 
 

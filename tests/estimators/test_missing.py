@@ -1,0 +1,226 @@
+"""Missing cells in PSC, KSubspaces and MPPCA: known answers, limits, laws, refusals."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.base import clone
+
+import subspaces
+from subspaces import GPCA, MCFA, MPPCA, PSC, SCC, SLBF, SSC, KSubspaces, MiniBatchPSC, SparseKMeans
+from subspaces.core import incomplete
+from subspaces.datasets import make_scenario, make_subspaces
+from subspaces.metrics import matched_accuracy
+from subspaces.runtime.warning import collect_warnings
+
+UNION = make_subspaces([60, 60, 60], 16, [2, 2, 2], noise=0.06, random_state=0)
+HOLES = np.random.default_rng(1).random(UNION.data.shape) < 0.2
+X = np.where(HOLES, np.nan, UNION.data)
+MODELS = {
+    "PSC": PSC(3, n_components=2, random_state=0),
+    "affine": PSC(3, n_components=2, affine=True, random_state=0),
+    "KSubspaces": KSubspaces(3, n_components=2, random_state=0),
+    "MPPCA": MPPCA(3, n_components=2, random_state=0),
+}
+
+
+def fitted(name, rows=X):
+    with collect_warnings():
+        return clone(MODELS[name]).fit(rows)
+
+
+@pytest.fixture(scope="module")
+def models():
+    return {name: fitted(name) for name in MODELS}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_clusters_and_cells_are_found_through_the_holes(name, models):
+    model = models[name]
+    assert matched_accuracy(UNION.target, model.labels_) > 0.93
+    assert_array_equal(model.predict(X), model.labels_)
+    assert model.missing_share_ == pytest.approx(HOLES.mean())
+    filled = model.impute(X)
+    assert_array_equal(filled[~HOLES], X[~HOLES])
+    assert np.std((filled - UNION.data)[HOLES]) < 0.55 * np.std(UNION.data[HOLES])
+    assert model.transform(X).shape == (180, 3)
+    assert model.transform(X).argmin(axis=1).tolist() == model.labels_.tolist()
+    assert np.all(np.isfinite(model.reconstruct(X)))
+    assert [len(row) for row in model.project(X)] == [2] * 180
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_model_of_a_complete_table_predicts_rows_with_holes(name):
+    model = fitted(name, UNION.data)
+    assert model.missing_share_ == 0.0
+    some = X.copy()
+    some[::2] = UNION.data[::2]
+    labels = model.predict(some)
+    assert_array_equal(labels[::2], model.predict(UNION.data)[::2])
+    assert np.mean(labels[1::2] == model.labels_[1::2]) > 0.9
+    assert_allclose(model.transform(some)[::2], model.transform(UNION.data)[::2])
+    assert_array_equal(model.impute(UNION.data), UNION.data)
+    assert_allclose(model.reconstruct(some)[::2], model.reconstruct(UNION.data)[::2])
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_answers_do_not_depend_on_the_other_rows(name, models):
+    model = models[name]
+    assert_allclose(model.transform(X[:5]), model.transform(X)[:5], rtol=1e-10)
+    assert_allclose(model.impute(X[:5]), model.impute(X)[:5], rtol=1e-10)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_saved_model_answers_as_before(name, models, tmp_path):
+    model = models[name]
+    model.save(tmp_path / "model.npz")
+    again = subspaces.load(tmp_path / "model.npz")
+    assert again.missing_share_ == model.missing_share_
+    assert_array_equal(again.predict(X), model.labels_)
+    assert_allclose(again.impute(X), model.impute(X))
+    model.report(path=tmp_path / "page.html")
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_scores_are_the_densities_of_observed_cells(name, models):
+    model = models[name]
+    mixture = model._mixture()
+    costs = incomplete.joint_costs(incomplete.observed_cells(X), mixture)
+    assert_allclose(model.transform(X), costs, rtol=1e-8)
+    chances = np.exp(-costs - (-costs).max(axis=1, keepdims=True))
+    chances /= chances.sum(axis=1, keepdims=True)
+    assert_array_equal(chances.argmax(axis=1), model.labels_)
+
+
+def test_unequal_dimensions_and_the_order_of_clusters():
+    union = make_scenario("e", noise=0.05, n_features=60, random_state=0)
+    holes = np.random.default_rng(0).random(union.data.shape) < 0.1
+    dimensions = [int(r) for r in union.n_components]
+    with collect_warnings():
+        model = PSC(4, n_components=dimensions, random_state=0)
+        model.fit(np.where(holes, np.nan, union.data))
+    assert model.n_components_.tolist() == dimensions
+    assert [f.basis.shape[1] for f in model.subspaces_] == dimensions
+    assert matched_accuracy(union.target, model.labels_) > 0.9
+
+
+def test_equal_clusters_are_numbered_by_their_first_sample(models):
+    for model in models.values():
+        first = [np.flatnonzero(model.labels_ == k)[0] for k in range(3)]
+        assert first == sorted(first)
+
+
+def test_attributes_of_psc(models):
+    model = models["PSC"]
+    assert model.criterion_ == "likelihood"
+    assert model.scores_are_likelihoods_
+    assert not hasattr(model, "score_variance_")
+    assert model.influence_.shape == (180,)
+    assert np.all(model.influence_ >= 0)
+    whole = PSC(3, n_components=2, random_state=0).fit(UNION.data)
+    assert model.press_ == pytest.approx(whole.press_, rel=0.25)
+    assert model.noise_variance_ == pytest.approx(whole.noise_variance_, rel=0.15)
+    own = model.transform(X)[np.arange(180), model.labels_]
+    assert model.objective_ == pytest.approx(own.sum())
+    assert np.all(np.diff(model.objective_path_) <= 1e-6 * np.abs(model.objective_path_[1:]))
+
+
+def test_place_and_unit_do_not_matter_where_flats_have_centres():
+    one, other = fitted("affine"), fitted("affine", 1e3 * X + 5e3)
+    assert np.mean(one.labels_ == other.labels_) > 0.99
+    assert_allclose(other.impute(1e3 * X + 5e3), 1e3 * one.impute(X) + 5e3, rtol=1e-3)
+
+
+def test_the_same_seed_gives_the_same_answer(models):
+    again = fitted("PSC")
+    assert_array_equal(again.labels_, models["PSC"].labels_)
+    assert_array_equal(again.impute(X), models["PSC"].impute(X))
+
+
+def test_frames_masked_arrays_and_nullable_columns(models):
+    labels = models["PSC"].labels_
+    frame = pd.DataFrame(X).astype("Float64")
+    masked = np.ma.masked_array(UNION.data, mask=HOLES)
+    for table in (pd.DataFrame(X), frame, masked):
+        assert_array_equal(fitted("PSC", table).labels_, labels)
+
+
+def test_many_rows_are_filled_and_read_in_passes():
+    union = make_subspaces([4000, 4000, 4000], 12, [2, 2, 2], noise=0.05, random_state=0)
+    holes = np.random.default_rng(0).random(union.data.shape) < 0.1
+    with collect_warnings():
+        model = PSC(3, n_components=2, random_state=0).fit(np.where(holes, np.nan, union.data))
+    assert matched_accuracy(union.target, model.labels_) > 0.95
+    assert len(model.predict(np.where(holes, np.nan, union.data))) == 12000
+
+
+def test_low_values_that_are_missing_are_told():
+    chance = 1.0 / (1.0 + np.exp(12.0 * UNION.data + 2.0))
+    low = np.random.default_rng(0).random(UNION.data.shape) < chance
+    low[:, low.all(axis=0)] = False
+    with collect_warnings() as caught:
+        PSC(3, n_components=2, random_state=0).fit(np.where(low, np.nan, UNION.data))
+    assert any("missing because they are low" in str(warning) for warning in caught)
+    with collect_warnings() as caught:
+        PSC(3, n_components=2, random_state=0).fit(X)
+    assert not any("because they are low" in str(warning) for warning in caught)
+
+
+def test_samples_with_few_values_are_counted():
+    sparse_rows = X.copy()
+    sparse_rows[3, 2:] = np.nan
+    sparse_rows[3, :2] = 0.1
+    with collect_warnings() as caught:
+        PSC(3, n_components=2, random_state=0).fit(sparse_rows)
+    assert any("1 of 180 samples have no more values" in str(warning) for warning in caught)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_rows_and_columns_without_values_are_refused(name):
+    model, bad = clone(MODELS[name]), X.copy()
+    bad[7] = np.nan
+    with pytest.raises(ValueError, match="no value in row 7"):
+        model.fit(bad)
+    frame = pd.DataFrame(X, columns=[f"g{j}" for j in range(16)])
+    frame["g4"] = np.nan
+    with pytest.raises(ValueError, match=r"no value in column 4 \('g4'\)"):
+        model.fit(frame)
+    with pytest.raises(ValueError, match="inf at row 0"):
+        model.fit(np.where(np.arange(16) == 0, np.inf, X))
+    with pytest.raises(ValueError, match="no value in row 0"):
+        model.fit(np.full((10, 4), np.nan))
+    with pytest.raises(ValueError, match="no value in row 7"):
+        model.fit(X).predict(bad)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"n_clusters": "auto"}, {"n_components": "auto"}, {"refine": "descent"},
+     {"criterion": "loo_projection"}],
+)  # fmt: skip
+def test_what_needs_every_cell_is_refused(options):
+    name = next(iter(options))
+    with pytest.raises(ValueError, match=rf"{name}=.*impute"):
+        PSC(**{"n_clusters": 3, "n_components": 2, **options}).fit(X)
+
+
+@pytest.mark.parametrize(
+    "model", [SSC(2), SCC(2), SLBF(2), GPCA(2), MCFA(2), SparseKMeans(2), MiniBatchPSC(2),
+              PSC(2, n_variables=3)],
+)  # fmt: skip
+def test_others_refuse_holes_and_name_the_way_out(model):
+    with pytest.raises(ValueError, match=r"NaN.*PSC\(\.\.\.\)\.impute\(X\)"):
+        model.fit(X)
+    assert not hasattr(model, "impute")
+
+
+def test_sparse_matrices_refuse_holes():
+    with pytest.raises(ValueError, match="NaN"):
+        PSC(2).fit(sparse.csr_array(X))
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_tag_says_that_holes_are_taken(name):
+    assert MODELS[name].__sklearn_tags__().input_tags.allow_nan
+    assert not PSC(2, n_variables=3).__sklearn_tags__().input_tags.allow_nan
