@@ -8,7 +8,7 @@ from sklearn.cluster import KMeans
 
 from subspaces import PSC, KSubspaces, load
 from subspaces.datasets import make_scenario, make_subspaces
-from subspaces.diagnostics import ambiguity, stability
+from subspaces.diagnostics import ambiguity, pca_components, stability
 from subspaces.selection import select_n_clusters, select_n_components, select_n_variables
 from tests.plain import generic
 
@@ -227,6 +227,49 @@ def test_every_cluster_has_its_own_number_of_variables_in_the_joint_scheme():
     estimator = sparse_psc(n_clusters=2, n_variables=[8, 12], n_init=1)
     found = select_n_components(estimator, SPARSE, 2, criterion="joint").best_estimator_
     assert [(flat.basis != 0).sum(axis=0).max() for flat in found.subspaces_] == [8, 12]
+
+
+@pytest.mark.parametrize("criterion", ["noise", "joint"])
+def test_one_cluster_of_noise_has_no_dimension(criterion):
+    noise = np.random.default_rng(0).normal(size=(100, 30))
+    found = select_n_components(PSC(1, affine=True), noise, criterion=criterion)
+    assert found.best_ == found.best_estimator_.n_components_.tolist() == [0]
+    assert found.verdict == "No component was found: the cluster is its mean"
+    assert not found.columns["chosen"].any()
+    assert PSC(1, n_components="auto", affine=True).fit(noise).n_components_.tolist() == [0]
+    with pytest.warns(UserWarning, match="no component was found, and 1 .* Use affine=True"):
+        found = select_n_components(PSC(1), noise, criterion=criterion)
+    assert found.best_ == [1]
+    several = PSC(2, affine=True, n_init=2, random_state=0)
+    assert min(select_n_components(several, noise, criterion=criterion).best_) == 1
+
+
+def test_one_cluster_has_the_components_of_a_pca():
+    random = np.random.default_rng(0)
+    X = random.normal(size=(90, 3)) @ random.normal(size=(3, 40)) + random.normal(size=(90, 40)) + 9
+    assert select_n_components(PSC(1, affine=True), X).best_ == [3]
+    assert pca_components(X).n_components == 3
+    assert select_n_components(PSC(1), X).best_ == [pca_components(X, center=False).n_components]
+
+
+def test_doubts_about_one_cluster_are_warned_of():
+    cells = pd.DataFrame(np.random.default_rng(0).normal(size=(100, 30)))
+    cells.index = [f"cell{i}" for i in range(100)]
+    cells.iloc[3] += 9.0
+    with pytest.warns(UserWarning, match="component 1 rests on sample cell3"):
+        assert select_n_components(PSC(1, affine=True), cells).best_ == [1]
+    smooth = np.cumsum(np.random.default_rng(0).normal(size=(120, 60)), axis=1)
+    with pytest.warns(UserWarning, match="the variables are correlated beyond a few components"):
+        select_n_components(PSC(1, affine=True), smooth)
+
+
+@pytest.mark.parametrize("criterion", ["noise", "joint"])
+def test_columns_of_unequal_noise_are_no_dimensions(criterion):
+    union = make_subspaces([60, 60], 30, [1, 2], random_state=0).data
+    random = np.random.default_rng(0)
+    X = union + 0.03 * np.exp(random.normal(size=30)) * random.normal(size=union.shape)
+    found = select_n_components(PSC(2, n_init=4, random_state=0), X, criterion=criterion)
+    assert sorted(found.best_) == [1, 2]
 
 
 def test_exact_press_takes_the_largest_dimension():

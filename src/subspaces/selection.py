@@ -243,17 +243,28 @@ def select_n_components(
         Largest dimension to try.
     criterion : {"auto", "press", "noise", "parallel", "exact", "joint"}, default "auto"
         "press": PRESS of sparse loadings (needs ``n_variables``). "noise": eigenvalues above what
-        noise reaches. "parallel": eigenvalues above those of permuted columns. "exact": exact
-        PRESS, which falls with every axis and so takes the largest dimension. "joint": as "press"
-        or "noise", but chosen anew at every sweep of the clustering, which is the paper's scheme;
-        the others alternate between whole fits and the choice. "auto": "press"
-        with ``n_variables``, "noise" without.
+        noise reaches, as in `diagnostics.pca_components`; with fewer than four variables for each
+        dimension that is tried, their noise is taken as equal. "parallel": eigenvalues above those
+        of permuted columns. "exact": exact PRESS, which falls with every axis and so takes the
+        largest dimension. "joint": as "press" or "noise", but chosen anew at every sweep of the
+        clustering, which is the paper's scheme; the others alternate between whole fits and the
+        choice. "auto": "press" with ``n_variables``, "noise" without.
 
     Returns
     -------
     Selection
         ``.best_``, a list with one dimension per cluster; the table has one row per cluster and
-        dimension.
+        dimension. A single cluster may have dimension 0 by "noise" if ``affine``; several have at
+        least 1 each.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from subspaces import PSC
+    >>> from subspaces.selection import select_n_components
+    >>> noise = np.random.default_rng(0).normal(size=(100, 30))
+    >>> select_n_components(PSC(1, affine=True), noise).best_
+    [0]
     """
     matrix = as_matrix(X)
     _check_clusterer(estimator)
@@ -276,11 +287,16 @@ def select_n_components(
         model = _choosing.fit_dimensions(estimator, X, matrix, max_components, criterion)
     if criterion != "exact":  # which takes the largest dimension by its nature
         _choosing.warn_of_largest_dimension(model, matrix, max_components)
-    by_press = (default if criterion == "joint" else criterion) == "press"
+    rule = default if criterion == "joint" else criterion
+    if rule == "noise":
+        _choosing.warn_of_one_subspace(model, X, matrix, max_components)
+    by_press = rule == "press"
     columns = _dimension_columns(model, matrix, max_components, by_press)
     margin = _dimension_margin(columns) if by_press else float("nan")
     chosen = model.n_components_.tolist()
     verdict = f"Dimensions of the clusters: {', '.join(map(str, chosen))}"
+    if chosen == [0]:
+        verdict = "No component was found: the cluster is its mean"
     return Selection(chosen, model, margin, columns, criterion, verdict)
 
 

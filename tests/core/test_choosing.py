@@ -144,16 +144,51 @@ def test_dimensions_of_a_noisy_flat(dimension):
             80, 200, [dimension], noise=0.5, scores="normal", n_variables=10, random_state=seed
         ).data
         assert np.argmin(choice.dimension_by_press(rows, 6, 10, "l1")) + 1 == dimension
-        assert choice.dimension_by_noise_edge(rows, 6) == dimension
+        assert choice.dimension_by_noise(rows, 6) == dimension
         dense = make_subspaces(80, 60, [dimension], noise=0.05, random_state=seed).data
-        assert choice.dimension_by_noise_edge(dense, 6) == dimension
+        assert choice.dimension_by_noise(dense, 6) == dimension
         assert choice.dimension_by_permutation(dense, 6, random) == dimension
 
 
-def test_noise_has_one_dimension_and_noise_free_data_their_rank():
+def test_noise_has_no_dimension_and_noise_free_data_their_rank():
     random = np.random.default_rng(1)
-    assert choice.dimension_by_noise_edge(random.normal(size=(100, 50)), 5) == 1
-    assert choice.dimension_by_noise_edge(make_subspaces(30, 9, [3], random_state=0).data, 5) == 3
+    assert choice.dimension_by_noise(random.normal(size=(100, 50)), 5) == 0
+    assert choice.dimension_by_noise(make_subspaces(30, 9, [3], random_state=0).data, 5) == 3
+    assert choice.dimension_by_noise(make_subspaces(30, 3, [2], random_state=0).data, 3) == 2
+
+
+@pytest.mark.parametrize("affine", [False, True])
+def test_planes_among_three_variables_are_planes(affine):
+    """Beside so few columns noise is taken as equal, or a component would look like loud noise."""
+    for seed in range(5):
+        rows = make_subspaces(60, 3, [2], noise=0.05, random_state=seed).data
+        rows = rows - rows.mean(axis=0) if affine else rows
+        assert choice.dimension_by_noise(rows, 3, affine) == 2
+
+
+def test_loud_columns_are_no_dimensions_where_there_are_enough():
+    random = np.random.default_rng(0)
+    loud = np.exp(random.normal(size=40))
+    line = 20 * np.outer(random.normal(size=80), random.normal(size=40))
+    rows = line + loud * random.normal(size=(80, 40))
+    assert choice.dimension_by_noise(rows, 5) == 1
+    assert choice.dimension_by_noise(rows[:, :19], 5) > 1  # fewer than four for each of five
+
+
+@pytest.mark.parametrize("n", range(1, 8))
+@pytest.mark.parametrize("p", [1, 2, 3, 50])
+@pytest.mark.parametrize("affine", [False, True])
+def test_clusters_of_few_members_have_a_dimension(n, p, affine):
+    rows = np.random.default_rng(n).normal(size=(n, p))
+    rows = rows - rows.mean(axis=0) if affine else rows
+    most = choice.largest_dimension(rows, 5)
+    found = choice.dimension_by_noise(rows, most, affine)
+    rank = np.linalg.matrix_rank(rows)
+    assert 0 <= found <= max(rank, 1)
+    if n < 5 or p < 3:
+        assert found == 1
+    still = np.insert(rows, p // 2, 0.0, axis=1)  # a column that does not vary does not matter
+    assert choice.dimension_by_noise(still, most, affine) == found
 
 
 def test_the_gap_is_flat_past_the_true_number():

@@ -17,6 +17,13 @@ import numpy as np
 from scipy import linalg, stats
 
 from subspaces.core.array import Array, Labels, Mask
+from subspaces.core.components import (
+    FEWEST_COLUMNS,
+    FEWEST_ROWS,
+    Components,
+    count_components,
+    without_noise,
+)
 from subspaces.core.criteria import costs, own_costs
 from subspaces.core.influence import paper_errors_oblique
 from subspaces.core.likelihood import student_costs
@@ -30,8 +37,8 @@ from subspaces.subspace import centre_of, principal_axes
 PERMUTATIONS = 4
 # A gap within this share of the largest is as good: past it the curve is flat.
 FLAT = 0.005
-# The 99 % quantile of the Tracy-Widom distribution of order one.
-TRACY_WIDOM_99 = 2.0234
+# Columns for each component that is tried, from which on their noise is told from components.
+COLUMNS_A_COMPONENT = 4
 # A column whose spread is below this share of the largest has no digits of its own.
 ROUNDING = 1e-9
 # Candidates nearer than so many standard errors of their difference are called nearly as good.
@@ -225,37 +232,33 @@ def dimension_by_exact_press(rows: Array, max_components: int, affine: bool = Fa
     return np.array([each.squared_error.mean() for each in removed])
 
 
-def dimension_by_noise_edge(rows: Array, max_components: int, affine: bool = False) -> int:
-    """Return how many eigenvalues exceed the 99 % quantile of pure noise's largest; at least 1.
+def components_of_members(
+    rows: Array, max_components: int, affine: bool = False
+) -> Components | None:
+    """Return how many components of a cluster's members are more than noise (`components.py`).
 
-    Members that span fewer directions than they could have no noise: then the rank is returned.
+    rows (n, p): from their mean if affine. Members that span fewer directions than they could have
+    no noise. None where they are too few to tell, or their columns are.
 
-    The largest eigenvalue of n x p noise of variance sigma^2 is Tracy-Widom distributed (Johnstone
-    2001); sigma^2 is what the axes left out carry, found by repetition (Kritchman & Nadler 2008).
-    The scatter of n rows about their own mean is that of n - 1 rows about the true mean.
+    Beside few columns a component looks like the noise of some loud ones. The noise of all is then
+    taken as equal, which is what the distances of a cluster assume.
     """
+    varies = np.any(rows != 0.0, axis=0)
+    rows = rows if varies.all() else rows[:, varies]
+    n, p = rows.shape
     axes = principal_axes(rows)
-    n, p = len(rows) - affine, rows.shape[1]
-    directions = min(n, p)
-    if axes.rank < directions and axes.rank <= max_components:
-        return max(axes.rank, 1)
-    r = 0
-    for _ in range(max_components + 1):
-        free = (n - r) * (p - r)
-        noise = axes.eigenvalues[r:].sum() / max(free, 1)
-        edge = noise * _largest_of_noise(n - r, p - r)
-        above = int(np.count_nonzero(axes.eigenvalues[:max_components] > edge))
-        if above <= r:
-            break
-        r = above
-    return max(r, 1)
+    if axes.rank < min(n - affine, p) and axes.rank <= max_components:
+        return without_noise(axes, affine)
+    if n < FEWEST_ROWS or p < FEWEST_COLUMNS:
+        return None
+    noise = "auto" if p >= COLUMNS_A_COMPONENT * max_components else "equal"
+    return count_components(axes, affine, max_components, noise)
 
 
-def _largest_of_noise(n: int, p: int) -> float:
-    """The 99 % quantile of the largest eigenvalue of the scatter of n x p unit noise."""
-    root = np.sqrt(max(n - 1, 1)) + np.sqrt(max(p, 1))
-    width = root * (1.0 / np.sqrt(max(n - 1, 1)) + 1.0 / np.sqrt(max(p, 1))) ** (1.0 / 3.0)
-    return float(root**2 + TRACY_WIDOM_99 * width)
+def dimension_by_noise(rows: Array, max_components: int, affine: bool = False) -> int:
+    """Return the count of `components_of_members`, which may be 0; 1 where it cannot be told."""
+    found = components_of_members(rows, max_components, affine)
+    return 1 if found is None else found.count
 
 
 def dimension_by_permutation(rows: Array, max_components: int, random: np.random.Generator) -> int:
@@ -366,6 +369,12 @@ def selection_frequency(
     return counts / n_halves
 
 
+def largest_dimension(rows: Array, max_components: int) -> int:
+    """Return the largest dimension to try for members (n, p): they need two beyond it."""
+    n, p = rows.shape
+    return max(min(max_components, n - 2, p), 1)
+
+
 def dimension_of_members(
     rows: Array,
     affine: bool,
@@ -377,18 +386,17 @@ def dimension_of_members(
 ) -> int:
     """Return the dimension of a cluster by ``method``; rows (n, p) are from their mean if affine.
 
-    method: "press", "parallel" or "exact", otherwise the noise edge.
+    method: "press", "parallel" or "exact", otherwise the noise edge, by which it may be 0.
     """
-    n, p = rows.shape
-    most = max(min(max_components, n - 2, p), 1)
+    most = largest_dimension(rows, max_components)
     if method == "press":
-        values = dimension_by_press(rows, most, n_variables or p, penalty, affine)
+        values = dimension_by_press(rows, most, n_variables or rows.shape[1], penalty, affine)
         return int(np.argmin(values)) + 1
     if method == "parallel":
         return dimension_by_permutation(rows, most, random)
     if method == "exact":
         return int(np.argmin(dimension_by_exact_press(rows, most, affine))) + 1
-    return dimension_by_noise_edge(rows, most, affine)
+    return dimension_by_noise(rows, most, affine)
 
 
 def variable_candidates(n_features: int) -> list[int]:

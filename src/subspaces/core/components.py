@@ -17,8 +17,9 @@ d_j         variances     (p,)       of the noise in the columns
 ==========  ============  =========  ==============================================================
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 
@@ -28,6 +29,8 @@ from subspaces.core.noise_edge import NoiseEdge, edge_of_noise
 from subspaces.core.secular import downdate, refit_factor
 from subspaces.subspace import PrincipalAxes, principal_axes
 
+# What the noise may be taken for.
+KINDS_OF_NOISE = ("auto", "equal", "unequal", "heavy", "correlated")
 # How often noise alone stays below the edge that an eigenvalue has to pass; the two ends of what is
 # reported beside the count; and for heavy tails, where a second hurdle is taken.
 LEVEL, SURE, EVEN, HEAVY_LEVEL = 0.99, 0.999, 0.5, 0.95
@@ -40,6 +43,8 @@ CORRELATED_Z, CORRELATED_SHARE = 6.0, 0.1
 # so many more eigenvalues above the edge than before the break. Components of like strength may
 # pass the edge without a break after the last, but then nothing is left to correlate.
 SLIGHT_Z, BEYOND_BREAK = 3.0, 8
+# Fewer rows or columns give no spectrum to speak of.
+FEWEST_ROWS, FEWEST_COLUMNS = 5, 3
 # Below both, correlated noise cannot be told from components: the false ones take the correlation.
 FEW_ROWS, FEW_COLUMNS = 100, 50
 # Where columns are equal, so many axes below the edge do not end the count if one above it follows.
@@ -113,16 +118,20 @@ def count_components(
 ) -> Components:
     """Return how many axes are components, and what kind of noise the others are.
 
-    axes: all axes of the rows, from their mean if ``center``; every column varies. most: of the
-    components to count. noise: what to take the noise for; "auto" finds out. At first 12 axes are
-    tried, but no more than half of the smaller side of the table or ``most``, then twice as many
-    while all of them are components.
+    axes: all axes of the rows, from their mean if ``center``; every column varies. There are at
+    least `FEWEST_ROWS` and `FEWEST_COLUMNS`. most: of the components to count, up to all directions
+    but one. noise: what to take the noise for; "auto" finds out. At first 12 axes are tried, but no
+    more than half of the smaller side of the table or ``most``, then twice as many while all of
+    them are components.
     """
     n, p = len(axes.coordinates), len(axes.basis)
-    limit = most_axes(n, p, center)
+    limit, directions = most_axes(n, p, center), min(n - center, p)
     if axes.rank <= min(limit, MOST_AXES):
-        return _cut(_without_noise(axes, center), most)
-    widest = min(max(min(n - center, p) // 2, most or 0), limit)
+        return _cut(without_noise(axes, center), most)
+    axes = _near_one(axes)
+    widest = min(directions // 2, limit)
+    if most is not None:
+        widest = min(max(directions // 2, most), directions - 1)
     tried = min(MOST_AXES, widest)
     found = _counted(axes, center, tried, noise, widest)
     while found.above == tried < widest:
@@ -134,6 +143,15 @@ def count_components(
             break
         found = wider
     return _cut(found, most)
+
+
+def _near_one(axes: PrincipalAxes) -> PrincipalAxes:
+    """Return the axes with eigenvalues near one, so that their squares stay within range.
+
+    They are scaled by a power of two, which is exact.
+    """
+    unit = 2.0 ** np.floor(0.5 * np.log2(axes.eigenvalues[0]))
+    return PrincipalAxes(axes.coordinates / unit, axes.eigenvalues / unit / unit, axes.basis)
 
 
 def _cut(found: Components, most: int | None) -> Components:
@@ -157,10 +175,14 @@ def _counted(axes: PrincipalAxes, center: bool, tried: int, noise: str, widest: 
     freedom = len(axes.coordinates) - center
     values = axes.eigenvalues[:tried]
     without, rests_on = without_most_influential(axes, center, tried)
-    edges = [noise_after(axes, r, freedom, noise) for r in range(tried + 1)]
-    count, low, high = (_last_above(values, edges, each) for each in (LEVEL, SURE, EVEN))
+
+    @cache
+    def edge(r: int) -> NoiseEdge:
+        return noise_after(axes, r, freedom, noise)
+
+    count, low, high = (_last_above(values, edge, each) for each in (LEVEL, SURE, EVEN))
     above = count
-    kind = "equal" if np.ptp(edges[count].variances) == 0.0 else "unequal"
+    kind = "equal" if np.ptp(edge(count).variances) == 0.0 else "unequal"
     z = correlation_of_residuals(axes, count, freedom)
     level = LEVEL
     ends: tuple[int | None, int | None] = (low, high)
@@ -169,14 +191,14 @@ def _counted(axes: PrincipalAxes, center: bool, tried: int, noise: str, widest: 
         kind, count, ends = "correlated", broken, (None, None)
     elif noise == "heavy" or (noise == "auto" and kurtosis(axes, count) > HEAVY_KURTOSIS):
         kind, level = "heavy", HEAVY_LEVEL
-        count, low = (_last_above(without, edges, each) for each in (HEAVY_LEVEL, SURE))
+        count, low = (_last_above(without, edge, each) for each in (HEAVY_LEVEL, SURE))
         ends = (min(low, count), max(high, count))
     # Beyond the last component the edge would fall with every axis that is taken out.
     last, shown = min(count, tried), max(count, tried)
     if shown > tried:
         without, rests_on = without_most_influential(axes, center, shown)
-    compared = np.array([edges[min(r, last)].at(level) for r in range(shown)])
-    hidden = edges[last].hidden_strength(level) / float(axes.eigenvalues.sum())
+    compared = np.array([edge(min(r, last)).at(level) for r in range(shown)])
+    hidden = edge(last).hidden_strength(level) / float(axes.eigenvalues.sum())
     ratios = axes.eigenvalues[:shown] / compared, without / compared
     alone = _rests_on_one(*ratios, len(axes.coordinates))
     return Components(count, *ends, above, kind, *ratios, rests_on, alone, z, min(hidden, 1.0))
@@ -201,7 +223,7 @@ def _is_correlated(axes: PrincipalAxes, z: float, beyond: int) -> bool:
     return clear or (z > SLIGHT_Z and beyond >= BEYOND_BREAK)
 
 
-def _without_noise(axes: PrincipalAxes, center: bool) -> Components:
+def without_noise(axes: PrincipalAxes, center: bool) -> Components:
     """Return the rank as the count: rows that span so few directions have no noise."""
     rank = axes.rank
     infinite = np.full(rank, np.inf)
@@ -239,8 +261,10 @@ def _split_columns(axes: PrincipalAxes, r: int) -> tuple[Array, Array]:
     return squared[:, r:] @ axes.eigenvalues[r:], squared[:, :r].sum(axis=1)
 
 
-def _last_above(values: Array, edges: Sequence[NoiseEdge], level: float) -> int:
+def _last_above(values: Array, edge: Callable[[int], NoiseEdge], level: float) -> int:
     """Return the number of the last axis whose value is above the edge after those before it.
+
+    edge(r): of the noise that r axes leave.
 
     The first axis below ends the count where columns are unequal: once an axis has taken noise of
     the loud columns away, the edge falls, and more noise would pass. With equal columns the search
@@ -248,11 +272,11 @@ def _last_above(values: Array, edges: Sequence[NoiseEdge], level: float) -> int:
     """
     last = below = 0
     for r, value in enumerate(values):
-        if value > edges[r].at(level):
+        if value > edge(r).at(level):
             last, below = r + 1, 0
             continue
         below += 1
-        if below > LOOK_FURTHER or np.ptp(edges[r].variances) > 0.0:
+        if below > LOOK_FURTHER or np.ptp(edge(r).variances) > 0.0:
             break
     return last
 

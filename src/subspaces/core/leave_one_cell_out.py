@@ -67,7 +67,7 @@ def _turning(left: Array, right: Array, eigenvalues: Array, a: int) -> Array:
     gaps = np.where(np.abs(gaps) < least, np.where(gaps < 0.0, -least, least), gaps)
     others = np.arange(len(eigenvalues)) != a
     squares = others * np.minimum(eigenvalues, eigenvalues[a]) / gaps
-    cross = 2.0 * others * np.sqrt(eigenvalues * eigenvalues[a]) / gaps
+    cross = 2.0 * others * np.sqrt(eigenvalues) * (np.sqrt(eigenvalues[a]) / gaps)
     turned = np.outer(left[:, a] ** 2, right**2 @ squares)
     turned += np.outer(left**2 @ squares, right[:, a] ** 2)
     turned += np.outer(left[:, a], right[:, a]) * ((left * cross) @ right.T)

@@ -16,6 +16,7 @@ remains, with ``v = 2/N sum_j eps_j^2``. For equal columns that is the second-or
 """
 
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from scipy import optimize, special
@@ -50,8 +51,8 @@ class NoiseEdge:
 
     def at(self, level: float) -> float:
         """Return the eigenvalue that noise stays below with probability ``level``."""
-        quantile = SCALE * special.gammaincinv(SHAPE, level) + SHIFT
-        near = TRACY_WIDOM_MEAN + np.sqrt(self.share) * (quantile - TRACY_WIDOM_MEAN)
+        beyond = tracy_widom_quantile(level) - TRACY_WIDOM_MEAN
+        near = TRACY_WIDOM_MEAN + np.sqrt(self.share) * beyond
         return float(self.centre + self.width * near)
 
     def hidden_strength(self, level: float) -> float:
@@ -70,6 +71,12 @@ class NoiseEdge:
         most = _critical(d, n, self.weight)
         c = most if excess(most) >= 0.0 else optimize.brentq(excess, 1e-9 * most, most)
         return float(p / (c * (c * z - 1.0 + p / n)))
+
+
+@cache
+def tracy_widom_quantile(level: float) -> float:
+    """Return what s stays below with probability ``level``."""
+    return float(SCALE * special.gammaincinv(SHAPE, level) + SHIFT)
 
 
 def edge_of_noise(variances: Array, n_rows: int, weight: float = 1.0) -> NoiseEdge:
@@ -99,6 +106,9 @@ def edge_of_noise(variances: Array, n_rows: int, weight: float = 1.0) -> NoiseEd
 def _critical(d: Array, n_rows: int, weight: float) -> float:
     """Return c in (0, 1/max d) with ``weight sum_j (d_j c/(1 - d_j c))^2 = n_rows``."""
     top = 1.0 / float(d.max())
+    if np.ptp(d) == 0.0:
+        x = np.sqrt(n_rows / (weight * len(d)))
+        return float(top * x / (1.0 + x))
 
     def excess(c: float) -> float:
         return weight * float(np.sum((d * c / (1.0 - d * c)) ** 2)) - n_rows

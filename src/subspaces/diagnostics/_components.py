@@ -7,22 +7,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subspaces import plots
-from subspaces.core.components import all_axes, count_components, most_axes
+from subspaces.core.components import KINDS_OF_NOISE, count_components
 from subspaces.core.leave_one_cell_out import cell_errors
-from subspaces.core.leave_one_out import centred
 from subspaces.core.words_on_components import doubts_about_components, verdict_on_components
-from subspaces.data.validation import as_matrix, check_squares, row_names
+from subspaces.data.varying import varying_table
 from subspaces.runtime.frame import as_frame
-from subspaces.runtime.parameters import as_choice, as_count, as_flag, as_generator
+from subspaces.runtime.parameters import as_choice, as_generator
 from subspaces.runtime.warning import warn
 from subspaces.subspace import PrincipalAxes
 
 Array = NDArray[np.floating]
 
-# What the noise may be taken for.
-METHODS = ("auto", "equal", "unequal", "heavy", "correlated")
-# Fewer samples or variables give no spectrum to speak of.
-FEWEST_SAMPLES, FEWEST_VARIABLES = 5, 3
 # Cells whose left-out errors are computed: of larger tables those of random rows.
 MOST_CELLS = 1 << 20
 # Beyond the axes that were tried, further ones are tried as predictors until the error has not
@@ -183,23 +178,17 @@ def pca_components(
     >>> found.verdict
     '3 components stand out of the noise; one below 0.77 % of the variance would not be seen.'
     """
-    rows, center = _prepared(X, center, scale)
-    method = as_choice(method, "method", METHODS)
+    table = varying_table(X, center, scale)
+    method = as_choice(method, "method", KINDS_OF_NOISE)
     random = as_generator(random_state)
-    most, limit = None, most_axes(rows.shape[0], rows.shape[1], center)
-    if max_components is not None:
-        why = f" for {rows.shape[0]} samples x {rows.shape[1]} variables that vary"
-        most = as_count(max_components, "max_components", low=0, high=limit, why=why)
-    # By a power of two, so that fourth powers stay within range and no digit changes.
-    unit = 2.0 ** np.floor(np.log2(np.abs(rows).max(initial=0.0) or 1.0))
-    axes = all_axes(rows / unit) if rows.size else _no_axes(len(rows))
-    found = count_components(axes, center, most, method)
-    loco = unit**2 * _left_out_cells(axes, center, len(found.ratio), random)
+    axes = table.axes()
+    found = count_components(axes, table.center, table.checked_maximum(max_components), method)
+    loco = _left_out_cells(axes, table.center, len(found.ratio), random)
     predictive = int(np.argmin(loco))
-    for doubt in doubts_about_components(found, limit, _names(X, len(rows)), predictive):
+    for doubt in doubts_about_components(found, table.most_axes, table.names, predictive):
         warn(doubt, above=2)
     explained = axes.eigenvalues[: len(found.ratio)] / max(axes.eigenvalues.sum(), 1e-300)
-    verdict = verdict_on_components(found, (rows.shape[0], rows.shape[1]), predictive)
+    verdict = verdict_on_components(found, table.shape, predictive)
     return PCAComponents(
         n_components=found.count,
         low=found.low,
@@ -216,34 +205,6 @@ def pca_components(
         loco=loco,
         verdict=verdict,
     )
-
-
-def _prepared(X: Any, center: bool, scale: bool) -> tuple[Array, bool]:
-    """Return the columns of X that vary, from their mean and scaled if asked, and ``center``."""
-    matrix = as_matrix(X, min_samples=FEWEST_SAMPLES)
-    check_squares(matrix)
-    center, scale = as_flag(center, "center"), as_flag(scale, "scale")
-    rows = centred(matrix, center)
-    n_variables = rows.shape[1]
-    rows = rows[:, np.any(rows != 0.0, axis=0)]
-    if 0 < rows.shape[1] < FEWEST_VARIABLES:
-        vary = "varies" if rows.shape[1] == 1 else "vary"
-        raise ValueError(
-            f"only {rows.shape[1]} of n_features={n_variables} {vary}; at least {FEWEST_VARIABLES} "
-            "are needed to tell a component from noise"
-        )
-    if scale and rows.size:
-        rows = rows / (rows - rows.mean(axis=0)).std(axis=0, ddof=1)
-    return rows, center
-
-
-def _no_axes(n: int) -> PrincipalAxes:
-    return PrincipalAxes(np.zeros((n, 0)), np.zeros(0), np.zeros((0, 0)))
-
-
-def _names(X: Any, n: int) -> list[str]:
-    names = row_names(X)
-    return [str(name) for name in (range(n) if names is None else names)]
 
 
 def _left_out_cells(

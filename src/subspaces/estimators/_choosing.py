@@ -11,7 +11,9 @@ from sklearn.base import clone
 from subspaces.core import choosing
 from subspaces.core.alternation import alternate
 from subspaces.core.search import first_partition
+from subspaces.core.words_on_components import doubts_about_components
 from subspaces.data.in_view import RowsInView, RowsOfUnknownDimension
+from subspaces.data.validation import row_names
 from subspaces.runtime.step import Step
 from subspaces.runtime.warning import collect_warnings, warn
 from subspaces.starts.screening import screen_variables
@@ -96,10 +98,21 @@ def best_dimensions(
     """
     pairs = zip(members_of(model, X), variables_per_cluster(model), strict=True)
     penalty, affine = getattr(model, "penalty", "l1"), bool(model.affine)
-    return [
+    found = [
         choosing.dimension_of_members(rows, affine, max_components, method, m, penalty, random)
         for rows, m in pairs
     ]
+    return [max(r, fewest_dimensions(model)) for r in found]
+
+
+def fewest_dimensions(model: Any) -> int:
+    """Return the smallest dimension to choose: 0 for a single cluster with a mean, otherwise 1.
+
+    Without axes clusters differ in their means alone, which is another question; a subspace through
+    the origin, and sparse loadings, have one axis at least.
+    """
+    sparse = getattr(model, "n_variables", None) is not None
+    return 0 if model.n_clusters == 1 and model.affine and not sparse else 1
 
 
 def fit_dimensions(estimator: Any, X: Any, matrix: Array, max_components: int, method: str) -> Any:
@@ -137,9 +150,10 @@ def fit_jointly(estimator: Any, X: Any, matrix: Array, max_components: int) -> A
     def dimension_of(k: int, members: NDArray[np.intp]) -> int:
         affine = bool(estimator.affine)
         rows = matrix[members] - centre_of(matrix[members], affine)
-        return choosing.dimension_of_members(
+        found = choosing.dimension_of_members(
             rows, affine, max_components, method, variables[k], draft.penalty, random
         )
+        return max(found, fewest_dimensions(estimator))
 
     fits = []
     for (_, start), seed in zip(starts, seeds, strict=True):
@@ -345,6 +359,29 @@ def warn_of_largest_dimension(model: Any, matrix: Array, max_components: int) ->
         f"more may suit better. Use a max_components above {max_components}",
         above=3,
     )
+
+
+def warn_of_one_subspace(model: Any, X: Any, matrix: Array, max_components: int) -> None:
+    """Warn of what is doubtful about the dimension of a single cluster, chosen by its noise."""
+    if len(model.subspaces_) > 1:
+        return
+    rows, affine = members_of(model, matrix)[0], bool(model.affine)
+    most = choosing.largest_dimension(rows, max_components)
+    found = choosing.components_of_members(rows, most, affine)
+    if found is None:
+        return
+    is_dense = getattr(model, "n_variables", None) is None
+    if found.count == 0 and is_dense and not affine:
+        warn(
+            "no component was found, and 1 is the smallest dimension of a subspace through the "
+            "origin. Use affine=True, where 0 is possible",
+            above=3,
+        )
+    given = row_names(X)
+    names = [str(name) for name in (range(len(matrix)) if given is None else given)]
+    # Of the largest dimension `warn_of_largest_dimension` warns.
+    for doubt in doubts_about_components(found, 0, names):
+        warn(doubt, above=3)
 
 
 def warn_of_heavy_tails(model: Any, matrix: Array) -> None:

@@ -67,7 +67,8 @@ class PSC(AlternatingClusterer):
         is kept.
     n_components : int, one int per cluster or "auto", default 1
         Dimension of the subspaces. With one per cluster, cluster k has dimension
-        ``n_components[k]``. "auto": chosen for each cluster, up to ``max_components``.
+        ``n_components[k]``. "auto": chosen for each cluster, from 1 to ``max_components``; a single
+        cluster with ``affine=True`` may have 0.
     n_variables : None, int, one int per cluster or "auto", default None
         Number of variables with a non-zero loading, for each loading; the clusters choose theirs.
         None: all variables, no selection. As many as X has: no selection either, with the paper's

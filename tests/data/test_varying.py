@@ -1,0 +1,54 @@
+"""Tables at the edge of what a PCA can count components in."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from subspaces.data.varying import varying_table
+from subspaces.diagnostics import pca_components
+
+X = np.random.default_rng(0).normal(size=(30, 6)) + 1e3
+
+
+def test_variables_that_do_not_vary_are_left_out():
+    wide = np.insert(X, 2, 7.0, axis=1)
+    table = varying_table(wide, True, True)
+    assert table.varies.tolist() == [True, True, False, True, True, True, True]
+    assert table.shape == (30, 6)
+    assert table.scale[2] == 1.0
+    assert table.mean[2] == 7.0
+    assert_allclose(table.rows, (X - X.mean(axis=0)) / X.std(axis=0, ddof=1), atol=1e-10)
+    assert_allclose(table.mean[table.varies], X.mean(axis=0), rtol=1e-14)
+
+
+def test_equal_values_around_the_origin_are_not_divided_by_nothing():
+    wide = np.insert(X, 2, 7.0, axis=1)
+    table = varying_table(wide, False, True)
+    assert table.shape == (30, 7)
+    assert_array_equal(table.rows[:, 2], 7.0)
+    assert_array_equal(table.mean, 0.0)
+    assert pca_components(wide, center=False, scale=True).n_components >= 1
+
+
+def test_a_table_that_does_not_vary_has_no_component():
+    found = pca_components(np.full((8, 4), 3.0))
+    assert (found.n_components, found.n_predictive, found.noise) == (0, 0, "none")
+    assert found.verdict == "The table has rank 0 and no noise: no component."
+
+
+def test_no_axis_may_be_tried():
+    found = pca_components(X, max_components=0)
+    assert (found.n_components, len(found.ratio), len(found.rests_on)) == (0, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        (X[:4], "X has n_samples=4; at least 5 are needed"),
+        (X[:, :2], "X has n_features=2 that vary; at least 3 are needed to tell a component"),
+        (np.insert(X[:, :2], 1, 5.0, axis=1), "X has n_features=2 that vary"),
+    ],
+)
+def test_tables_that_are_too_small(rows, message):
+    with pytest.raises(ValueError, match=message):
+        pca_components(rows)
