@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         KSubspaces,
         MCtFA,
         MiniBatchPSC,
+        SelectedPCA,
         SparseKMeans,
         load,
     )
@@ -50,6 +51,7 @@ __all__ = [
     "KSubspaces",
     "MCtFA",
     "MiniBatchPSC",
+    "SelectedPCA",
     "SparseKMeans",
     "compare",
     "datasets",

@@ -89,13 +89,13 @@ def principal_axes(rows: Array, n_axes: int | None = None) -> PrincipalAxes:
     left, singular, right = _left_axes(rows) if wide else np.linalg.svd(rows, full_matrices=False)
     tolerance = max(rows.shape) * np.finfo(rows.dtype).eps * singular[0]
     rank = int(np.count_nonzero(singular > tolerance))
-    left, singular, signs = left[:, :rank], singular[:rank], _signs(left[:, :rank])
+    left, singular, signs = left[:, :rank], singular[:rank], signs_of_largest(left[:, :rank])
     basis = rows.T @ (left / singular)[:, :n_axes] if wide else right[:rank].T[:, :n_axes]
     basis = (_orthonormal(basis) if wide else basis) * signs[:n_axes]
     return PrincipalAxes(left * (singular * signs), singular**2, np.ascontiguousarray(basis))
 
 
-def _signs(left: Array) -> Array:
+def signs_of_largest(left: Array) -> Array:
     """Return the signs (l,) that make the entry of largest magnitude in each column positive."""
     return np.sign(left[np.argmax(np.abs(left), axis=0), np.arange(left.shape[1])])
 

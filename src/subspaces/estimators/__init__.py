@@ -9,6 +9,7 @@ from subspaces.estimators.mixtures import MCFA, MPPCA, MCtFA
 from subspaces.estimators.psc import PSC
 from subspaces.estimators.rsim import RSIM
 from subspaces.estimators.scc import SCC
+from subspaces.estimators.selected_pca import SelectedPCA
 from subspaces.estimators.slbf import SLBF
 from subspaces.estimators.sparse_kmeans import SparseKMeans
 from subspaces.estimators.ssc import SSC
@@ -26,6 +27,7 @@ __all__ = [
     "KSubspaces",
     "MCtFA",
     "MiniBatchPSC",
+    "SelectedPCA",
     "SparseKMeans",
     "load",
 ]

@@ -1,0 +1,256 @@
+"""`SelectedPCA`: a PCA that finds how many components it has."""
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from subspaces.core.components import KINDS_OF_NOISE, Components, count_components
+from subspaces.core.words_on_components import doubts_about_components, verdict_on_components
+from subspaces.data.validation import as_matrix, check_squares
+from subspaces.data.varying import VaryingTable, varying_table
+from subspaces.runtime.parameters import as_choice, as_count
+from subspaces.runtime.warning import warn
+from subspaces.subspace import PrincipalAxes, signs_of_largest
+
+Array = NDArray[np.floating]
+
+
+class SelectedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """PCA with the number of components that stand out of the noise.
+
+    A transformer in the place of scikit-learn's `PCA`, without a number to choose: an axis is kept
+    if its eigenvalue is above what noise alone reaches in 98 of 100 tables, as
+    `diagnostics.pca_components` finds it. Doubts come as warnings: correlated variables, a
+    component that rests on one sample, as many components as were tried.
+
+    Parameters
+    ----------
+    center : bool, default True
+        Whether the PCA has a mean.
+    scale : bool, default False
+        Whether each variable is divided by its standard deviation first.
+    method : {"auto", "equal", "unequal", "heavy", "correlated"}, default "auto"
+        What the noise is taken for: columns of equal or unequal variance; heavy tails, where a
+        component has to stay without its most influential sample; correlated columns, where the
+        spectrum has to break. "auto" finds out.
+    max_components : int, optional
+        Most axes that are tried. By default 12, but no more than half of the smaller side of the
+        table; twice as many while all of them are components.
+    min_components : int, default 0
+        Axes that are kept even if noise reaches as far.
+
+    Attributes
+    ----------
+    n_components_ : int
+        Number of components, R. It may be 0, and then a warning says so.
+    components_ : ndarray of shape (R, p)
+        Axes, the strongest first: unit vectors, 0 at variables that do not vary. The score of
+        largest magnitude along each is positive.
+    mean_ : ndarray of shape (p,)
+        What is subtracted from each variable; 0 with ``center=False``.
+    scale_ : ndarray of shape (p,) or None
+        What each is then divided by, 1 for those that do not vary; None with ``scale=False``.
+    explained_variance_, explained_variance_ratio_, singular_values_ : ndarray of shape (R,)
+        Variance along each axis, its share of the total, and the length of the scores; of the
+        scaled variables with ``scale=True``, and about 0 with ``center=False``.
+    noise_variance_ : float
+        Mean variance along the other axes.
+    low_, high_ : int or None
+        How many components stand out beyond all doubt (noise reaches as far once in 1000 tables),
+        and how many might (one time in two). None where the variables are correlated.
+    noise_ : {"none", "equal", "unequal", "heavy", "correlated"}
+        Kind of the noise.
+    ratio_ : ndarray of shape (m,)
+        Eigenvalue of each axis that was tried over the edge of the noise.
+    rests_on_ : ndarray of shape (m,)
+        Row of the sample that each of these axes rests on most.
+    verdict_ : str
+        All that in plain words.
+    n_samples_, n_features_in_ : int
+        Size of the table.
+    feature_names_in_ : ndarray of shape (p,)
+        Names of the variables, where X had names.
+
+    See Also
+    --------
+    subspaces.diagnostics.pca_components : The same number, how many axes predict, and a plot.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from subspaces import SelectedPCA
+    >>> random = np.random.default_rng(0)
+    >>> signal = random.normal(size=(100, 3)) @ random.normal(size=(3, 30))
+    >>> model = SelectedPCA()
+    >>> model.fit_transform(signal + random.normal(size=(100, 30))).shape
+    (100, 3)
+    >>> model.verdict_
+    '3 components stand out of the noise; one below 0.71 % of the variance would not be seen.'
+    """
+
+    n_components_: int
+    components_: Array
+    mean_: Array
+    scale_: Array | None
+    explained_variance_: Array
+    explained_variance_ratio_: Array
+    singular_values_: Array
+    noise_variance_: float
+    low_: int | None
+    high_: int | None
+    noise_: str
+    ratio_: Array
+    rests_on_: NDArray[np.intp]
+    verdict_: str
+    n_samples_: int
+    n_features_in_: int
+
+    def __init__(
+        self,
+        *,
+        center: bool = True,
+        scale: bool = False,
+        method: str = "auto",
+        max_components: int | None = None,
+        min_components: int = 0,
+    ) -> None:
+        self.center = center
+        self.scale = scale
+        self.method = method
+        self.max_components = max_components
+        self.min_components = min_components
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Find the components.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+            Samples in rows, at least five of them, and three variables that vary.
+        y : ignored
+            For compatibility.
+
+        Returns
+        -------
+        SelectedPCA
+            The fitted transformer.
+        """
+        table = varying_table(X, self.center, self.scale)
+        validate_data(self, X, skip_check_array=True)
+        method = as_choice(self.method, "method", KINDS_OF_NOISE)
+        most = table.checked_maximum(self.max_components)
+        axes = table.axes()
+        fewest = self._fewest(axes.rank)
+        found = count_components(axes, table.center, most, method)
+        self._store_axes(table, axes, max(found.count, fewest))
+        self._store_findings(table, found)
+        for doubt in doubts_about_components(found, table.most_axes, table.names):
+            warn(doubt, above=2)
+        if self.n_components_ == 0:
+            warn(_nothing(axes.rank), above=2)
+        return self
+
+    def transform(self, X: Any) -> Array:
+        """Scores of samples on the components.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+            Samples in rows, the variables of `fit` in columns.
+
+        Returns
+        -------
+        ndarray of shape (n, n_components_)
+            In single precision where X is.
+        """
+        check_is_fitted(self)
+        matrix = as_matrix(X, min_samples=1)
+        validate_data(self, X, reset=False, skip_check_array=True)
+        check_squares(matrix)
+        rows = matrix - self.mean_
+        rows = rows if self.scale_ is None else rows / self.scale_
+        return _of_the_precision_of(X, rows @ self.components_.T)
+
+    def inverse_transform(self, X: Any) -> Array:
+        """Points of the space of the samples that have these scores.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, n_components_)
+            Scores, as `transform` returns them.
+
+        Returns
+        -------
+        ndarray of shape (n, p)
+            The points of the components' subspace, in the units of the variables.
+        """
+        check_is_fitted(self)
+        width = self.n_components_
+        given = np.shape(X)
+        if len(given) != 2 or given[1] != width:
+            raise ValueError(f"X has shape {given}. Use scores of shape (n, {width})")
+        scores = as_matrix(X, min_samples=1) if width else np.zeros(given)
+        rows = scores @ self.components_
+        rows = rows if self.scale_ is None else rows * self.scale_
+        return _of_the_precision_of(X, rows + self.mean_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_components_
+
+    def _fewest(self, rank: int) -> int:
+        """Return ``min_components``, checked against ``max_components`` and the rank of X."""
+        why = f" for X of rank {rank}"
+        fewest = as_count(self.min_components, "min_components", low=0, high=rank, why=why)
+        if self.max_components is not None and fewest > self.max_components:
+            raise ValueError(
+                f"min_components={fewest} is more than max_components={self.max_components}. Use "
+                f"{self.max_components} or less"
+            )
+        return fewest
+
+    def _store_axes(self, table: VaryingTable, axes: PrincipalAxes, n_components: int) -> None:
+        """Set the PCA itself: what its axes are, and the variance along them."""
+        n, p = table.shape[0], len(table.varies)
+        variances = axes.eigenvalues / (n - table.center)
+        others = min(n, p) - n_components
+        signs = signs_of_largest(axes.coordinates[:, :n_components])
+        self.n_samples_, self.n_components_ = n, n_components
+        self.mean_, self.scale_ = table.mean, table.scale
+        self.components_ = np.zeros((n_components, p))
+        self.components_[:, table.varies] = (axes.basis[:, :n_components] * signs).T
+        self.explained_variance_ = variances[:n_components]
+        self.explained_variance_ratio_ = variances[:n_components] / max(variances.sum(), 1e-300)
+        self.singular_values_ = np.sqrt(axes.eigenvalues[:n_components])
+        self.noise_variance_ = float(variances[n_components:].sum()) / others if others else 0.0
+
+    def _store_findings(self, table: VaryingTable, found: Components) -> None:
+        """Set what the number of components rests on."""
+        self.low_, self.high_, self.noise_ = found.low, found.high, found.noise
+        self.ratio_, self.rests_on_ = found.ratio, found.rests_on
+        self.verdict_ = verdict_on_components(found, table.shape, None)
+        if self.n_components_ > found.count:
+            self.verdict_ += f" With min_components={self.n_components_} so many axes are kept."
+
+
+def _nothing(rank: int) -> str:
+    """Return the warning of a PCA without components."""
+    if rank == 0:
+        return "no variable of X varies, so that there is no component and transform has no column"
+    return (
+        "no component stands out of the noise, so that transform has no column. Use "
+        "min_components=1 to keep one"
+    )
+
+
+def _of_the_precision_of(X: Any, values: Array) -> Array:
+    """Return the values in single precision if X is, otherwise as they are."""
+    return values.astype(np.float32) if np.asarray(X).dtype == np.float32 else values
