@@ -7,6 +7,7 @@ from scipy import sparse
 
 from subspaces import PSC, scverse
 from subspaces.datasets import make_subspaces
+from subspaces.diagnostics import pca_components
 
 anndata = pytest.importorskip("anndata")
 
@@ -181,3 +182,149 @@ def test_scanpys_cells_and_its_plots():
     assert axes.get_xlabel() == "psc1"
     assert len(axes.get_legend().texts) == 4
     scanpy.pl.umap(blood, color=["psc", "bulk_labels"], show=False)
+
+
+@pytest.fixture
+def tissue():
+    """Three components among 40 genes, of which the last ten are noise of a large variance."""
+    random = np.random.default_rng(1)
+    X = random.normal(size=(90, 3)) @ random.normal(size=(3, 40)) + random.normal(size=(90, 40)) + 4
+    X[:, 30:] = 20 * random.normal(size=(90, 10)) * random.normal(size=(90, 1))
+    return anndata.AnnData(
+        X,
+        obs=pd.DataFrame(index=[f"cell{i}" for i in range(90)]),
+        var=pd.DataFrame(
+            {"highly_variable": [True] * 30 + [False] * 10, "kind": ["a"] * 40},
+            index=[f"gene{j}" for j in range(40)],
+        ),
+    )
+
+
+def test_the_components_of_the_highly_variable_genes(tissue):
+    assert scverse.pca_components(tissue) == 3
+    found = pca_components(tissue.X[:, :30])
+    stored = tissue.uns["pca_components"]
+    for name in ("n_components", "low", "high", "n_predictive", "noise", "verdict"):
+        assert stored[name] == getattr(found, name)
+    np.testing.assert_array_equal(stored["ratio"], found.ratio)
+    assert stored["rests_on"].tolist() == [f"cell{i}" for i in found.rests_on]
+    assert stored["shape"].tolist() == [90, 30]
+    assert stored["params"] == {
+        "center": True, "scale": False, "method": "auto", "random_state": 0, "mask_var": "auto",
+    }  # fmt: skip
+
+
+def test_other_genes_layers_and_representations(tissue):
+    tissue.layers["twice"] = 2 * tissue.X
+    tissue.obsm["X_some"] = tissue.X[:, :12]
+    tissue.var["some"] = [j < 25 for j in range(40)]
+    few = np.arange(40) < 20
+
+    def shape(**options):
+        scverse.pca_components(tissue, key_added="found", **options)
+        return tissue.uns["found"]["shape"].tolist()
+
+    assert shape(mask_var="some") == [90, 25]
+    assert shape(mask_var=few) == shape(mask_var=few.tolist()) == [90, 20]
+    assert tissue.uns["found"]["params"]["mask_var"].tolist() == few.tolist()
+    assert shape(use_rep="X_some") == [90, 12]
+    assert shape(layer="twice") == [90, 30]
+    assert tissue.uns["found"]["params"]["layer"] == "twice"
+    assert shape(mask_var=None, scale=True, max_components=7, method="heavy") == [90, 40]
+    assert len(tissue.uns["found"]["ratio"]) == 7
+    del tissue.var["highly_variable"]
+    assert shape(center=False, method="heavy") == [90, 40]
+    tissue.var["some"] = tissue.var["some"].astype("boolean")
+    assert shape(mask_var="some") == [90, 25]
+
+
+def test_sparse_cells_are_made_dense(tissue):
+    expected = scverse.pca_components(tissue)
+    ratio = tissue.uns["pca_components"]["ratio"]
+    for kind in (sparse.csr_matrix, sparse.csc_array):
+        tissue.X = kind(tissue.X)
+        assert scverse.pca_components(tissue) == expected
+        np.testing.assert_allclose(tissue.uns["pca_components"]["ratio"], ratio, rtol=1e-10)
+        assert sparse.issparse(tissue.X)
+        tissue.X = tissue.X.toarray()
+    large = anndata.AnnData(sparse.csr_matrix((50_000, 30_000)))
+    with pytest.raises(MemoryError, match=r"adata.X is sparse and would take 11.2 GiB dense"):
+        scverse.pca_components(large)
+
+
+def test_components_survive_a_file(tissue, tmp_path):
+    scverse.pca_components(tissue, mask_var=np.arange(40) < 30)
+    with pytest.warns(UserWarning, match="the variables are correlated") as said:
+        scverse.pca_components(tissue, method="correlated", key_added="by break")
+    assert said[0].filename == __file__
+    assert {"low", "high"}.isdisjoint(tissue.uns["by break"])
+    tissue.write_h5ad(tmp_path / "tissue.h5ad")
+    again = anndata.read_h5ad(tmp_path / "tissue.h5ad")
+    for key in ("pca_components", "by break"):
+        found, kept = again.uns[key], tissue.uns[key]
+        assert set(found) == set(kept)
+        assert set(found["params"]) == set(kept["params"])
+        for name in set(kept) - {"params"}:
+            np.testing.assert_array_equal(found[name], kept[name])
+    assert int(again.uns["pca_components"]["n_components"]) == 3
+
+
+def test_a_view_is_counted_as_it_is(tissue):
+    view = tissue[10:80]
+    assert view.is_view
+    scverse.pca_components(view)
+    assert not view.is_view
+    assert view.uns["pca_components"]["shape"].tolist() == [70, 30]
+    assert set(view.uns["pca_components"]["rests_on"]) <= set(view.obs_names)
+    assert "pca_components" not in tissue.uns
+
+
+def test_doubts_name_the_cell(tissue):
+    tissue.X[:, :30] = np.random.default_rng(0).normal(size=(90, 30))
+    tissue.X[7] += 9.0
+    with pytest.warns(UserWarning, match="component 1 rests on sample cell7"):
+        scverse.pca_components(tissue)
+
+
+def test_components_that_cannot_be_counted(tissue, tmp_path):
+    with pytest.raises(TypeError, match="adata is a ndarray"):
+        scverse.pca_components(tissue.X)
+    with pytest.raises(ValueError, match="layer='counts' excludes"):
+        scverse.pca_components(tissue, use_rep="X_pca", layer="counts")
+    with pytest.raises(ValueError, match=r"adata.var has no 'some'; it has 'highly_variable'"):
+        scverse.pca_components(tissue, mask_var="some")
+    for wrong in ("kind", np.arange(40), [True] * 39):
+        with pytest.raises(ValueError, match=r"does not say of each of the 40 genes"):
+            scverse.pca_components(tissue, mask_var=wrong)
+    tissue.obsm["X_some"] = tissue.X[:, :12]
+    with pytest.raises(ValueError, match="mask_var is for genes, which use_rep='X_some' has not"):
+        scverse.pca_components(tissue, mask_var="highly_variable", use_rep="X_some")
+    with pytest.raises(ValueError, match="method='loo' is unknown"):
+        scverse.pca_components(tissue, method="loo")
+    holey = tissue.copy()
+    holey.X[3, 5] = np.nan
+    with pytest.raises(ValueError, match=r"nan at row 3, column 5 \('gene5'\)"):
+        scverse.pca_components(holey)
+    dask_array = pytest.importorskip("dask.array")
+    lazy = tissue.copy()
+    lazy.X = dask_array.from_array(tissue.X, chunks=(30, -1))
+    with pytest.raises(TypeError, match=r"adata.X is a Dask array. Use adata.to_memory\(\)"):
+        scverse.pca_components(lazy)
+    assert scverse.pca_components(lazy.to_memory()) == 3
+    tissue.write_h5ad(tmp_path / "tissue.h5ad")
+    backed = anndata.read_h5ad(tmp_path / "tissue.h5ad", backed="r")
+    with pytest.raises(ValueError, match=r"Use adata.to_memory\(\)"):
+        scverse.pca_components(backed)
+    backed.file.close()
+    assert "pca_components" not in tissue.uns
+
+
+def test_the_components_of_scanpys_cells():
+    scanpy = pytest.importorskip("scanpy")
+    blood = scanpy.datasets.pbmc68k_reduced()
+    n_comps = scverse.pca_components(blood)
+    variable = blood.var["highly_variable"].sum()
+    assert blood.uns["pca_components"]["shape"].tolist() == [700, variable]
+    assert 10 <= n_comps <= 30
+    scanpy.pp.pca(blood, n_comps=n_comps)
+    assert blood.obsm["X_pca"].shape == (700, n_comps)

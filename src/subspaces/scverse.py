@@ -1,7 +1,11 @@
-"""`psc`: cluster the cells of an AnnData and store the result in it, as scanpy's functions do."""
+"""Functions on the cells of an AnnData that store their result in it, as scanpy's do.
+
+`psc` clusters them, `pca_components` counts the components of their PCA.
+"""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib.util import find_spec
 from operator import matmul
 from typing import Any
@@ -12,14 +16,16 @@ from scipy import sparse
 
 from subspaces.core.array import is_dask
 from subspaces.core.partition import sizes
+from subspaces.diagnostics import PCAComponents
+from subspaces.diagnostics import pca_components as components_of
 from subspaces.estimators import PSC
 from subspaces.estimators._many_rows import FEW_ROWS
 from subspaces.runtime.extras import install
 from subspaces.runtime.serialise import is_serialisable
-from subspaces.runtime.warning import PROCESS
+from subspaces.runtime.warning import PROCESS, collect_warnings, warn
 from subspaces.subspace import Subspace, coordinates
 
-__all__ = ["psc"]
+__all__ = ["pca_components", "psc"]
 
 Array = NDArray[np.floating]
 
@@ -100,10 +106,149 @@ def psc(
     model.fit(matrix)
     source = {"layer": layer, "use_rep": use_rep}
     target = adata.copy() if copy else adata
-    with PROCESS, warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Trying to modify attribute .* of view", UserWarning)
+    with _views_may_become_their_own():
         _store(target, model, matrix, key_added, source)
     return target if copy else None
+
+
+def pca_components(
+    adata: Any,
+    *,
+    layer: str | None = None,
+    use_rep: str | None = None,
+    mask_var: Any = "auto",
+    center: bool = True,
+    scale: bool = False,
+    method: str = "auto",
+    max_components: int | None = None,
+    random_state: Any = 0,
+    key_added: str = "pca_components",
+) -> int:
+    """Find how many components a PCA of the cells has, for ``n_comps`` of `scanpy.pp.pca`.
+
+    Parameters
+    ----------
+    adata : AnnData
+        Cells in rows, in memory: logarithms, as for a PCA. A view becomes an AnnData of its own, as
+        in scanpy.
+    layer : str, optional
+        Layer to take instead of ``X``.
+    use_rep : str, optional
+        Entry of ``obsm`` to take instead of ``X``.
+    mask_var : str, array of bool of shape (genes,) or None, default "auto"
+        Which genes to take: a column of ``var``, or True for each of them; None: all. "auto": those
+        of ``var["highly_variable"]`` if it is there, as scanpy does, otherwise all.
+    center, scale, method, max_components, random_state
+        As in `diagnostics.pca_components`. ``max_components`` is 12 by default, twice as many while
+        all of them are components.
+    key_added : str, default "pca_components"
+        Name under which the result is stored.
+
+    Returns
+    -------
+    int
+        Number of components; 0 is possible. ``uns[key_added]`` has ``n_components``, ``low`` and
+        ``high`` (left out where variables are correlated), ``n_predictive``, ``noise``, ``ratio``,
+        ``rests_on`` (names of cells), ``verdict``, ``shape`` of the table and ``params``: what
+        `diagnostics.pca_components` says, in plain values that a file holds.
+
+    Notes
+    -----
+    A sparse matrix is made dense, in float64, where that takes up to 8 GiB, and refused beyond.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from anndata import AnnData
+    >>> from subspaces.scverse import pca_components
+    >>> random = np.random.default_rng(0)
+    >>> signal = random.normal(size=(100, 3)) @ random.normal(size=(3, 30))
+    >>> cells = AnnData(signal + random.normal(size=(100, 30)))
+    >>> pca_components(cells)
+    3
+    >>> cells.uns["pca_components"]["verdict"]
+    '3 components stand out of the noise; one below 0.71 % of the variance would not be seen.'
+    """
+    _check_source(adata, layer, use_rep)
+    matrix, name = _chosen_matrix(adata, layer, use_rep)
+    if is_dask(matrix):
+        raise TypeError(f"{name} is a Dask array. Use adata.to_memory()")
+    genes = _chosen_genes(adata, mask_var, use_rep)
+    if genes is not None:
+        matrix = matrix[:, genes]
+    advice = "Use fewer genes, such as the highly variable ones, or fewer cells"
+    options = {
+        "center": center,
+        "scale": scale,
+        "method": method,
+        "max_components": max_components,
+        "random_state": random_state,
+    }
+    table = _named(_dense(matrix, name, "a PCA", advice), adata, genes, use_rep)
+    with collect_warnings() as raised:
+        found = components_of(table, **options)
+    for warning in raised:
+        warn(warning, above=2)
+    source = {"layer": layer, "use_rep": use_rep, "mask_var": mask_var}
+    with _views_may_become_their_own():
+        adata.uns[key_added] = _as_plain_values(found, table, {**options, **source})
+    return found.n_components
+
+
+@contextmanager
+def _views_may_become_their_own() -> Iterator[None]:
+    """Hold back anndata's warning that storing something makes an AnnData of a view."""
+    with PROCESS, warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Trying to modify attribute .* of view", UserWarning)
+        yield
+
+
+def _chosen_genes(adata: Any, mask_var: Any, use_rep: str | None) -> NDArray[np.bool_] | None:
+    """Return which genes to take, (genes,), or None for all."""
+    is_auto = isinstance(mask_var, str) and mask_var == "auto"
+    if use_rep is not None and not (is_auto or mask_var is None):
+        raise ValueError(f"mask_var is for genes, which use_rep={use_rep!r} has not. Use one")
+    if mask_var is None or use_rep is not None:
+        return None
+    if is_auto and "highly_variable" not in adata.var:
+        return None
+    given, said = mask_var, "mask_var"
+    if isinstance(mask_var, str):
+        name = "highly_variable" if is_auto else mask_var
+        given, said = _entry(adata.var, name, "var").tolist(), f"adata.var[{name!r}]"
+    mask = np.asarray(given)
+    if mask.dtype != bool or mask.shape != (adata.n_vars,):
+        raise ValueError(
+            f"{said} does not say of each of the {adata.n_vars} genes whether to take it. Use an "
+            "array of True and False, or the name of such a column of adata.var"
+        )
+    return mask
+
+
+def _named(matrix: Array, adata: Any, genes: NDArray[np.bool_] | None, use_rep: str | None) -> Any:
+    """Return the matrix as a frame with the names of the cells and, where they differ, of genes."""
+    import pandas as pd
+
+    columns = None
+    if use_rep is None and adata.var_names.is_unique:
+        columns = adata.var_names if genes is None else adata.var_names[genes]
+    return pd.DataFrame(matrix, index=adata.obs_names, columns=columns)
+
+
+def _as_plain_values(found: PCAComponents, table: Any, parameters: dict[str, Any]) -> Any:
+    """Return what was found as a dict of numbers, text and arrays, which an h5ad file can hold."""
+    ends = {"low": found.low, "high": found.high}
+    return {
+        "n_components": found.n_components,
+        **{name: value for name, value in ends.items() if value is not None},
+        "n_predictive": found.n_predictive,
+        "noise": found.noise,
+        "ratio": found.ratio,
+        "rests_on": table.index.to_numpy()[found.rests_on].astype(str).astype(object),
+        "verdict": found.verdict,
+        "shape": np.array(table.shape),
+        "params": _storable(parameters),
+    }
 
 
 def _check_source(adata: Any, layer: str | None, use_rep: str | None) -> None:
@@ -145,11 +290,19 @@ def _readable(matrix: Any, name: str, model: PSC) -> Any:
         return np.asarray(matrix)
     if matrix.shape[0] > FEW_ROWS and model._beyond_passes() is None:
         return matrix
+    advice = "Use fewer genes, such as the highly variable ones, or use_rep='X_pca'"
+    return _dense(matrix, name, "PSC", advice)
+
+
+def _dense(matrix: Any, name: str, who: str, advice: str) -> Array:
+    """Return the matrix as a dense one; raise MemoryError if a sparse one is too large for that."""
+    if not sparse.issparse(matrix):
+        return np.asarray(matrix)
     n_bytes = 8 * matrix.shape[0] * matrix.shape[1]
     if n_bytes > MOST_DENSE_BYTES:
         raise MemoryError(
-            f"{name} is sparse and would take {n_bytes / 2**30:.1f} GiB dense, which PSC needs. "
-            "Use fewer genes, such as the highly variable ones, or use_rep='X_pca'"
+            f"{name} is sparse and would take {n_bytes / 2**30:.1f} GiB dense, which {who} needs. "
+            f"{advice}"
         )
     return matrix.toarray()
 
