@@ -18,11 +18,11 @@ digits = load_digits()
 threes = digits.data[digits.target == 3]
 
 # %%
-# How well do the first axes predict an image that they have not seen? Look for the bend.
+# How well do the first axes predict an image that they have not seen? The error keeps falling with
+# every axis, even of noise; how many there are, `pca_components` tells.
 none = pca_press(threes, 0, center=True).press
-for n_components in (1, 2, 4, 8, 16):
-    share = pca_press(threes, n_components, center=True).press / none
-    print(f"{n_components:3d} axes: {share:.3f} of the error without any")
+share = pca_press(threes, 5, center=True).press / none
+print(f"5 axes: {share:.3f} of the error without any")
 
 # %%
 # An image of high leverage claims an axis for itself; one of large error is unlike the others.

@@ -10,18 +10,19 @@ import subspaces
 from subspaces.cli._words import OPTIONS, in_options
 
 SOURCE = Path(subspaces.__file__).parent
-# What the command never reaches: arrays of other libraries, streams, figures, and the names that
-# arrays have within a damaged model file.
+# What the command never reaches: arrays of other libraries, streams, figures, the transformer, and
+# the names that arrays have within a damaged model file.
 ELSEWHERE = (
     "scverse.py", "data/", "metrics.py", "core/", "kernels/", "starts/", "plots/",
     "data/devices.py", "estimators/mini_batch_psc.py", "estimators/_fitted_state.py",
+    "estimators/selected_pca.py",
 )  # fmt: skip
 # Sentences of modules that the command reaches, which it cannot provoke itself: what has no option
 # is left as the library sets it, and tables come as arrays of numbers.
 PYTHON_ALONE = (
     "toarray()", ".compute()", "RandomState", "_ is a", "shape=", "X.{", "methods=", "move_to",
     "partial_fit", "init has ", "init=", "labels_true", "by='axes'", "range(1, ", "refine=",
-    "forgetting=", "n_jobs=", "selects nothing", "n_nonzero above", "is not ascending",
+    "forgetting=", "n_jobs=", "selects nothing", "n_nonzero above", "is not ascending", "pca_press",
 )  # fmt: skip
 CHECKS = {"as_count", "as_choice", "as_real", "as_flag"}
 NAMES_OF_VALUES = {"loo_projection", "press_points", "press_sum", "codimension_one"}

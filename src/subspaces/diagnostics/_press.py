@@ -1,6 +1,7 @@
 """Leave-one-out errors of PCA and of least squares, and each sample's influence on a PCA."""
 
 from dataclasses import dataclass
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,13 @@ from subspaces.core.leave_one_out import NEARLY_ALL, centred, exact_errors, grad
 from subspaces.core.secular import refit_factor
 from subspaces.data.validation import as_matrix, check_squares
 from subspaces.runtime.parameters import as_choice, as_count, as_flag
+from subspaces.runtime.warning import warn
 from subspaces.subspace import centre_of, leading, principal_axes
 
 Array = NDArray[np.floating]
+
+# Shapes of tables that are remembered at a time.
+SHAPES_KEPT = 8
 
 
 @dataclass(frozen=True)
@@ -30,6 +35,34 @@ class Press:
 
     press: float
     per_sample: Array
+
+
+class _Scans:
+    """Memory of the calls of `pca_press`: who tries several numbers of axes is told once.
+
+    Only shapes are kept, and few of them: a table itself may be large.
+    """
+
+    def __init__(self) -> None:
+        self._lock, self._was_told = Lock(), False
+        self._last: dict[tuple[int, ...], int] = {}
+
+    def is_first(self, shape: tuple[int, ...], n_components: int) -> bool:
+        """Return whether this is the first time that one shape gets a second number of axes.
+
+        No axes at all is what others are compared with, and does not count.
+        """
+        with self._lock:
+            if self._was_told or n_components == 0:
+                return False
+            self._was_told = self._last.get(shape, n_components) != n_components
+            self._last[shape] = n_components
+            if self._was_told or len(self._last) > SHAPES_KEPT:
+                self._last.clear()
+            return self._was_told
+
+
+_SCANS = _Scans()
 
 
 @dataclass(frozen=True)
@@ -58,7 +91,8 @@ def pca_press(X: Any, n_components: int, *, center: bool = False, method: str = 
     """Leave-one-out error of PCA from a single decomposition.
 
     Each sample is left out, a PCA of the others is fitted, and the sample is projected on it;
-    the squared distance is its error. No second PCA is computed.
+    the squared distance is its error. No second PCA is computed. The error keeps falling with R,
+    so that it cannot choose the number of axes: `pca_components` does.
 
     Parameters
     ----------
@@ -82,9 +116,10 @@ def pca_press(X: Any, n_components: int, *, center: bool = False, method: str = 
 
     Notes
     -----
-    docs/derivations/press.md derives the three and reports how they compare. The error keeps
-    falling with R, more slowly once the axes are noise: a sample's own values place it on the
-    axes, so look for the bend, not for a minimum.
+    docs/derivations/press.md derives the three and reports how they compare. The exact error falls
+    with every axis, even of noise, since a sample's own values place it on the axes; the other two
+    rise at most where variables are many. Whoever tries a second R on a table of the same shape is
+    warned of that, once in a process.
 
     References
     ----------
@@ -96,11 +131,18 @@ def pca_press(X: Any, n_components: int, *, center: bool = False, method: str = 
     >>> import numpy as np
     >>> from subspaces.diagnostics import pca_press
     >>> X = np.random.default_rng(0).normal(size=(50, 8)) @ np.diag([9, 6, 1, 1, 1, 1, 1, 1])
-    >>> [round(pca_press(X, r).press, 2) for r in (1, 2, 3)]
-    [40.86, 6.89, 5.45]
+    >>> round(pca_press(X, 2).press, 2)
+    6.89
     """
     X, n_components = _checked(X, n_components, center)
     method = as_choice(method, "method", ("exact", "hat", "paper"))
+    if _SCANS.is_first(X.shape, n_components):
+        falls = "keeps falling" if method == "exact" else "can keep falling"
+        warn(
+            f"the error of pca_press {falls} with n_components, even where axes are noise, so that "
+            "it cannot choose the number. Use diagnostics.pca_components",
+            above=2,
+        )
     errors = _errors(X, n_components, bool(center), method)
     return Press(float(errors.mean()), errors)
 
