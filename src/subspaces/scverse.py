@@ -167,7 +167,7 @@ def pca_components(
     >>> pca_components(cells)
     3
     >>> cells.uns["pca_components"]["verdict"]
-    '3 components stand out of the noise; one below 0.71 % of the variance would not be seen.'
+    '3 components stand out of the noise; one below 0.77 % of the variance would not be seen.'
     """
     _check_source(adata, layer, use_rep)
     matrix, name = _chosen_matrix(adata, layer, use_rep)
@@ -314,7 +314,8 @@ def _store(adata: Any, model: PSC, matrix: Array, key: str, source: dict[str, An
     names = [str(k) for k in range(len(model.subspaces_))]
     labels = np.asarray(model.labels_)
     adata.obs[key] = pd.Categorical.from_codes(labels, categories=names)
-    adata.obsm[f"X_{key}"] = _coordinates(matrix, model.subspaces_)
+    whole = model.impute(matrix) if model.missing_share_ else matrix
+    adata.obsm[f"X_{key}"] = _coordinates(whole, model.subspaces_)
     if source["use_rep"] is None:
         adata.varm[f"{key}_loadings"] = np.hstack([subspace.basis for subspace in model.subspaces_])
     adata.uns[key] = {

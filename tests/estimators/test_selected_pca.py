@@ -119,7 +119,7 @@ def test_one_axis_is_kept_where_it_is_asked_for():
     model = SelectedPCA(min_components=1).fit(NOISE)  # warnings are errors here
     assert (model.n_components_, model.low_) == (1, 0)
     assert_allclose(np.abs(model.transform(NOISE)), np.abs(PCA(1).fit_transform(NOISE)), atol=1e-10)
-    assert model.verdict_.startswith("0, perhaps 2: ")
+    assert model.verdict_.startswith("No component, perhaps 2: ")
     assert model.verdict_.endswith("With min_components=1 so many axes are kept.")
     assert SelectedPCA(min_components=12).fit(NOISE).noise_variance_ == 0.0
 
@@ -159,7 +159,7 @@ def test_doubts_are_warned_of(X):
     ("options", "X", "kind", "message"),
     [
         ({}, NOISE[:4], ValueError, "X has n_samples=4; at least 5 are needed"),
-        ({}, NOISE[:, :2], ValueError, "X has n_features=2 that vary; at least 3 are needed"),
+        ({}, NOISE[:, :2], ValueError, "only 2 of n_features=2 vary; at least 3 are needed"),
         ({}, np.where(NOISE > 2, np.nan, NOISE), ValueError, "X contains NaN or infinity: nan at"),
         ({}, sparse.csr_array(NOISE), TypeError, "X is a sparse matrix. Use a dense array"),
         ({"center": "no"}, NOISE, TypeError, "center='no' is not a bool"),
@@ -252,7 +252,7 @@ class TestScikitLearnsOwnChecks:
         failed = {each["check_name"] for each in results if each["status"] == "xfail"}
         assert failed == set(OF_TWO_COLUMNS)
         assert {str(each["exception"]) for each in results if each["status"] == "xfail"} == {
-            "X has n_features=2 that vary; at least 3 are needed to tell a component from noise"
+            "only 2 of n_features=2 vary; at least 3 are needed to tell a component from noise"
         }
 
     def test_nothing_but_the_number_of_columns_fails(self, monkeypatch):

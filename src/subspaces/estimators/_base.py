@@ -174,7 +174,9 @@ class SubspaceClusterer(
         ----------
         X : array-like of shape (n, p)
             Samples in rows. `PSC` and `KSubspaces` take sparse matrices and Dask arrays, too, and
-            under scikit-learn's array API dispatch torch and CuPy arrays on their device.
+            under scikit-learn's array API dispatch torch and CuPy arrays on their device. `PSC`
+            without ``n_variables``, `KSubspaces` and `MPPCA` take NaN in a dense table for a cell
+            that was not observed.
         y : ignored
             For compatibility.
         **unknown

@@ -161,6 +161,10 @@ class PSC(AlternatingClusterer):
     score_variance_ : float
         The same, but at most twice what the median squared residual of a sample says: what
         "distance" weighs the axes against. There only if ``criterion_`` is "distance".
+    missing_share_ : float
+        Share of the cells of X that were missing. If there are any, the clusters are those of a
+        mixture fitted to the observed cells, ``criterion_`` is "likelihood", and errors and
+        influence are those of the observed cells, times p over their number, left out as "hat".
     criterion_ : str
         The criterion that ran: "hat" where "loo" was asked for and rows are read in passes;
         "union_influence" is the default with ``n_variables``.
