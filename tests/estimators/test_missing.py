@@ -167,6 +167,15 @@ def test_low_values_that_are_missing_are_told():
     assert not any("because they are low" in str(warning) for warning in caught)
 
 
+def test_a_single_hole_is_not_told_as_low():
+    for place in range(12):
+        one = UNION.data.copy()
+        one[place, 3] = np.nan
+        with collect_warnings() as caught:
+            KSubspaces(3, n_components=2, n_init=1, random_state=0).fit(one)
+        assert not any("because they are low" in str(warning) for warning in caught)
+
+
 def test_samples_with_few_values_are_counted():
     sparse_rows = X.copy()
     sparse_rows[3, 2:] = np.nan

@@ -19,8 +19,9 @@ from subspaces.runtime.warning import warn
 Array = NDArray[np.floating]
 
 # Fitted values in the holes so many standard deviations below the others are told: where cells are
-# missing at random it is within .03, where low values are missing -.29 and less.
-TOO_LOW = -0.2
+# missing at random it is within .03, where low values are missing -.29 and less. Of few holes it has
+# to be so many standard errors of their mean.
+TOO_LOW, SURELY = -0.2, 4.0
 
 
 def has_holes(X: Any) -> bool:
@@ -62,7 +63,8 @@ def fill(X: Array, dimensions: Sequence[int], affine: bool) -> Filled:
 
 def _warn_of_low_values(cells: Cells, rank: int) -> None:
     lower = incomplete.missing_not_at_random(cells, incomplete.filled_by_pca(cells, rank, True))
-    if lower < TOO_LOW:
+    n_holes = cells.observed.size - float(cells.observed.sum())
+    if lower < min(TOO_LOW, -SURELY / np.sqrt(n_holes)):
         warn(
             "values seem to be missing because they are low (fitted values in the holes are "
             f"{-lower:.2g} standard deviations below the others), so that all that follows is "
