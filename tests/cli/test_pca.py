@@ -308,7 +308,7 @@ def test_a_preset_prepares_expression(run, tmp_path):
     [
         (["--dims", 99], "--dims 99 is out of range for 100 samples that span 30 directions"),
         (["--max-dims", 99], "--max-dims 99 is out of range for 100 samples x 30 variables"),
-        (["--top-variables", 2], "the table has 2 variables that vary; at least 3 are needed"),
+        (["--top-variables", 2], "only 2 of 2 variables vary; at least 3 are needed"),
         (["--log"], "log needs values from 0 up"),
         (["--labels", "typ"], "data.csv has no column 'typ'. Use 'type'"),
         (["--seed", "-1"], "(see: subspaces pca --help)"),

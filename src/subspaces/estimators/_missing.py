@@ -19,8 +19,8 @@ from subspaces.runtime.warning import warn
 Array = NDArray[np.floating]
 
 # Fitted values in the holes so many standard deviations below the others are told: where cells are
-# missing at random it is within .03, where low values are missing -.29 and less. Of few holes it has
-# to be so many standard errors of their mean.
+# missing at random it is within .03, where low values are missing -.29 and less. Of few holes it
+# has to be so many standard errors of their mean.
 TOO_LOW, SURELY = -0.2, 4.0
 
 
