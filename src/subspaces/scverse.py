@@ -167,7 +167,7 @@ def pca_components(
     >>> pca_components(cells)
     3
     >>> cells.uns["pca_components"]["verdict"]
-    '3 components stand out of the noise; one below 0.77 % of the variance would not be seen.'
+    '3 components stand out of the noise; weaker ones, below 0.77 % of the variance, are not seen.'
     """
     _check_source(adata, layer, use_rep)
     matrix, name = _chosen_matrix(adata, layer, use_rep)

@@ -347,7 +347,7 @@ def test_more_components_than_the_samples_span_are_refused(run, fails, tmp_path)
     )
     ended = run("pca", path, "--dims", 2, "--out", tmp_path / "r", "--no-page")
     assert ended.code == 0, ended.err
-    assert ended.out.startswith("The table has rank 2 and no noise")
+    assert ended.out.startswith("The table has rank 2 and nothing beyond")
     assert "no noise" in ended.out.splitlines()[4]
 
 

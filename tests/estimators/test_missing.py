@@ -219,7 +219,7 @@ def test_what_needs_every_cell_is_refused(options):
               PSC(2, n_variables=3)],
 )  # fmt: skip
 def test_others_refuse_holes_and_name_the_way_out(model):
-    with pytest.raises(ValueError, match=r"NaN.*PSC\(\.\.\.\)\.impute\(X\)"):
+    with pytest.raises(ValueError, match=r"NaN.*PSC\(\.\.\.\)\.fit\(X\)\.impute\(X\)"):
         model.fit(X)
     assert not hasattr(model, "impute")
 

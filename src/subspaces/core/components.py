@@ -180,19 +180,19 @@ def _counted(axes: PrincipalAxes, center: bool, tried: int, noise: str, widest: 
     def edge(r: int) -> NoiseEdge:
         return noise_after(axes, r, freedom, noise)
 
-    count, low, high = (_last_above(values, edge, each) for each in (LEVEL, SURE, EVEN))
+    count, low = (_last_above(values, edge, each) for each in (LEVEL, SURE))
     above = count
     kind = "equal" if np.ptp(edge(count).variances) == 0.0 else "unequal"
     z = correlation_of_residuals(axes, count, freedom)
     level = LEVEL
-    ends: tuple[int | None, int | None] = (low, high)
+    ends: tuple[int | None, int | None] = (low, _might_be(values, edge, count))
     broken = break_of_spectrum(axes.eigenvalues, widest)
     if noise == "correlated" or (noise == "auto" and _is_correlated(axes, z, above - broken)):
         kind, count, ends = "correlated", broken, (None, None)
     elif noise == "heavy" or (noise == "auto" and kurtosis(axes, count) > HEAVY_KURTOSIS):
         kind, level = "heavy", HEAVY_LEVEL
         count, low = (_last_above(without, edge, each) for each in (HEAVY_LEVEL, SURE))
-        ends = (min(low, count), max(high, count))
+        ends = (min(low, count), _might_be(values, edge, count))
     # Beyond the last component the edge would fall with every axis that is taken out.
     last, shown = min(count, tried), max(count, tried)
     if shown > tried:
@@ -259,6 +259,14 @@ def _split_columns(axes: PrincipalAxes, r: int) -> tuple[Array, Array]:
     """Return the energy (p,) that r axes leave in each column, and ``h_j`` (p,)."""
     squared = axes.basis**2
     return squared[:, r:] @ axes.eigenvalues[r:], squared[:, :r].sum(axis=1)
+
+
+def _might_be(values: Array, edge: Callable[[int], NoiseEdge], count: int) -> int:
+    """Return the count and the axes next to it that are where noise reaches one time in two."""
+    high = count
+    while high < len(values) and values[high] > edge(high).at(EVEN):
+        high += 1
+    return high
 
 
 def _last_above(values: Array, edge: Callable[[int], NoiseEdge], level: float) -> int:

@@ -15,15 +15,17 @@ def verdict_on_components(found: Components, shape: tuple[int, int], predictive:
     sentences = [_count_of(found, predictive)]
     if found.noise == "heavy":
         sentences.append(
-            "Tails are heavy: only what stays without its most influential sample was counted."
+            "Some values lie far out (heavy tails), so that only what stays without its most "
+            "influential sample was counted."
         )
     if found.noise == "correlated":
         return " ".join(sentences)
     if found.noise != "none" and shape[0] < FEW_ROWS and shape[1] < FEW_COLUMNS:
         sentences.append("The table is too small to tell correlated noise from components.")
     if predictive is not None and predictive < found.count:
-        verb = "predicts" if predictive == 1 else "predict"
-        sentences.append(f"{_are(found.count)} there, {predictive} {verb} better.")
+        told = f"{predictive} {'predicts' if predictive == 1 else 'predict'} better"
+        told = told if predictive else "none helps to predict a cell"
+        sentences.append(f"{_are(found.count)} there, {told}.")
     return " ".join(sentences)
 
 
@@ -59,7 +61,7 @@ def doubts_about_components(
 
 
 def _count_of(found: Components, predictive: int | None) -> str:
-    unseen = f"one below {_percent(found.hidden)} of the variance would not be seen."
+    unseen = f"weaker ones, below {_percent(found.hidden)} of the variance, are not seen."
     if found.noise == "none":
         copied = " Where variables are copies or sums of others, some of them may be noise."
         return (
@@ -73,12 +75,12 @@ def _count_of(found: Components, predictive: int | None) -> str:
     if found.count == found.high:
         less = "none" if found.low == 0 else str(found.low)
         return (
-            f"{_stand(found.count)} out of the noise, though only {less} beyond all doubt; {unseen}"
+            f"{_stand(found.count)} out of the noise, {less} of them beyond all doubt; {unseen}"
         )
     count = _components(found.count).capitalize()
     return (
-        f"{count}, perhaps {found.high}: {_next(found)} where noise alone reaches one time in two; "
-        f"{unseen}"
+        f"{count}, perhaps {found.high}: {_next(found)} only as strong as noise alone is one time "
+        f"in two; {unseen}"
     )
 
 
@@ -87,12 +89,13 @@ def _of_correlated(found: Components, predictive: int | None) -> str:
     best = f" {_axes(predictive)} a left-out cell best." if predictive else ""
     if found.count == 0:
         return (
-            f"The variables are correlated throughout {z} and the spectrum falls without a break, "
-            f"so that there is no number of components to find.{best}"
+            f"The variables are correlated throughout {z} and the eigenvalues fall without a "
+            f"break, so that there is no number of components to find.{best}"
         )
     return (
-        f"{_components(found.count).capitalize()}, by the break in the spectrum: the variables are "
-        f"correlated beyond a few components {z}, and that is not a test.{best}"
+        f"{_components(found.count).capitalize()}, a guess: after them the eigenvalues fall off. "
+        f"The variables are correlated beyond a few components {z}, and there is no test for that."
+        f"{best}"
     )
 
 

@@ -143,7 +143,7 @@ def not_finite(
 ) -> ValueError:
     """Return the ValueError that names the first value that is not finite and counts the rest."""
     more = f" (and {count - 1} more)" if count > 1 else ""
-    fill = ", or use PSC(...).impute(X) on a dense table first" if np.isnan(value) else ""
+    fill = ", or use PSC(...).fit(X).impute(X) on a dense table first" if np.isnan(value) else ""
     return ValueError(
         f"{name} contains NaN or infinity: {value} at row {row}, column {column}"
         f"{f' ({columns[column]!r})' if columns else ''}{more}; remove it{fill}"

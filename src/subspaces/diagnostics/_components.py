@@ -176,7 +176,7 @@ def pca_components(
     >>> found.n_components, found.low, found.high
     (3, 3, 3)
     >>> found.verdict
-    '3 components stand out of the noise; one below 0.77 % of the variance would not be seen.'
+    '3 components stand out of the noise; weaker ones, below 0.77 % of the variance, are not seen.'
     """
     table = varying_table(X, center, scale)
     method = as_choice(method, "method", KINDS_OF_NOISE)

@@ -19,6 +19,8 @@ Array = NDArray[np.floating]
 
 # The standard deviation of a normal distribution over its median absolute deviation.
 NORMAL_MAD = 1.4826
+# The share of the mean squared length of a sample below which a squared distance is rounding.
+ROUNDING = 1e-20
 # How many samples a verdict names.
 NAMED = 5
 
@@ -128,7 +130,7 @@ def pca_outliers(
     >>> pca_outliers(X, 2).outliers
     array([17])
     """
-    matrix = as_matrix(X, min_samples=4)
+    matrix = as_matrix(X, min_samples=5)
     check_squares(matrix)
     center = as_flag(center, "center")
     n, p = matrix.shape
@@ -149,8 +151,10 @@ def pca_outliers(
     t2_left_out *= freedom - 1
     q_left_out = exact_errors(matrix, r, center, axes)
 
+    # Distances that are rounding tell nothing.
+    rounding = ROUNDING * float(np.mean(np.sum(axes.coordinates**2, axis=1)))
     t2_p, t2_left_out_limit = _judged_inside(t2_left_out, r, freedom - 1, level)
-    q_p, q_left_out_limit = _judged_outside(q_left_out, level)
+    q_p, q_left_out_limit = _judged_outside(q_left_out, level, rounding)
     found = stats.false_discovery_control(np.column_stack([t2_p, q_p]).ravel()).reshape(n, 2)
     least = np.minimum(t2_p, q_p)
     order = np.argsort(least, kind="stable")
@@ -159,7 +163,7 @@ def pca_outliers(
         t2=t2,
         t2_limit=_limit_of_fitted(n, r, center, level),
         q=q,
-        q_limit=_judged_outside(q, level)[1],
+        q_limit=_judged_outside(q, level, rounding)[1],
         t2_left_out=t2_left_out,
         t2_left_out_limit=t2_left_out_limit,
         q_left_out=q_left_out,
@@ -194,15 +198,18 @@ def _judged_inside(t2: Array, r: int, freedom: int, level: float) -> tuple[Array
     return stats.f.sf(t2 / scale, r, rest), float(scale * stats.f.isf(level, r, rest))
 
 
-def _judged_outside(q: Array, level: float) -> tuple[Array, float]:
+def _judged_outside(q: Array, level: float, rounding: float) -> tuple[Array, float]:
     """Return the p-values (n,) of squared residuals, and their limit at ``level``.
 
     Cube roots are compared with a normal distribution of their median and median deviation.
+    rounding: what is no more than this is no distance.
     """
+    q = np.where(q > rounding, q, 0.0)
+    if not q.any():
+        return np.ones(len(q)), 0.0
     roots = np.cbrt(q)
     centre = float(np.median(roots))
     spread = NORMAL_MAD * float(np.median(np.abs(roots - centre)))
-    # Distances that are rounding do not differ.
     spread = max(spread, 1e-6 * centre, 1e-100)
     p_values = stats.norm.sf((roots - centre) / spread)
     return p_values, float((centre + spread * stats.norm.isf(level)) ** 3)
@@ -223,8 +230,8 @@ def _verdict(outliers: Array, t2_p: Array, q_p: Array, level: float, given: Any)
     ]
     verb = "does" if len(outliers) == 1 else "do"
     return (
-        f"{len(outliers)} of {n} samples {verb} not belong ({100 * level:.3g} % of such would be "
-        f"false alarms): {'; '.join(filter(None, parts))}."
+        f"{len(outliers)} of {n} samples {verb} not belong (of samples named like this, "
+        f"{100 * level:.3g} % are false alarms): {'; '.join(filter(None, parts))}."
     )
 
 

@@ -296,13 +296,13 @@ class PSC(AlternatingClusterer):
             if _choosing.is_auto(getattr(self, name)):
                 raise ValueError(
                     f"{name}='auto' is not chosen from a table with missing cells. Use a number, "
-                    "or choose on the table that PSC(...).impute(X) returns"
+                    "or choose on the table that PSC(...).fit(X).impute(X) returns"
                 )
         if self.refine == "descent" or self.criterion == "loo_projection":
             name = "refine" if self.refine == "descent" else "criterion"
             raise ValueError(
                 f"{name}={getattr(self, name)!r} needs every cell, and X has missing ones. Use "
-                "another, or PSC(...).impute(X) first"
+                "another, or PSC(...).fit(X).impute(X) first"
             )
 
     def _store_mixture(self, X: Array, mixture: IncompleteMixture, weights: Array) -> None:

@@ -88,7 +88,7 @@ class SelectedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     >>> model.fit_transform(signal + random.normal(size=(100, 30))).shape
     (100, 3)
     >>> model.verdict_
-    '3 components stand out of the noise; one below 0.77 % of the variance would not be seen.'
+    '3 components stand out of the noise; weaker ones, below 0.77 % of the variance, are not seen.'
     """
 
     n_components_: int

@@ -93,10 +93,11 @@ def _table_of_axes(found: PCAFindings) -> str:
 def _status(found: PCAFindings, r: int) -> str:
     known = found.components
     if r < known.n_components:
-        return f"{_tables.swatch(0)}component"
+        alone = ", by one sample alone" if known.alone[r] else ""
+        return f"{_tables.swatch(0)}component{alone}"
     if known.noise == "correlated":
         return "beyond the break" if known.n_components else "cannot be told"
-    return "one sample's doing" if known.ratio[r] > 1.0 >= known.ratio_without[r] else "noise"
+    return "one sample's doing" if known.alone[r] else "noise"
 
 
 def variables(draft: PCADraft) -> str:

@@ -31,7 +31,7 @@ def over_the_noise(found: PCAFindings) -> Any:
     """Return a bar chart of each eigenvalue over the edge of the noise, on a log scale."""
     known, numbers = found.components, np.arange(1, found.n_axes + 1)
     ratio, without = (np.clip(each, 1e-3, 1e6) for each in (known.ratio, known.ratio_without))
-    fall = (ratio > 1.0) & (without <= 1.0)
+    fall = known.alone
     floor = min(0.5, float(ratio.min()) / 1.4, float(without[fall].min(initial=1.0)) / 1.3)
     bars: dict[str, Any] = {"type": "bar", "base": floor, "hovertemplate": TEXT_ALONE}
     bars |= {"textposition": "none"}

@@ -60,8 +60,7 @@ class PCAFindings:
     def alone(self) -> list[int]:
         """The components, from 0, that noise would reach without the sample that they rest on."""
         found = self.components
-        fall = (found.ratio > 1.0) & (found.ratio_without <= 1.0)
-        return np.flatnonzero(fall[: found.n_components]).tolist()
+        return np.flatnonzero(found.alone[: found.n_components]).tolist()
 
     @property
     def most_influential(self) -> Places:

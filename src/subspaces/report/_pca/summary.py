@@ -45,12 +45,9 @@ def _headline(found: PCAFindings) -> str:
     if low is None or high is None:
         return f"{number}, as a guess." if there else "No number of components can be found."
     if there == 0:
-        more = f"; perhaps {high} {'does' if high == 1 else 'do'}" if high else ""
-        return f"{number} carries more than noise{more}."
+        return f"{number} carries more than noise does."
     sure = f"{low or 'none'} beyond all doubt" if low < there else ""
-    more = f"perhaps {high}" if high > there else ""
-    between = ", ".join(part for part in (sure, more) if part)
-    number += f", {between}," if between else ""
+    number += f", {sure}," if sure else ""
     held = f"{100 * known.explained[:there].sum():.0f} % of the variance"
     if there == 1:
         return f"{number} carries more than noise. It holds {held}."
