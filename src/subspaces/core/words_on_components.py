@@ -74,9 +74,7 @@ def _count_of(found: Components, predictive: int | None) -> str:
         return f"{_stand(found.count)} out of the noise; {unseen}"
     if found.count == found.high:
         less = "none" if found.low == 0 else str(found.low)
-        return (
-            f"{_stand(found.count)} out of the noise, {less} of them beyond all doubt; {unseen}"
-        )
+        return f"{_stand(found.count)} out of the noise, {less} of them beyond all doubt; {unseen}"
     count = _components(found.count).capitalize()
     return (
         f"{count}, perhaps {found.high}: {_next(found)} only as strong as noise alone is one time "
