@@ -28,6 +28,11 @@ class Survey:
     bad: tuple[int, int, float] | None
     n_bad: int
 
+    @property
+    def has_holes(self) -> bool:
+        """Whether the first entry that is not finite is a missing cell."""
+        return self.bad is not None and bool(np.isnan(self.bad[2]))
+
     def __add__(self, other: "Survey") -> "Survey":
         return Survey(
             max(self.largest, other.largest),

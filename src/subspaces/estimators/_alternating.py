@@ -30,6 +30,7 @@ from subspaces.data.devices import check_device, device_of, moved_attributes
 from subspaces.data.in_blocks import BlockProblem
 from subspaces.data.pass_plan import Pass
 from subspaces.data.subspaces import Subspaces, from_subspaces, take, to_subspaces
+from subspaces.data.validation import check_survey
 from subspaces.estimators import _many_rows, _missing
 from subspaces.estimators._base import Array, NewRows, SubspaceClusterer
 from subspaces.estimators._many_rows import ManyRows, NewBlocks, SurveyedBlocks
@@ -194,13 +195,19 @@ class AlternatingClusterer(SubspaceClusterer):
             return super()._validate(_many_rows.in_memory(X))
         return self._surveyed(X, blocks)
 
-    def _surveyed(self, X: Any, blocks: Blocks) -> SurveyedBlocks:
-        """Return rows that are read in passes, after one pass that checks them."""
+    def _surveyed(self, X: Any, blocks: Blocks) -> Any:
+        """Return rows that are read in passes, after one pass that checks them.
+
+        Where it finds missing cells that may be missing, the rows as one matrix.
+        """
         validate_data(self, X, skip_check_array=True)
         # The search holds at least REFILL_ROWS rows and a copy of them.
         n, p = blocks.shape
         self._refuse_beyond_room(blocks.shape, 2 * min(n, REFILL_ROWS) * p)
-        found = _many_rows.surveyed(blocks)
+        found = _many_rows.survey_of(blocks)
+        if self._takes_missing and found.has_holes and isinstance(X, np.ndarray):
+            return super()._validate(X)
+        check_survey(found, blocks.array.dtype)
         self._scale = found.largest
         return SurveyedBlocks(blocks, found)
 
@@ -211,8 +218,6 @@ class AlternatingClusterer(SubspaceClusterer):
         memory.
         """
         beyond = self._beyond_passes()
-        if self._takes_missing and _missing.has_holes(X):
-            return None
         if beyond is None:
             if _many_rows.is_copied(X):
                 self._refuse_beyond_room(X.shape, X.shape[0] * X.shape[1])
@@ -331,7 +336,11 @@ class AlternatingClusterer(SubspaceClusterer):
             return NewRows(self, self._validate_new(_many_rows.in_memory(X)), self._home)
         validate_data(self, X, reset=False, skip_check_array=True)
         if not is_dask(X):  # those of Dask are checked as they come
-            self._check_scale(_many_rows.surveyed(blocks).largest)
+            found = _many_rows.survey_of(blocks)
+            if self._takes_missing and found.has_holes and isinstance(X, np.ndarray):
+                return NewRows(self, self._validate_new(X), self._home)
+            check_survey(found, blocks.array.dtype)
+            self._check_scale(found.largest)
         return NewBlocks(blocks, self._pass(blocks), self._home)
 
     def _pass(self, blocks: Blocks) -> Pass:

@@ -370,9 +370,15 @@ def as_held(origin: Array, blocks: Blocks) -> Array:
     return origin.astype(np.float32).astype(np.float64) if in_single(blocks) else origin
 
 
+def survey_of(blocks: Blocks) -> Survey:
+    """Return the `Survey` of all rows, whatever it finds."""
+    found: Survey = at_once(blocks).fold(survey, None)[1]
+    return found
+
+
 def surveyed(blocks: Blocks) -> Survey:
     """Return the `Survey` of all rows; raise ValueError for values not finite or too large."""
-    found: Survey = at_once(blocks).fold(survey, None)[1]
+    found = survey_of(blocks)
     check_survey(found, blocks.array.dtype)
     return found
 

@@ -103,13 +103,17 @@ def _on_one_sample(found: PCAFindings) -> str:
     return " ".join(each)
 
 
+def _these(count: int) -> str:
+    return "this one" if count == 1 else f"these {count}"
+
+
 def _on_prediction(found: PCAFindings) -> str:
     known = found.components
     best, there = known.n_predictive, known.n_components
     if there == 0 and best == 0:
         return "No component helps to predict a value that was left out."
     if best == there:
-        return f"As many, {best}, predict values that were left out best."
+        return f"Values that were left out are predicted best with {_these(best)}."
     if best < there:
         return (
             f"Values that were left out are predicted best with {best} of them: the others are "
