@@ -19,7 +19,7 @@ threes = digits.data[digits.target == 3]
 
 # %%
 # How well do the first axes predict an image that they have not seen? The error keeps falling with
-# every axis, even of noise; how many there are, `pca_components` tells.
+# every axis, even of noise; how many there are, `~subspaces.diagnostics.pca_components` tells.
 none = pca_press(threes, 0, center=True).press
 share = pca_press(threes, 5, center=True).press / none
 print(f"5 axes: {share:.3f} of the error without any")
