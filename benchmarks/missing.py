@@ -3,7 +3,8 @@
     python benchmarks/missing.py [--sets 20]
 
 Writes benchmarks/results/missing.md. An interrupted run goes on where it stopped. Cells are missing
-at random, or because they are low. Beside the fit to observed cells: the same PSC on the table filled by means of columns, by nearest neighbours
+at random, or because they are low. Beside the fit to observed cells: the same PSC on the table
+filled by means of columns, by nearest neighbours
 (scikit-learn's KNNImputer), by IterativeImputer (up to 50 variables), and by regularised iterative
 PCA, with which our fit begins.
 """
@@ -131,10 +132,10 @@ def main():
     )
     save(
         "missing",
-        f"# Missing cells, {sets} sets a family\n\n`python benchmarks/missing.py --sets {sets}`. Three "
-        "clusters but in F, the paper's scenario e. Each cell: share of the samples in the wrong cluster, "
-        "error of a filled cell in standard deviations of the table, processor seconds.\n\n"
-        + "\n\n".join(parts),
+        f"# Missing cells, {sets} sets a family\n\n`python benchmarks/missing.py --sets {sets}`. "
+        "Three clusters but in F, the paper's scenario e. Each cell: share of the samples in the "
+        "wrong cluster, error of a filled cell in standard deviations of the table, processor "
+        "seconds.\n\n" + "\n\n".join(parts),
     )
 
 
