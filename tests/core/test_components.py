@@ -122,6 +122,13 @@ def test_the_noise_may_be_given():
     assert np.ptp(noise_after(scaled, 2, 199).variances) > 0.0
 
 
+def test_equal_columns_called_unequal_stay_equal():
+    # Every column has the energy 1, whose logarithm is 0.
+    rows = 0.5 * np.vstack([np.eye(6), -np.eye(6), np.eye(6), -np.eye(6)])
+    edges = [noise_after(all_axes(rows), 0, 24, noise) for noise in ("equal", "unequal")]
+    assert_allclose(edges[1].variances, edges[0].variances)
+
+
 def test_variances_of_unequal_columns_are_found():
     spread = np.geomspace(0.3, 30, 40)
     rows = planted(400, 40, 0, 1.0, 0) * spread

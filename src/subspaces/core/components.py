@@ -251,7 +251,8 @@ def noise_after(axes: PrincipalAxes, r: int, freedom: int, noise: str = "auto") 
     alike = spread <= sampling * (1.0 + 3.0 * np.sqrt(2.0 / (p - 1)))
     if noise == "equal" or (alike and noise != "unequal"):
         return edge_of_noise(np.full(p, mean), n, weight)
-    shrunk = np.exp(max(1.0 - sampling / spread, 0.0) * (logs - logs.mean())) if spread else logs
+    kept = max(1.0 - sampling / spread, 0.0) if spread else 0.0
+    shrunk = np.exp(kept * (logs - logs.mean()))
     return edge_of_noise(shrunk * (mean / shrunk.mean()), n, weight)
 
 

@@ -40,7 +40,8 @@ class PCAComponents:
         How many axes predict a left-out cell best. Of components near the edge some are there and
         yet make the prediction worse.
     ratio : ndarray of shape (m,)
-        Eigenvalue of each axis over the edge of the noise; above 1 it is a component.
+        Eigenvalue of each axis over the edge of the noise; above 1 it is a component, unless the
+        noise is correlated.
     ratio_without : ndarray of shape (m,)
         The same without the sample that the axis rests on most.
     rests_on : ndarray of shape (m,)
