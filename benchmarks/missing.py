@@ -20,9 +20,9 @@ from sklearn.impute import IterativeImputer, KNNImputer, SimpleImputer
 from threadpoolctl import threadpool_limits
 
 from subspaces import PSC
-from subspaces.core.incomplete import filled_by_pca, missing_not_at_random, observed_cells
+from subspaces.core.incomplete import filled_by_pca, lower_in_holes, observed_cells
 from subspaces.datasets import make_scenario, make_subspaces
-from subspaces.estimators._missing import TOO_LOW
+from subspaces.estimators._missing import seems_low
 from subspaces.metrics import matched_accuracy
 
 # Samples a cluster, variables, dimension, noise, and whether subspaces have centres of their own.
@@ -75,7 +75,7 @@ def one_set(name, share, low, seed):
     cells = observed_cells(Y)
     rank = max(min(sum(dimensions) + 2 * affine, X.shape[1] // 2, len(X) // 3), 1)
     tables = {
-        "iterative PCA": lambda: filled_by_pca(cells, rank, affine),
+        "iterative PCA": lambda: filled_by_pca(cells, rank, affine).table,
         "means": lambda: SimpleImputer().fit_transform(Y),
         "KNN": lambda: KNNImputer().fit_transform(Y),
     }
@@ -96,8 +96,8 @@ def one_set(name, share, low, seed):
             table = fill()
             error = 1.0 - matched_accuracy(target, model.fit(table).labels_)
             found[way] = error, _rmse(table, X, holes), time.process_time() - begun
-    centred = missing_not_at_random(cells, filled_by_pca(cells, rank, True))
-    return {"found": found, "lower": centred}
+    lower, z = lower_in_holes(cells, filled_by_pca(cells, rank, affine).image)
+    return {"found": found, "lower": lower, "z": z, "told": seems_low(lower, z)}
 
 
 def _rmse(table, X, holes):

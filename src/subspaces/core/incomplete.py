@@ -41,14 +41,12 @@ from subspaces.subspace import Subspace, centre_of, largest_eigenpairs, principa
 # A variance below this share of the cells' is rounding.
 VARIANCE_FLOOR = 1e-10
 # Regularised iterative PCA ends when a round changes the table by less than this share.
-FILLED = 1e-5
+FILLED = 1e-4
 MOST_ROUNDS = 200
 # EM ends when the likelihood rises by less than this share of itself.
-SETTLED = 1e-6
+SETTLED = 1e-5
 # A cluster counts as this much of a sample at least, so that its share has a logarithm.
 NOTHING = 1e-10
-# An axis with less of the energy than this does not tell where values are low.
-WEAK = 0.01
 # 1 - h of a cell is at least this: where h nears 1 the other rows do not determine the column.
 LEAST_FREEDOM = 0.05
 
@@ -122,8 +120,16 @@ def observed_means(cells: Cells) -> Array:
     return cells.values.sum(axis=0) / np.maximum(cells.observed.sum(axis=0), 1.0)
 
 
-def filled_by_pca(cells: Cells, rank: int, center: bool) -> Array:
-    """Return the table (n, p) with its holes filled by regularised iterative PCA.
+@dataclass(frozen=True)
+class Filled:
+    """A table (n, p) whose holes are filled by PCA, and the fit of that PCA to all cells (n, p)."""
+
+    table: Array
+    image: Array
+
+
+def filled_by_pca(cells: Cells, rank: int, center: bool) -> Filled:
+    """Return the table with its holes filled by regularised iterative PCA.
 
     Holes begin at the means of their columns. Each round fits ``rank`` axes, shrinks their singular
     values by the noise, ``s := (s^2 - max(n, p) sigma^2)/s``, and fills the holes anew [Josse &
@@ -144,7 +150,7 @@ def filled_by_pca(cells: Cells, rank: int, center: bool) -> Array:
         filled = np.where(holes, image, filled)
         if change <= FILLED**2 * max(energy, np.finfo(float).tiny):
             break
-    return filled
+    return Filled(filled, image)
 
 
 def _shrunk(rows: Array, rank: int, larger: int, freedom: float, energy: float) -> Array:
@@ -160,22 +166,20 @@ def _shrunk(rows: Array, rank: int, larger: int, freedom: float, energy: float) 
     return (rows @ (vectors * kept)) @ vectors.T
 
 
-def missing_not_at_random(cells: Cells, filled: Array) -> float:
-    """Return how much lower the fitted values are in the holes than elsewhere, in their sd.
+def lower_in_holes(cells: Cells, image: Array) -> tuple[float, float]:
+    """Return how much lower fitted values are in the holes than elsewhere: in their sd, and as z.
 
-    filled (n, p): by `filled_by_pca`, centred. Near 0 where cells are missing at random; clearly
-    negative where low values are missing.
+    image (n, p): by `filled_by_pca`; columns are compared with themselves. Where cells are missing
+    at random the holes are a random sample of all cells, and z is nearly standard normal; where low
+    values are missing both are clearly negative.
     """
     holes = cells.observed == 0
-    if not holes.any() or holes.all():
-        return 0.0
-    rows = filled - filled.mean(axis=0)
-    axes = principal_axes(rows)
-    rank = max(int(np.count_nonzero(axes.eigenvalues > WEAK * axes.eigenvalues.sum())), 1)
-    image = axes.coordinates[:, :rank] @ axes.basis[:, :rank].T
-    spread = float(image.std())
-    # The filled cells themselves lie on the axes, observed ones beside them: fits are compared.
-    return float(image[holes].mean() - image[~holes].mean()) / spread if spread else 0.0
+    values = image - image.mean(axis=0)
+    n_holes, spread = int(holes.sum()), float(values.std())
+    if n_holes in (0, holes.size) or spread == 0.0:
+        return 0.0, 0.0
+    lower = float(values[holes].mean() - values[~holes].mean()) / spread
+    return lower, lower / np.sqrt(1.0 / n_holes + 1.0 / (holes.size - n_holes))
 
 
 def posterior(cells: Cells, cluster: Gaussian, noise: float) -> Posterior:
@@ -208,31 +212,29 @@ def _products(observed: Array, loadings: Array) -> Array:
 
 def refitted(
     cells: Cells, found: Posterior, weights: Array, noise: float, prior: float, affine: bool
-) -> Gaussian:
-    """Return the cluster of most expected likelihood: each column regressed on the scores.
+) -> tuple[Gaussian, float]:
+    """Return the cluster of most expected likelihood, and the squares that it leaves.
 
-    weights (n,): of the rows; prior: the variance tau^2 of loadings and means beforehand.
+    Each column is regressed on the scores. The squares are
+    ``sum_ij g_i M_ij E[(x_ij - mu_j - w_j' z_i)^2]``. weights (n,): of the rows; prior: the
+    variance tau^2 of loadings and means beforehand.
     """
     n, r = found.scores.shape
+    p = cells.values.shape[1]
     design = np.column_stack([found.scores, np.ones(n)]) if affine else found.scores
     q = design.shape[1]
-    moments = design[:, :, None] * design[:, None, :]
-    moments[:, :r, :r] += noise * found.precision
     weighted = cells.observed * weights[:, None]
-    systems = (weighted.T @ moments.reshape(n, q * q)).reshape(-1, q, q)
-    systems += noise / prior * np.eye(q)
+    spreads = noise * (weighted.T @ found.precision.reshape(n, r * r)).reshape(p, r, r)
+    moments = (design[:, :, None] * design[:, None, :]).reshape(n, q * q)
+    systems = (weighted.T @ moments).reshape(p, q, q)
+    systems[:, :r, :r] += spreads
     right = (weighted * cells.values).T @ design
-    solved = np.linalg.solve(systems, right[:, :, None])[:, :, 0] if q else right
-    centre = solved[:, r] if affine else np.zeros(cells.values.shape[1])
-    return Gaussian(solved[:, :r], centre)
-
-
-def expected_squares(cells: Cells, cluster: Gaussian, found: Posterior, noise: float) -> Array:
-    """``sum_j M_ij E[(x_ij - mu_j - w_j' z_i)^2]`` of each row, (n,), given its scores."""
-    image = cluster.centre + found.scores @ cluster.loadings.T
-    squares = np.sum(((cells.values - image) * cells.observed) ** 2, axis=1)
-    spread = np.einsum("nrs,nrs->n", found.precision, _products(cells.observed, cluster.loadings))
-    return squares + noise * spread
+    ridge = noise / prior * np.eye(q)
+    solved = np.linalg.solve(systems + ridge, right[:, :, None])[:, :, 0] if q else right
+    loadings, centre = solved[:, :r], solved[:, r] if affine else np.zeros(p)
+    rest = cells.values - design @ solved.T
+    squares = np.sum(weighted * rest**2) + np.einsum("jr,jrs,js->", loadings, spreads, loadings)
+    return Gaussian(loadings, centre), float(squares)
 
 
 def fit_mixture(
@@ -274,8 +276,7 @@ def _stepped(
     clusters, squares = [], np.zeros(len(found))
     for k, under in enumerate(found):
         noise = float(mixture.noise[k])
-        cluster = refitted(cells, under, weights[:, k], noise, prior, affine)
-        squares[k] = weights[:, k] @ expected_squares(cells, cluster, under, noise)
+        cluster, squares[k] = refitted(cells, under, weights[:, k], noise, prior, affine)
         clusters.append(cluster)
     counts = np.maximum(weights.T @ cells.counts, NOTHING)
     variances = np.full(len(found), squares.sum() / counts.sum()) if shared else squares / counts

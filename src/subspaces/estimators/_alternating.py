@@ -18,7 +18,6 @@ from subspaces.core.incomplete import (
     IncompleteMixture,
     as_gaussian,
     as_subspace,
-    fit_mixture,
 )
 from subspaces.core.likelihood import Data
 from subspaces.core.problem import Problem
@@ -248,9 +247,7 @@ class AlternatingClusterer(SubspaceClusterer):
         table = filled.table + filled.origin
         blocks = self._blocks(table)
         self._fit(table if blocks is None else self._surveyed(table, blocks))
-        found = fit_mixture(
-            filled.cells, to_host(self.labels_).astype(np.intp), dimensions, affine, filled.table
-        )
+        found = _missing.fitted(filled, to_host(self.labels_).astype(np.intp), dimensions, affine)
         k = len(dimensions)
         is_alike = len(set(dimensions)) == 1
         order = order_of_appearance(found.labels, k) if is_alike else np.arange(k)

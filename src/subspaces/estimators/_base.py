@@ -44,6 +44,7 @@ from subspaces.runtime.memory import no_room
 from subspaces.runtime.model_file import SavedModel
 from subspaces.runtime.serialise import is_serialisable
 from subspaces.runtime.step import Step
+from subspaces.runtime.threads import one_blas_thread
 from subspaces.runtime.warning import collect_warnings, warn
 from subspaces.subspace import Subspace, coordinates, project, scores_and_residuals
 
@@ -400,7 +401,8 @@ class SubspaceClusterer(
         callbacks.begin(self, X)
         self.__dict__.pop("missing_share_", None)
         if _missing.has_holes(matrix):
-            self._fit_with_holes(matrix)
+            with one_blas_thread():
+                self._fit_with_holes(matrix)
             self.missing_share_ = float(np.isnan(matrix).mean())
         else:
             self._fit(matrix)

@@ -1,8 +1,9 @@
 """Missing cells: NaN is a cell that was not observed, in `fit` and in every prediction.
 
 A fit fills the holes by regularised iterative PCA, clusters the filled table as any other, and then
-fits a mixture of probabilistic PCA to the observed cells from these clusters: the likelihood of
-what was observed decides (`core/incomplete.py`). Predictions go by the same likelihood.
+fits a mixture of probabilistic PCA to the observed cells from these clusters, and from those of
+angles over common cells: the likelihood of what was observed decides
+(`core/incomplete.py`). Predictions go by the same likelihood.
 """
 
 from collections.abc import Sequence
@@ -13,15 +14,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subspaces.core import incomplete
-from subspaces.core.incomplete import Cells, Gaussian, IncompleteMixture
+from subspaces.core.incomplete import Cells, Fit, Gaussian, IncompleteMixture
 from subspaces.runtime.warning import warn
+from subspaces.starts.observed_pairs import MOST_ROWS, observed_pairs
 
 Array = NDArray[np.floating]
+Labels = NDArray[np.intp]
 
-# Fitted values in the holes so many standard deviations below the others are told: where cells are
-# missing at random it is within .03, where low values are missing -.29 and less. Of few holes it
-# has to be so many standard errors of their mean.
-TOO_LOW, SURELY = -0.2, 4.0
+# Fitted values in the holes are told to be low where they are so many standard deviations below the
+# others, and so many standard errors. Cells missing at random give -.13 or -3 at the most, low
+# values missing -.11 and -8 at the least (benchmarks/missing.py).
+TOO_LOW, SURELY = -0.05, -5.0
+
+LOW_VALUES = (
+    "values seem to be missing because they are low: those that the model expects in the holes are "
+    "below the others, so that all that follows is biased. Use what is known of the limit of "
+    "detection"
+)
 
 
 def has_holes(X: Any) -> bool:
@@ -31,7 +40,7 @@ def has_holes(X: Any) -> bool:
 
 
 @dataclass(frozen=True)
-class Filled:
+class FilledTable:
     """A table with holes: its cells and the filled table (n, p), both less ``origin`` (p,)."""
 
     cells: Cells
@@ -39,7 +48,7 @@ class Filled:
     origin: Array
 
 
-def fill(X: Array, dimensions: Sequence[int], affine: bool) -> Filled:
+def fill(X: Array, dimensions: Sequence[int], affine: bool) -> FilledTable:
     """Return the table with its holes filled by as many axes as all clusters have together.
 
     Warn where values seem to be missing because they are low, and of samples with few values.
@@ -50,26 +59,42 @@ def fill(X: Array, dimensions: Sequence[int], affine: bool) -> Filled:
     shifted = Cells((cells.values - origin) * cells.observed, cells.observed)
     together = sum(dimensions) + (len(dimensions) - 1) * affine
     rank = max(min(together, p // 2, n // 3), 1)
-    table = incomplete.filled_by_pca(shifted, rank, affine)
-    _warn_of_low_values(cells, rank)
+    found = incomplete.filled_by_pca(shifted, rank, affine)
+    if seems_low(*incomplete.lower_in_holes(cells, found.image)):
+        warn(LOW_VALUES)
     few = int(np.count_nonzero(cells.counts <= max(dimensions)))
     if few:
         warn(
             f"{few} of {n} samples have no more values than their cluster has dimensions, so that "
             "hardly anything places them. Use smaller n_components, or leave them out"
         )
-    return Filled(shifted, table, origin)
+    return FilledTable(shifted, found.table, origin)
 
 
-def _warn_of_low_values(cells: Cells, rank: int) -> None:
-    lower = incomplete.missing_not_at_random(cells, incomplete.filled_by_pca(cells, rank, True))
-    n_holes = cells.observed.size - float(cells.observed.sum())
-    if lower < min(TOO_LOW, -SURELY / np.sqrt(n_holes)):
-        warn(
-            "values seem to be missing because they are low (fitted values in the holes are "
-            f"{-lower:.2g} standard deviations below the others), so that all that follows is "
-            "biased. Use what is known of the limit of detection"
+def fitted(
+    filled: FilledTable, labels: Labels, dimensions: Sequence[int], affine: bool,
+    shared: bool = True, max_iter: int = 100,
+) -> Fit:  # fmt: skip
+    """Return the mixture that the observed cells are likeliest under, from the labels (n,).
+
+    Where clusters are of equal dimension, a second start compares rows over their common cells; the
+    likelier end is returned.
+    """
+    starts = [labels]
+    if len(dimensions) > 1 and len(set(dimensions)) == 1 and len(labels) <= MOST_ROWS:
+        starts.append(observed_pairs(filled.cells, len(dimensions), np.random.default_rng(0)))
+    ends = [
+        incomplete.fit_mixture(
+            filled.cells, start, dimensions, affine, filled.table, shared, max_iter
         )
+        for start in starts
+    ]
+    return max(ends, key=lambda end: end.path[-1])
+
+
+def seems_low(lower: float, z: float) -> bool:
+    """Whether values seem to be missing because they are low, by `lower_in_holes`."""
+    return lower < TOO_LOW and z < SURELY
 
 
 def scored(X: Array, mixture: IncompleteMixture) -> Array:

@@ -14,7 +14,6 @@ from subspaces.core.incomplete import (
     IncompleteMixture,
     as_gaussian,
     as_subspace,
-    fit_mixture,
 )
 from subspaces.estimators import _missing
 from subspaces.estimators._base import Array, SubspaceClusterer
@@ -293,9 +292,7 @@ class MPPCA(MixtureClusterer):
         dimensions = dimensions_of(self, X)
         filled = _missing.fill(X, dimensions, affine=True)
         self._fit(filled.table + filled.origin)
-        found = fit_mixture(
-            filled.cells, self.labels_, dimensions, True, filled.table, shared, self.max_iter
-        )
+        found = _missing.fitted(filled, self.labels_, dimensions, True, shared, self.max_iter)
         k, is_alike = len(dimensions), len(set(dimensions)) == 1
         order = order_of_appearance(found.labels, k) if is_alike else np.arange(k)
         mixture = _missing.moved(found.mixture, filled.origin, order.tolist())
