@@ -121,14 +121,16 @@ def main():
         parts.append(f"## {title}\n\n" + markdown(["", *FAMILIES], rows))
     rows = []
     for share, low in kinds:
-        found = [results[f, share, low, s]["lower"] for f in FAMILIES for s in range(sets)]
-        told = np.mean(np.array(found) < TOO_LOW)
+        each = [results[f, share, low, s] for f in FAMILIES for s in range(sets)]
+        ranges = [[one[key] for one in each] for key in ("lower", "z")]
+        told = np.mean([one["told"] for one in each])
         name = f"{share:.0%}, {'low values' if low else 'at random'}"
-        rows.append([name, f"{min(found):.2f} to {max(found):.2f}", f"{told:.0%}"])
+        rows.append([name, *(f"{min(v):.2f} to {max(v):.2f}" for v in ranges), f"{told:.0%}"])
     parts.append(
         "## Is it told that values are missing because they are low?\n\nFitted values in the holes "
-        "less those elsewhere, in standard deviations, and in how many sets the warning comes.\n\n"
-        + markdown(["missing", "range", "told"], rows)
+        "less those elsewhere, in standard deviations and in standard errors, and in how many sets "
+        "the warning comes.\n\n"
+        + markdown(["missing", "standard deviations", "standard errors", "told"], rows)
     )
     save(
         "missing",

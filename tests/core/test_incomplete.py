@@ -7,8 +7,6 @@ from scipy import stats
 
 from subspaces.core import incomplete
 from subspaces.core.incomplete import Cells, Gaussian
-from subspaces.core.influence import hat_errors
-from subspaces.core.leave_one_out import graded_axes
 from subspaces.datasets import make_subspaces
 
 NOISE = 0.3
@@ -137,40 +135,6 @@ def test_filling_is_better_than_the_mean_and_does_not_overfit():
     errors = [np.std((table - signal)[holes]) for table in tables]
     assert errors[1] < 0.75 * errors[0]
     assert errors[2] < 1.25 * errors[1]
-
-
-@pytest.mark.parametrize("share", [0.0, 0.2])
-def test_left_out_errors_are_near_refitting(share):
-    rows = table(n=60, p=10, share=share, seed=3)[0][2:]
-    mixture = _one(rows)
-    cells = incomplete.observed_cells(rows)
-    found = incomplete.left_out_errors(cells, mixture.clusters[0], mixture.noise[0], True)
-    plain = np.empty(len(rows))
-    for i in range(len(rows)):
-        others = _one(np.delete(rows, i, axis=0))
-        row = cells.rows(np.array([i]))
-        scores = incomplete.posterior(row, others.clusters[0], others.noise[0]).scores
-        image = others.clusters[0].centre + scores @ others.clusters[0].loadings.T
-        plain[i] = np.sum(((row.values - image) * row.observed) ** 2)
-    assert np.corrcoef(found, plain)[0, 1] > 0.99
-    assert np.median(np.abs(found - plain) / plain) < 0.05
-
-
-def _one(rows):
-    cells = incomplete.observed_cells(rows)
-    filled = incomplete.filled_by_pca(cells, 2, True).table
-    labels = np.zeros(len(rows), dtype=int)
-    return incomplete.fit_mixture(cells, labels, [2], True, filled, max_iter=500).mixture
-
-
-def test_left_out_errors_of_complete_rows_are_those_of_the_hat():
-    rows = table(share=0.0)[0][2:]
-    axes = graded_axes(rows - rows.mean(axis=0))
-    scores, residual, spectrum = axes.split(2)
-    cluster = Gaussian(axes.basis[:, :2] * np.sqrt(spectrum / len(rows)), rows.mean(axis=0))
-    cells = incomplete.observed_cells(rows)
-    found = incomplete.left_out_errors(cells, cluster, 1e-9, True)
-    assert_allclose(found, hat_errors(scores, residual, spectrum, True), rtol=1e-5)
 
 
 @pytest.mark.parametrize("center", [True, False])

@@ -47,8 +47,6 @@ MOST_ROUNDS = 200
 SETTLED = 1e-5
 # A cluster counts as this much of a sample at least, so that its share has a logarithm.
 NOTHING = 1e-10
-# 1 - h of a cell is at least this: where h nears 1 the other rows do not determine the column.
-LEAST_FREEDOM = 0.05
 
 
 @dataclass(frozen=True)
@@ -187,7 +185,7 @@ def posterior(cells: Cells, cluster: Gaussian, noise: float) -> Posterior:
     w = cluster.loadings
     r = w.shape[1]
     rest = (cells.values - cluster.centre) * cells.observed
-    systems = _products(cells.observed, w) + noise * np.eye(r)
+    systems = products_of_loadings(cells.observed, w) + noise * np.eye(r)
     precision = np.linalg.inv(systems)
     along = rest @ w
     scores = np.einsum("nrs,ns->nr", precision, along)
@@ -203,11 +201,11 @@ def posterior(cells: Cells, cluster: Gaussian, noise: float) -> Posterior:
     return Posterior(scores, precision, cost)
 
 
-def _products(observed: Array, loadings: Array) -> Array:
+def products_of_loadings(observed: Array, loadings: Array) -> Array:
     """``A_i = sum_j M_ij w_j w_j'`` of every row, (n, R, R)."""
     p, r = loadings.shape
     squares = (loadings[:, :, None] * loadings[:, None, :]).reshape(p, r * r)
-    return (observed @ squares).reshape(-1, r, r)
+    return (observed @ squares).reshape(len(observed), r, r)
 
 
 def refitted(
@@ -352,28 +350,6 @@ def as_gaussian(subspace: Subspace, noise: float, size: float) -> Gaussian:
     """Return the cluster of a `Subspace`: the reverse of `as_subspace`, up to a rotation."""
     spread = np.sqrt(np.maximum(subspace.spectrum / max(size, 1.0) - noise, 0.0))
     return Gaussian(subspace.basis * spread, subspace.centre)
-
-
-def left_out_errors(cells: Cells, cluster: Gaussian, noise: float, affine: bool) -> Array:
-    """Squared leave-one-out error of each row of a cluster over its observed cells, (n,).
-
-    The regression of each column on the scores is down-dated for the row:
-    ``e_ij/(1 - h_ij)``, ``h_ij = zt_i' (sum_i' M_i'j zt zt')^-1 zt_i``. For complete rows that is
-    the form "hat" of one PCA.
-    """
-    found = posterior(cells, cluster, noise)
-    n = len(found.scores)
-    design = np.column_stack([found.scores, np.ones(n)]) if affine else found.scores
-    q = design.shape[1]
-    moments = (design[:, :, None] * design[:, None, :]).reshape(n, q * q)
-    systems = (cells.observed.T @ moments).reshape(-1, q, q)
-    scale = np.trace(systems.mean(axis=0)) / max(q, 1) if q else 0.0
-    inverse = np.linalg.inv(systems + 1e-12 * max(scale, 1e-300) * np.eye(q))
-    leverage = np.einsum("nr,jrs,ns->nj", design, inverse, design, optimize=True)
-    right = (cells.observed * cells.values).T @ design
-    solved = np.einsum("jrs,js->jr", inverse, right)
-    rest = (cells.values - design @ solved.T) * cells.observed
-    return np.sum((rest / np.maximum(1.0 - leverage, LEAST_FREEDOM)) ** 2, axis=1)
 
 
 def predicted(cells: Cells, mixture: IncompleteMixture) -> Array:

@@ -14,6 +14,7 @@ from subspaces.core.array import is_dask, is_foreign
 from subspaces.data.survey import Survey
 
 Array = NDArray[np.floating]
+Mask = NDArray[np.bool_]
 
 # Largest values outside these ranges have squares, or sums of many squares, that leave the normal
 # numbers of their type.
@@ -60,6 +61,13 @@ def as_matrix(X: Any, name: str = "X", *, min_samples: int = 2, missing: bool = 
         raise ValueError(f"{name} has n_samples={len(matrix)}; at least {min_samples} are needed")
     check = _check_observed if missing else _check_finite
     check(matrix, name, list(getattr(X, "columns", ())))
+    return matrix
+
+
+def as_table_to_fit(X: Any, *, min_samples: int = 2) -> Array:
+    """Return ``X`` as a matrix in which NaN is a missing cell; every column has some value."""
+    matrix = as_matrix(X, min_samples=min_samples, missing=True)
+    _check_some_value(np.isnan(matrix), 0, "X", list(getattr(X, "columns", ())))
     return matrix
 
 
@@ -122,20 +130,24 @@ def _check_finite(matrix: Array, name: str, columns: list[Any]) -> None:
 
 
 def _check_observed(matrix: Array, name: str, columns: list[Any]) -> None:
-    """Raise ValueError for an infinite value, and for a row or column without any value."""
+    """Raise ValueError for an infinite value, and for a row without any value."""
     infinite = np.isinf(matrix)
     if infinite.any():
         where = np.argwhere(infinite)
         row, column = (int(index) for index in where[0])
         raise not_finite(name, row, column, float(matrix[row, column]), len(where), columns)
-    holes = np.isnan(matrix)
-    for axis, what in ((1, "row"), (0, "column")):
-        empty = np.flatnonzero(holes.all(axis=axis))
-        if len(empty):
-            first = int(empty[0])
-            named = f" ({columns[first]!r})" if axis == 0 and columns else ""
-            more = f" (and {len(empty) - 1} more)" if len(empty) > 1 else ""
-            raise ValueError(f"{name} has no value in {what} {first}{named}{more}; leave it out")
+    _check_some_value(np.isnan(matrix), 1, name)
+
+
+def _check_some_value(holes: Mask, axis: int, name: str, columns: Sequence[Any] = ()) -> None:
+    """Raise ValueError for a row (axis 1) or a column (axis 0) in which all cells are missing."""
+    empty = np.flatnonzero(holes.all(axis=axis))
+    if len(empty):
+        first = int(empty[0])
+        named = f" ({columns[first]!r})" if len(columns) else ""
+        more = f" (and {len(empty) - 1} more)" if len(empty) > 1 else ""
+        what = "column" if axis == 0 else "row"
+        raise ValueError(f"{name} has no value in {what} {first}{named}{more}; leave it out")
 
 
 def not_finite(

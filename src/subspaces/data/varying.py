@@ -6,9 +6,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from subspaces.core.components import FEWEST_COLUMNS, FEWEST_ROWS, all_axes, most_axes
+from subspaces.core.components import (
+    FEWEST_COLUMNS,
+    FEWEST_ROWS,
+    Components,
+    all_axes,
+    count_components,
+    most_axes,
+)
+from subspaces.core.incomplete import Cells
+from subspaces.core.incomplete_pca import count_through_holes
 from subspaces.core.leave_one_out import centred
-from subspaces.data.validation import as_matrix, check_squares, row_names
+from subspaces.data.validation import as_table_to_fit, check_squares, row_names
 from subspaces.runtime.parameters import as_count, as_flag
 from subspaces.subspace import PrincipalAxes, centre_of
 
@@ -19,9 +28,10 @@ Array = NDArray[np.floating]
 class VaryingTable:
     """A table without the variables that do not vary, from its mean and scaled if asked.
 
-    rows (n, q): the values; varies (p,): which of all variables these are; center: whether the mean
-    was subtracted; mean (p,): what was, zeros if nothing; scale (p,): by what variables were then
-    divided, 1 for those that do not vary, or None; names (n,): of the samples.
+    rows (n, q): the values, with means in the holes; varies (p,): which of all variables these are;
+    center: whether the mean was subtracted; mean (p,): what was, zeros if nothing; scale (p,): by
+    what variables were then divided, 1 for those that do not vary, or None; names (n,): of the
+    samples; observed (n, q): 1 where a cell was observed, or None where all were.
     """
 
     rows: Array
@@ -30,6 +40,12 @@ class VaryingTable:
     mean: Array
     scale: Array | None
     names: list[str]
+    observed: Array | None
+
+    @property
+    def cells(self) -> Cells | None:
+        """The observed cells, where some are missing."""
+        return None if self.observed is None else Cells(self.rows * self.observed, self.observed)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -41,11 +57,20 @@ class VaryingTable:
         """The largest number of axes beside which enough is left to tell the noise from."""
         return most_axes(*self.shape, self.center)
 
-    def axes(self) -> PrincipalAxes:
-        """Return all principal axes of the rows."""
-        if not self.rows.shape[1]:
-            return PrincipalAxes(self.rows, np.zeros(0), np.zeros((0, 0)))
-        return all_axes(self.rows)
+    def components(self, most: int | None, noise: str) -> tuple[Components, PrincipalAxes]:
+        """Return how many axes are components, by `count_components`, and all axes.
+
+        Those of a table with holes are the axes of the table that the components filled.
+        """
+        rows = self.rows
+        if not rows.shape[1]:
+            axes = PrincipalAxes(rows, np.zeros(0), np.zeros((0, 0)))
+        elif self.cells is not None:
+            found, filled = count_through_holes(self.cells, self.center, most, noise)
+            return found, all_axes(centred(filled, self.center))
+        else:
+            axes = all_axes(rows)
+        return count_components(axes, self.center, most, noise), axes
 
     def checked_maximum(self, max_components: Any) -> int | None:
         """Return ``max_components``; raise an error if it is more than `most_axes`."""
@@ -57,9 +82,12 @@ class VaryingTable:
 
 def varying_table(X: Any, center: bool, scale: bool) -> VaryingTable:
     """Return X as a `VaryingTable`; raise an error if it is too small to tell a component in."""
-    matrix = as_matrix(X, min_samples=FEWEST_ROWS)
+    matrix = as_table_to_fit(X, min_samples=FEWEST_ROWS)
     check_squares(matrix)
     center, scale = as_flag(center, "center"), as_flag(scale, "scale")
+    given = row_names(X)
+    names = [str(name) for name in (range(len(matrix)) if given is None else given)]
+    matrix, observed = _filled_with_means(matrix)
     rows = centred(matrix, center)
     varies = np.any(rows != 0.0, axis=0)
     rows = rows[:, varies]
@@ -73,8 +101,22 @@ def varying_table(X: Any, center: bool, scale: bool) -> VaryingTable:
     if scale:
         spread = np.ones(len(varies))
         spread[varies] = (rows - rows.mean(axis=0)).std(axis=0, ddof=1)
+        if observed is not None:  # holes are at the mean and add nothing
+            seen = observed[:, varies].sum(axis=0)
+            spread[varies] *= np.sqrt((len(rows) - 1) / np.maximum(seen - 1.0, 1.0))
         spread[spread == 0.0] = 1.0  # equal values around an origin that is not their mean
         rows = rows / spread[varies]
-    given = row_names(X)
-    names = [str(name) for name in (range(len(rows)) if given is None else given)]
-    return VaryingTable(rows, varies, center, centre_of(matrix, center), spread, names)
+    if observed is not None:
+        observed = observed[:, varies]
+    return VaryingTable(rows, varies, center, centre_of(matrix, center), spread, names, observed)
+
+
+def _filled_with_means(matrix: Array) -> tuple[Array, Array | None]:
+    """Return the matrix with means in its holes, and 1 where a cell was observed; None if all."""
+    holes = np.isnan(matrix)
+    if not holes.any():
+        return matrix, None
+    # The mean of equal values is one of them, whatever the rounding.
+    lowest, highest = np.nanmin(matrix, axis=0), np.nanmax(matrix, axis=0)
+    means = np.clip(np.nanmean(matrix, axis=0), lowest, highest)
+    return np.where(holes, means, matrix), 1.0 - holes

@@ -7,10 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subspaces import plots
-from subspaces.core.components import KINDS_OF_NOISE, count_components
+from subspaces.core.components import KINDS_OF_NOISE
+from subspaces.core.incomplete import filled_by_pca
 from subspaces.core.leave_one_cell_out import cell_errors
 from subspaces.core.words_on_components import doubts_about_components, verdict_on_components
 from subspaces.data.varying import varying_table
+from subspaces.estimators._missing import warn_of_low_values
 from subspaces.runtime.frame import as_frame
 from subspaces.runtime.parameters import as_choice, as_generator
 from subspaces.runtime.warning import warn
@@ -125,7 +127,7 @@ def pca_components(
     Parameters
     ----------
     X : array-like of shape (n, p)
-        Samples in rows, at least five of them.
+        Samples in rows, at least five of them. NaN is a cell that was not observed.
     center : bool, default True
         Whether the PCA has a mean.
     scale : bool, default False
@@ -150,7 +152,9 @@ def pca_components(
     -----
     docs/guide/pca.md shows one table of each kind; docs/derivations/noise_edge.md and
     docs/derivations/leave_one_cell_out.md have the formulas, and `benchmarks/components.py` counts
-    how often the answer is right. Variables that do not vary are left out.
+    how often the answer is right. Variables that do not vary are left out. With missing
+    cells, whether there are more than r components is asked of the table whose holes r axes have
+    filled; a cell that was not observed counts neither as noise nor as predicted.
 
     References
     ----------
@@ -182,9 +186,11 @@ def pca_components(
     table = varying_table(X, center, scale)
     method = as_choice(method, "method", KINDS_OF_NOISE)
     random = as_generator(random_state)
-    axes = table.axes()
-    found = count_components(axes, table.center, table.checked_maximum(max_components), method)
-    loco = _left_out_cells(axes, table.center, len(found.ratio), random)
+    found, axes = table.components(table.checked_maximum(max_components), method)
+    if table.cells is not None:
+        image = filled_by_pca(table.cells, max(found.count, 1), table.center).image
+        warn_of_low_values(table.cells, image, above=3)
+    loco = _left_out_cells(axes, table.center, len(found.ratio), random, table.observed)
     predictive = int(np.argmin(loco))
     for doubt in doubts_about_components(found, table.most_axes, table.names, predictive):
         warn(doubt, above=2)
@@ -209,18 +215,23 @@ def pca_components(
 
 
 def _left_out_cells(
-    axes: PrincipalAxes, center: bool, most: int, random: np.random.Generator
-) -> Array:
-    """Return the mean squared leave-one-cell-out error with 0, 1, ... axes, ``most`` at least."""
+    axes: PrincipalAxes, center: bool, most: int, random: np.random.Generator,
+    observed: Array | None = None,
+) -> Array:  # fmt: skip
+    """Return the mean squared leave-one-cell-out error with 0, 1, ... axes, ``most`` at least.
+
+    observed (n, p): 1 at the cells that count, by default all.
+    """
     n, p = len(axes.coordinates), len(axes.basis)
     if axes.rank == 0:
         return np.zeros(1)
     n_rows = max(MOST_CELLS // p, 1)
     rows = np.sort(random.choice(n, n_rows, replace=False)) if n > n_rows else None
     limit = max(min(MOST_PREDICTORS, min(n - center, p) // 2, axes.rank), most)
+    weights = observed if observed is None or rows is None else observed[rows]
     curve: list[float] = []
     for errors in cell_errors(axes, center, limit, rows):
-        curve.append(float(np.mean(errors**2)))
+        curve.append(float(np.average(errors**2, weights=weights)))
         if len(curve) > most and int(np.argmin(curve)) < len(curve) - PATIENCE:
             break
     return np.array(curve)

@@ -9,9 +9,11 @@ from scipy import stats
 
 from subspaces import plots
 from subspaces.core.components import all_axes
+from subspaces.core.incomplete_pca import hotelling, row_errors
 from subspaces.core.leave_one_out import centred, exact_errors
-from subspaces.core.secular import downdate
-from subspaces.data.validation import as_matrix, check_squares, row_names
+from subspaces.core.secular import downdate, refit_factor
+from subspaces.data.validation import as_table_to_fit, check_squares, row_names
+from subspaces.diagnostics._press import incomplete_pca
 from subspaces.runtime.frame import as_frame
 from subspaces.runtime.parameters import as_count, as_flag, as_real
 
@@ -95,7 +97,7 @@ def pca_outliers(
     Parameters
     ----------
     X : array-like of shape (n, p)
-        Samples in rows.
+        Samples in rows. NaN is a cell that was not observed.
     n_components : int
         Number of axes, R.
     center : bool, default True
@@ -119,6 +121,10 @@ def pca_outliers(
     outliers do not move. The p-values of both left-out measures are tested together [Benjamini &
     Hochberg 1995]. Scores that fall into clusters are not normal: T2 then says little.
 
+    With missing cells the PCA is fitted to the observed ones. T2 allows for scores that fewer cells
+    place, Q is that of the observed cells times p over their number, and the left-out measures do
+    not turn the axes ("hat").
+
     Examples
     --------
     >>> import numpy as np
@@ -130,43 +136,33 @@ def pca_outliers(
     >>> pca_outliers(X, 2).outliers
     array([17])
     """
-    matrix = as_matrix(X, min_samples=5)
+    matrix = as_table_to_fit(X, min_samples=5)
     check_squares(matrix)
     center = as_flag(center, "center")
-    n, p = matrix.shape
     level = as_real(level, "level")
     if not 0.0 < level < 1.0:
         raise ValueError(f"level={level:g} is out of range. Use a share such as 0.05")
-    axes = all_axes(centred(matrix, center))
-    most = min(n - 2 - center, axes.rank)
-    why = f" for {n} samples x {p} variables of rank {axes.rank}, one sample left out"
-    r = as_count(n_components, "n_components", low=0, high=most, why=why)
-    freedom = n - center
-    scores, q, spectrum = axes.split(r)
-    t2 = np.sum(scores**2 / spectrum, axis=1) * freedom
-    removed = downdate(axes.coordinates, axes.eigenvalues, r, center)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratios = removed.energies / removed.eigenvalues
-    t2_left_out = np.sum(np.where(removed.eigenvalues > 0.0, ratios, np.inf), axis=1)
-    t2_left_out *= freedom - 1
-    q_left_out = exact_errors(matrix, r, center, axes)
+    has_holes = bool(np.isnan(matrix).any())
+    measured = _by_observed_cells if has_holes else _by_all_cells
+    found = measured(matrix, n_components, center)
+    n, r = len(matrix), found.n_axes
 
     # Distances that are rounding tell nothing.
-    rounding = ROUNDING * float(np.mean(np.sum(axes.coordinates**2, axis=1)))
-    t2_p, t2_left_out_limit = _judged_inside(t2_left_out, r, freedom - 1, level)
-    q_p, q_left_out_limit = _judged_outside(q_left_out, level, rounding)
-    found = stats.false_discovery_control(np.column_stack([t2_p, q_p]).ravel()).reshape(n, 2)
+    rounding = ROUNDING * found.usual_energy
+    t2_p, t2_left_out_limit = _judged_inside(found.t2_left_out, r, n - center - 1, level)
+    q_p, q_left_out_limit = _judged_outside(found.q_left_out, level, rounding)
+    rates = stats.false_discovery_control(np.column_stack([t2_p, q_p]).ravel()).reshape(n, 2)
     least = np.minimum(t2_p, q_p)
     order = np.argsort(least, kind="stable")
-    outliers = order[(found.min(axis=1) <= level)[order]]
+    outliers = order[(rates.min(axis=1) <= level)[order]]
     return PCAOutliers(
-        t2=t2,
+        t2=found.t2,
         t2_limit=_limit_of_fitted(n, r, center, level),
-        q=q,
-        q_limit=_judged_outside(q, level, rounding)[1],
-        t2_left_out=t2_left_out,
+        q=found.q,
+        q_limit=_judged_outside(found.q, level, rounding)[1],
+        t2_left_out=found.t2_left_out,
         t2_left_out_limit=t2_left_out_limit,
-        q_left_out=q_left_out,
+        q_left_out=found.q_left_out,
         q_left_out_limit=q_left_out_limit,
         t2_p_value=t2_p,
         q_p_value=q_p,
@@ -174,6 +170,65 @@ def pca_outliers(
         level=level,
         verdict=_verdict(outliers, t2_p, q_p, level, row_names(X)),
     )
+
+
+@dataclass(frozen=True)
+class _Distances:
+    """T2 and Q of the samples, fitted and left out, (n,) each, with R = ``n_axes`` axes.
+
+    usual_energy: the mean squared length of a sample.
+    """
+
+    n_axes: int
+    t2: Array
+    t2_left_out: Array
+    q: Array
+    q_left_out: Array
+    usual_energy: float
+
+
+def _by_all_cells(matrix: Array, n_components: int, center: bool) -> _Distances:
+    axes = all_axes(centred(matrix, center))
+    r = _checked_axes(matrix, n_components, center, axes.rank)
+    freedom = len(matrix) - center
+    scores, q, spectrum = axes.split(r)
+    t2 = np.sum(scores**2 / spectrum, axis=1) * freedom
+    removed = downdate(axes.coordinates, axes.eigenvalues, r, center)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratios = removed.energies / removed.eigenvalues
+    t2_left_out = np.sum(np.where(removed.eigenvalues > 0.0, ratios, np.inf), axis=1)
+    energy = float(np.mean(np.sum(axes.coordinates**2, axis=1)))
+    left_out = exact_errors(matrix, r, center, axes)
+    return _Distances(r, t2, t2_left_out * (freedom - 1), q, left_out, energy)
+
+
+def _by_observed_cells(matrix: Array, n_components: int, center: bool) -> _Distances:
+    """Return the same of a table with holes: left-out samples do not turn the axes.
+
+    With ``h = T2/(n - 1)``, or T2/n without a mean, and ``f = n/(n - 1)``, or 1, the scatter along
+    the axes loses ``f d d'`` with sample d, and the mean moves away from it by f:
+    ``T2_left_out/(n - 2) = f^2 h/(1 - f h)``.
+    """
+    holes = np.isnan(matrix)
+    rows = centred(np.where(holes, np.nanmean(matrix, axis=0), matrix), center)
+    r = _checked_axes(matrix, n_components, center, all_axes(rows).rank)
+    pca = incomplete_pca(matrix, r, center)
+    n, freedom = len(matrix), len(matrix) - center
+    f = refit_factor(n, center)
+    leverage = hotelling(pca) / n
+    left = 1.0 - f * leverage
+    t2_left_out = np.full(n, np.inf)
+    np.divide((freedom - 1) * f**2 * leverage, left, out=t2_left_out, where=left > 0.0)
+    q, q_left_out = row_errors(pca)
+    energy = float(np.mean(np.sum(rows**2, axis=1)))
+    return _Distances(r, freedom * leverage, t2_left_out, q, q_left_out, energy)
+
+
+def _checked_axes(matrix: Array, n_components: int, center: bool, rank: int) -> int:
+    n, p = matrix.shape
+    why = f" for {n} samples x {p} variables of rank {rank}, one sample left out"
+    high = min(n - 2 - center, rank)
+    return as_count(n_components, "n_components", low=0, high=high, why=why)
 
 
 def _limit_of_fitted(n: int, r: int, center: bool, level: float) -> float:

@@ -8,12 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subspaces.core import influence
+from subspaces.core.incomplete import observed_cells
+from subspaces.core.incomplete_pca import IncompletePCA, fit_pca, row_errors, squared_influence
 from subspaces.core.leave_one_out import NEARLY_ALL, centred, exact_errors, graded_axes
 from subspaces.core.secular import refit_factor
-from subspaces.data.validation import as_matrix, check_squares
+from subspaces.data.validation import as_matrix, as_table_to_fit, check_squares
+from subspaces.estimators._missing import warn_of_low_values
 from subspaces.runtime.parameters import as_choice, as_count, as_flag
+from subspaces.runtime.threads import one_blas_thread
 from subspaces.runtime.warning import warn
-from subspaces.subspace import centre_of, leading, principal_axes
+from subspaces.subspace import Subspace, centre_of, leading, principal_axes
 
 Array = NDArray[np.floating]
 
@@ -74,7 +78,8 @@ class PCAInfluence:
     leverage : ndarray of shape (n,)
         Share of the axes that the sample claims for itself, summed over the axes: 0 to R.
     loo_error : ndarray of shape (n,)
-        Exact squared leave-one-out error: how badly the others predict this sample.
+        Exact squared leave-one-out error: how badly the others predict this sample. Of the form
+        "hat" where cells are missing.
     influence : ndarray of shape (n,)
         Squared predictive influence, the measure of the paper.
     gradient : ndarray of shape (n, p)
@@ -97,7 +102,8 @@ def pca_press(X: Any, n_components: int, *, center: bool = False, method: str = 
     Parameters
     ----------
     X : array-like of shape (n, p)
-        Samples in rows.
+        Samples in rows. NaN is a cell that was not observed, for ``method="hat"``: a sample's error
+        is then that of its observed cells, times p over their number.
     n_components : int
         Number of axes, R.
     center : bool, default False
@@ -134,8 +140,13 @@ def pca_press(X: Any, n_components: int, *, center: bool = False, method: str = 
     >>> round(pca_press(X, 2).press, 2)
     6.89
     """
-    X, n_components = _checked(X, n_components, center)
     method = as_choice(method, "method", ("exact", "hat", "paper"))
+    X, n_components = _checked(X, n_components, center)
+    if method != "hat" and np.isnan(X).any():
+        raise ValueError(
+            f"X contains NaN, and method={method!r} needs every cell. Use method='hat', which goes "
+            "by the observed ones"
+        )
     if _SCANS.is_first(X.shape, n_components):
         falls = "keeps falling" if method == "exact" else "can keep falling"
         warn(
@@ -153,7 +164,7 @@ def pca_influence(X: Any, n_components: int, *, center: bool = False) -> PCAInfl
     Parameters
     ----------
     X : array-like of shape (n, p)
-        Samples in rows.
+        Samples in rows. NaN is a cell that was not observed: see the notes.
     n_components : int
         Number of axes, R.
     center : bool, default False
@@ -171,6 +182,10 @@ def pca_influence(X: Any, n_components: int, *, center: bool = False) -> PCAInfl
     The influence is what the paper prints as the gradient of the PRESS. It is not quite that
     (docs/errata.md); ``gradient`` is.
 
+    With missing cells the PCA is fitted to the observed ones, and scores are those of samples whose
+    holes it has filled. ``loo_error`` is then not exact but of the form "hat", as `pca_press` has
+    it; residuals count p over the number of observed cells, and ``gradient`` is NaN in the holes.
+
     Examples
     --------
     >>> import numpy as np
@@ -181,6 +196,8 @@ def pca_influence(X: Any, n_components: int, *, center: bool = False) -> PCAInfl
     17
     """
     X, n_components = _checked(X, n_components, center)
+    if np.isnan(X).any():
+        return _incomplete_influence(X, n_components, bool(center))
     axes = graded_axes(centred(X, bool(center)))
     scores, squared_residual, spectrum = axes.split(n_components)
     return PCAInfluence(
@@ -191,12 +208,34 @@ def pca_influence(X: Any, n_components: int, *, center: bool = False) -> PCAInfl
     )
 
 
+def _incomplete_influence(X: Array, n_components: int, center: bool) -> PCAInfluence:
+    """`pca_influence` of a table with holes."""
+    pca = incomplete_pca(X, n_components, center)
+    place, scores = pca.subspace, pca.coordinates
+    spectrum = np.sum(scores**2, axis=0)
+    gradient = influence.gradient(pca.completed, Subspace(place.centre, place.basis, spectrum))
+    return PCAInfluence(
+        leverage=influence.leverage(scores, spectrum).sum(axis=1),
+        loo_error=row_errors(pca)[1],
+        influence=squared_influence(pca),
+        gradient=np.where(np.isnan(X), np.nan, gradient),
+    )
+
+
+def incomplete_pca(X: Array, n_components: int, center: bool) -> IncompletePCA:
+    """Return the PCA of a table with holes; warn where low values seem to be missing."""
+    with one_blas_thread():
+        pca = fit_pca(observed_cells(X), n_components, center)
+    warn_of_low_values(pca.cells, pca.image, above=4)
+    return pca
+
+
 def _checked(X: Any, n_components: int, center: bool) -> tuple[Array, int]:
     """Return X as a matrix, and the number of axes as an integer.
 
     Raise ValueError for more axes than the samples span when one of them is left out.
     """
-    matrix = as_matrix(X)
+    matrix = as_table_to_fit(X)
     check_squares(matrix)
     n, p = matrix.shape
     limit = min(n - 1 - as_flag(center, "center"), p)
@@ -208,6 +247,8 @@ def _errors(X: Array, n_components: int, center: bool, method: str) -> Array:
     """Return the squared leave-one-out error of each sample, (n,); the mean is refitted, too."""
     if method == "exact":
         return exact_errors(X, n_components, center)
+    if np.isnan(X).any():
+        return row_errors(incomplete_pca(X, n_components, center))[1]
     axes = graded_axes(centred(X, center))
     scores, squared_residual, spectrum = axes.split(n_components)
     if method == "hat":

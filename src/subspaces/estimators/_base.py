@@ -29,6 +29,7 @@ from subspaces.core.incomplete import IncompleteMixture
 from subspaces.data.devices import to_device
 from subspaces.data.validation import (
     as_matrix,
+    as_table_to_fit,
     check_squares,
     count_distinct_rows,
     is_named,
@@ -474,7 +475,7 @@ class SubspaceClusterer(
 
     def _validate(self, X: Any) -> Array:
         self._check_room(X)
-        matrix = as_matrix(X, missing=self._takes_missing)
+        matrix = as_table_to_fit(X) if self._takes_missing else as_matrix(X)
         validate_data(self, X, skip_check_array=True)
         check_squares(matrix)
         self._scale = largest_size(matrix)

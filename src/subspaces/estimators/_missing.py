@@ -26,12 +26,6 @@ Labels = NDArray[np.intp]
 # values missing -.11 and -8 at the least (benchmarks/missing.py).
 TOO_LOW, SURELY = -0.05, -5.0
 
-LOW_VALUES = (
-    "values seem to be missing because they are low: those that the model expects in the holes are "
-    "below the others, so that all that follows is biased. Use what is known of the limit of "
-    "detection"
-)
-
 
 def has_holes(X: Any) -> bool:
     """Whether an array in memory has a missing cell."""
@@ -60,8 +54,7 @@ def fill(X: Array, dimensions: Sequence[int], affine: bool) -> FilledTable:
     together = sum(dimensions) + (len(dimensions) - 1) * affine
     rank = max(min(together, p // 2, n // 3), 1)
     found = incomplete.filled_by_pca(shifted, rank, affine)
-    if seems_low(*incomplete.lower_in_holes(cells, found.image)):
-        warn(LOW_VALUES)
+    warn_of_low_values(cells, found.image)
     few = int(np.count_nonzero(cells.counts <= max(dimensions)))
     if few:
         warn(
@@ -95,6 +88,17 @@ def fitted(
 def seems_low(lower: float, z: float) -> bool:
     """Whether values seem to be missing because they are low, by `lower_in_holes`."""
     return lower < TOO_LOW and z < SURELY
+
+
+def warn_of_low_values(cells: Cells, image: Array, above: int = 1) -> None:
+    """Warn where values seem to be missing because they are low; image (n, p): their fit by PCA."""
+    if seems_low(*incomplete.lower_in_holes(cells, image)):
+        warn(
+            "values seem to be missing because they are low: those expected in the holes are below "
+            "the others, so that all that follows is biased. Use what is known of the limit of "
+            "detection",
+            above=above,
+        )
 
 
 def scored(X: Array, mixture: IncompleteMixture) -> Array:

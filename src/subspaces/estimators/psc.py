@@ -13,7 +13,8 @@ from subspaces.core.alternation import Clustering
 from subspaces.core.array import to_host
 from subspaces.core.criteria import Seen, attraction, costs, own_costs
 from subspaces.core.descent import descend, objective_of
-from subspaces.core.incomplete import IncompleteMixture, left_out_errors, observed_cells
+from subspaces.core.incomplete import IncompleteMixture, observed_cells
+from subspaces.core.incomplete_pca import IncompletePCA, row_errors, squared_influence
 from subspaces.core.leave_one_out import exact_errors
 from subspaces.core.likelihood import (
     VARIANCE_FLOOR,
@@ -28,7 +29,7 @@ from subspaces.core.sparse_loadings import Sparsity
 from subspaces.core.sparse_view import SparseView, loadings_of, seen_through, union_of_supports
 from subspaces.data.in_blocks import BlockProblem, influence_and_press
 from subspaces.data.subspaces import Subspaces
-from subspaces.estimators import _choosing, _missing
+from subspaces.estimators import _choosing
 from subspaces.estimators._alternating import AlternatingClusterer
 from subspaces.estimators._base import Array, Labels
 from subspaces.estimators._subspaces import as_list_name, per_cluster, store_subspaces, widths
@@ -313,21 +314,13 @@ class PSC(AlternatingClusterer):
         cells = observed_cells(X)
         errors: Array = np.empty(len(X))
         pulls: Array = np.empty(len(X))
-        # Distances over the observed cells, as if all had been observed.
-        whole = X.shape[1] / cells.counts
-        for k, (cluster, subspace) in enumerate(
-            zip(mixture.clusters, self.subspaces_, strict=True)
-        ):
+        for k, cluster in enumerate(mixture.clusters):
             own = np.flatnonzero(self.labels_ == k)
-            members, noise = cells.rows(own), float(mixture.noise[k])
-            affine = bool(self.affine)
-            errors[own] = whole[own] * left_out_errors(members, cluster, noise, affine)
-            points = _missing.placed(X[own], cluster, noise)[0]
-            rest = (members.values - points) * members.observed
-            along = (points - subspace.centre) @ subspace.basis
-            residual = whole[own] * np.sum(rest**2, axis=1)
-            spectrum = np.maximum(np.sum(along**2, axis=0), np.finfo(float).tiny)
-            pulls[own] = influence.squared_influence(along, residual, spectrum)
+            pca = IncompletePCA(
+                cells.rows(own), cluster, float(mixture.noise[k]), bool(self.affine)
+            )
+            errors[own] = row_errors(pca)[1]
+            pulls[own] = squared_influence(pca)
         self.influence_, self.press_ = pulls, float(errors.mean())
 
     @property

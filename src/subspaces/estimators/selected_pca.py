@@ -7,11 +7,15 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from subspaces.core.components import KINDS_OF_NOISE, Components, count_components
+from subspaces.core.components import KINDS_OF_NOISE, Components
+from subspaces.core.incomplete import VARIANCE_FLOOR, Cells, Gaussian
+from subspaces.core.incomplete_pca import fit_pca
 from subspaces.core.words_on_components import doubts_about_components, verdict_on_components
 from subspaces.data.validation import as_matrix, check_squares
 from subspaces.data.varying import VaryingTable, varying_table
+from subspaces.estimators import _missing
 from subspaces.runtime.parameters import as_choice, as_count
+from subspaces.runtime.threads import one_blas_thread
 from subspaces.runtime.warning import warn
 from subspaces.subspace import PrincipalAxes, signs_of_largest
 
@@ -25,6 +29,9 @@ class SelectedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     if its eigenvalue is above what noise alone reaches in 98 of 100 tables, as
     `diagnostics.pca_components` finds it. Doubts come as warnings: correlated variables, a
     component that rests on one sample, as many components as were tried.
+
+    NaN is a cell that was not observed. The axes are then those of probabilistic PCA, fitted to the
+    observed cells; `transform` gives the scores of samples whose holes `impute` has filled.
 
     Parameters
     ----------
@@ -69,6 +76,8 @@ class SelectedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         Row of the sample that each of these axes rests on most.
     verdict_ : str
         All that in plain words.
+    missing_share_ : float
+        Share of the cells that were missing.
     n_samples_, n_features_in_ : int
         Size of the table.
     feature_names_in_ : ndarray of shape (p,)
@@ -105,6 +114,7 @@ class SelectedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     ratio_: Array
     rests_on_: NDArray[np.intp]
     verdict_: str
+    missing_share_: float
     n_samples_: int
     n_features_in_: int
 
@@ -129,7 +139,8 @@ class SelectedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         Parameters
         ----------
         X : array-like of shape (n, p)
-            Samples in rows, at least five of them, and three variables that vary.
+            Samples in rows, at least five of them, and three variables that vary. NaN is a cell
+            that was not observed.
         y : ignored
             For compatibility.
 
@@ -142,10 +153,13 @@ class SelectedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         validate_data(self, X, skip_check_array=True)
         method = as_choice(self.method, "method", KINDS_OF_NOISE)
         most = table.checked_maximum(self.max_components)
-        axes = table.axes()
+        found, axes = table.components(most, method)
         fewest = self._fewest(axes.rank)
-        found = count_components(axes, table.center, most, method)
-        self._store_axes(table, axes, max(found.count, fewest))
+        n_components = max(found.count, fewest)
+        if table.cells is None:
+            self._store_axes(table, axes, n_components)
+        else:
+            self._store_incomplete(table, table.cells, n_components)
         self._store_findings(table, found)
         for doubt in doubts_about_components(found, table.most_axes, table.names):
             warn(doubt, above=2)
@@ -159,20 +173,34 @@ class SelectedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         Parameters
         ----------
         X : array-like of shape (n, p)
-            Samples in rows, the variables of `fit` in columns.
+            Samples in rows, the variables of `fit` in columns. Holes are filled as by `impute`.
 
         Returns
         -------
         ndarray of shape (n, n_components_)
             In single precision where X is.
         """
-        check_is_fitted(self)
-        matrix = as_matrix(X, min_samples=1)
-        validate_data(self, X, reset=False, skip_check_array=True)
-        check_squares(matrix)
-        rows = matrix - self.mean_
-        rows = rows if self.scale_ is None else rows / self.scale_
+        rows = self._completed(self._prepared(X))
         return _of_the_precision_of(X, rows @ self.components_.T)
+
+    def impute(self, X: Any) -> Array:
+        """Fill the cells of X that are missing with what the components expect there.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+            Samples in rows, the variables of `fit` in columns; NaN where a cell is missing.
+
+        Returns
+        -------
+        ndarray of shape (n, p)
+            Observed cells as they were; in single precision where X is.
+        """
+        rows = self._prepared(X)
+        filled = self._completed(rows)
+        filled = (filled if self.scale_ is None else filled * self.scale_) + self.mean_
+        values = as_matrix(X, min_samples=1, missing=True)
+        return _of_the_precision_of(X, np.where(np.isnan(rows), filled, values))
 
     def inverse_transform(self, X: Any) -> Array:
         """Points of the space of the samples that have these scores.
@@ -199,6 +227,7 @@ class SelectedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
@@ -217,6 +246,49 @@ class SelectedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             )
         return fewest
 
+    def _prepared(self, X: Any) -> Array:
+        """Return the samples (n, p) from the mean, scaled; NaN where a cell is missing."""
+        check_is_fitted(self)
+        matrix = as_matrix(X, min_samples=1, missing=True)
+        validate_data(self, X, reset=False, skip_check_array=True)
+        check_squares(matrix)
+        rows = matrix - self.mean_
+        return rows if self.scale_ is None else rows / self.scale_
+
+    def _completed(self, rows: Array) -> Array:
+        """Return prepared samples (n, p) with what the components expect in their holes."""
+        holes = np.isnan(rows)
+        if not holes.any():
+            return rows
+        total = float(self.explained_variance_.sum()) + self.noise_variance_
+        noise = max(self.noise_variance_, VARIANCE_FLOOR * max(total, np.finfo(float).tiny))
+        spread = np.sqrt(np.maximum(self.explained_variance_ - noise, 0.0))
+        cluster = Gaussian(self.components_.T * spread, np.zeros(rows.shape[1]))
+        return np.where(holes, _missing.placed(rows, cluster, noise)[0], rows)
+
+    def _store_incomplete(self, table: VaryingTable, cells: Cells, n_components: int) -> None:
+        """Set the PCA of a table with holes."""
+        n, p = table.shape[0], len(table.varies)
+        with one_blas_thread():
+            pca = fit_pca(cells, n_components, table.center)
+        _missing.warn_of_low_values(cells, pca.image, above=4)
+        subspace = pca.subspace
+        variances = subspace.spectrum / n
+        signs = signs_of_largest(pca.coordinates)
+        self.n_samples_, self.n_components_ = n, n_components
+        self.scale_ = table.scale
+        moved = np.zeros(p)
+        moved[table.varies] = subspace.centre
+        self.mean_ = table.mean + (moved if table.scale is None else moved * table.scale)
+        self.components_ = np.zeros((n_components, p))
+        self.components_[:, table.varies] = (subspace.basis * signs).T
+        self.explained_variance_ = variances
+        total = float(variances.sum()) + pca.noise * (table.shape[1] - n_components)
+        self.explained_variance_ratio_ = variances / max(total, 1e-300)
+        self.singular_values_ = np.sqrt(variances * (n - table.center))
+        self.noise_variance_ = pca.noise
+        self.missing_share_ = 1.0 - float(cells.observed.mean())
+
     def _store_axes(self, table: VaryingTable, axes: PrincipalAxes, n_components: int) -> None:
         """Set the PCA itself: what its axes are, and the variance along them."""
         n, p = table.shape[0], len(table.varies)
@@ -231,6 +303,7 @@ class SelectedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         self.explained_variance_ratio_ = variances[:n_components] / max(variances.sum(), 1e-300)
         self.singular_values_ = np.sqrt(axes.eigenvalues[:n_components])
         self.noise_variance_ = float(variances[n_components:].sum()) / others if others else 0.0
+        self.missing_share_ = 0.0
 
     def _store_findings(self, table: VaryingTable, found: Components) -> None:
         """Set what the number of components rests on."""
