@@ -5,9 +5,17 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
 
 from subspaces.datasets import read_expression
-from subspaces.tables import Table, _h5ad, orientation_hint, read_cls, read_table
+from subspaces.tables import (
+    Table,
+    _h5ad,
+    missing_values,
+    orientation_hint,
+    read_cls,
+    read_table,
+)
 
 PLAIN = "sample,TP53,BRCA1,type\nA,1.5,-2,ALL\nB,0,3e2,AML\n"
 
@@ -110,8 +118,7 @@ LONG = "id,a,b\n" + "".join(f"s{i},{i},{i}.5\n" for i in range(80))
         ("id,type\nA,x\nB,y\n", {"labels": "type"}, "data.csv has no variables"),
         (LONG.replace("55.5", "low"), {}, "line 57, column 3 ('b'): 'low' is not a number. Use"),
         (LONG.replace("55.5", "1_000"), {}, "line 57, column 3 ('b'): '1_000' is not a number"),
-        (LONG.replace("55.5", ""), {}, "line 57, column 3 ('b'): no number here. Fill the gaps"),
-        ("x,y\n1,NA\n2,\n3,4\n", {}, "line 2, column 2 ('y'): no number here (one of 2 such"),
+        ("x,y\n1,NA\nNA,.\n3,4\n", {}, "line 3: sample 'sample2' has no value. Use ignore="),
         (LONG.replace("55.5", "-inf"), {}, "line 57, column 3 ('b'): an infinite number"),
         (LONG.replace("55.5", "55.5,1"), {}, "line 57: 4 cells where line 1 has 3"),
         (LONG.replace("s55", "s7"), {}, "line 57: the sample name 's7' is at line 9 already"),
@@ -142,9 +149,46 @@ def test_what_is_wrong_is_said_in_one_line(file, content, options, message):
 
 
 def test_a_line_is_named_where_samples_are_columns(file):
-    path = file("gene,A,B\nTP53,1,2\nKIT,,3\n")
-    with pytest.raises(ValueError, match=r"line 3, column 2 \('A'\): no number here"):
+    path = file("gene,A,B\nTP53,1,2\nKIT,inf,3\n")
+    with pytest.raises(ValueError, match=r"line 3, column 2 \('A'\): an infinite number"):
         read_table(path, samples="columns")
+
+
+@pytest.mark.parametrize("mark", ["", "NA", "NaN", "nan", ".", "?", "-", "n/a", "#N/A", "null"])
+def test_gaps_are_missing_values(file, mark):
+    data = read_table(file(f"id,x,y\nA,1,{mark}\nB,2,3\nC,3,4\n")).data
+    assert_array_equal(data, [[1.0, np.nan], [2.0, 3.0], [3.0, 4.0]])
+
+
+def test_marks_of_missing_values_are_named(file):
+    text = "id,x,y\nA,1,n.d.\nB,-999,3\nC,3,-999.0\n"
+    with pytest.raises(ValueError, match=r"'n\.d\.' is not a number"):
+        read_table(file(text))
+    data = read_table(file(text), missing=["N.D.", "-999"]).data
+    assert_array_equal(data, [[1.0, np.nan], [np.nan, 3.0], [3.0, np.nan]])
+    with pytest.raises(ValueError, match="sample 'B' has no value"):
+        read_table(file(text), missing=["n.d.", "-999", "3"])
+
+
+def test_marks_reach_every_kind_of_file(tmp_path):
+    np.savez(tmp_path / "data.npz", X=np.array([[1.0, -1.0], [2.0, np.nan]]))
+    data = read_table(tmp_path / "data.npz", missing="-1").data
+    assert_array_equal(data, [[1.0, np.nan], [2.0, np.nan]])
+    (tmp_path / "data.gct").write_text("#1.2\n2\t2\nName\tD\ta\tb\ng\tx\t1\t?\nh\tx\tlow\t4\n")
+    data = read_table(tmp_path / "data.gct", missing="low").data
+    assert_array_equal(data, [[1.0, np.nan], [np.nan, 4.0]])
+
+
+def test_how_much_is_missing_is_said():
+    data = np.array([[1.0, np.nan], [2.0, np.nan], [2.0, 3.0], [2.0, 5.0]])
+    found = missing_values(data)
+    assert found.share == 0.25
+    assert_array_equal(found.of_samples, [0.5, 0.5, 0.0, 0.0])
+    assert_array_equal(found.of_variables, [0.0, 0.5])
+    assert found.sentence("ABCD", "xy") == (
+        "25 % of the values are missing, most of sample A (50 %) and variable y (50 %)"
+    )
+    assert missing_values(data[2:]) is None
 
 
 def test_unknown_files_and_sides_are_refused(file):
@@ -250,7 +294,7 @@ def test_npz(tmp_path):
         ({"X": np.array([[1, None]], dtype=object)}, "not an NPZ file of plain arrays"),
         ({"X": np.eye(2), "genes": ["a"]}, r"'genes' has shape \(1,\). Use \(2,\)"),
         ({"X": np.eye(2), "genes": ["a", "a"]}, "variable 2: the variable name 'a'"),
-        ({"X": np.array([[1, np.nan]])}, "sample 'sample1', variable 'v2': no number here"),
+        ({"X": np.array([[1, np.inf]])}, "sample 'sample1', variable 'v2': an infinite number"),
     ],
 )
 def test_an_npz_file_is_checked(tmp_path, arrays, message):

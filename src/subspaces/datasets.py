@@ -182,6 +182,7 @@ def read_expression(
     samples: str = "rows",
     labels: str | None = None,
     ignore: str | Iterable[str] = (),
+    missing: str | Iterable[str] = (),
 ) -> Bunch:
     r"""Read a table of expression values, or of anything else, with its names.
 
@@ -197,14 +198,17 @@ def read_expression(
         Column of the file itself with the known classes; not a variable.
     ignore : str or iterable of str, optional
         Columns and rows to leave out: annotation, say, or a row of totals.
+    missing : str or iterable of str, optional
+        What marks a missing value besides an empty cell, NA, NaN, ?, - and a dot: -999, say.
 
     Returns
     -------
     Bunch
-        ``data`` (n, p), samples in rows; ``target`` (n,), the number of each sample's class, and
-        ``target_names``, the classes, sorted (both None where no classes are known);
-        ``sample_names`` (n,); ``variable_names`` (p,); ``frame``, the data as a pandas DataFrame
-        with these names, which the estimators keep, or None where pandas is missing.
+        ``data`` (n, p), samples in rows, NaN where a value is missing; ``target`` (n,), the number
+        of each sample's class, and ``target_names``, the classes, sorted (both None where no
+        classes are known); ``sample_names`` (n,); ``variable_names`` (p,); ``frame``, the data as a
+        pandas DataFrame with these names, which the estimators keep, or None where pandas is
+        missing.
 
     Examples
     --------
@@ -218,7 +222,7 @@ def read_expression(
     >>> read.data.shape, read.sample_names.tolist(), read.target_names.tolist()
     ((2, 2), ['A', 'B'], ['ALL', 'AML'])
     """
-    table = read_table(path, samples=samples, labels=labels, ignore=ignore)
+    table = read_table(path, samples=samples, labels=labels, ignore=ignore, missing=missing)
     if classes is not None:
         table = with_classes(table, Path(classes))
     for doubt in (*table.notes, *doubts(table, samples)):

@@ -19,6 +19,7 @@ __all__ = [
     "Preparation",
     "attach_preparation",
     "check_present",
+    "filled_in_raw_units",
     "in_raw_units",
     "learn_preparation",
     "log_above_floor",
@@ -145,10 +146,10 @@ def learn_preparation(
         count = as_count(
             top_variables, "top_variables", low=1, high=len(kept), why=f" for {len(kept)} variables"
         )
-        kept = np.sort(np.argsort(-data.var(axis=0), kind="stable")[:count])
+        kept = np.sort(np.argsort(-np.nanvar(data, axis=0), kind="stable")[:count])
     centre = spread = None
     if scale:
-        centre, spread = data[:, kept].mean(axis=0), data[:, kept].std(axis=0)
+        centre, spread = np.nanmean(data[:, kept], axis=0), np.nanstd(data[:, kept], axis=0)
         spread[spread == 0] = 1.0
     n_seen = data.shape[1] if len(kept) < data.shape[1] else None
     names = tuple(names[j] for j in kept)
@@ -169,12 +170,24 @@ def prepare(table: Table, preparation: Preparation) -> Table:
         offset=preparation.offset,
     )
     if preparation.centre_samples:
-        data = data - data.mean(axis=1, keepdims=True)
+        data = data - np.nanmean(data, axis=1, keepdims=True)
     kept = match_variables(replace(matched, data=data), names)
     data = kept.data if preparation.centre is None else kept.data - preparation.centre
     data = data if preparation.spread is None else data / preparation.spread
-    data = data if preparation.axes is None else data @ preparation.axes.T @ preparation.axes
+    data = data if preparation.axes is None else along_axes(data, preparation.axes)
     return replace(kept, data=data)
+
+
+def along_axes(data: Array, axes: Array) -> Array:
+    """Return the part of the rows (n, p) along orthonormal axes (a, p).
+
+    Of a row with gaps, it is the point of the axes nearest to the values that are there.
+    """
+    projected = data @ axes.T @ axes
+    for i in np.flatnonzero(np.isnan(data).any(axis=1)):
+        seen = ~np.isnan(data[i])
+        projected[i] = np.linalg.lstsq(axes[:, seen].T, data[i, seen])[0] @ axes
+    return projected
 
 
 def prepare_rows(
@@ -184,6 +197,22 @@ def prepare_rows(
     samples = range(len(data)) if sample_names is None else sample_names
     table = Table(data, tuple(map(str, samples)), tuple(names))
     return prepare(table, preparation).data
+
+
+def filled_in_raw_units(raw: Array, filled: Array, preparation: Preparation) -> Array:
+    """Return a raw table (n, variables kept) with its gaps filled by prepared values.
+
+    Scaling and logarithms are undone. Raise ValueError for other steps that cannot be.
+    """
+    if preparation.total is not None or preparation.centre_samples or preparation.axes is not None:
+        raise ValueError(
+            "values of samples that were centred or scaled to a total cannot be filled in the "
+            "units of the table. Use the preparation without these, or fill the prepared table"
+        )
+    values = filled if preparation.spread is None else filled * preparation.spread
+    values = values if preparation.centre is None else values + preparation.centre
+    values = np.exp2(values) - preparation.offset if preparation.log else values
+    return np.where(np.isnan(raw), values, raw)
 
 
 def in_raw_units(values: Array, preparation: Preparation) -> Array:

@@ -324,7 +324,11 @@ def test_a_bad_request_is_one_line_and_leaves_nothing(fails, table, tmp_path, ar
     ("change", "message"),
     [
         (lambda frame: frame[:4], "the table has 4 samples; at least 5 are needed"),
-        (lambda frame: frame.mask(frame == frame.iloc[2, 1]), "column 3 ('gene 1'): no number"),
+        (lambda frame: frame.replace(frame.iloc[2, 1], np.inf), "('gene 1'): an infinite number"),
+        (
+            lambda frame: frame.assign(**{"gene 1": np.nan}),
+            "no sample has a value of 'gene 1'. Use",
+        ),
         (lambda frame: frame * 0 + 1, "all samples are equal, so there is nothing to find"),
         (lambda frame: frame.assign(ward="a"), "'a' is not a number. Use --ignore ward"),
         (lambda frame: frame.iloc[:, :2], "at least 3 are needed to tell a component from noise"),

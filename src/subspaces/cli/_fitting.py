@@ -4,6 +4,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from subspaces import recipes
 from subspaces.cli._request import Request
 from subspaces.cli._trust import Trust
@@ -15,6 +18,8 @@ from subspaces.preparation import Preparation, attach_preparation, prepare
 from subspaces.runtime.warning import collect_warnings
 from subspaces.selection import select_n_clusters
 from subspaces.tables import Table
+
+Array = NDArray[np.floating]
 
 
 def prepare_by_preset(request: Request, table: Table) -> tuple[Table, Preparation, list[Warning]]:
@@ -43,6 +48,14 @@ def fit_model(
     earlier = tuple(dict.fromkeys(str(warning) for warning in before))
     model.record_ = replace(model.record_, messages=earlier + model.record_.messages)
     return model, list(dict.fromkeys(in_options(str(warning)) for warning in [*before, *caught]))
+
+
+def filled(model: Any, table: Table) -> Array:
+    """Return the prepared values with what the model expects where they are missing."""
+    if not np.isnan(table.data).any():
+        return table.data
+    values: Array = model.impute(table.frame)
+    return np.asarray(values)
 
 
 def attach(model: Any, preparation: Preparation, table: Table, trust: Trust) -> None:

@@ -11,7 +11,7 @@ from subspaces.cli._say import note, warn
 from subspaces.cli._words import in_options
 from subspaces.datasets import with_classes
 from subspaces.preparation import Preparation, learn_preparation, prepare
-from subspaces.tables import Table, doubts, read_table
+from subspaces.tables import Table, doubts, missing_values, read_table
 
 # How many times the largest standard deviation may be the smallest, a tenth of either aside, before
 # the variables are taken for measured in different units.
@@ -25,11 +25,17 @@ def read_input(
     classes: Path | None = None,
     ignore: Sequence[str] = (),
     variables: Iterable[str] | None = None,
+    missing: Sequence[str] = (),
 ) -> Table:
-    """Return the table in a file; print its size and first names, and warnings about it."""
+    """Return the table in a file; print its size, first names and gaps, and warnings about it."""
     try:
         table = read_table(
-            path, samples=samples.value, labels=labels, ignore=ignore, variables=variables
+            path,
+            samples=samples.value,
+            labels=labels,
+            ignore=ignore,
+            variables=variables,
+            missing=missing,
         )
         table = table if classes is None else with_classes(table, classes)
     except OSError as error:
@@ -37,14 +43,43 @@ def read_input(
     n, p = table.data.shape
     if n > 1 and variables is None and (table.data == table.data[0]).all():
         raise ValueError(f"{path}: all samples are equal, so there is nothing to find in them")
+    gaps = missing_values(table.data)
+    if gaps is not None and variables is None:
+        _check_variables(table, path)
+    missed = "" if gaps is None else f"; {gaps.sentence(table.sample_names, table.variable_names)}"
     note(
         f"Read {path}: {n} sample{'s' * (n != 1)} ({_first(table.sample_names)}) x "
-        f"{p} variable{'s' * (p != 1)} ({_first(table.variable_names)})"
+        f"{p} variable{'s' * (p != 1)} ({_first(table.variable_names)}){missed}"
     )
     table = replace(table, notes=(*table.notes, *doubts(table, samples.value)))
     for doubt in table.notes:
         warn(in_options(doubt))
     return table
+
+
+def refuse_gaps(table: Table, path: Path) -> None:
+    """Raise ValueError if a value is missing, for a command that needs every one."""
+    holes = np.argwhere(np.isnan(table.data))
+    if len(holes):
+        i, j = holes[0]
+        more = f" (one of {len(holes)} missing ones)" if len(holes) > 1 else ""
+        raise ValueError(
+            f"{path}: sample {table.sample_names[i]!r} has no value of "
+            f"{table.variable_names[j]!r}{more}, and all are needed here. Use subspaces fit "
+            "--imputed, which writes the table with its gaps filled"
+        )
+
+
+def _check_variables(table: Table, path: Path) -> None:
+    """Raise ValueError for a variable without any value."""
+    empty = np.flatnonzero(np.isnan(table.data).all(axis=0))
+    if len(empty):
+        name = table.variable_names[empty[0]]
+        more = f" (nor have {len(empty) - 1} more)" if len(empty) > 1 else ""
+        raise ValueError(
+            f"{path}: no sample has a value of {name!r}{more}. Use --ignore {name!r} to leave it "
+            "out"
+        )
 
 
 def prepare_values(
@@ -55,7 +90,7 @@ def prepare_values(
         table, floor=floor, log=log, top_variables=top_variables, scale=scale
     )
     prepared = prepare(table, learned)
-    spreads = prepared.data.std(axis=0)
+    spreads = np.nanstd(prepared.data, axis=0)
     low, high = np.quantile(spreads[spreads > 0], (0.1, 0.9)) if spreads.any() else (1.0, 1.0)
     if not scale and high > MOST_UNLIKE * low:
         message = (

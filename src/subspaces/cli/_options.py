@@ -119,6 +119,13 @@ Ignore = Annotated[
         "COLUMN",
     ),
 ]
+Missing = Annotated[
+    list[str] | None,
+    setting(
+        "Marks of a missing value, several as a,b, besides an empty cell, NA, NaN, ?, - and a dot.",
+        "MARK",
+    ),
+]
 Floor = Annotated[float | None, setting("Raise lower values to this first.", "VALUE")]
 Log = Annotated[bool, flag("--log", "Take log2(1 + value).")]
 TopVariables = Annotated[
@@ -174,11 +181,16 @@ def names_to_ignore(
     """
     if labels is not None and classes is not None:
         raise ValueError("--labels and --classes exclude each other. Use one of the two")
-    lines = csv.reader(ignore or (), skipinitialspace=True)
-    found = tuple(name for line in lines for name in line)
+    found = listed(ignore)
     if labels in found:
         raise ValueError(f"--labels and --ignore both name {labels}. Use one of the two")
     return found
+
+
+def listed(values: Sequence[str] | None) -> tuple[str, ...]:
+    """Return the entries of an option's values, which are lists separated by commas."""
+    lines = csv.reader(values or (), skipinitialspace=True)
+    return tuple(entry for line in lines for entry in line)
 
 
 def check_known(text: str | None, known: Sequence[str], option: str) -> None:

@@ -55,6 +55,7 @@ def summary(found: PCAFindings, table: Table, settings: dict[str, Any]) -> dict[
         "subspaces": version("subspaces"),
         "samples": len(table.data),
         "variables": len(table.variable_names),
+        "missing": 0.0 if found.missing is None else found.missing.share,
         "taken_for": found.taken_for or None,
         "preparation": found.preparation,
         **settings,
@@ -116,8 +117,12 @@ def write(stage: Path, found: PCAFindings, table: Table, summary: dict[str, Any]
     scores = dict(zip(heads, found.scores.T.tolist(), strict=True))
     loadings = dict(zip(heads, found.loadings.T.tolist(), strict=True))
     _write(stage / "scores.csv", {**named, **scores})
-    _write(stage / "loadings.csv", {"variable": table.variable_names, **loadings})
-    _write(stage / "samples.csv", {**named, **_measures(found)})
+    gaps = found.missing
+    of_variables = {} if gaps is None else {"missing": gaps.of_variables.tolist()}
+    of_samples = {} if gaps is None else {"missing": gaps.of_samples.tolist()}
+    variables = {"variable": table.variable_names, **loadings, **of_variables}
+    _write(stage / "loadings.csv", variables)
+    _write(stage / "samples.csv", {**named, **_measures(found), **of_samples})
     (stage / "summary.json").write_text(as_json(summary) + "\n", encoding="utf-8")
 
 

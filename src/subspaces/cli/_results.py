@@ -18,9 +18,9 @@ from subspaces.cli._words import in_options
 from subspaces.diagnostics import ambiguity
 from subspaces.estimators import PSC, SparseKMeans
 from subspaces.metrics import adjusted_rand_score, matched_accuracy
-from subspaces.preparation import Preparation
+from subspaces.preparation import Preparation, filled_in_raw_units, match_variables
 from subspaces.runtime.extras import install
-from subspaces.tables import Table
+from subspaces.tables import Table, missing_values
 
 # How many variables of each list a summary names.
 STRONGEST = 5
@@ -31,6 +31,9 @@ def sample_columns(model: Any, table: Table, X: Any, clusters: Any) -> dict[str,
     columns = {"sample": list(table.sample_names), "cluster": clusters.tolist()}
     if table.classes is not None:
         columns["class"] = list(table.classes)
+    gaps = missing_values(table.data)
+    if gaps is not None:
+        columns["missing"] = gaps.of_samples.tolist()
     if isinstance(model, PSC) and len(model.subspaces_) > 1:
         columns["ambiguity"] = ambiguity(model, X).tolist()
     return columns
@@ -56,6 +59,7 @@ def summary(
         "subspaces": version("subspaces"),
         "samples": len(table.data),
         "variables": model._n_variables,
+        "missing": float(np.isnan(table.data).mean()),
         "taken_for": preparation.taken_for if preparation else None,
         "preparation": str(preparation or ""),
         **asdict(request),
@@ -136,9 +140,21 @@ def _lists(model: Any, k: int) -> Lists:
 def write(stage: Path, model: Any, table: Table, summary: str) -> None:
     """Write labels.csv, variables.csv, summary.json and model.npz into the folder ``stage``."""
     (stage / "labels.csv").write_text(_labels_csv(model, table), encoding="utf-8")
-    (stage / "variables.csv").write_text(_variables_csv(model), encoding="utf-8")
+    (stage / "variables.csv").write_text(_variables_csv(model, table), encoding="utf-8")
     (stage / "summary.json").write_text(summary + "\n", encoding="utf-8")
     model.save(stage / "model.npz")
+
+
+def write_imputed(stage: Path, filled: Any, table: Table, preparation: Preparation) -> None:
+    """Write imputed.csv: the variables that were kept, in the units of the table."""
+    kept = match_variables(table, preparation.variable_names)
+    values = filled_in_raw_units(kept.data, filled, preparation)
+    named: dict[str, Any] = {"sample": kept.sample_names}
+    if kept.classes is not None:
+        named["class"] = kept.classes
+    rows = zip(*named.values(), *values.T.tolist(), strict=True)
+    text = as_csv([*named, *kept.variable_names], rows)
+    (stage / "imputed.csv").write_text(text, encoding="utf-8")
 
 
 def _labels_csv(model: Any, table: Table) -> str:
@@ -148,7 +164,7 @@ def _labels_csv(model: Any, table: Table) -> str:
     return as_csv(list(columns), zip(*columns.values(), strict=True))
 
 
-def _variables_csv(model: Any) -> str:
+def _variables_csv(model: Any, table: Table) -> str:
     """Return the text of variables.csv: a row per cluster and variable, strongest within first.
 
     Variables that set a cluster apart without varying within it come last.
@@ -162,7 +178,12 @@ def _variables_csv(model: Any) -> str:
     ]
     headings = ["cluster", "variable", "apart_rank", "difference", "effect", "within_rank", "share"]
     headings += ["centre", *(f"loading_{r + 1}" for r in range(widest))]
-    return as_csv(headings, ([*row, *[""] * (len(headings) - len(row))] for row in rows))
+    rows = [[*row, *[""] * (len(headings) - len(row))] for row in rows]
+    gaps = missing_values(table.data)
+    if gaps is not None:
+        share = dict(zip(table.variable_names, gaps.of_variables.tolist(), strict=True))
+        headings, rows = [*headings, "missing"], [[*row, share[row[1]]] for row in rows]
+    return as_csv(headings, rows)
 
 
 def _sizes(lists: Lists) -> Iterator[tuple[int, list[Any]]]:

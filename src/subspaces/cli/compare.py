@@ -33,6 +33,7 @@ def compare(
     ] = None,
     samples: options.Samples = options.Side.rows,
     ignore: options.Ignore = None,
+    missing: options.Missing = None,
     floor: options.Floor = None,
     log: options.Log = False,
     top_variables: options.TopVariables = None,
@@ -56,10 +57,12 @@ def compare(
     options.check_count(dimensions, clusters, "--dims")
     chosen = list(options.METHOD_NAMES) if methods is None else _methods(methods)
     ignored = options.names_to_ignore(ignore, labels, classes)
+    marks = options.listed(missing)
     from subspaces.cli import _inputs
     from subspaces.comparison import compare as compare_methods
 
-    table = _inputs.read_input(data, samples, labels, classes, ignored)
+    table = _inputs.read_input(data, samples, labels, classes, ignored, missing=marks)
+    _inputs.refuse_gaps(table, data)
     table, _ = _inputs.prepare_values(table, floor, log, top_variables, scale)
     with working("Clustering", total=len(chosen)) as step:
         found = compare_methods(

@@ -10,7 +10,7 @@ from subspaces.cli._options import flag, setting
 from subspaces.cli._request import Request
 from subspaces.cli._say import as_json, matched_classes, say, say_json, say_table, warn, working
 
-FILES = ("labels.csv", "variables.csv", "model.npz", "summary.json", "report.html")
+FILES = ("labels.csv", "variables.csv", "imputed.csv", "model.npz", "summary.json", "report.html")
 # How many variables of each list the screen shows.
 SHOWN = 3
 LISTS = {"sets_apart": "sets it apart", "varies": "varies within"}
@@ -53,6 +53,7 @@ def fit(
     labels: options.Labels = None,
     classes: options.Classes = None,
     ignore: options.Ignore = None,
+    missing: options.Missing = None,
     samples: options.Samples = options.Side.rows,
     floor: options.Floor = None,
     log: options.LogOrNot = None,
@@ -82,6 +83,9 @@ def fit(
             "least 3) once 30 seconds are spent.",
         ),
     ] = True,
+    imputed: Annotated[
+        bool, flag("--imputed", "Write imputed.csv, the table with missing values filled.")
+    ] = False,
     page: Annotated[bool, flag("--page/--no-page", "Write report.html.")] = True,
     force: options.Force = False,
     as_document: options.Json = False,
@@ -100,7 +104,7 @@ def fit(
       subspaces fit genes.tsv --samples columns --ignore gene_name --clusters 4
     """
     excluded = {"--scale": scale, "--affine": affine, "--method": method != "PSC"}
-    options.check_preset(preset, kind, excluded)
+    options.check_preset(preset, kind, {**excluded, "--imputed": imputed})
     scaler = options.scaler_of_preset(kind, floor, log, top_variables)
     default_dims = None if preset else "1"
     request = Request(
@@ -118,11 +122,12 @@ def fit(
     )
     request.check()
     ignored = options.names_to_ignore(ignore, labels, classes)
+    marks = options.listed(missing)
     _outputs.refuse_folder(out, FILES, force=force)
     from subspaces.cli import _fitting, _inputs, _results, _trust
 
     with _outputs.staged(out, FILES, force=force) as stage:
-        table = _inputs.read_input(data, samples, labels, classes, ignored)
+        table = _inputs.read_input(data, samples, labels, classes, ignored, missing=marks)
         caught: list[Warning] = []
         if preset:
             prepared, preparation, caught = _fitting.prepare_by_preset(request, table)
@@ -141,9 +146,12 @@ def fit(
         is_open = request.method == "PSC" and not preset and dims is None
         if is_open and _trust.can_choose_dimension(request.n_clusters, prepared):
             trust = _trust.with_assumed_dimension(trust)
+        filled = _fitting.filled(model, prepared) if imputed else None
         _fitting.attach(model, preparation, table, trust)
         summary = {"data": str(data), **_results.summary(request, model, table, messages, trust)}
         _results.write(stage, model, table, as_json(summary))
+        if imputed:
+            _results.write_imputed(stage, filled, table, preparation)
         if page:
             _results.write_page(stage, model, table, data.name, trust)
         written = [name for name in FILES if (stage / name).exists()]

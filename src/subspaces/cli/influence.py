@@ -26,6 +26,7 @@ def influence(
     labels: options.Labels = None,
     classes: options.Classes = None,
     ignore: options.Ignore = None,
+    missing: options.Missing = None,
     floor: options.Floor = None,
     log: options.Log = False,
     top_variables: options.TopVariables = None,
@@ -48,11 +49,12 @@ def influence(
       subspaces influence data.csv --dims 3 --scale --top 20 --out influence.csv
     """
     ignored = options.names_to_ignore(ignore, labels, classes)
+    marks = options.listed(missing)
     _outputs.refuse_to_overwrite(out, force=force)
     from subspaces.cli import _inputs
     from subspaces.diagnostics import pca_influence
 
-    table = _inputs.read_input(data, samples, labels, classes, ignored)
+    table = _inputs.read_input(data, samples, labels, classes, ignored, missing=marks)
     table, _ = _inputs.prepare_values(table, floor, log, top_variables, scale)
     found = pca_influence(table.data, dims, center=center)
     rows = _ranked(table, found, by.value)

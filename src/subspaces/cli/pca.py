@@ -52,6 +52,7 @@ def pca(
         setting("CLS file with known classes, to show.", "FILE", callback=options.existing_file),
     ] = None,
     ignore: options.Ignore = None,
+    missing: options.Missing = None,
     samples: options.Samples = options.Side.rows,
     floor: options.Floor = None,
     log: options.LogOrNot = None,
@@ -85,6 +86,7 @@ def pca(
     if scale and not center:
         raise ValueError("--scale and --no-center exclude each other. Use one of the two")
     ignored = options.names_to_ignore(ignore, labels, classes)
+    marks = options.listed(missing)
     _outputs.refuse_folder(out, FILES, force=force)
     from subspaces.cli import _fitting, _inputs, _pca
     from subspaces.cli._words import in_options
@@ -92,7 +94,7 @@ def pca(
     from subspaces.report._pca.findings import gather_pca
 
     with _outputs.staged(out, FILES, force=force) as stage:
-        table = _inputs.read_input(data, samples, labels, classes, ignored)
+        table = _inputs.read_input(data, samples, labels, classes, ignored, missing=marks)
         caught: list[Warning] = []
         if preset:
             scaler = options.scaler_of_preset(kind, floor, log, top_variables)

@@ -30,6 +30,7 @@ def select(
     labels: options.Labels = None,
     classes: options.Classes = None,
     ignore: options.Ignore = None,
+    missing: options.Missing = None,
     floor: options.Floor = None,
     log: options.Log = False,
     top_variables: options.TopVariables = None,
@@ -56,13 +57,15 @@ def select(
     options.check_limit(max_dims, n_components, "dims")
     options.check_known(criterion, options.SCORES, "--criterion")
     ignored = options.names_to_ignore(ignore, labels, classes)
+    marks = options.listed(missing)
     from subspaces.cli import _inputs, _trust
     from subspaces.cli._words import in_options
     from subspaces.estimators import PSC
     from subspaces.runtime.warning import collect_warnings
     from subspaces.selection import select_n_clusters
 
-    table = _inputs.read_input(data, samples, labels, classes, ignored)
+    table = _inputs.read_input(data, samples, labels, classes, ignored, missing=marks)
+    _inputs.refuse_gaps(table, data)
     table, _ = _inputs.prepare_values(table, floor, log, top_variables, scale)
     model = PSC(
         n_components=n_components,

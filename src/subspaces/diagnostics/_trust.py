@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 
 from subspaces import progress
 from subspaces.data.validation import as_matrix, count_distinct_rows
-from subspaces.estimators import PSC, KSubspaces
+from subspaces.estimators import PSC, KSubspaces, _missing
 from subspaces.estimators._choosing import is_rather_one
 from subspaces.metrics import adjusted_rand_score, matched_accuracy, matched_labels
 from subspaces.runtime.parameters import as_count, as_real
@@ -149,9 +149,11 @@ def stability(
         labels = [np.asarray(model.predict(matrix)) for model in models]
         n_clusters = int(np.max(labels)) + 1
         agreement.append(adjusted_rand_score(*labels))
-        by_means.append(adjusted_rand_score(*_k_means_of_halves(matrix, halves, n_clusters)))
+        whole = _without_holes(models[0], matrix)
+        by_means.append(adjusted_rand_score(*_k_means_of_halves(whole, halves, n_clusters)))
         same += matched_labels(*labels) == labels[0]
     mean, k_means = float(np.mean(agreement)), float(np.mean(by_means))
+    matrix = _without_holes(models[0], matrix)
     if mean > CHANCE and isinstance(estimator, PSC | KSubspaces):
         some = np.concatenate(halves)[:ENOUGH]
         _warn_of_one_subspace(models, [each[some] for each in labels], matrix[some])
@@ -280,7 +282,8 @@ def means_or_directions(model: Any, X: Any) -> MeansOrDirections:
             "K-means, or n_components=0 with affine=True, to look for those.",
         )
     k_means = KMeans(n_clusters, n_init=10, random_state=0)
-    agreement = matched_accuracy(labels, k_means_labels(matrix, k_means))
+    whole = _without_holes(model, matrix)
+    agreement = matched_accuracy(labels, k_means_labels(whole, k_means))
     verdict = f"K-means agrees with {100 * agreement:.0f} % of these labels"
     if agreement > BY_MEANS:
         verdict += ": these groups differ mostly in their means"
@@ -292,7 +295,13 @@ def _as_seen(model: Any, X: Any, *, min_samples: int = 1) -> Array:
     if hasattr(model, "preparation_"):
         prepared: Array = model._prepared(X, min_samples=min_samples)
         return prepared
-    return as_matrix(X, min_samples=min_samples)
+    takes_missing = bool(getattr(model, "_takes_missing", False))
+    return as_matrix(X, min_samples=min_samples, missing=takes_missing)
+
+
+def _without_holes(model: Any, matrix: Array) -> Array:
+    """Return the matrix, its missing cells filled with what a fitted model expects there."""
+    return _missing.imputed(matrix, model._mixture()) if np.isnan(matrix).any() else matrix
 
 
 def ambiguity(model: Any, X: Any) -> Array:

@@ -86,7 +86,7 @@ class NewRows:
 
     def coordinates(self) -> Any:
         """Return a list of n arrays (r,): each row's coordinates in its cluster's subspace."""
-        labels, rows = self._labels(), self._placed()
+        labels, rows = self._labels(), self.placed()
         own = [
             iter(coordinates(rows[labels == k], subspace))
             for k, subspace in enumerate(self.model.subspaces_)
@@ -95,7 +95,7 @@ class NewRows:
 
     def nearest_points(self) -> Any:
         """Return the point of its cluster's subspace that is nearest to each row, (n, p)."""
-        labels, rows = self._labels(), self._placed()
+        labels, rows = self._labels(), self.placed()
         nearest = np.empty_like(rows)
         for k, subspace in enumerate(self.model.subspaces_):
             nearest[labels == k] = project(rows[labels == k], subspace)
@@ -113,7 +113,7 @@ class NewRows:
             filled = in_raw_units(filled, self.model.preparation_)
         return to_device(filled, self.device)
 
-    def _placed(self) -> Array:
+    def placed(self) -> Array:
         """Return the rows, (n, p); one with holes as the point of its subspace expected of it."""
         holes = np.isnan(self.matrix).any(axis=1)
         if not holes.any():
@@ -455,6 +455,10 @@ class SubspaceClusterer(
             scores[~holes] = self._scores(X[~holes])
         return scores
 
+    def _placed(self, X: Array) -> Array:
+        """Return the rows, (n, p); one with holes as the point of its subspace expected of it."""
+        return NewRows(self, X).placed()
+
     def _bring_attributes_to(self, X: Any) -> None:
         """Move the fitted attributes to the device of X; the base class moves none."""
 
@@ -516,7 +520,7 @@ class SubspaceClusterer(
         if is_named(X):
             check_present(list(X.columns), preparation.needed)
             X = X[preparation.needed]
-        matrix = as_matrix(X, min_samples=min_samples)
+        matrix = as_matrix(X, min_samples=min_samples, missing=self._takes_missing)
         validate_data(self, X, reset=False, skip_check_array=True)
         return prepare_rows(matrix, preparation.needed, preparation, row_names(X))
 
@@ -612,7 +616,7 @@ class SubspaceClusterer(
         in_passes = not isinstance(X, np.ndarray)
         if in_passes or is_too_large(len(X), self._n_features_out, widest):
             return Record(seconds, messages, None, None, None, None)
-        whole = NewRows(self, X)._placed()
+        whole = self._placed(X)
         return Record(
             seconds,
             messages,

@@ -19,13 +19,14 @@ from subspaces.report._pca.draft import PCADraft
 from subspaces.report._pca.findings import PCAFindings, gather_pca
 from subspaces.report._samples import agreement, samples
 from subspaces.report._search import choice, search
-from subspaces.report._summary import summary, warnings
+from subspaces.report._summary import missing, summary, warnings
 
 __all__ = ["render", "render_pca", "write", "write_pca"]
 
 SECTIONS: dict[str, tuple[str, Callable[[Draft], str | None]]] = {
     "summary": ("In short", summary),
     "warnings": ("Warnings", warnings),
+    "missing": ("What is missing", missing),
     "clusters": ("The clusters", clusters),
     "agreement": ("Known classes", agreement),
     "choice": ("What was chosen", choice),
@@ -37,6 +38,7 @@ SECTIONS: dict[str, tuple[str, Callable[[Draft], str | None]]] = {
 PCA_SECTIONS: dict[str, tuple[str, Callable[[PCADraft], str | None]]] = {
     "summary": ("In short", pca_summary.summary),
     "warnings": ("Warnings", pca_summary.warnings),
+    "missing": ("What is missing", pca_summary.missing),
     "components": ("How many components", pca_components.components),
     "scores": ("The samples on the components", pca_samples.scores),
     "variables": ("Which variables make them", pca_components.variables),

@@ -11,7 +11,8 @@ from subspaces.core.contrast import Contrast
 from subspaces.data.validation import row_names
 from subspaces.estimators._record import own_coordinates
 from subspaces.report._names import as_text
-from subspaces.subspace import Subspace, squared_residual
+from subspaces.subspace import Subspace, project, squared_residual
+from subspaces.tables import MissingValues, missing_values
 
 Array = NDArray[np.floating]
 Places = NDArray[np.intp]
@@ -90,7 +91,7 @@ class Findings:
 
     common: the weights that all clusters share, for a method without subspaces, else None;
     influence (n,): None where the model has none; likelihoods: whether scores are minus log
-    densities; has_data: whether X was given.
+    densities; has_data: whether X was given; missing: how much of X is missing, None if nothing.
     """
 
     model: Any
@@ -104,6 +105,7 @@ class Findings:
     influence: Array | None
     likelihoods: bool
     has_data: bool
+    missing: MissingValues | None
 
     @property
     def points(self) -> bool:
@@ -119,6 +121,7 @@ def gather(model: Any, X: Any, classes: Any, sample_names: Any, variable_names: 
     rows, columns = model.record_.sample_names, model._variable_names
     rows = row_names(X) if rows is None else rows
     likelihoods = bool(getattr(model, "scores_are_likelihoods_", False))
+    missing = None if matrix is None else missing_values(matrix)
     scores, places = _scores(model, matrix), _coordinates(model, matrix)
     has_axes = hasattr(model, "subspaces_")
     return Findings(
@@ -133,19 +136,20 @@ def gather(model: Any, X: Any, classes: Any, sample_names: Any, variable_names: 
         influence=getattr(model, "influence_", None),
         likelihoods=likelihoods,
         has_data=matrix is not None,
+        missing=missing,
     )
 
 
 def _scores(model: Any, matrix: Array | None) -> Array | None:
     kept: Array | None = model.record_.scores
-    return model._scores(matrix) if kept is None and matrix is not None else kept
+    return model._row_scores(matrix) if kept is None and matrix is not None else kept
 
 
 def _coordinates(model: Any, matrix: Array | None) -> Array | None:
     kept: Array | None = model.record_.coordinates
     if kept is not None or matrix is None or not hasattr(model, "subspaces_"):
         return kept
-    return own_coordinates(matrix, model.labels_, model.subspaces_)
+    return own_coordinates(model._placed(matrix), model.labels_, model.subspaces_)
 
 
 def rivalry(scores: Array, labels: Places, likelihoods: bool) -> Rivalry | None:
@@ -188,7 +192,7 @@ def _clusters(
         dimension = subspace.basis.shape[1]
         height = None if scores is None else scores[members, k]
         if matrix is not None:
-            height = np.sqrt(squared_residual(matrix[members], subspace))
+            height = np.sqrt(_squared_residual(model, matrix[members], subspace))
         yield Cluster(
             number=k,
             members=members,
@@ -199,6 +203,16 @@ def _clusters(
             energy=subspace.spectrum / max(subspace.spectrum.sum(), TINY),
             loadings=loadings_of(subspace),
         )
+
+
+def _squared_residual(model: Any, rows: Array, subspace: Subspace) -> Array:
+    """Squared distance of rows from their subspace, (m,); of observed cells, as if all were."""
+    holes = np.isnan(rows)
+    if not holes.any():
+        return squared_residual(rows, subspace)
+    rest = np.where(holes, 0.0, rows - project(model._placed(rows), subspace))
+    whole = rows.shape[1] / np.maximum(np.count_nonzero(~holes, axis=1), 1)
+    return whole * np.sum(rest**2, axis=1)
 
 
 def _same_data(model: Any, X: Any) -> Array:
@@ -212,7 +226,8 @@ def _same_data(model: Any, X: Any) -> Array:
     recorded = model.record_.coordinates
     if recorded is None:
         return matrix
-    away = np.abs(own_coordinates(matrix, model.labels_, model.subspaces_) - recorded)
+    here = own_coordinates(model._placed(matrix), model.labels_, model.subspaces_)
+    away = np.abs(here - recorded)
     for k in range(len(model.subspaces_)):
         members = np.flatnonzero(model.labels_ == k)
         tolerance = 1e-6 * np.nan_to_num(np.abs(recorded[members])).max(initial=0.0)

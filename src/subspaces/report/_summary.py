@@ -6,7 +6,9 @@ from typing import Any
 from subspaces.diagnostics import means_or_directions
 from subspaces.metrics import adjusted_rand_score
 from subspaces.report._draft import Draft
+from subspaces.report._missing import missing_section
 from subspaces.report._names import count, escape, sentence
+from subspaces.tables import as_percent
 
 UNMEASURED = (
     "Whether other samples would give the same clusters was not measured: "
@@ -73,6 +75,8 @@ def _tiles(draft: Draft) -> list[tuple[str, str]]:
         tiles.append(("Stability", f"{draft.stability.stability:.2f}"))
     if found.classes is not None:
         tiles.append(("Agreement (ARI)", f"{adjusted_rand_score(found.classes, found.labels):.2f}"))
+    if found.missing is not None:
+        tiles.append(("Values missing", as_percent(found.missing.share)))
     warned = len(found.model.record_.messages)
     return [*tiles, ("Warnings", str(warned))] if warned else tiles
 
@@ -80,6 +84,16 @@ def _tiles(draft: Draft) -> list[tuple[str, str]]:
 def warnings(draft: Draft) -> str | None:
     """Return the HTML list of all warnings of the fit; None if there are none."""
     return list_of_warnings(draft.found.model.record_.messages)
+
+
+def missing(draft: Draft) -> str | None:
+    """Return the HTML of "What is missing"; None if nothing is, or X was not given."""
+    found = draft.found
+    done = (
+        "The model was fitted to the values that are there, and goes by them wherever it places a "
+        'sample; its leave-one-out errors are of the approximate kind "hat".'
+    )
+    return missing_section(found.missing, found.sample_names, found.variable_names, done)
 
 
 def list_of_warnings(messages: Sequence[str]) -> str | None:

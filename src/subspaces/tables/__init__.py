@@ -7,16 +7,27 @@ from typing import Any
 from subspaces.runtime.parameters import as_choice
 from subspaces.tables._binary import read_npz
 from subspaces.tables._excel import read_xlsx
+from subspaces.tables._gaps import MissingValues, as_percent, missing_values
 from subspaces.tables._gct import read_cls, read_gct
 from subspaces.tables._grid import is_number
 from subspaces.tables._h5ad import read_h5ad
 from subspaces.tables._hints import doubts, orientation_hint
 from subspaces.tables._parquet import read_parquet
-from subspaces.tables._table import Table
+from subspaces.tables._table import Table, without_numbers
 from subspaces.tables._text import read_text
 from subspaces.tables._wanted import Wanted
 
-__all__ = ["Table", "doubts", "is_number", "orientation_hint", "read_cls", "read_table"]
+__all__ = [
+    "MissingValues",
+    "Table",
+    "as_percent",
+    "doubts",
+    "is_number",
+    "missing_values",
+    "orientation_hint",
+    "read_cls",
+    "read_table",
+]
 
 READERS: dict[str, Callable[[Path, Wanted], Table]] = {
     ".csv": read_text,
@@ -38,6 +49,7 @@ def read_table(
     labels: str | None = None,
     ignore: str | Iterable[str] = (),
     variables: Iterable[str] | None = None,
+    missing: str | Iterable[str] = (),
 ) -> Table:
     """Read a table of numbers with the names of its samples and variables.
 
@@ -58,11 +70,14 @@ def read_table(
     variables : iterable of str, optional
         The only variables to read; columns of text are then left out, too, and ``left_out`` names
         what was there besides. All variables by default.
+    missing : str or iterable of str, optional
+        What marks a missing value besides an empty cell, NA, N/A, NaN, null, none, ?, - and a dot:
+        "n.d.", say, or -999.
 
     Returns
     -------
     Table
-        Samples in rows, whatever the file had.
+        Samples in rows, whatever the file had; NaN where a value is missing.
     """
     as_choice(samples, "samples", ("rows", "columns"))
     path = Path(path)
@@ -71,10 +86,11 @@ def read_table(
         labels,
         (ignore,) if isinstance(ignore, str) else tuple(ignore),
         None if variables is None else dict.fromkeys(variables),
+        (missing,) if isinstance(missing, str) else tuple(missing),
     )
     if labels in wanted.ignore:
         raise ValueError(f"{path}: {labels!r} is named by labels and by ignore. Use one of the two")
-    return _reader(path)(path, wanted)
+    return without_numbers(_reader(path)(path, wanted), path, wanted.missing)
 
 
 def _reader(path: Path) -> Callable[[Path, Wanted], Table]:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from subspaces.tables._block import Block, to_table
 from subspaces.tables._content import text_of
-from subspaces.tables._grid import Grid, as_grid, as_whole
+from subspaces.tables._grid import Grid, as_grid, as_whole, without_marks
 from subspaces.tables._table import Table
 from subspaces.tables._wanted import Wanted
 
@@ -17,6 +17,7 @@ HEADING = {"#1.2": "Name, Description and the samples", "#1.3": "id and the samp
 def read_gct(path: Path, wanted: Wanted) -> Table:
     """Return the table in a GCT file, version 1.2 or 1.3; in 1.3 an extra row may hold classes."""
     version, sizes, grid = _parts(path)
+    grid = without_marks(grid, wanted.missing)
     n_rows, n_columns = sizes[:2]
     n_texts, n_extra = sizes[2:] or (1, 0)
     first = 1 + n_texts

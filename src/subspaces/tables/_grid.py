@@ -2,7 +2,7 @@
 
 import csv
 import io
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
@@ -15,7 +15,7 @@ MOST_DIGITS = 18
 LOOKED_AT = 10_000
 # Lines at the top that may be titles, and lines below them that tell what separates cells.
 TITLES, TOP = 50, 5
-MISSING = {"", "na", "n/a", "nan", "null", "none", "#n/a", "?", "-"}
+MISSING = {"", "na", "n/a", "nan", "null", "none", "#n/a", "?", "-", "."}
 
 
 @dataclass(frozen=True)
@@ -32,8 +32,17 @@ class Grid:
     notes: tuple[str, ...] = ()
 
 
+def without_marks(grid: Grid, marks: tuple[str, ...]) -> Grid:
+    """Return the grid with an empty cell wherever it holds one of the marks of a missing value."""
+    if not marks:
+        return grid
+    known = {mark.strip().lower() for mark in marks}
+    rows = [["" if cell.lower() in known else cell for cell in row] for row in grid.rows]
+    return replace(grid, rows=rows)
+
+
 def is_missing(cell: str) -> bool:
-    """Return whether a cell marks a missing value: empty, "NA", "?", "-" and so on."""
+    """Return whether a cell marks a missing value: empty, "NA", "?", "." and so on."""
     return cell.lower() in MISSING
 
 

@@ -66,7 +66,9 @@ def _intruders(table: Table) -> Iterator[tuple[str, str]]:
             yield name, f"the last sample, {name!r}, is the {what} of all others"
             break
     first = table.data[:, 0]
-    counts = first[0] == round(first[0]) and (np.diff(first) == 1).all()
+    counts = (
+        np.isfinite(first).all() and first[0] == round(first[0]) and (np.diff(first) == 1).all()
+    )
     if counts and len(first) >= 5 and table.data.shape[1] > 1:
         name = table.variable_names[0]
         yield name, f"the first variable, {name!r}, counts the samples"

@@ -1,7 +1,7 @@
 """The class of the table that every reader returns, and checks of its names and numbers."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from importlib.util import find_spec
 from pathlib import Path
@@ -20,7 +20,7 @@ class Table:
     Attributes
     ----------
     data : ndarray of shape (n, p)
-        Samples in rows.
+        Samples in rows; NaN where a value is missing.
     sample_names, variable_names : tuple of str
         Each name once. Without names in the file: sample1, sample2, ... and v1, v2, ...
     classes : tuple of str or None
@@ -75,7 +75,7 @@ def default_names(kind: str, count: int) -> tuple[str, ...]:
 
 
 def checked(table: Table, path: Path, places: Places | None = None) -> Table:
-    """Return the table if it has finite numbers and each name once; otherwise raise ValueError.
+    """Return the table if it has no infinite number and each name once; else raise ValueError.
 
     places: positions in the file for the error messages, if the file has lines and columns.
     """
@@ -121,17 +121,37 @@ def _check_classes(table: Table, path: Path, places: Places) -> None:
 
 
 def _check_numbers(table: Table, path: Path, places: Places) -> None:
-    finite = np.isfinite(table.data)
-    if finite.all():
-        return
-    where = np.argwhere(~finite)
-    i, j = (int(index) for index in where[0])
-    found = "no number here" if np.isnan(table.data[i, j]) else "an infinite number"
-    more = f" (one of {len(where)} such cells)" if len(where) > 1 else ""
-    raise ValueError(
-        f"{path}, {places.cell(i, j)}: {found}{more}. Fill the gaps, or use ignore=[...] "
-        "to leave out the row or column"
-    )
+    infinite = np.isinf(table.data)
+    if infinite.any():
+        where = np.argwhere(infinite)
+        i, j = (int(index) for index in where[0])
+        more = f" (one of {len(where)} such cells)" if len(where) > 1 else ""
+        raise ValueError(
+            f"{path}, {places.cell(i, j)}: an infinite number{more}. Use a finite one, or leave "
+            "the cell empty if the value is not known"
+        )
+    empty = np.flatnonzero(np.isnan(table.data).all(axis=1))
+    if len(empty):
+        name, i = table.sample_names[empty[0]], int(empty[0])
+        more = f" (and {len(empty) - 1} more)" if len(empty) > 1 else ""
+        raise ValueError(
+            f"{path}, {places.samples[i]}: sample {name!r} has no value{more}. Use "
+            f"ignore=[{name!r}] to leave it out"
+        )
+
+
+def without_numbers(table: Table, path: Path, marks: Sequence[str]) -> Table:
+    """Return the table with NaN in place of the numbers that mark a missing value, as -999 may."""
+    numbers = []
+    for mark in marks:
+        try:
+            numbers.append(float(mark))
+        except ValueError:
+            continue
+    if not numbers:
+        return table
+    data = np.where(np.isin(table.data, numbers), np.nan, table.data)
+    return checked(replace(table, data=data), path)
 
 
 def offered(wanted: str, names: Iterable[Any]) -> str:

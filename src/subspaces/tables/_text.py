@@ -5,7 +5,7 @@ from pathlib import Path
 
 from subspaces.tables._block import Block, is_figure, is_text, to_table
 from subspaces.tables._content import text_of
-from subspaces.tables._grid import Grid, as_grid, as_whole
+from subspaces.tables._grid import Grid, as_grid, as_whole, without_marks
 from subspaces.tables._table import Table, default_names, offered
 from subspaces.tables._wanted import Wanted
 
@@ -31,7 +31,7 @@ def from_grid(path: Path, grid: Grid, wanted: Wanted, notes: tuple[str, ...] = (
 
     notes: sentences from reading the file, which the table keeps.
     """
-    block, dropped = _block(path, grid, wanted)
+    block, dropped = _block(path, without_marks(grid, wanted.missing), wanted)
     classes: tuple[str, ...] | None = None
     wanted = replace(wanted, ignore=tuple(set(wanted.ignore) - dropped))
     if wanted.labels is not None and wanted.samples_in_columns:

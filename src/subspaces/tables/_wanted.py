@@ -21,12 +21,15 @@ class Wanted:
         Columns and rows to leave out.
     variables : dict with names as keys, or None
         The only variables to read, where not all; columns of text are then left out, too.
+    missing : tuple of str
+        Further marks of a missing value.
     """
 
     samples_in_columns: bool = False
     labels: str | None = None
     ignore: tuple[str, ...] = ()
     variables: dict[str, None] | None = None
+    missing: tuple[str, ...] = ()
 
     def is_asked_for(self, name: str) -> bool:
         """Return whether the variable of this name is to be read."""

@@ -7,14 +7,17 @@ import numpy as np
 
 from subspaces.core import influence
 from subspaces.core.components import all_axes
+from subspaces.core.incomplete import observed_cells
+from subspaces.core.incomplete_pca import fit_pca, squared_influence
 from subspaces.core.leave_one_out import centred
-from subspaces.data.validation import as_matrix, row_names
+from subspaces.data.validation import as_table_to_fit, row_names
 from subspaces.diagnostics import PCAComponents, PCAOutliers, pca_components, pca_outliers
 from subspaces.report._findings import Array, Places, one_each
 from subspaces.report._names import as_text
 from subspaces.runtime.parameters import as_count, as_flag
 from subspaces.runtime.warning import collect_warnings
 from subspaces.subspace import PrincipalAxes
+from subspaces.tables import MissingValues, missing_values
 
 # Fewer samples leave nothing to tell a component from noise by.
 FEWEST_SAMPLES = 5
@@ -28,7 +31,8 @@ class PCAFindings:
     was given, not found. Of the r components shown: scores (n, r), loadings (p, r), explained (r,),
     their shares of the variance. leverage, influence (n,): of the samples on these components.
     messages: what is doubtful, a sentence each; taken_for, preparation: what kind of values these
-    were taken for, and what was done to them before, "" if nothing.
+    were taken for, and what was done to them before, "" if nothing; missing: how much of the table
+    is missing, None if nothing is.
     """
 
     components: PCAComponents
@@ -45,6 +49,7 @@ class PCAFindings:
     messages: tuple[str, ...]
     taken_for: str = ""
     preparation: str = ""
+    missing: MissingValues | None = None
 
     @property
     def n_shown(self) -> int:
@@ -93,21 +98,31 @@ def gather_pca(
     classes: Any = None,
 ) -> PCAFindings:
     """Return the findings on a PCA of X; the parameters are those of `report.render_pca`."""
-    matrix = as_matrix(X, min_samples=FEWEST_SAMPLES)
+    matrix = as_table_to_fit(X, min_samples=FEWEST_SAMPLES)
     center = as_flag(center, "center")
     if as_flag(scale, "scale"):
-        spread = matrix.std(axis=0, ddof=1)
+        spread = np.nanstd(matrix, axis=0, ddof=1)
         matrix = matrix / np.where(spread > 0.0, spread, 1.0)
     named = _with_names_of(X, matrix)
     with collect_warnings() as caught:
         components = pca_components(
             named, center=center, max_components=max_components, random_state=random_state
         )
-    axes = all_axes(centred(matrix, center))
+    missing = missing_values(matrix)
+    whole = matrix if missing is None else np.where(np.isnan(matrix), np.nanmean(matrix, 0), matrix)
+    axes = all_axes(centred(whole, center))
     asked = not (isinstance(n_components, str) and n_components == "auto")
     r = _checked(n_components, axes, center) if asked else components.n_components
-    outliers = pca_outliers(named, r, center=center, level=level)
-    scores, squared_residual, spectrum = axes.split(r)
+    with collect_warnings():
+        outliers = pca_outliers(named, r, center=center, level=level)
+    if missing is None:
+        scores, squared_residual, spectrum = axes.split(r)
+        pulls = influence.squared_influence(scores, squared_residual, spectrum)
+    else:
+        pca = fit_pca(observed_cells(matrix), r, center)
+        axes = all_axes(centred(pca.completed, center))
+        scores, _, spectrum = axes.split(r)
+        pulls = squared_influence(pca)
     signs = _signs(axes, r)
     rows = row_names(X)
     return PCAFindings(
@@ -118,13 +133,14 @@ def gather_pca(
         loadings=axes.basis[:, :r] * signs,
         explained=spectrum / axes.eigenvalues.sum(),
         leverage=influence.leverage(scores, spectrum).sum(axis=1),
-        influence=influence.squared_influence(scores, squared_residual, spectrum),
+        influence=pulls,
         # The verdicts call samples without names by their numbers, too.
         sample_names=[as_text(name) for name in (range(len(matrix)) if rows is None else rows)],
         variable_names=_variable_names(X, matrix.shape[1]),
         classes=None if classes is None else one_each(classes, len(matrix), "classes"),
         messages=tuple(str(warning) for warning in caught),
         preparation="each variable divided by its standard deviation" if scale else "",
+        missing=missing,
     )
 
 

@@ -1,9 +1,11 @@
 """HTML of the sections "In short" and "Warnings" of the page on one PCA."""
 
+from subspaces.report._missing import missing_section
 from subspaces.report._names import count, escape
 from subspaces.report._pca.draft import PCADraft, name_of
 from subspaces.report._pca.findings import PCAFindings
 from subspaces.report._summary import list_of_warnings, tile
+from subspaces.tables import as_percent
 
 MEANING = (
     "A component is a direction along which variables change together. Noise makes such "
@@ -31,6 +33,16 @@ def summary(draft: PCADraft) -> str:
 def warnings(draft: PCADraft) -> str | None:
     """Return the HTML list of all that is doubtful; None if nothing is."""
     return list_of_warnings(draft.found.messages)
+
+
+def missing(draft: PCADraft) -> str | None:
+    """Return the HTML of "What is missing"; None if nothing is."""
+    found = draft.found
+    done = (
+        "The PCA was fitted to the values that are there; samples are drawn where these place "
+        "them, and their left-out distances do not turn the axes."
+    )
+    return missing_section(found.missing, found.sample_names, found.variable_names, done)
 
 
 def _headline(found: PCAFindings) -> str:
@@ -78,6 +90,8 @@ def _tiles(found: PCAFindings) -> list[tuple[str, str]]:
         ("Samples that do not belong", f"{out:,} of {n:,}"),
         ("Variables", f"{len(found.variable_names):,}"),
     ]
+    if found.missing is not None:
+        tiles.append(("Values missing", as_percent(found.missing.share)))
     doubts = len(found.messages)
     return [*tiles, ("Warnings", str(doubts))] if doubts else tiles
 

@@ -1,0 +1,45 @@
+"""How much of a table is missing, by sample and by variable."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.floating]
+
+
+@dataclass(frozen=True)
+class MissingValues:
+    """The share of the values that are missing: of all, of each sample (n,), each variable (p,)."""
+
+    share: float
+    of_samples: Array
+    of_variables: Array
+
+    def sentence(self, sample_names: Sequence[str], variable_names: Sequence[str]) -> str:
+        """Return how much is missing, and where most of it is, in words."""
+        sample, variable = (
+            f"{names[int(shares.argmax())]} ({as_percent(float(shares.max()))})"
+            for names, shares in (
+                (sample_names, self.of_samples),
+                (variable_names, self.of_variables),
+            )
+        )
+        return (
+            f"{as_percent(self.share)} of the values are missing, most of sample {sample} and "
+            f"variable {variable}"
+        )
+
+
+def missing_values(data: Array) -> MissingValues | None:
+    """Return how much of a table (n, p) is missing; None if nothing is."""
+    holes = np.isnan(data)
+    if not holes.any():
+        return None
+    return MissingValues(float(holes.mean()), holes.mean(axis=1), holes.mean(axis=0))
+
+
+def as_percent(share: float) -> str:
+    """Return a share as text, with two digits: 3.2 %, 45 %."""
+    return f"{100 * share:.2g} %" if share < 0.995 else "100 %"

@@ -1,0 +1,167 @@
+"""Tables with missing values on the command line: read, clustered, placed, filled, refused."""
+
+import csv
+import io
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose
+
+from subspaces import PSC, load
+from subspaces.datasets import make_subspaces
+from subspaces.preparation import filled_in_raw_units, learn_preparation, prepare
+from subspaces.report import render
+from subspaces.tables import Table, read_table
+
+UNION = make_subspaces([40, 40], 10, [1, 2], noise=0.05, random_state=0)
+HOLES = np.random.default_rng(1).random(UNION.data.shape) < 0.15
+
+
+def write(path, X, mark="NA"):
+    frame = pd.DataFrame(X, [f"s{i}" for i in range(len(X))], [f"g{j}" for j in range(X.shape[1])])
+    frame.assign(type=UNION.target[: len(X)]).to_csv(path, na_rep=mark)
+    return path
+
+
+@pytest.fixture
+def gaps(tmp_path):
+    return write(tmp_path / "gaps.csv", np.where(HOLES, np.nan, UNION.data))
+
+
+def rows_of(path):
+    return list(csv.DictReader(io.StringIO(path.read_text())))
+
+
+def fitted(run, path, out, *options):
+    ended = run("fit", path, "--labels", "type", "--clusters", 2, "--dims", "1,2",
+                "--no-stability", "--out", out, *options)  # fmt: skip
+    assert ended.code == 0, ended.err
+    return ended
+
+
+def test_a_table_with_gaps_is_clustered_and_says_what_is_missing(run, gaps, tmp_path):
+    ended = fitted(run, gaps, tmp_path / "r", "--imputed")
+    share = HOLES.mean()
+    assert f"{100 * share:.2g} % of the values are missing, most of sample" in ended.err
+    summary = json.loads((tmp_path / "r" / "summary.json").read_text())
+    assert_allclose(summary["missing"], share)
+    assert summary["adjusted_rand"] > 0.9
+    samples, variables = (
+        rows_of(tmp_path / "r" / f"{name}.csv") for name in ("labels", "variables")
+    )
+    assert_allclose([float(row["missing"]) for row in samples], HOLES.mean(axis=1), rtol=1e-5)
+    of_variable = {row["variable"]: float(row["missing"]) for row in variables}
+    assert_allclose([of_variable[f"g{j}"] for j in range(10)], HOLES.mean(axis=0), rtol=1e-5)
+    filled = read_table(tmp_path / "r" / "imputed.csv", labels="class").data
+    assert_allclose(filled[~HOLES], UNION.data[~HOLES], rtol=1e-5)
+    assert np.std((filled - UNION.data)[HOLES]) < 0.35 * np.std(UNION.data[HOLES])
+    page = (tmp_path / "r" / "report.html").read_text()
+    assert "What is missing" in page
+    assert "Values missing" in page
+
+
+def test_a_model_file_places_samples_with_gaps(run, gaps, tmp_path):
+    fitted(run, gaps, tmp_path / "r", "--no-page")
+    model = load(tmp_path / "r" / "model.npz")
+    ended = run("predict", tmp_path / "r", gaps, "--labels", "type")
+    assert [int(row["cluster"]) for row in csv.DictReader(io.StringIO(ended.out))] == (
+        model.labels_.tolist()
+    )
+    one = np.where(np.arange(10) < 3, np.nan, UNION.data[:1])  # no sample has these variables
+    single = write(tmp_path / "one.csv", one)
+    assert run("predict", tmp_path / "r", single, "--labels", "type").code == 0
+
+
+@pytest.mark.parametrize(
+    "options", [["--scale"], ["--log", "--floor", "0.5"], ["--top-variables", "6"]]
+)
+def test_preparations_pass_gaps_on(run, tmp_path, options):
+    X = np.where(HOLES, np.nan, np.exp2(UNION.data * 3.0 + 5.0))
+    path = write(tmp_path / "g.csv", X, mark="")
+    fitted(run, path, tmp_path / "r", "--no-page", "--imputed", "--affine", *options)
+    filled = read_table(tmp_path / "r" / "imputed.csv", labels="class")
+    kept = [int(name[1:]) for name in filled.variable_names]
+    holes, raw = HOLES[:, kept], X[:, kept]
+    assert len(kept) == (6 if "6" in options else 10)
+    assert_allclose(filled.data[~holes], raw[~holes], rtol=1e-5)
+    assert np.isfinite(filled.data).all()
+    assert filled.data[holes].min() > -np.ptp(raw[~holes])
+    assert run("predict", tmp_path / "r", path, "--labels", "type").code == 0
+
+
+def test_marks_are_named(run, fails, tmp_path):
+    path = write(tmp_path / "g.csv", np.where(HOLES, np.nan, UNION.data), mark="n.d.")
+    assert "'n.d.' is not a number" in fails("fit", path, "--labels", "type", "--clusters", 2)
+    fitted(run, path, tmp_path / "r", "--no-page", "--missing", "n.d.,-999")
+
+
+def test_one_pca_of_a_table_with_gaps(run, gaps, tmp_path):
+    ended = run("pca", gaps, "--labels", "type", "--out", tmp_path / "r", "--dims", 2)
+    assert ended.code == 0, ended.err
+    summary = json.loads((tmp_path / "r" / "summary.json").read_text())
+    assert_allclose(summary["missing"], HOLES.mean())
+    samples, variables = (
+        rows_of(tmp_path / "r" / f"{name}.csv") for name in ("samples", "loadings")
+    )
+    assert_allclose([float(row["missing"]) for row in samples], HOLES.mean(axis=1), rtol=1e-5)
+    assert_allclose([float(row["missing"]) for row in variables], HOLES.mean(axis=0), rtol=1e-5)
+    scores = rows_of(tmp_path / "r" / "scores.csv")
+    assert np.isfinite([float(row["PC2"]) for row in scores]).all()
+    assert "What is missing" in (tmp_path / "r" / "report.html").read_text()
+    assert run("influence", gaps, "--labels", "type", "--dims", 2).code == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["select"], "all are needed here. Use subspaces fit --imputed"),
+        (["compare", "--clusters", 2], "all are needed here. Use subspaces fit --imputed"),
+        (["fit", "--clusters", "auto"], "choose on the table that subspaces fit --imputed writes"),
+        (
+            ["fit", "--clusters", 2, "--dims", "auto"],
+            "the table that subspaces fit --imputed writes",
+        ),
+        (["fit", "--clusters", 2, "--variables", 3], "fill it by subspaces fit --imputed"),
+        (["fit", "--clusters", 2, "--method", "SSC"], "fill it by subspaces fit --imputed"),
+    ],
+)
+def test_what_needs_every_value_says_the_way_out(fails, gaps, words, message):
+    command, *options = words
+    assert message in fails(command, gaps, "--labels", "type", *options)
+
+
+def test_empty_samples_and_variables_are_named(fails, tmp_path):
+    X = UNION.data.copy()
+    X[:, 3] = np.nan
+    path = write(tmp_path / "g.csv", X)
+    said = fails("fit", path, "--labels", "type", "--clusters", 2)
+    assert "no sample has a value of 'g3'. Use --ignore 'g3' to leave it out" in said
+    X = UNION.data.copy()
+    X[5] = np.nan
+    said = fails("fit", write(path, X), "--labels", "type", "--clusters", 2)
+    assert "sample 's5' has no value. Use --ignore s5 to leave it out" in said
+
+
+def test_the_page_in_python_says_what_is_missing():
+    X = np.where(HOLES, np.nan, UNION.data)
+    model = PSC(2, n_components=[1, 2], random_state=0).fit(X)
+    page = render(model, X)
+    assert "What is missing" in page
+    assert "NaN" not in page.split("<script")[0]
+    whole = PSC(2, n_components=[1, 2], random_state=0).fit(UNION.data)
+    assert "What is missing" not in render(whole, UNION.data)
+
+
+def test_filled_values_return_to_the_units_of_the_table():
+    raw = np.exp2(np.where(HOLES, np.nan, UNION.data) + 4.0)
+    table = Table(raw, tuple(map(str, range(80))), tuple(f"g{j}" for j in range(10)))
+    learned = learn_preparation(table, log=True, scale=True)
+    prepared = prepare(table, learned).data
+    assert_allclose(np.nanmean(prepared, axis=0), 0.0, atol=1e-12)
+    assert_allclose(np.nanstd(prepared, axis=0), 1.0)
+    filled = filled_in_raw_units(raw, np.where(HOLES, 0.0, prepared), learned)
+    assert_allclose(filled[~HOLES], raw[~HOLES], rtol=0)
+    centre = np.broadcast_to(np.exp2(np.nanmean(np.log2(1 + raw), axis=0)) - 1, raw.shape)
+    assert_allclose(filled[HOLES], centre[HOLES])
