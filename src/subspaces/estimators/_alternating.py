@@ -18,6 +18,7 @@ from subspaces.core.incomplete import (
     IncompleteMixture,
     as_gaussian,
     as_subspace,
+    fit_mixture,
 )
 from subspaces.core.likelihood import Data
 from subspaces.core.problem import Problem
@@ -244,10 +245,11 @@ class AlternatingClusterer(SubspaceClusterer):
         affine = bool(self.affine)
         dimensions = dimensions_of(self, X, low=0 if affine else 1)
         filled = _missing.fill(X, dimensions, affine)
-        table = filled.table + filled.origin
-        blocks = self._blocks(table)
-        self._fit(table if blocks is None else self._surveyed(table, blocks))
-        found = _missing.fitted(filled, to_host(self.labels_).astype(np.intp), dimensions, affine)
+        found = _missing.fitted(filled, self._searched(filled), dimensions, affine)
+        again = _missing.refilled(filled, found)
+        if again is not None:
+            labels = self._searched(again)
+            found = fit_mixture(again.cells, labels, dimensions, affine, again.table)
         k = len(dimensions)
         is_alike = len(set(dimensions)) == 1
         order = order_of_appearance(found.labels, k) if is_alike else np.arange(k)
@@ -256,6 +258,13 @@ class AlternatingClusterer(SubspaceClusterer):
         self.objective_path_ = -np.array(found.path)
         self.n_iter_ = len(found.path)
         self.stop_reason_ = "converged" if found.has_converged else "max_iter"
+
+    def _searched(self, filled: _missing.FilledTable) -> NDArray[np.intp]:
+        """Return the labels (n,) that the search finds in a filled table."""
+        table = filled.table + filled.origin
+        blocks = self._blocks(table)
+        self._fit(table if blocks is None else self._surveyed(table, blocks))
+        return to_host(self.labels_).astype(np.intp)
 
     def _refuse_with_holes(self) -> None:
         """Raise ValueError for parameters that need every cell."""

@@ -2,12 +2,13 @@
 
 A fit fills the holes by regularised iterative PCA, clusters the filled table as any other, and then
 fits a mixture of probabilistic PCA to the observed cells from these clusters, and from those of
-angles over common cells: the likelihood of what was observed decides
+angles over common cells: the likelihood of what was observed decides; where what it expects in the
+holes is far from what was filled in, the search is made again on that
 (`core/incomplete.py`). Predictions go by the same likelihood.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,10 @@ Labels = NDArray[np.intp]
 # others, and so many standard errors. Cells missing at random give -.13 or -3 at the most, low
 # values missing -.11 and -8 at the least (benchmarks/missing.py).
 TOO_LOW, SURELY = -0.05, -5.0
+# What a fit expects in the holes is so many standard deviations of the noise from what PCA filled
+# in where the clusters that were found in the filled table are not to be trusted. It is 15 and more
+# on tracks of moving points, at most 1 where noise is what hides cells.
+FAR = 3.0
 
 
 def has_holes(X: Any) -> bool:
@@ -83,6 +88,20 @@ def fitted(
         for start in starts
     ]
     return max(ends, key=lambda end: end.path[-1])
+
+
+def refilled(filled: FilledTable, found: Fit) -> FilledTable | None:
+    """Return the table filled by a mixture, if PCA had filled it too badly to search; else None.
+
+    That is so where the two differ by far more than the noise of a cell: clusters with little
+    noise, and more axes among them than PCA can find through holes.
+    """
+    holes = filled.cells.observed == 0
+    expected = incomplete.predicted(filled.cells, found.mixture)
+    away = float(np.sqrt(np.mean((expected - filled.table)[holes] ** 2)))
+    if away <= FAR * np.sqrt(found.mixture.shares @ found.mixture.noise):
+        return None
+    return replace(filled, table=np.where(holes, expected, filled.table))
 
 
 def seems_low(lower: float, z: float) -> bool:
