@@ -3,13 +3,10 @@
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-import numpy as np
-from sklearn.base import clone
-
 from subspaces.cli._words import in_options
 from subspaces.core.partition import smallest_size
 from subspaces.diagnostics import Stability, means_or_directions, stability
-from subspaces.estimators.psc import OPEN
+from subspaces.estimators.psc import with_choices
 from subspaces.runtime.warning import collect_warnings
 from subspaces.tables import Table
 
@@ -49,7 +46,7 @@ def with_stability(trust: Trust, model: Any, table: Table, seed: int) -> Trust:
     """Return ``trust`` with the stability of the clusters, or why it could not be measured."""
     try:
         with collect_warnings() as caught:
-            again = _with_choices(model)
+            again = with_choices(model)
             measured = stability(again, table.data, budget_s=BUDGET, random_state=seed)
     except ValueError as error:
         why = (
@@ -81,14 +78,3 @@ def can_choose_dimension(n_clusters: int | str, table: Table) -> bool:
     n, p = table.data.shape
     n_planes = n_clusters if isinstance(n_clusters, int) else 1
     return p > 1 and n >= n_planes * smallest_size(2)
-
-
-def _with_choices(model: Any) -> Any:
-    """Return an unfitted copy of the model in which chosen numbers replace "auto".
-
-    So the fits to halves of the samples do not choose for themselves.
-    """
-    left_open = [name for name in OPEN if isinstance(getattr(model, name, None), str)]
-    chosen = {name: getattr(model, f"{name}_") for name in left_open}
-    parameters = {name: np.asarray(value).tolist() for name, value in chosen.items()}
-    return clone(model).set_params(**parameters)

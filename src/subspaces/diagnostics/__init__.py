@@ -1,6 +1,7 @@
-"""One PCA: its components, outliers and influential samples. How far to trust a clustering."""
+"""One PCA: its components, outliers, influential samples. A clustering: its markers, its trust."""
 
 from subspaces.diagnostics._components import PCAComponents, pca_components
+from subspaces.diagnostics._markers import Markers, markers
 from subspaces.diagnostics._outliers import PCAOutliers, pca_outliers
 from subspaces.diagnostics._press import PCAInfluence, Press, ols_press, pca_influence, pca_press
 from subspaces.diagnostics._trust import (
@@ -12,6 +13,7 @@ from subspaces.diagnostics._trust import (
 )
 
 __all__ = [
+    "Markers",
     "MeansOrDirections",
     "PCAComponents",
     "PCAInfluence",
@@ -19,6 +21,7 @@ __all__ = [
     "Press",
     "Stability",
     "ambiguity",
+    "markers",
     "means_or_directions",
     "ols_press",
     "pca_components",

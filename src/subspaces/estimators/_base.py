@@ -341,6 +341,42 @@ class SubspaceClusterer(
         """
         return self._new_rows(X, "impute").imputed()
 
+    def markers(
+        self,
+        X: Any,
+        cluster: int | None = None,
+        *,
+        split_half: bool = False,
+        n_nulls: int = 99,
+        random_state: Any = None,
+    ) -> Any:
+        """Variables that set clusters apart from all other samples, with tests of each.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+            The data of fit, without missing cells. A model with ``preparation_`` takes raw values,
+            and tests them on the scale of its preparation, the variables that it does not keep too.
+        cluster : int, optional
+            The cluster asked for; by default all of them.
+        split_half : bool, default False
+            Whether to add p-values that are not optimistic, from clusters that copies of this model
+            find in halves of the variables: see `subspaces.diagnostics.markers`.
+        n_nulls : int, default 99
+            With ``split_half``, how many tables of one Gaussian group are drawn.
+        random_state : int, RandomState or None
+            Seed of the halves and of these tables.
+
+        Returns
+        -------
+        Markers
+            ``.table`` with the difference, effect, rank statistic, p-value, false discovery rate
+            and shares of each variable; ``.verdict``, why the p-values are optimistic.
+        """
+        from subspaces.diagnostics._markers import markers_of_model
+
+        return markers_of_model(self, X, cluster, split_half, n_nulls, random_state)
+
     def report(self, X: Any = None, path: str | Path = "report.html", **options: Any) -> Path:
         """Write what was found as one interactive HTML page that works offline.
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from subspaces.core import criteria, influence, partition
@@ -49,6 +50,16 @@ OPEN = ("n_clusters", "n_components", "n_variables")
 REPULSIVE = 4.0
 # Names or numbers that a warning lists before it says "...".
 SHOWN = 5
+
+
+def with_choices(model: Any) -> Any:
+    """Return an unfitted copy of a model in which the numbers that it chose replace "auto".
+
+    So fits to halves of the samples or of the variables do not choose for themselves.
+    """
+    left_open = [name for name in OPEN if isinstance(getattr(model, name, None), str)]
+    chosen = {name: np.asarray(getattr(model, f"{name}_")).tolist() for name in left_open}
+    return clone(model).set_params(**chosen)
 
 
 class PSC(AlternatingClusterer):

@@ -1,0 +1,483 @@
+"""Markers: the variables that set each cluster apart from all other samples, with tests of each.
+
+==========  ===========  ========  ============================================================
+symbol      name         shape     meaning
+==========  ===========  ========  ============================================================
+m_k, o_k    means        (K, p)    mean of the members of a cluster, and of all other samples
+d_k         difference   (K, p)    m_k - o_k
+s_k         spread       (K, p)    sqrt((squares about m_k inside + about o_k outside) / (n - 2))
+d_k / s_k   effect       (K, p)    Cohen's d
+==========  ===========  ========  ============================================================
+
+A variable that is high in two clusters is in the spread s_k of each: it marks neither as well as a
+variable that is high in one alone. (`core.contrast`, which describes a model, measures spread
+within all clusters.) The tests are those of `_rank_test` and, where the clusters' own part in the
+p-values is to be taken out, of `_split_half`.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from subspaces.core.array import to_host
+from subspaces.core.contrast import means_and_spread
+from subspaces.data.validation import as_matrix, check_squares, is_named
+from subspaces.diagnostics._rank_test import FEWEST, false_discovery_rates, rank_test
+from subspaces.diagnostics._split_half import one_group_p_value, split_half_p_values
+from subspaces.estimators.psc import with_choices
+from subspaces.preparation import Preparation, check_present, prepare_rows
+from subspaces.runtime.frame import as_frame
+from subspaces.runtime.parameters import as_count, as_generator
+from subspaces.runtime.warning import collect_warnings, warn
+from subspaces.subspace import principal_axes
+
+Array = NDArray[np.floating]
+Places = NDArray[np.intp]
+
+# The rate of false discoveries at which markers are counted in sentences.
+LEVEL = 0.05
+OPTIMISTIC = (
+    "The p-values are optimistic: the clusters were found in the same values that are tested, and "
+    "any cut of one group makes differences."
+)
+
+
+@dataclass(frozen=True)
+class Markers:
+    """The variables of clusters, those that set a cluster apart most first.
+
+    Attributes
+    ----------
+    columns : dict of ndarray
+        The table's columns, in its order: ``cluster``; ``variable``, its name; ``rank`` within the
+        cluster, from 1 up; ``difference`` of the mean of the cluster from that of all other
+        samples; ``effect``, the same in standard deviations within the cluster and among the
+        other samples, pooled (Cohen's d); ``auc``, the
+        probability that a member exceeds another sample (Mann-Whitney); its ``p_value``, and
+        ``fdr``, the false discovery rate among all variables; ``share_in`` and ``share_out``, the
+        shares of samples that express the variable in the cluster and outside, nan where that is
+        not known; after a split into halves ``p_split`` and ``fdr_split``.
+    one_group : float
+        P-value of the hypothesis that all samples are one Gaussian group; nan without a split. No
+        ``p_split`` and no ``fdr_split`` is below it.
+    verdict : str
+        Sentences on how far to trust the p-values.
+    """
+
+    columns: dict[str, NDArray[Any]]
+    one_group: float
+    verdict: str
+
+    @property
+    def table(self) -> Any:
+        """The columns as a pandas DataFrame; a dict of arrays where pandas is missing."""
+        return as_frame(self.columns)
+
+    def of(self, cluster: Any) -> dict[str, NDArray[Any]]:
+        """Return the columns of one cluster.
+
+        Parameters
+        ----------
+        cluster : int or str
+            One of the clusters in ``columns["cluster"]``.
+
+        Returns
+        -------
+        dict of ndarray
+            As ``columns``, for this cluster alone.
+        """
+        own = self.columns["cluster"] == cluster
+        return {name: column[own] for name, column in self.columns.items()}
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A table to be tested: values (n, p), p names, who expresses what (n, p) or None."""
+
+    values: Array
+    names: list[str]
+    expressed: NDArray[np.bool_] | None
+
+
+def markers(
+    X: Any,
+    labels: Any,
+    cluster: Any = None,
+    *,
+    names: Any = None,
+    expressed: Any = None,
+    estimator: Any = None,
+    n_nulls: int = 99,
+    random_state: Any = None,
+) -> Markers:
+    """Test which variables set clusters apart from all other samples.
+
+    Ranks, means and shares are compared, so values must be on one scale from sample to sample:
+    logarithms of normalised counts or intensities. The p-values are optimistic, since the clusters
+    were found in the same samples. With ``estimator`` there are others beside them that are not: a
+    variable is tested between clusters that were found without its half of the variables, and no
+    p-value is below the one at which K-means cuts one Gaussian group, of any covariance, as sharply
+    as these clusters are cut (docs/derivations/markers.md).
+
+    Parameters
+    ----------
+    X : array-like of shape (n, p) or AnnData
+        Samples in rows, without missing cells.
+    labels : array-like of shape (n,)
+        Cluster of each sample. Samples of the whole number -1 are in no cluster, and left out.
+    cluster : int or str, optional
+        The cluster asked for; by default all of them.
+    names : sequence of length p, optional
+        Names of the variables; by default the columns of X, or x0, x1 and so on. Those that occur
+        twice are told apart, as NAME and NAME-1.
+    expressed : array-like of bool of shape (n, p), optional
+        Which sample expresses what. By default the values above 0 where the smallest is 0;
+        otherwise the shares are not known.
+    estimator : clusterer or Pipeline, optional
+        What found the labels. Copies of it are fitted to each half of the variables.
+    n_nulls : int, default 99
+        With ``estimator``, how many tables of one Gaussian group are drawn: ``p_split`` and
+        ``fdr_split`` are at least 1 / (n_nulls + 1).
+    random_state : int, RandomState or None
+        Seed of the halves and of these tables.
+
+    Returns
+    -------
+    Markers
+        ``.table``, ``.columns``, ``.verdict`` and ``.one_group``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from subspaces import PSC, diagnostics
+    >>> random = np.random.default_rng(0)
+    >>> X = random.normal(size=(60, 200))
+    >>> X[:20, :5] += 4
+    >>> model = PSC(2, n_components=0, affine=True, random_state=0)
+    >>> labels = model.fit_predict(X)
+    >>> own = labels[0]
+    >>> found = diagnostics.markers(X, labels, own, estimator=model, random_state=0)
+    >>> sorted(found.columns["variable"][:5].tolist())
+    ['x0', 'x1', 'x2', 'x3', 'x4']
+    >>> int((found.columns["fdr_split"][:5] <= 0.05).sum())
+    5
+    """
+    tested = _as_tested(X, names, expressed)
+    cluster_half = None
+    if estimator is not None:
+        if not hasattr(estimator, "fit_predict"):
+            raise TypeError(
+                f"{type(estimator).__name__} has no fit_predict. Use the clusterer or the Pipeline "
+                "that found the labels"
+            )
+
+        def cluster_half(half: Places) -> Any:
+            return clone(estimator).fit_predict(tested.values[:, half])
+
+    return _markers(tested, labels, cluster, cluster_half, n_nulls, random_state)
+
+
+def markers_of_model(
+    model: Any, X: Any, cluster: Any, split_half: bool, n_nulls: int, random_state: Any
+) -> Markers:
+    """Return the `Markers` of a fitted model of this library, as its method ``markers`` does.
+
+    A preparation is followed up to its scale: all variables that it needs are tested, not only
+    those that it keeps.
+    """
+    check_is_fitted(model)
+    labels = to_host(model.labels_)
+    preparation: Preparation | None = getattr(model, "preparation_", None)
+    if preparation is None:
+        names = getattr(model, "feature_names_in_", None)
+        tested = _as_tested(X, None if hasattr(X, "columns") else names, None)
+    else:
+        tested = _on_scale_of(preparation, X)
+    wide = len(tested.names)
+    if tested.values.shape != (len(labels), model.n_features_in_):
+        raise ValueError(
+            f"X has {len(tested.values)} samples and {wide} variables, the data of fit "
+            f"{len(labels)} and {model.n_features_in_}. Use the data of fit"
+        )
+
+    def cluster_half(half: Places) -> Any:
+        rows = tested.values[:, half]
+        if preparation is not None:
+            rows = _as_clustered(preparation, tested, half)
+        return with_choices(model).fit_predict(rows)
+
+    use = cluster_half if split_half else None
+    return _markers(tested, labels, cluster, use, n_nulls, random_state)
+
+
+def _markers(
+    tested: Measured,
+    labels: Any,
+    cluster: Any,
+    cluster_half: Callable[[Places], Any] | None,
+    n_nulls: int,
+    random_state: Any,
+) -> Markers:
+    """Return the `Markers` of a table; cluster_half: as `split_half_p_values` takes it, or None."""
+    clusters, codes, inside = _checked_labels(labels, len(tested.values))
+    if not inside.all():
+        drawn = None if tested.expressed is None else tested.expressed[inside]
+        tested, codes = Measured(tested.values[inside], tested.names, drawn), codes[inside]
+    asked = _asked(cluster, clusters)
+    _warn_of_small(clusters, codes, asked)
+    rows = _statistics(tested, codes, len(clusters))
+    one_group = np.nan
+    if cluster_half is not None:
+        n_nulls, random = as_count(n_nulls, "n_nulls", low=1), as_generator(random_state)
+        n_clusters, values = len(clusters), tested.values
+        one_group = one_group_p_value(values, codes, n_clusters, n_nulls, random)
+        half = _among(inside, cluster_half)
+        p_values = split_half_p_values(values, codes, n_clusters, half, random)
+        p_values[np.isnan(rows["p_value"])] = np.nan
+        # Adjusted first: thousands of p-values at the least possible one would be adjusted away.
+        rows["p_split"] = np.maximum(p_values, one_group)
+        rows["fdr_split"] = np.maximum(false_discovery_rates(p_values), one_group)
+    columns = _long_form(rows, clusters, asked, tested.names)
+    return Markers(columns, one_group, _in_words(one_group, columns.get("fdr_split")))
+
+
+def _statistics(tested: Measured, codes: Places, n_clusters: int) -> dict[str, Array]:
+    """Return the columns of a `Markers` by name, without a split, each (K, p)."""
+    sizes = np.bincount(codes, minlength=n_clusters).astype(float)
+    difference, effect = _effects(tested.values, codes, sizes)
+    auc, p_values = rank_test(tested.values, codes, n_clusters)
+    shares_in, shares_out = _shares(tested, codes, sizes)
+    return {
+        "difference": difference,
+        "effect": effect,
+        "auc": auc,
+        "p_value": p_values,
+        "fdr": false_discovery_rates(p_values),
+        "share_in": shares_in,
+        "share_out": shares_out,
+    }
+
+
+def _effects(values: Array, codes: Places, sizes: Array) -> tuple[Array, Array]:
+    """Return d_k and d_k / s_k, (K, p) each; 0 / 0 is 0, and a difference without spread infinite.
+
+    The squares outside are summed over clusters about their means, and of these about o_k: where
+    nothing varies the sum is 0 without rounding.
+    """
+    n_clusters, n = len(sizes), len(values)
+    means, _ = means_and_spread(values, codes, n_clusters)
+    squares = np.array([np.square(values[codes == k] - means[k]).sum(0) for k in range(n_clusters)])
+    difference, spread = np.empty_like(means), np.empty_like(means)
+    for k in range(n_clusters):
+        weights = np.where(np.arange(n_clusters) == k, 0.0, sizes)
+        # Differences are averaged, not means: where all clusters agree this is 0 without rounding.
+        difference[k] = (weights / weights.sum()) @ (means[k] - means)
+        outside = weights @ np.square(means - (means[k] - difference[k]))
+        spread[k] = np.sqrt((squares.sum(axis=0) + outside) / max(n - 2, 1))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return difference, np.where(difference == 0.0, 0.0, difference / spread)
+
+
+def _shares(tested: Measured, codes: Places, sizes: Array) -> tuple[Array, Array]:
+    """Return the shares of samples that express each variable in and outside clusters, (K, p)."""
+    shape = (len(sizes), tested.values.shape[1])
+    if tested.expressed is None:
+        return np.full(shape, np.nan), np.full(shape, np.nan)
+    counts = np.array([tested.expressed[codes == k].sum(axis=0) for k in range(len(sizes))])
+    others = counts.sum(axis=0) - counts
+    return counts / sizes[:, None], others / (len(codes) - sizes)[:, None]
+
+
+def _long_form(
+    rows: dict[str, Array], clusters: NDArray[Any], asked: Sequence[int], names: list[str]
+) -> dict[str, NDArray[Any]]:
+    """Return columns with a row per cluster and variable, by the absolute effect in each."""
+    order = [
+        np.lexsort((-np.abs(rows["difference"][k]), -np.abs(rows["effect"][k]))) for k in asked
+    ]
+    p = len(names)
+    labels = np.array(names, dtype=object)
+    return {
+        "cluster": np.repeat(clusters[list(asked)], p),
+        "variable": np.concatenate([labels[each] for each in order]),
+        "rank": np.tile(np.arange(1, p + 1), len(asked)),
+        **{
+            name: np.concatenate([found[k][each] for k, each in zip(asked, order, strict=True)])
+            for name, found in rows.items()
+        },
+    }
+
+
+def _in_words(one_group: float, rates: Array | None) -> str:
+    """Return the verdict: why p-values are optimistic, and what the split-half ones say."""
+    if rates is None:
+        return OPTIMISTIC
+    if one_group > LEVEL:
+        return (
+            f"{OPTIMISTIC} One Gaussian group that K-means cuts is as well separated (p = "
+            f"{one_group:.2g}), so no split-half p-value is below that: these may be no clusters."
+        )
+    found = int(np.count_nonzero(rates <= LEVEL))
+    return (
+        f"{OPTIMISTIC} The split-half ones are not: they call {found:,} of "
+        f"{np.count_nonzero(np.isfinite(rates)):,} differences significant at a false discovery "
+        f"rate of {LEVEL:g}."
+    )
+
+
+def _checked_labels(
+    labels: Any, n: int
+) -> tuple[NDArray[Any], NDArray[np.intp], NDArray[np.bool_]]:
+    """Return the clusters, the place of each sample's among them, and who is in any cluster."""
+    given = np.asarray(labels)
+    if given.shape != (n,):
+        raise ValueError(
+            f"labels has shape {given.shape}, and X has {n} samples. Use one label for each sample"
+        )
+    if given.dtype.kind == "f" and not np.array_equal(given, np.rint(given)):
+        raise ValueError("labels has fractions or nan. Use whole numbers or text")
+    inside = np.ones(n, dtype=bool) if given.dtype.kind not in "iuf" else given != -1
+    clusters = np.unique(given[inside])
+    if len(clusters) < 2:
+        raise ValueError(
+            "labels has fewer than two clusters, so there are no other samples to differ from. Use "
+            "more clusters"
+        )
+    return clusters, np.searchsorted(clusters, given).astype(np.intp), inside
+
+
+def _asked(cluster: Any, clusters: NDArray[Any]) -> Sequence[int]:
+    """Return the places of the clusters asked for: all of them for None."""
+    if cluster is None:
+        return range(len(clusters))
+    # A text among numbers, or a number among texts, equals none of them.
+    places = [k for k, each in enumerate(clusters.tolist()) if each == cluster]
+    if not places or isinstance(cluster, bool):
+        known = ", ".join(map(str, clusters[:10].tolist())) + ", ..." * (len(clusters) > 10)
+        raise ValueError(f"cluster={cluster!r} has no samples. Use one of {known}")
+    return places
+
+
+def _warn_of_small(clusters: NDArray[Any], codes: Places, asked: Sequence[int]) -> None:
+    """Warn of clusters too small to test, or with too few samples outside."""
+    sizes = np.bincount(codes, minlength=len(clusters))
+    small = [k for k in asked if min(sizes[k], len(codes) - sizes[k]) < FEWEST]
+    if small:
+        counts = ", ".join(f"{clusters[k]} ({sizes[k]} of {len(codes)} samples)" for k in small)
+        some = f"cluster{'s' * (len(small) > 1)} {counts}"
+        warn(
+            f"no p-values for {some}: {FEWEST} samples inside and outside are needed. Use fewer "
+            "clusters, or read the differences alone",
+            above=4,
+        )
+
+
+def _as_tested(X: Any, names: Any, expressed: Any) -> Measured:
+    """Return a table as it is tested, checked, with names that are all different."""
+    if hasattr(X, "var_names"):
+        names = X.var_names if names is None else names
+        X = X.X.toarray() if sparse.issparse(X.X) else X.X
+    matrix = _complete(X)
+    p = matrix.shape[1]
+    if names is None:
+        names = getattr(X, "columns", [f"x{j}" for j in range(p)])
+    if len(names) != p:
+        raise ValueError(f"names has {len(names)} entries for {p} variables. Use one for each")
+    if expressed is None:
+        expressed = matrix > 0 if matrix.min() == 0 else None
+    else:
+        expressed = np.asarray(expressed)
+        if expressed.shape != matrix.shape or expressed.dtype != bool:
+            raise ValueError(
+                f"expressed is {expressed.dtype} of shape {expressed.shape}. Use True and False of "
+                f"shape {matrix.shape}"
+            )
+    return Measured(matrix, told_apart([str(name) for name in names]), expressed)
+
+
+def _on_scale_of(preparation: Preparation, X: Any) -> Measured:
+    """Return raw X on the scale of a preparation, all variables that it needs, none left out."""
+    if is_named(X):
+        check_present(list(X.columns), preparation.needed)
+        X = X[preparation.needed]
+    raw, needed = _complete(X), preparation.needed
+    if raw.shape[1] != len(needed):
+        raise ValueError(
+            f"X has {raw.shape[1]} variables, the data of fit {len(needed)}. Use the data of fit"
+        )
+    if preparation.inputs is not None:
+        preparation = replace(
+            preparation, variable_names=tuple(needed), centre=None, spread=None, axes=None
+        )
+    values = prepare_rows(raw, needed, preparation)
+    expressed = None
+    if preparation.floor is not None:
+        expressed = raw > preparation.floor
+    elif preparation.total is not None or raw.min() == 0:
+        expressed = raw > 0
+    return Measured(values, list(needed), expressed)
+
+
+def _as_clustered(preparation: Preparation, tested: Measured, half: Places) -> Array:
+    """Return the values of a half of the variables as the preparation hands them to a clusterer.
+
+    The variables that are not kept are left out. Where axes are kept, the samples are given by
+    their coordinates along as many leading axes of the half.
+    """
+    kept = set(preparation.variable_names)
+    places = [j for j in half if tested.names[j] in kept]
+    if not places:
+        raise ValueError("a half of the variables has none that is clustered. Use more variables")
+    rows = tested.values[:, places]
+    if preparation.axes is None:
+        return rows
+    rows = rows - rows.mean(axis=0)
+    return rows @ principal_axes(rows).basis[:, : len(preparation.axes)]
+
+
+def _complete(X: Any) -> Array:
+    """Return X as a finite matrix; ValueError for missing cells says how to fill them."""
+    matrix = as_matrix(X, missing=True)
+    holes = np.isnan(matrix)
+    if holes.any():
+        row, column = (int(place) for place in np.argwhere(holes)[0])
+        raise ValueError(
+            f"X has missing cells ({int(holes.sum())}, the first at row {row}, column {column}), "
+            "and ranks need every value. Use model.impute(X)"
+        )
+    check_squares(matrix)
+    return matrix
+
+
+def _among(
+    inside: NDArray[np.bool_], cluster_half: Callable[[Places], Any]
+) -> Callable[[Places], NDArray[np.intp]]:
+    """Return cluster_half with its warnings kept, labels from 0 up, of the samples inside alone."""
+
+    def found(half: Places) -> NDArray[np.intp]:
+        with collect_warnings():
+            labels = np.asarray(to_host(cluster_half(half)))[inside]
+        return np.unique(labels, return_inverse=True)[1]
+
+    return found
+
+
+def told_apart(names: Sequence[str]) -> list[str]:
+    """Return names that are all different: of several equal ones the later get -1, -2 and so on."""
+    taken, seen, found = set(names), Counter[str](), []
+    for name in names:
+        unique = name
+        while seen[name] and unique in taken:
+            unique = f"{name}-{seen[name]}"
+            seen[name] += 1
+        seen[name] = max(seen[name], 1)
+        taken.add(unique)
+        found.append(unique)
+    return found

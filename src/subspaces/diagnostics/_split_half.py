@@ -1,0 +1,108 @@
+"""P-values of markers that stay valid although the clusters were found in the same samples.
+
+Two steps, each of which mends what the other cannot (docs/derivations/markers.md):
+
+1. Variables are halved at random. A variable is tested between the clusters that its own half had
+   no part in finding, so that its noise is not in the labels.
+2. Where variables are correlated, the other half still carries their common noise, and a cut of one
+   group through that noise looks like markers. So neither a p-value nor a false discovery rate may
+   be below the p-value of a test of one group: given the means and X'X, the left singular vectors
+   of one Gaussian group are uniformly distributed, whatever its covariance (Langsrud 2005). Tables
+   drawn so are cut by K-means, and the p-value is the share of those cuts, and of the clusters
+   themselves, that separate as well as the clusters.
+
+With U of shape (n, a) the leading left singular vectors of the centred table, d their singular
+values and Z = U diag(d), clusters separate as well as
+
+    T(Z) = sum_k n_k |mean_k Z|^2,
+
+and among B drawn tables Z* = U* diag(d), each cut into as many clusters, p = (1 + #{T(Z*) >= T(Z)})
+/ (B + 1). K-means maximises T, so that p is valid for labels from any method.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse.linalg import svds
+from sklearn.cluster import KMeans
+
+from subspaces import progress
+from subspaces.diagnostics._rank_test import rank_test
+from subspaces.metrics import matched_labels
+from subspaces.starts.k_means import k_means_labels
+
+Array = NDArray[np.floating]
+Codes = NDArray[np.integer]
+Places = NDArray[np.intp]
+
+# Starts of K-means on a drawn table of a few columns; more hardly find a better cut.
+N_INIT = 5
+
+
+def split_half_p_values(
+    values: Array,
+    codes: Codes,
+    n_clusters: int,
+    cluster_half: Callable[[Places], Codes],
+    random: np.random.Generator,
+) -> Array:
+    """Return the p-values of the rank test, (K, p), between clusters of the other half.
+
+    cluster_half returns the labels (n,), from 0 up, that the variables with the given places lead
+    to. They are named after the clusters that they match best; a cluster that the other half does
+    not find has p-values of 1.
+    """
+    p = values.shape[1]
+    halves = np.array_split(random.permutation(p), 2)
+    p_values = np.empty((n_clusters, p))
+    for half, other in (halves, halves[::-1]):
+        found = matched_labels(codes, cluster_half(np.sort(other)))
+        tested = rank_test(values[:, half], found, max(n_clusters, int(found.max()) + 1))[1]
+        p_values[:, half] = np.nan_to_num(tested[:n_clusters], nan=1.0)
+    return p_values
+
+
+def one_group_p_value(
+    values: Array, codes: Codes, n_clusters: int, n_nulls: int, random: np.random.Generator
+) -> float:
+    """Return the p-value of the hypothesis that the samples (n, p) are one Gaussian group.
+
+    It is the share of tables of one group whose best cut separates as well as the clusters do.
+    """
+    scores, singular = _leading_scores(values, n_clusters)
+    found = separation(scores, codes)
+    as_good = 0
+    for drawn in range(n_nulls):
+        progress.tell(progress.Step("null", drawn, n_nulls, f"table {drawn + 1} of one group"))
+        null = _drawn_frame(len(scores), len(singular), random) * singular
+        k_means = KMeans(n_clusters, n_init=N_INIT, random_state=int(random.integers(2**31 - 1)))
+        as_good += separation(null, k_means_labels(null, k_means)) >= found
+    return (1 + as_good) / (n_nulls + 1)
+
+
+def separation(scores: Array, codes: Codes) -> float:
+    """T(Z) = sum_k n_k |mean_k Z|^2, the part of the sum of squares that lies between clusters."""
+    sums = np.zeros((int(codes.max()) + 1, scores.shape[1]))
+    np.add.at(sums, codes, scores)
+    sizes = np.maximum(np.bincount(codes), 1)
+    return float((np.square(sums).sum(axis=1) / sizes).sum())
+
+
+def _leading_scores(values: Array, n_axes: int) -> tuple[Array, Array]:
+    """Return U diag(d) (n, a) and d (a,) of the centred table, along its leading axes."""
+    centred = values - values.mean(axis=0)
+    smaller = min(centred.shape)
+    if n_axes < smaller:
+        start = np.random.default_rng(0).normal(size=smaller)
+        left, singular, _ = svds(centred, k=n_axes, v0=start)
+    else:
+        left, singular, _ = np.linalg.svd(centred, full_matrices=False)
+    return left * singular, singular
+
+
+def _drawn_frame(n: int, width: int, random: np.random.Generator) -> Array:
+    """Return orthonormal columns (n, width), uniformly distributed among those of mean 0."""
+    normal = random.normal(size=(n, width))
+    frame, _ = np.linalg.qr(normal - normal.mean(axis=0))
+    return frame

@@ -1,0 +1,336 @@
+"""Markers: each figure against a plain loop, split-half p-values on one group, bad input."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+from sklearn.cluster import KMeans
+
+from subspaces import PSC, KSubspaces, SparseKMeans, diagnostics, load
+from subspaces.diagnostics import _split_half
+from subspaces.diagnostics._markers import told_apart
+from subspaces.diagnostics._rank_test import false_discovery_rates, rank_test
+from subspaces.preparation import attach_preparation, prepare
+from subspaces.recipes import ExpressionScaler, as_preparation, expression
+from subspaces.tables import Table
+
+
+def tied(n=30, p=12, seed=0):
+    """Whole numbers from 0 to 5, so with many ties and zeros, a constant column, three labels."""
+    random = np.random.default_rng(seed)
+    X = random.integers(0, 6, (n, p)).astype(float)
+    X[:, 3] = 2.0
+    labels = np.repeat([0, 1, 2], [9, 5, n - 14])
+    X[labels == 1, :2] += 3
+    return X, labels
+
+
+def shifted(n=60, p=80, n_markers=10, seed=0):
+    """Two groups that differ in the first variables, and which is which."""
+    random = np.random.default_rng(seed)
+    kinds = np.repeat([0, 1], n // 2)
+    X = random.normal(size=(n, p))
+    X[:, :n_markers] += 5.0 * kinds[:, None]
+    return X, kinds
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_ranks_are_tested_as_scipy_tests_them_one_by_one(whole):
+    X, labels = tied()
+    X = X if whole else X + np.random.default_rng(1).normal(size=X.shape)
+    auc, p_values = rank_test(X, labels, 3)
+    for k in range(3):
+        for j in range(X.shape[1]):
+            if np.ptp(X[:, j]) == 0:
+                assert (auc[k, j], p_values[k, j]) == (0.5, 1.0)
+                continue
+            inside, outside = X[labels == k, j], X[labels != k, j]
+            plain = stats.mannwhitneyu(inside, outside, method="asymptotic")
+            assert p_values[k, j] == pytest.approx(plain.pvalue, rel=1e-12)
+            wins = np.mean([(a > b) + 0.5 * (a == b) for a in inside for b in outside])
+            assert auc[k, j] == pytest.approx(wins, rel=1e-12)
+            assert plain.statistic / (len(inside) * len(outside)) == pytest.approx(wins)
+
+
+def test_ranks_of_blocks_of_variables_are_those_of_all(monkeypatch):
+    X, labels = tied()
+    whole = rank_test(X, labels, 3)
+    monkeypatch.setattr("subspaces.diagnostics._rank_test.BLOCK", 5 * len(X))
+    for part, all_of_it in zip(rank_test(X, labels, 3), whole, strict=True):
+        np.testing.assert_array_equal(part, all_of_it)
+
+
+def test_false_discovery_rates_are_benjamini_and_hochbergs():
+    p_values = np.vstack([np.random.default_rng(0).uniform(size=50) ** 3, np.full(50, np.nan)])
+    rates = false_discovery_rates(p_values)
+    order = np.argsort(p_values[0])
+    plain, least = np.empty(50), 1.0
+    for place in range(49, -1, -1):
+        least = min(least, p_values[0, order[place]] * 50 / (place + 1))
+        plain[order[place]] = least
+    np.testing.assert_allclose(rates[0], plain, rtol=1e-12)
+    assert np.isnan(rates[1]).all()
+
+
+def test_the_table_has_what_a_loop_finds():
+    X, labels = tied()
+    names = [f"g{j}" for j in range(X.shape[1])]
+    table = diagnostics.markers(pd.DataFrame(X, columns=names), labels).table
+    assert len(table) == 3 * len(names)
+    for row in table.itertuples():
+        j, own = names.index(row.variable), labels == row.cluster
+        difference = X[own, j].mean() - X[~own, j].mean()
+        assert row.difference == pytest.approx(difference, abs=1e-12)
+        squares = sum(((part - part.mean()) ** 2).sum() for part in (X[own, j], X[~own, j]))
+        effect = 0.0 if j == 3 else difference / np.sqrt(squares / (len(X) - 2))
+        assert row.effect == pytest.approx(effect, abs=1e-12)
+        assert row.share_in == pytest.approx((X[own, j] > 0).mean())
+        assert row.share_out == pytest.approx((X[~own, j] > 0).mean())
+    for _, part in table.groupby("cluster"):
+        assert part["rank"].tolist() == list(range(1, len(names) + 1))
+        assert (part["effect"].abs().diff().dropna() <= 1e-12).all()
+        plain = stats.false_discovery_control(part["p_value"])
+        np.testing.assert_allclose(part["fdr"], plain, rtol=1e-12)
+
+
+def test_one_cluster_is_a_part_of_all():
+    X, labels = tied()
+    whole = diagnostics.markers(X, labels)
+    alone = diagnostics.markers(X, labels, 1)
+    for name, column in whole.of(1).items():
+        np.testing.assert_array_equal(alone.columns[name], column)
+
+
+def test_clusters_may_have_names():
+    X, labels = tied()
+    named = np.array(["b", "a", "c"])[labels]
+    found = diagnostics.markers(X, named, "a")
+    np.testing.assert_array_equal(
+        found.columns["difference"], diagnostics.markers(X, labels, 1).columns["difference"]
+    )
+    with pytest.raises(ValueError, match=r"cluster=1 has no samples. Use one of a, b, c"):
+        diagnostics.markers(X, named, 1)
+
+
+def test_samples_in_no_cluster_are_left_out():
+    X, labels = tied()
+    some = np.where(labels == 2, -1, labels)
+    found, plain = (
+        diagnostics.markers(X, some),
+        diagnostics.markers(X[labels < 2], labels[labels < 2]),
+    )
+    for name, column in plain.columns.items():
+        np.testing.assert_array_equal(found.columns[name], column)
+    split = diagnostics.markers(X, some, estimator=KMeans(2, random_state=0), n_nulls=4)
+    assert np.isfinite(split.columns["fdr_split"]).all()
+
+
+def test_shares_are_unknown_where_no_value_is_zero_and_can_be_given():
+    X, labels = tied()
+    unknown = diagnostics.markers(X + 5, labels).columns
+    assert np.isnan(unknown["share_in"]).all()
+    assert np.isnan(unknown["share_out"]).all()
+    given = diagnostics.markers(X + 5, labels, expressed=X > 0).columns
+    known = diagnostics.markers(X, labels).columns
+    np.testing.assert_array_equal(given["share_in"], known["share_in"])
+
+
+def test_a_small_cluster_has_differences_but_no_p_values():
+    X, _ = tied()
+    labels = np.repeat([0, 1, 2], [14, 14, 2])
+    said = r"no p-values for cluster 2 \(2 of 30 samples\): 3 samples inside and outside"
+    with pytest.warns(UserWarning, match=said):
+        found = diagnostics.markers(X, labels)
+    assert np.isnan(found.of(2)["p_value"]).all()
+    assert np.isnan(found.of(2)["fdr"]).all()
+    assert np.isfinite(found.of(2)["difference"]).all()
+    assert np.isfinite(found.of(0)["fdr"]).all()
+
+
+def test_a_variable_that_is_constant_within_all_clusters_comes_first():
+    X, labels = shifted()
+    X[:, 70] = labels
+    found = diagnostics.markers(X, labels, 1).columns
+    assert found["variable"][0] == "x70"
+    assert found["effect"][0] == np.inf
+
+
+def test_equal_names_are_told_apart():
+    assert told_apart(["A", "B", "A", "A-1", "A"]) == ["A", "B", "A-2", "A-1", "A-3"]
+    X, labels = tied(p=4)
+    found = diagnostics.markers(X, labels, 0, names=["A", "A", "B", "A"])
+    assert sorted(found.columns["variable"].tolist()) == ["A", "A-1", "A-2", "B"]
+
+
+def test_anndata_keeps_its_names():
+    anndata = pytest.importorskip("anndata")
+    from scipy import sparse
+
+    X, labels = tied()
+    data = anndata.AnnData(sparse.csr_matrix(X))
+    data.var_names = [f"g{j}" for j in range(X.shape[1])]
+    found = diagnostics.markers(data, labels)
+    assert set(found.columns["variable"]) == set(data.var_names)
+    np.testing.assert_array_equal(
+        found.columns["p_value"], diagnostics.markers(X, labels).columns["p_value"]
+    )
+
+
+@pytest.mark.parametrize("build", [PSC, KSubspaces, SparseKMeans])
+def test_models_have_markers_with_the_names_of_their_table(build):
+    X, kinds = shifted()
+    frame = pd.DataFrame(X, columns=[f"g{j}" for j in range(X.shape[1])])
+    model = build(2, random_state=0)
+    if build is not SparseKMeans:
+        model.set_params(n_components=0, affine=True)
+    model.fit(frame)
+    k = int(model.labels_[-1])
+    found = model.markers(frame, k, split_half=True, n_nulls=19, random_state=0)
+    assert {f"g{j}" for j in range(10)} == set(found.columns["variable"][:10])
+    np.testing.assert_array_equal(model.labels_ == k, kinds == 1)
+    assert found.one_group == 1 / 20
+    assert (found.columns["fdr_split"][:10] == 1 / 20).all()
+    plain = model.markers(X, k)
+    assert plain.columns["variable"].tolist() == found.columns["variable"].tolist()
+    assert "fdr_split" not in plain.columns
+
+
+def test_a_saved_model_tests_all_genes_on_the_log_scale(tmp_path):
+    random = np.random.default_rng(0)
+    X = random.poisson(20.0, (40, 60)).astype(float)
+    X[:15, :5] *= 8
+    names = tuple(f"g{j}" for j in range(60))
+    scaler = ExpressionScaler(n_axes=2, n_genes=20, kind="counts").fit(X)
+    preparation = as_preparation(scaler, names)
+    table = Table(X, tuple(map(str, range(40))), names)
+    model = PSC(2, n_components=0, affine=True, criterion="loo", random_state=0)
+    model.fit(prepare(table, preparation).frame)
+    attach_preparation(model, preparation)
+    model.save(tmp_path / "model.npz")
+    found = load(tmp_path / "model.npz").markers(table.frame, int(model.labels_[0]))
+    assert len(found.columns["variable"]) == 60
+    logged = ExpressionScaler(n_genes=None, kind="counts").fit_transform(X)
+    plain = diagnostics.markers(logged, model.labels_, model.labels_[0], names=names)
+    for name in ("variable", "p_value", "rank"):
+        np.testing.assert_array_equal(found.columns[name], plain.columns[name])
+    np.testing.assert_allclose(found.columns["difference"], plain.columns["difference"], atol=1e-12)
+    assert found.columns["share_in"].max() == 1.0
+    split = model.markers(table.frame, split_half=True, n_nulls=19, random_state=0)
+    marked = split.of(model.labels_[0])
+    assert set(marked["variable"][:5]) == {f"g{j}" for j in range(5)}
+    assert (marked["fdr_split"][:5] <= 0.05).all()
+
+
+def test_labels_of_a_pipeline_serve():
+    random = np.random.default_rng(0)
+    X = 2.0 ** random.normal(8, 1, (60, 300))
+    X[:20, :10] *= 30
+    pipeline = expression(2, random_state=0).fit(X)
+    values = ExpressionScaler(n_genes=None).fit_transform(X)
+    again = expression(2, random_state=0).set_params(prepare__kind="log")
+    found = diagnostics.markers(
+        values, pipeline[-1].labels_, pipeline[-1].labels_[0], estimator=again, random_state=0
+    )
+    assert set(found.columns["variable"][:10]) == {f"x{j}" for j in range(10)}
+    assert (found.columns["fdr_split"][:10] <= 0.05).all()
+
+
+def test_separation_is_the_sum_of_squares_between_clusters():
+    X, labels = tied()
+    Z = X - X.mean(axis=0)
+    within = sum(((Z[labels == k] - Z[labels == k].mean(0)) ** 2).sum() for k in range(3))
+    assert _split_half.separation(Z, labels) == pytest.approx((Z**2).sum() - within)
+
+
+def test_drawn_frames_are_orthonormal_of_mean_zero_and_uniform():
+    random = np.random.default_rng(0)
+    frames = np.array([_split_half._drawn_frame(6, 2, random) for _ in range(4000)])
+    np.testing.assert_allclose(frames.sum(axis=1), 0, atol=1e-12)
+    np.testing.assert_allclose(np.einsum("bij,bik->bjk", frames, frames)[7], np.eye(2), atol=1e-12)
+    # A uniform direction in the five dimensions left has second moments (I - 11'/6) / 5.
+    second = np.einsum("bi,bj->ij", frames[..., 0], frames[..., 0]) / 4000
+    np.testing.assert_allclose(second, (np.eye(6) - 1 / 6) / 5, atol=0.02)
+
+
+@pytest.mark.parametrize("correlated", [False, True])
+def test_one_group_has_no_markers_by_split_halves_though_the_naive_ones_find_some(correlated):
+    naive, split = [], []
+    for seed in range(20):
+        random = np.random.default_rng(seed)
+        X = random.normal(size=(80, 40)) * np.geomspace(0.3, 3, 40)
+        if correlated:
+            X += 2.0 * random.normal(size=(80, 1)) * random.normal(size=40)
+        k_means = KMeans(2, n_init=3, random_state=0)
+        found = diagnostics.markers(
+            X, k_means.fit_predict(X), 0, estimator=k_means, n_nulls=19, random_state=seed
+        )
+        naive.append((found.columns["fdr"] <= 0.05).any())
+        split.append((found.columns["fdr_split"] <= 0.05).any())
+    assert np.mean(naive) == 1.0
+    assert np.sum(split) <= 4  # of 20 at a rate of .05, with probability .997
+
+
+def test_verdicts_say_what_the_split_found():
+    X, kinds = shifted()
+    k_means = KMeans(2, n_init=3, random_state=0)
+    plain = diagnostics.markers(X, kinds)
+    assert plain.verdict.startswith("The p-values are optimistic: the clusters were found in")
+    assert np.isnan(plain.one_group)
+    real = diagnostics.markers(X, kinds, estimator=k_means, random_state=0)
+    count = int((real.columns["fdr_split"] <= 0.05).sum())
+    assert f"they call {count} of 160 differences significant" in real.verdict
+    noise = np.random.default_rng(1).normal(size=(40, 30))
+    cut = k_means.fit_predict(noise)
+    none = diagnostics.markers(noise, cut, estimator=k_means, random_state=0)
+    assert none.one_group > 0.05
+    assert "these may be no clusters" in none.verdict
+
+
+def test_a_seed_repeats_the_halves():
+    X, kinds = shifted()
+    k_means = KMeans(2, n_init=1, random_state=0)
+    first, second = (
+        diagnostics.markers(X, kinds, estimator=k_means, n_nulls=9, random_state=3)
+        for _ in range(2)
+    )
+    np.testing.assert_array_equal(first.columns["p_split"], second.columns["p_split"])
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "said"),
+    [
+        ({"labels": [0, 1]}, ValueError, r"labels has shape \(2,\), and X has 30 samples"),
+        ({"labels": np.zeros(30, int)}, ValueError, "labels has fewer than two clusters"),
+        ({"labels": np.full(30, 0.5)}, ValueError, "Use whole numbers or text"),
+        ({"cluster": 7}, ValueError, r"cluster=7 has no samples. Use one of 0, 1, 2"),
+        ({"names": ["a"]}, ValueError, r"names has 1 entries for 12 variables. Use one for each"),
+        ({"expressed": np.ones((30, 12))}, ValueError, r"Use True and False of shape \(30, 12\)"),
+        ({"estimator": object()}, TypeError, "object has no fit_predict. Use the clusterer"),
+        ({"X": np.full((30, 12), np.nan)}, ValueError, "X has no value in row 0"),
+        ({"estimator": KMeans(2), "n_nulls": 0}, ValueError, "n_nulls=0"),
+    ],
+)
+def test_bad_input_is_refused(change, error, said):
+    X, labels = tied()
+    with pytest.raises(error, match=said):
+        diagnostics.markers(**{"X": X, "labels": labels, **change})
+
+
+def test_missing_cells_are_to_be_imputed():
+    X, labels = tied()
+    X[4, 5] = np.nan
+    said = r"missing cells \(1, the first at row 4, column 5\), .* Use model.impute\(X\)"
+    with pytest.raises(ValueError, match=said):
+        diagnostics.markers(X, labels)
+
+
+def test_models_refuse_other_data_and_clusters():
+    X, _ = shifted()
+    model = PSC(2, n_components=0, affine=True, random_state=0).fit(X)
+    said = "X has 59 samples and 80 variables, the data of fit 60 and 80. Use the data of fit"
+    with pytest.raises(ValueError, match=said):
+        model.markers(X[1:], 0)
+    with pytest.raises(ValueError, match="the data of fit 60 and 80"):
+        model.markers(X[:, 1:], 0)
+    with pytest.raises(ValueError, match=r"cluster=2 has no samples. Use one of 0, 1"):
+        model.markers(X, 2)
