@@ -274,7 +274,7 @@ def test_verdicts_say_what_the_split_found():
     X, kinds = shifted()
     k_means = KMeans(2, n_init=3, random_state=0)
     plain = diagnostics.markers(X, kinds)
-    assert plain.verdict.startswith("The p-values are optimistic: the clusters were found in")
+    assert plain.verdict.startswith("The p-values of markers are optimistic: the clusters were")
     assert np.isnan(plain.one_group)
     real = diagnostics.markers(X, kinds, estimator=k_means, random_state=0)
     count = int((real.columns["fdr_split"] <= 0.05).sum())

@@ -40,4 +40,5 @@ def hostile_fit():
         chosen = select_n_clusters(PSC(n_components=2, n_init=1, random_state=0), X, range(1, 4))
     return X, model, {
         "title": TITLE, "classes": classes, "stability": sure, "selection": chosen,
+        "markers": model.markers(X),
     }  # fmt: skip

@@ -15,7 +15,7 @@ from subspaces.cli._request import Request
 from subspaces.cli._say import warn
 from subspaces.cli._trust import Trust
 from subspaces.cli._words import in_options
-from subspaces.diagnostics import ambiguity
+from subspaces.diagnostics import Markers, ambiguity
 from subspaces.estimators import PSC, SparseKMeans
 from subspaces.metrics import adjusted_rand_score, matched_accuracy
 from subspaces.preparation import Preparation, filled_in_raw_units, match_variables
@@ -205,7 +205,9 @@ def _centres(model: Any) -> list[list[float]]:
     return [subspace.centre.tolist() for subspace in model.subspaces_]
 
 
-def write_page(stage: Path, model: Any, table: Table, title: str, trust: Trust) -> None:
+def write_page(
+    stage: Path, model: Any, table: Table, title: str, trust: Trust, markers: Markers | None = None
+) -> None:
     """Write report.html into the folder ``stage``; without plotly, warn and write nothing."""
     if find_spec("plotly") is None:
         warn(f"report.html needs plotly. {install('report')}")
@@ -216,6 +218,7 @@ def write_page(stage: Path, model: Any, table: Table, title: str, trust: Trust) 
         classes=table.classes,
         title=title,
         stability=trust.measured,
+        markers=markers,
     )
 
 

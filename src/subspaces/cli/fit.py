@@ -86,6 +86,14 @@ def fit(
     imputed: Annotated[
         bool, flag("--imputed", "Write imputed.csv, the table with missing values filled.")
     ] = False,
+    markers: Annotated[
+        bool | None,
+        flag(
+            "--markers/--no-markers",
+            "Test which variables set each cluster apart, and write markers.csv, markers.gmt and "
+            "files .rnk; done with --preset unless refused.",
+        ),
+    ] = None,
     page: Annotated[bool, flag("--page/--no-page", "Write report.html.")] = True,
     force: options.Force = False,
     as_document: options.Json = False,
@@ -94,7 +102,9 @@ def fit(
 
     Writes labels.csv (the cluster of each sample), variables.csv (what sets each cluster
     apart from the other samples, and what varies along its axes), model.npz (for subspaces
-    predict), summary.json and report.html (a page about it all).
+    predict), summary.json and report.html (a page about it all). With --markers or a
+    preset also markers.csv (the same with tests of each variable), and markers.gmt and
+    markers_0.rnk, markers_1.rnk and so on for enrichment tools.
 
     \b
     Examples:
@@ -124,9 +134,10 @@ def fit(
     ignored = options.names_to_ignore(ignore, labels, classes)
     marks = options.listed(missing)
     _outputs.refuse_folder(out, FILES, force=force)
-    from subspaces.cli import _fitting, _inputs, _results, _trust
+    from subspaces.cli import _fitting, _inputs, _markers, _results, _trust
 
-    with _outputs.staged(out, FILES, force=force) as stage:
+    files = (*FILES, *_markers.names(out))
+    with _outputs.staged(out, files, force=force) as stage:
         table = _inputs.read_input(data, samples, labels, classes, ignored, missing=marks)
         caught: list[Warning] = []
         if preset:
@@ -148,13 +159,22 @@ def fit(
             trust = _trust.with_assumed_dimension(trust)
         filled = _fitting.filled(model, prepared) if imputed else None
         _fitting.attach(model, preparation, table, trust)
+        marked = None
+        if markers or (preset and markers is None):
+            with working("Testing variables"):
+                marked, more = _markers.find(model, table, seed)
+            messages += more
         summary = {"data": str(data), **_results.summary(request, model, table, messages, trust)}
+        if marked is not None:
+            summary["markers"] = _markers.summary(marked)
+            _markers.write(stage, marked)
         _results.write(stage, model, table, as_json(summary))
         if imputed:
             _results.write_imputed(stage, filled, table, preparation)
         if page:
-            _results.write_page(stage, model, table, data.name, trust)
-        written = [name for name in FILES if (stage / name).exists()]
+            _results.write_page(stage, model, table, data.name, trust, marked)
+        written = [*FILES, *_markers.names(stage)]
+        written = [name for name in written if (stage / name).exists()]
     for message in messages:
         warn(message)
     if as_document:
@@ -185,7 +205,7 @@ def _show(summary: dict[str, Any]) -> None:
     chosen = summary["selection"] or {}
     if len(chosen.get("n_clusters", ())) > 1:
         say(f"Chosen: {chosen['verdict']}.")
-    for name in ("stability", "means_or_directions", "assumed"):
+    for name in ("stability", "means_or_directions", "assumed", "markers"):
         if name in summary:
             say(summary[name]["verdict"])
 

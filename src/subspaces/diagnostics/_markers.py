@@ -44,8 +44,8 @@ Places = NDArray[np.intp]
 # The rate of false discoveries at which markers are counted in sentences.
 LEVEL = 0.05
 OPTIMISTIC = (
-    "The p-values are optimistic: the clusters were found in the same values that are tested, and "
-    "any cut of one group makes differences."
+    "The p-values of markers are optimistic: the clusters were found in the same values that are "
+    "tested, and any cut of one group makes differences."
 )
 
 

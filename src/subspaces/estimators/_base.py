@@ -388,7 +388,7 @@ class SubspaceClusterer(
             Where to write; a file that is there is replaced once the page is complete.
         **options
             ``title``, ``classes`` (known ones), ``sample_names``, ``variable_names``,
-            ``stability`` and ``selection``: see `subspaces.report.render`.
+            ``stability``, ``selection`` and ``markers``: see `subspaces.report.render`.
 
         Returns
         -------

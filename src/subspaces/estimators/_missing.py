@@ -106,7 +106,7 @@ def refilled(filled: FilledTable, found: Fit) -> FilledTable | None:
 
 def seems_low(lower: float, z: float) -> bool:
     """Whether values seem to be missing because they are low, by `lower_in_holes`."""
-    return lower < TOO_LOW and z < SURELY
+    return bool(lower < TOO_LOW and z < SURELY)
 
 
 def warn_of_low_values(cells: Cells, image: Array, above: int = 1) -> None:

@@ -10,6 +10,7 @@ from subspaces.report._canvas import require_plotly
 from subspaces.report._clusters import clusters, variables
 from subspaces.report._draft import Draft
 from subspaces.report._findings import gather
+from subspaces.report._markers import markers as section_of_markers
 from subspaces.report._names import count
 from subspaces.report._page import page, write_page
 from subspaces.report._pca import components as pca_components
@@ -32,6 +33,7 @@ SECTIONS: dict[str, tuple[str, Callable[[Draft], str | None]]] = {
     "choice": ("What was chosen", choice),
     "samples": ("The samples", samples),
     "variables": ("The variables", variables),
+    "markers": ("Markers", section_of_markers),
     "way": ("How the search went", search),
 }
 
@@ -61,6 +63,7 @@ def render(
     variable_names: Any = None,
     stability: Any = None,
     selection: Any = None,
+    markers: Any = None,
 ) -> str:
     """Return the report of a fitted model as one HTML page.
 
@@ -82,6 +85,8 @@ def render(
         From `subspaces.diagnostics.stability`.
     selection : Selection, optional
         From `subspaces.selection`, where the model is its ``best_estimator_``.
+    markers : Markers, optional
+        From ``model.markers`` or `subspaces.diagnostics.markers`, shown in a table.
 
     Returns
     -------
@@ -92,7 +97,7 @@ def render(
     check_is_fitted(model)
     found = gather(model, X, classes, sample_names, variable_names)
     heading = f"{type(model).__name__}: {len(found.clusters)} clusters" if title is None else title
-    return page(Draft(found, stability, selection, X), SECTIONS, heading, FOLDED)
+    return page(Draft(found, stability, selection, X, markers), SECTIONS, heading, FOLDED)
 
 
 def write(model: Any, X: Any = None, path: str | Path = "report.html", **options: Any) -> Path:

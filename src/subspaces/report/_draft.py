@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from subspaces.diagnostics import Stability
+from subspaces.diagnostics import Markers, Stability
 from subspaces.report._canvas import thinned
 from subspaces.report._findings import Findings
 from subspaces.report._names import escape
@@ -42,6 +42,7 @@ class Draft(Sheet):
     stability: Stability | None
     selection: Selection | None
     data: Any = None
+    markers: Markers | None = None
 
 
 def named(sample_names: Sequence[str], rows: Any) -> str:

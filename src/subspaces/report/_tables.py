@@ -85,7 +85,7 @@ def samples(found: Findings) -> str:
     if found.rivalry is not None:
         caption += " Between: 100 % is as near to the next cluster as to the own."
     clusters = [c.number for c in found.clusters]
-    return lookup("sample", caption, ["Sample", *columns], rows, _choice(clusters))
+    return lookup("sample", caption, ["Sample", *columns], rows, by_cluster(clusters))
 
 
 def _sample_columns(found: Findings) -> dict[str, Callable[[int], str]]:
@@ -94,9 +94,9 @@ def _sample_columns(found: Findings) -> dict[str, Callable[[int], str]]:
     columns: dict[str, Callable[[int], str]] = {}
     if rivalry is not None:
         columns["Between"] = lambda i: number_cell(rivalry.closeness[i], percent=True)
-    columns["Cluster"] = lambda i: _cluster_cell(int(found.labels[i]))
+    columns["Cluster"] = lambda i: cluster_cell(int(found.labels[i]))
     if rivalry is not None:
-        columns["Next"] = lambda i: _cluster_cell(int(rivalry.rival[i]))
+        columns["Next"] = lambda i: cluster_cell(int(rivalry.rival[i]))
     if classes is not None:
         columns["Class"] = lambda i: f'<td class="name">{escape(classes[i])}</td>'
     if rivalry is not None:
@@ -134,7 +134,7 @@ def differences(found: Findings) -> str:
     for k, apart in groups:
         sizes = [apart.difference, apart.effect] if known else [apart.difference]
         for j in apart.order[:most]:
-            cells = [_cluster_cell(k), *(number_cell(size[j]) for size in sizes)]
+            cells = [cluster_cell(k), *(number_cell(size[j]) for size in sizes)]
             rows.append((found.variable_names[j], str(k), cells))
     caption = "All variables that differ."
     if len(rows) < full:
@@ -143,7 +143,7 @@ def differences(found: Findings) -> str:
     if known:
         caption += " Effect: the same in standard deviations within the clusters."
     heads = ["Variable", "Cluster", "Difference", *["Effect"] * known]
-    return lookup("variable", caption, heads, rows, _choice(k for k, _ in groups))
+    return lookup("variable", caption, heads, rows, by_cluster(k for k, _ in groups))
 
 
 def variables(found: Findings) -> str:
@@ -163,7 +163,7 @@ def variables(found: Findings) -> str:
     caption = "All variables with a weight"
     if weights is None:
         heads = ["Cluster", "Strength", *(f"Axis {r + 1}" for r in range(axes))]
-        choice, whose = _choice(k for k, _ in groups), " of each cluster"
+        choice, whose = by_cluster(k for k, _ in groups), " of each cluster"
         caption = "All variables with a loading"
     if len(rows) < full:
         caption = f"The {most:,} strongest variables{whose}, {len(rows):,} of {full:,} rows"
@@ -176,7 +176,7 @@ def _variable_rows(
 ) -> Iterator[tuple[str, str, list[str]]]:
     rows = zip(loadings.places[:most], loadings.strength, loadings.values, strict=False)
     for j, strength, values in rows:
-        cells = [] if k is None else [_cluster_cell(k), number_cell(strength, percent=True)]
+        cells = [] if k is None else [cluster_cell(k), number_cell(strength, percent=True)]
         cells += map(number_cell, values[:axes])
         cells += ["<td></td>"] * (axes - len(values))
         yield found.variable_names[j], "all" if k is None else str(k), cells
@@ -271,7 +271,7 @@ def lookup(
     )
 
 
-def _choice(clusters: Iterable[int | None]) -> dict[str, str]:
+def by_cluster(clusters: Iterable[int | None]) -> dict[str, str]:
     """Return the groups of a table whose rows belong to clusters, and how to call them."""
     return {str(k): f"Cluster {k}" for k in clusters}
 
@@ -285,7 +285,8 @@ def _scrolled(caption: str, top: str, rows: Iterable[str], kind: str) -> str:
     )
 
 
-def _cluster_cell(k: int) -> str:
+def cluster_cell(k: int) -> str:
+    """Return the HTML cell of a cluster: its marker and its number."""
     return f"<td>{swatch(k)}{k}</td>"
 
 

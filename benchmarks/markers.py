@@ -1,0 +1,309 @@
+"""Markers: how wrong naive p-values are on one group, what split halves say, and real genes.
+
+    python benchmarks/markers.py --data DIR [--seeds 3] [--nulls 60]
+
+1. Tables of one Gaussian group cut in two: how often anything is called a marker.
+2. Other ways to honest p-values on the same tables: only variables halved, samples halved, noise
+   added and subtracted (data thinning).
+3. Two real groups: the false discovery rate and the share of the markers found.
+4. DIR, or SUBSPACES_DATA, holds gene_expression/*.npz and omics/*.npz (`X`, samples x genes; `y`,
+   classes; only to measure with): the share of a cluster's first 20 markers that are among the top
+   2 % (at least 20) of genes by the F test of the class that it matches against all others.
+
+Writes benchmarks/results/markers.md; an interrupted run goes on where it stopped.
+"""
+
+import argparse
+import os
+import time
+import warnings
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+from harness import markdown, mean_and_error, run_cells, save
+from scipy import stats
+from sklearn.base import clone
+from sklearn.decomposition import PCA
+from sklearn.feature_selection import f_classif
+from sklearn.pipeline import make_pipeline
+from threadpoolctl import threadpool_limits
+
+from subspaces import PSC, diagnostics
+from subspaces.metrics import adjusted_rand_score, matched_labels
+from subspaces.recipes import ExpressionScaler, expression
+
+LEVEL = 0.05
+# What the issue of honest p-values allows above the level, and the overlap that genes should have.
+ALLOWED, WANTED = 0.02, 0.6
+# Drawn tables of one group: p-values from 1/20 up, all that a level of .05 asks for.
+N_NULLS = 19
+N_TOP = 20
+FACTORS = np.array([1.0, 0.7, 0.5])
+
+
+def isotropic(n, p, random):
+    return random.normal(size=(n, p))
+
+
+def factors(n, p, random):
+    return isotropic(n, p, random) + random.normal(size=(n, 3)) @ _loadings(p, random)
+
+
+def unequal(n, p, random):
+    return isotropic(n, p, random) * np.exp(random.normal(size=p))
+
+
+def heavy_factors(n, p, random):
+    return isotropic(n, p, random) + random.standard_t(5, size=(n, 3)) @ _loadings(p, random)
+
+
+def heavy_samples(n, p, random):
+    return isotropic(n, p, random) / np.sqrt(random.chisquare(8, size=(n, 1)) / 8)
+
+
+def _loadings(p, random):
+    return FACTORS[:, None] * random.normal(size=(3, p))
+
+
+GROUPS = {
+    "independent genes": isotropic,
+    "three factors": factors,
+    "unequal variances": unequal,
+    "factors with t5 scores": heavy_factors,
+    "samples of unequal scale (t8)": heavy_samples,
+}
+GAUSSIAN = list(GROUPS)[:3]
+SIZES = [(40, 2000), (100, 500), (400, 200)]
+# Noise, samples, genes, markers, and the shift of a marker in standard deviations of its own noise.
+SETTINGS = [
+    ("independent genes", 60, 1000, 100, 0.7),
+    ("independent genes", 60, 1000, 100, 1.0),
+    ("independent genes", 60, 1000, 100, 1.5),
+    ("independent genes", 200, 20, 4, 1.5),
+    ("three factors", 60, 1000, 100, 1.5),
+    ("three factors", 60, 1000, 100, 4.0),
+    ("three factors", 100, 1000, 300, 4.0),
+]
+WAYS = [f"{way} {what}" for way in ("naive", "split", "thinned") for what in ("FDR", "found")]
+SETTINGS = {str(place): setting for place, setting in enumerate(SETTINGS)}
+
+
+def two_clusters(seed):
+    """PSC with mean profiles on two principal axes, as the recipe cuts values on a log scale."""
+    psc = PSC(2, n_components=0, affine=True, criterion="loo", init="k-means++", n_init=5)
+    return make_pipeline(PCA(2, random_state=0), psc.set_params(random_state=seed))
+
+
+def on_one_group(kind, n, p, seed):
+    """Share of the genes that naive and split-half rates call markers of a cut of one group."""
+    X = GROUPS[kind](n, p, np.random.default_rng([seed, n, p]))
+    return [float(np.mean(rates <= LEVEL)) for rates in naive_and_split(X, seed)]
+
+
+def naive_and_split(X, seed):
+    """Both false discovery rates of all genes for two clusters, in the order of the columns."""
+    model = two_clusters(seed)
+    found = diagnostics.markers(
+        X, model.fit_predict(X), 0, estimator=model, n_nulls=N_NULLS, random_state=seed
+    ).columns
+    order = np.argsort([int(name[1:]) for name in found["variable"]])
+    return found["fdr"][order], found["fdr_split"][order]
+
+
+def other_ways(kind, n, p, seed):
+    """Whether other ways call anything a marker of a cut of one group."""
+    random = np.random.default_rng([seed, n, p])
+    X, model = GROUPS[kind](n, p, random), two_clusters(seed)
+    halves = np.array_split(random.permutation(p), 2)
+    by_halves = np.empty(p)
+    for half, other in (halves, halves[::-1]):
+        by_halves[half] = p_values(X[:, half], clone(model).fit_predict(X[:, other]))
+    first, second = np.array_split(random.permutation(n), 2)
+    # predict of the recipe's last step: the nearest mean profile.
+    by_samples = p_values(X[second], clone(model).fit(X[first]).predict(X[second]))
+    independent = random.normal(size=X.shape) * X.std(axis=0, ddof=1)
+    correlated = random.normal(size=(n, n)) @ (X - X.mean(axis=0)) / np.sqrt(n - 1)
+    found = [by_halves, by_samples, *(thinned(X, e, model) for e in (independent, correlated))]
+    return [bool((stats.false_discovery_control(each) <= LEVEL).any()) for each in found]
+
+
+def thinned(X, noise, model):
+    """P-values of X - noise between clusters of X + noise, which has the covariance of X."""
+    return p_values(X - noise, clone(model).fit_predict(X + noise))
+
+
+def p_values(X, labels):
+    inside = labels == labels[0]
+    if min(inside.sum(), (~inside).sum()) < 3:
+        return np.ones(X.shape[1])
+    return stats.mannwhitneyu(X[inside], X[~inside], method="asymptotic").pvalue
+
+
+def on_two_groups(setting, seed):
+    """False discovery rate and share of the true markers found: naive, split-half, thinned."""
+    kind, n, p, n_markers, shift = SETTINGS[setting]
+    random = np.random.default_rng([seed, n, p])
+    X, kinds = GROUPS[kind](n, p, random), np.arange(n) % 2
+    X[:, :n_markers] += shift * np.outer(kinds, random.choice([-1, 1], n_markers))
+    measured = []
+    noise = random.normal(size=(n, n)) @ (X - X.mean(axis=0)) / np.sqrt(n - 1)
+    by_thinning = stats.false_discovery_control(thinned(X, noise, two_clusters(seed)))
+    for rates in (*naive_and_split(X, seed), by_thinning):
+        called = rates <= LEVEL
+        measured.append(called[n_markers:].sum() / max(called.sum(), 1))
+        measured.append(called[:n_markers].mean())
+    return [float(value) for value in measured]
+
+
+def on_real_data(folder, name, seed):
+    """Overlap with the supervised ranking, ARI, markers called by both rates, p-value, seconds."""
+    with np.load(Path(folder) / f"{name}.npz") as data:
+        X, y = data["X"].astype(float), np.unique(data["y"], return_inverse=True)[1]
+    n_classes = int(y.max()) + 1
+    labels = expression(n_classes, random_state=seed).fit(X)[-1].labels_
+    values = ExpressionScaler(n_genes=None).fit_transform(X)
+    again = expression(n_classes, random_state=seed).set_params(prepare__kind="log")
+    begin = time.process_time()
+    found = diagnostics.markers(values, labels, estimator=again, n_nulls=N_NULLS, random_state=seed)
+    seconds = time.process_time() - begin
+    shares = [_overlap(found.of(k), values, y, c) for k, c in _matched(labels, y)]
+    called = [float(np.mean(found.columns[rate] <= LEVEL)) for rate in ("fdr", "fdr_split")]
+    ari = adjusted_rand_score(y, labels)
+    return [float(np.mean(shares)), ari, *called, found.one_group, seconds]
+
+
+def _matched(labels, y):
+    """Each cluster with the class it matches best, one to one."""
+    named = matched_labels(y, labels)
+    return [(k, int(named[labels == k][0])) for k in np.unique(labels)]
+
+
+def _overlap(own, values, y, c):
+    """Share of a cluster's first markers that are top genes of class c against all others."""
+    if not 0 < (y == c).sum() < len(y):
+        return 0.0
+    scores = np.nan_to_num(f_classif(values, y == c)[0], nan=0.0, posinf=np.inf)
+    n_top = max(N_TOP, round(0.02 * values.shape[1]))
+    top = {f"x{j}" for j in np.argsort(-scores, kind="stable")[:n_top]}
+    return float(np.mean([name in top for name in own["variable"][:N_TOP]]))
+
+
+def quiet(function, *cell):
+    warnings.simplefilter("ignore")
+    with threadpool_limits(1):
+        return function(*cell)
+
+
+def null_tables(n_seeds):
+    cells = [
+        (kind, n, p, seed)
+        for kind in GROUPS
+        for n, p in (SIZES if kind in GAUSSIAN else SIZES[1:2])
+        for seed in range(n_seeds)
+    ]
+    found = run_cells(partial(quiet, on_one_group), cells, n_jobs=1, keep="markers/nulls")
+    rows, gaussian = [], []
+    for kind, n, p in dict.fromkeys(cell[:3] for cell in cells):
+        shares = np.array([found[kind, n, p, seed] for seed in range(n_seeds)])
+        wrong = (shares > 0).astype(float)
+        gaussian += wrong[:, 1].tolist() if kind in GAUSSIAN else []
+        rows.append(
+            [kind, n, p, mean_and_error(wrong[:, 0], 2), f"{shares[:, 0].mean():.2f}",
+             mean_and_error(wrong[:, 1], 2)]
+        )  # fmt: skip
+    cells = [(kind, *SIZES[1], seed) for kind in GAUSSIAN for seed in range(n_seeds)]
+    found = run_cells(partial(quiet, other_ways), cells, n_jobs=1, keep="markers/others")
+    others = [
+        [kind, *np.mean([found[cell] for cell in cells if cell[0] == kind], axis=0).round(2)]
+        for kind in GAUSSIAN
+    ]
+    return rows, gaussian, others
+
+
+def group_tables(n_seeds):
+    cells = [(setting, seed) for setting in SETTINGS for seed in range(n_seeds)]
+    found = run_cells(partial(quiet, on_two_groups), cells, n_jobs=1, keep="markers/groups")
+    return [
+        [*SETTINGS[setting], *np.mean([found[setting, s] for s in range(n_seeds)], axis=0).round(2)]
+        for setting in SETTINGS
+    ]
+
+
+def real_tables(folder, n_seeds):
+    names = [
+        f"{part}/{path.stem}"
+        for part in ("gene_expression", "omics")
+        for path in sorted((Path(folder) / part).glob("*.npz"))
+    ]
+    found = {}
+    for name in names:
+        seeds = [(name.replace("/", "~"), seed) for seed in range(n_seeds)]
+
+        def measure(cell_name, seed):
+            return quiet(on_real_data, folder, cell_name.replace("~", "/"), seed)
+
+        found[name] = list(run_cells(measure, seeds, n_jobs=1, keep="markers/real").values())
+    return {name: np.mean(values, axis=0) for name, values in found.items()}
+
+
+def page(given):
+    nulls, gaussian, others = null_tables(given.nulls)
+    missed = " (missed)" if np.mean(gaussian) > LEVEL + ALLOWED else ""
+    n, p = SIZES[1]
+    parts = [
+        "# Markers, naive and honest\n\n`python benchmarks/markers.py --data DIR`. A marker has a "
+        f"false discovery rate of at most {LEVEL:g}.",
+        "## One group cut in two\n\nHow often any gene is called a marker, which is the false "
+        f"discovery rate where no gene is one: mean\n(standard error) over {given.nulls} tables. "
+        "The clusters are those of PSC on two principal axes. Over all\nGaussian groups the "
+        f"split-half rate is {mean_and_error(gaussian)}; at most {LEVEL + ALLOWED:g} is allowed"
+        f"{missed}. Groups that are not Gaussian\nare beyond what split halves promise.",
+        markdown(["group", "samples", "genes", "naive", "genes called", "split-half"], nulls),
+        f"Other ways, on {n} samples x {p} genes: only the variables halved, without a test of one "
+        "group; samples\nhalved, the second half placed by the first; noise added and subtracted, "
+        "independent or with the\ncovariance of the samples.",
+        markdown(
+            ["group", "variables", "samples", "independent noise", "correlated noise"], others
+        ),
+        "## Two groups\n\nFalse discovery rate, and share of the true markers that are found, "
+        f"{given.groups} tables each. Thinned: with the\ncovariance of the samples.",
+        markdown(
+            ["noise", "samples", "genes", "markers", "shift", *WAYS],
+            group_tables(given.groups),
+        ),
+    ]
+    return "\n\n".join(parts + (real_page(given) if given.data else []))
+
+
+def real_page(given):
+    real = real_tables(given.data, given.seeds)
+    overlaps = np.array([row[0] for row in real.values()])
+    good = np.array([row[1] >= 0.5 for row in real.values()])
+    heads = ["set", "overlap", "ARI", "naive", "split-half", "one group", "seconds"]
+    rows = [[name, *[f"{value:.2f}" for value in row]] for name, row in real.items()]
+    missed = "" if overlaps.mean() >= WANTED else " (missed)"
+    return [
+        f"## Real data\n\nMeans over {given.seeds} seeds. Overlap: of the first {N_TOP} markers of "
+        f"each cluster with the top 2 % (at least {N_TOP})\nof genes by the F test of its class "
+        f"against all others. In the mean it is {overlaps.mean():.2f}; {WANTED:g} was wanted"
+        f"{missed}.\nWhere clusters are not the classes, their genes cannot be those of the "
+        f"classes: over the {good.sum()} sets with an\nadjusted Rand index of .5 or more it is "
+        f"{overlaps[good].mean():.2f}, over the others {overlaps[~good].mean():.2f}. Naive, "
+        "split-half: share of all\ndifferences that are called. One group: its p-value, at least "
+        f"{1 / (N_NULLS + 1):g}. Seconds: of the processor.",
+        markdown(heads, rows),
+    ]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", default=os.environ.get("SUBSPACES_DATA"))
+    parser.add_argument("--seeds", type=int, default=3, help="of the fits to real data")
+    parser.add_argument("--nulls", type=int, default=60, help="tables of one group, each kind")
+    parser.add_argument("--groups", type=int, default=20, help="tables of two groups, each kind")
+    save("markers", page(parser.parse_args()).rstrip())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,131 @@
+"""Markers of the clusters that ``fit`` found, and their files for tables and enrichment tools.
+
+====================  ==========================================================================
+file                  contents
+====================  ==========================================================================
+markers.csv           a row per cluster and variable, the largest effects first
+markers_0.rnk, ...    a cluster's variables with their effects, the highest first; for GSEA
+markers.gmt           sets: the variables that are higher, and lower, in a cluster; for
+                      over-representation tests
+====================  ==========================================================================
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from subspaces.cli._outputs import as_csv
+from subspaces.cli._words import in_options
+from subspaces.diagnostics import Markers
+from subspaces.runtime.warning import collect_warnings
+from subspaces.tables import Table
+
+# The most variables in a set: enrichment tools leave out sets of more than some hundreds.
+LARGEST_SET = 100
+# The false discovery rate up to which a variable is put into a set.
+LEVEL = 0.05
+# How many variables of each direction a summary names.
+STRONGEST = 5
+
+
+def names(folder: Path) -> tuple[str, ...]:
+    """Return the names of the files of markers, and of older ones in ``folder``."""
+    older = sorted(path.name for path in folder.glob("markers_*.rnk"))
+    return ("markers.csv", "markers.gmt", *older)
+
+
+def find(model: Any, table: Table, seed: int) -> tuple[Markers | None, list[str]]:
+    """Return the markers of all clusters, with split halves where possible, and messages.
+
+    There are none of one cluster alone.
+    """
+    if len(np.unique(model.labels_)) < 2:
+        return None, ["no markers: there is one cluster, and no other samples to differ from"]
+    with collect_warnings() as caught:
+        try:
+            found = model.markers(table.frame, split_half=True, random_state=seed)
+            failed = []
+        except ValueError as error:
+            found = model.markers(table.frame)
+            failed = [f"no split-half p-values: {error}"]
+    messages = [str(warning) for warning in caught]
+    return found, list(dict.fromkeys(map(in_options, [*messages, *failed])))
+
+
+def summary(found: Markers) -> dict[str, Any]:
+    """Return the entry "markers" of summary.json: the strongest of each cluster, and a verdict."""
+    clusters = np.unique(found.columns["cluster"]).tolist()
+    return {
+        "one_group": found.one_group,
+        "verdict": found.verdict,
+        "clusters": [_strongest(found, cluster) for cluster in clusters],
+    }
+
+
+def _strongest(found: Markers, cluster: int) -> dict[str, Any]:
+    own = found.of(cluster)
+    entry: dict[str, Any] = {"cluster": cluster}
+    for name, sign in (("higher", 1), ("lower", -1)):
+        entry[name] = own["variable"][sign * own["difference"] > 0][:STRONGEST].tolist()
+    for name in ("fdr", "fdr_split"):
+        if name in own:
+            entry[f"{name}_at_most_{LEVEL:g}"] = int(np.count_nonzero(own[name] <= LEVEL))
+    return entry
+
+
+def write(stage: Path, found: Markers) -> None:
+    """Write markers.csv, markers.gmt and a file .rnk per cluster into the folder ``stage``."""
+    (stage / "markers.csv").write_text(_csv(found), encoding="utf-8")
+    clusters = np.unique(found.columns["cluster"]).tolist()
+    sets = [line for cluster in clusters for line in _sets(found, cluster)]
+    (stage / "markers.gmt").write_text("".join(sets), encoding="utf-8")
+    for cluster in clusters:
+        (stage / f"markers_{cluster}.rnk").write_text(_ranked(found, cluster), encoding="utf-8")
+
+
+def _csv(found: Markers) -> str:
+    """Return the text of markers.csv; cells that are not known are empty."""
+    columns = [column.tolist() for column in found.columns.values()]
+    rows = zip(*columns, strict=True)
+    return as_csv(list(found.columns), ([_known(cell) for cell in row] for row in rows))
+
+
+def _known(cell: Any) -> Any:
+    return "" if isinstance(cell, float) and np.isnan(cell) else cell
+
+
+def _ranked(found: Markers, cluster: int) -> str:
+    """Return the text of a file .rnk: name and effect, tab between; infinite effects are capped.
+
+    A variable that is constant within the cluster and outside has an infinite effect, which readers
+    of such files refuse. It gets the largest finite one.
+    """
+    own = found.of(cluster)
+    finite = np.abs(own["effect"][np.isfinite(own["effect"])])
+    largest = finite.max(initial=1.0)
+    effects = np.clip(own["effect"], -largest, largest)
+    order = np.argsort(-effects, kind="stable")
+    return "".join(f"{_word(own['variable'][j])}\t{effects[j]:.6g}\n" for j in order)
+
+
+def _sets(found: Markers, cluster: int) -> Iterator[str]:
+    """Yield the lines of the file .gmt for a cluster: name, description and variables, by tabs."""
+    own = found.of(cluster)
+    for direction, sign in (("up", 1), ("down", -1)):
+        members = own["variable"][(sign * own["difference"] > 0) & (own["fdr"] <= LEVEL)]
+        if not len(members):
+            continue
+        than = "higher" if sign > 0 else "lower"
+        shown = members[:LARGEST_SET]
+        described = (
+            f"{len(shown)} of {len(members)} variables {than} than elsewhere, at a false discovery "
+            f"rate of {LEVEL:g} that is optimistic"
+        )
+        yield "\t".join([f"cluster_{cluster}_{direction}", described, *map(_word, shown)]) + "\n"
+
+
+def _word(name: str) -> str:
+    """Return a name without the tabs and ends of lines that would break a file apart."""
+    return " ".join(name.split())

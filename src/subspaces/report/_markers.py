@@ -1,0 +1,67 @@
+"""HTML of the report's section "Markers": tests of the variables that set clusters apart."""
+
+import numpy as np
+
+from subspaces.diagnostics import Markers
+from subspaces.report._draft import Draft
+from subspaces.report._names import escape
+from subspaces.report._tables import by_cluster, cluster_cell, lookup, number_cell
+
+# How many markers of each cluster the table has at most, and at least, and in all if these allow.
+MOST_EACH, LEAST_EACH, MOST = 50, 10, 400
+# Headings of the table for the columns of `Markers`, and whether the cells are shares.
+COLUMNS = {
+    "difference": ("Difference", False),
+    "effect": ("Effect", False),
+    "auc": ("AUC", False),
+    "share_in": ("Express inside", True),
+    "share_out": ("outside", True),
+    "fdr": ("FDR", False),
+    "fdr_split": ("FDR, split-half", False),
+}
+
+
+def markers(draft: Draft) -> str | None:
+    """Return the HTML of "Markers": what the tests are worth, and the first of each cluster."""
+    found = draft.markers
+    if found is None:
+        return None
+    return f"<p>{escape(found.verdict)}</p>{_table(found)}"
+
+
+def _table(found: Markers) -> str:
+    clusters = np.unique(found.columns["cluster"]).tolist()
+    each = min(MOST_EACH, max(MOST // len(clusters), LEAST_EACH))
+    shown = {name: head for name, head in COLUMNS.items() if _is_known(found, name)}
+    rows = []
+    for k in clusters:
+        own = found.of(k)
+        for i in range(min(each, len(own["rank"]))):
+            cells = [
+                number_cell(own[name][i], percent=percent) for name, (_, percent) in shown.items()
+            ]
+            rows.append((own["variable"][i], str(k), [cluster_cell(k), *cells]))
+    heads = ["Variable", "Cluster", *(head for head, _ in shown.values())]
+    return lookup("variable", _caption(found, each), heads, rows, by_cluster(clusters))
+
+
+def _is_known(found: Markers, name: str) -> bool:
+    return name in found.columns and not bool(np.isnan(found.columns[name]).all())
+
+
+def _caption(found: Markers, each: int) -> str:
+    """Return what the columns are, in words."""
+    words = (
+        f"The {each} largest effects of each cluster, of {len(found.columns['rank']):,}. "
+        "Difference: mean of the cluster less the mean of all other samples; effect: the same in "
+        "standard deviations of the two groups; AUC: how often a member exceeds another sample; "
+        "FDR: false discovery rate of the Mann-Whitney test."
+    )
+    if _is_known(found, "fdr_split"):
+        words += (
+            " Split-half: each variable between clusters that were found without its half of the "
+            f"variables, and at least {found.one_group:.2g}, the p-value of one group."
+        )
+    if _is_known(found, "share_in"):
+        words += " Express: share of the samples above zero or the floor."
+    return words

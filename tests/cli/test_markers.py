@@ -1,0 +1,138 @@
+"""Markers that ``subspaces fit`` writes: for the table, for enrichment tools, on the screen."""
+
+import csv
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from subspaces import load
+
+
+def write_counts(path, n=45, p=90, seed=0):
+    """Counts of three types of cells; type k is high in genes 10 k to 10 k + 9."""
+    random = np.random.default_rng(seed)
+    kinds = np.repeat([0, 1, 2], n // 3)
+    X = random.poisson(30.0, (n, p))
+    for k in range(3):
+        X[kinds == k, 10 * k : 10 * k + 10] *= 9
+    frame = pd.DataFrame(X, [f"cell{i}" for i in range(n)], [f"gene{j}" for j in range(p)])
+    frame.insert(0, "type", kinds)
+    frame.to_csv(path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def counts(tmp_path_factory):
+    return write_counts(tmp_path_factory.mktemp("counts") / "counts.csv")
+
+
+def fit(run, counts, out, *more, clusters=3):
+    return run(
+        "fit", counts, "--labels", "type", "--clusters", clusters, "--no-stability", "--out", out,
+        *more,
+    )  # fmt: skip
+
+
+PRESET = ("--preset", "expression", "--kind", "counts", "--no-page")
+
+
+def test_the_preset_writes_markers_of_all_genes(run, counts, tmp_path):
+    ended = fit(run, counts, tmp_path / "r", *PRESET, "--top-variables", 40)
+    assert ended.code == 0
+    table = pd.read_csv(tmp_path / "r" / "markers.csv")
+    assert len(table) == 3 * 90  # though 40 genes were clustered
+    labels = pd.read_csv(tmp_path / "r" / "labels.csv")
+    for k, part in table.groupby("cluster"):
+        kind = labels["class"][labels["cluster"] == k].iloc[0]
+        genes = {f"gene{j}" for j in range(10 * kind, 10 * kind + 10)}
+        assert set(part["variable"][:10]) == genes
+        assert part["rank"].tolist() == list(range(1, 91))
+        assert (part["fdr_split"][:10] <= 0.05).all()
+        assert (part["share_in"] == 1).all()
+    raw = pd.read_csv(counts, index_col=0)
+    found = load(tmp_path / "r" / "model.npz").markers(raw.drop(columns="type"), 0)
+    own = table[table["cluster"] == 0]
+    assert own["variable"].tolist() == found.columns["variable"].tolist()
+    np.testing.assert_allclose(own["p_value"], found.columns["p_value"], rtol=1e-5)
+    lines = [line for line in ended.out.splitlines() if "optimistic" in line]
+    assert len(lines) == 1
+    assert "The split-half ones are not: they call" in lines[0]
+    assert "markers.csv, markers.gmt, markers_0.rnk, markers_1.rnk, markers_2.rnk" in ended.out
+
+
+def test_the_summary_names_the_strongest(run, counts, tmp_path):
+    found = fit(run, counts, tmp_path / "r", *PRESET, "--json").document["markers"]
+    assert found["one_group"] == 0.01
+    assert [entry["cluster"] for entry in found["clusters"]] == [0, 1, 2]
+    assert all(len(entry["higher"]) == 5 for entry in found["clusters"])
+    assert all(entry["fdr_split_at_most_0.05"] >= 10 for entry in found["clusters"])
+
+
+def test_enrichment_tools_get_lists_and_sets(run, counts, tmp_path):
+    fit(run, counts, tmp_path / "r", *PRESET)
+    table = pd.read_csv(tmp_path / "r" / "markers.csv")
+    for k in range(3):
+        with (tmp_path / "r" / f"markers_{k}.rnk").open() as file:
+            rows = list(csv.reader(file, delimiter="\t"))
+        own = table[table["cluster"] == k].set_index("variable")["effect"]
+        assert {name: float(value) for name, value in rows} == own.to_dict()
+        assert (np.diff([float(value) for _, value in rows]) <= 0).all()
+    sets = {}
+    for line in (tmp_path / "r" / "markers.gmt").read_text().splitlines():
+        name, described, *genes = line.split("\t")
+        sets[name] = genes
+        assert "than elsewhere" in described
+    assert {name for name in sets if name.endswith("up")} == {f"cluster_{k}_up" for k in range(3)}
+    up = table[(table["cluster"] == 0) & (table["difference"] > 0) & (table["fdr"] <= 0.05)]
+    assert sets["cluster_0_up"] == up["variable"].tolist()[:100]
+
+
+def test_markers_are_an_option_elsewhere_and_can_be_refused(run, counts, tmp_path):
+    asked = fit(run, counts, tmp_path / "a", "--dims", 0, "--affine", "--log", "--no-page",
+                "--markers")  # fmt: skip
+    assert asked.code == 0
+    assert len(pd.read_csv(tmp_path / "a" / "markers.csv")) == 3 * 90
+    fit(run, counts, tmp_path / "b", "--dims", 0, "--affine", "--log", "--no-page")
+    fit(run, counts, tmp_path / "c", *PRESET, "--no-markers")
+    for folder in ("b", "c"):
+        assert not list((tmp_path / folder).glob("markers*"))
+
+
+def test_older_lists_go_with_the_result_they_belong_to(run, counts, tmp_path):
+    fit(run, counts, tmp_path / "r", *PRESET)
+    refused = fit(run, counts, tmp_path / "r", *PRESET, clusters=2)
+    assert refused.code == 2
+    assert (tmp_path / "r" / "markers_2.rnk").exists()
+    assert fit(run, counts, tmp_path / "r", *PRESET, "--force", clusters=2).code == 0
+    lists = sorted(path.name for path in (tmp_path / "r").glob("markers*"))
+    assert lists == ["markers.csv", "markers.gmt", "markers_0.rnk", "markers_1.rnk"]
+    fit(run, counts, tmp_path / "r", *PRESET, "--force", "--no-markers", clusters=2)
+    assert not list((tmp_path / "r").glob("markers*"))
+
+
+def test_one_cluster_has_no_markers_and_is_told_so(run, counts, tmp_path):
+    ended = fit(run, counts, tmp_path / "r", *PRESET, clusters=1)
+    assert ended.code == 0
+    assert "Note: no markers: there is one cluster" in ended.err
+    assert not list((tmp_path / "r").glob("markers*"))
+
+
+def test_halves_that_cannot_be_clustered_leave_the_naive_p_values(run, counts, tmp_path):
+    table = pd.read_csv(counts, index_col=0)[["type", "gene0"]]
+    table.to_csv(tmp_path / "one.csv")
+    ended = fit(run, tmp_path / "one.csv", tmp_path / "r", "--dims", 0, "--affine", "--no-page",
+                "--markers", clusters=2)  # fmt: skip
+    assert ended.code == 0
+    assert "Note: no split-half p-values: " in ended.err
+    found = pd.read_csv(tmp_path / "r" / "markers.csv")
+    assert "fdr_split" not in found
+    assert found["p_value"].notna().all()
+
+
+def test_the_page_has_the_markers(run, counts, tmp_path):
+    pytest.importorskip("plotly")
+    fit(run, counts, tmp_path / "r", *PRESET[:-1])
+    page = (tmp_path / "r" / "report.html").read_text()
+    assert 'id="markers"' in page
+    assert "FDR, split-half" in page

@@ -1,0 +1,42 @@
+"""The page's table of markers: its sentences, its columns, and how many it shows."""
+
+import numpy as np
+import pytest
+
+from subspaces import PSC
+from subspaces.report import render
+from tests.report.outline import Outline, sections_of
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    """Two groups of counts, the second higher in three variables of 120."""
+    random = np.random.default_rng(0)
+    X = random.poisson(3.0, (50, 120)).astype(float)
+    X[20:, :3] += 12
+    return PSC(2, n_components=0, affine=True, n_init=3, random_state=0).fit(X), X
+
+
+def words_of(page):
+    return " ".join(" ".join(Outline(page).words).split())
+
+
+def test_markers_are_shown_where_they_are_given(fitted):
+    model, X = fitted
+    assert "markers" not in sections_of(render(model, X))
+    page = render(model, X, markers=model.markers(X, split_half=True, n_nulls=19, random_state=0))
+    assert "markers" in sections_of(page)
+    words = words_of(page)
+    assert "The p-values of markers are optimistic: the clusters were found in the same" in words
+    assert "The split-half ones are not: they call" in words
+    for head in ("AUC", "FDR", "FDR, split-half", "Express inside", "outside"):
+        assert f">{head}</button>" in page
+    assert "The 50 largest effects of each cluster, of 240." in words
+
+
+def test_columns_that_are_not_known_are_left_out(fitted):
+    model, X = fitted
+    page = render(model, markers=model.markers(X, 0))
+    assert "FDR, split-half" not in page
+    away = PSC(2, n_components=0, affine=True, n_init=3, random_state=0).fit(X + 1)
+    assert "Express inside" not in render(away, markers=away.markers(X + 1))
