@@ -75,6 +75,7 @@ bench: $(READY)
 	$(BIN)/python benchmarks/noise_families.py
 	$(BIN)/python benchmarks/components.py
 	$(BIN)/python benchmarks/missing.py
+	$(BIN)/python benchmarks/markers.py
 	$(BIN)/python benchmarks/one_start.py
 	$(BIN)/python benchmarks/many_images.py
 	$(BIN)/python benchmarks/rivals.py

@@ -25,10 +25,10 @@ def listen(listener: Callable[[Step], None]) -> Iterator[None]:
     ----------
     listener : callable
         Takes one `Step`: ``stage``, "start" (a first partition is made), "run" (the sweeps from a
-        start are over), "sweep", "candidate" (a number of clusters was tried) or "halving" (a split
-        of `diagnostics.stability` begins); ``done`` of ``total``, 0 where it is not known;
-        ``detail``, a line for people. It runs in the thread of the fit, and what it raises ends
-        the fit.
+        start are over), "sweep", "candidate" (a number of clusters was tried), "halving" (a split
+        of `diagnostics.stability` begins) or "null" (`diagnostics.markers` draws a table of one
+        group); ``done`` of ``total``, 0 where it is not known; ``detail``, a line for people. It
+        runs in the thread of the fit, and what it raises ends the fit.
 
     Notes
     -----

@@ -29,9 +29,9 @@ def test_markers_are_shown_where_they_are_given(fitted):
     words = words_of(page)
     assert "The p-values of markers are optimistic: the clusters were found in the same" in words
     assert "The split-half ones are not: they call" in words
-    for head in ("AUC", "FDR", "FDR, split-half", "Express inside", "outside"):
+    for head in ("AUC", "FDR", "FDR, split-half", "Express inside", "Express outside"):
         assert f">{head}</button>" in page
-    assert "The 50 largest effects of each cluster, of 240." in words
+    assert "The 50 largest effects of each cluster, of 240 rows." in words
 
 
 def test_columns_that_are_not_known_are_left_out(fitted):

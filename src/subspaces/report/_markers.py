@@ -15,7 +15,7 @@ COLUMNS = {
     "effect": ("Effect", False),
     "auc": ("AUC", False),
     "share_in": ("Express inside", True),
-    "share_out": ("outside", True),
+    "share_out": ("Express outside", True),
     "fdr": ("FDR", False),
     "fdr_split": ("FDR, split-half", False),
 }
@@ -26,7 +26,9 @@ def markers(draft: Draft) -> str | None:
     found = draft.markers
     if found is None:
         return None
-    return f"<p>{escape(found.verdict)}</p>{_table(found)}"
+    return (
+        f'<p>{escape(found.verdict)}</p><p class="quiet small">{_columns(found)}</p>{_table(found)}'
+    )
 
 
 def _table(found: Markers) -> str:
@@ -42,26 +44,27 @@ def _table(found: Markers) -> str:
             ]
             rows.append((own["variable"][i], str(k), [cluster_cell(k), *cells]))
     heads = ["Variable", "Cluster", *(head for head, _ in shown.values())]
-    return lookup("variable", _caption(found, each), heads, rows, by_cluster(clusters))
+    caption = f"The {each} largest effects of each cluster, of {len(found.columns['rank']):,} rows."
+    return lookup("variable", caption, heads, rows, by_cluster(clusters))
 
 
 def _is_known(found: Markers, name: str) -> bool:
     return name in found.columns and not bool(np.isnan(found.columns[name]).all())
 
 
-def _caption(found: Markers, each: int) -> str:
+def _columns(found: Markers) -> str:
     """Return what the columns are, in words."""
     words = (
-        f"The {each} largest effects of each cluster, of {len(found.columns['rank']):,}. "
-        "Difference: mean of the cluster less the mean of all other samples; effect: the same in "
-        "standard deviations of the two groups; AUC: how often a member exceeds another sample; "
-        "FDR: false discovery rate of the Mann-Whitney test."
+        "Difference: mean of the cluster less the mean of all other samples. Effect: the same in "
+        "standard deviations inside and outside, so that a variable that also sets another cluster "
+        "apart counts for less than in the list above. AUC: how often a member exceeds another "
+        "sample. FDR: false discovery rate of the Mann-Whitney test."
     )
+    if _is_known(found, "share_in"):
+        words += " Express: share of the samples above zero, or above the floor."
     if _is_known(found, "fdr_split"):
         words += (
             " Split-half: each variable between clusters that were found without its half of the "
-            f"variables, and at least {found.one_group:.2g}, the p-value of one group."
+            f"variables; at least {found.one_group:.2g}, the p-value of one group."
         )
-    if _is_known(found, "share_in"):
-        words += " Express: share of the samples above zero or the floor."
     return words
