@@ -135,4 +135,4 @@ def test_the_page_has_the_markers(run, counts, tmp_path):
     fit(run, counts, tmp_path / "r", *PRESET[:-1])
     page = (tmp_path / "r" / "report.html").read_text()
     assert 'id="markers"' in page
-    assert "FDR, split-half" in page
+    assert ">Split FDR</button>" in page

@@ -29,7 +29,7 @@ def test_markers_are_shown_where_they_are_given(fitted):
     words = words_of(page)
     assert "The p-values of markers are optimistic: the clusters were found in the same" in words
     assert "The split-half ones are not: they call" in words
-    for head in ("AUC", "FDR", "FDR, split-half", "Express inside", "Express outside"):
+    for head in ("AUC", "FDR", "Split FDR", "Inside", "Outside"):
         assert f">{head}</button>" in page
     assert "The 50 largest effects of each cluster, of 240 rows." in words
 
@@ -37,6 +37,6 @@ def test_markers_are_shown_where_they_are_given(fitted):
 def test_columns_that_are_not_known_are_left_out(fitted):
     model, X = fitted
     page = render(model, markers=model.markers(X, 0))
-    assert "FDR, split-half" not in page
+    assert ">Split FDR</button>" not in page
     away = PSC(2, n_components=0, affine=True, n_init=3, random_state=0).fit(X + 1)
-    assert "Express inside" not in render(away, markers=away.markers(X + 1))
+    assert ">Inside</button>" not in render(away, markers=away.markers(X + 1))

@@ -14,10 +14,10 @@ COLUMNS = {
     "difference": ("Difference", False),
     "effect": ("Effect", False),
     "auc": ("AUC", False),
-    "share_in": ("Express inside", True),
-    "share_out": ("Express outside", True),
+    "share_in": ("Inside", True),
+    "share_out": ("Outside", True),
     "fdr": ("FDR", False),
-    "fdr_split": ("FDR, split-half", False),
+    "fdr_split": ("Split FDR", False),
 }
 
 
@@ -61,10 +61,10 @@ def _columns(found: Markers) -> str:
         "sample. FDR: false discovery rate of the Mann-Whitney test."
     )
     if _is_known(found, "share_in"):
-        words += " Express: share of the samples above zero, or above the floor."
+        words += " Inside, outside: share of the samples that express it, above zero or the floor."
     if _is_known(found, "fdr_split"):
         words += (
-            " Split-half: each variable between clusters that were found without its half of the "
+            " Split: each variable between clusters that were found without its half of the "
             f"variables; at least {found.one_group:.2g}, the p-value of one group."
         )
     return words
