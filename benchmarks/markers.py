@@ -62,6 +62,11 @@ def heavy_samples(n, p, random):
     return isotropic(n, p, random) / np.sqrt(random.chisquare(8, size=(n, 1)) / 8)
 
 
+def gradient(n, p, random):
+    uniform = np.sqrt(12) * random.uniform(size=(n, 1))
+    return isotropic(n, p, random) + uniform * random.normal(size=p)
+
+
 def _loadings(p, random):
     return FACTORS[:, None] * random.normal(size=(3, p))
 
@@ -72,6 +77,7 @@ GROUPS = {
     "unequal variances": unequal,
     "factors with t5 scores": heavy_factors,
     "samples of unequal scale (t8)": heavy_samples,
+    "an even gradient": gradient,
 }
 GAUSSIAN = list(GROUPS)[:3]
 SIZES = [(40, 2000), (100, 500), (400, 200)]

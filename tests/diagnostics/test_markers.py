@@ -286,6 +286,15 @@ def test_verdicts_say_what_the_split_found():
     assert "these may be no clusters" in none.verdict
 
 
+@pytest.mark.filterwarnings("ignore:Number of distinct clusters")
+def test_equal_samples_have_no_markers():
+    labels, k_means = np.arange(10) % 2, KMeans(2, n_init=1)
+    found = diagnostics.markers(np.ones((10, 6)), labels, estimator=k_means, n_nulls=4)
+    assert found.one_group == 1.0
+    assert (found.columns["effect"] == 0).all()
+    assert (found.columns["fdr_split"] == 1).all()
+
+
 def test_a_seed_repeats_the_halves():
     X, kinds = shifted()
     k_means = KMeans(2, n_init=1, random_state=0)
@@ -307,6 +316,7 @@ def test_a_seed_repeats_the_halves():
         ({"expressed": np.ones((30, 12))}, ValueError, r"Use True and False of shape \(30, 12\)"),
         ({"estimator": object()}, TypeError, "object has no fit_predict. Use the clusterer"),
         ({"X": np.full((30, 12), np.nan)}, ValueError, "X has no value in row 0"),
+        ({"estimator": KMeans(2), "X": tied()[0][:, :1]}, ValueError, "one variable has no halves"),
         ({"estimator": KMeans(2), "n_nulls": 0}, ValueError, "n_nulls=0"),
     ],
 )

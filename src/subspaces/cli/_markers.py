@@ -39,10 +39,12 @@ def names(folder: Path) -> tuple[str, ...]:
 def find(model: Any, table: Table, seed: int) -> tuple[Markers | None, list[str]]:
     """Return the markers of all clusters, with split halves where possible, and messages.
 
-    There are none of one cluster alone.
+    There are none of one cluster alone, nor of a table with missing cells.
     """
     if len(np.unique(model.labels_)) < 2:
         return None, ["no markers: there is one cluster, and no other samples to differ from"]
+    if np.isnan(table.data).any():
+        return None, ["no markers: ranks need every value. Use a table without missing cells"]
     with collect_warnings() as caught:
         try:
             found = model.markers(table.frame, split_half=True, random_state=seed)

@@ -54,6 +54,8 @@ def split_half_p_values(
     not find has p-values of 1.
     """
     p = values.shape[1]
+    if p < 2:
+        raise ValueError("one variable has no halves. Use two or more for split-half p-values")
     halves = np.array_split(random.permutation(p), 2)
     p_values = np.empty((n_clusters, p))
     for half, other in (halves, halves[::-1]):
@@ -93,7 +95,7 @@ def _leading_scores(values: Array, n_axes: int) -> tuple[Array, Array]:
     """Return U diag(d) (n, a) and d (a,) of the centred table, along its leading axes."""
     centred = values - values.mean(axis=0)
     smaller = min(centred.shape)
-    if n_axes < smaller:
+    if n_axes < smaller and centred.any():
         start = np.random.default_rng(0).normal(size=smaller)
         left, singular, _ = svds(centred, k=n_axes, v0=start)
     else:
