@@ -202,18 +202,23 @@ def quiet(function, *cell):
 
 
 def null_tables(n_seeds):
+    """Rows of both tables of one group, and how wrong split halves are by kind of Gaussian group.
+
+    Factors are where the test of one group is exact, not conservative: four times as many tables.
+    """
     cells = [
         (kind, n, p, seed)
         for kind in GROUPS
         for n, p in (SIZES if kind in GAUSSIAN else SIZES[1:2])
-        for seed in range(n_seeds)
+        for seed in range(4 * n_seeds if kind == "three factors" else n_seeds)
     ]
     found = run_cells(partial(quiet, on_one_group), cells, n_jobs=1, keep="markers/nulls")
-    rows, gaussian = [], []
+    rows, gaussian = [], {kind: [] for kind in GAUSSIAN}
     for kind, n, p in dict.fromkeys(cell[:3] for cell in cells):
-        shares = np.array([found[kind, n, p, seed] for seed in range(n_seeds)])
+        shares = np.array([value for cell, value in found.items() if cell[:3] == (kind, n, p)])
         wrong = (shares > 0).astype(float)
-        gaussian += wrong[:, 1].tolist() if kind in GAUSSIAN else []
+        if kind in GAUSSIAN:
+            gaussian[kind] += wrong[:, 1].tolist()
         rows.append(
             [kind, n, p, mean_and_error(wrong[:, 0], 2), f"{shares[:, 0].mean():.2f}",
              mean_and_error(wrong[:, 1], 2)]
@@ -255,16 +260,18 @@ def real_tables(folder, n_seeds):
 
 def page(given):
     nulls, gaussian, others = null_tables(given.nulls)
-    missed = " (missed)" if np.mean(gaussian) > LEVEL + ALLOWED else ""
+    worst = max(gaussian.values(), key=np.mean)
+    missed = " (missed)" if np.mean(worst) > LEVEL + ALLOWED else ""
     n, p = SIZES[1]
     parts = [
         "# Markers, naive and honest\n\n`python benchmarks/markers.py --data DIR`. A marker has a "
         f"false discovery rate of at most {LEVEL:g}.",
         "## One group cut in two\n\nHow often any gene is called a marker, which is the false "
-        f"discovery rate where no gene is one: mean\n(standard error) over {given.nulls} tables. "
-        "The clusters are those of PSC on two principal axes. Over all\nGaussian groups the "
-        f"split-half rate is {mean_and_error(gaussian)}; at most {LEVEL + ALLOWED:g} is allowed"
-        f"{missed}. Groups that are not Gaussian\nare beyond what split halves promise.",
+        f"discovery rate where no gene is one: mean\n(standard error) over {given.nulls} tables, "
+        "of three factors four times as many. The clusters are those of PSC\non two principal axes. "
+        "Of the Gaussian groups the worst kind has a split-half rate of "
+        f"{mean_and_error(worst)} over all sizes;\nat most {LEVEL + ALLOWED:g} is allowed{missed}. "
+        "Groups that are not Gaussian are beyond what split halves promise.",
         markdown(["group", "samples", "genes", "naive", "genes called", "split-half"], nulls),
         f"Other ways, on {n} samples x {p} genes: only the variables halved, without a test of one "
         "group; samples\nhalved, the second half placed by the first; noise added and subtracted, "
@@ -307,7 +314,7 @@ def main():
     parser.add_argument("--data", default=os.environ.get("SUBSPACES_DATA"))
     parser.add_argument("--seeds", type=int, default=3, help="of the fits to real data")
     parser.add_argument("--nulls", type=int, default=60, help="tables of one group, each kind")
-    parser.add_argument("--groups", type=int, default=20, help="tables of two groups, each kind")
+    parser.add_argument("--groups", type=int, default=40, help="tables of two groups, each kind")
     save("markers", page(parser.parse_args()).rstrip())
 
 
