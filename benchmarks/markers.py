@@ -67,6 +67,14 @@ def gradient(n, p, random):
     return isotropic(n, p, random) + uniform * random.normal(size=p)
 
 
+def counts(n, p, random):
+    """Over-dispersed counts of unequal depth with two factors, brought to the recipe's scale."""
+    means = np.exp(random.normal(1, 1.5, p)) * np.exp(random.normal(0, 0.4, (n, 1)))
+    means = means * np.exp(0.4 * random.normal(size=(n, 2)) @ random.normal(size=(2, p)))
+    drawn = random.poisson(means * random.gamma(4, 1 / 4, (n, p)))
+    return ExpressionScaler(n_genes=None, kind="counts").fit_transform(drawn)
+
+
 def _loadings(p, random):
     return FACTORS[:, None] * random.normal(size=(3, p))
 
@@ -78,6 +86,7 @@ GROUPS = {
     "factors with t5 scores": heavy_factors,
     "samples of unequal scale (t8)": heavy_samples,
     "an even gradient": gradient,
+    "counts with two factors": counts,
 }
 GAUSSIAN = list(GROUPS)[:3]
 SIZES = [(40, 2000), (100, 500), (400, 200)]
@@ -268,8 +277,8 @@ def page(given):
         f"false discovery rate of at most {LEVEL:g}.",
         "## One group cut in two\n\nHow often any gene is called a marker, which is the false "
         f"discovery rate where no gene is one: mean\n(standard error) over {given.nulls} tables, "
-        "of three factors four times as many. The clusters are those of PSC\non two principal axes. "
-        "Of the Gaussian groups the worst kind has a split-half rate of "
+        "of three factors four times as many. The clusters are those of PSC on\ntwo principal "
+        "axes. Of the Gaussian groups the worst kind has a split-half rate of "
         f"{mean_and_error(worst)} over all sizes;\nat most {LEVEL + ALLOWED:g} is allowed{missed}. "
         "Groups that are not Gaussian are beyond what split halves promise.",
         markdown(["group", "samples", "genes", "naive", "genes called", "split-half"], nulls),
