@@ -278,7 +278,7 @@ def test_verdicts_say_what_the_split_found():
     assert np.isnan(plain.one_group)
     real = diagnostics.markers(X, kinds, estimator=k_means, random_state=0)
     count = int((real.columns["fdr_split"] <= 0.05).sum())
-    assert f"they call {count} of 160 differences significant" in real.verdict
+    assert f"does not fool, call {count} of 160 differences significant" in real.verdict
     noise = np.random.default_rng(1).normal(size=(40, 30))
     cut = k_means.fit_predict(noise)
     none = diagnostics.markers(noise, cut, estimator=k_means, random_state=0)
@@ -344,3 +344,7 @@ def test_models_refuse_other_data_and_clusters():
         model.markers(X[:, 1:], 0)
     with pytest.raises(ValueError, match=r"cluster=2 has no samples. Use one of 0, 1"):
         model.markers(X, 2)
+    frame = pd.DataFrame(X, columns=[f"g{j}" for j in range(80)])
+    named = PSC(2, n_components=0, affine=True, n_init=1, random_state=0).fit(frame)
+    with pytest.raises(ValueError, match="must be in the same order"):
+        named.markers(frame.iloc[:, ::-1], 0)

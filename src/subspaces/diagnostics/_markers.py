@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from subspaces.core.array import to_host
 from subspaces.core.contrast import means_and_spread
@@ -58,12 +58,12 @@ class Markers:
     columns : dict of ndarray
         The table's columns, in its order: ``cluster``; ``variable``, its name; ``rank`` within the
         cluster, from 1 up; ``difference`` of the mean of the cluster from that of all other
-        samples; ``effect``, the same in standard deviations within the cluster and among the
-        other samples, pooled (Cohen's d); ``auc``, the
-        probability that a member exceeds another sample (Mann-Whitney); its ``p_value``, and
-        ``fdr``, the false discovery rate among all variables; ``share_in`` and ``share_out``, the
-        shares of samples that express the variable in the cluster and outside, nan where that is
-        not known; after a split into halves ``p_split`` and ``fdr_split``.
+        samples; ``effect``, the same in standard deviations within the cluster and among the other
+        samples, pooled (Cohen's d); ``auc``, the probability that a member exceeds another sample
+        (Mann-Whitney); its ``p_value``, and ``fdr``, the false discovery rate among all variables;
+        ``share_in`` and ``share_out``, the shares of samples that express the variable in the
+        cluster and outside, nan where that is not known; after a split into halves ``p_split`` and
+        ``fdr_split``.
     one_group : float
         P-value of the hypothesis that all samples are one Gaussian group; nan without a split. No
         ``p_split`` and no ``fdr_split`` is below it.
@@ -121,10 +121,10 @@ def markers(
 
     Ranks, means and shares are compared, so values must be on one scale from sample to sample:
     logarithms of normalised counts or intensities. The p-values are optimistic, since the clusters
-    were found in the same samples. With ``estimator`` there are others beside them that are not: a
-    variable is tested between clusters that were found without its half of the variables, and no
-    p-value is below the one at which K-means cuts one Gaussian group, of any covariance, as sharply
-    as these clusters are cut (docs/derivations/markers.md).
+    were found in the same samples. With ``estimator`` there are others beside them that a cut of
+    one Gaussian group does not fool: a variable is tested between clusters that were found without
+    its half of the variables, and no p-value is below the one at which K-means cuts one Gaussian
+    group, of any covariance, as sharply as these clusters are cut (docs/derivations/markers.md).
 
     Parameters
     ----------
@@ -206,6 +206,8 @@ def markers_of_model(
             f"X has {len(tested.values)} samples and {wide} variables, the data of fit "
             f"{len(labels)} and {model.n_features_in_}. Use the data of fit"
         )
+    if hasattr(X, "columns") and preparation is None:
+        validate_data(model, X, reset=False, skip_check_array=True)  # the same names, in order
 
     def cluster_half(half: Places) -> Any:
         rows = tested.values[:, half]
@@ -228,8 +230,8 @@ def _markers(
     """Return the `Markers` of a table; cluster_half: as `split_half_p_values` takes it, or None."""
     clusters, codes, inside = _checked_labels(labels, len(tested.values))
     if not inside.all():
-        drawn = None if tested.expressed is None else tested.expressed[inside]
-        tested, codes = Measured(tested.values[inside], tested.names, drawn), codes[inside]
+        expressed = None if tested.expressed is None else tested.expressed[inside]
+        tested, codes = Measured(tested.values[inside], tested.names, expressed), codes[inside]
     asked = _asked(cluster, clusters)
     _warn_of_small(clusters, codes, asked)
     rows = _statistics(tested, codes, len(clusters))
@@ -326,9 +328,9 @@ def _in_words(one_group: float, rates: Array | None) -> str:
         )
     found = int(np.count_nonzero(rates <= LEVEL))
     return (
-        f"{OPTIMISTIC} The split-half ones are not: they call {found:,} of "
-        f"{np.count_nonzero(np.isfinite(rates)):,} differences significant at a false discovery "
-        f"rate of {LEVEL:g}."
+        f"{OPTIMISTIC} The split-half ones, which a cut of one Gaussian group does not fool, call "
+        f"{found:,} of {np.count_nonzero(np.isfinite(rates)):,} differences significant at a false "
+        f"discovery rate of {LEVEL:g}."
     )
 
 
