@@ -26,6 +26,9 @@ from subspaces.tables import Table
 LARGEST_SET = 100
 # The false discovery rate up to which a variable is put into a set.
 LEVEL = 0.05
+# How many tables of one group are drawn, and how many where there are more samples than this: 19 are
+# the fewest that can call anything at LEVEL, and take 3 seconds for 4,000 cells.
+N_NULLS, N_NULLS_OF_MANY, MANY = 99, 19, 1000
 # How many variables of each direction a summary names.
 STRONGEST = 5
 
@@ -45,9 +48,10 @@ def find(model: Any, table: Table, seed: int) -> tuple[Markers | None, list[str]
         return None, ["no markers: there is one cluster, and no other samples to differ from"]
     if np.isnan(table.data).any():
         return None, ["no markers: ranks need every value. Use a table without missing cells"]
+    n_nulls = N_NULLS if len(table.data) <= MANY else N_NULLS_OF_MANY
     with collect_warnings() as caught:
         try:
-            found = model.markers(table.frame, split_half=True, random_state=seed)
+            found = model.markers(table.frame, split_half=True, n_nulls=n_nulls, random_state=seed)
             failed = []
         except ValueError as error:
             found = model.markers(table.frame)
