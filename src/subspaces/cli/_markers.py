@@ -26,8 +26,8 @@ from subspaces.tables import Table
 LARGEST_SET = 100
 # The false discovery rate up to which a variable is put into a set.
 LEVEL = 0.05
-# How many tables of one group are drawn, and how many where there are more samples than this: 19 are
-# the fewest that can call anything at LEVEL, and take 3 seconds for 4,000 cells.
+# How many tables of one group are drawn, and how many of more samples than MANY: 19 are the fewest
+# that can call anything at LEVEL, and take 3 seconds for 4,000 cells.
 N_NULLS, N_NULLS_OF_MANY, MANY = 99, 19, 1000
 # How many variables of each direction a summary names.
 STRONGEST = 5
