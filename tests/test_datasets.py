@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from subspaces.datasets import make_scenario, make_subspaces
+from subspaces.datasets import make_proteomics, make_scenario, make_subspaces
 from subspaces.subspace import squared_residual
 
 
@@ -75,3 +75,43 @@ def test_same_seed_same_data():
 def test_bad_parameters_get_one_line(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("low", [0.0, 0.5, 1.0])
+def test_proteins_are_missing_at_random_and_because_they_are_low(low):
+    made = make_proteomics([40, 30, 30], 200, missing=0.3, low=low, random_state=0)
+    holes = np.isnan(made.data)
+    assert_allclose(holes.mean(), 0.3, atol=0.01)
+    assert_allclose(made.is_low.mean(), 0.3 * low, atol=0.01)
+    assert_allclose(made.data[~holes], made.whole[~holes], rtol=0)
+    assert not (made.is_low & ~holes).any()
+    if low:
+        assert made.whole[made.is_low].mean() < made.whole[~made.is_low].mean() - 2.0
+    at_random = holes & ~made.is_low
+    if low < 1:
+        seen = made.whole[~holes].mean()
+        assert_allclose(made.whole[at_random].mean(), seen, atol=0.1)
+    assert_array_equal(np.bincount(made.target), [40, 30, 30])
+
+
+def test_markers_of_proteins_set_their_group_apart():
+    made = make_proteomics(300, 100, n_groups=2, n_markers=10, missing=0.0, random_state=1)
+    assert not np.isnan(made.data).any()
+    first = made.target == 0
+    apart = np.abs(made.whole[first].mean(axis=0) - made.whole[~first].mean(axis=0))
+    found = set(np.argsort(-apart)[:20].tolist())
+    assert found == set(np.concatenate(made.markers).tolist())
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"n_markers": 101}, "n_markers=101 is out of range for 3 groups of 300 proteins"),
+        ({"missing": 1.0}, "missing=1.0 is out of range"),
+        ({"low": -0.1}, "low=-0.1 is out of range"),
+        ({"n_groups": 0}, "n_groups=0"),
+    ],
+)
+def test_bad_proteins(options, message):
+    with pytest.raises(ValueError, match=message):
+        make_proteomics(**options)

@@ -14,7 +14,7 @@ from subspaces.runtime.parameters import as_choice, as_count, as_real
 from subspaces.subspace import Subspace
 from subspaces.tables import Table, doubts, read_cls, read_table
 
-__all__ = ["make_scenario", "make_subspaces", "read_expression"]
+__all__ = ["make_proteomics", "make_scenario", "make_subspaces", "read_expression"]
 
 Array = NDArray[np.floating]
 
@@ -29,6 +29,8 @@ SCENARIOS: dict[str, tuple[tuple[int, ...], int]] = {
 # Samples of each cluster; and, where sparse: variables, those of a loading, noise (sd).
 SCENARIO_SAMPLES = 100
 SPARSE_FEATURES, SPARSE_VARIABLES, SPARSE_NOISE = 200, 10, 0.5
+# The scale of the logistic curve by which low intensities are missed, in log2.
+DETECTION = 0.5
 
 
 def make_subspaces(
@@ -173,6 +175,102 @@ def make_scenario(
         n_variables=SPARSE_VARIABLES if sparse else None,
         random_state=random_state,
     )
+
+
+def make_proteomics(
+    n_samples: int | Sequence[int] = 90,
+    n_proteins: int = 300,
+    *,
+    n_groups: int = 3,
+    n_markers: int = 20,
+    shift: float = 1.5,
+    noise: float = 0.5,
+    missing: float = 0.2,
+    low: float = 0.5,
+    random_state: Any = None,
+) -> Bunch:
+    """Draw log2 intensities of proteins with groups of samples, and hide some of the values.
+
+    Proteins differ in abundance (mean 24, standard deviation 2.5). Each group has proteins of its
+    own that are shifted up or down. Two factors that have nothing to do with the groups, a state of
+    the sample and a quality of the measurement, move many proteins together.
+
+    Parameters
+    ----------
+    n_samples : int or one int per group, default 90
+        The total, divided as evenly as it goes, or the size of each group.
+    n_proteins : int, default 300
+        Number of proteins.
+    n_groups : int, default 3
+        Number of groups.
+    n_markers : int, default 20
+        Proteins that set each group apart.
+    shift : float, default 1.5
+        By how much, in log2.
+    noise : float, default 0.5
+        Standard deviation of the noise.
+    missing : float, default 0.2
+        Share of all values that are missing.
+    low : float, default 0.5
+        Share of these that are missing because they are low: a value is missing with a probability
+        that rises from 0 to 1 over some two units around a limit of detection. The others are
+        missing at random.
+    random_state : int, RandomState or None
+        Seed.
+
+    Returns
+    -------
+    Bunch
+        ``data`` (n, proteins), NaN where a value is missing; ``whole``, the same with all values;
+        ``is_low``, which are missing because they are low; ``target`` (n,); ``markers``, the
+        columns that set each group apart, one array a group.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from subspaces.datasets import make_proteomics
+    >>> made = make_proteomics(random_state=0)
+    >>> made.data.shape, round(float(np.isnan(made.data).mean()), 2)
+    ((90, 300), 0.2)
+    """
+    n_groups = as_count(n_groups, "n_groups", low=1)
+    n_proteins = as_count(n_proteins, "n_proteins", low=2)
+    why = f" for {n_groups} groups of {n_proteins} proteins"
+    n_markers = as_count(n_markers, "n_markers", low=0, high=n_proteins // n_groups, why=why)
+    sizes = _cluster_sizes(n_samples, n_groups)
+    shift, noise = as_real(shift, "shift"), as_real(noise, "noise")
+    missing = as_real(missing, "missing", low=0.0, high=0.9)
+    low = as_real(low, "low", low=0.0, high=1.0)
+    random = check_random_state(random_state)
+    target = np.repeat(np.arange(n_groups), sizes)
+    abundance = 24.0 + 2.5 * random.standard_normal(n_proteins)
+    factors = random.standard_normal((len(target), 2)) @ (
+        0.4 * random.standard_normal((2, n_proteins))
+    )
+    markers = random.permutation(n_proteins)[: n_groups * n_markers].reshape(n_groups, n_markers)
+    profiles = np.zeros((n_groups, n_proteins))
+    for k in range(n_groups):
+        profiles[k, markers[k]] = shift * random.choice([-1.0, 1.0], n_markers)
+    whole = abundance + profiles[target] + factors + noise * random.standard_normal(factors.shape)
+    is_low = _below_detection(random, whole, low * missing)
+    at_random = random.uniform(size=whole.shape) < (1.0 - low) * missing / (1.0 - low * missing)
+    return Bunch(
+        data=np.where(is_low | at_random, np.nan, whole),
+        whole=whole,
+        is_low=is_low,
+        target=target,
+        markers=list(markers),
+    )
+
+
+def _below_detection(
+    random: np.random.RandomState, values: Array, share: float
+) -> NDArray[np.bool_]:
+    """Return which values a detector misses, that share of them: the lower, the likelier."""
+    if share == 0.0:
+        return np.zeros(values.shape, dtype=bool)
+    seen_from = values + random.logistic(scale=DETECTION, size=values.shape)
+    return seen_from < np.quantile(seen_from, share)
 
 
 def read_expression(
