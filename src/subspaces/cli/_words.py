@@ -63,7 +63,7 @@ PLAIN = {
 # Advice that only Python can follow, and what to do here instead.
 ADVICE = (
     ("use PSC(...).fit(X).impute(X) on a dense table first", "fill it by subspaces fit --imputed"),
-    ("PSC(...).fit(X).impute(X) returns", "subspaces fit --imputed writes"),
+    ("PSC(...).fit(X).impute(X) first", "fill the table by subspaces fit --imputed"),
     ("a larger max_iter or tol", "another --seed"),
     ("a larger max_iter", "another --seed"),
     ("a larger n_runs", "another --seed"),
