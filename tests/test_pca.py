@@ -177,7 +177,7 @@ def test_one_row_far_from_all_others_is_told():
             {},
             "only 2 of n_features=2 vary; at least 3",
         ),
-        (np.array([[np.nan, 1.0, 2.0]] * 9), {}, "NaN"),
+        (np.array([[np.nan, 1.0, 2.0]] * 9), {}, "no value in column 0"),
         (np.ones(9), {}, "2 are needed"),
         (np.eye(9), {"method": "scree"}, "method='scree' is unknown"),
         (np.eye(9), {"max_components": 8}, "max_components=8"),

@@ -160,7 +160,7 @@ def test_doubts_are_warned_of(X):
     [
         ({}, NOISE[:4], ValueError, "X has n_samples=4; at least 5 are needed"),
         ({}, NOISE[:, :2], ValueError, "only 2 of n_features=2 vary; at least 3 are needed"),
-        ({}, np.where(NOISE > 2, np.nan, NOISE), ValueError, "X contains NaN or infinity: nan at"),
+        ({}, np.where(NOISE > 2, np.inf, NOISE), ValueError, "X contains NaN or infinity: inf at"),
         ({}, sparse.csr_array(NOISE), TypeError, "X is a sparse matrix. Use a dense array"),
         ({"center": "no"}, NOISE, TypeError, "center='no' is not a bool"),
         ({"scale": 1}, NOISE, TypeError, "scale=1 is not a bool"),

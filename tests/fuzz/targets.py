@@ -59,7 +59,8 @@ def _read(path: Path) -> None:
 def _check_table(path: Path, samples: str) -> None:
     table = read_table(path, samples=samples)
     n, p = table.data.shape
-    if not np.isfinite(table.data).all() or len(table.sample_names) != n:
+    is_empty = np.isnan(table.data).all(axis=1).any()
+    if np.isinf(table.data).any() or is_empty or len(table.sample_names) != n:
         raise RuntimeError("a table that is none")
     if len(table.variable_names) != p:
         raise RuntimeError("names that do not fit the table")

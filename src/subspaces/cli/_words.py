@@ -64,6 +64,7 @@ PLAIN = {
 ADVICE = (
     ("use PSC(...).fit(X).impute(X) on a dense table first", "fill it by subspaces fit --imputed"),
     ("PSC(...).fit(X).impute(X) first", "fill the table by subspaces fit --imputed"),
+    ("Use model.impute(X)", "Fill them by subspaces fit --imputed"),
     ("a larger max_iter or tol", "another --seed"),
     ("a larger max_iter", "another --seed"),
     ("a larger n_runs", "another --seed"),
