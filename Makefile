@@ -107,6 +107,7 @@ bench: $(READY)
 	$(BIN)/python benchmarks/self_expression.py
 	$(BIN)/python benchmarks/both_codes.py
 	$(BIN)/python benchmarks/installing.py
+	$(BIN)/python benchmarks/over_commits.py
 	$(if $(SUBSPACES_DATA),$(BIN)/python benchmarks/real.py,@echo "benchmarks/real.py needs SUBSPACES_DATA")
 	$(if $(SUBSPACES_DATA),$(BIN)/python benchmarks/ablation.py,@echo "benchmarks/ablation.py needs SUBSPACES_DATA")
 	$(if $(SUBSPACES_DATA),$(BIN)/python benchmarks/judges.py,@echo "benchmarks/judges.py needs SUBSPACES_DATA")
