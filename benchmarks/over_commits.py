@@ -2,9 +2,9 @@
 
     python benchmarks/over_commits.py [REVISION ...]
 
-Writes benchmarks/results/over_commits.md. Each revision, HEAD and two before it unless others are named,
-is built as a wheel; then all are measured in turn, so that what else the machine does meets them alike.
-A minute or two each.
+Writes benchmarks/results/over_commits.md. Each revision, HEAD and two before it unless others are
+named, is built as a wheel; then all are measured in turn, so that what else the machine does meets
+them alike. A minute or two each.
 """
 
 import json
@@ -109,9 +109,9 @@ def main():
     save(
         "over_commits",
         "# Default calls over commits\n\n"
-        "`python benchmarks/over_commits.py`: `PSC(K, n_components=R, random_state=0).fit(X)` as each "
-        f"commit has it, one thread, processor milliseconds, medians of {ROUNDS} processes in turn, and "
-        "in brackets their ratio to `KMeans(K, n_init=10)` in the same process.\n\n"
+        "`python benchmarks/over_commits.py`: `PSC(K, n_components=R, random_state=0).fit(X)` as "
+        f"each commit has it, one thread, processor milliseconds, medians of {ROUNDS} processes in "
+        "turn, and in brackets their ratio to `KMeans(K, n_init=10)` in the same process.\n\n"
         + markdown(["commit", "", *CALLS], rows),
     )
 
