@@ -163,7 +163,7 @@ class SelectedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
 
         Returns
         -------
-        ndarray of shape (n, n_components_)
+        ndarray of shape (n, n_components)
             In single precision where X is.
         """
         check_is_fitted(self)
@@ -179,7 +179,7 @@ class SelectedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
 
         Parameters
         ----------
-        X : array-like of shape (n, n_components_)
+        X : array-like of shape (n, n_components)
             Scores, as `transform` returns them.
 
         Returns
