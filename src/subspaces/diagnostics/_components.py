@@ -149,8 +149,8 @@ def pca_components(
     Notes
     -----
     docs/guide/pca.md shows one table of each kind; docs/derivations/noise_edge.md and
-    docs/derivations/leave_one_cell_out.md have the formulas, and `benchmarks/components.py` counts
-    how often the answer is right. Variables that do not vary are left out.
+    docs/derivations/leave_one_cell_out.md have the formulas, and ``benchmarks/components.py``
+    counts how often the answer is right. Variables that do not vary are left out.
 
     References
     ----------
