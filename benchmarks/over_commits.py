@@ -111,8 +111,8 @@ def main():
         "# Default calls over commits\n\n"
         "`python benchmarks/over_commits.py`: `PSC(K, n_components=R, random_state=0).fit(X)` as "
         f"each commit has it, one thread, processor milliseconds, medians of {ROUNDS} processes in "
-        "turn, and in brackets their ratio to `KMeans(K, n_init=10)` in the same process.\n\n"
-        + markdown(["commit", "", *CALLS], rows),
+        "turn that each fit once, and in brackets their ratio to `KMeans(K, n_init=10)` in the "
+        "same process.\n\n" + markdown(["commit", "", *CALLS], rows),
     )
 
 
