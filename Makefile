@@ -3,12 +3,14 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: help demo test docs lint format bench reproduce clean
+.PHONY: help demo test coverage docs package lint format bench reproduce clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo    cluster a simulated set and the digits beside K-means, a PCA of wines; writes figures and pages"
 	@echo "make test    lint, types, import rules and the whole test suite"
+	@echo "make coverage  the test suite, and the share of lines and branches that it reaches"
+	@echo "make package  an archive of the sources and a wheel, into dist/, checked as an index checks them"
 	@echo "make docs    the documentation site, into docs/_build/html"
 	@echo "make lint    ruff, mypy and the import rules alone"
 	@echo "make format  let ruff rewrite the code"
@@ -39,6 +41,26 @@ demo: .venv/.demo
 
 test: lint
 	$(BIN)/python -m pytest -n 2
+
+# The GPU's kernels are left out (pyproject.toml), and Cython's are no Python: tests/kernels holds them to their twins.
+coverage: $(READY)
+	$(BIN)/python -m pytest -n 2 --cov --cov-report=
+	$(BIN)/coverage report
+	$(BIN)/coverage json -q -o build/coverage.json
+	$(BIN)/python .ci/covered.py build/coverage.json
+
+package: .venv/.ready-release
+	$(BIN)/validate-pyproject pyproject.toml
+	$(BIN)/check-manifest
+	rm -rf dist
+	$(BIN)/python -m build
+	$(BIN)/twine check --strict dist/*
+	$(BIN)/abi3audit --strict --summary dist/*.whl
+	.ci/smoke dist/*.whl $(BIN)/python
+
+.venv/.ready-release: $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,release]'
+	@touch $@
 
 # -W: a warning fails the build, after all of them were shown.
 docs: .venv/.ready-docs
@@ -86,6 +108,7 @@ bench: $(READY)
 	$(BIN)/python benchmarks/self_expression.py
 	$(BIN)/python benchmarks/both_codes.py
 	$(BIN)/python benchmarks/installing.py
+	$(BIN)/python benchmarks/over_commits.py
 	$(if $(SUBSPACES_DATA),$(BIN)/python benchmarks/real.py,@echo "benchmarks/real.py needs SUBSPACES_DATA")
 	$(if $(SUBSPACES_DATA),$(BIN)/python benchmarks/ablation.py,@echo "benchmarks/ablation.py needs SUBSPACES_DATA")
 	$(if $(SUBSPACES_DATA),$(BIN)/python benchmarks/judges.py,@echo "benchmarks/judges.py needs SUBSPACES_DATA")
@@ -101,4 +124,4 @@ reproduce: .venv/.demo
 
 clean:
 	rm -rf docs/_build docs/gallery docs/measurements docs/api/generated
-	rm -rf .venv build .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf .venv build dist .coverage .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

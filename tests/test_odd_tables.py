@@ -295,7 +295,7 @@ def test_what_is_no_workbook(file, monkeypatch):
     with pytest.raises(ValueError, match=r"end in \.xls are not known\. Use \.csv.*\.xlsx"):
         read_table(file("", "data.xls"))
     monkeypatch.setitem(sys.modules, "openpyxl", None)
-    with pytest.raises(ImportError, match=r"needs openpyxl\. Use pip install '\.\[excel\]'"):
+    with pytest.raises(ImportError, match=r"needs openpyxl\. Use pip install 'subspaces\[excel\]'"):
         read_table(file("", "data.xlsx"))
 
 

@@ -168,7 +168,7 @@ def test_what_cannot_be_clustered(cells, tmp_path):
 
 def test_without_anndata(cells, monkeypatch):
     monkeypatch.setitem(sys.modules, "anndata", None)
-    with pytest.raises(ImportError, match=r"Use pip install '\.\[scverse\]'"):
+    with pytest.raises(ImportError, match=r"Use pip install 'subspaces\[scverse\]'"):
         scverse.psc(cells)
 
 

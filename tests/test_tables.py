@@ -379,7 +379,7 @@ def test_h5ad(tmp_path, capsys):
 )
 def test_a_missing_extra_is_named(file, monkeypatch, name, module, extra):
     monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(ImportError, match=rf"Use pip install '\.\[{extra}\]'"):
+    with pytest.raises(ImportError, match=rf"Use pip install 'subspaces\[{extra}\]'"):
         read_table(file("", name))
 
 

@@ -62,6 +62,12 @@ def matched_labels(labels_true: Any, labels_pred: Any) -> NDArray[np.intp]:
     Returns
     -------
     ndarray of shape (n,)
+
+    Examples
+    --------
+    >>> from subspaces.metrics import matched_labels
+    >>> matched_labels([0, 0, 1, 1], [1, 1, 0, 0])
+    array([0, 0, 1, 1])
     """
     true, found = np.asarray(labels_true), np.asarray(labels_pred)
     size = int(max(true.max(), found.max())) + 1

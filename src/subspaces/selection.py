@@ -357,6 +357,16 @@ def select_n_variables(
     Selection
         ``.best_``, the number of variables per loading. For "ftest" and "stability" the table has
         one row per cluster, and ``best_`` is the median over the clusters.
+
+    Examples
+    --------
+    >>> from subspaces import PSC
+    >>> from subspaces.datasets import make_scenario
+    >>> from subspaces.selection import select_n_variables
+    >>> planes = make_scenario("c", sparse=True, random_state=0)  # 10 variables to a loading
+    >>> model = PSC(2, n_components=2, n_variables=10, random_state=0)
+    >>> select_n_variables(model, planes.data, criterion="ftest").best_
+    8
     """
     matrix = as_matrix(X)
     _check_clusterer(estimator, "n_variables")

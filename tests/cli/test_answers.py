@@ -215,7 +215,7 @@ def test_a_workbook_from_the_command(run, fails, monkeypatch, tmp_path):
     assert len(numbers_of(run, tmp_path / "d.xlsx", "--dims", 1)[0]) == 3
     monkeypatch.setitem(sys.modules, "openpyxl", None)
     said = fails("influence", tmp_path / "d.xlsx", code=1)
-    assert said.startswith("reading Excel files needs openpyxl. Use pip install '.[excel]'")
+    assert said.startswith("reading Excel files needs openpyxl. Use pip install 'subspaces[excel]'")
 
 
 def test_a_row_of_totals_is_a_note(run, tmp_path):

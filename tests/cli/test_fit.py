@@ -310,7 +310,7 @@ def test_the_page_is_written_where_plotly_is(run, fails, monkeypatch, union_file
     monkeypatch.setitem(sys.modules, "plotly", None)
     ended = run(*arguments, "--force")
     assert ended.code == 0
-    assert "report.html needs plotly. Use pip install '.[report]' in a clone" in ended.err
+    assert "report.html needs plotly. Use pip install 'subspaces[report]'" in ended.err
     assert not (out / "report.html").exists()  # it would be about the model before
 
 

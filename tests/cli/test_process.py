@@ -106,7 +106,7 @@ def test_a_missing_extra_is_named_in_one_line(monkeypatch):
     monkeypatch.setitem(sys.modules, "typer", None)
     for name in [name for name in sys.modules if name.startswith("subspaces.cli")]:
         monkeypatch.delitem(sys.modules, name)
-    with pytest.raises(SystemExit, match=r"^Error: .*pip install '\.\[cli\]'"):
+    with pytest.raises(SystemExit, match=r"^Error: .*pip install 'subspaces\[cli\]'"):
         __main__.main()
 
 

@@ -25,8 +25,8 @@ Array = NDArray[np.floating]
 class SelectedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """PCA with the number of components that stand out of the noise.
 
-    A transformer in the place of scikit-learn's `PCA`, without a number to choose: an axis is kept
-    if its eigenvalue is above what noise alone reaches in 98 of 100 tables, as
+    A transformer in the place of scikit-learn's ``PCA``, without a number to choose: an axis is
+    kept if its eigenvalue is above what noise alone reaches in 98 of 100 tables, as
     `diagnostics.pca_components` finds it. Doubts come as warnings: correlated variables, a
     component that rests on one sample, as many components as were tried.
 
@@ -177,7 +177,7 @@ class SelectedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
 
         Returns
         -------
-        ndarray of shape (n, n_components_)
+        ndarray of shape (n, n_components)
             In single precision where X is.
         """
         rows = self._completed(self._prepared(X))
@@ -207,7 +207,7 @@ class SelectedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
 
         Parameters
         ----------
-        X : array-like of shape (n, n_components_)
+        X : array-like of shape (n, n_components)
             Scores, as `transform` returns them.
 
         Returns

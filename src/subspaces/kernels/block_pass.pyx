@@ -1,4 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
+# cython: freethreading_compatible=True
 """Costs of a block of rows under every cluster, their next labels, and sums of the clusters.
 
 The twin of `data.block_pass`, for numpy arrays of single and double precision, without Python's lock:

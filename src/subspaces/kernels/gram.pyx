@@ -1,4 +1,5 @@
 # cython: language_level=3, cdivision=True
+# cython: freethreading_compatible=True
 """The leading principal axes of every cluster, from the inner products of the rows.
 
 With ``U, lambda`` the leading eigenvectors of the members' block of the inner products G, less the

@@ -1,4 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
+# cython: freethreading_compatible=True
 # cython: initializedcheck=False
 """The leave-one-out error of every row of a PCA: `core.secular.downdate`, one row at a time.
 

@@ -1,4 +1,5 @@
 # cython: language_level=3, cdivision=True
+# cython: freethreading_compatible=True
 """Sparse loadings of every cluster and the costs of rows under them, in compiled loops.
 
 The twin of `core.sparse_loadings`, but for two things. What the loadings found so far explain is

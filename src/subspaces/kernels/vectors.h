@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#if defined(__GNUC__) /* and clang; elsewhere the terms of a sum are added one by one */
+#ifdef OMP_SIMD /* the compiler knows the pragma; elsewhere the terms are added one by one */
 #define ANY_ORDER _Pragma("omp simd reduction(+ : sum)")
 #else
 #define ANY_ORDER

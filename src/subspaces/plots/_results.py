@@ -33,6 +33,17 @@ def selection(result: Any, *, ax: Any = None) -> Any:
     Returns
     -------
     matplotlib Axes
+
+    Examples
+    --------
+    >>> from subspaces import PSC, plots
+    >>> from subspaces.datasets import make_scenario
+    >>> from subspaces.selection import select_n_clusters
+    >>> planes = make_scenario("c", noise=0.05, n_features=20, random_state=0)
+    >>> found = select_n_clusters(PSC(n_components=2, random_state=0), planes.data, range(1, 4))
+    >>> ax = plots.selection(found)
+    >>> ax.get_xlabel()
+    'number of clusters'
     """
     columns = result.columns
     with style.canvas(ax) as ax:
@@ -58,6 +69,15 @@ def comparison(result: Any, *, ax: Any = None) -> Any:
     Returns
     -------
     matplotlib Axes
+
+    Examples
+    --------
+    >>> from subspaces import compare, plots
+    >>> from subspaces.datasets import make_scenario
+    >>> planes = make_scenario("c", random_state=0)
+    >>> ax = plots.comparison(compare(planes.data, 2, 2, methods=["KSubspaces", "KMeans"]))
+    >>> [label.get_text() for label in ax.get_yticklabels()]
+    ['KSubspaces', 'KMeans']
     """
     names, values = list(result.labels), result.agreement
     if not names:

@@ -31,6 +31,16 @@ def clusters_3d(
     Returns
     -------
     matplotlib Axes
+
+    Examples
+    --------
+    >>> from subspaces import PSC, plots
+    >>> from subspaces.datasets import make_subspaces
+    >>> union = make_subspaces([40, 60], 3, [1, 2], noise=0.02, random_state=0)
+    >>> model = PSC(2, n_components=[1, 2], random_state=0).fit(union.data)
+    >>> ax = plots.clusters_3d(union.data, model.labels_, model.subspaces_, title="a line, a plane")
+    >>> ax.get_title()
+    'a line, a plane'
     """
     X, labels = np.asarray(X, dtype=float), np.asarray(labels)
     if X.ndim != 2 or X.shape[1] != 3:
@@ -94,6 +104,15 @@ def basis_images(
     Returns
     -------
     ndarray of matplotlib Axes
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from subspaces import KSubspaces, plots
+    >>> images, classes = load_digits(return_X_y=True)
+    >>> model = KSubspaces(2, n_components=3, init=classes[classes < 2]).fit(images[classes < 2])
+    >>> plots.basis_images(model.subspaces_, (8, 8), n_axes=3).shape
+    (3, 2)
     """
     size = (len(subspaces), n_axes)
     with canvas(axes, nrows=n_axes, ncols=len(subspaces), figsize=size, squeeze=False) as axes:

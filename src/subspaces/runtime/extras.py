@@ -1,6 +1,10 @@
-"""The sentence on how to install an optional dependency, which all error messages use."""
+"""The sentence on how to install an optional dependency, which all error messages use.
+
+Where subspaces itself is installed, from a clone, a wheel or an index, ``pip install
+'subspaces[NAME]'`` finds it there and adds what that extra brings: docs/guide/install.md.
+"""
 
 
 def install(extra: str) -> str:
     """Return a sentence on how to install ``extra``, a group of dependencies in pyproject.toml."""
-    return f"Use pip install '.[{extra}]' in a clone of the project"
+    return f"Use pip install 'subspaces[{extra}]'"
