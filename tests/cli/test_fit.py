@@ -374,10 +374,11 @@ def cells_file(tmp_path):
     return tmp_path / "cells.csv"
 
 
-def test_the_preset_says_that_it_found_counts_and_predict_scales_them_too(run, cells_file):
+@pytest.mark.parametrize("preset", ["expression", "cells"])
+def test_a_preset_says_that_it_found_counts_and_predict_scales_them_too(run, cells_file, preset):
     out = cells_file.parent / "r"
     fit = ["fit", cells_file, "--labels", "type", "--clusters", 3, "--no-page", "--no-stability",
-           "--preset", "expression", "--out", out]  # fmt: skip
+           "--preset", preset, "--out", out]  # fmt: skip
     ended = run(*fit)
     assert ended.code == 0, ended.err
     assert "The values were taken for counts (whole numbers" in ended.out

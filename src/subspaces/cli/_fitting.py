@@ -11,6 +11,7 @@ from subspaces.cli._words import in_options
 from subspaces.comparison import METHODS, Setting
 from subspaces.core.contrast import means_and_spread
 from subspaces.estimators import PSC
+from subspaces.expression_scaler import as_preparation
 from subspaces.preparation import Preparation, attach_preparation, prepare
 from subspaces.runtime.warning import collect_warnings
 from subspaces.selection import select_n_clusters
@@ -26,7 +27,7 @@ def prepare_by_scaler(scaler: Any, table: Table) -> tuple[Table, Preparation, li
     """Return the table as an unfitted ExpressionScaler prepares it, how it does, and warnings."""
     with collect_warnings() as caught:
         scaler.fit(table.data)
-    preparation = recipes.as_preparation(scaler, table.variable_names)
+    preparation = as_preparation(scaler, table.variable_names)
     return prepare(table, preparation), preparation, caught
 
 

@@ -45,9 +45,10 @@ def fit(
         setting(
             "expression: intensities, logarithms, ratios or counts are recognised and brought "
             "to a log scale, samples centred, the 2000 genes that vary most kept; clusters are "
-            "mean profiles (docs/recipes.md). --kind, --floor, --log, --no-log, --top-variables "
-            "and --criterion overrule it.",
-            "expression",
+            "mean profiles (docs/recipes.md). cells: the same for counts of single cells, or "
+            "their logarithms. --kind, --floor, --log, --no-log, --top-variables and --criterion "
+            "overrule it.",
+            "expression|cells",
         ),
     ] = None,
     labels: options.Labels = None,
@@ -101,7 +102,7 @@ def fit(
     """
     excluded = {"--scale": scale, "--affine": affine, "--method": method != "PSC"}
     options.check_preset(preset, kind, excluded)
-    scaler = options.scaler_of_preset(kind, floor, log, top_variables)
+    scaler = options.scaler_of_preset(preset, kind, floor, log, top_variables)
     default_dims = None if preset else "1"
     request = Request(
         n_clusters=options.one_or_auto(clusters, "--clusters"),
