@@ -216,6 +216,24 @@ def test_cells_may_have_small_subspaces_and_few_genes():
     assert model["cluster"].criterion == "likelihood"
 
 
+def test_a_consensus_over_preparations():
+    model = recipes.expression(3, consensus=True, random_state=0).fit(X)
+    found = model["cluster"]
+    assert adjusted_rand_score(CLASSES, found.labels_) == 1.0
+    assert adjusted_rand_score(CLASSES, model.predict(intensities(seed=5))) > 0.9
+    assert found.support_.min() > 0.5
+    assert found.centres_.shape == (3, 120)
+    assert_array_equal(clone(model).fit(X)["cluster"].labels_, found.labels_)
+    with pytest.raises(ValueError, match="a consensus is of mean profiles"):
+        recipes.expression(3, n_components=1, consensus=True)
+
+
+def test_a_consensus_that_cuts_off_a_sample_says_so():
+    far = np.vstack([X, 2.0 ** np.random.default_rng(9).normal(7, 9, X.shape[1])])
+    with pytest.warns(UserWarning, match=r"1 of 2 clusters hold one sample each \(row 55\)"):
+        recipes.expression(2, consensus=True, random_state=0).fit(far)
+
+
 def test_percentages_and_shares_are_left_alone():
     shares = 1 / (1 + 2.0 ** (6 - np.log2(np.maximum(X, 20.0))))
     for factor, name in ((1, "shares"), (100, "percentages")):

@@ -24,7 +24,7 @@ from subspaces.runtime.parameters import as_choice, as_count, as_flag, as_real
 from subspaces.runtime.warning import warn
 from subspaces.subspace import principal_axes
 
-__all__ = ["ExpressionScaler", "as_preparation"]
+__all__ = ["ExpressionScaler", "as_preparation", "as_table", "leading_axes"]
 
 Array = NDArray[np.floating]
 
@@ -139,7 +139,7 @@ class ExpressionScaler(TransformerMixin, BaseEstimator):
         ExpressionScaler
             The fitted transformer.
         """
-        table = _as_table(X)
+        table = as_table(X)
         validate_data(self, X, skip_check_array=True)
         self._decide(table)
         values, means = self._log_values(table)
@@ -184,7 +184,7 @@ class ExpressionScaler(TransformerMixin, BaseEstimator):
     def _ratios(self, X: Any) -> Array:
         """Return log2 ratios of samples to the mean sample, (n, genes kept), along all axes."""
         check_is_fitted(self)
-        table = _as_table(X, min_samples=1)
+        table = as_table(X, min_samples=1)
         validate_data(self, X, reset=False, skip_check_array=True)
         return _dense_part(*self._log_values(table), self.genes_) - self.mean_
 
@@ -309,10 +309,15 @@ class ExpressionScaler(TransformerMixin, BaseEstimator):
         """Return the principal axes to keep, (n_axes, genes), or None for all."""
         if self.n_axes is None:
             return None
-        n_axes, smaller = as_count(self.n_axes, "n_axes", low=1), min(ratios.shape)
-        if smaller <= SMALL or n_axes > FEW_AXES * smaller:
-            return principal_axes(ratios).basis[:, :n_axes].T
-        return _lanczos_axes(ratios, n_axes)
+        return leading_axes(ratios, as_count(self.n_axes, "n_axes", low=1))
+
+
+def leading_axes(rows: Array, n_axes: int) -> Array:
+    """Return the leading principal axes of centred rows (n, p), at most (n_axes, p)."""
+    smaller = min(rows.shape)
+    if smaller <= SMALL or n_axes > FEW_AXES * smaller:
+        return principal_axes(rows).basis[:, :n_axes].T
+    return _lanczos_axes(rows, n_axes)
 
 
 def as_preparation(scaler: ExpressionScaler, names: Sequence[str]) -> Preparation:
@@ -344,7 +349,7 @@ def as_preparation(scaler: ExpressionScaler, names: Sequence[str]) -> Preparatio
     )
 
 
-def _as_table(X: Any, min_samples: int = 2) -> Any:
+def as_table(X: Any, min_samples: int = 2) -> Any:
     """Return X as a matrix of float64, dense or CSR, after the checks of its values."""
     if not sparse.issparse(X):
         matrix = as_matrix(X, min_samples=min_samples)

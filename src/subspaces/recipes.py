@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 from sklearn.pipeline import Pipeline
 
+from subspaces.consensus import MOST_GENES, ConsensusProfiles
 from subspaces.estimators import PSC
 from subspaces.expression_scaler import N_GENES, ExpressionScaler
+from subspaces.runtime.parameters import as_flag
 
 __all__ = ["ExpressionScaler", "expression", "single_cell"]
 
@@ -20,6 +22,7 @@ def expression(
     *,
     n_components: Any = None,
     n_variables: Any = None,
+    consensus: bool = False,
     random_state: Any = None,
 ) -> Pipeline:
     """Sub-types of samples in gene expression: the preparation and PSC, as one Pipeline.
@@ -38,6 +41,10 @@ def expression(
         ``n_variables`` needs it.
     n_variables : None, int or "auto", default None
         Genes per loading, as in `PSC`. Sparse loadings look at single genes, so all axes are kept.
+    consensus : bool, default False
+        Whether to average over Gaussian mixtures of 500, 2000 and 5000 genes, samples scaled or
+        not, with K axes or 2 K, instead of one fit: `ConsensusProfiles` in place of PSC. It takes
+        seconds, and is not shown to be better (docs/recipes.md).
     random_state : int, RandomState or None
         Seed.
 
@@ -68,6 +75,11 @@ def expression(
     >>> sorted(names[apart].tolist()) == [f"x{j}" for j in range(100, 110)]
     True
     """
+    if as_flag(consensus, "consensus"):
+        if n_components is not None or n_variables is not None:
+            raise ValueError("a consensus is of mean profiles. Use it alone, without n_components")
+        cluster = ConsensusProfiles(n_clusters, random_state=random_state)
+        return Pipeline([("prepare", ExpressionScaler(n_genes=MOST_GENES)), ("cluster", cluster)])
     return _recipe(ExpressionScaler(), n_clusters, n_components, n_variables, random_state)
 
 

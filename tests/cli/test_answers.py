@@ -116,14 +116,20 @@ def test_the_names_are_those_of_the_library():
     assert len(METHOD_NAMES) == 13
 
 
-def test_a_preset_needs_the_number_of_clusters(fails, union_file):
-    said = fails("fit", union_file, "--clusters", "auto", "--preset", "expression")
-    assert said == (
-        "--clusters auto is not for --preset expression. Use --clusters 2, --clusters 3 and so on, "
-        "and keep the one whose stability is best"
-    )
-    said = fails("fit", union_file, "--clusters", 2, "--dims", "auto", "--preset", "expression")
-    assert said == "--dims auto is not for --preset expression. Use a number, or leave --dims out"
+def test_what_a_preset_does_not_choose(fails, union_file):
+    auto = ("fit", union_file, "--clusters", "auto", "--preset", "expression")
+    said = fails(*auto, "--variables", 5)
+    assert said.startswith("--variables is not for --clusters auto with --preset expression. Use ")
+    assert "--normal-scores is not for --preset expression" in fails(*auto, "--normal-scores")
+    for command in (("fit", union_file, "--clusters", 2), ("select", union_file)):
+        said = fails(*command, "--dims", "auto", "--preset", "expression")
+        assert said == (
+            "--dims auto is not for --preset expression. Use a number, or leave --dims out"
+        )
+    said = fails("select", union_file, "--criterion", "stability")
+    assert said == "--criterion stability is for --preset expression or cells. Use one"
+    said = fails("select", union_file, "--preset", "cells", "--affine")
+    assert said == "--affine and --preset cells exclude each other. Use one of the two"
 
 
 GENES = "gene_id\tgene_name\tbio type\t" + "\t".join(f"s{i}" for i in range(12)) + "\n" + "".join(

@@ -14,8 +14,29 @@ from subspaces.estimators import PSC
 from subspaces.expression_scaler import as_preparation
 from subspaces.preparation import Preparation, attach_preparation, prepare
 from subspaces.runtime.warning import collect_warnings
-from subspaces.selection import select_n_clusters
+from subspaces.selection import Selection, select_n_clusters
 from subspaces.tables import Table
+
+# The largest number of clusters that --clusters auto tries unless --max-clusters says more.
+MOST_CLUSTERS = 8
+
+
+def choose_number(request: Request, table: Table) -> tuple[Selection, list[Warning]]:
+    """Return the preset's numbers of clusters beside each other, and the warnings on the way."""
+    numbers = range(2, request.limits.get("max_clusters", MOST_CLUSTERS) + 1)
+    recipe = _recipe(replace(request, n_clusters=2))
+    with collect_warnings() as caught:
+        found = select_n_clusters(recipe, table.data, numbers)
+    return found, caught
+
+
+def with_number_chosen(model: Any, found: Selection) -> None:
+    """Note in a fitted model that its number of clusters was chosen, and how."""
+    model.set_params(n_clusters="auto")
+    model.selection_ = {
+        **{name: column.tolist() for name, column in found.columns.items()},
+        "verdict": found.verdict,
+    }
 
 
 def prepare_by_preset(request: Request, table: Table) -> tuple[Table, Preparation, list[Warning]]:

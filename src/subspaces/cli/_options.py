@@ -29,7 +29,9 @@ CRITERIA = (
     "likelihood",
     "loo_projection",
 )
-SCORES = ("auto", "press", "press_points", "press_sum", "likelihood", "free", "sod", "bic")
+SCORES = (
+    "auto", "press", "press_points", "press_sum", "likelihood", "free", "sod", "bic", "stability",
+)  # fmt: skip
 PRESETS = ("expression", "cells")
 KINDS = ("intensities", "log", "ratios", "shares", "counts")
 

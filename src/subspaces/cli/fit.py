@@ -8,7 +8,16 @@ from subspaces.cli import _options as options
 from subspaces.cli import _outputs
 from subspaces.cli._options import flag, setting
 from subspaces.cli._request import Request
-from subspaces.cli._say import as_json, matched_classes, say, say_json, say_table, warn, working
+from subspaces.cli._say import (
+    as_json,
+    matched_classes,
+    say,
+    say_json,
+    say_stability,
+    say_table,
+    warn,
+    working,
+)
 
 FILES = ("labels.csv", "variables.csv", "model.npz", "summary.json", "report.html")
 # How many variables of each list the screen shows.
@@ -36,7 +45,7 @@ def fit(
     ] = None,
     max_clusters: Annotated[
         int | None,
-        setting("With --clusters auto, try 1 to N clusters; 8 unless given.", "N", min=1),
+        setting("With --clusters auto, try up to N clusters; 8 unless given.", "N", min=1),
     ] = None,
     max_dims: options.MaxDims = None,
     out: Annotated[Path, setting("Folder for the results.", "FOLDER", shown=True)] = Path("result"),
@@ -98,6 +107,7 @@ def fit(
       subspaces fit data.csv --clusters 3 --dims 2 --out result/
       subspaces fit data.csv --clusters auto --dims auto --max-dims 10
       subspaces fit arrays.gct --classes a.cls --clusters 3 --preset expression
+      subspaces fit counts.h5ad --clusters auto --preset cells
       subspaces fit genes.tsv --samples columns --ignore gene_name --clusters 4
     """
     excluded = {"--scale": scale, "--affine": affine, "--method": method != "PSC"}
@@ -125,8 +135,14 @@ def fit(
     with _outputs.staged(out, FILES, force=force) as stage:
         table = _inputs.read_input(data, samples, labels, classes, ignored)
         caught: list[Warning] = []
+        posed, numbers = request, None
+        if preset and request.n_clusters == "auto":
+            with working("Comparing numbers of clusters"):
+                numbers, noted = _fitting.choose_number(request, table)
+            posed = replace(request, n_clusters=numbers.best_)
         if preset:
-            prepared, preparation, caught = _fitting.prepare_by_preset(request, table)
+            prepared, preparation, caught = _fitting.prepare_by_preset(posed, table)
+            caught = [*caught, *noted] if numbers else caught
         else:
             prepared, preparation = _inputs.prepare_values(
                 table, floor, bool(log), top_variables, scale
@@ -134,7 +150,9 @@ def fit(
         table = replace(table, notes=prepared.notes)
         preparation = replace(preparation, ignored=list(ignored) or None)
         with working(f"{request.method} is clustering"):
-            model, messages = _fitting.fit_model(request, prepared, caught)
+            model, messages = _fitting.fit_model(posed, prepared, caught)
+        if numbers is not None:
+            _fitting.with_number_chosen(model, numbers)
         trust = _trust.compare_with_k_means(model, prepared)
         if stability:
             with working("Clustering halves of the samples"):
@@ -176,6 +194,8 @@ def _show(summary: dict[str, Any]) -> None:
     if known:
         say(matched_classes(summary))
     chosen = summary["selection"] or {}
+    if "stability" in chosen:
+        say_stability(chosen, len(summary["clusters"]))
     if len(chosen.get("n_clusters", ())) > 1:
         say(f"Chosen: {chosen['verdict']}.")
     for name in ("stability", "means_or_directions", "assumed"):

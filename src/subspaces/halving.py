@@ -1,0 +1,228 @@
+"""How stable each number of clusters is: whether two halves of the samples find the same ones.
+
+For a random cut of n samples into halves A and B, and K clusters,
+
+    s_K = ARI(labels of all samples by the model of A, labels of all samples by the model of B).
+
+Each half learns its genes, axes and clusters anew, so that independent noise does not agree; one
+strong direction that all samples vary along still can. A number between two levels of a hierarchy
+agrees less than either (Lange et al. 2004, "Stability-based validation of clustering solutions").
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from time import monotonic
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.cluster import KMeans
+from sklearn.pipeline import Pipeline
+from sklearn.utils import check_random_state
+
+from subspaces import progress
+from subspaces.core.choosing import left_out_likelihood
+from subspaces.expression_scaler import ExpressionScaler
+from subspaces.metrics import adjusted_rand_score
+from subspaces.runtime.warning import collect_warnings
+from subspaces.starts.k_means import k_means_labels
+
+__all__ = ["HALVINGS", "Numbers", "compare_numbers", "numbers_in_words"]
+
+Array = NDArray[np.floating]
+
+# Halvings unless time runs out, seconds after which no further one begins, and how many are made
+# however long they take.
+HALVINGS, BUDGET, FEWEST = 10, 60.0, 3
+# Starts of the K-means from which mean profiles of half of the samples are swept; a portfolio of
+# starts finds the same in five times as long.
+STARTS = 10
+# Numbers of clusters whose mean agreement is nearer than this, or than twice the standard error of
+# the difference, are called equally stable.
+EQUAL = 0.05
+# Agreement from which clusters are called stable, and below which they look like noise; as in
+# `diagnostics.stability`.
+SOLID, DOUBTFUL = 0.8, 0.5
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """Numbers of clusters beside each other.
+
+    models: a fitted Pipeline for each of the m numbers; agreement (m, halvings): adjusted Rand
+    index between the halves, nan for one cluster; likelihood (m, n): -log density of each sample
+    under its cluster without it, on the axes of the largest number.
+    """
+
+    numbers: tuple[int, ...]
+    models: list[Pipeline]
+    agreement: Array
+    likelihood: Array
+
+    @property
+    def stability(self) -> Array:
+        """Mean agreement for each number, (m,)."""
+        return self.agreement.mean(axis=1)
+
+    @property
+    def differences(self) -> tuple[Array, Array]:
+        """How far each number is behind the most stable one, (m,), and the error of that, (m,)."""
+        means = self.stability
+        best = 0 if np.isnan(means).all() else int(np.nanargmax(means))
+        behind = self.agreement[best] - self.agreement
+        return behind.mean(axis=1), behind.std(axis=1, ddof=1) / np.sqrt(behind.shape[1])
+
+    @property
+    def equally_stable(self) -> list[int]:
+        """The places of the numbers that are as stable as the most stable one."""
+        behind, error = self.differences
+        near = behind <= np.maximum(EQUAL, 2 * error)
+        return np.flatnonzero(near).tolist() or [0]
+
+    @property
+    def is_doubted(self) -> bool:
+        """Whether halves agree on no number."""
+        return not np.any(self.stability.round(2) >= DOUBTFUL)
+
+    @property
+    def best(self) -> int:
+        """The place of the largest of the numbers that are equally stable: it tells most apart.
+
+        Where halves agree on none, the place of the most stable.
+        """
+        if self.is_doubted and not np.isnan(self.stability).all():
+            return int(np.nanargmax(self.stability))
+        return self.equally_stable[-1]
+
+    @property
+    def columns(self) -> dict[str, Array]:
+        """The table of a `Selection`, an entry per number."""
+        behind, error = self.differences
+        splits = self.agreement.shape[1]
+        smallest = [np.bincount(model["cluster"].labels_).min() for model in self.models]
+        return {
+            "n_clusters": np.array(self.numbers),
+            "stability": self.stability,
+            "stability_error": self.agreement.std(axis=1, ddof=1) / np.sqrt(splits),
+            "difference": behind,
+            "standard_error": error,
+            "likelihood": self.likelihood.sum(axis=1),
+            "smallest_cluster": np.array(smallest),
+        }
+
+
+def compare_numbers(
+    recipe: Pipeline, X: Any, numbers: Sequence[int], *, halvings: int = HALVINGS
+) -> Numbers:
+    """Fit a recipe with each number of clusters, and measure how far halves agree on it.
+
+    Parameters
+    ----------
+    recipe : Pipeline
+        `recipes.expression` or `recipes.single_cell`, one dimension for all clusters.
+    X : ndarray or CSR matrix of shape (n, p)
+        Samples in rows, as the recipe takes them.
+    numbers : sequence of int
+        Numbers of clusters, ascending.
+    halvings : int
+        How many times to cut the samples in halves, at random; fewer after a minute.
+
+    Returns
+    -------
+    Numbers
+    """
+    models = []
+    for k in numbers:
+        with collect_warnings():
+            models.append(_with_number(recipe, k).fit(X))
+        progress.tell(progress.Step("candidate", len(models), len(numbers), f"{k} clusters"))
+    points = models[-1]["prepare"].project(X)
+    likelihood = [
+        left_out_likelihood(points, m["cluster"].labels_, m["cluster"].n_components_.tolist(), True)
+        for m in models
+    ]
+    agreement = _agreement(recipe, models[-1]["prepare"], X, numbers, halvings)
+    return Numbers(tuple(numbers), models, agreement, np.array(likelihood))
+
+
+def _with_number(recipe: Pipeline, k: int) -> Pipeline:
+    """Return an unfitted recipe with k clusters, and as many axes as they can span."""
+    axes = k * (recipe["cluster"].n_components + 1)
+    return clone(recipe).set_params(prepare__n_axes=axes, cluster__n_clusters=k)
+
+
+def _agreement(
+    recipe: Pipeline, fitted: ExpressionScaler, X: Any, numbers: Sequence[int], halvings: int
+) -> Array:
+    """Return the adjusted Rand index between models of two halves, (m, halvings)."""
+    random, began = check_random_state(recipe["cluster"].random_state), monotonic()
+    scaler = clone(fitted).set_params(kind=fitted.kind_)
+    found: list[list[float]] = []
+    for done in range(halvings):
+        if done >= FEWEST and monotonic() - began >= BUDGET:
+            break
+        progress.tell(progress.Step("halving", done, halvings, f"split {done + 1}"))
+        halves = np.array_split(random.permutation(X.shape[0]), 2)
+        with collect_warnings():
+            points = [clone(scaler).fit(X[half]).project(X) for half in halves]
+            both = [
+                [_labels(recipe, *pair, k) for pair in zip(points, halves, strict=True)]
+                for k in numbers
+            ]
+        found.append([adjusted_rand_score(*pair) for pair in both])
+    agreement = np.transpose(found)
+    agreement[np.asarray(numbers) == 1] = np.nan  # halves cannot disagree about one cluster
+    return agreement
+
+
+def _labels(recipe: Pipeline, points: Array, half: NDArray[np.intp], k: int) -> NDArray[Any]:
+    """Return the labels (n,) of all samples by k clusters of one half."""
+    model = clone(recipe["cluster"]).set_params(n_clusters=k)
+    seen = points[:, : k * (model.n_components + 1)]
+    if model.n_components == 0:
+        k_means = KMeans(k, n_init=STARTS, random_state=0)
+        model.set_params(init=k_means_labels(seen[half], k_means))
+    return np.asarray(model.fit(seen[half]).predict(seen))
+
+
+def numbers_in_words(found: Numbers) -> str:
+    """Return which numbers are stable, which is chosen, and what the likelihood says, as text."""
+    chosen, equal = found.numbers[found.best], [found.numbers[i] for i in found.equally_stable]
+    measured = found.stability[~np.isnan(found.stability)]
+    if len(measured) < 2:
+        return f"{_count(chosen)}; there is no other number to compare with"
+    top = float(measured.max())
+    if len(equal) == 1:
+        words = f"{_count(chosen)}, the most stable number: halves agree to {top:.2f}"
+    else:
+        words = f"{_listed(equal)} are equally stable, {chosen} taken: halves agree to {top:.2f}"
+    if found.is_doubted:
+        words = (
+            f"no number of clusters is stable: halves of the samples agree to {top:.2f} at most, "
+            f"where 1 is perfect and 0 is chance, so that {_count(chosen)} are a guess"
+        )
+    elif round(top, 2) < SOLID:
+        words += ", which is doubtful"
+    solid = np.flatnonzero(found.stability.round(2) >= SOLID)
+    others = [found.numbers[i] for i in solid if i not in found.equally_stable]
+    if others:
+        words += f"; {_listed(others)} {'are' if len(others) > 1 else 'is'} stable, too"
+    return f"{words}; {_likeliest_in_words(found)}"
+
+
+def _likeliest_in_words(found: Numbers) -> str:
+    likeliest = found.numbers[int(np.argmin(found.likelihood.sum(axis=1)))]
+    if likeliest == found.numbers[-1]:
+        return f"the leave-one-out likelihood grows up to {likeliest}, the most that were tried"
+    return f"the leave-one-out likelihood is largest for {likeliest}"
+
+
+def _count(number: int) -> str:
+    return "1 cluster" if number == 1 else f"{number} clusters"
+
+
+def _listed(numbers: Sequence[int]) -> str:
+    """Return numbers as text: 2, 3 and 4."""
+    *others, last = map(str, numbers)
+    return f"{', '.join(others)} and {last}" if others else last

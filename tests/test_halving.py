@@ -1,0 +1,125 @@
+import numpy as np
+import pytest
+from scipy import sparse
+
+from subspaces import PSC, recipes
+from subspaces.halving import Numbers, compare_numbers, numbers_in_words
+from subspaces.metrics import adjusted_rand_score
+from subspaces.selection import select_n_clusters
+
+CLASSES = np.repeat([0, 1, 2], [24, 20, 16])
+
+
+def logarithms(shift=2.0, seed=0):
+    """Three classes of 60 samples with 15 genes of their own among 200; none with shift 0."""
+    random = np.random.default_rng(seed)
+    values = random.normal(8.0, 1.0, (60, 200))
+    for k in range(3):
+        values[np.ix_(k == CLASSES, range(15 * k, 15 * k + 15))] += shift
+    return values
+
+
+@pytest.fixture(scope="module")
+def found():
+    return select_n_clusters(recipes.expression(random_state=0), logarithms(), range(1, 6))
+
+
+def test_the_number_that_both_halves_find_is_chosen(found):
+    assert found.best_ == 3
+    assert found.criterion == "stability"
+    labels = found.best_estimator_["cluster"].labels_
+    assert adjusted_rand_score(CLASSES, labels) == 1.0
+    assert found.verdict.startswith("3 clusters, the most stable number: halves agree to 1.00; ")
+    columns = found.columns
+    assert columns["n_clusters"].tolist() == [1, 2, 3, 4, 5]
+    assert np.isnan(columns["stability"][0])
+    assert columns["stability"][2] == 1.0
+    assert columns["difference"][2] == columns["standard_error"][2] == 0.0
+    assert columns["smallest_cluster"].tolist()[:3:2] == [60, 16]
+    assert np.argmin(columns["likelihood"]) == 2
+    assert "<- chosen" in repr(found)
+
+
+def test_halves_are_compared_as_by_hand():
+    """One halving: models of both halves place all samples."""
+    X, recipe = logarithms(), recipes.expression(random_state=3)
+    numbers = compare_numbers(recipe, X, [2, 3], halvings=1)
+    order = np.random.RandomState(3).permutation(60)
+    for place, k in enumerate((2, 3)):
+        halves = [recipes.expression(k, random_state=3).fit(X[half]) for half in
+                  np.array_split(order, 2)]  # fmt: skip
+        expected = adjusted_rand_score(*(model.predict(X) for model in halves))
+        assert numbers.agreement[place, 0] == pytest.approx(expected)
+
+
+def test_noise_has_no_stable_number():
+    said = select_n_clusters(recipes.expression(random_state=0), logarithms(0.0), range(2, 5))
+    assert said.verdict.startswith("no number of clusters is stable: halves of the samples agree ")
+    assert said.columns["stability"].max() < 0.3
+
+
+def test_sparse_counts_of_cells():
+    random = np.random.default_rng(0)
+    rates = np.ones((60, 150))
+    for k in range(3):
+        rates[np.ix_(k == CLASSES, range(15 * k, 15 * k + 15))] = 6.0
+    counts = sparse.csr_matrix(random.poisson(rates).astype(float))
+    found = select_n_clusters(recipes.single_cell(random_state=0), counts, range(2, 5))
+    assert found.best_ == 3
+
+
+@pytest.mark.filterwarnings("ignore:3 clusters were chosen, the largest candidate")
+def test_clusters_with_axes():
+    recipe = recipes.expression(n_components=1, random_state=0)
+    found = select_n_clusters(recipe, logarithms(4.0), range(2, 4))
+    assert found.best_ in (2, 3)
+    assert found.best_estimator_["prepare"].n_axes == 2 * found.best_
+
+
+def words(means, numbers=(2, 3, 4), likeliest=0):
+    """The verdict on numbers whose halves agree to these means, with little spread."""
+    wobble = 0.001 * np.array([1, -1, 1, -1.0])
+    likelihood = np.ones((len(numbers), 5))
+    likelihood[likeliest] = 0.0
+    agreement = np.array(means)[:, None] + np.outer(np.arange(1, len(means) + 1), wobble)
+    return numbers_in_words(Numbers(numbers, [], agreement, likelihood))
+
+
+@pytest.mark.parametrize(
+    ("means", "expected"),
+    [
+        ((0.95, 0.94, 0.6), "2 and 3 are equally stable, 3 taken: halves agree to 0.95; "),
+        ((0.91, 0.92, 0.93), "2, 3 and 4 are equally stable, 4 taken: halves agree to 0.93; "),
+        ((0.99, 0.85, 0.6), "2 clusters, the most stable number: halves agree to 0.99; 3 is "
+         "stable, too; "),
+        ((0.3, 0.7, 0.5), "3 clusters, the most stable number: halves agree to 0.70, which is "
+         "doubtful; "),
+        ((0.1, 0.3, 0.2), "no number of clusters is stable: halves of the samples agree to 0.30 at "
+         "most, where 1 is perfect and 0 is chance, so that 3 clusters are a guess; "),
+    ],
+)  # fmt: skip
+def test_the_verdict(means, expected):
+    assert words(means) == f"{expected}the leave-one-out likelihood is largest for 2"
+    grows = f"{expected}the leave-one-out likelihood grows up to 4, the most that were tried"
+    assert words(means, likeliest=2) == grows
+
+
+def test_the_largest_candidate_is_warned_of():
+    with pytest.warns(UserWarning, match=r"3 clusters were chosen, .* Use a wider range"):
+        select_n_clusters(recipes.expression(random_state=0), logarithms(), [2, 3])
+
+
+def test_what_cannot_be_compared():
+    X = logarithms()
+    with pytest.raises(ValueError, match="recipes are compared by their stability"):
+        select_n_clusters(recipes.expression(), X, criterion="likelihood")
+    with pytest.raises(ValueError, match="criterion='stability' is for recipes"):
+        select_n_clusters(PSC(), X, criterion="stability")
+    with pytest.raises(ValueError, match=r"n_components=.* is a list"):
+        select_n_clusters(recipes.expression(2, n_components=[0, 1]), X)
+    with pytest.raises(ValueError, match="n_variables is not for the choice"):
+        select_n_clusters(recipes.expression(2, n_variables=9), X)
+    with pytest.raises(TypeError, match="a Pipeline has to be a recipe"):
+        select_n_clusters(recipes.expression()[1:], X)
+    with pytest.raises(ValueError, match="n_samples=7 allow at most 1 clusters"):
+        select_n_clusters(recipes.expression(), X[:7], range(1, 4))
