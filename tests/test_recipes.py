@@ -243,6 +243,23 @@ def test_percentages_and_shares_are_left_alone():
         assert not scaler.logged_
 
 
+def test_names_that_are_no_genes_are_warned_of():
+    table = pd.DataFrame(X, columns=[f"gene{j}" for j in range(X.shape[1])])
+    with pytest.warns(UserWarning, match="'Batch' has the name of a batch .* counts as a gene"):
+        ExpressionScaler().fit(table.assign(Batch=np.arange(len(X)) % 2))
+    with pytest.warns(UserWarning, match=r"samples and variables swapped\? Use X.T if so"):
+        ExpressionScaler().fit(pd.DataFrame(X.T, table.columns, [f"s{i}" for i in range(len(X))]))
+    twice = table.rename(columns={"gene3": "gene7"})
+    with pytest.raises(ValueError, match="column name 'gene7' more than once"):
+        ExpressionScaler().fit(twice)
+
+
+def test_scaled_counts_are_called_so():
+    counts = molecules()
+    tpm = 1e6 * counts / counts.sum(axis=1, keepdims=True)
+    assert "were taken for scaled counts, as of TPM (" in ExpressionScaler().fit(tpm).verdict_
+
+
 def test_genes_that_are_silent_in_all_change_nothing():
     counts = molecules()
     silent = np.hstack([counts, np.zeros((len(counts), 30))])

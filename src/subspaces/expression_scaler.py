@@ -10,11 +10,13 @@ from scipy.sparse.linalg import svds
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
-from subspaces.data.validation import as_matrix, check_squares
+from subspaces.data.validation import as_matrix, check_squares, row_names
 from subspaces.expression_values import (
     ARRAY_FLOOR,
     KINDS,
+    WHOLE,
     Reading,
+    batch_hint,
     percent,
     read_cells,
     read_values,
@@ -23,6 +25,7 @@ from subspaces.preparation import Preparation, check_totals, log_above_floor, sc
 from subspaces.runtime.parameters import as_choice, as_count, as_flag, as_real
 from subspaces.runtime.warning import warn
 from subspaces.subspace import principal_axes
+from subspaces.tables import Table, orientation_hint
 
 __all__ = ["ExpressionScaler", "as_preparation", "as_table", "leading_axes"]
 
@@ -141,6 +144,8 @@ class ExpressionScaler(TransformerMixin, BaseEstimator):
         """
         table = as_table(X)
         validate_data(self, X, skip_check_array=True)
+        for hint in _hints(X, table):
+            warn(hint, above=2)
         self._decide(table)
         values, means = self._log_values(table)
         self.genes_ = _most_variable(values, means, self.n_genes)
@@ -229,6 +234,7 @@ class ExpressionScaler(TransformerMixin, BaseEstimator):
             "log": "logarithms",
             "ratios": "log ratios" if is_logged else "ratios",
             "shares": "percentages" if reading.largest > 1 else "shares",
+            "counts": "counts" if reading.whole >= WHOLE else "scaled counts, as of TPM",
         }
         name = names.get(self.kind_, self.kind_)
         self.verdict_ = f"The values were taken for {name}{because}: {self._in_words(table)}."
@@ -363,6 +369,17 @@ def as_table(X: Any, min_samples: int = 2) -> Any:
     if table.nnz:
         check_squares(table.data[None])
     return table
+
+
+def _hints(X: Any, table: Any) -> list[str]:
+    """Return warnings on the names of a frame: genes in rows, a batch among the genes."""
+    names = list(map(str, getattr(X, "columns", ())))
+    rows = row_names(X)
+    found = [batch_hint(names)]
+    if rows is not None and names:
+        swapped = orientation_hint(Table(table, tuple(map(str, rows)), tuple(names)))
+        found.append(f"{swapped} Use X.T if so" if swapped else None)
+    return [hint for hint in found if hint]
 
 
 def _as_dense(table: Any) -> Array:

@@ -20,6 +20,7 @@ otherwise                                                      intensities
 =============================================================  ===========
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -27,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-__all__ = ["KINDS", "Reading", "percent", "read_cells", "read_values"]
+__all__ = ["KINDS", "Reading", "batch_hint", "percent", "read_cells", "read_values"]
 
 Array = NDArray[np.floating]
 
@@ -48,6 +49,8 @@ LARGEST_RATIO = 10.0
 # Share of values from 20 up from which a table that ends at 100 holds percentages; in small tables
 # of CPM or TPM few genes reach so high.
 HIGH = 0.1
+# Names of columns that say where samples come from, in tables whose other columns are genes.
+BATCHES = {"batch", "batch_id", "plate", "lane", "donor", "patient", "study", "chip", "array_id"}
 # Most values that are looked at at once.
 BLOCK = 1 << 20
 
@@ -203,6 +206,17 @@ def _counts(values: Array, positive: bool) -> NDArray[np.intp]:
     whole = values == np.rint(values)
     marks = (values < 0, values == 0, whole, values < 1, values < ARRAY_FLOOR, beyond)
     return np.array([np.count_nonzero(mark) for mark in marks])
+
+
+def batch_hint(names: Iterable[Any]) -> str | None:
+    """Return a warning if one of the names of genes is that of a batch; None otherwise."""
+    found = [str(name) for name in names if str(name).lower() in BATCHES]
+    if not found:
+        return None
+    return (
+        f"the variable {found[0]!r} has the name of a batch or of the samples' origin, and counts "
+        f"as a gene. Use a table without it, ignore={found}"
+    )
 
 
 def percent(share: float) -> str:

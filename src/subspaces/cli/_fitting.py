@@ -12,8 +12,9 @@ from subspaces.comparison import METHODS, Setting
 from subspaces.core.contrast import means_and_spread
 from subspaces.estimators import PSC
 from subspaces.expression_scaler import as_preparation
+from subspaces.expression_values import batch_hint
 from subspaces.preparation import Preparation, attach_preparation, prepare
-from subspaces.runtime.warning import collect_warnings
+from subspaces.runtime.warning import collect_warnings, warn
 from subspaces.selection import Selection, select_n_clusters
 from subspaces.tables import Table
 
@@ -48,6 +49,8 @@ def prepare_by_scaler(scaler: Any, table: Table) -> tuple[Table, Preparation, li
     """Return the table as an unfitted ExpressionScaler prepares it, how it does, and warnings."""
     with collect_warnings() as caught:
         scaler.fit(table.data)
+        if hint := batch_hint(table.variable_names):
+            warn(hint)
     preparation = as_preparation(scaler, table.variable_names)
     return prepare(table, preparation), preparation, caught
 
