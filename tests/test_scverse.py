@@ -158,6 +158,16 @@ def test_a_pca_that_is_there_is_taken(tmp_path):
     assert anndata.read_h5ad(tmp_path / "cells.h5ad").uns["psc"]["params"]["use_rep"] == "X_pca"
 
 
+@pytest.mark.parametrize("pca", [False, True])
+def test_the_number_of_types_is_chosen_by_stability(pca):
+    cells = anndata.AnnData(molecules())
+    if pca:
+        cells.obsm["X_pca"] = recipes.ExpressionScaler(n_axes=9).fit(cells.X).project(cells.X)
+    scverse.psc(cells, "auto", max_clusters=4, random_state=0)
+    assert adjusted_rand_score(TYPES, cells.obs["psc"]) == 1.0
+    assert cells.uns["psc"]["selection"].startswith("3 clusters, the most stable number")
+
+
 @pytest.mark.parametrize("source", ["X", "X_pca", "lines"])
 def test_batches_are_centred_and_a_warning_says_so(source):
     batch = np.arange(90) % 2

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.pipeline import Pipeline
 
 from subspaces.core.array import is_dask
 from subspaces.core.partition import sizes
@@ -22,8 +23,10 @@ from subspaces.estimators import PSC
 from subspaces.estimators._many_rows import FEW_ROWS
 from subspaces.recipes import ExpressionScaler, single_cell
 from subspaces.runtime.extras import install
+from subspaces.runtime.parameters import as_count
 from subspaces.runtime.serialise import is_serialisable
 from subspaces.runtime.warning import PROCESS, collect_warnings, warn
+from subspaces.selection import select_n_clusters
 from subspaces.subspace import Subspace, coordinates
 
 __all__ = ["pca_components", "psc"]
@@ -60,7 +63,8 @@ def psc(
     adata : AnnData
         Cells in rows, in memory. A view becomes an AnnData of its own, as in scanpy.
     n_clusters : int or "auto", default 2
-        Number of clusters.
+        Number of clusters. "auto": for mean profiles by how far halves of the cells agree
+        (`selection.select_n_clusters`), for subspaces as `PSC` does.
     layer : str, optional
         Layer to cluster instead of ``X``.
     use_rep : str, optional
@@ -91,7 +95,8 @@ def psc(
           mean cell, genes x clusters; nan for genes that were not kept;
         - ``uns["psc"]``: ``params``, ``objective``, ``press``, ``criterion``, ``stop_reason``,
           ``sizes`` and ``n_components`` of the clusters; ``column_cluster``, the cluster that each
-          column of the coordinates and loadings belongs to, or ``verdict``, what the recipe did.
+          column of the coordinates and loadings belongs to, or ``verdict``, what the recipe did,
+          and ``selection``, how the number of clusters was chosen.
 
     Notes
     -----
@@ -369,38 +374,63 @@ def _of_mean_profiles(
     parameters: dict[str, Any],
 ) -> dict[str, dict[str, Any]]:
     """Return what to store of clusters that are mean profiles, on X_pca or by the recipe."""
-    recipe = single_cell(n_clusters)
-    scaler, model = recipe["prepare"], PSC(**{**recipe["cluster"].get_params(), **parameters})
+    settings = {**single_cell()["cluster"].get_params(), **parameters}
     if source["layer"] is None and "X_pca" in adata.obsm:
         source = {**source, "use_rep": "X_pca"}
         points = _centred(np.asarray(adata.obsm["X_pca"], dtype=float), batches)
-        return _basic_entries(model.fit(points), key, source)
-    matrix, name = _chosen_matrix(adata, source["layer"], None)
+        # Components are compared as they are: neither cells centred nor genes left out.
+        asis = ExpressionScaler(kind="log", centre_samples=False, n_genes=None)
+        k, words = _number(n_clusters, asis, points, settings)
+        model = PSC(**{**settings, "n_clusters": k}).fit(points)
+        return _basic_entries(model, key, source, **words)
+    matrix, scaler, verdict = _recipe_input(adata, source["layer"], batches)
+    k, words = _number(n_clusters, scaler, matrix, settings)
+    points = scaler.set_params(n_axes=k).fit(matrix).project(matrix)
+    model = PSC(**{**settings, "n_clusters": k}).fit(points)
+    entries = _basic_entries(model, key, source, verdict=verdict or scaler.verdict_, **words)
+    axes: Any = scaler.axes_
+    centres = np.full((adata.n_vars, len(model.subspaces_)), np.nan)
+    centres[scaler.genes_] = np.transpose([f.centre @ axes for f in model.subspaces_])
+    loadings = np.zeros((adata.n_vars, points.shape[1]))
+    loadings[scaler.genes_] = axes.T
+    return {
+        **entries,
+        "obsm": {f"X_{key}": points},
+        "varm": {f"{key}_loadings": loadings, f"{key}_centres": centres},
+    }
+
+
+def _recipe_input(
+    adata: Any, layer: str | None, batches: NDArray[np.intp] | None
+) -> tuple[Any, ExpressionScaler, str | None]:
+    """Return the cells, the recipe's scaler for them and, for batches, what was done before it.
+
+    Batches are centred on the log scale, before genes are chosen.
+    """
+    matrix, name = _chosen_matrix(adata, layer, None)
     if is_dask(matrix):
         raise TypeError(
             f"{name} is a Dask array, which is not prepared chunk by chunk. Use n_components to "
             "cluster it as it is, or adata.to_memory()"
         )
     if batches is None:
-        verdict = scaler.fit(matrix).verdict_
-    else:
-        whole = ExpressionScaler(kind="cells", n_genes=None)
-        advice = "Use fewer genes, or no batch_key"
-        matrix = _centred(whole.fit_transform(_dense(matrix, name, "batch_key", advice)), batches)
-        scaler.set_params(kind="log", centre_samples=False).fit(matrix)
-        verdict = whole.verdict_
-    points = scaler.project(matrix)
-    entries = _basic_entries(model.fit(points), key, source)
-    centres = np.full((adata.n_vars, len(model.subspaces_)), np.nan)
-    centres[scaler.genes_] = np.transpose([f.centre @ scaler.axes_ for f in model.subspaces_])
-    loadings = np.zeros((adata.n_vars, points.shape[1]))
-    loadings[scaler.genes_] = scaler.axes_.T
-    entries["uns"][key]["verdict"] = verdict
-    return {
-        **entries,
-        "obsm": {f"X_{key}": points},
-        "varm": {f"{key}_loadings": loadings, f"{key}_centres": centres},
-    }
+        table = sparse.csr_matrix(matrix) if sparse.issparse(matrix) else np.asarray(matrix)
+        return table, ExpressionScaler(kind="cells"), None
+    whole = ExpressionScaler(kind="cells", n_genes=None)
+    dense = _dense(matrix, name, "batch_key", "Use fewer genes, or no batch_key")
+    centred = _centred(whole.fit_transform(dense), batches)
+    return centred, ExpressionScaler(kind="log", centre_samples=False), whole.verdict_
+
+
+def _number(
+    n_clusters: Any, scaler: ExpressionScaler, matrix: Any, settings: dict[str, Any]
+) -> tuple[Any, dict[str, str]]:
+    """Return the number of clusters and, where stability chose it, the sentence on the choice."""
+    if n_clusters != "auto":
+        return as_count(n_clusters, "n_clusters", low=1, high=matrix.shape[0]), {}
+    recipe = Pipeline([("prepare", scaler), ("cluster", PSC(**settings))])
+    found = select_n_clusters(recipe, matrix, range(2, settings["max_clusters"] + 1))
+    return found.best_, {"selection": found.verdict}
 
 
 def _of_subspaces(
@@ -419,8 +449,10 @@ def _of_subspaces(
     return entries
 
 
-def _basic_entries(model: PSC, key: str, source: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return the entries of ``obs`` and ``uns`` that every model has."""
+def _basic_entries(
+    model: PSC, key: str, source: dict[str, Any], **sentences: str
+) -> dict[str, dict[str, Any]]:
+    """Return the entries of ``obs`` and ``uns`` that every model has, and sentences on it."""
     import pandas as pd
 
     names = [str(k) for k in range(len(model.subspaces_))]
@@ -433,6 +465,7 @@ def _basic_entries(model: PSC, key: str, source: dict[str, Any]) -> dict[str, di
         "stop_reason": model.stop_reason_,
         "sizes": sizes(labels, len(names)),
         "n_components": model.n_components_,
+        **sentences,
     }
     return {
         "obs": {key: pd.Categorical.from_codes(labels, categories=names)},
