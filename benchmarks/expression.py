@@ -364,15 +364,14 @@ def main():
     seeds, few = range(given.seeds), range(given.other_seeds)
     has_leiden = all(find_spec(name) for name in ("scanpy", "igraph"))
     methods = [method for method in CELL_METHODS if has_leiden or method != "Leiden at K"]
-    cells = [(name, variant, seed) for variant in MAIN for name in names for seed in seeds]
-    cells += [(name, method, seed) for method in methods for name in CELLS for seed in seeds]
-    cells += [(n, v, seed) for v in VARIANTS if v not in MAIN for n in FILES for seed in few]
-    run = partial(run_cells, n_jobs=1)
-    results = run(partial(measured, given.data), cells, keep="expression")
-    alone = [(name,) for name in names]
+    run, alone = partial(run_cells, n_jobs=1), [(name,) for name in names]
     trust = run(partial(trusted, given.data), alone, keep="expression_stability")
     choices = run(partial(chosen, given.data), alone, keep="expression_numbers")
     trust, choices = ({name: found[name,] for name in names} for found in (trust, choices))
+    cells = [(name, variant, seed) for variant in MAIN for name in names for seed in seeds]
+    cells += [(name, method, seed) for method in methods for name in CELLS for seed in seeds]
+    cells += [(n, v, seed) for v in VARIANTS if v not in MAIN for n in FILES for seed in few]
+    results = run(partial(measured, given.data), cells, keep="expression")
     sections = {
         f"# The expression recipes, {given.seeds} seeds": (
             "`python benchmarks/expression.py --data DIR`. Adjusted Rand index, mean (sd over the "

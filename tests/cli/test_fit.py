@@ -420,6 +420,18 @@ def test_a_preset_chooses_the_number_by_stability(run, cells_file):
     assert document["table"]["stability"] == summary["selection"]["stability"]
 
 
+def test_solid_clusters_of_expression_may_be_batches(run, cells_file):
+    fit = ["fit", cells_file, "--labels", "type", "--preset", "cells", "--force", "--json", "--out",
+           cells_file.parent / "r", "--clusters"]  # fmt: skip
+    found = run(*fit, 3).document["stability"]
+    assert found["verdict"].startswith("Solid: ")
+    assert found["verdict"].endswith("compare the clusters with what is known of the samples.")
+    assert (
+        "compare the clusters with what is known"
+        in (cells_file.parent / "r" / "report.html").read_text()
+    )
+
+
 def test_options_overrule_the_preset(run, cells_file):
     fit = ["fit", cells_file, "--labels", "type", "--clusters", 3, "--no-page", "--no-stability",
            "--preset", "expression", "--out", cells_file.parent / "r", "--force",

@@ -157,6 +157,7 @@ def fit(
         if stability:
             with working("Clustering halves of the samples"):
                 trust = _trust.with_stability(trust, model, prepared, seed)
+            trust = _trust.with_word_on_batches(trust) if preset else trust
         is_open = request.method == "PSC" and not preset and dims is None
         if is_open and _trust.can_choose_dimension(request.n_clusters, prepared):
             trust = _trust.with_assumed_dimension(trust)

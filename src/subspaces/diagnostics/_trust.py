@@ -15,6 +15,7 @@ from subspaces import progress
 from subspaces.data.validation import as_matrix, count_distinct_rows
 from subspaces.estimators import PSC, KSubspaces
 from subspaces.estimators._choosing import is_rather_one
+from subspaces.halving import DOUBTFUL, SOLID
 from subspaces.metrics import adjusted_rand_score, matched_accuracy, matched_labels
 from subspaces.runtime.parameters import as_count, as_real
 from subspaces.runtime.warning import collect_warnings, warn
@@ -27,9 +28,6 @@ Array = NDArray[np.floating]
 BY_MEANS = 0.8
 # The largest number of samples that K-means sees: a share of 2,000 is known to about 2 per cent.
 MOST_COMPARED = 2000
-# Stabilities, from 0 to 1: on expression sets clusterings at SOLID or above were near the known
-# classes, and those below DOUBTFUL far from them.
-SOLID, DOUBTFUL = 0.8, 0.5
 # The lead in stability from which K-means is called steadier; a smaller one comes and goes with the
 # splits.
 STEADIER = 0.1
