@@ -1,4 +1,5 @@
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 
@@ -56,6 +57,12 @@ def test_noise_has_no_stable_number():
     said = select_n_clusters(recipes.expression(random_state=0), logarithms(0.0), range(2, 5))
     assert said.verdict.startswith("no number of clusters is stable: halves of the samples agree ")
     assert said.columns["stability"].max() < 0.3
+
+
+def test_names_reach_the_model():
+    table = pd.DataFrame(logarithms(), columns=[f"gene{j}" for j in range(200)])
+    found = select_n_clusters(recipes.expression(random_state=0), table, range(2, 5))
+    assert found.best_estimator_[0].get_feature_names_out()[7] == "gene7"
 
 
 def test_sparse_counts_of_cells():
@@ -121,5 +128,5 @@ def test_what_cannot_be_compared():
         select_n_clusters(recipes.expression(2, n_variables=9), X)
     with pytest.raises(TypeError, match="a Pipeline has to be a recipe"):
         select_n_clusters(recipes.expression()[1:], X)
-    with pytest.raises(ValueError, match="n_samples=7 allow at most 1 clusters"):
+    with pytest.raises(ValueError, match="n_samples=7 is too few to compare numbers"):
         select_n_clusters(recipes.expression(), X[:7], range(1, 4))

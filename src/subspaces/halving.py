@@ -23,7 +23,7 @@ from sklearn.utils import check_random_state
 
 from subspaces import progress
 from subspaces.core.choosing import left_out_likelihood
-from subspaces.expression_scaler import ExpressionScaler
+from subspaces.expression_scaler import ExpressionScaler, as_table
 from subspaces.metrics import adjusted_rand_score
 from subspaces.runtime.warning import collect_warnings
 from subspaces.starts.k_means import k_means_labels
@@ -121,7 +121,7 @@ def compare_numbers(
     ----------
     recipe : Pipeline
         `recipes.expression` or `recipes.single_cell`, one dimension for all clusters.
-    X : ndarray or CSR matrix of shape (n, p)
+    X : array-like or sparse matrix of shape (n, p)
         Samples in rows, as the recipe takes them.
     numbers : sequence of int
         Numbers of clusters, ascending.
@@ -142,7 +142,7 @@ def compare_numbers(
         left_out_likelihood(points, m["cluster"].labels_, m["cluster"].n_components_.tolist(), True)
         for m in models
     ]
-    agreement = _agreement(recipe, models[-1]["prepare"], X, numbers, halvings)
+    agreement = _agreement(recipe, models[-1]["prepare"], as_table(X), numbers, halvings)
     return Numbers(tuple(numbers), models, agreement, np.array(likelihood))
 
 
@@ -153,9 +153,12 @@ def _with_number(recipe: Pipeline, k: int) -> Pipeline:
 
 
 def _agreement(
-    recipe: Pipeline, fitted: ExpressionScaler, X: Any, numbers: Sequence[int], halvings: int
+    recipe: Pipeline, fitted: ExpressionScaler, table: Any, numbers: Sequence[int], halvings: int
 ) -> Array:
-    """Return the adjusted Rand index between models of two halves, (m, halvings)."""
+    """Return the adjusted Rand index between models of two halves, (m, halvings).
+
+    fitted: the scaler of all samples, whose kind of values the halves take over.
+    """
     random, began = check_random_state(recipe["cluster"].random_state), monotonic()
     scaler = clone(fitted).set_params(kind=fitted.kind_)
     found: list[list[float]] = []
@@ -163,9 +166,9 @@ def _agreement(
         if done >= FEWEST and monotonic() - began >= BUDGET:
             break
         progress.tell(progress.Step("halving", done, halvings, f"split {done + 1}"))
-        halves = np.array_split(random.permutation(X.shape[0]), 2)
+        halves = np.array_split(random.permutation(table.shape[0]), 2)
         with collect_warnings():
-            points = [clone(scaler).fit(X[half]).project(X) for half in halves]
+            points = [clone(scaler).fit(table[half]).project(table) for half in halves]
             both = [
                 [_labels(recipe, *pair, k) for pair in zip(points, halves, strict=True)]
                 for k in numbers

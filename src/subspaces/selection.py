@@ -215,17 +215,16 @@ def _select_by_stability(
     _check_one_dimension(steps["cluster"])
     if steps["cluster"].n_variables is not None:
         raise ValueError("n_variables is not for the choice of a number. Use n_variables=None")
-    table = as_table(X)
-    # Half of the samples must do for twice as many as there are clusters.
-    most = max(table.shape[0] // 4, 1)
-    given = _check_candidates(candidates, table.shape[0])
-    numbers = [k for k in given if k <= most]
+    n = as_table(X).shape[0]
+    # Each half needs two samples a cluster.
+    most = max(n // 4, 1)
+    numbers = [k for k in _check_candidates(candidates, n) if k <= most]
     if not numbers or numbers == [1]:
         raise ValueError(
-            f"n_samples={table.shape[0]} allow at most {most} clusters that halves can tell. Use a "
-            "smaller number, or more samples"
+            f"n_samples={n} is too few to compare numbers of clusters by halves, which needs 4 a "
+            f"cluster. Use at least 8 samples, and candidates up to {max(most, 2)}"
         )
-    found = halving.compare_numbers(recipe, table, numbers)
+    found = halving.compare_numbers(recipe, X, numbers)
     is_last = len(numbers) > 1 and found.best == len(numbers) - 1
     if is_last and numbers[-1] < most and not found.is_doubted:
         warn(
