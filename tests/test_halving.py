@@ -89,7 +89,7 @@ def words(means, numbers=(2, 3, 4), likeliest=0):
     likelihood = np.ones((len(numbers), 5))
     likelihood[likeliest] = 0.0
     agreement = np.array(means)[:, None] + np.outer(np.arange(1, len(means) + 1), wobble)
-    return numbers_in_words(Numbers(numbers, [], agreement, likelihood))
+    return numbers_in_words(Numbers(numbers, [], [], agreement, likelihood))
 
 
 @pytest.mark.parametrize(
@@ -114,6 +114,13 @@ def test_the_verdict(means, expected):
 def test_the_largest_candidate_is_warned_of():
     with pytest.warns(UserWarning, match=r"3 clusters were chosen, .* Use a wider range"):
         select_n_clusters(recipes.expression(random_state=0), logarithms(), [2, 3])
+
+
+def test_warnings_of_the_chosen_model_are_kept():
+    dark = 2.0 ** (logarithms() - 6.0)
+    recipe = recipes.expression(random_state=0).set_params(prepare__kind="intensities")
+    with pytest.warns(UserWarning, match="floor=20, the usual one for intensities, replaces"):
+        select_n_clusters(recipe, dark, range(2, 4))
 
 
 def test_what_cannot_be_compared():

@@ -50,13 +50,14 @@ SOLID, DOUBTFUL = 0.8, 0.5
 class Numbers:
     """Numbers of clusters beside each other.
 
-    models: a fitted Pipeline for each of the m numbers; agreement (m, halvings): adjusted Rand
-    index between the halves, nan for one cluster; likelihood (m, n): -log density of each sample
-    under its cluster without it, on the axes of the largest number.
+    models, heard: for each of the m numbers a fitted Pipeline, and its warnings; agreement
+    (m, halvings): adjusted Rand index between the halves, nan for one cluster; likelihood (m, n):
+    -log density of each sample under its cluster without it, on the axes of the largest number.
     """
 
     numbers: tuple[int, ...]
     models: list[Pipeline]
+    heard: list[list[Warning]]
     agreement: Array
     likelihood: Array
 
@@ -132,10 +133,11 @@ def compare_numbers(
     -------
     Numbers
     """
-    models = []
+    models, heard = [], []
     for k in numbers:
-        with collect_warnings():
+        with collect_warnings() as raised:
             models.append(_with_number(recipe, k).fit(X))
+        heard.append(list(raised))
         progress.tell(progress.Step("candidate", len(models), len(numbers), f"{k} clusters"))
     points = models[-1]["prepare"].project(X)
     likelihood = [
@@ -143,7 +145,7 @@ def compare_numbers(
         for m in models
     ]
     agreement = _agreement(recipe, models[-1]["prepare"], as_table(X), numbers, halvings)
-    return Numbers(tuple(numbers), models, agreement, np.array(likelihood))
+    return Numbers(tuple(numbers), models, heard, agreement, np.array(likelihood))
 
 
 def _with_number(recipe: Pipeline, k: int) -> Pipeline:

@@ -232,6 +232,8 @@ def _select_by_stability(
             "stable. Use a wider range of candidates",
             above=3,
         )
+    for warning in found.heard[found.best]:
+        warn(warning, above=3)
     columns, verdict = found.columns, halving.numbers_in_words(found)
     margin = _best(columns["stability"], largest=True)[1]
     model = found.models[found.best]
