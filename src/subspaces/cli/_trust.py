@@ -10,7 +10,6 @@ from subspaces.cli._words import in_options
 from subspaces.core.partition import smallest_size
 from subspaces.diagnostics import Stability, means_or_directions, stability
 from subspaces.estimators.psc import OPEN
-from subspaces.halving import SOLID
 from subspaces.runtime.warning import collect_warnings
 from subspaces.tables import Table
 
@@ -76,7 +75,7 @@ def with_stability(trust: Trust, model: Any, table: Table, seed: int) -> Trust:
 
 def with_word_on_batches(trust: Trust) -> Trust:
     """Return ``trust`` with what stable clusters of expression data may be; as it is for others."""
-    if trust.measured is None or round(trust.measured.stability, 2) < SOLID:
+    if trust.measured is None or not trust.measured.verdict.startswith("Solid"):
         return trust
     verdict = f"{trust.measured.verdict} {BATCHES}"
     measured = replace(trust.measured, verdict=verdict)
