@@ -4,7 +4,7 @@ import pytest
 from scipy import sparse
 
 from subspaces import PSC, recipes
-from subspaces.halving import Numbers, compare_numbers, numbers_in_words
+from subspaces.halving import Numbers, compare_numbers, numbers_in_words, strength_of
 from subspaces.metrics import adjusted_rand_score
 from subspaces.selection import select_n_clusters
 
@@ -83,24 +83,40 @@ def test_clusters_with_axes():
     assert found.best_estimator_["prepare"].n_axes == 2 * found.best_
 
 
+def test_the_strength_of_the_weakest_cluster():
+    whole = np.repeat([0, 1, 2], [10, 8, 6])
+    cut = np.where(np.arange(24) % 2 & (whole == 1), 3, whole)  # one cluster in two halves
+    assert strength_of(whole, whole) == strength_of(whole, (whole + 1) % 3) == 1.0
+    kept = 2 * (4 * 3) / (8 * 7)
+    assert strength_of(whole, cut) == pytest.approx((kept + 1) / 2)
+    assert strength_of(cut, whole) == strength_of(whole, cut)
+    alone = np.r_[np.zeros(9, dtype=int), 1]
+    assert strength_of(alone, alone) == 1.0
+
+
 def words(means, numbers=(2, 3, 4), likeliest=0):
     """The verdict on numbers whose halves agree to these means, with little spread."""
     wobble = 0.001 * np.array([1, -1, 1, -1.0])
     likelihood = np.ones((len(numbers), 5))
     likelihood[likeliest] = 0.0
     agreement = np.array(means)[:, None] + np.outer(np.arange(1, len(means) + 1), wobble)
-    return numbers_in_words(Numbers(numbers, [], [], agreement, likelihood))
+    return numbers_in_words(Numbers(numbers, [], [], agreement, agreement, likelihood))
 
 
 @pytest.mark.parametrize(
     ("means", "expected"),
     [
-        ((0.95, 0.94, 0.6), "2 and 3 are equally stable, 3 taken: halves agree to 0.95; "),
-        ((0.91, 0.92, 0.93), "2, 3 and 4 are equally stable, 4 taken: halves agree to 0.93; "),
-        ((0.99, 0.85, 0.6), "2 clusters, the most stable number: halves agree to 0.99; 3 is "
-         "stable, too; "),
+        ((0.95, 0.94, 0.6), "2 and 3 are equally stable: halves agree to 0.95; 3 clusters taken, "
+         "the most of these; "),
+        ((0.91, 0.92, 0.93), "2, 3 and 4 are equally stable: halves agree to 0.93; 4 clusters "
+         "taken, the most of these; "),
+        ((0.99, 0.85, 0.6), "2 is the most stable number: halves agree to 0.99; 3 is stable, too; "
+         "3 clusters taken, the most of these; "),
+        ((0.3, 0.95, 0.6), "3 clusters, the most stable number: halves agree to 0.95; "),
         ((0.3, 0.7, 0.5), "3 clusters, the most stable number: halves agree to 0.70, which is "
          "doubtful; "),
+        ((0.3, 0.68, 0.7), "3 and 4 are equally stable: halves agree to 0.70, which is doubtful; 4 "
+         "clusters taken, the most of these; "),
         ((0.1, 0.3, 0.2), "no number of clusters is stable: halves of the samples agree to 0.30 at "
          "most, where 1 is perfect and 0 is chance, so that 3 clusters are a guess; "),
     ],

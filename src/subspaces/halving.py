@@ -4,6 +4,10 @@ For a random cut of n samples into halves A and B, and K clusters,
 
     s_K = ARI(labels of all samples by the model of A, labels of all samples by the model of B).
 
+and the strength of K is the share of the pairs of its weakest cluster, by the one model, that the
+other keeps together (Tibshirani & Walther 2005, "Cluster validation by prediction strength"). To
+split a true cluster lowers the index little and the strength much.
+
 Each half learns its genes, axes and clusters anew, so that independent noise does not agree; one
 strong direction that all samples vary along still can. A number between two levels of a hierarchy
 agrees less than either (Lange et al. 2004, "Stability-based validation of clustering solutions").
@@ -18,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.cluster import KMeans
+from sklearn.metrics.cluster import contingency_matrix
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 
@@ -28,7 +33,15 @@ from subspaces.metrics import adjusted_rand_score
 from subspaces.runtime.warning import collect_warnings
 from subspaces.starts.k_means import k_means_labels
 
-__all__ = ["DOUBTFUL", "HALVINGS", "SOLID", "Numbers", "compare_numbers", "numbers_in_words"]
+__all__ = [
+    "DOUBTFUL",
+    "HALVINGS",
+    "SOLID",
+    "Numbers",
+    "compare_numbers",
+    "numbers_in_words",
+    "strength_of",
+]
 
 Array = NDArray[np.floating]
 
@@ -44,6 +57,9 @@ EQUAL = 0.05
 # Agreements of halves, from 0 to 1: on expression sets clusterings at SOLID or above were near the
 # known classes, and those below DOUBTFUL far from them.
 SOLID, DOUBTFUL = 0.8, 0.5
+# Share of the pairs of each cluster that must stay together for a number to be taken: the authors
+# of prediction strength advise 0.8 to 0.9.
+STRONG = 0.8
 
 
 @dataclass(frozen=True)
@@ -51,14 +67,16 @@ class Numbers:
     """Numbers of clusters beside each other.
 
     models, heard: for each of the m numbers a fitted Pipeline, and its warnings; agreement
-    (m, halvings): adjusted Rand index between the halves, nan for one cluster; likelihood (m, n):
-    -log density of each sample under its cluster without it, on the axes of the largest number.
+    and strength (m, halvings): adjusted Rand index between the halves, and how far the weakest
+    cluster holds together, nan for one cluster; likelihood (m, n): -log density of each sample
+    under its cluster without it, on the axes of the largest number.
     """
 
     numbers: tuple[int, ...]
     models: list[Pipeline]
     heard: list[list[Warning]]
     agreement: Array
+    strength: Array
     likelihood: Array
 
     @property
@@ -82,16 +100,24 @@ class Numbers:
         return np.flatnonzero(near).tolist() or [0]
 
     @property
+    def solid(self) -> list[int]:
+        """The places of the numbers each of whose clusters both halves find."""
+        return np.flatnonzero(self.strength.mean(axis=1).round(2) >= STRONG).tolist()
+
+    @property
     def is_doubted(self) -> bool:
         """Whether halves agree on no number."""
         return not np.any(self.stability.round(2) >= DOUBTFUL)
 
     @property
     def best(self) -> int:
-        """The place of the largest of the numbers that are equally stable: it tells most apart.
+        """The place of the largest solid number: it tells most apart of what is found again.
 
-        Where halves agree on none, the place of the most stable.
+        Where none is solid, the largest of those that are equally stable; where halves agree on
+        none, the most stable.
         """
+        if self.solid:
+            return self.solid[-1]
         if self.is_doubted and not np.isnan(self.stability).all():
             return int(np.nanargmax(self.stability))
         return self.equally_stable[-1]
@@ -106,6 +132,7 @@ class Numbers:
             "n_clusters": np.array(self.numbers),
             "stability": self.stability,
             "stability_error": self.agreement.std(axis=1, ddof=1) / np.sqrt(splits),
+            "weakest_cluster": self.strength.mean(axis=1),
             "difference": behind,
             "standard_error": error,
             "likelihood": self.likelihood.sum(axis=1),
@@ -144,8 +171,8 @@ def compare_numbers(
         left_out_likelihood(points, m["cluster"].labels_, m["cluster"].n_components_.tolist(), True)
         for m in models
     ]
-    agreement = _agreement(recipe, models[-1]["prepare"], as_table(X), numbers, halvings)
-    return Numbers(tuple(numbers), models, heard, agreement, np.array(likelihood))
+    measured = _halved(recipe, models[-1]["prepare"], as_table(X), numbers, halvings)
+    return Numbers(tuple(numbers), models, heard, *measured, np.array(likelihood))
 
 
 def _with_number(recipe: Pipeline, k: int) -> Pipeline:
@@ -154,16 +181,16 @@ def _with_number(recipe: Pipeline, k: int) -> Pipeline:
     return clone(recipe).set_params(prepare__n_axes=axes, cluster__n_clusters=k)
 
 
-def _agreement(
+def _halved(
     recipe: Pipeline, fitted: ExpressionScaler, table: Any, numbers: Sequence[int], halvings: int
-) -> Array:
-    """Return the adjusted Rand index between models of two halves, (m, halvings).
+) -> tuple[Array, Array]:
+    """Return the agreement of models of two halves, and the strength, both (m, halvings).
 
     fitted: the scaler of all samples, whose kind of values the halves take over.
     """
     random, began = check_random_state(recipe["cluster"].random_state), monotonic()
     scaler = clone(fitted).set_params(kind=fitted.kind_)
-    found: list[list[float]] = []
+    found: list[list[tuple[float, float]]] = []
     for done in range(halvings):
         if done >= FEWEST and monotonic() - began >= BUDGET:
             break
@@ -175,10 +202,25 @@ def _agreement(
                 [_labels(recipe, *pair, k) for pair in zip(points, halves, strict=True)]
                 for k in numbers
             ]
-        found.append([adjusted_rand_score(*pair) for pair in both])
-    agreement = np.transpose(found)
-    agreement[np.asarray(numbers) == 1] = np.nan  # halves cannot disagree about one cluster
-    return agreement
+        found.append([(adjusted_rand_score(*pair), strength_of(*pair)) for pair in both])
+    measured = np.transpose(found)  # (2, m, halvings)
+    measured[:, np.asarray(numbers) == 1] = np.nan  # halves cannot disagree about one cluster
+    return measured[0], measured[1]
+
+
+def strength_of(first: NDArray[Any], second: NDArray[Any]) -> float:
+    """Return how far the weakest cluster of two labellings holds together, from 0 to 1.
+
+    Of the pairs of samples in each cluster of the one, the share that the other keeps together; the
+    least over the clusters, averaged over both directions.
+    """
+    counts = contingency_matrix(first, second)
+    kept = []
+    for table in (counts, counts.T):
+        pairs, sizes = (table * (table - 1.0)).sum(axis=1), table.sum(axis=1)
+        several = sizes > 1
+        kept.append(np.min(pairs[several] / (sizes * (sizes - 1.0))[several], initial=1.0))
+    return float(np.mean(kept))
 
 
 def _labels(recipe: Pipeline, points: Array, half: NDArray[np.intp], k: int) -> NDArray[Any]:
@@ -198,21 +240,23 @@ def numbers_in_words(found: Numbers) -> str:
     if len(measured) < 2:
         return f"{_count(chosen)}; there is no other number to compare with"
     top = float(measured.max())
-    if len(equal) == 1:
-        words = f"{_count(chosen)}, the most stable number: halves agree to {top:.2f}"
-    else:
-        words = f"{_listed(equal)} are equally stable, {chosen} taken: halves agree to {top:.2f}"
     if found.is_doubted:
         words = (
             f"no number of clusters is stable: halves of the samples agree to {top:.2f} at most, "
             f"where 1 is perfect and 0 is chance, so that {_count(chosen)} are a guess"
         )
-    elif round(top, 2) < SOLID:
+    elif equal == [chosen]:
+        words = f"{_count(chosen)}, the most stable number: halves agree to {top:.2f}"
+    else:
+        are = "are equally stable" if len(equal) > 1 else "is the most stable number"
+        words = f"{_listed(equal)} {are}: halves agree to {top:.2f}"
+    if not found.is_doubted and round(top, 2) < SOLID:
         words += ", which is doubtful"
-    solid = np.flatnonzero(found.stability.round(2) >= SOLID)
-    others = [found.numbers[i] for i in solid if i not in found.equally_stable]
+    others = [found.numbers[i] for i in found.solid if i not in found.equally_stable]
     if others:
         words += f"; {_listed(others)} {'are' if len(others) > 1 else 'is'} stable, too"
+    if equal != [chosen] and not found.is_doubted:
+        words += f"; {_count(chosen)} taken, the most of these"
     return f"{words}; {_likeliest_in_words(found)}"
 
 

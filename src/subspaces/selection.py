@@ -125,9 +125,11 @@ def select_n_clusters(
         the dimension given or with learned ones, whichever is likelier, for one dimension may not
         suit all clusters; the model returned has the dimension given. "stability", for recipes:
         the samples are cut in halves at random, ten times or for a minute; each half learns its
-        genes, axes and clusters, and the two models' labels of all samples are compared. Of numbers
-        that are equally stable the largest is taken. "auto": "stability" for a recipe, "free" for
-        sparse loadings of given dimension, "likelihood" otherwise.
+        genes, axes and clusters, and the two models' labels of all samples are compared. The
+        largest number is taken whose every cluster both halves find (0.8 of its pairs, Tibshirani &
+        Walther 2005) or, where there is none, the largest of those that are equally stable.
+        "auto": "stability" for a recipe, "free" for sparse loadings of given dimension,
+        "likelihood" otherwise.
     margins : {"data", "normal"}, default "data"
         "normal": the number is chosen on normal scores, each column's values replaced by normal
         quantiles of their ranks (signs kept unless ``affine``). Advised for heavy tails and
