@@ -261,13 +261,15 @@ def beside_k_means(results, names, seeds):
     agreed = np.mean([agreement(results, name, RECIPE, seeds) for name in names])
     rows.append(["**mean**", *(f"**{m:.3f}**" for m in means), f"{np.mean(ahead):+.3f}",
                  f"{agreed:.3f}", f"{np.mean(seconds):.2f}"])  # fmt: skip
+    old, later = ([name for name in names if (name in FILES) == is_old] for is_old in (True, False))
+    for words, own in (("mean of the ten first files", old), ("mean of the others", later)):
+        rows.append([words, *(f"{mean(results, own, v, seeds):.3f}" for v in MAIN), "", "", ""])
     alone = [
         (name, variant)
         for name in names for variant in (RECIPE, CONSENSUS) for seed in seeds
         if min(np.bincount(results[name, variant, seed][2])) == 1
         and not results[name, variant, seed][3]
     ]  # fmt: skip
-    old = [name for name in names if name in FILES]
     lead = np.mean(better) > 2 * np.std(better, ddof=1) / np.sqrt(len(better))
     behind = mean(results, old, CONSENSUS, seeds) - mean(results, old, RECIPE, seeds)
     sentences = [
