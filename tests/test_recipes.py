@@ -247,7 +247,7 @@ def test_names_that_are_no_genes_are_warned_of():
     table = pd.DataFrame(X, columns=[f"gene{j}" for j in range(X.shape[1])])
     with pytest.warns(UserWarning, match="'Batch' has the name of a batch .* counts as a gene"):
         ExpressionScaler().fit(table.assign(Batch=np.arange(len(X)) % 2))
-    with pytest.warns(UserWarning, match=r"samples and variables swapped\? Use X.T if so"):
+    with pytest.warns(UserWarning, match=r"samples and variables swapped\? Use the transposed"):
         ExpressionScaler().fit(pd.DataFrame(X.T, table.columns, [f"s{i}" for i in range(len(X))]))
     twice = table.rename(columns={"gene3": "gene7"})
     with pytest.raises(ValueError, match="column name 'gene7' more than once"):

@@ -378,7 +378,7 @@ def _hints(X: Any, table: Any) -> list[str]:
     found = [batch_hint(names)]
     if rows is not None and names:
         swapped = orientation_hint(Table(table, tuple(map(str, rows)), tuple(names)))
-        found.append(f"{swapped} Use X.T if so" if swapped else None)
+        found.append(f"{swapped} Use the transposed table if so" if swapped else None)
     return [hint for hint in found if hint]
 
 

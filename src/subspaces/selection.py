@@ -208,11 +208,11 @@ def _select_by_stability(
     """Choose the number of clusters of a recipe by how far halves of the samples agree."""
     steps = dict(recipe.steps)
     if not isinstance(steps.get("prepare"), ExpressionScaler) or "cluster" not in steps:
-        raise TypeError("a Pipeline has to be a recipe. Use recipes.expression or single_cell")
+        raise TypeError("a Pipeline has to be a recipe. Use recipes.expression, say")
     if criterion not in ("auto", "stability") or margins != "data":
         raise ValueError(
             "recipes are compared by their stability, since likelihoods of different axes do not "
-            "compare. Use criterion='stability' and margins='data'"
+            "compare. Use criterion='stability', and no normal scores"
         )
     _check_one_dimension(steps["cluster"])
     if steps["cluster"].n_variables is not None:

@@ -58,6 +58,8 @@ PLAIN = {
     "X": ("the table {}", "the table"),
     "labels_": ("", "the labels"),
     "n_components_": ("", "the dimensions"),
+    "recipes.expression": ("", "--preset expression"),
+    "selection.select_n_clusters": ("", "subspaces select --preset expression"),
     "diagnostics.stability": ("", "the stability that subspaces fit prints"),
 }
 # Advice that only Python can follow, and what to do here instead.
