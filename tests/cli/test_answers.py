@@ -120,6 +120,7 @@ def test_what_a_preset_does_not_choose(fails, union_file):
     auto = ("fit", union_file, "--clusters", "auto", "--preset", "expression")
     said = fails(*auto, "--variables", 5)
     assert said.startswith("--variables is not for --clusters auto with --preset expression. Use ")
+    assert fails(*auto, "--max-clusters", 1).startswith("--max-clusters 1 leaves nothing")
     assert "--normal-scores is not for --preset expression" in fails(*auto, "--normal-scores")
     for command in (("fit", union_file, "--clusters", 2), ("select", union_file)):
         said = fails(*command, "--dims", "auto", "--preset", "expression")

@@ -45,6 +45,8 @@ class Request:
             )
 
     def _check_preset(self) -> None:
+        if self.limits.get("max_clusters", 2) < 2:
+            raise ValueError("--max-clusters 1 leaves nothing to compare. Use 2 or more")
         if self.n_clusters == "auto" and self.n_variables is not None:
             raise ValueError(
                 f"--variables is not for --clusters auto with --preset {self.preset}. Use a number "
