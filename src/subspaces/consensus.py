@@ -59,7 +59,7 @@ class ConsensusProfiles(ClusterMixin, BaseEstimator):
     Examples
     --------
     >>> import numpy as np
-    >>> from subspaces.consensus import ConsensusProfiles
+    >>> from subspaces.recipes import ConsensusProfiles
     >>> random = np.random.default_rng(0)
     >>> X = random.normal(size=(60, 40)) + 9 * np.repeat(np.eye(3), 20, axis=0) @ np.eye(3, 40)
     >>> np.bincount(ConsensusProfiles(3, random_state=0).fit(X).labels_).tolist()

@@ -14,7 +14,7 @@ from subspaces.estimators import PSC
 from subspaces.expression_scaler import N_GENES, ExpressionScaler
 from subspaces.runtime.parameters import as_flag
 
-__all__ = ["ExpressionScaler", "expression", "single_cell"]
+__all__ = ["ConsensusProfiles", "ExpressionScaler", "expression", "single_cell"]
 
 
 def expression(
