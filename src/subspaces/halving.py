@@ -256,7 +256,10 @@ def numbers_in_words(found: Numbers) -> str:
     if others:
         words += f"; {_listed(others)} {'are' if len(others) > 1 else 'is'} stable, too"
     if equal != [chosen] and not found.is_doubted:
-        words += f"; {_count(chosen)} taken, the most of these"
+        which = (
+            "the most whose every cluster both halves find" if found.solid else "the most of these"
+        )
+        words += f"; {_count(chosen)} taken, {which}"
     return f"{words}; {_likeliest_in_words(found)}"
 
 
