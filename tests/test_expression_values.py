@@ -2,8 +2,9 @@ import re
 
 import numpy as np
 import pytest
+from scipy import sparse
 
-from subspaces.expression_values import read_values
+from subspaces.expression_values import read_cells, read_values
 
 RANDOM = np.random.default_rng(0)
 LOGS = RANDOM.normal(7.0, 2.0, (30, 200))
@@ -23,7 +24,9 @@ TPM = np.where(READS > 30, READS * 1e6 / READS.sum(axis=1, keepdims=True), 0.0)
         (LOGS.clip(0.1), "log", True, "none above 1"),
         (LOGS - 1.0, "log", True, "hardly any negative"),
         (np.log1p(UMI), "log", True, "none above"),
-        (1 / (1 + np.exp(-LOGS + 7)), "log", True, "none above"),
+        (1 / (1 + np.exp(-LOGS + 7)), "shares", False, "from 0.0.* to 0.99"),
+        (100 / (1 + np.exp(-LOGS + 7)), "shares", False, "from 0.0.* to 99"),
+        (UMI / UMI.sum(axis=1, keepdims=True), "shares", False, "from 0 to 0."),
         (LOGS - 7.0, "ratios", True, r"\d\d% negative"),
         (2.0 ** (0.6 * LOGS - 4.2), "ratios", False, r"all positive, \d\d% below 1"),
         (UMI, "counts", False, "whole numbers, .*% zeros"),
@@ -42,3 +45,29 @@ def test_what_a_table_holds_is_recognised(values, kind, logged, because):
 
 def test_the_order_of_rows_and_columns_says_nothing():
     assert read_values(UMI[::-1, ::-1]) == read_values(UMI)
+
+
+@pytest.mark.parametrize("values", [UMI, np.log1p(UMI), TPM, UMI - 1.0, np.zeros((4, 5))])
+def test_a_sparse_table_is_read_as_the_dense_one_is(values):
+    assert read_values(sparse.csr_array(values)) == read_values(values)
+
+
+@pytest.mark.parametrize(
+    ("values", "kind", "because"),
+    [
+        (UMI, "counts", "whole numbers from 0 to"),
+        (1.1 * UMI, "counts", "from 0 to"),
+        (np.log1p(UMI), "log", "none above"),
+        (UMI / UMI.max(), "log", "none above 1"),
+        (np.log1p(UMI) - np.log1p(UMI).mean(axis=0), "ratios", "negative"),
+    ],
+)
+def test_cells_hold_counts_or_logarithms(values, kind, because):
+    found = read_cells(values)
+    assert found.kind == kind
+    assert because in found.because
+
+
+def test_intensities_are_no_cells():
+    with pytest.raises(ValueError, match=r"cells have counts or logarithms, and X has values from"):
+        read_cells(2.0**LOGS - 60.0)

@@ -6,10 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.cluster import KMeans
 
 from subspaces import recipes
+from subspaces.expression_scaler import as_preparation
 from subspaces.metrics import adjusted_rand_score
 from subspaces.preparation import prepare
 from subspaces.recipes import ExpressionScaler
@@ -170,6 +172,103 @@ def test_the_classes_are_found_and_new_samples_placed():
     assert_array_equal(clone(model).fit(X)[-1].labels_, model[-1].labels_)
 
 
+@pytest.mark.parametrize("options", [{}, {"centre_samples": False}, {"floor": 0.5}])
+@pytest.mark.parametrize("logs", [False, True], ids=["counts", "logarithms"])
+@pytest.mark.filterwarnings("ignore:floor=0.5 replaces")
+def test_a_sparse_table_is_prepared_as_the_dense_one_is(options, logs):
+    counts = np.log1p(molecules()) if logs else molecules()
+    dense = ExpressionScaler(n_genes=60, n_axes=3, **options).fit(counts)
+    found = ExpressionScaler(n_genes=60, n_axes=3, **options).fit(sparse.csr_matrix(counts))
+    assert_array_equal(found.genes_, dense.genes_)
+    assert found.verdict_ == dense.verdict_
+    assert_allclose(found.transform(sparse.coo_array(counts)), dense.transform(counts), atol=1e-9)
+    assert_allclose(dense.project(counts) @ dense.axes_, dense.transform(counts), atol=1e-12)
+
+
+def test_bad_sparse_tables_are_refused():
+    counts = sparse.csr_matrix(molecules())
+    with pytest.raises(ValueError, match="n_samples=1; at least 2 are needed"):
+        ExpressionScaler().fit(counts[:1])
+    counts.data[3] = np.nan
+    with pytest.raises(ValueError, match="values that are not finite"):
+        ExpressionScaler().fit(counts)
+    empty = sparse.csr_matrix(np.vstack([molecules(), np.zeros(400)]))
+    with pytest.raises(ValueError, match="sample 55 add up to 0"):
+        ExpressionScaler().fit(empty)
+
+
+def logarithms(counts):
+    return np.log1p(300 * counts / counts.sum(axis=1, keepdims=True))
+
+
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_matrix, logarithms])
+def test_types_of_cells_are_found_and_new_cells_placed(make):
+    model = recipes.single_cell(3, random_state=0).fit(make(molecules()))
+    assert adjusted_rand_score(CLASSES, model[-1].labels_) == 1.0
+    assert adjusted_rand_score(CLASSES, model.predict(make(molecules(5)))) == 1.0
+    assert model["prepare"].n_axes == 3
+    assert model["prepare"].kind_ == ("log" if make is logarithms else "counts")
+
+
+def test_cells_may_have_small_subspaces_and_few_genes():
+    model = recipes.single_cell(4, n_components=1, n_genes=50)
+    assert (model["prepare"].n_axes, model["prepare"].n_genes) == (8, 50)
+    assert model["cluster"].criterion == "likelihood"
+
+
+def test_a_consensus_over_preparations():
+    model = recipes.expression(3, consensus=True, random_state=0).fit(X)
+    found = model["cluster"]
+    assert adjusted_rand_score(CLASSES, found.labels_) == 1.0
+    assert adjusted_rand_score(CLASSES, model.predict(intensities(seed=5))) > 0.9
+    assert found.support_.min() > 0.5
+    assert found.centres_.shape == (3, 120)
+    assert_array_equal(clone(model).fit(X)["cluster"].labels_, found.labels_)
+    with pytest.raises(ValueError, match="a consensus is of mean profiles"):
+        recipes.expression(3, n_components=1, consensus=True)
+
+
+def test_a_consensus_that_cuts_off_a_sample_says_so():
+    far = np.vstack([X, 2.0 ** np.random.default_rng(9).normal(7, 9, X.shape[1])])
+    with pytest.warns(UserWarning, match=r"1 of 2 clusters hold one sample each \(row 55\)"):
+        recipes.expression(2, consensus=True, random_state=0).fit(far)
+
+
+def test_percentages_and_shares_are_left_alone():
+    shares = 1 / (1 + 2.0 ** (6 - np.log2(np.maximum(X, 20.0))))
+    for factor, name in ((1, "shares"), (100, "percentages")):
+        scaler = ExpressionScaler().fit(factor * shares)
+        assert f"taken for {name} (" in scaler.verdict_
+        assert scaler.verdict_.endswith("they were left as they are.")
+        assert not scaler.logged_
+
+
+def test_names_that_are_no_genes_are_warned_of():
+    table = pd.DataFrame(X, columns=[f"gene{j}" for j in range(X.shape[1])])
+    with pytest.warns(UserWarning, match="'Batch' has the name of a batch .* counts as a gene"):
+        ExpressionScaler().fit(table.assign(Batch=np.arange(len(X)) % 2))
+    with pytest.warns(UserWarning, match=r"samples and variables swapped\? Use the transposed"):
+        ExpressionScaler().fit(pd.DataFrame(X.T, table.columns, [f"s{i}" for i in range(len(X))]))
+    twice = table.rename(columns={"gene3": "gene7"})
+    with pytest.raises(ValueError, match="column name 'gene7' more than once"):
+        ExpressionScaler().fit(twice)
+
+
+def test_scaled_counts_are_called_so():
+    counts = molecules()
+    tpm = 1e6 * counts / counts.sum(axis=1, keepdims=True)
+    assert "were taken for scaled counts, as of TPM (" in ExpressionScaler().fit(tpm).verdict_
+
+
+def test_genes_that_are_silent_in_all_change_nothing():
+    counts = molecules()
+    silent = np.hstack([counts, np.zeros((len(counts), 30))])
+    options = {"kind": "counts", "centre_samples": False, "n_genes": None}
+    found = ExpressionScaler(**options).fit(silent)
+    expected = ExpressionScaler(**options).fit_transform(counts)
+    assert_allclose(found.transform(silent)[:, :400], expected, atol=1e-12)
+
+
 def test_genes_are_named():
     table = pd.DataFrame(X, columns=[f"gene{j}" for j in range(X.shape[1])])
     model = recipes.expression(3, random_state=0).set_params(prepare__n_genes=40).fit(table)
@@ -227,7 +326,7 @@ def test_the_callers_array_is_not_changed():
         ({"floor": 0.0}, "floor=0 has no logarithm"),
         (
             {"kind": "genes"},
-            "kind='genes' is unknown. Use one of auto, intensities, log, ratios, counts",
+            "kind='genes' is unknown. Use one of auto, cells, intensities, log, ratios, shares",
         ),
         ({"kind": "ratios", "log": "yes"}, "ratios of 0 or less, down to -.* have no logarithm"),
         ({"kind": "counts"}, "kind='counts' needs values from 0 up, and X has -"),
@@ -282,6 +381,6 @@ def test_a_model_file_can_hold_what_the_scaler_does(data):
     names = tuple(f"g{j}" for j in range(data.shape[1]))
     scaler = ExpressionScaler(n_axes=3, n_genes=40).fit(data)
     table = Table(data, tuple(map(str, range(len(data)))), names)
-    prepared = prepare(table, recipes.as_preparation(scaler, names))
+    prepared = prepare(table, as_preparation(scaler, names))
     assert_allclose(prepared.data, scaler.transform(data), atol=1e-12)
     assert list(prepared.variable_names) == scaler.get_feature_names_out(names).tolist()

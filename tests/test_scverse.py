@@ -5,9 +5,10 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from subspaces import PSC, scverse
+from subspaces import PSC, recipes, scverse
 from subspaces.datasets import make_subspaces
 from subspaces.diagnostics import pca_components
+from subspaces.metrics import adjusted_rand_score
 
 anndata = pytest.importorskip("anndata")
 
@@ -93,21 +94,125 @@ def test_many_sparse_cells_are_not_made_dense(planes):
     """They are read in passes, where a member is left out to first order."""
     rows = sparse.csr_matrix(np.tile(planes.data, (51, 1)))
     cells, options = anndata.AnnData(rows), {"init": "random", "n_init": 2, "random_state": 0}
-    scverse.psc(cells, 2, **options)
+    scverse.psc(cells, 2, n_components=1, **options)
     assert cells.uns["psc"]["criterion"] == "distance"
     expected = PSC(2, **options).fit(rows).labels_
     assert cells.obs["psc"].tolist() == [str(k) for k in expected]
     assert cells.obsm["X_psc"].shape == (10_200, 2)
 
 
-def test_sparse_is_dense(cells, planes):
-    scverse.psc(cells, random_state=0)
+@pytest.mark.parametrize("options", [{}, {"n_components": 1}], ids=["profiles", "lines"])
+def test_sparse_is_dense(cells, planes, options):
+    scverse.psc(cells, random_state=0, **options)
     labels = cells.obs["psc"].tolist()
     for kind in (sparse.csr_matrix, sparse.csc_array):
         cells.X = kind(planes.data)
-        scverse.psc(cells, random_state=0)
+        scverse.psc(cells, random_state=0, **options)
         assert cells.obs["psc"].tolist() == labels
         assert sparse.issparse(cells.X)
+
+
+TYPES = np.repeat([0, 1, 2], [40, 30, 20])
+
+
+def molecules(seed=0):
+    """Counts of 90 cells of three types, each with 20 genes of its own."""
+    random = np.random.default_rng(seed)
+    rates = np.ones((90, 300))
+    for k in range(3):
+        rates[np.ix_(k == TYPES, range(20 * k, 20 * k + 20))] = 5.0
+    return random.poisson(rates * random.uniform(0.8, 1.2, (90, 1))).astype(float)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix])
+def test_by_default_clusters_are_mean_profiles_by_the_recipe(kind):
+    counts = molecules()
+    cells = anndata.AnnData(kind(counts), layers={"twice": kind(2 * counts)})
+    scverse.psc(cells, 3, random_state=0)
+    model = recipes.single_cell(3, random_state=0).fit(counts)
+    assert cells.obs["psc"].astype(int).tolist() == model[-1].labels_.tolist() == TYPES.tolist()
+    stored = cells.uns["psc"]
+    assert stored["verdict"] == model[0].verdict_
+    assert (stored["criterion"], stored["n_components"].tolist()) == ("loo", [0, 0, 0])
+    np.testing.assert_allclose(stored["press"], model[-1].press_)
+    centres = np.transpose([f.centre for f in model[-1].subspaces_])
+    np.testing.assert_allclose(cells.varm["psc_centres"][model[0].genes_], centres, atol=1e-10)
+    seen = cells.obsm["X_psc"] @ cells.varm["psc_loadings"][model[0].genes_].T
+    np.testing.assert_allclose(seen, model[0].transform(counts), atol=1e-9)
+    scverse.psc(cells, 3, layer="twice", random_state=0)
+    assert cells.obs["psc"].astype(int).tolist() == TYPES.tolist()
+    assert cells.uns["psc"]["params"]["layer"] == "twice"
+
+
+def test_a_pca_that_is_there_is_taken(tmp_path):
+    cells = anndata.AnnData(np.full((90, 300), 7.0))
+    cells.obsm["X_pca"] = np.random.default_rng(0).normal(size=(90, 9)).astype(np.float32)
+    cells.obsm["X_pca"][:, 0] += 20 * TYPES
+    scverse.psc(cells, 3, random_state=0)
+    options = {"n_components": 0, "affine": True, "criterion": "loo", "random_state": 0}
+    model = PSC(3, **options).fit(cells.obsm["X_pca"])
+    assert cells.obs["psc"].astype(int).tolist() == model.labels_.tolist() == TYPES.tolist()
+    assert cells.uns["psc"]["params"]["use_rep"] == "X_pca"
+    assert not list(cells.varm)
+    cells.write_h5ad(tmp_path / "cells.h5ad")
+    assert anndata.read_h5ad(tmp_path / "cells.h5ad").uns["psc"]["params"]["use_rep"] == "X_pca"
+
+
+@pytest.mark.parametrize("pca", [False, True])
+def test_the_number_of_types_is_chosen_by_stability(pca):
+    cells = anndata.AnnData(molecules())
+    if pca:
+        cells.obsm["X_pca"] = recipes.ExpressionScaler(n_axes=9).fit(cells.X).project(cells.X)
+    scverse.psc(cells, "auto", max_clusters=4, random_state=0)
+    assert adjusted_rand_score(TYPES, cells.obs["psc"]) == 1.0
+    assert cells.uns["psc"]["selection"].startswith("3 clusters, the most stable number")
+
+
+@pytest.mark.parametrize("source", ["X", "X_pca", "lines"])
+def test_batches_are_centred_and_a_warning_says_so(source):
+    batch = np.arange(90) % 2
+    cells = anndata.AnnData(molecules())
+    cells.X[batch == 1, 150:200] *= 9.0
+    cells.obs["batch"] = pd.Categorical(np.array(["a", "b"])[batch])
+    options = {"random_state": 0}
+    if source == "X_pca":
+        logs = np.log1p(cells.X)
+        left, singular, _ = np.linalg.svd(logs - logs.mean(axis=0), full_matrices=False)
+        cells.obsm["X_pca"] = (left * singular)[:, :9]
+    if source == "lines":
+        cells.X = np.log1p(cells.X)
+        options.update(n_components=0, affine=True)
+    scverse.psc(cells, 3, **options)
+    assert adjusted_rand_score(TYPES, cells.obs["psc"]) < 0.7
+    with pytest.warns(UserWarning, match=r"the 2 batches of obs\['batch'\] were centred") as said:
+        scverse.psc(cells, 3, batch_key="batch", **options)
+    assert said[0].filename == __file__
+    assert adjusted_rand_score(TYPES, cells.obs["psc"]) > 0.9
+    assert cells.uns["psc"]["params"]["batch_key"] == "batch"
+
+
+def test_bad_batches(cells):
+    with pytest.raises(ValueError, match=r"adata.obs has no 'batch'; it has nothing"):
+        scverse.psc(cells, batch_key="batch")
+    cells.obs["batch"] = ["a"] * 199 + [None]
+    with pytest.raises(ValueError, match=r"has missing values\. Use a batch for each cell"):
+        scverse.psc(cells, batch_key="batch")
+    cells.obs["batch"] = "a"
+    scverse.psc(cells, batch_key="batch", random_state=0)
+    assert cells.obs["psc"].notna().all()
+
+
+def test_what_the_recipe_cannot_prepare(planes):
+    dask_array = pytest.importorskip("dask.array")
+    lazy = anndata.AnnData(dask_array.from_array(planes.data, chunks=(70, -1)))
+    with pytest.raises(TypeError, match=r"Dask array, which is not prepared .* Use n_components"):
+        scverse.psc(lazy)
+    lazy.obs["batch"] = ["a", "b"] * 100
+    with (
+        pytest.warns(UserWarning, match="were centred"),
+        pytest.raises(TypeError, match="batch_key needs cells in memory"),
+    ):
+        scverse.psc(lazy, n_components=1, batch_key="batch")
 
 
 def test_too_large_to_be_dense():

@@ -136,3 +136,16 @@ def test_every_halving_is_told():
         stability(PSC(3, n_init=1, random_state=0), X, n_resamples=2, random_state=0)
     told = [(step.done, step.total) for step in heard if step.stage == "halving"]
     assert told == [(0, 2), (1, 2)]
+
+
+@pytest.mark.parametrize("apart", [True, False])
+def test_mean_profiles_that_cut_a_range_are_doubtful(apart):
+    """Along one axis halves agree on a cut, with a gap or without."""
+    random = np.random.default_rng(0)
+    along = np.repeat([-4.0, 4.0], 60) if apart else random.uniform(-8, 8, 120)
+    X = random.normal(size=(120, 6)) + np.outer(along, np.eye(6)[0])
+    model = PSC(2, n_components=0, affine=True, criterion="loo", n_init=3, random_state=0)
+    found = stability(model, X, n_resamples=4, random_state=0)
+    assert found.stability > 0.8
+    assert found.verdict.startswith("Solid: " if apart else "Doubtful: ")
+    assert ("one cloud without gaps" in found.verdict) is not apart

@@ -1,4 +1,4 @@
-"""What the values of an expression table are: intensities, logarithms, ratios or counts.
+"""What the values of an expression table are: intensities, logarithms, ratios, shares or counts.
 
 The first of these rules that applies decides:
 
@@ -11,23 +11,28 @@ negative values; more beyond 30                                intensities
 all positive; 99 % within 1/30 to 30; a quarter to three
 quarters below 1; the largest at least 10                      ratios
 whole numbers; none above 30                                   counts
+none above 1                                                   shares
 none above 30                                                  log
+none above 100; 10 % or more from 20 up; not whole             shares (percentages)
 1 % or more zeros                                              counts
 more than half below 20, and some below 1                      counts
 otherwise                                                      intensities
 =============================================================  ===========
 """
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
-__all__ = ["KINDS", "Reading", "percent", "read_values"]
+__all__ = ["KINDS", "Reading", "batch_hint", "percent", "read_cells", "read_values"]
 
 Array = NDArray[np.floating]
 
-KINDS = ("intensities", "log", "ratios", "counts")
+KINDS = ("intensities", "log", "ratios", "shares", "counts")
 
 # A logarithm to base 2 beyond this would be of an intensity above 2^30, which no scanner gives.
 LARGEST_LOGARITHM = 30.0
@@ -41,8 +46,17 @@ CENTRED = 0.1
 WHOLE = 0.99
 # Logarithms about 1 do not reach this (10 is a natural logarithm of 22,000); ratios do.
 LARGEST_RATIO = 10.0
+# Share of values from 20 up from which a table that ends at 100 holds percentages; in small tables
+# of CPM or TPM few genes reach so high.
+HIGH = 0.1
+# Names of columns that say where samples come from, in tables whose other columns are genes.
+BATCHES = {"batch", "batch_id", "plate", "lane", "donor", "patient", "study", "chip", "array_id"}
 # Most values that are looked at at once.
 BLOCK = 1 << 20
+
+
+# The fields of `Reading` that are shares of the values, in the order of `_counts`.
+SHARES = ("negative", "zero", "whole", "below_one", "below_floor", "beyond")
 
 
 @dataclass(frozen=True)
@@ -77,21 +91,52 @@ class Reading:
     beyond: float
 
 
-def read_values(X: Array) -> Reading:
+def read_values(X: Any) -> Reading:
     """Tell what the values of a table are, from facts that a reader can check.
 
     Parameters
     ----------
-    X : ndarray of shape (n, p)
+    X : ndarray or CSR matrix of shape (n, p)
         Samples x genes, finite.
 
     Returns
     -------
     Reading
     """
-    facts = _facts(X)
+    facts = _sparse_facts(X) if sparse.issparse(X) else _facts(X)
     kind, logged, because = _decided(**facts)
     return Reading(kind, logged, because, **facts)
+
+
+def read_cells(X: Any) -> Reading:
+    """Tell whether a table of single cells holds counts, their logarithms or scaled logarithms.
+
+    Negative values are taken for scaled logarithms, which other tools leave behind, unless they lie
+    beyond 30; whole numbers, and values above 30, for counts; everything else for logarithms.
+
+    Parameters
+    ----------
+    X : ndarray or CSR matrix of shape (n, p)
+        Cells x genes, finite.
+
+    Returns
+    -------
+    Reading
+    """
+    found = read_values(X)
+    if found.negative > 0 and found.beyond > FEW:
+        raise ValueError(
+            f"cells have counts or logarithms, and X has values from {found.smallest:.3g} to "
+            f"{found.largest:.3g}. Use counts, or recipes.expression for arrays"
+        )
+    if found.negative > 0:
+        return found
+    span = _span(found.smallest, found.largest)
+    if found.whole >= WHOLE:
+        return replace(found, kind="counts", logged=False, because=f"whole numbers from {span}")
+    if found.largest > LARGEST_LOGARITHM:
+        return replace(found, kind="counts", logged=False, because=f"from {span}")
+    return replace(found, kind="log", logged=True, because=f"none above {found.largest:.3g}")
 
 
 def _decided(
@@ -114,9 +159,12 @@ def _decided(
         return "log", True, f"hardly any negative, from {_span(smallest, largest)}"
     if smallest > 0 and beyond <= FEW and 0.25 <= below_one <= 0.75 and largest >= LARGEST_RATIO:
         return "ratios", False, f"all positive, {percent(below_one)} below 1"
+    if whole >= WHOLE and largest <= LARGEST_LOGARITHM:
+        return "counts", False, f"whole numbers from {_span(smallest, largest)}"
+    is_percentage = LARGEST_LOGARITHM < largest <= 100 and below_floor <= 1 - HIGH
+    if whole < WHOLE and (largest <= 1 or is_percentage):
+        return "shares", False, f"from {_span(smallest, largest)}"
     if largest <= LARGEST_LOGARITHM:
-        if whole >= WHOLE:
-            return "counts", False, f"whole numbers from {_span(smallest, largest)}"
         return "log", True, f"none above {largest:.3g}"
     if zero >= FEW:
         kind = "whole numbers" if whole >= WHOLE else f"none negative, up to {largest:.3g}"
@@ -132,18 +180,43 @@ def _facts(X: Array) -> dict[str, float]:
     """Return the fields of `Reading` that are numbers, by name; computed in blocks of rows."""
     smallest = float(X.min())
     step = max(BLOCK // X.shape[1], 1)
-    counted = np.zeros(6, dtype=np.intp)
+    counted = np.zeros(len(SHARES), dtype=np.intp)
     for first in range(0, len(X), step):
-        rows = X[first : first + step]
-        beyond = np.abs(rows) > LARGEST_LOGARITHM
-        if smallest > 0:
-            beyond |= rows < 1 / LARGEST_LOGARITHM
-        marks = (rows < 0, rows == 0, rows == np.rint(rows), rows < 1, rows < ARRAY_FLOOR, beyond)
-        counted += [np.count_nonzero(mark) for mark in marks]
-    names = ("negative", "zero", "whole", "below_one", "below_floor", "beyond")
-    shares = (counted / X.size).tolist()
-    facts = dict(zip(names, shares, strict=True))
-    return {"smallest": smallest, "largest": float(X.max()), **facts}
+        counted += _counts(X[first : first + step], smallest > 0)
+    shares = dict(zip(SHARES, (counted / X.size).tolist(), strict=True))
+    return {"smallest": smallest, "largest": float(X.max()), **shares}
+
+
+def _sparse_facts(X: Any) -> dict[str, float]:
+    """Return what `_facts` does, of a CSR matrix."""
+    size = X.shape[0] * X.shape[1]
+    zeros = size - len(X.data)
+    # An entry that is not stored is zero, whole, below 1 and below the floor.
+    counted = _counts(X.data, False) + zeros * np.array([0, 1, 1, 1, 1, 0])
+    shares = dict(zip(SHARES, (counted / size).tolist(), strict=True))
+    outer = [*([0.0] if zeros else []), *([X.data.min(), X.data.max()] if len(X.data) else [])]
+    return {"smallest": float(min(outer)), "largest": float(max(outer)), **shares}
+
+
+def _counts(values: Array, positive: bool) -> NDArray[np.intp]:
+    """Return how many values each of SHARES holds for; positive: whether all of the table are."""
+    beyond = np.abs(values) > LARGEST_LOGARITHM
+    if positive:
+        beyond |= values < 1 / LARGEST_LOGARITHM
+    whole = values == np.rint(values)
+    marks = (values < 0, values == 0, whole, values < 1, values < ARRAY_FLOOR, beyond)
+    return np.array([np.count_nonzero(mark) for mark in marks])
+
+
+def batch_hint(names: Iterable[Any]) -> str | None:
+    """Return a warning if one of the names of genes is that of a batch; None otherwise."""
+    found = [str(name) for name in names if str(name).lower() in BATCHES]
+    if not found:
+        return None
+    return (
+        f"the variable {found[0]!r} has the name of a batch or of the samples' origin, and counts "
+        f"as a gene. Use a table without it, ignore={found}"
+    )
 
 
 def percent(share: float) -> str:

@@ -19,6 +19,7 @@ __all__ = [
     "Preparation",
     "attach_preparation",
     "check_present",
+    "check_totals",
     "filled_in_raw_units",
     "in_raw_units",
     "learn_preparation",
@@ -272,13 +273,18 @@ def scaled_to_total(data: Array, total: float | None, samples: Sequence[Any]) ->
     if total is None:
         return data
     totals = data.sum(axis=1)
+    check_totals(totals, total, samples)
+    return data * (total / totals)[:, None]
+
+
+def check_totals(totals: Array, total: float, samples: Sequence[Any]) -> None:
+    """Raise ValueError that names a sample whose values (n,) add up to nothing, if there is one."""
     if (totals <= 0).any():
         i = int(np.argmax(totals <= 0))
         raise ValueError(
             f"the values of sample {samples[i]!r} add up to {totals[i]:g} and cannot be scaled to "
             f"{total:g}. Use counts from 0 up, and leave out samples without any"
         )
-    return data * (total / totals)[:, None]
 
 
 def log_above_floor(

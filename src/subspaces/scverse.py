@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.pipeline import Pipeline
 
 from subspaces.core.array import is_dask
 from subspaces.core.partition import sizes
@@ -20,15 +21,20 @@ from subspaces.diagnostics import PCAComponents
 from subspaces.diagnostics import pca_components as components_of
 from subspaces.estimators import PSC
 from subspaces.estimators._many_rows import FEW_ROWS
+from subspaces.recipes import ExpressionScaler, single_cell
 from subspaces.runtime.extras import install
+from subspaces.runtime.parameters import as_count
 from subspaces.runtime.serialise import is_serialisable
 from subspaces.runtime.warning import PROCESS, collect_warnings, warn
+from subspaces.selection import select_n_clusters
 from subspaces.subspace import Subspace, coordinates
 
 __all__ = ["pca_components", "psc"]
 
 Array = NDArray[np.floating]
 
+# Parameters of `PSC` that say what a cluster is.
+SHAPE = {"affine", "criterion", "n_variables"}
 # Bytes that a sparse matrix may take in float64 to be made dense: more fails on most machines.
 MOST_DENSE_BYTES = 8 * 2**30
 
@@ -39,25 +45,35 @@ def psc(
     *,
     layer: str | None = None,
     use_rep: str | None = None,
-    n_components: Any = 1,
+    batch_key: str | None = None,
+    n_components: Any = None,
     key_added: str = "psc",
     copy: bool = False,
     **parameters: Any,
 ) -> Any:
-    """Cluster the cells of an AnnData by `PSC`.
+    """Cluster the cells of an AnnData by `PSC`; by default into mean profiles.
+
+    Where nothing says what a cluster is, none of ``n_components``, ``use_rep``, ``affine``,
+    ``criterion`` and ``n_variables``, it is a mean profile, and a cell goes to the nearest, its own
+    one refitted without it. The cells are then taken as ``obsm["X_pca"]`` has them or, where that
+    is missing or a layer is given, prepared by `recipes.single_cell`.
 
     Parameters
     ----------
     adata : AnnData
         Cells in rows, in memory. A view becomes an AnnData of its own, as in scanpy.
     n_clusters : int or "auto", default 2
-        Number of clusters.
+        Number of clusters. "auto": for mean profiles by how far halves of the cells agree
+        (`selection.select_n_clusters`), for subspaces as `PSC` does.
     layer : str, optional
         Layer to cluster instead of ``X``.
     use_rep : str, optional
         Entry of ``obsm`` to cluster instead of ``X``, such as "X_pca".
-    n_components : int, one int per cluster, or "auto", default 1
-        Dimension of the subspaces.
+    batch_key : str, optional
+        Column of ``obs`` that says from which batch a cell is. The mean of each batch is taken off
+        its cells, which a warning says: batches that hold other types of cells lose something.
+    n_components : int, one int per cluster, or "auto", optional
+        Dimension of the subspaces. Where another of the parameters above is given, 1 by default.
     key_added : str, default "psc"
         Name under which the results are stored.
     copy : bool, default False
@@ -73,20 +89,23 @@ def psc(
         - ``obs["psc"]``: the cluster of each cell, a categorical of "0", "1", ...;
         - ``obsm["X_psc"]``: the coordinates of each cell in every cluster's subspace, side by
           side, so that ``scanpy.pl.embedding(adata, "psc", color="psc")`` shows the clusters as
-          arms along their own axes;
+          arms along their own axes; for mean profiles, along the axes that the recipe kept;
         - ``varm["psc_loadings"]``: the axes in the same order, genes in rows; not with ``use_rep``;
+        - ``varm["psc_centres"]``, of the recipe alone: the log2 ratio of each cluster's mean to the
+          mean cell, genes x clusters; nan for genes that were not kept;
         - ``uns["psc"]``: ``params``, ``objective``, ``press``, ``criterion``, ``stop_reason``,
-          ``sizes`` and ``n_components`` of the clusters, and ``column_cluster``, the cluster that
-          each column of the coordinates and loadings belongs to.
+          ``sizes`` and ``n_components`` of the clusters; ``column_cluster``, the cluster that each
+          column of the coordinates and loadings belongs to, or ``verdict``, what the recipe did,
+          and ``selection``, how the number of clusters was chosen.
 
     Notes
     -----
     A Dask array is read in passes, chunk by chunk, and so is a sparse matrix of more than 10,000
     cells; of fewer cells, or with options that need all of them in view (``n_variables``,
     ``refine``, "auto"), a sparse matrix is made dense, in float64, where that takes up to 8 GiB,
-    and refused beyond. What is stored is in memory. Subspaces pass through the origin unless
-    ``affine=True``, which suits counts that were not centred. For the model itself, fit `PSC` to
-    ``adata.to_df()``.
+    and refused beyond; the recipe makes only the genes that it keeps dense. What is stored is in
+    memory. Subspaces pass through the origin unless ``affine=True``, which suits counts that were
+    not centred. For the model itself, fit `PSC` to ``adata.to_df()``.
 
     Examples
     --------
@@ -101,13 +120,21 @@ def psc(
     ((200, 4), (3, 4))
     """
     _check_source(adata, layer, use_rep)
-    model = PSC(n_clusters, n_components=n_components, **parameters)
-    matrix = _readable(*_chosen_matrix(adata, layer, use_rep), model)
-    model.fit(matrix)
-    source = {"layer": layer, "use_rep": use_rep}
+    batches = _batches(adata, batch_key)
+    source = {"layer": layer, "use_rep": use_rep, "batch_key": batch_key}
+    if n_components is None and use_rep is None and not SHAPE & set(parameters):
+        entries = _of_mean_profiles(adata, n_clusters, source, batches, key_added, parameters)
+    else:
+        given = 1 if n_components is None else n_components
+        model = PSC(n_clusters, n_components=given, **parameters)
+        matrix = _readable(*_chosen_matrix(adata, layer, use_rep), model)
+        matrix = _centred(matrix, batches)
+        entries = _of_subspaces(model.fit(matrix), matrix, key_added, source)
     target = adata.copy() if copy else adata
     with _views_may_become_their_own():
-        _store(target, model, matrix, key_added, source)
+        for place, values in entries.items():
+            for name, value in values.items():
+                getattr(target, place)[name] = value
     return target if copy else None
 
 
@@ -307,18 +334,130 @@ def _dense(matrix: Any, name: str, who: str, advice: str) -> Array:
     return matrix.toarray()
 
 
-def _store(adata: Any, model: PSC, matrix: Array, key: str, source: dict[str, Any]) -> None:
-    """Write a model's labels, coordinates, loadings and parameters into the AnnData."""
+def _batches(adata: Any, batch_key: str | None) -> NDArray[np.intp] | None:
+    """Return the number of each cell's batch, (n,), with a warning; None where there are none."""
+    if batch_key is None:
+        return None
+    column = _entry(adata.obs, batch_key, "obs")
+    if column.isna().any():
+        raise ValueError(f"adata.obs[{batch_key!r}] has missing values. Use a batch for each cell")
+    names, batches = np.unique(column.astype(str).to_numpy(), return_inverse=True)
+    if len(names) > 1:
+        warn(
+            f"the {len(names)} batches of obs[{batch_key!r}] were centred, each at its own mean: a "
+            "type of cells that one batch has more of than another is moved towards the others. "
+            "Use it where all batches hold the same types",
+            above=3,
+        )
+    return batches
+
+
+def _centred(matrix: Any, batches: NDArray[np.intp] | None) -> Any:
+    """Return the matrix (n, p) with the mean of each batch at that of all cells."""
+    if batches is None:
+        return matrix
+    if not isinstance(matrix, np.ndarray):
+        raise TypeError("batch_key needs cells in memory, dense. Use adata.X.toarray() or use_rep")
+    centred = matrix + matrix.mean(axis=0)
+    for batch in range(batches.max() + 1):
+        own = batches == batch
+        centred[own] -= matrix[own].mean(axis=0)
+    return centred
+
+
+def _of_mean_profiles(
+    adata: Any,
+    n_clusters: Any,
+    source: dict[str, Any],
+    batches: NDArray[np.intp] | None,
+    key: str,
+    parameters: dict[str, Any],
+) -> dict[str, dict[str, Any]]:
+    """Return what to store of clusters that are mean profiles, on X_pca or by the recipe."""
+    settings = {**single_cell()["cluster"].get_params(), **parameters}
+    if source["layer"] is None and "X_pca" in adata.obsm:
+        source = {**source, "use_rep": "X_pca"}
+        points = _centred(np.asarray(adata.obsm["X_pca"], dtype=float), batches)
+        # Components are compared as they are: neither cells centred nor genes left out.
+        asis = ExpressionScaler(kind="log", centre_samples=False, n_genes=None)
+        k, words = _number(n_clusters, asis, points, settings)
+        model = PSC(**{**settings, "n_clusters": k}).fit(points)
+        return _basic_entries(model, key, source, **words)
+    matrix, scaler, verdict = _recipe_input(adata, source["layer"], batches)
+    k, words = _number(n_clusters, scaler, matrix, settings)
+    points = scaler.set_params(n_axes=k).fit(matrix).project(matrix)
+    model = PSC(**{**settings, "n_clusters": k}).fit(points)
+    entries = _basic_entries(model, key, source, verdict=verdict or scaler.verdict_, **words)
+    axes: Any = scaler.axes_
+    centres = np.full((adata.n_vars, len(model.subspaces_)), np.nan)
+    centres[scaler.genes_] = np.transpose([f.centre @ axes for f in model.subspaces_])
+    loadings = np.zeros((adata.n_vars, points.shape[1]))
+    loadings[scaler.genes_] = axes.T
+    return {
+        **entries,
+        "obsm": {f"X_{key}": points},
+        "varm": {f"{key}_loadings": loadings, f"{key}_centres": centres},
+    }
+
+
+def _recipe_input(
+    adata: Any, layer: str | None, batches: NDArray[np.intp] | None
+) -> tuple[Any, ExpressionScaler, str | None]:
+    """Return the cells, the recipe's scaler for them and, for batches, what was done before it.
+
+    Batches are centred on the log scale, before genes are chosen.
+    """
+    matrix, name = _chosen_matrix(adata, layer, None)
+    if is_dask(matrix):
+        raise TypeError(
+            f"{name} is a Dask array, which is not prepared chunk by chunk. Use n_components to "
+            "cluster it as it is, or adata.to_memory()"
+        )
+    if batches is None:
+        table = sparse.csr_matrix(matrix) if sparse.issparse(matrix) else np.asarray(matrix)
+        return table, ExpressionScaler(kind="cells"), None
+    whole = ExpressionScaler(kind="cells", n_genes=None)
+    dense = _dense(matrix, name, "batch_key", "Use fewer genes, or no batch_key")
+    centred = _centred(whole.fit_transform(dense), batches)
+    return centred, ExpressionScaler(kind="log", centre_samples=False), whole.verdict_
+
+
+def _number(
+    n_clusters: Any, scaler: ExpressionScaler, matrix: Any, settings: dict[str, Any]
+) -> tuple[Any, dict[str, str]]:
+    """Return the number of clusters and, where stability chose it, the sentence on the choice."""
+    if n_clusters != "auto":
+        return as_count(n_clusters, "n_clusters", low=1, high=matrix.shape[0]), {}
+    recipe = Pipeline([("prepare", scaler), ("cluster", PSC(**settings))])
+    found = select_n_clusters(recipe, matrix, range(2, settings["max_clusters"] + 1))
+    return found.best_, {"selection": found.verdict}
+
+
+def _of_subspaces(
+    model: PSC, matrix: Any, key: str, source: dict[str, Any]
+) -> dict[str, dict[str, Any]]:
+    """Return what to store of a model of subspaces: labels, coordinates, loadings, parameters."""
+    entries = _basic_entries(model, key, source)
+    whole = model.impute(matrix) if model.missing_share_ else matrix
+    entries["obsm"] = {f"X_{key}": _coordinates(whole, model.subspaces_)}
+    if source["use_rep"] is None:
+        loadings = np.hstack([subspace.basis for subspace in model.subspaces_])
+        entries["varm"] = {f"{key}_loadings": loadings}
+    names = list(map(str, range(len(model.subspaces_))))
+    columns = np.repeat(names, model.n_components_).astype(object)
+    entries["uns"][key]["column_cluster"] = columns
+    return entries
+
+
+def _basic_entries(
+    model: PSC, key: str, source: dict[str, Any], **sentences: str
+) -> dict[str, dict[str, Any]]:
+    """Return the entries of ``obs`` and ``uns`` that every model has, and sentences on it."""
     import pandas as pd
 
     names = [str(k) for k in range(len(model.subspaces_))]
     labels = np.asarray(model.labels_)
-    adata.obs[key] = pd.Categorical.from_codes(labels, categories=names)
-    whole = model.impute(matrix) if model.missing_share_ else matrix
-    adata.obsm[f"X_{key}"] = _coordinates(whole, model.subspaces_)
-    if source["use_rep"] is None:
-        adata.varm[f"{key}_loadings"] = np.hstack([subspace.basis for subspace in model.subspaces_])
-    adata.uns[key] = {
+    facts = {
         "params": _storable({**model.get_params(), **source}),
         "objective": model.objective_,
         "press": model.press_,
@@ -326,7 +465,11 @@ def _store(adata: Any, model: PSC, matrix: Array, key: str, source: dict[str, An
         "stop_reason": model.stop_reason_,
         "sizes": sizes(labels, len(names)),
         "n_components": model.n_components_,
-        "column_cluster": np.repeat(names, model.n_components_).astype(object),
+        **sentences,
+    }
+    return {
+        "obs": {key: pd.Categorical.from_codes(labels, categories=names)},
+        "uns": {key: facts},
     }
 
 

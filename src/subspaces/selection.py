@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
+from sklearn.pipeline import Pipeline
 
-from subspaces import plots, progress
+from subspaces import halving, plots, progress
 from subspaces.core import choosing
 from subspaces.data.validation import as_matrix
 from subspaces.estimators import _choosing
+from subspaces.expression_scaler import ExpressionScaler, as_table
 from subspaces.rivals import ppca_mixture
 from subspaces.runtime.frame import as_frame
 from subspaces.runtime.parameters import as_choice, as_count
@@ -27,7 +29,7 @@ PRESS = {
     "press_points": choosing.press_of_points,
     "press_sum": choosing.press_sum,
 }
-CLUSTER_CRITERIA = ("auto", *PRESS, "likelihood", "free", "sod", "bic")
+CLUSTER_CRITERIA = ("auto", *PRESS, "likelihood", "free", "sod", "bic", "stability")
 DIMENSION_CRITERIA = ("auto", "press", "noise", "parallel", "exact", "joint")
 VARIABLE_CRITERIA = ("gap", "ftest", "stability")
 # "stability" draws so many random halves, and keeps a variable chosen in at least this share.
@@ -105,12 +107,14 @@ def select_n_clusters(
 
     Parameters
     ----------
-    estimator : PSC or KSubspaces
-        What is fitted for each candidate; an int (or "auto") as ``n_components``.
+    estimator : PSC, KSubspaces or a recipe
+        What is fitted for each candidate; an int (or "auto") as ``n_components``. A recipe, such as
+        `recipes.expression`, keeps other axes for each number, so that likelihoods do not compare:
+        there the stability decides.
     X : array-like of shape (n, p)
         Samples in rows.
     candidates : iterable of int, default 1 to 8
-        Numbers to try, ascending. 1 is a possible answer.
+        Numbers to try, ascending. 1 is a possible answer, but not by stability.
     criterion : str, default "auto"
         "press": the paper's PRESS, averaged over the clusters' means. "press_points": averaged over
         the samples. "press_sum": the sum of the clusters' means, the paper's text taken literally;
@@ -119,8 +123,13 @@ def select_n_clusters(
         candidate. "bic": of a mixture of probabilistic PCA, whose EM takes longer
         than all else and so runs only when asked for. "free": leave-one-out likelihood with
         the dimension given or with learned ones, whichever is likelier, for one dimension may not
-        suit all clusters; the model returned has the dimension given. "auto": "free" for sparse
-        loadings of given dimension, "likelihood" otherwise.
+        suit all clusters; the model returned has the dimension given. "stability", for recipes:
+        the samples are cut in halves at random, ten times or for a minute; each half learns its
+        genes, axes and clusters, and the two models' labels of all samples are compared. The
+        largest number is taken whose every cluster both halves find (0.8 of its pairs, Tibshirani &
+        Walther 2005) or, where there is none, the largest of those that are equally stable.
+        "auto": "stability" for a recipe, "free" for sparse loadings of given dimension,
+        "likelihood" otherwise.
     margins : {"data", "normal"}, default "data"
         "normal": the number is chosen on normal scores, each column's values replaced by normal
         quantiles of their ranks (signs kept unless ``affine``). Advised for heavy tails and
@@ -145,10 +154,14 @@ def select_n_clusters(
     >>> found.verdict
     '2 clusters; 3 are worse (difference 13, standard error 6.7)'
     """
-    matrix = as_matrix(X)
-    numbers = _check_candidates(candidates, len(matrix))
     criterion = as_choice(criterion, "criterion", CLUSTER_CRITERIA)
     margins = as_choice(margins, "margins", ("data", "normal"))
+    if isinstance(estimator, Pipeline):
+        return _select_by_stability(estimator, X, candidates, criterion, margins)
+    matrix = as_matrix(X)
+    numbers = _check_candidates(candidates, len(matrix))
+    if criterion == "stability":
+        raise ValueError("criterion='stability' is for recipes. Use recipes.expression, say")
     _check_clusterer(estimator)
     _check_one_dimension(estimator)
     if criterion == "auto":
@@ -187,6 +200,46 @@ def select_n_clusters(
     elif len(numbers) > 1:
         _choosing.warn_of_heavy_tails(best, matrix)
     return Selection(numbers[place], best, margin, columns, criterion, verdict)
+
+
+def _select_by_stability(
+    recipe: Pipeline, X: Any, candidates: Iterable[int], criterion: str, margins: str
+) -> Selection:
+    """Choose the number of clusters of a recipe by how far halves of the samples agree."""
+    steps = dict(recipe.steps)
+    if not isinstance(steps.get("prepare"), ExpressionScaler) or "cluster" not in steps:
+        raise TypeError("a Pipeline has to be a recipe. Use recipes.expression, say")
+    if criterion not in ("auto", "stability") or margins != "data":
+        raise ValueError(
+            "recipes are compared by their stability, since likelihoods of different axes do not "
+            "compare. Use criterion='stability', and no normal scores"
+        )
+    _check_one_dimension(steps["cluster"])
+    if steps["cluster"].n_variables is not None:
+        raise ValueError("n_variables is not for the choice of a number. Use n_variables=None")
+    n = as_table(X).shape[0]
+    # Each half needs two samples a cluster.
+    most = max(n // 4, 1)
+    numbers = [k for k in _check_candidates(candidates, n) if k <= most]
+    if not numbers or numbers == [1]:
+        raise ValueError(
+            f"n_samples={n} is too few to compare numbers of clusters by halves, which needs 4 a "
+            f"cluster. Use at least 8 samples, and candidates up to {max(most, 2)}"
+        )
+    found = halving.compare_numbers(recipe, X, numbers)
+    is_last = len(numbers) > 1 and found.best == len(numbers) - 1
+    if is_last and numbers[-1] < most and not found.is_doubted:
+        warn(
+            f"{numbers[-1]} clusters were chosen, the largest candidate, so that more may be as "
+            "stable. Use a wider range of candidates",
+            above=3,
+        )
+    for warning in found.heard[found.best]:
+        warn(warning, above=3)
+    columns, verdict = found.columns, halving.numbers_in_words(found)
+    margin = _best(columns["stability"], largest=True)[1]
+    model = found.models[found.best]
+    return Selection(numbers[found.best], model, margin, columns, "stability", verdict)
 
 
 def _shares(

@@ -51,10 +51,10 @@ WORDS = [
     (["fit", "there", "--clusters", "2"], "there is not a file. Use the path of a file"),
     (["fit", "data.ods", "--clusters", "2"], ".ods files are not read. Save it as .xlsx"),
     ([*FIT, "--classes", "no.cls"], "no.cls: No such file or directory"),
-    ([*FIT, "--preset", "genes"], "--preset genes is unknown. Use expression"),
+    ([*FIT, "--preset", "genes"], "--preset genes is unknown. Use expression, cells"),
     ([*FIT, "--preset", "expression", "--scale"], "--scale and --preset expression exclude"),
     ([*FIT, "--preset", "expression", "--kind", "genes"], "--kind genes is unknown. Use inten"),
-    ([*FIT, "--kind", "counts"], "--kind is for --preset expression"),
+    ([*FIT, "--kind", "counts"], "--kind is for --preset expression or cells"),
     ([*FIT, "--criterion", "x"], "--criterion x is unknown. Use auto, influence"),
     ([*FIT, "--method", "PCS"], "--method PCS is unknown. Use PSC"),
     ([*FIT, "--method", "KMeans"], "subspaces compare"),
@@ -83,7 +83,7 @@ WORDS = [
     (["pca", "data.csv", "--level", "nan"], "--level nan is out of range. Use a share such as"),
     (["pca", "data.csv", "--scale", "--no-center"], "--scale and --no-center exclude each other"),
     (["pca", "data.csv", "--preset", "expression", "--no-center"], "--no-center and --preset"),
-    (["pca", "data.csv", "--kind", "log"], "--kind is for --preset expression"),
+    (["pca", "data.csv", "--kind", "log"], "--kind is for --preset expression or cells"),
     (["pca", "data.csv", "--labels", "type", "--classes", "data.csv"], "--labels and --classes"),
     (["pca", "data.csv", "--out", "pca"], "pca has scores.csv already. Use --force or another"),
     (["pca", "data.csv", "--out", "data.csv"], "data.csv is a file, not a folder"),
@@ -116,14 +116,21 @@ def test_the_names_are_those_of_the_library():
     assert len(METHOD_NAMES) == 13
 
 
-def test_a_preset_needs_the_number_of_clusters(fails, union_file):
-    said = fails("fit", union_file, "--clusters", "auto", "--preset", "expression")
-    assert said == (
-        "--clusters auto is not for --preset expression. Use --clusters 2, --clusters 3 and so on, "
-        "and keep the one whose stability is best"
-    )
-    said = fails("fit", union_file, "--clusters", 2, "--dims", "auto", "--preset", "expression")
-    assert said == "--dims auto is not for --preset expression. Use a number, or leave --dims out"
+def test_what_a_preset_does_not_choose(fails, union_file):
+    auto = ("fit", union_file, "--clusters", "auto", "--preset", "expression")
+    said = fails(*auto, "--variables", 5)
+    assert said.startswith("--variables is not for --clusters auto with --preset expression. Use ")
+    assert fails(*auto, "--max-clusters", 1).startswith("--max-clusters 1 leaves nothing")
+    assert "--normal-scores is not for --preset expression" in fails(*auto, "--normal-scores")
+    for command in (("fit", union_file, "--clusters", 2), ("select", union_file)):
+        said = fails(*command, "--dims", "auto", "--preset", "expression")
+        assert said == (
+            "--dims auto is not for --preset expression. Use a number, or leave --dims out"
+        )
+    said = fails("select", union_file, "--criterion", "stability")
+    assert said == "--criterion stability is for --preset expression or cells. Use one"
+    said = fails("select", union_file, "--preset", "cells", "--affine")
+    assert said == "--affine and --preset cells exclude each other. Use one of the two"
 
 
 GENES = "gene_id\tgene_name\tbio type\t" + "\t".join(f"s{i}" for i in range(12)) + "\n" + "".join(

@@ -374,10 +374,11 @@ def cells_file(tmp_path):
     return tmp_path / "cells.csv"
 
 
-def test_the_preset_says_that_it_found_counts_and_predict_scales_them_too(run, cells_file):
+@pytest.mark.parametrize("preset", ["expression", "cells"])
+def test_a_preset_says_that_it_found_counts_and_predict_scales_them_too(run, cells_file, preset):
     out = cells_file.parent / "r"
     fit = ["fit", cells_file, "--labels", "type", "--clusters", 3, "--no-page", "--no-stability",
-           "--preset", "expression", "--out", out]  # fmt: skip
+           "--preset", preset, "--out", out]  # fmt: skip
     ended = run(*fit)
     assert ended.code == 0, ended.err
     assert "The values were taken for counts (whole numbers" in ended.out
@@ -388,6 +389,47 @@ def test_the_preset_says_that_it_found_counts_and_predict_scales_them_too(run, c
     again = run("predict", out / "model.npz", cells_file.parent / "new.csv", "--labels", "type",
                 "--json")  # fmt: skip
     assert again.document["adjusted_rand"] == 1
+
+
+def test_a_preset_chooses_the_number_by_stability(run, cells_file):
+    out = cells_file.parent / "r"
+    ended = run("fit", cells_file, "--labels", "type", "--clusters", "auto", "--max-clusters", 4,
+                "--no-stability", "--preset", "cells", "--out", out)  # fmt: skip
+    assert ended.code == 0, ended.err
+    assert "halves agree" in ended.out
+    assert "Chosen: 3 clusters, the most stable number: halves agree to 1.00" in ended.out
+    summary = json.loads((out / "summary.json").read_text())
+    assert summary["adjusted_rand"] == 1
+    assert summary["n_clusters"] == "auto"
+    assert summary["selection"]["n_clusters"] == [2, 3, 4]
+    assert summary["selection"]["stability"][1] == 1
+    page = (out / "report.html").read_text()
+    assert "Smallest cluster" in page
+    assert "the most stable number" in page
+    assert subspaces.load(out / "model.npz").selection_ == summary["selection"]
+    again = run("report", out / "model.npz", "--out", out / "again.html")
+    assert again.code == 0, again.err
+    assert "Smallest cluster" in (out / "again.html").read_text()
+    options = ["--labels", "type", "--max-clusters", 4, "--preset", "cells"]
+    selected = run("select", cells_file, *options)
+    assert selected.code == 0, selected.err
+    assert "taken for counts" in selected.out
+    assert "3 clusters, the most stable number" in selected.out
+    document = run("select", cells_file, *options, "--json").document
+    assert document["chosen"] == 3
+    assert document["table"]["stability"] == summary["selection"]["stability"]
+
+
+def test_solid_clusters_of_expression_may_be_batches(run, cells_file):
+    fit = ["fit", cells_file, "--labels", "type", "--preset", "cells", "--force", "--json", "--out",
+           cells_file.parent / "r", "--clusters"]  # fmt: skip
+    found = run(*fit, 3).document["stability"]
+    assert found["verdict"].startswith("Solid: ")
+    assert found["verdict"].endswith("compare the clusters with what is known of the samples.")
+    assert (
+        "compare the clusters with what is known"
+        in (cells_file.parent / "r" / "report.html").read_text()
+    )
 
 
 def test_options_overrule_the_preset(run, cells_file):

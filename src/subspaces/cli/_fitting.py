@@ -14,12 +14,35 @@ from subspaces.cli._words import in_options
 from subspaces.comparison import METHODS, Setting
 from subspaces.core.contrast import means_and_spread
 from subspaces.estimators import PSC
+from subspaces.expression_scaler import as_preparation
+from subspaces.expression_values import batch_hint
 from subspaces.preparation import Preparation, attach_preparation, prepare
-from subspaces.runtime.warning import collect_warnings
-from subspaces.selection import select_n_clusters
+from subspaces.runtime.warning import collect_warnings, warn
+from subspaces.selection import Selection, select_n_clusters
 from subspaces.tables import Table
 
 Array = NDArray[np.floating]
+
+# The largest number of clusters that --clusters auto tries unless --max-clusters says more.
+MOST_CLUSTERS = 8
+
+
+def choose_number(request: Request, table: Table) -> tuple[Selection, list[Warning]]:
+    """Return the preset's numbers of clusters beside each other, and the warnings on the way."""
+    numbers = range(2, request.limits.get("max_clusters", MOST_CLUSTERS) + 1)
+    recipe = _recipe(replace(request, n_clusters=2))
+    with collect_warnings() as caught:
+        found = select_n_clusters(recipe, table.data, numbers)
+    return found, caught
+
+
+def with_number_chosen(model: Any, found: Selection) -> None:
+    """Note in a fitted model that its number of clusters was chosen, and how."""
+    model.set_params(n_clusters="auto")
+    model.selection_ = {
+        **{name: column.tolist() for name, column in found.columns.items()},
+        "verdict": found.verdict,
+    }
 
 
 def prepare_by_preset(request: Request, table: Table) -> tuple[Table, Preparation, list[Warning]]:
@@ -31,7 +54,9 @@ def prepare_by_scaler(scaler: Any, table: Table) -> tuple[Table, Preparation, li
     """Return the table as an unfitted ExpressionScaler prepares it, how it does, and warnings."""
     with collect_warnings() as caught:
         scaler.fit(table.data)
-    preparation = recipes.as_preparation(scaler, table.variable_names)
+        if hint := batch_hint(table.variable_names):
+            warn(hint)
+    preparation = as_preparation(scaler, table.variable_names)
     return prepare(table, preparation), preparation, caught
 
 

@@ -29,9 +29,11 @@ CRITERIA = (
     "likelihood",
     "loo_projection",
 )
-SCORES = ("auto", "press", "press_points", "press_sum", "likelihood", "free", "sod", "bic")
-PRESETS = ("expression",)
-KINDS = ("intensities", "log", "ratios", "counts")
+SCORES = (
+    "auto", "press", "press_points", "press_sum", "likelihood", "free", "sod", "bic", "stability",
+)  # fmt: skip
+PRESETS = ("expression", "cells")
+KINDS = ("intensities", "log", "ratios", "shares", "counts")
 
 
 def setting(text: str, metavar: str, *, shown: bool = False, **more: Any) -> Any:
@@ -150,7 +152,7 @@ LogOrNot = Annotated[
 Kind = Annotated[
     str | None,
     setting(
-        "What the values are, for --preset expression: intensities, log, ratios or counts; "
+        "What the values are, for a --preset: intensities, log, ratios, shares or counts; "
         "found out unless given.",
         "NAME",
     ),
@@ -210,14 +212,21 @@ def check_preset(preset: str | None, kind: str | None, excluded: Mapping[str, bo
     if preset and typed:
         raise ValueError(f"{typed[0]} and --preset {preset} exclude each other. Use one of the two")
     if kind and not preset:
-        raise ValueError("--kind is for --preset expression. Use --floor and --log without it")
+        raise ValueError(
+            "--kind is for --preset expression or cells. Use --floor and --log without"
+        )
 
 
 def scaler_of_preset(
-    kind: str | None, floor: float | None, log: bool | None, top_variables: int | None
+    preset: str | None,
+    kind: str | None,
+    floor: float | None,
+    log: bool | None,
+    top_variables: int | None,
 ) -> dict[str, Any]:
-    """Return the parameters of the preset's scaler that were typed."""
+    """Return the parameters of the preset's scaler: what was typed, and the kind of values."""
     logged = None if log is None else "yes" if log else "no"
+    kind = "cells" if preset == "cells" and kind is None else kind
     return without_none(kind=kind, floor=floor, log=logged, n_genes=top_variables)
 
 

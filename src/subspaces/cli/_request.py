@@ -45,11 +45,17 @@ class Request:
             )
 
     def _check_preset(self) -> None:
-        # The preset keeps as many axes as the clusters need, so it has to know their number.
-        if self.n_clusters == "auto":
+        if self.limits.get("max_clusters", 2) < 2:
+            raise ValueError("--max-clusters 1 leaves nothing to compare. Use 2 or more")
+        if self.n_clusters == "auto" and self.n_variables is not None:
             raise ValueError(
-                f"--clusters auto is not for --preset {self.preset}. Use --clusters 2, --clusters "
-                "3 and so on, and keep the one whose stability is best"
+                f"--variables is not for --clusters auto with --preset {self.preset}. Use a number "
+                "of clusters, or leave --variables out"
+            )
+        if self.n_clusters == "auto" and self.margins == "normal":
+            raise ValueError(
+                f"--normal-scores is not for --preset {self.preset}, whose number of clusters is "
+                "chosen by stability. Leave it out"
             )
         if self.n_components == "auto":
             raise ValueError(

@@ -85,6 +85,40 @@ def say_table(
     Console(file=sys.stdout, width=width, markup=False, highlight=False).print(table)
 
 
+def say_stability(columns: Mapping[str, Any], chosen: int) -> None:
+    """Print how stable each number of clusters is, with a mark at the one chosen."""
+    names = (
+        "n_clusters",
+        "stability",
+        "stability_error",
+        "weakest_cluster",
+        "likelihood",
+        "smallest_cluster",
+    )
+    rows = []
+    for k, stability, error, weakest, likelihood, smallest in zip(
+        *(columns[name] for name in names), strict=True
+    ):
+        mark = "<- chosen" if k == chosen else ""
+        numbers = [
+            f"{stability:.2f}",
+            f"{error:.2f}",
+            f"{weakest:.2f}",
+            f"{likelihood:.5g}",
+            str(smallest),
+        ]
+        rows.append([str(k), *numbers, mark])
+    headings = (
+        "clusters",
+        "halves agree",
+        "standard error",
+        "weakest cluster",
+        "-log likelihood",
+        "smallest cluster",
+    )
+    say_table((*headings, ""), rows, numbers=range(6))
+
+
 @contextmanager
 def working(text: str, total: int | None = None) -> Iterator[Any]:
     """Show a progress bar on stderr during the ``with`` block, if stderr is a terminal.

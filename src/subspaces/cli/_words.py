@@ -58,12 +58,15 @@ PLAIN = {
     "X": ("the table {}", "the table"),
     "labels_": ("", "the labels"),
     "n_components_": ("", "the dimensions"),
+    "recipes.expression": ("", "--preset expression"),
+    "selection.select_n_clusters": ("", "subspaces select --preset expression"),
     "diagnostics.stability": ("", "the stability that subspaces fit prints"),
 }
 # Advice that only Python can follow, and what to do here instead.
 ADVICE = (
     ("use PSC(...).fit(X).impute(X) on a dense table first", "fill it by subspaces fit --imputed"),
     ("PSC(...).fit(X).impute(X) first", "fill the table by subspaces fit --imputed"),
+    ("SelectedPCA().fit(X).impute(X) on logarithms first", "subspaces fit --log --imputed first"),
     ("Use model.impute(X)", "Fill them by subspaces fit --imputed"),
     ("a larger max_iter or tol", "another --seed"),
     ("a larger max_iter", "another --seed"),

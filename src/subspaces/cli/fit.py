@@ -8,7 +8,16 @@ from subspaces.cli import _options as options
 from subspaces.cli import _outputs
 from subspaces.cli._options import flag, setting
 from subspaces.cli._request import Request
-from subspaces.cli._say import as_json, matched_classes, say, say_json, say_table, warn, working
+from subspaces.cli._say import (
+    as_json,
+    matched_classes,
+    say,
+    say_json,
+    say_stability,
+    say_table,
+    warn,
+    working,
+)
 
 FILES = ("labels.csv", "variables.csv", "imputed.csv", "model.npz", "summary.json", "report.html")
 # How many variables of each list the screen shows.
@@ -36,7 +45,7 @@ def fit(
     ] = None,
     max_clusters: Annotated[
         int | None,
-        setting("With --clusters auto, try 1 to N clusters; 8 unless given.", "N", min=1),
+        setting("With --clusters auto, try up to N clusters; 8 unless given.", "N", min=1),
     ] = None,
     max_dims: options.MaxDims = None,
     out: Annotated[Path, setting("Folder for the results.", "FOLDER", shown=True)] = Path("result"),
@@ -45,9 +54,10 @@ def fit(
         setting(
             "expression: intensities, logarithms, ratios or counts are recognised and brought "
             "to a log scale, samples centred, the 2000 genes that vary most kept; clusters are "
-            "mean profiles (docs/recipes.md). --kind, --floor, --log, --no-log, --top-variables "
-            "and --criterion overrule it.",
-            "expression",
+            "mean profiles (docs/recipes.md). cells: the same for counts of single cells, or "
+            "their logarithms. --kind, --floor, --log, --no-log, --top-variables and --criterion "
+            "overrule it.",
+            "expression|cells",
         ),
     ] = None,
     labels: options.Labels = None,
@@ -111,11 +121,12 @@ def fit(
       subspaces fit data.csv --clusters 3 --dims 2 --out result/
       subspaces fit data.csv --clusters auto --dims auto --max-dims 10
       subspaces fit arrays.gct --classes a.cls --clusters 3 --preset expression
+      subspaces fit counts.h5ad --clusters auto --preset cells
       subspaces fit genes.tsv --samples columns --ignore gene_name --clusters 4
     """
     excluded = {"--scale": scale, "--affine": affine, "--method": method != "PSC"}
     options.check_preset(preset, kind, {**excluded, "--imputed": imputed})
-    scaler = options.scaler_of_preset(kind, floor, log, top_variables)
+    scaler = options.scaler_of_preset(preset, kind, floor, log, top_variables)
     default_dims = None if preset else "1"
     request = Request(
         n_clusters=options.one_or_auto(clusters, "--clusters"),
@@ -134,14 +145,20 @@ def fit(
     ignored = options.names_to_ignore(ignore, labels, classes)
     marks = options.listed(missing)
     _outputs.refuse_folder(out, FILES, force=force)
-    from subspaces.cli import _fitting, _inputs, _markers, _results, _trust
+    from subspaces.cli import _fitting, _inputs, _markers, _results
 
     files = (*FILES, *_markers.names(out))
     with _outputs.staged(out, files, force=force) as stage:
         table = _inputs.read_input(data, samples, labels, classes, ignored, missing=marks)
         caught: list[Warning] = []
+        posed, numbers = request, None
+        if preset and request.n_clusters == "auto":
+            with working("Comparing numbers of clusters"):
+                numbers, noted = _fitting.choose_number(request, table)
+            posed = replace(request, n_clusters=numbers.best_)
         if preset:
-            prepared, preparation, caught = _fitting.prepare_by_preset(request, table)
+            prepared, preparation, caught = _fitting.prepare_by_preset(posed, table)
+            caught = [*caught, *noted] if numbers else caught
         else:
             prepared, preparation = _inputs.prepare_values(
                 table, floor, bool(log), top_variables, scale
@@ -149,14 +166,10 @@ def fit(
         table = replace(table, notes=prepared.notes)
         preparation = replace(preparation, ignored=list(ignored) or None)
         with working(f"{request.method} is clustering"):
-            model, messages = _fitting.fit_model(request, prepared, caught)
-        trust = _trust.compare_with_k_means(model, prepared)
-        if stability:
-            with working("Clustering halves of the samples"):
-                trust = _trust.with_stability(trust, model, prepared, seed)
-        is_open = request.method == "PSC" and not preset and dims is None
-        if is_open and _trust.can_choose_dimension(request.n_clusters, prepared):
-            trust = _trust.with_assumed_dimension(trust)
+            model, messages = _fitting.fit_model(posed, prepared, caught)
+        if numbers is not None:
+            _fitting.with_number_chosen(model, numbers)
+        trust = _trusted(request, model, prepared, dims is None, measure=stability)
         filled = _fitting.filled(model, prepared) if imputed else None
         _fitting.attach(model, preparation, table, trust)
         marked = None
@@ -184,6 +197,24 @@ def fit(
     say(f"Wrote {', '.join(written)} in {out}")
 
 
+def _trusted(request: Request, model: Any, table: Any, assumed: bool, *, measure: bool) -> Any:
+    """Return the `Trust` in a fit to a prepared table.
+
+    assumed: whether --dims was left out; measure: whether halves of the samples are clustered.
+    """
+    from subspaces.cli import _trust
+
+    trust = _trust.compare_with_k_means(model, table)
+    if measure:
+        with working("Clustering halves of the samples"):
+            trust = _trust.with_stability(trust, model, table, request.seed)
+        trust = _trust.with_word_on_batches(trust) if request.preset else trust
+    is_open = request.method == "PSC" and not request.preset and assumed
+    if is_open and _trust.can_choose_dimension(request.n_clusters, table):
+        trust = _trust.with_assumed_dimension(trust)
+    return trust
+
+
 def _show(summary: dict[str, Any]) -> None:
     """Print summary.json for people: a table of the clusters, agreement, choice and verdicts."""
     if summary["taken_for"]:
@@ -203,6 +234,8 @@ def _show(summary: dict[str, Any]) -> None:
     if known:
         say(matched_classes(summary))
     chosen = summary["selection"] or {}
+    if "stability" in chosen:
+        say_stability(chosen, len(summary["clusters"]))
     if len(chosen.get("n_clusters", ())) > 1:
         say(f"Chosen: {chosen['verdict']}.")
     for name in ("stability", "means_or_directions", "assumed", "markers"):

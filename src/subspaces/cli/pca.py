@@ -40,8 +40,9 @@ def pca(
         setting(
             "expression: intensities, logarithms, ratios or counts are recognised and brought "
             "to a log scale, samples centred, the 2000 genes that vary most kept "
-            "(docs/recipes.md). --kind, --floor, --log, --no-log and --top-variables overrule it.",
-            "expression",
+            "(docs/recipes.md). cells: the same for counts of single cells, or their logarithms. "
+            "--kind, --floor, --log, --no-log and --top-variables overrule it.",
+            "expression|cells",
         ),
     ] = None,
     labels: Annotated[
@@ -97,7 +98,7 @@ def pca(
         table = _inputs.read_input(data, samples, labels, classes, ignored, missing=marks)
         caught: list[Warning] = []
         if preset:
-            scaler = options.scaler_of_preset(kind, floor, log, top_variables)
+            scaler = options.scaler_of_preset(preset, kind, floor, log, top_variables)
             found_out = _fitting.prepare_by_scaler(ExpressionScaler(**scaler), table)
             table, preparation, caught = found_out
         else:

@@ -4,7 +4,8 @@ from typing import Annotated, Any
 
 from subspaces.cli import _options as options
 from subspaces.cli._options import setting
-from subspaces.cli._say import say, say_json, say_table, warn, working
+from subspaces.cli._request import Request
+from subspaces.cli._say import say, say_json, say_stability, say_table, warn, working
 
 
 def select(
@@ -21,7 +22,8 @@ def select(
     criterion: Annotated[
         str,
         setting(
-            "auto, press, press_points, press_sum, likelihood, free, sod or bic.",
+            "auto, press, press_points, press_sum, likelihood, free, sod, bic or, with --preset, "
+            "stability.",
             "NAME",
             shown=True,
         ),
@@ -32,32 +34,62 @@ def select(
     ignore: options.Ignore = None,
     missing: options.Missing = None,
     floor: options.Floor = None,
-    log: options.Log = False,
+    log: options.LogOrNot = None,
     top_variables: options.TopVariables = None,
     scale: options.Scale = False,
     affine: options.Affine = False,
     normal_scores: options.NormalScores = False,
+    preset: Annotated[
+        str | None,
+        setting(
+            "expression or cells: prepare the values as subspaces fit does, and choose the number "
+            "of mean profiles by how far halves of the samples agree.",
+            "expression|cells",
+        ),
+    ] = None,
+    kind: options.Kind = None,
     seed: options.Seed = 0,
     as_document: options.Json = False,
 ) -> None:
     """Choose the number of clusters.
 
     Fits every number of clusters and scores each by how well it predicts samples that it has
-    not seen. One cluster is a possible answer.
+    not seen. One cluster is a possible answer. With --preset halves of the samples are
+    compared instead: which numbers of clusters do both find?
 
     \b
     Examples:
       subspaces select data.csv --max-clusters 8 --dims auto
       subspaces select data.csv --dims 2 --variables 50 --labels type
+      subspaces select arrays.gct --preset expression
     """
+    options.check_preset(
+        preset,
+        kind,
+        {
+            "--scale": scale,
+            "--affine": affine,
+            "--normal-scores": normal_scores,
+            "--variables": variables is not None,
+            "--criterion": criterion not in ("auto", "stability"),
+        },
+    )
     n_components = options.one_or_auto("1" if dims is None else dims, "--dims")
     n_variables = options.one_or_auto(variables, "--variables")
     if n_variables == "auto":
         raise ValueError("--variables auto is for subspaces fit --clusters auto. Use 50, say")
     options.check_limit(max_dims, n_components, "dims")
     options.check_known(criterion, options.SCORES, "--criterion")
+    if criterion == "stability" and not preset:
+        raise ValueError("--criterion stability is for --preset expression or cells. Use one")
     ignored = options.names_to_ignore(ignore, labels, classes)
     marks = options.listed(missing)
+    if preset:
+        scaler = options.scaler_of_preset(preset, kind, floor, log, top_variables)
+        request = _request_of_preset(preset, scaler, dims, max_clusters, seed)
+        source = (data, samples, labels, classes, ignored, None, marks)
+        _select_by_stability(request, source, as_document=as_document)
+        return
     from subspaces.cli import _inputs, _trust
     from subspaces.cli._words import in_options
     from subspaces.estimators import PSC
@@ -66,7 +98,7 @@ def select(
 
     table = _inputs.read_input(data, samples, labels, classes, ignored, missing=marks)
     _inputs.refuse_gaps(table, data)
-    table, _ = _inputs.prepare_values(table, floor, log, top_variables, scale)
+    table, _ = _inputs.prepare_values(table, floor, bool(log), top_variables, scale)
     model = PSC(
         n_components=n_components,
         n_variables=n_variables,
@@ -98,6 +130,58 @@ def select(
         say_json(document)
         return
     _show(found, verdict)
+
+
+def _request_of_preset(
+    preset: str, scaler: dict[str, Any], dims: str | None, max_clusters: int, seed: int
+) -> Request:
+    """Return the options as those of ``fit --clusters auto --preset`` are, checked."""
+    request = Request(
+        n_clusters="auto",
+        n_components=options.one_or_auto(dims, "--dims"),
+        n_variables=None,
+        method="PSC",
+        affine=False,
+        criterion="auto",
+        seed=seed,
+        margins="data",
+        preset=preset,
+        scaler=scaler,
+        limits={"max_clusters": max_clusters},
+    )
+    request.check()
+    return request
+
+
+def _select_by_stability(request: Request, source: tuple[Any, ...], *, as_document: bool) -> None:
+    """Compare numbers of clusters of a table by the agreement of halves, and print the answer."""
+    from subspaces.cli import _fitting, _inputs
+    from subspaces.cli._words import in_options
+
+    table = _inputs.read_input(*source)
+    with working("Comparing numbers of clusters"):
+        found, caught = _fitting.choose_number(request, table)
+    messages = list(dict.fromkeys(in_options(str(warning)) for warning in caught))
+    for message in messages:
+        warn(message)
+    taken_for = found.best_estimator_["prepare"].verdict_
+    if as_document:
+        say_json(
+            {
+                "data": str(source[0]),
+                "taken_for": taken_for,
+                "criterion": found.criterion,
+                "chosen": found.best_,
+                "verdict": found.verdict,
+                "margin": found.margin_,
+                "table": found.columns,
+                "warnings": messages,
+            }
+        )
+        return
+    say(taken_for)
+    say_stability(found.columns, found.best_)
+    say(f"{found.verdict[0].upper()}{found.verdict[1:]}.")
 
 
 def _show(found: Any, verdict: str) -> None:

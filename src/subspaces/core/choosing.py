@@ -190,20 +190,26 @@ def _likelihood_problem(matrix: Array, dimensions: Sequence[int], affine: bool) 
 
 
 def against_one_subspace(
-    matrix: Array, labels: Labels, dimensions: Sequence[int], smallest: int, affine: bool
+    matrix: Array,
+    labels: Labels,
+    dimensions: Sequence[int],
+    smallest: int,
+    affine: bool,
+    largest: int | None = None,
 ) -> tuple[Array, int]:
     """Each sample's -log density under one subspace less that under K, (n,); its dimension.
 
     labels (n,), dimensions (K,): of the K clusters. One subspace of R dimensions cannot hold what K
     of them hold, so that any correlation of the variables would speak for clusters. The one
-    subspace therefore has the likeliest dimension from ``smallest`` to ``sum(dimensions)``, which
-    is returned second. Tails are Student's (`student_costs`), so that a few far samples do not
-    decide. No fit is needed: each dimension is a down-date of one PCA.
+    subspace therefore has the likeliest dimension from ``smallest`` to ``largest``, by default
+    ``sum(dimensions)``, and it is returned second. Tails are Student's (`student_costs`), so that a
+    few far samples do not decide. No fit is needed: each dimension is a down-date of one PCA.
     """
     problem = _likelihood_problem(matrix, dimensions, affine)
     clusters = student_costs(view_clusters(problem, labels), problem.data)
     # A subspace as large as the rank would hold every sample without error.
-    largest = max(min(sum(dimensions), problem.rows.rank - 1), smallest)
+    most = sum(dimensions) if largest is None else largest
+    largest = max(min(most, problem.rows.rank - 1), smallest)
     widest = problem.rows.view(np.arange(len(matrix)), largest, affine)
     tried = range(smallest, largest + 1)
     alone = [student_costs([widest.narrowed(r)], problem.data) for r in tried]

@@ -14,7 +14,8 @@ from sklearn.utils import check_random_state
 from subspaces import progress
 from subspaces.data.validation import as_matrix, count_distinct_rows
 from subspaces.estimators import PSC, KSubspaces, _missing
-from subspaces.estimators._choosing import is_rather_one
+from subspaces.estimators._choosing import cuts_a_continuum, is_rather_one
+from subspaces.halving import DOUBTFUL, SOLID
 from subspaces.metrics import adjusted_rand_score, matched_accuracy, matched_labels
 from subspaces.runtime.parameters import as_count, as_real
 from subspaces.runtime.warning import collect_warnings, warn
@@ -27,9 +28,6 @@ Array = NDArray[np.floating]
 BY_MEANS = 0.8
 # The largest number of samples that K-means sees: a share of 2,000 is known to about 2 per cent.
 MOST_COMPARED = 2000
-# Stabilities, from 0 to 1: on expression sets clusterings at SOLID or above were near the known
-# classes, and those below DOUBTFUL far from them.
-SOLID, DOUBTFUL = 0.8, 0.5
 # The lead in stability from which K-means is called steadier; a smaller one comes and goes with the
 # splits.
 STEADIER = 0.1
@@ -97,7 +95,8 @@ def stability(
     samples, and the two sets of labels are compared. Independent noise does not agree. Correlated
     variables and columns of unequal scale can make halves agree without any clusters: a warning
     says so where one subspace describes the samples better than the clusters of either half do
-    (`PSC` and `KSubspaces`).
+    (`PSC` and `KSubspaces`). Mean profiles that cut a cloud without gaps agree, too: where one
+    subspace of K - 1 dimensions is about as likely as K means, the verdict is "doubtful".
 
     Parameters
     ----------
@@ -154,24 +153,29 @@ def stability(
         same += matched_labels(*labels) == labels[0]
     mean, k_means = float(np.mean(agreement)), float(np.mean(by_means))
     matrix = _without_holes(models[0], matrix)
+    has_gaps = True
     if mean > CHANCE and isinstance(estimator, PSC | KSubspaces):
         some = np.concatenate(halves)[:ENOUGH]
-        _warn_of_one_subspace(models, [each[some] for each in labels], matrix[some])
+        parts = [
+            (model, each[some], matrix[some]) for model, each in zip(models, labels, strict=True)
+        ]
+        _warn_of_one_subspace(parts)
+        has_gaps = not all(cuts_a_continuum(*part) for part in parts)
     held = len(np.unique(getattr(models[0], "labels_", labels[0])))
     distinct = count_distinct_rows(matrix, held)
     if distinct < held:
         verdict = _split_in_words(distinct, held)
     else:
-        verdict = _stability_in_words(mean, len(agreement), k_means, n_clusters)
+        verdict = _stability_in_words(mean, len(agreement), k_means, n_clusters, has_gaps)
     return Stability(mean, np.array(agreement), same / len(agreement), k_means, verdict)
 
 
-def _warn_of_one_subspace(models: Sequence[Any], labels: Sequence[Any], matrix: Array) -> None:
+def _warn_of_one_subspace(parts: Sequence[tuple[Any, Any, Array]]) -> None:
     """Warn where one subspace describes the samples better than the clusters of either half.
 
-    labels: those that the model of each half gives the samples, two arrays (n,).
+    parts: of each half its model, the labels (n,) that it gives the samples, and these (n, p).
     """
-    if all(is_rather_one(*pair, matrix) for pair in zip(models, labels, strict=True)):
+    if all(is_rather_one(*part) for part in parts):
         warn(
             "one subspace describes the samples better than these clusters do, so that what agrees "
             "may be due to variables that are correlated or differ in scale. Use scaled variables, "
@@ -194,7 +198,9 @@ def _k_means_of_halves(matrix: Array, halves: Sequence[Any], n_clusters: int) ->
     return found
 
 
-def _stability_in_words(mean: float, splits: int, k_means: float, n_clusters: int) -> str:
+def _stability_in_words(
+    mean: float, splits: int, k_means: float, n_clusters: int, has_gaps: bool = True
+) -> str:
     """Return the verdict: solid, doubtful or noise-like, the evidence, and what to try."""
     if n_clusters == 1:
         return "There is one cluster, and two halves of the samples cannot disagree about it."
@@ -202,7 +208,13 @@ def _stability_in_words(mean: float, splits: int, k_means: float, n_clusters: in
     measured = f"agreement {mean:.2f} over {times}; 1 is perfect, 0 is chance"
     halves = "models of two random halves of the samples"
     shown = round(mean, 2)  # so that what is printed as 0.80 is judged as 0.80
-    if shown >= SOLID:
+    if shown >= DOUBTFUL and not has_gaps:
+        words = (
+            f"Doubtful: {halves} agree ({measured}), but one cloud without gaps describes the "
+            "samples about as well, so that the clusters may be the ends of a range."
+        )
+        advice = " Try another number of clusters, and look at the samples on their axes."
+    elif shown >= SOLID:
         words, advice = f"Solid: {halves} find nearly the same clusters ({measured}).", ""
     elif shown >= DOUBTFUL:
         words = f"Doubtful: {halves} agree in part ({measured})."

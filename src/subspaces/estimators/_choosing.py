@@ -419,6 +419,21 @@ def is_rather_one(model: Any, labels: NDArray[np.intp], matrix: Array) -> bool:
     return bool(worse.sum() <= 0.0)
 
 
+def cuts_a_continuum(model: Any, labels: NDArray[np.intp], matrix: Array) -> bool:
+    """Whether clusters that are mean profiles may be parts of one cloud without gaps.
+
+    K centres span K - 1 directions. If one subspace of up to so many dimensions is as likely, up to
+    two standard errors, the samples vary along them without lying near any of the centres. labels
+    (n,): the model's clusters for the samples. False where clusters have axes, or are too small.
+    """
+    k = len(model.n_components_)
+    sizes = np.bincount(labels, minlength=k)
+    if k == 1 or not model.affine or np.any(model.n_components_) or np.any(sizes < 2):
+        return False
+    worse, _ = choosing.against_one_subspace(matrix, labels, [0] * k, 0, True, k - 1)
+    return bool(worse.sum() <= 2.0 * np.sqrt(len(worse)) * worse.std(ddof=1))
+
+
 def is_auto(value: Any) -> bool:
     """Whether a parameter is "auto"."""
     return isinstance(value, str) and value == "auto"

@@ -28,8 +28,9 @@ from subspaces.core.likelihood import (
     pooled_variance,
     variance_of,
 )
+from subspaces.core.low_rank import in_few_coordinates
 from subspaces.core.problem import Problem, view_clusters
-from subspaces.core.rows import ClusterView, Rows
+from subspaces.core.rows import ClusterView, DenseRows, Rows
 from subspaces.core.search import Run
 from subspaces.core.sparse_loadings import Sparsity
 from subspaces.core.sparse_view import SparseView, loadings_of, seen_through, union_of_supports
@@ -287,7 +288,10 @@ class PSC(AlternatingClusterer):
             return
         self.n_clusters_ = self.n_clusters
         self.n_variables_ = self.n_variables
-        problem = self._problem(X)
+        few = in_few_coordinates(X, bool(self.affine)) if self.n_variables is None else None
+        points = X if few is None else few.points
+        rows = None if few is None else DenseRows(points)
+        problem = self._problem(X, rows)
         best, runs = self._best_run(X, problem)
         refined = self._refined(problem, best, runs)
         ended = refined if best.clustering.stop_reason == "cycle" else best  # refining settles it
@@ -296,8 +300,10 @@ class PSC(AlternatingClusterer):
         self.criterion_ = problem.criterion
         self._data = problem.data
         if problem.sparsity is None:
-            axes = store_subspaces(self, X, problem.dimensions, problem.affine)
-            residuals = self._store_left_out(X, problem, axes)
+            axes = store_subspaces(self, points, problem.dimensions, problem.affine)
+            residuals = self._store_left_out(points, problem, axes)
+            if few is not None:
+                self.subspaces_ = list(map(few.among_the_rows, self.subspaces_))
         else:
             residuals = self._store_sparse(X, self._sparse_views(problem, refined.clustering))
         self._store_variables()

@@ -14,6 +14,7 @@ CRITERION_NAMES = {
     "free": "-log leave-one-out likelihood, dimensions free",
     "sod": "second-order difference",
     "bic": "BIC",
+    "stability": "agreement of halves",
     "gap": "permutation gap",
     "eigenvalue": "eigenvalue per sample",
 }
@@ -101,6 +102,9 @@ def _draw_curve(ax: Any, result: Any) -> None:
     """Draw the criterion against the number of clusters or of variables, the choice in a ring."""
     parameter = next(iter(result.columns))
     x, y = result.columns[parameter], result.columns[result.criterion]
+    if result.criterion == "stability":
+        ax.errorbar(x, y, result.columns["stability_error"], fmt="none", ecolor=style.colour_of(0))
+        ax.set_ylim(min(0.0, np.nanmin(y)) - 0.02, 1.05)
     ax.plot(x, y, marker="o", ms=4, color=style.colour_of(0))
     ax.plot(result.best_, y[x == result.best_], "o", ms=10, mfc="none", color=style.colour_of(4))
     name = CRITERION_NAMES.get(result.criterion, result.criterion)

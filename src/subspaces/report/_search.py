@@ -44,10 +44,52 @@ def choice(draft: Draft) -> str | None:
         if len(table["n_clusters"]) < 2:
             return f"<p>{words}</p>"
         tried = np.asarray(table["n_clusters"])
-        values = np.asarray(table["likelihood"], dtype=float)
-        drawing = _figures.curve(tried, values, len(draft.found.clusters), "clusters", "likelihood")
+        by = "stability" if "stability" in table else "likelihood"
+        values = np.asarray(table[by], dtype=float)
+        drawing = _figures.curve(tried, values, len(draft.found.clusters), "clusters", by)
+        if by == "stability":
+            words += f"</p>{_stability_of_numbers(table)}<p>"
     figure = draft.figure("candidates", drawing, LABEL, "The ring marks the choice.")
     return f"<p>{words}</p>{figure}"
+
+
+def _stability_of_numbers(table: dict[str, Any]) -> str:
+    """Return a table of how far halves agree on each number of clusters."""
+    names = (
+        "n_clusters",
+        "stability",
+        "stability_error",
+        "weakest_cluster",
+        "likelihood",
+        "smallest_cluster",
+    )
+    rows = [
+        (
+            str(k),
+            f"{stability:.2f}",
+            f"{error:.2f}",
+            f"{weakest:.2f}",
+            number(likelihood),
+            str(smallest),
+        )
+        for k, stability, error, weakest, likelihood, smallest in zip(
+            *(table[name] for name in names), strict=True
+        )
+    ]
+    headings = [
+        "Clusters",
+        "Halves agree",
+        "Standard error",
+        "Weakest cluster",
+        "-log likelihood",
+        "Smallest cluster",
+    ]
+    caption = (
+        "Each half of the samples learned its own genes, axes and clusters. How far their labels "
+        "of all samples agree: adjusted Rand index, 1 for the same, 0 for chance; which share of "
+        "the pairs of the weakest cluster stays together, where 0.8 is wanted."
+    )
+    return _tables.simple(caption, headings, rows)
 
 
 def _chosen_in_words(found: Findings) -> str:
@@ -87,6 +129,8 @@ def _selection(draft: Draft, chosen: Selection) -> str:
         drawing = _figures.curve(
             columns[parameter], columns[chosen.criterion], chosen.best_, parameter, chosen.criterion
         )
+        if chosen.criterion == "stability":
+            words += _stability_of_numbers(columns)
     return words + draft.figure("candidates", drawing, LABEL, "Rings mark the choice.")
 
 

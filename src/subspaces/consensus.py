@@ -1,0 +1,152 @@
+"""Consensus over preparations: many partitions of the same samples, averaged.
+
+Each run r keeps some genes, scales the samples or not, keeps some axes and fits a Gaussian mixture
+whose clusters share one covariance. With c_r(i) the cluster of sample i in run r,
+
+    A_ij = mean over r of [c_r(i) = c_r(j)],    support_i = mean of A_ij over the cluster of i.
+
+Average linkage on 1 - A gives the clusters (Monti et al. 2003).
+"""
+
+from itertools import product
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.cluster.hierarchy import fcluster, linkage
+from scipy.spatial.distance import squareform
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.mixture import GaussianMixture
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from subspaces.core.partition import canonical
+from subspaces.data.validation import as_matrix
+from subspaces.expression_scaler import leading_axes
+from subspaces.runtime.parameters import as_count
+from subspaces.runtime.warning import warn
+
+__all__ = ["ConsensusProfiles"]
+
+Array = NDArray[np.floating]
+
+# What the runs differ in: genes kept, whether samples are brought to unit length, and axes kept for
+# each cluster.
+GENES, COSINE, AXES = (500, 2000, 5000), (False, True), (1, 2)
+MOST_GENES = max(GENES)
+# Starts of each mixture, and what is added to the variance of each axis.
+STARTS, LEAST_VARIANCE = 3, 1e-6
+
+
+class ConsensusProfiles(ClusterMixin, BaseEstimator):
+    """Clusters on which mixtures of many preparations agree.
+
+    Parameters
+    ----------
+    n_clusters : int, default 2
+        Number of clusters.
+    random_state : int, RandomState or None
+        Seed.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n,)
+        Cluster of each sample.
+    support_ : ndarray of shape (n,)
+        How often the other members of its cluster were with it, from 0 to 1.
+    centres_ : ndarray of shape (n_clusters, p)
+        Mean of each cluster.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from subspaces.recipes import ConsensusProfiles
+    >>> random = np.random.default_rng(0)
+    >>> X = random.normal(size=(60, 40)) + 9 * np.repeat(np.eye(3), 20, axis=0) @ np.eye(3, 40)
+    >>> np.bincount(ConsensusProfiles(3, random_state=0).fit(X).labels_).tolist()
+    [20, 20, 20]
+    """
+
+    def __init__(self, n_clusters: int = 2, *, random_state: Any = None) -> None:
+        self.n_clusters = n_clusters
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Find the clusters.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+            Samples in rows, as `ExpressionScaler` leaves them with all axes.
+        y : ignored
+            For compatibility.
+
+        Returns
+        -------
+        self
+        """
+        matrix = as_matrix(X)
+        validate_data(self, X, skip_check_array=True)
+        k = as_count(self.n_clusters, "n_clusters", low=1, high=len(matrix))
+        together = _together(matrix, k, self.random_state)
+        np.fill_diagonal(together, 1.0)
+        tree = linkage(squareform(1.0 - together, checks=False), "average")
+        self.labels_ = canonical(fcluster(tree, k, "maxclust") - 1)
+        found = range(int(self.labels_.max()) + 1)
+        self.centres_ = np.array([matrix[self.labels_ == c].mean(axis=0) for c in found])
+        mates = self.labels_[:, None] == self.labels_
+        others = np.maximum(mates.sum(axis=1) - 1, 1)
+        self.support_ = (np.sum(together * mates, axis=1) - 1.0) / others
+        self._warn_of_single_samples(len(found))
+        return self
+
+    def predict(self, X: Any) -> NDArray[np.intp]:
+        """Give each sample to the cluster of the nearest mean.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+            New samples.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
+        check_is_fitted(self)
+        matrix = as_matrix(X, min_samples=1)
+        validate_data(self, X, reset=False, skip_check_array=True)
+        distances = -2.0 * matrix @ self.centres_.T + np.sum(self.centres_**2, axis=1)
+        return np.argmin(distances, axis=1)
+
+    def _warn_of_single_samples(self, found: int) -> None:
+        single = np.flatnonzero(np.bincount(self.labels_) == 1)
+        alone = [int(np.argmax(self.labels_ == k)) for k in single]
+        if alone and found < len(self.labels_):
+            listed = ", ".join(f"row {i}" for i in alone)
+            warn(
+                f"{len(alone)} of {found} clusters hold one sample each ({listed}), which tells "
+                "nothing of a group. Use fewer clusters, or leave such samples out",
+                above=3,
+            )
+
+
+def _together(matrix: Array, k: int, seed: Any) -> Array:
+    """Return the share of the runs in which two samples are in one cluster, (n, n)."""
+    n, p = matrix.shape
+    order = np.argsort(-matrix.var(axis=0), kind="stable")
+    together = np.zeros((n, n))
+    runs = list(product(sorted({min(genes, p) for genes in GENES}), COSINE, AXES))
+    for genes, cosine, axes in runs:
+        rows = matrix[:, order[:genes]]
+        if cosine:
+            lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+            rows = rows / np.where(lengths > 0, lengths, 1.0)
+        rows = rows - rows.mean(axis=0)
+        points = rows @ leading_axes(rows, axes * k).T
+        # Axes of one size, so that what is added to the variances is small beside them.
+        points = points / (points.std() or 1.0)
+        mixture = GaussianMixture(
+            k, covariance_type="tied", n_init=STARTS, reg_covar=LEAST_VARIANCE, random_state=seed
+        )
+        labels = mixture.fit_predict(points)
+        together += labels[:, None] == labels
+    return together / len(runs)

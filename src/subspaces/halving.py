@@ -1,0 +1,280 @@
+"""How stable each number of clusters is: whether two halves of the samples find the same ones.
+
+For a random cut of n samples into halves A and B, and K clusters,
+
+    s_K = ARI(labels of all samples by the model of A, labels of all samples by the model of B).
+
+and the strength of K is the share of the pairs of its weakest cluster, by the one model, that the
+other keeps together (Tibshirani & Walther 2005, "Cluster validation by prediction strength"). To
+split a true cluster lowers the index little and the strength much.
+
+Each half learns its genes, axes and clusters anew, so that independent noise does not agree; one
+strong direction that all samples vary along still can. A number between two levels of a hierarchy
+agrees less than either (Lange et al. 2004, "Stability-based validation of clustering solutions").
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from time import monotonic
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.cluster import KMeans
+from sklearn.metrics.cluster import contingency_matrix
+from sklearn.pipeline import Pipeline
+from sklearn.utils import check_random_state
+
+from subspaces import progress
+from subspaces.core.choosing import left_out_likelihood
+from subspaces.expression_scaler import ExpressionScaler, as_table
+from subspaces.metrics import adjusted_rand_score
+from subspaces.runtime.warning import collect_warnings
+from subspaces.starts.k_means import k_means_labels
+
+__all__ = [
+    "DOUBTFUL",
+    "HALVINGS",
+    "SOLID",
+    "Numbers",
+    "compare_numbers",
+    "numbers_in_words",
+    "strength_of",
+]
+
+Array = NDArray[np.floating]
+
+# Halvings unless time runs out, seconds after which no further one begins, and how many are made
+# however long they take.
+HALVINGS, BUDGET, FEWEST = 10, 60.0, 3
+# Starts of the K-means from which mean profiles of half of the samples are swept; a portfolio of
+# starts finds the same in five times as long.
+STARTS = 10
+# Numbers of clusters whose mean agreement is nearer than this, or than twice the standard error of
+# the difference, are called equally stable.
+EQUAL = 0.05
+# Agreements of halves, from 0 to 1: on expression sets clusterings at SOLID or above were near the
+# known classes, and those below DOUBTFUL far from them.
+SOLID, DOUBTFUL = 0.8, 0.5
+# Share of the pairs of each cluster that must stay together for a number to be taken: the authors
+# of prediction strength advise 0.8 to 0.9.
+STRONG = 0.8
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """Numbers of clusters beside each other.
+
+    models, heard: for each of the m numbers a fitted Pipeline, and its warnings; agreement
+    and strength (m, halvings): adjusted Rand index between the halves, and how far the weakest
+    cluster holds together, nan for one cluster; likelihood (m, n): -log density of each sample
+    under its cluster without it, on the axes of the largest number.
+    """
+
+    numbers: tuple[int, ...]
+    models: list[Pipeline]
+    heard: list[list[Warning]]
+    agreement: Array
+    strength: Array
+    likelihood: Array
+
+    @property
+    def stability(self) -> Array:
+        """Mean agreement for each number, (m,)."""
+        return self.agreement.mean(axis=1)
+
+    @property
+    def differences(self) -> tuple[Array, Array]:
+        """How far each number is behind the most stable one, (m,), and the error of that, (m,)."""
+        means = self.stability
+        best = 0 if np.isnan(means).all() else int(np.nanargmax(means))
+        behind = self.agreement[best] - self.agreement
+        return behind.mean(axis=1), behind.std(axis=1, ddof=1) / np.sqrt(behind.shape[1])
+
+    @property
+    def equally_stable(self) -> list[int]:
+        """The places of the numbers that are as stable as the most stable one."""
+        behind, error = self.differences
+        near = behind <= np.maximum(EQUAL, 2 * error)
+        return np.flatnonzero(near).tolist() or [0]
+
+    @property
+    def solid(self) -> list[int]:
+        """The places of the numbers each of whose clusters both halves find."""
+        return np.flatnonzero(self.strength.mean(axis=1).round(2) >= STRONG).tolist()
+
+    @property
+    def is_doubted(self) -> bool:
+        """Whether halves agree on no number."""
+        return not np.any(self.stability.round(2) >= DOUBTFUL)
+
+    @property
+    def best(self) -> int:
+        """The place of the largest solid number: it tells most apart of what is found again.
+
+        Where none is solid, the largest of those that are equally stable; where halves agree on
+        none, the most stable.
+        """
+        if self.solid:
+            return self.solid[-1]
+        if self.is_doubted and not np.isnan(self.stability).all():
+            return int(np.nanargmax(self.stability))
+        return self.equally_stable[-1]
+
+    @property
+    def columns(self) -> dict[str, Array]:
+        """The table of a `Selection`, an entry per number."""
+        behind, error = self.differences
+        splits = self.agreement.shape[1]
+        smallest = [np.bincount(model["cluster"].labels_).min() for model in self.models]
+        return {
+            "n_clusters": np.array(self.numbers),
+            "stability": self.stability,
+            "stability_error": self.agreement.std(axis=1, ddof=1) / np.sqrt(splits),
+            "weakest_cluster": self.strength.mean(axis=1),
+            "difference": behind,
+            "standard_error": error,
+            "likelihood": self.likelihood.sum(axis=1),
+            "smallest_cluster": np.array(smallest),
+        }
+
+
+def compare_numbers(
+    recipe: Pipeline, X: Any, numbers: Sequence[int], *, halvings: int = HALVINGS
+) -> Numbers:
+    """Fit a recipe with each number of clusters, and measure how far halves agree on it.
+
+    Parameters
+    ----------
+    recipe : Pipeline
+        `recipes.expression` or `recipes.single_cell`, one dimension for all clusters.
+    X : array-like or sparse matrix of shape (n, p)
+        Samples in rows, as the recipe takes them.
+    numbers : sequence of int
+        Numbers of clusters, ascending.
+    halvings : int
+        How many times to cut the samples in halves, at random; fewer after a minute.
+
+    Returns
+    -------
+    Numbers
+    """
+    models, heard = [], []
+    for k in numbers:
+        with collect_warnings() as raised:
+            models.append(_with_number(recipe, k).fit(X))
+        heard.append(list(raised))
+        progress.tell(progress.Step("candidate", len(models), len(numbers), f"{k} clusters"))
+    points = models[-1]["prepare"].project(X)
+    likelihood = [
+        left_out_likelihood(points, m["cluster"].labels_, m["cluster"].n_components_.tolist(), True)
+        for m in models
+    ]
+    measured = _halved(recipe, models[-1]["prepare"], as_table(X), numbers, halvings)
+    return Numbers(tuple(numbers), models, heard, *measured, np.array(likelihood))
+
+
+def _with_number(recipe: Pipeline, k: int) -> Pipeline:
+    """Return an unfitted recipe with k clusters, and as many axes as they can span."""
+    axes = k * (recipe["cluster"].n_components + 1)
+    return clone(recipe).set_params(prepare__n_axes=axes, cluster__n_clusters=k)
+
+
+def _halved(
+    recipe: Pipeline, fitted: ExpressionScaler, table: Any, numbers: Sequence[int], halvings: int
+) -> tuple[Array, Array]:
+    """Return the agreement of models of two halves, and the strength, both (m, halvings).
+
+    fitted: the scaler of all samples, whose kind of values the halves take over.
+    """
+    random, began = check_random_state(recipe["cluster"].random_state), monotonic()
+    scaler = clone(fitted).set_params(kind=fitted.kind_)
+    found: list[list[tuple[float, float]]] = []
+    for done in range(halvings):
+        if done >= FEWEST and monotonic() - began >= BUDGET:
+            break
+        progress.tell(progress.Step("halving", done, halvings, f"split {done + 1}"))
+        halves = np.array_split(random.permutation(table.shape[0]), 2)
+        with collect_warnings():
+            points = [clone(scaler).fit(table[half]).project(table) for half in halves]
+            both = [
+                [_labels(recipe, *pair, k) for pair in zip(points, halves, strict=True)]
+                for k in numbers
+            ]
+        found.append([(adjusted_rand_score(*pair), strength_of(*pair)) for pair in both])
+    measured = np.transpose(found)  # (2, m, halvings)
+    measured[:, np.asarray(numbers) == 1] = np.nan  # halves cannot disagree about one cluster
+    return measured[0], measured[1]
+
+
+def strength_of(first: NDArray[Any], second: NDArray[Any]) -> float:
+    """Return how far the weakest cluster of two labellings holds together, from 0 to 1.
+
+    Of the pairs of samples in each cluster of the one, the share that the other keeps together; the
+    least over the clusters, averaged over both directions.
+    """
+    counts = contingency_matrix(first, second)
+    kept = []
+    for table in (counts, counts.T):
+        pairs, sizes = (table * (table - 1.0)).sum(axis=1), table.sum(axis=1)
+        several = sizes > 1
+        kept.append(np.min(pairs[several] / (sizes * (sizes - 1.0))[several], initial=1.0))
+    return float(np.mean(kept))
+
+
+def _labels(recipe: Pipeline, points: Array, half: NDArray[np.intp], k: int) -> NDArray[Any]:
+    """Return the labels (n,) of all samples by k clusters of one half."""
+    model = clone(recipe["cluster"]).set_params(n_clusters=k)
+    seen = points[:, : k * (model.n_components + 1)]
+    if model.n_components == 0:
+        k_means = KMeans(k, n_init=STARTS, random_state=0)
+        model.set_params(init=k_means_labels(seen[half], k_means))
+    return np.asarray(model.fit(seen[half]).predict(seen))
+
+
+def numbers_in_words(found: Numbers) -> str:
+    """Return which numbers are stable, which is chosen, and what the likelihood says, as text."""
+    chosen, equal = found.numbers[found.best], [found.numbers[i] for i in found.equally_stable]
+    measured = found.stability[~np.isnan(found.stability)]
+    if len(measured) < 2:
+        return f"{_count(chosen)}; there is no other number to compare with"
+    top = float(measured.max())
+    if found.is_doubted:
+        words = (
+            f"no number of clusters is stable: halves of the samples agree to {top:.2f} at most, "
+            f"where 1 is perfect and 0 is chance, so that {_count(chosen)} are a guess"
+        )
+    elif equal == [chosen]:
+        words = f"{_count(chosen)}, the most stable number: halves agree to {top:.2f}"
+    else:
+        are = "are equally stable" if len(equal) > 1 else "is the most stable number"
+        words = f"{_listed(equal)} {are}: halves agree to {top:.2f}"
+    if not found.is_doubted and round(top, 2) < SOLID:
+        words += ", which is doubtful"
+    others = [found.numbers[i] for i in found.solid if i not in found.equally_stable]
+    if others:
+        words += f"; {_listed(others)} {'are' if len(others) > 1 else 'is'} stable, too"
+    if equal != [chosen] and not found.is_doubted:
+        which = (
+            "the most whose every cluster both halves find" if found.solid else "the most of these"
+        )
+        words += f"; {_count(chosen)} taken, {which}"
+    return f"{words}; {_likeliest_in_words(found)}"
+
+
+def _likeliest_in_words(found: Numbers) -> str:
+    likeliest = found.numbers[int(np.argmin(found.likelihood.sum(axis=1)))]
+    if likeliest == found.numbers[-1]:
+        return f"the leave-one-out likelihood grows up to {likeliest}, the most that were tried"
+    return f"the leave-one-out likelihood is largest for {likeliest}"
+
+
+def _count(number: int) -> str:
+    return "1 cluster" if number == 1 else f"{number} clusters"
+
+
+def _listed(numbers: Sequence[int]) -> str:
+    """Return numbers as text: 2, 3 and 4."""
+    *others, last = map(str, numbers)
+    return f"{', '.join(others)} and {last}" if others else last

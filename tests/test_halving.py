@@ -1,0 +1,158 @@
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+from subspaces import PSC, recipes
+from subspaces.halving import Numbers, compare_numbers, numbers_in_words, strength_of
+from subspaces.metrics import adjusted_rand_score
+from subspaces.selection import select_n_clusters
+
+CLASSES = np.repeat([0, 1, 2], [24, 20, 16])
+
+
+def logarithms(shift=2.0, seed=0):
+    """Three classes of 60 samples with 15 genes of their own among 200; none with shift 0."""
+    random = np.random.default_rng(seed)
+    values = random.normal(8.0, 1.0, (60, 200))
+    for k in range(3):
+        values[np.ix_(k == CLASSES, range(15 * k, 15 * k + 15))] += shift
+    return values
+
+
+@pytest.fixture(scope="module")
+def found():
+    return select_n_clusters(recipes.expression(random_state=0), logarithms(), range(1, 6))
+
+
+def test_the_number_that_both_halves_find_is_chosen(found):
+    assert found.best_ == 3
+    assert found.criterion == "stability"
+    labels = found.best_estimator_["cluster"].labels_
+    assert adjusted_rand_score(CLASSES, labels) == 1.0
+    assert found.verdict.startswith("3 clusters, the most stable number: halves agree to 1.00; ")
+    columns = found.columns
+    assert columns["n_clusters"].tolist() == [1, 2, 3, 4, 5]
+    assert np.isnan(columns["stability"][0])
+    assert columns["stability"][2] == 1.0
+    assert columns["difference"][2] == columns["standard_error"][2] == 0.0
+    assert columns["smallest_cluster"].tolist()[:3:2] == [60, 16]
+    assert np.argmin(columns["likelihood"]) == 2
+    assert "<- chosen" in repr(found)
+
+
+def test_halves_are_compared_as_by_hand():
+    """One halving: models of both halves place all samples."""
+    X, recipe = logarithms(), recipes.expression(random_state=3)
+    numbers = compare_numbers(recipe, X, [2, 3], halvings=1)
+    order = np.random.RandomState(3).permutation(60)
+    for place, k in enumerate((2, 3)):
+        halves = [recipes.expression(k, random_state=3).fit(X[half]) for half in
+                  np.array_split(order, 2)]  # fmt: skip
+        expected = adjusted_rand_score(*(model.predict(X) for model in halves))
+        assert numbers.agreement[place, 0] == pytest.approx(expected)
+
+
+def test_noise_has_no_stable_number():
+    said = select_n_clusters(recipes.expression(random_state=0), logarithms(0.0), range(2, 5))
+    assert said.verdict.startswith("no number of clusters is stable: halves of the samples agree ")
+    assert said.columns["stability"].max() < 0.3
+
+
+def test_names_reach_the_model():
+    table = pd.DataFrame(logarithms(), columns=[f"gene{j}" for j in range(200)])
+    found = select_n_clusters(recipes.expression(random_state=0), table, range(2, 5))
+    assert found.best_estimator_[0].get_feature_names_out()[7] == "gene7"
+
+
+def test_sparse_counts_of_cells():
+    random = np.random.default_rng(0)
+    rates = np.ones((60, 150))
+    for k in range(3):
+        rates[np.ix_(k == CLASSES, range(15 * k, 15 * k + 15))] = 6.0
+    counts = sparse.csr_matrix(random.poisson(rates).astype(float))
+    found = select_n_clusters(recipes.single_cell(random_state=0), counts, range(2, 5))
+    assert found.best_ == 3
+
+
+@pytest.mark.filterwarnings("ignore:3 clusters were chosen, the largest candidate")
+def test_clusters_with_axes():
+    recipe = recipes.expression(n_components=1, random_state=0)
+    found = select_n_clusters(recipe, logarithms(4.0), range(2, 4))
+    assert found.best_ in (2, 3)
+    assert found.best_estimator_["prepare"].n_axes == 2 * found.best_
+
+
+def test_the_strength_of_the_weakest_cluster():
+    whole = np.repeat([0, 1, 2], [10, 8, 6])
+    cut = np.where(np.arange(24) % 2 & (whole == 1), 3, whole)  # one cluster in two halves
+    assert strength_of(whole, whole) == strength_of(whole, (whole + 1) % 3) == 1.0
+    kept = 2 * (4 * 3) / (8 * 7)
+    assert strength_of(whole, cut) == pytest.approx((kept + 1) / 2)
+    assert strength_of(cut, whole) == strength_of(whole, cut)
+    alone = np.r_[np.zeros(9, dtype=int), 1]
+    assert strength_of(alone, alone) == 1.0
+
+
+def words(means, numbers=(2, 3, 4), likeliest=0):
+    """The verdict on numbers whose halves agree to these means, with little spread."""
+    wobble = 0.001 * np.array([1, -1, 1, -1.0])
+    likelihood = np.ones((len(numbers), 5))
+    likelihood[likeliest] = 0.0
+    agreement = np.array(means)[:, None] + np.outer(np.arange(1, len(means) + 1), wobble)
+    return numbers_in_words(Numbers(numbers, [], [], agreement, agreement, likelihood))
+
+
+SOLID = "the most whose every cluster both halves find"
+
+
+@pytest.mark.parametrize(
+    ("means", "expected"),
+    [
+        ((0.95, 0.94, 0.6), "2 and 3 are equally stable: halves agree to 0.95; 3 clusters taken, "
+         f"{SOLID}; "),
+        ((0.91, 0.92, 0.93), "2, 3 and 4 are equally stable: halves agree to 0.93; 4 clusters "
+         f"taken, {SOLID}; "),
+        ((0.99, 0.85, 0.6), "2 is the most stable number: halves agree to 0.99; 3 is stable, too; "
+         f"3 clusters taken, {SOLID}; "),
+        ((0.3, 0.95, 0.6), "3 clusters, the most stable number: halves agree to 0.95; "),
+        ((0.3, 0.7, 0.5), "3 clusters, the most stable number: halves agree to 0.70, which is "
+         "doubtful; "),
+        ((0.3, 0.68, 0.7), "3 and 4 are equally stable: halves agree to 0.70, which is doubtful; 4 "
+         "clusters taken, the most of these; "),
+        ((0.1, 0.3, 0.2), "no number of clusters is stable: halves of the samples agree to 0.30 at "
+         "most, where 1 is perfect and 0 is chance, so that 3 clusters are a guess; "),
+    ],
+)  # fmt: skip
+def test_the_verdict(means, expected):
+    assert words(means) == f"{expected}the leave-one-out likelihood is largest for 2"
+    grows = f"{expected}the leave-one-out likelihood grows up to 4, the most that were tried"
+    assert words(means, likeliest=2) == grows
+
+
+def test_the_largest_candidate_is_warned_of():
+    with pytest.warns(UserWarning, match=r"3 clusters were chosen, .* Use a wider range"):
+        select_n_clusters(recipes.expression(random_state=0), logarithms(), [2, 3])
+
+
+def test_warnings_of_the_chosen_model_are_kept():
+    dark = 2.0 ** (logarithms() - 6.0)
+    recipe = recipes.expression(random_state=0).set_params(prepare__kind="intensities")
+    with pytest.warns(UserWarning, match="floor=20, the usual one for intensities, replaces"):
+        select_n_clusters(recipe, dark, range(2, 4))
+
+
+def test_what_cannot_be_compared():
+    X = logarithms()
+    with pytest.raises(ValueError, match="recipes are compared by their stability"):
+        select_n_clusters(recipes.expression(), X, criterion="likelihood")
+    with pytest.raises(ValueError, match="criterion='stability' is for recipes"):
+        select_n_clusters(PSC(), X, criterion="stability")
+    with pytest.raises(ValueError, match=r"n_components=.* is a list"):
+        select_n_clusters(recipes.expression(2, n_components=[0, 1]), X)
+    with pytest.raises(ValueError, match="n_variables is not for the choice"):
+        select_n_clusters(recipes.expression(2, n_variables=9), X)
+    with pytest.raises(TypeError, match="a Pipeline has to be a recipe"):
+        select_n_clusters(recipes.expression()[1:], X)
+    with pytest.raises(ValueError, match="n_samples=7 is too few to compare numbers"):
+        select_n_clusters(recipes.expression(), X[:7], range(1, 4))
