@@ -125,32 +125,6 @@ def real_set(folder, name, index):
     return found
 
 
-def number_of_clusters(name, share, seed):
-    """How many clusters "auto" chooses, of up to six; three is right."""
-    X, _, dimensions, affine = union(name, seed)
-    table = np.where(holes_of(X, share, False, seed), np.nan, X) if share else X
-    with threadpool_limits(1), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        model = PSC(
-            "auto", n_components=dimensions[0], affine=affine, max_clusters=6, random_state=0
-        )
-        return int(model.fit(table).n_clusters_)
-
-
-def choice_part(sets):
-    """The table of numbers of clusters."""
-    cells = [(f, share, s) for f in UNIONS for share in (0.0, *SHARES) for s in range(sets)]
-    results = run_cells(number_of_clusters, cells, keep="missing_choice")
-    rows = []
-    for share in (0.0, *SHARES):
-        right = [np.mean([results[f, share, s] == 3 for s in range(sets)]) for f in UNIONS]
-        rows.append([f"{share:.0%}", *(f"{value:.0%}" for value in right)])
-    return (
-        '## Number of clusters\n\nIn how many sets `n_clusters="auto"` finds the three '
-        "clusters.\n\n" + markdown(["missing", *UNIONS], rows)
-    )
-
-
 def tracks(folder, index):
     data = np.load(Path(folder) / "motion" / "motion.npz")
     name = data["names"][index]
@@ -215,7 +189,6 @@ def main():
         "the warning comes.\n\n"
         + markdown(["missing", "standard deviations", "standard errors", "told"], rows)
     )
-    parts.append(choice_part(sets))
     if given.data:
         parts.append(real_part(given.data))
     save(

@@ -26,8 +26,6 @@ import numpy as np
 from subspaces.core import influence
 from subspaces.core.array import Array
 from subspaces.core.components import (
-    FEWEST_COLUMNS,
-    FEWEST_ROWS,
     Components,
     all_axes,
     count_components,
@@ -123,14 +121,6 @@ def count_through_holes(
         clear = np.flatnonzero(found.ratio[: found.count] > CLEAR)
         filled_by = min(max(filled_by + 1, int(clear[-1]) + 1 if len(clear) else 0), limit)
         table = filled_by_pca(shifted, filled_by, center).table
-
-
-def filled_by_components(cells: Cells, center: bool) -> Array:
-    """Return the table (n, p) filled by its components; by means if it is too small to have any."""
-    n, p = cells.values.shape
-    if n < FEWEST_ROWS or p < FEWEST_COLUMNS:
-        return np.where(cells.observed == 0, observed_means(cells), cells.values)
-    return count_through_holes(cells, center)[1]
 
 
 def row_errors(pca: IncompletePCA) -> tuple[Array, Array]:

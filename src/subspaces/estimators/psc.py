@@ -17,7 +17,6 @@ from subspaces.core.descent import descend, objective_of
 from subspaces.core.incomplete import IncompleteMixture, observed_cells
 from subspaces.core.incomplete_pca import (
     IncompletePCA,
-    filled_by_components,
     row_errors,
     squared_influence,
 )
@@ -313,24 +312,15 @@ class PSC(AlternatingClusterer):
     def _takes_missing(self) -> bool:
         return self.n_variables is None
 
-    def _fit_with_holes(self, X: Array) -> None:
-        if not _choosing.is_auto(self.n_clusters):
-            super()._fit_with_holes(X)
-            return
-        self._refuse_with_holes()
-        # The number is chosen on the table that as many axes as stand out of the noise filled.
-        self._fit_automatic(filled_by_components(observed_cells(X), bool(self.affine)))
-        chosen = with_choices(self)
-        chosen._fit_with_holes(X)
-        self._take_over(chosen)
-
     def _refuse_with_holes(self) -> None:
         self._check_choices()
-        if _choosing.is_auto(self.n_components):
-            raise ValueError(
-                "n_components='auto' is not chosen from a table with missing cells, since what "
-                "fills them passes for further dimensions. Use a number"
-            )
+        for name in ("n_clusters", "n_components"):
+            if _choosing.is_auto(getattr(self, name)):
+                raise ValueError(
+                    f"{name}='auto' is not chosen from a table with missing cells, since what "
+                    "fills them passes for clusters and dimensions. Use a number; "
+                    "diagnostics.stability compares several"
+                )
         if self.refine == "descent" or self.criterion == "loo_projection":
             name = "refine" if self.refine == "descent" else "criterion"
             raise ValueError(
@@ -430,11 +420,7 @@ class PSC(AlternatingClusterer):
         if _choosing.is_auto(self.n_components):
             _choosing.warn_of_largest_dimension(best, X, self.max_components)
             self._warn_of_unequal_dimensions(best.n_components_.tolist())
-        self._take_over(best)
-
-    def _take_over(self, model: "PSC") -> None:
-        """Set the fitted attributes of a model as one's own."""
-        fitted = {name: value for name, value in vars(model).items() if _is_fitted_name(name)}
+        fitted = {name: value for name, value in vars(best).items() if _is_fitted_name(name)}
         self.__dict__.update(fitted)
 
     def get_variables(self, cluster: int, by: str | None = None) -> NDArray[Any]:
