@@ -544,7 +544,7 @@ def test_halves_that_are_too_small_are_said_to_be(run, union_file, tmp_path):
                 "--out", tmp_path / "r")  # fmt: skip
     assert ended.code == 0, ended.err
     said = ended.document["stability"]["verdict"]
-    assert said.startswith("Stability could not be measured, since half of the samples is too few")
+    assert said.startswith("Stability could not be measured, since halves of the samples cannot")
     assert "too few for --clusters 12 of --dims 1" in said
 
 

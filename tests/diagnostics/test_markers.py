@@ -10,8 +10,9 @@ from subspaces import PSC, KSubspaces, SparseKMeans, diagnostics, load
 from subspaces.diagnostics import _split_half
 from subspaces.diagnostics._markers import told_apart
 from subspaces.diagnostics._rank_test import false_discovery_rates, rank_test
+from subspaces.expression_scaler import as_preparation
 from subspaces.preparation import attach_preparation, prepare
-from subspaces.recipes import ExpressionScaler, as_preparation, expression
+from subspaces.recipes import ExpressionScaler, expression
 from subspaces.tables import Table
 
 

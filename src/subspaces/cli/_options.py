@@ -124,7 +124,8 @@ Ignore = Annotated[
 Missing = Annotated[
     list[str] | None,
     setting(
-        "Marks of a missing value, several as a,b, besides an empty cell, NA, NaN, ?, - and a dot.",
+        "Marks of a missing value, several as a,b, besides an empty cell, NA, N/A, NaN, null, "
+        "none, ?, - and a dot.",
         "MARK",
     ),
 ]

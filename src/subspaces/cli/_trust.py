@@ -3,6 +3,8 @@
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from subspaces.cli._words import in_options
 from subspaces.core.partition import smallest_size
 from subspaces.diagnostics import Stability, means_or_directions, stability
@@ -55,7 +57,7 @@ def with_stability(trust: Trust, model: Any, table: Table, seed: int) -> Trust:
             measured = stability(again, table.data, budget_s=BUDGET, random_state=seed)
     except ValueError as error:
         why = (
-            "Stability could not be measured, since half of the samples is too few to fit: "
+            "Stability could not be measured, since halves of the samples cannot be fitted: "
             f"{in_options(str(error))}."
         )
         return replace(trust, found={**trust.found, "stability": {"verdict": why}})
@@ -88,8 +90,12 @@ def with_assumed_dimension(trust: Trust) -> Trust:
 def can_choose_dimension(n_clusters: int | str, table: Table) -> bool:
     """Whether --dims auto can choose the dimension of so many clusters of this table.
 
+    It needs every value.
+
     The choice begins with planes, so it needs two variables, and samples for as many planes.
     """
+    if np.isnan(table.data).any():
+        return False
     n, p = table.data.shape
     n_planes = n_clusters if isinstance(n_clusters, int) else 1
     return p > 1 and n >= n_planes * smallest_size(2)

@@ -22,6 +22,7 @@ OPTIONS = {
     "ignore": "--ignore",
     "floor": "--floor",
     "kind": "--kind",
+    "missing": "--missing",
     "level": "--level",
     # The number of axes to take where none is found.
     "n_predictive": "--dims",
@@ -66,7 +67,10 @@ PLAIN = {
 ADVICE = (
     ("use PSC(...).fit(X).impute(X) on a dense table first", "fill it by subspaces fit --imputed"),
     ("PSC(...).fit(X).impute(X) first", "fill the table by subspaces fit --imputed"),
-    ("SelectedPCA().fit(X).impute(X) on logarithms first", "subspaces fit --log --imputed first"),
+    (
+        "SelectedPCA().fit(X).impute(X) on logarithms first",
+        "subspaces fit --log --imputed first, then say --kind of the table that it writes",
+    ),
     ("Use model.impute(X)", "Fill them by subspaces fit --imputed"),
     ("a larger max_iter or tol", "another --seed"),
     ("a larger max_iter", "another --seed"),

@@ -97,6 +97,7 @@ def _write_page(path: Path, union: Any, model: "PSC") -> str:
 
 def _show_pca(path: Path) -> str:
     """Print the verdicts on a PCA of wines and write its page; return its path, as above."""
+    import pandas as pd
     from sklearn.datasets import load_wine
 
     from subspaces.cli._words import in_options
@@ -106,7 +107,8 @@ def _show_pca(path: Path) -> str:
 
     wines = load_wine()
     names = [str(wines.target_names[kind]) for kind in wines.target]
-    found = gather_pca(wines.data, scale=True, random_state=0, classes=names)
+    table = pd.DataFrame(wines.data, columns=wines.feature_names)
+    found = gather_pca(table, scale=True, random_state=0, classes=names)
     say(found.components.verdict)
     say(found.outliers.verdict)
     for message in found.messages:

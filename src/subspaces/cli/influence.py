@@ -9,7 +9,7 @@ import typer
 from subspaces.cli import _options as options
 from subspaces.cli import _outputs
 from subspaces.cli._options import setting
-from subspaces.cli._say import note, say, say_json, say_table
+from subspaces.cli._say import note, say, say_json, say_table, warn
 
 # What to rank the samples by.
 By = StrEnum("By", ["influence", "leverage", "error"])
@@ -52,11 +52,16 @@ def influence(
     marks = options.listed(missing)
     _outputs.refuse_to_overwrite(out, force=force)
     from subspaces.cli import _inputs
+    from subspaces.cli._words import in_options
     from subspaces.diagnostics import pca_influence
+    from subspaces.runtime.warning import collect_warnings
 
     table = _inputs.read_input(data, samples, labels, classes, ignored, missing=marks)
     table, _ = _inputs.prepare_values(table, floor, log, top_variables, scale)
-    found = pca_influence(table.data, dims, center=center)
+    with collect_warnings() as caught:
+        found = pca_influence(table.data, dims, center=center)
+    for message in caught:
+        warn(in_options(str(message)))
     rows = _ranked(table, found, by.value)
     press = float(found.loo_error.mean())
     if out is not None:

@@ -285,8 +285,9 @@ def _verdict(outliers: Array, t2_p: Array, q_p: Array, level: float, given: Any)
     ]
     verb = "does" if len(outliers) == 1 else "do"
     return (
-        f"{len(outliers)} of {n} samples {verb} not belong (of samples named like this, "
-        f"{100 * level:.3g} % are false alarms): {'; '.join(filter(None, parts))}."
+        f"{len(outliers)} of {n} samples {verb} not belong (if the others are one group, "
+        f"{100 * level:.3g} % of samples named like this are false alarms): "
+        f"{'; '.join(filter(None, parts))}."
     )
 
 

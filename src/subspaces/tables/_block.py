@@ -170,7 +170,10 @@ def _remedy(block: Block, i: int, j: int, notation: Notation, wanted: Wanted) ->
     name = block.column_names[j]
     stray = sum(is_text(row[j]) for row in block.cells)
     also = f" (one of {stray} such cells in this column)" if stray > 1 else ""
-    remedy = f"Use a number there, or ignore=[{name!r}] to leave the column out"
+    remedy = (
+        f"Use a number there, missing=[{cell!r}] if that marks a missing value, or "
+        f"ignore=[{name!r}] to leave the column out"
+    )
     if name in dict(texts):
         also = ""
         remedy = text_remedy(texts, len(block.cells), wanted)
