@@ -181,3 +181,54 @@ def test_columns_that_do_not_vary_are_no_trouble():
         model = SelectedPCA(scale=True).fit(X)
     assert model.n_components_ == 3
     assert_allclose(model.impute(X)[:, [3, 8]], np.tile([0.1, 4.0], (150, 1)))
+
+
+def test_one_hole_hardly_moves_a_table_with_more_variables_than_samples():
+    random = np.random.default_rng(0)
+    whole = random.normal(size=(20, 3)) @ random.normal(size=(3, 500)) + random.normal(
+        size=(20, 500)
+    )
+    X = whole.copy()
+    X[4, 7] = np.nan
+    complete, model = SelectedPCA().fit(whole), SelectedPCA().fit(X)
+    assert_allclose(model.explained_variance_, complete.explained_variance_, rtol=0.1)
+    assert_allclose(model.noise_variance_, complete.noise_variance_, rtol=0.1)
+    assert_allclose(model.explained_variance_ratio_, complete.explained_variance_ratio_, rtol=0.1)
+    found, plain = pca_outliers(X, 3), pca_outliers(whole, 3)
+    assert_allclose(found.t2.sum(), plain.t2.sum(), rtol=0.1)
+    assert set(found.outliers) == set(plain.outliers)
+
+
+@pytest.mark.parametrize(("affected", "share"), [(0.5, 0.8), (0.2, 0.9), (0.9, 0.9)])
+def test_rows_with_most_cells_missing_are_no_component(affected, share):
+    counts = []
+    for seed in range(10):
+        random = np.random.default_rng(seed)
+        X = random.normal(size=(100, 50))
+        rows = random.random(100) < affected
+        X[np.outer(rows, np.ones(50)).astype(bool) & (random.random(X.shape) < share)] = np.nan
+        X = X[np.count_nonzero(~np.isnan(X), axis=1) > 1]
+        counts.append(pca_components(X).n_components)
+    assert np.count_nonzero(counts) <= 2
+
+
+def test_a_column_that_few_rows_have_is_not_predicted_for_nothing():
+    whole, _, _ = made(n=40, share=0.0)
+    X = whole.copy()
+    X[:, 5] = np.nan
+    X[[1, 2, 3], 5] = [10.0, 15.0, 1.0]
+    errors = pca_press(X, 2, center=True, method="hat").per_sample
+    without = pca_press(np.delete(whole, 5, axis=1), 2, center=True, method="hat").per_sample
+    # A column that three rows have is fitted exactly by three numbers: it is not counted.
+    assert_allclose(errors[[1, 2, 3]], without[[1, 2, 3]] * 30 / 29, rtol=0.3)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_samples_that_lack_many_values_at_random_are_not_called_low(seed):
+    random = np.random.default_rng(seed)
+    X = random.normal(size=(80, 1)) + 0.5 * random.normal(size=(80, 30))
+    rows = random.random(80) < 0.2
+    X[rows[:, None] & (random.random(X.shape) < 0.5)] = np.nan
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        pca_outliers(X, 1)

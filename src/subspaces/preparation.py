@@ -161,6 +161,8 @@ def prepare(table: Table, preparation: Preparation) -> Table:
     """Return the table after all steps of the preparation; its variables are found by name."""
     names = preparation.variable_names
     matched = match_variables(table, preparation.inputs or names)
+    if _rests_on_all_values(preparation):
+        _check_no_gaps(matched)
     data = scaled_to_total(matched.data, preparation.total, matched.sample_names)
     data = log_above_floor(
         data,
@@ -171,24 +173,31 @@ def prepare(table: Table, preparation: Preparation) -> Table:
         offset=preparation.offset,
     )
     if preparation.centre_samples:
-        data = data - np.nanmean(data, axis=1, keepdims=True)
+        data = data - data.mean(axis=1, keepdims=True)
     kept = match_variables(replace(matched, data=data), names)
     data = kept.data if preparation.centre is None else kept.data - preparation.centre
     data = data if preparation.spread is None else data / preparation.spread
-    data = data if preparation.axes is None else along_axes(data, preparation.axes)
+    data = data if preparation.axes is None else data @ preparation.axes.T @ preparation.axes
     return replace(kept, data=data)
 
 
-def along_axes(data: Array, axes: Array) -> Array:
-    """Return the part of the rows (n, p) along orthonormal axes (a, p).
+def _rests_on_all_values(preparation: Preparation) -> bool:
+    """Whether a sample's total, mean or place along axes is used, which needs all its values."""
+    has_axes = preparation.axes is not None
+    return preparation.total is not None or preparation.centre_samples or has_axes
 
-    Of a row with gaps, it is the point of the axes nearest to the values that are there.
-    """
-    projected = data @ axes.T @ axes
-    for i in np.flatnonzero(np.isnan(data).any(axis=1)):
-        seen = ~np.isnan(data[i])
-        projected[i] = np.linalg.lstsq(axes[:, seen].T, data[i, seen])[0] @ axes
-    return projected
+
+def _check_no_gaps(table: Table) -> None:
+    """Raise ValueError that names the first sample with a missing value, if any."""
+    holes = np.argwhere(np.isnan(table.data))
+    if len(holes):
+        i, j = holes[0]
+        more = f" (one of {len(holes)} missing ones)" if len(holes) > 1 else ""
+        raise ValueError(
+            f"sample {table.sample_names[i]!r} has no value of {table.variable_names[j]!r}{more}, "
+            "and the model was fitted to totals or means of samples, which need all. Use samples "
+            "without gaps"
+        )
 
 
 def prepare_rows(
@@ -205,7 +214,7 @@ def filled_in_raw_units(raw: Array, filled: Array, preparation: Preparation) -> 
 
     Scaling and logarithms are undone. Raise ValueError for other steps that cannot be.
     """
-    if preparation.total is not None or preparation.centre_samples or preparation.axes is not None:
+    if _rests_on_all_values(preparation):
         raise ValueError(
             "values of samples that were centred or scaled to a total cannot be filled in the "
             "units of the table. Use the preparation without these, or fill the prepared table"

@@ -358,10 +358,10 @@ def _centred(matrix: Any, batches: NDArray[np.intp] | None) -> Any:
         return matrix
     if not isinstance(matrix, np.ndarray):
         raise TypeError("batch_key needs cells in memory, dense. Use adata.X.toarray() or use_rep")
-    centred = matrix + matrix.mean(axis=0)
+    centred = matrix + np.nanmean(matrix, axis=0)
     for batch in range(batches.max() + 1):
         own = batches == batch
-        centred[own] -= matrix[own].mean(axis=0)
+        centred[own] -= np.nanmean(matrix[own], axis=0)
     return centred
 
 

@@ -12,7 +12,7 @@ from sklearn.pipeline import Pipeline
 from subspaces import halving, plots, progress
 from subspaces.core import choosing
 from subspaces.data.validation import as_matrix
-from subspaces.estimators import _choosing
+from subspaces.estimators import PSC, _choosing
 from subspaces.expression_scaler import ExpressionScaler, as_table
 from subspaces.rivals import ppca_mixture
 from subspaces.runtime.frame import as_frame
@@ -214,6 +214,8 @@ def _select_by_stability(
             "recipes are compared by their stability, since likelihoods of different axes do not "
             "compare. Use criterion='stability', and no normal scores"
         )
+    if not isinstance(steps["cluster"], PSC):
+        raise ValueError("a consensus has no halves to compare. Use consensus=False")
     _check_one_dimension(steps["cluster"])
     if steps["cluster"].n_variables is not None:
         raise ValueError("n_variables is not for the choice of a number. Use n_variables=None")

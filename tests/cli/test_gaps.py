@@ -163,3 +163,29 @@ def test_filled_values_return_to_the_units_of_the_table():
     assert_allclose(filled[~HOLES], raw[~HOLES], rtol=0)
     centre = np.broadcast_to(np.exp2(np.nanmean(np.log2(1 + raw), axis=0)) - 1, raw.shape)
     assert_allclose(filled[HOLES], centre[HOLES])
+
+
+def test_a_recipe_does_not_place_samples_with_gaps(run, fails, tmp_path):
+    random = np.random.default_rng(0)
+    counts = random.poisson(20.0, size=(30, 40)).astype(float)
+    counts[:15, :10] *= 8
+    names = [f"g{j}" for j in range(40)]
+    whole = pd.DataFrame(counts, [f"s{i}" for i in range(30)], names)
+    whole.to_csv(tmp_path / "whole.csv")
+    ended = run("fit", tmp_path / "whole.csv", "--preset", "cells", "--clusters", 2,
+                "--no-stability", "--no-page", "--out", tmp_path / "r")  # fmt: skip
+    assert ended.code == 0, ended.err
+    whole.iloc[3, 5] = np.nan
+    whole.to_csv(tmp_path / "gap.csv")
+    said = fails("predict", tmp_path / "r", tmp_path / "gap.csv")
+    assert "sample 's3' has no value of 'g5', and the model was fitted to totals" in said
+
+
+def test_a_model_that_prepares_fills_in_the_units_of_its_samples(run, tmp_path):
+    raw = np.exp2(UNION.data * 2.0 + 6.0)
+    path = write(tmp_path / "g.csv", np.where(HOLES, np.nan, raw))
+    fitted(run, path, tmp_path / "r", "--no-page", "--log")
+    model, frame = load(tmp_path / "r" / "model.npz"), read_table(path, labels="type").frame
+    filled = model.impute(frame)
+    assert_allclose(filled[~HOLES], raw[~HOLES])
+    assert np.median(np.abs(filled / raw - 1)[HOLES]) < 0.5

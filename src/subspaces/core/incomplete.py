@@ -168,16 +168,22 @@ def lower_in_holes(cells: Cells, image: Array) -> tuple[float, float]:
     """Return how much lower fitted values are in the holes than elsewhere: in their sd, and as z.
 
     image (n, p): by `filled_by_pca`; columns are compared with themselves. Where cells are missing
-    at random the holes are a random sample of all cells, and z is nearly standard normal; where low
-    values are missing both are clearly negative.
+    at random z is at most standard normal; the values of a row go together, and so may its holes,
+    so that the larger of two standard errors is taken, over cells and over rows. Where low values
+    are missing both are clearly negative.
     """
-    holes = cells.observed == 0
+    holes = 1.0 - cells.observed
     values = image - image.mean(axis=0)
-    n_holes, spread = int(holes.sum()), float(values.std())
-    if n_holes in (0, holes.size) or spread == 0.0:
+    n_holes, spread = float(holes.sum()), float(values.std())
+    if n_holes in (0.0, float(holes.size)) or spread == 0.0:
         return 0.0, 0.0
-    lower = float(values[holes].mean() - values[~holes].mean()) / spread
-    return lower, lower / np.sqrt(1.0 / n_holes + 1.0 / (holes.size - n_holes))
+    n_seen = float(cells.observed.sum())
+    low, high = np.sum(values * holes) / n_holes, np.sum(values * cells.observed) / n_seen
+    by_row = np.sum((values - low) * holes, axis=1) / n_holes
+    by_row -= np.sum((values - high) * cells.observed, axis=1) / n_seen
+    by_cell = spread * np.sqrt(1.0 / n_holes + 1.0 / n_seen)
+    error = max(float(np.sqrt(np.sum(by_row**2))), by_cell)
+    return float(low - high) / spread, float(low - high) / error
 
 
 def posterior(cells: Cells, cluster: Gaussian, noise: float) -> Posterior:
@@ -262,7 +268,30 @@ def fit_mixture(
         if has_converged:
             break
         mixture = _stepped(cells, mixture, found, weights, (prior, floor), affine, shared)
+    mixture = with_standard_scores(mixture, found, weights)
+    weights, _ = responsibilities(posteriors(cells, mixture), mixture.shares)
     return Fit(mixture, weights, tuple(path), has_converged)
+
+
+def with_standard_scores(
+    mixture: IncompleteMixture, found: Sequence[Posterior], weights: Array
+) -> IncompleteMixture:
+    """Return the mixture with loadings such that the scores have the variance of their prior, 1.
+
+    The prior on loadings shortens them, and scores grow in their place: over p columns it weighs
+    ``||W||^2/tau^2``, which is much beside n rows. Images ``W z`` hardly change, variances along
+    the axes do. ``W := W L`` with ``L L' = sum_i g_i E[z_i z_i']/sum_i g_i``.
+    """
+    clusters = []
+    for k, (cluster, under) in enumerate(zip(mixture.clusters, found, strict=True)):
+        g = weights[:, k]
+        second = (under.scores * g[:, None]).T @ under.scores
+        second += mixture.noise[k] * np.einsum("n,nrs->rs", g, under.precision)
+        second /= max(float(g.sum()), NOTHING)
+        few = g.sum() <= second.shape[0] + 1
+        scale = np.eye(len(second)) if few else np.linalg.cholesky(second)
+        clusters.append(Gaussian(cluster.loadings @ scale, cluster.centre))
+    return IncompleteMixture(tuple(clusters), mixture.shares, mixture.noise)
 
 
 def _stepped(

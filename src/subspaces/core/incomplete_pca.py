@@ -15,8 +15,8 @@ one. z_i are the expected scores of row i and zt = (z, 1) if there is a mean.
   distribution.
 - The number of components. Whether there are more than r is asked of the table whose holes r axes
   have filled: then the components leave nothing in the holes, and noise has none there, which the
-  variances of the columns allow for (`components.py`). Holes filled with means instead would hold
-  minus the components' values, and pass for further ones.
+  variances of the columns allow for (`components.py`); those of the rows are made equal. Holes
+  filled with means instead would hold minus the components' values, and pass for further ones.
 """
 
 from dataclasses import dataclass
@@ -33,6 +33,7 @@ from subspaces.core.components import (
 )
 from subspaces.core.incomplete import (
     Cells,
+    Filled,
     Gaussian,
     Posterior,
     as_subspace,
@@ -45,7 +46,7 @@ from subspaces.core.incomplete import (
 from subspaces.core.leave_one_out import centred
 from subspaces.subspace import Subspace
 
-# 1 - h of a cell is at least this: where h nears 1 the other rows do not determine the column.
+# Where 1 - h of a cell is no more than this, the other rows do not determine the column.
 LEAST_FREEDOM = 0.05
 # An eigenvalue of so many times the edge is beyond what noise has where too few axes filled the
 # holes: all axes up to the last such are taken at once.
@@ -113,22 +114,39 @@ def count_through_holes(
     origin = observed_means(cells) if center else np.zeros(p)
     shifted = Cells((cells.values - origin) * cells.observed, cells.observed)
     limit = most_axes(n, p, center)
-    table, filled_by = np.where(cells.observed == 0, observed_means(shifted), shifted.values), 0
+    # Rows with few cells have little noise; all get as much as the others, in these cells.
+    louder = np.sqrt(cells.counts.mean() / np.maximum(cells.counts, 1.0))[:, None]
+    means = observed_means(shifted)
+    filled_by, filled = (
+        0,
+        Filled(
+            np.where(cells.observed == 0, means, shifted.values), np.broadcast_to(means, (n, p))
+        ),
+    )
     while True:
-        found = count_components(all_axes(centred(table, center)), center, most, noise)
+        evened = filled.image + louder * (filled.table - filled.image)
+        found = count_components(all_axes(centred(evened, center)), center, most, noise)
         if found.count <= filled_by or filled_by >= limit:
-            return found, table + origin
+            return found, filled.table + origin
         clear = np.flatnonzero(found.ratio[: found.count] > CLEAR)
         filled_by = min(max(filled_by + 1, int(clear[-1]) + 1 if len(clear) else 0), limit)
-        table = filled_by_pca(shifted, filled_by, center).table
+        filled = filled_by_pca(shifted, filled_by, center)
 
 
 def row_errors(pca: IncompletePCA) -> tuple[Array, Array]:
-    """Squared errors of each row, fitted and left out, (n,) each, as if all p cells were there."""
+    """Squared errors of each row, fitted and left out, (n,) each, as if all p cells were there.
+
+    Cells that the other rows do not determine are left out of the second; it is infinite for a row
+    without any other.
+    """
     rest, leverage = column_regressions(pca)
-    left_out = rest / np.maximum(1.0 - leverage, LEAST_FREEDOM)
-    scale = rest.shape[1] / pca.cells.counts
-    return scale * np.sum(rest**2, axis=1), scale * np.sum(left_out**2, axis=1)
+    p, freedom = rest.shape[1], 1.0 - leverage
+    determined = pca.cells.observed * (freedom > LEAST_FREEDOM)
+    left_out = np.sum(determined * (rest / np.maximum(freedom, LEAST_FREEDOM)) ** 2, axis=1)
+    counts = determined.sum(axis=1)
+    errors = np.full(len(rest), np.inf)
+    np.divide(p * left_out, counts, out=errors, where=counts > 0)
+    return p / pca.cells.counts * np.sum(rest**2, axis=1), errors
 
 
 def column_regressions(pca: IncompletePCA) -> tuple[Array, Array]:

@@ -150,7 +150,9 @@ def pca_outliers(
     # Distances that are rounding tell nothing.
     rounding = ROUNDING * found.usual_energy
     t2_p, t2_left_out_limit = _judged_inside(found.t2_left_out, r, n - center - 1, level)
-    q_p, q_left_out_limit = _judged_outside(found.q_left_out, level, rounding)
+    # Of fewer cells Q spreads more, as a chi-square of fewer degrees of freedom does.
+    seen = np.sqrt(np.mean(~np.isnan(matrix), axis=1))
+    q_p, q_left_out_limit = _judged_outside(found.q_left_out, level, rounding, seen)
     rates = stats.false_discovery_control(np.column_stack([t2_p, q_p]).ravel()).reshape(n, 2)
     least = np.minimum(t2_p, q_p)
     order = np.argsort(least, kind="stable")
@@ -253,20 +255,24 @@ def _judged_inside(t2: Array, r: int, freedom: int, level: float) -> tuple[Array
     return stats.f.sf(t2 / scale, r, rest), float(scale * stats.f.isf(level, r, rest))
 
 
-def _judged_outside(q: Array, level: float, rounding: float) -> tuple[Array, float]:
+def _judged_outside(
+    q: Array, level: float, rounding: float, seen: Array | float = 1.0
+) -> tuple[Array, float]:
     """Return the p-values (n,) of squared residuals, and their limit at ``level``.
 
     Cube roots are compared with a normal distribution of their median and median deviation.
-    rounding: what is no more than this is no distance.
+    rounding: what is no more than this is no distance; seen (n,): root of the share of the cells
+    that were observed. The limit is that of a complete sample.
     """
     q = np.where(q > rounding, q, 0.0)
     if not q.any():
         return np.ones(len(q)), 0.0
     roots = np.cbrt(q)
-    centre = float(np.median(roots))
-    spread = NORMAL_MAD * float(np.median(np.abs(roots - centre)))
-    spread = max(spread, 1e-6 * centre, 1e-100)
-    p_values = stats.norm.sf((roots - centre) / spread)
+    centre = float(np.median(roots[np.isfinite(roots)])) if np.isfinite(roots).any() else 0.0
+    away = (roots - centre) * seen
+    spread = NORMAL_MAD * float(np.median(np.abs(away)))
+    spread = max(spread, 1e-6 * centre, 1e-100) if np.isfinite(spread) else 1.0
+    p_values = stats.norm.sf(away / spread)
     return p_values, float((centre + spread * stats.norm.isf(level)) ** 3)
 
 

@@ -39,7 +39,13 @@ from subspaces.data.validation import (
 from subspaces.estimators import _missing
 from subspaces.estimators._fitted_state import fitted_state, in_memory
 from subspaces.estimators._record import Record, is_too_large, own_coordinates
-from subspaces.preparation import Preparation, check_present, in_raw_units, prepare_rows
+from subspaces.preparation import (
+    Preparation,
+    check_present,
+    filled_in_raw_units,
+    in_raw_units,
+    prepare_rows,
+)
 from subspaces.runtime import callbacks, model_file
 from subspaces.runtime.memory import no_room
 from subspaces.runtime.model_file import SavedModel
@@ -109,8 +115,6 @@ class NewRows:
         filled = self.matrix
         if holes.any():
             filled = _missing.imputed(self.matrix, self.model._mixture())
-        if hasattr(self.model, "preparation_"):
-            filled = in_raw_units(filled, self.model.preparation_)
         return to_device(filled, self.device)
 
     def placed(self) -> Array:
@@ -337,9 +341,17 @@ class SubspaceClusterer(
         -------
         array of shape (n, p)
             The mean over the clusters, each with its probability given what was observed. Cells
-            that were observed are as they were.
+            that were observed are as they were. A model that prepares its samples returns the
+            variables that it keeps, in the units of X.
         """
-        return self._new_rows(X, "impute").imputed()
+        filled = self._new_rows(X, "impute").imputed()
+        preparation: Preparation | None = getattr(self, "preparation_", None)
+        if preparation is None:
+            return filled
+        kept = [preparation.needed.index(name) for name in preparation.variable_names]
+        raw = X[preparation.needed] if is_named(X) else X
+        raw = as_matrix(raw, min_samples=1, missing=True)[:, kept]
+        return filled_in_raw_units(raw, filled, preparation)
 
     def markers(
         self,

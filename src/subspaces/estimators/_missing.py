@@ -23,12 +23,10 @@ Array = NDArray[np.floating]
 Labels = NDArray[np.intp]
 
 # Fitted values in the holes are told to be low where they are so many standard deviations below the
-# others, and so many standard errors. Cells missing at random give -.13 or -3 at the most, low
-# values missing -.11 and -8 at the least (benchmarks/missing.py).
+# others, and so many standard errors (benchmarks/missing.py prints both).
 TOO_LOW, SURELY = -0.05, -5.0
 # What a fit expects in the holes is so many standard deviations of the noise from what PCA filled
-# in where the clusters that were found in the filled table are not to be trusted. It is 15 and more
-# on tracks of moving points, at most 1 where noise is what hides cells.
+# in where the clusters that were found in the filled table are not to be trusted.
 FAR = 3.0
 
 

@@ -343,7 +343,8 @@ class PSC(AlternatingClusterer):
             )
             errors[own] = row_errors(pca)[1]
             pulls[own] = squared_influence(pca)
-        self.influence_, self.press_ = pulls, float(errors.mean())
+        told = errors[np.isfinite(errors)]
+        self.influence_, self.press_ = pulls, float(told.mean()) if len(told) else np.inf
 
     @property
     def _noise_of_cells(self) -> float:

@@ -260,8 +260,12 @@ class SelectedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         holes = np.isnan(rows)
         if not holes.any():
             return rows
-        total = float(self.explained_variance_.sum()) + self.noise_variance_
-        noise = max(self.noise_variance_, VARIANCE_FLOOR * max(total, np.finfo(float).tiny))
+        if self.n_components_ == 0:
+            return np.where(holes, 0.0, rows)
+        # Of a table with more variables than samples few directions hold the noise of all cells.
+        n, p, r = self.n_samples_, rows.shape[1], self.n_components_
+        per_cell = self.noise_variance_ * (min(n, p) - r) / max(p - r, 1)
+        noise = max(per_cell, VARIANCE_FLOOR * float(self.explained_variance_.sum()))
         spread = np.sqrt(np.maximum(self.explained_variance_ - noise, 0.0))
         cluster = Gaussian(self.components_.T * spread, np.zeros(rows.shape[1]))
         return np.where(holes, _missing.placed(rows, cluster, noise)[0], rows)
@@ -273,7 +277,7 @@ class SelectedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             pca = fit_pca(cells, n_components, table.center)
         _missing.warn_of_low_values(cells, pca.image, above=4)
         subspace = pca.subspace
-        variances = subspace.spectrum / n
+        variances = subspace.spectrum / (n - table.center)
         signs = signs_of_largest(pca.coordinates)
         self.n_samples_, self.n_components_ = n, n_components
         self.scale_ = table.scale
@@ -283,10 +287,10 @@ class SelectedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         self.components_ = np.zeros((n_components, p))
         self.components_[:, table.varies] = (subspace.basis * signs).T
         self.explained_variance_ = variances
-        total = float(variances.sum()) + pca.noise * (table.shape[1] - n_components)
-        self.explained_variance_ratio_ = variances / max(total, 1e-300)
+        others = float(pca.noise) * (table.shape[1] - n_components)
+        self.explained_variance_ratio_ = variances / max(float(variances.sum()) + others, 1e-300)
         self.singular_values_ = np.sqrt(variances * (n - table.center))
-        self.noise_variance_ = pca.noise
+        self.noise_variance_ = others / max(min(n, p) - n_components, 1)
         self.missing_share_ = 1.0 - float(cells.observed.mean())
 
     def _store_axes(self, table: VaryingTable, axes: PrincipalAxes, n_components: int) -> None:
