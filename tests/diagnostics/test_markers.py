@@ -349,3 +349,11 @@ def test_models_refuse_other_data_and_clusters():
     named = PSC(2, n_components=0, affine=True, n_init=1, random_state=0).fit(frame)
     with pytest.raises(ValueError, match="must be in the same order"):
         named.markers(frame.iloc[:, ::-1], 0)
+
+
+@pytest.mark.parametrize("nothing", [None, np.nan])
+def test_samples_without_a_label_are_named(nothing):
+    labels = np.array(["a", "b"] * 10, dtype=object)
+    labels[3] = nothing
+    with pytest.raises(ValueError, match="labels has none for sample 3"):
+        markers(np.random.default_rng(0).normal(size=(20, 4)), labels)

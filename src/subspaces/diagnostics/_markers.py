@@ -345,6 +345,12 @@ def _checked_labels(
         )
     if given.dtype.kind == "f" and not np.array_equal(given, np.rint(given)):
         raise ValueError("labels has fractions or nan. Use whole numbers or text")
+    unknown = [i for i, label in enumerate(given.tolist()) if label is None or label != label]
+    if unknown:
+        raise ValueError(
+            f"labels has none for sample {unknown[0]} (one of {len(unknown)}). Use -1 for samples "
+            "in no cluster, or leave them out"
+        )
     inside = np.ones(n, dtype=bool) if given.dtype.kind not in "iuf" else given != -1
     clusters = np.unique(given[inside])
     if len(clusters) < 2:
