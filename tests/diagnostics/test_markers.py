@@ -356,4 +356,4 @@ def test_samples_without_a_label_are_named(nothing):
     labels = np.array(["a", "b"] * 10, dtype=object)
     labels[3] = nothing
     with pytest.raises(ValueError, match="labels has none for sample 3"):
-        markers(np.random.default_rng(0).normal(size=(20, 4)), labels)
+        diagnostics.markers(np.random.default_rng(0).normal(size=(20, 4)), labels)
