@@ -131,7 +131,8 @@ def filled_by_pca(cells: Cells, rank: int, center: bool) -> Filled:
 
     Holes begin at the means of their columns. Each round fits ``rank`` axes, shrinks their singular
     values by the noise, ``s := (s^2 - max(n, p) sigma^2)/s``, and fills the holes anew [Josse &
-    Husson 2012]; sigma^2 is what the axes leave in the observed cells, over their freedom.
+    Husson 2012]; sigma^2 is what the axes leave of the filled table, over the freedom of the
+    observed cells: the filled ones lie nearly on the axes.
     """
     n, p = cells.values.shape
     rank = max(min(rank, min(n - center, p) - 1), 0)

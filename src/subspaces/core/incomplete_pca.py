@@ -20,6 +20,7 @@ one. z_i are the expected scores of row i and zt = (z, 1) if there is a mean.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -67,12 +68,12 @@ class IncompletePCA:
     noise: float
     affine: bool
 
-    @property
+    @cached_property
     def found(self) -> Posterior:
         """The rows' expected scores, and their -log density."""
         return posterior(self.cells, self.cluster, self.noise)
 
-    @property
+    @cached_property
     def subspace(self) -> Subspace:
         """Mean, axes, and the spectrum that as many complete rows would have."""
         return as_subspace(self.cluster, self.noise, len(self.cells.values))
