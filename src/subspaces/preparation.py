@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subspaces.runtime.parameters import as_count, as_real
-from subspaces.tables import Table
+from subspaces.tables import Table, first_gap
 
 __all__ = [
     "Preparation",
@@ -161,8 +161,12 @@ def prepare(table: Table, preparation: Preparation) -> Table:
     """Return the table after all steps of the preparation; its variables are found by name."""
     names = preparation.variable_names
     matched = match_variables(table, preparation.inputs or names)
-    if _rests_on_all_values(preparation):
-        _check_no_gaps(matched)
+    gap = first_gap(matched) if _rests_on_all_values(preparation) else None
+    if gap is not None:
+        raise ValueError(
+            f"{gap}, and the model was fitted to totals or means of samples, which need all. Use "
+            "samples without gaps"
+        )
     data = scaled_to_total(matched.data, preparation.total, matched.sample_names)
     data = log_above_floor(
         data,
@@ -185,19 +189,6 @@ def _rests_on_all_values(preparation: Preparation) -> bool:
     """Whether a sample's total, mean or place along axes is used, which needs all its values."""
     has_axes = preparation.axes is not None
     return preparation.total is not None or preparation.centre_samples or has_axes
-
-
-def _check_no_gaps(table: Table) -> None:
-    """Raise ValueError that names the first sample with a missing value, if any."""
-    holes = np.argwhere(np.isnan(table.data))
-    if len(holes):
-        i, j = holes[0]
-        more = f" (one of {len(holes)} missing ones)" if len(holes) > 1 else ""
-        raise ValueError(
-            f"sample {table.sample_names[i]!r} has no value of {table.variable_names[j]!r}{more}, "
-            "and the model was fitted to totals or means of samples, which need all. Use samples "
-            "without gaps"
-        )
 
 
 def prepare_rows(

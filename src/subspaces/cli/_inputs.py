@@ -11,7 +11,7 @@ from subspaces.cli._say import note, warn
 from subspaces.cli._words import in_options
 from subspaces.datasets import with_classes
 from subspaces.preparation import Preparation, learn_preparation, prepare
-from subspaces.tables import Table, doubts, missing_values, read_table
+from subspaces.tables import Table, doubts, first_gap, missing_values, read_table
 
 # How many times the largest standard deviation may be the smallest, a tenth of either aside, before
 # the variables are taken for measured in different units.
@@ -59,14 +59,11 @@ def read_input(
 
 def refuse_gaps(table: Table, path: Path) -> None:
     """Raise ValueError if a value is missing, for a command that needs every one."""
-    holes = np.argwhere(np.isnan(table.data))
-    if len(holes):
-        i, j = holes[0]
-        more = f" (one of {len(holes)} missing ones)" if len(holes) > 1 else ""
+    gap = first_gap(table)
+    if gap is not None:
         raise ValueError(
-            f"{path}: sample {table.sample_names[i]!r} has no value of "
-            f"{table.variable_names[j]!r}{more}, and all are needed here. Use subspaces fit "
-            "--imputed, which writes the table with its gaps filled"
+            f"{path}: {gap}, and all are needed here. Use subspaces fit --imputed, which writes "
+            "the table with its gaps filled"
         )
 
 

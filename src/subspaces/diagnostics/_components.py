@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 
 from subspaces import plots
 from subspaces.core.components import KINDS_OF_NOISE
-from subspaces.core.incomplete import filled_by_pca
 from subspaces.core.leave_one_cell_out import cell_errors
 from subspaces.core.words_on_components import doubts_about_components, verdict_on_components
 from subspaces.data.varying import varying_table
@@ -188,7 +187,8 @@ def pca_components(
     random = as_generator(random_state)
     found, axes = table.components(table.checked_maximum(max_components), method)
     if table.cells is not None:
-        image = filled_by_pca(table.cells, max(found.count, 1), table.center).image
+        r = max(found.count, 1)
+        image = axes.coordinates[:, :r] @ axes.basis[:, :r].T
         warn_of_low_values(table.cells, image, above=3)
     loco = _left_out_cells(axes, table.center, len(found.ratio), random, table.observed)
     predictive = int(np.argmin(loco))

@@ -7,7 +7,7 @@ from typing import Any
 from subspaces.runtime.parameters import as_choice
 from subspaces.tables._binary import read_npz
 from subspaces.tables._excel import read_xlsx
-from subspaces.tables._gaps import MissingValues, as_percent, missing_values
+from subspaces.tables._gaps import MissingValues, as_percent, first_gap, missing_values
 from subspaces.tables._gct import read_cls, read_gct
 from subspaces.tables._grid import is_number
 from subspaces.tables._h5ad import read_h5ad
@@ -22,6 +22,7 @@ __all__ = [
     "Table",
     "as_percent",
     "doubts",
+    "first_gap",
     "is_number",
     "missing_values",
     "orientation_hint",

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from subspaces.tables._table import Table
+
 Array = NDArray[np.floating]
 
 
@@ -38,6 +40,16 @@ def missing_values(data: Array) -> MissingValues | None:
     if not holes.any():
         return None
     return MissingValues(float(holes.mean()), holes.mean(axis=1), holes.mean(axis=0))
+
+
+def first_gap(table: Table) -> str | None:
+    """Return which sample lacks which value, the first of all that are missing; None if none is."""
+    holes = np.argwhere(np.isnan(table.data))
+    if not len(holes):
+        return None
+    i, j = holes[0]
+    more = f" (one of {len(holes)} missing ones)" if len(holes) > 1 else ""
+    return f"sample {table.sample_names[i]!r} has no value of {table.variable_names[j]!r}{more}"
 
 
 def as_percent(share: float) -> str:
