@@ -4,6 +4,7 @@
 
 Writes benchmarks/results/cores.md. Threads are limited as users limit them, by ``threadpoolctl``;
 the starts run on as many (``n_jobs``). OMP_NUM_THREADS and OPENBLAS_NUM_THREADS must not be set.
+A second table has the default call at nine sizes with ``n_jobs=-1`` beside ``n_jobs=1``.
 """
 
 import argparse
@@ -13,7 +14,7 @@ import warnings
 import numpy as np
 from harness import markdown, save
 from joblib import cpu_count
-from speed import machine, union
+from speed import DEFAULT_CALLS, machine, union
 from threadpoolctl import threadpool_limits
 
 from subspaces import PSC
@@ -31,6 +32,22 @@ def quickest(X, model, repeats):
         labels = model.fit(X).labels_
         taken.append(time.perf_counter() - begun)
     return min(taken), labels
+
+
+def all_jobs():
+    """The default call at nine sizes: seconds with one job and with all, by turns."""
+    rows = []
+    for n, p, k, r, _ in DEFAULT_CALLS:
+        X = union(n, p, k, r, 0.1)
+        taken = {1: [], -1: []}
+        for _ in range(5):
+            for n_jobs, times in taken.items():
+                model = PSC(k, n_components=r, random_state=0, n_jobs=n_jobs)
+                times.append(quickest(X, model, 1)[0])
+        one, every = (min(times) for times in taken.values())
+        rows.append([f"{n} x {p}", k, r, f"{one:.2f}", f"{every:.2f}", f"{every / one:.2f}"])
+        print(*rows[-1], flush=True)
+    return rows
 
 
 def main():
@@ -59,6 +76,8 @@ def main():
         "seconds of wall time, and how many times as quick as with the first number of threads. "
         "K clusters of dimension R.\n\n"
         + markdown(["size", "K", "R", "call", *heads, "labels the same"], rows)
+        + "\n\nThe default call with `n_jobs=-1` beside `n_jobs=1`, quickest of five each:\n\n"
+        + markdown(["size", "K", "R", "one job, s", "all, s", "all / one"], all_jobs())
         + f"\n\n{machine()}.",
     )
 

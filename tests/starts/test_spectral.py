@@ -68,6 +68,16 @@ def test_larger_pieces_come_before_smaller_ones():
     assert_array_equal(canonical(labels[large]), canonical(truth[large]))
 
 
+def test_pieces_need_no_solving_where_they_suffice():
+    affinity, _ = noisy_blocks([20, 7, 25, 9], 0.0)
+    affinity = np.pad(affinity, (0, 2))  # two vertices without an edge: eigenvalue 0
+    vectors = spectral.embedding(sparse.csr_array(affinity), 4, np.random.default_rng(0))
+    scale = 1.0 / np.sqrt(np.where(affinity.any(axis=0), affinity.sum(axis=0), 1.0))
+    values, whole = np.linalg.eigh(affinity * scale * scale[:, None])
+    assert_allclose(values[-4:], 1.0)
+    assert_allclose(vectors @ vectors.T, whole[:, -4:] @ whole[:, -4:].T, atol=1e-12)
+
+
 def test_rows_count_by_their_direction():
     random = np.random.default_rng(0)
     truth = np.repeat([0, 1], 30)

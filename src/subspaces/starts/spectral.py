@@ -46,10 +46,10 @@ def rows_to_labels(vectors: Array, n_clusters: int, random: np.random.Generator)
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     unit = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
     seed = int(random.integers(2**31))
-    distinct = len(np.unique(unit.round(12), axis=0))
-    k_means = KMeans(
-        min(n_clusters, distinct), init=spread_centres, n_init=KMEANS_STARTS, random_state=seed
-    )
+    distinct, labels = np.unique(unit.round(12), axis=0, return_inverse=True)
+    if len(distinct) <= n_clusters:
+        return labels
+    k_means = KMeans(n_clusters, init=spread_centres, n_init=KMEANS_STARTS, random_state=seed)
     # On so small a problem threads wait for each other longer than they work.
     with one_blas_thread():
         return k_means_labels(unit, k_means)
@@ -84,9 +84,10 @@ def _squared_distances(rows: Array, squared: Array, chosen: Any) -> Array:
 def embedding(affinity: Affinity, n_vectors: int, random: np.random.Generator) -> Array:
     """Return the leading eigenvectors of the normalised affinity, (n, n_vectors).
 
-    A sparse graph in several pieces has the eigenvalue 1 once for each piece, which Lanczos' method
-    may miss, so each piece is solved on its own; of equal eigenvalues those of larger pieces come
-    first.
+    A sparse graph in several pieces has the eigenvalue 1 once for each piece with an edge, which
+    Lanczos' method may miss, so each piece is solved on its own; of equal eigenvalues those of
+    larger pieces come first. To this eigenvalue belong the square roots of the degrees, so as many
+    such pieces as vectors need no solving.
     """
     degrees = np.asarray(affinity.sum(axis=1)).ravel()
     scale = 1.0 / np.sqrt(np.where(degrees > 0, degrees, 1.0))
@@ -97,6 +98,12 @@ def embedding(affinity: Affinity, n_vectors: int, random: np.random.Generator) -
     n_pieces, piece = connected_components(normalised, directed=False)
     if n_pieces == 1:
         return leading_eigenpairs(normalised, n_vectors, random)[1]
+    joined = np.flatnonzero(np.bincount(piece, degrees) > 0)
+    if len(joined) >= n_vectors:
+        sizes = np.bincount(piece)[joined]
+        largest = joined[np.argsort(-sizes, kind="stable")[:n_vectors]]
+        vectors: Array = np.sqrt(degrees)[:, None] * (piece[:, None] == largest)
+        return vectors / np.linalg.norm(vectors, axis=0)
     return _by_pieces(normalised, piece, n_vectors, random)
 
 
