@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from subspaces import PSC, recipes
+from subspaces import PSC, halving, recipes
 from subspaces.halving import Numbers, compare_numbers, numbers_in_words, strength_of
 from subspaces.metrics import adjusted_rand_score
 from subspaces.selection import select_n_clusters
@@ -30,7 +30,7 @@ def test_the_number_that_both_halves_find_is_chosen(found):
     assert found.criterion == "stability"
     labels = found.best_estimator_["cluster"].labels_
     assert adjusted_rand_score(CLASSES, labels) == 1.0
-    assert found.verdict.startswith("3 clusters, the most stable number: halves agree to 1.00; ")
+    assert found.verdict.startswith("3 clusters, the most stable number: halves agree to 1.00 over")
     columns = found.columns
     assert columns["n_clusters"].tolist() == [1, 2, 3, 4, 5]
     assert np.isnan(columns["stability"][0])
@@ -109,25 +109,36 @@ SOLID = "the most whose every cluster both halves find"
 @pytest.mark.parametrize(
     ("means", "expected"),
     [
-        ((0.95, 0.94, 0.6), "2 and 3 are equally stable: halves agree to 0.95; 3 clusters taken, "
-         f"{SOLID}; "),
-        ((0.91, 0.92, 0.93), "2, 3 and 4 are equally stable: halves agree to 0.93; 4 clusters "
-         f"taken, {SOLID}; "),
-        ((0.99, 0.85, 0.6), "2 is the most stable number: halves agree to 0.99; 3 is stable, too; "
+        ((0.95, 0.94, 0.6), "2 and 3 are equally stable: halves agree to 0.95 over 4 halvings; "
          f"3 clusters taken, {SOLID}; "),
-        ((0.3, 0.95, 0.6), "3 clusters, the most stable number: halves agree to 0.95; "),
-        ((0.3, 0.7, 0.5), "3 clusters, the most stable number: halves agree to 0.70, which is "
-         "doubtful; "),
-        ((0.3, 0.68, 0.7), "3 and 4 are equally stable: halves agree to 0.70, which is doubtful; 4 "
-         "clusters taken, the most of these; "),
-        ((0.1, 0.3, 0.2), "no number of clusters is stable: halves of the samples agree to 0.30 at "
-         "most, where 1 is perfect and 0 is chance, so that 3 clusters are a guess; "),
+        ((0.91, 0.92, 0.93), "2, 3 and 4 are equally stable: halves agree to 0.93 over 4 halvings; "
+         f"4 clusters taken, {SOLID}; "),
+        ((0.99, 0.85, 0.6), "2 is the most stable number: halves agree to 0.99 over 4 halvings; "
+         f"3 is stable, too; 3 clusters taken, {SOLID}; "),
+        ((0.3, 0.95, 0.6), "3 clusters, the most stable number: halves agree to 0.95 over 4 "
+         "halvings; "),
+        ((0.3, 0.7, 0.5), "3 clusters, the most stable number: halves agree to 0.70 over 4 "
+         "halvings, which is doubtful; "),
+        ((0.3, 0.68, 0.7), "3 and 4 are equally stable: halves agree to 0.70 over 4 halvings, "
+         "which is doubtful; 3 clusters taken, the fewest of these; "),
+        ((0.26, 0.3, 0.2), "no number of clusters is stable: halves of the samples agree to 0.30 "
+         "at most over 4 halvings, where 1 is perfect and 0 is chance, so that 2 clusters are a "
+         "guess; "),
     ],
 )  # fmt: skip
 def test_the_verdict(means, expected):
     assert words(means) == f"{expected}the leave-one-out likelihood is largest for 2"
     grows = f"{expected}the leave-one-out likelihood grows up to 4, the most that were tried"
     assert words(means, likeliest=2) == grows
+
+
+def test_the_size_alone_decides_how_often_samples_are_halved(monkeypatch):
+    monkeypatch.setattr(halving, "MOST_VALUES", 60 * 200 * 4)
+    numbers = compare_numbers(recipes.expression(random_state=0), logarithms(), [2, 3])
+    assert numbers.agreement.shape == (2, 4)
+    monkeypatch.setattr(halving, "MOST_VALUES", 1)
+    numbers = compare_numbers(recipes.expression(random_state=0), logarithms(), [2, 3])
+    assert numbers.agreement.shape == (2, halving.FEWEST)
 
 
 def test_the_largest_candidate_is_warned_of():

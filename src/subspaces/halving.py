@@ -13,9 +13,8 @@ strong direction that all samples vary along still can. A number between two lev
 agrees less than either (Lange et al. 2004, "Stability-based validation of clustering solutions").
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -40,14 +39,15 @@ __all__ = [
     "Numbers",
     "compare_numbers",
     "numbers_in_words",
+    "stability_table",
     "strength_of",
 ]
 
 Array = NDArray[np.floating]
 
-# Halvings unless time runs out, seconds after which no further one begins, and how many are made
-# however long they take.
-HALVINGS, BUDGET, FEWEST = 10, 60.0, 3
+# Halvings of the samples; of large tables as many as read so many values together, which takes a
+# minute, but no fewer than three. The size alone decides: a seed gives one answer on any machine.
+HALVINGS, FEWEST, MOST_VALUES = 10, 3, 3e8
 # Starts of the K-means from which mean profiles of half of the samples are swept; a portfolio of
 # starts finds the same in five times as long.
 STARTS = 10
@@ -87,9 +87,8 @@ class Numbers:
     @property
     def differences(self) -> tuple[Array, Array]:
         """How far each number is behind the most stable one, (m,), and the error of that, (m,)."""
-        means = self.stability
-        best = 0 if np.isnan(means).all() else int(np.nanargmax(means))
-        behind = self.agreement[best] - self.agreement
+        measured = np.nan_to_num(self.stability, nan=-1.0)
+        behind = self.agreement[np.argmax(measured)] - self.agreement
         return behind.mean(axis=1), behind.std(axis=1, ddof=1) / np.sqrt(behind.shape[1])
 
     @property
@@ -113,14 +112,9 @@ class Numbers:
     def best(self) -> int:
         """The place of the largest solid number: it tells most apart of what is found again.
 
-        Where none is solid, the largest of those that are equally stable; where halves agree on
-        none, the most stable.
+        Where none is solid, the smallest of those that are equally stable.
         """
-        if self.solid:
-            return self.solid[-1]
-        if self.is_doubted and not np.isnan(self.stability).all():
-            return int(np.nanargmax(self.stability))
-        return self.equally_stable[-1]
+        return self.solid[-1] if self.solid else self.equally_stable[0]
 
     @property
     def columns(self) -> dict[str, Array]:
@@ -154,7 +148,8 @@ def compare_numbers(
     numbers : sequence of int
         Numbers of clusters, ascending.
     halvings : int
-        How many times to cut the samples in halves, at random; fewer after a minute.
+        How many times to cut the samples in halves, at random; of a table with more than 30
+        million values fewer, but at least three.
 
     Returns
     -------
@@ -188,12 +183,11 @@ def _halved(
 
     fitted: the scaler of all samples, whose kind of values the halves take over.
     """
-    random, began = check_random_state(recipe["cluster"].random_state), monotonic()
+    random = check_random_state(recipe["cluster"].random_state)
     scaler = clone(fitted).set_params(kind=fitted.kind_)
     found: list[list[tuple[float, float]]] = []
+    halvings = min(halvings, max(FEWEST, int(MOST_VALUES / np.prod(table.shape))))
     for done in range(halvings):
-        if done >= FEWEST and monotonic() - began >= BUDGET:
-            break
         progress.tell(progress.Step("halving", done, halvings, f"split {done + 1}"))
         halves = np.array_split(random.permutation(table.shape[0]), 2)
         with collect_warnings():
@@ -233,33 +227,51 @@ def _labels(recipe: Pipeline, points: Array, half: NDArray[np.intp], k: int) -> 
     return np.asarray(model.fit(seen[half]).predict(seen))
 
 
+def stability_table(columns: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
+    """Return how stable each number of clusters is, as text: headings and rows.
+
+    columns: `Numbers.columns`, or the same as lists.
+    """
+    shown = {
+        "clusters": ("n_clusters", "d"),
+        "halves agree": ("stability", ".2f"),
+        "standard error": ("stability_error", ".2f"),
+        "weakest cluster": ("weakest_cluster", ".2f"),
+        "-log likelihood": ("likelihood", ".5g"),
+        "smallest cluster": ("smallest_cluster", "d"),
+    }
+    texts = [[f"{value:{form}}" for value in columns[name]] for name, form in shown.values()]
+    return list(shown), [list(row) for row in zip(*texts, strict=True)]
+
+
 def numbers_in_words(found: Numbers) -> str:
     """Return which numbers are stable, which is chosen, and what the likelihood says, as text."""
     chosen, equal = found.numbers[found.best], [found.numbers[i] for i in found.equally_stable]
     measured = found.stability[~np.isnan(found.stability)]
     if len(measured) < 2:
         return f"{_count(chosen)}; there is no other number to compare with"
-    top = float(measured.max())
+    top, halvings = float(measured.max()), found.agreement.shape[1]
     if found.is_doubted:
         words = (
-            f"no number of clusters is stable: halves of the samples agree to {top:.2f} at most, "
-            f"where 1 is perfect and 0 is chance, so that {_count(chosen)} are a guess"
+            f"no number of clusters is stable: halves of the samples agree to {top:.2f} at most "
+            f"over {halvings} halvings, where 1 is perfect and 0 is chance, so that "
+            f"{_count(chosen)} are a guess"
         )
     elif equal == [chosen]:
         words = f"{_count(chosen)}, the most stable number: halves agree to {top:.2f}"
     else:
         are = "are equally stable" if len(equal) > 1 else "is the most stable number"
         words = f"{_listed(equal)} {are}: halves agree to {top:.2f}"
+    if not found.is_doubted:
+        words += f" over {halvings} halvings"
     if not found.is_doubted and round(top, 2) < SOLID:
         words += ", which is doubtful"
     others = [found.numbers[i] for i in found.solid if i not in found.equally_stable]
     if others:
         words += f"; {_listed(others)} {'are' if len(others) > 1 else 'is'} stable, too"
     if equal != [chosen] and not found.is_doubted:
-        which = (
-            "the most whose every cluster both halves find" if found.solid else "the most of these"
-        )
-        words += f"; {_count(chosen)} taken, {which}"
+        solid = "the most whose every cluster both halves find"
+        words += f"; {_count(chosen)} taken, {solid if found.solid else 'the fewest of these'}"
     return f"{words}; {_likeliest_in_words(found)}"
 
 

@@ -124,10 +124,11 @@ def select_n_clusters(
         than all else and so runs only when asked for. "free": leave-one-out likelihood with
         the dimension given or with learned ones, whichever is likelier, for one dimension may not
         suit all clusters; the model returned has the dimension given. "stability", for recipes:
-        the samples are cut in halves at random, ten times or for a minute; each half learns its
-        genes, axes and clusters, and the two models' labels of all samples are compared. The
-        largest number is taken whose every cluster both halves find (0.8 of its pairs, Tibshirani &
-        Walther 2005) or, where there is none, the largest of those that are equally stable.
+        the samples are cut in halves at random, ten times (a table of more than 30 million values
+        less often); each half learns its genes, axes and clusters, and the two models' labels of
+        all samples are compared. The largest number is taken whose every cluster both halves find
+        (0.8 of its pairs, Tibshirani & Walther 2005) or, where there is none, the smallest of those
+        that are equally stable.
         "auto": "stability" for a recipe, "free" for sparse loadings of given dimension,
         "likelihood" otherwise.
     margins : {"data", "normal"}, default "data"

@@ -87,35 +87,11 @@ def say_table(
 
 def say_stability(columns: Mapping[str, Any], chosen: int) -> None:
     """Print how stable each number of clusters is, with a mark at the one chosen."""
-    names = (
-        "n_clusters",
-        "stability",
-        "stability_error",
-        "weakest_cluster",
-        "likelihood",
-        "smallest_cluster",
-    )
-    rows = []
-    for k, stability, error, weakest, likelihood, smallest in zip(
-        *(columns[name] for name in names), strict=True
-    ):
-        mark = "<- chosen" if k == chosen else ""
-        numbers = [
-            f"{stability:.2f}",
-            f"{error:.2f}",
-            f"{weakest:.2f}",
-            f"{likelihood:.5g}",
-            str(smallest),
-        ]
-        rows.append([str(k), *numbers, mark])
-    headings = (
-        "clusters",
-        "halves agree",
-        "standard error",
-        "weakest cluster",
-        "-log likelihood",
-        "smallest cluster",
-    )
+    from subspaces.halving import stability_table
+
+    headings, rows = stability_table(columns)
+    for row, k in zip(rows, columns["n_clusters"], strict=True):
+        row.append("<- chosen" if k == chosen else "")
     say_table((*headings, ""), rows, numbers=range(6))
 
 

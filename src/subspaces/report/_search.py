@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from subspaces.halving import stability_table
 from subspaces.report import _figures, _tables
 from subspaces.report._draft import Draft
 from subspaces.report._findings import Findings
@@ -55,41 +56,13 @@ def choice(draft: Draft) -> str | None:
 
 def _stability_of_numbers(table: dict[str, Any]) -> str:
     """Return a table of how far halves agree on each number of clusters."""
-    names = (
-        "n_clusters",
-        "stability",
-        "stability_error",
-        "weakest_cluster",
-        "likelihood",
-        "smallest_cluster",
-    )
-    rows = [
-        (
-            str(k),
-            f"{stability:.2f}",
-            f"{error:.2f}",
-            f"{weakest:.2f}",
-            number(likelihood),
-            str(smallest),
-        )
-        for k, stability, error, weakest, likelihood, smallest in zip(
-            *(table[name] for name in names), strict=True
-        )
-    ]
-    headings = [
-        "Clusters",
-        "Halves agree",
-        "Standard error",
-        "Weakest cluster",
-        "-log likelihood",
-        "Smallest cluster",
-    ]
+    headings, rows = stability_table(table)
     caption = (
         "Each half of the samples learned its own genes, axes and clusters. How far their labels "
         "of all samples agree: adjusted Rand index, 1 for the same, 0 for chance; which share of "
         "the pairs of the weakest cluster stays together, where 0.8 is wanted."
     )
-    return _tables.simple(caption, headings, rows)
+    return _tables.simple(caption, [name.capitalize() for name in headings], rows)
 
 
 def _chosen_in_words(found: Findings) -> str:
