@@ -2,6 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 
 from subspaces import PSC, halving, recipes
 from subspaces.halving import Numbers, compare_numbers, numbers_in_words, strength_of
@@ -41,16 +42,18 @@ def test_the_number_that_both_halves_find_is_chosen(found):
     assert "<- chosen" in repr(found)
 
 
-def test_halves_are_compared_as_by_hand():
+@pytest.mark.parametrize("axes", [{}, {"prepare__n_axes": None}], ids=["as many", "all"])
+def test_halves_are_compared_as_by_hand(axes):
     """One halving: models of both halves place all samples."""
-    X, recipe = logarithms(), recipes.expression(random_state=3)
+    X, recipe = logarithms(), recipes.expression(random_state=3).set_params(**axes)
     numbers = compare_numbers(recipe, X, [2, 3], halvings=1)
     order = np.random.RandomState(3).permutation(60)
     for place, k in enumerate((2, 3)):
-        halves = [recipes.expression(k, random_state=3).fit(X[half]) for half in
-                  np.array_split(order, 2)]  # fmt: skip
-        expected = adjusted_rand_score(*(model.predict(X) for model in halves))
+        model = recipes.expression(k, random_state=3).set_params(**axes)
+        halves = [clone(model).fit(X[half]) for half in np.array_split(order, 2)]
+        expected = adjusted_rand_score(*(half.predict(X) for half in halves))
         assert numbers.agreement[place, 0] == pytest.approx(expected)
+        assert numbers.models[place]["prepare"].n_axes == (None if axes else k)
 
 
 def test_noise_has_no_stable_number():

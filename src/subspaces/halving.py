@@ -69,7 +69,7 @@ class Numbers:
     models, heard: for each of the m numbers a fitted Pipeline, and its warnings; agreement
     and strength (m, halvings): adjusted Rand index between the halves, and how far the weakest
     cluster holds together, nan for one cluster; likelihood (m, n): -log density of each sample
-    under its cluster without it, on the axes of the largest number.
+    under its cluster without it, on the axes of the largest number or on all.
     """
 
     numbers: tuple[int, ...]
@@ -142,7 +142,8 @@ def compare_numbers(
     Parameters
     ----------
     recipe : Pipeline
-        `recipes.expression` or `recipes.single_cell`, one dimension for all clusters.
+        `recipes.expression` or `recipes.single_cell`, one dimension for all clusters. As many axes
+        are kept as the clusters can span, or all where the recipe's ``n_axes`` is None.
     X : array-like or sparse matrix of shape (n, p)
         Samples in rows, as the recipe takes them.
     numbers : sequence of int
@@ -171,9 +172,15 @@ def compare_numbers(
 
 
 def _with_number(recipe: Pipeline, k: int) -> Pipeline:
-    """Return an unfitted recipe with k clusters, and as many axes as they can span."""
-    axes = k * (recipe["cluster"].n_components + 1)
-    return clone(recipe).set_params(prepare__n_axes=axes, cluster__n_clusters=k)
+    """Return an unfitted recipe with k clusters."""
+    return clone(recipe).set_params(prepare__n_axes=_axes(recipe, k), cluster__n_clusters=k)
+
+
+def _axes(recipe: Pipeline, k: int) -> int | None:
+    """Return how many axes k clusters can span, or None where the recipe keeps all axes."""
+    if recipe["prepare"].n_axes is None:
+        return None
+    return int(k * (recipe["cluster"].n_components + 1))
 
 
 def _halved(
@@ -220,7 +227,7 @@ def strength_of(first: NDArray[Any], second: NDArray[Any]) -> float:
 def _labels(recipe: Pipeline, points: Array, half: NDArray[np.intp], k: int) -> NDArray[Any]:
     """Return the labels (n,) of all samples by k clusters of one half."""
     model = clone(recipe["cluster"]).set_params(n_clusters=k)
-    seen = points[:, : k * (model.n_components + 1)]
+    seen = points[:, : _axes(recipe, k)]
     if model.n_components == 0:
         k_means = KMeans(k, n_init=STARTS, random_state=0)
         model.set_params(init=k_means_labels(seen[half], k_means))

@@ -378,7 +378,7 @@ def _of_mean_profiles(
     if source["layer"] is None and "X_pca" in adata.obsm:
         source = {**source, "use_rep": "X_pca"}
         points = _centred(np.asarray(adata.obsm["X_pca"], dtype=float), batches)
-        # Components are compared as they are: neither cells centred nor genes left out.
+        # Components are compared as they are: all axes, neither cells centred nor genes left out.
         asis = ExpressionScaler(kind="log", centre_samples=False, n_genes=None)
         k, words = _number(n_clusters, asis, points, settings)
         model = PSC(**{**settings, "n_clusters": k}).fit(points)
@@ -405,7 +405,8 @@ def _recipe_input(
 ) -> tuple[Any, ExpressionScaler, str | None]:
     """Return the cells, the recipe's scaler for them and, for batches, what was done before it.
 
-    Batches are centred on the log scale, before genes are chosen.
+    Batches are centred on the log scale, before genes are chosen. The scaler awaits the number of
+    its axes, which is that of the clusters.
     """
     matrix, name = _chosen_matrix(adata, layer, None)
     if is_dask(matrix):
@@ -415,11 +416,12 @@ def _recipe_input(
         )
     if batches is None:
         table = sparse.csr_matrix(matrix) if sparse.issparse(matrix) else np.asarray(matrix)
-        return table, ExpressionScaler(kind="cells"), None
+        return table, ExpressionScaler(kind="cells", n_axes=1), None
     whole = ExpressionScaler(kind="cells", n_genes=None)
     dense = _dense(matrix, name, "batch_key", "Use fewer genes, or no batch_key")
     centred = _centred(whole.fit_transform(dense), batches)
-    return centred, ExpressionScaler(kind="log", centre_samples=False), whole.verdict_
+    scaler = ExpressionScaler(kind="log", centre_samples=False, n_axes=1)
+    return centred, scaler, whole.verdict_
 
 
 def _number(
