@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 
 import numpy as np
@@ -14,8 +14,8 @@ from subspaces.tables._wanted import Wanted, check_asked, check_known
 
 # Columns of text that a message names one by one; if there are more it counts them.
 MOST_NAMED = 10
-# Rows that tell whether points separate thousands, where every cell is a number as it is.
-LOOKED_AT = 100
+# Cells that tell whether points separate thousands, where every cell is a number as it is.
+LOOKED_AT = 50_000
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ def _numbers(path: Path, block: Block, wanted: Wanted) -> tuple[Array, str | Non
     except ValueError:
         pass
     else:
-        top = list(chain.from_iterable(block.cells[:LOOKED_AT]))
+        top = list(islice(chain.from_iterable(block.cells), LOOKED_AT))
         return data, notation_of(top).note(top)
     notation = notation_of(chain.from_iterable(block.cells))
     for i, row in enumerate(block.cells):
