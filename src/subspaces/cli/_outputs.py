@@ -143,7 +143,9 @@ def as_csv(headings: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
 def _cell(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.6g}"
+    text = str(value)
+    if not text.startswith(FORMULA):
+        return text
     from subspaces.tables import is_number
 
-    text = str(value)
-    return f"'{text}" if text.startswith(FORMULA) and not is_number(text) else text
+    return text if is_number(text) else f"'{text}"

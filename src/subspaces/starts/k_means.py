@@ -1,6 +1,7 @@
 """K-means of scikit-learn, as several methods call it: for the labels alone."""
 
 import warnings
+from contextlib import nullcontext
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,10 +9,14 @@ from sklearn import config_context
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
+from subspaces.runtime.threads import one_blas_thread
 from subspaces.runtime.warning import PROCESS
 
 Array = NDArray[np.floating]
 Labels = NDArray[np.intp]
+
+# Up to so many numbers threads wait for each other longer than they work.
+SMALL = 1 << 20
 
 
 def k_means_labels(rows: Array, estimator: KMeans) -> Labels:
@@ -20,6 +25,11 @@ def k_means_labels(rows: Array, estimator: KMeans) -> Labels:
     Its warning that fewer clusters were found than asked for is silenced. Array API dispatch is
     off, whatever the caller's configuration: scikit-learn 1.7 fails under it.
     """
-    with PROCESS, config_context(array_api_dispatch=False), warnings.catch_warnings():
+    with (
+        one_blas_thread() if rows.size <= SMALL else nullcontext(),
+        PROCESS,
+        config_context(array_api_dispatch=False),
+        warnings.catch_warnings(),
+    ):
         warnings.simplefilter("ignore", ConvergenceWarning)
         return estimator.fit(rows).labels_.astype(np.intp)

@@ -14,7 +14,6 @@ from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 from sklearn.cluster import KMeans
 
-from subspaces.runtime.threads import one_blas_thread
 from subspaces.starts.k_means import k_means_labels
 from subspaces.subspace import largest_eigenpairs
 
@@ -50,9 +49,7 @@ def rows_to_labels(vectors: Array, n_clusters: int, random: np.random.Generator)
     if len(distinct) <= n_clusters:
         return labels
     k_means = KMeans(n_clusters, init=spread_centres, n_init=KMEANS_STARTS, random_state=seed)
-    # On so small a problem threads wait for each other longer than they work.
-    with one_blas_thread():
-        return k_means_labels(unit, k_means)
+    return k_means_labels(unit, k_means)
 
 
 def spread_centres(rows: Array, n_clusters: int, *, random_state: np.random.RandomState) -> Array:
