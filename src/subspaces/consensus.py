@@ -182,7 +182,7 @@ def _together(matrix: Array, k: int, seed: Any) -> Array:
     if unfinished:
         warn(
             f"{unfinished} of {used} mixtures still moved after {MOST_ROUNDS} rounds: clusters "
-            "overlap. Use fewer clusters, or trust support_ alone",
+            "overlap. Use fewer clusters",
             ConvergenceWarning,
             above=3,
         )
