@@ -1,4 +1,4 @@
-"""Which variables set a cluster apart beyond chance, by the clusters' means and by markers."""
+"""Which variables set a cluster apart beyond chance: by the clusters' means, and by markers."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -27,3 +27,14 @@ def beyond_chance(
     failed = set(own["variable"][rates > LEVEL].tolist())
     kept = [j for j in beyond if (f"x{j}" if names is None else str(names[j])) not in failed]
     return np.array(kept, dtype=int)
+
+
+def called(found: Markers, cluster: Any) -> dict[str, list[str]]:
+    """Return the markers that are "higher" and "lower" in a cluster, the largest effect first.
+
+    They have a false discovery rate of at most LEVEL, by split halves where these were tested.
+    """
+    own = found.of(cluster)
+    sure = own["fdr_split" if "fdr_split" in own else "fdr"] <= LEVEL
+    ways = {"higher": own["difference"] > 0, "lower": own["difference"] < 0}
+    return {name: own["variable"][sure & way].tolist() for name, way in ways.items()}
