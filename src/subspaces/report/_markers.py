@@ -39,8 +39,9 @@ def _overview(found: Markers) -> str:
         cells = [_counted(names) for names in called(found, k).values()]
         rows.append([f"{swatch(k)}{escape(str(k))}", *cells])
     split = " by split halves" if "fdr_split" in found.columns else ""
-    caption = f"Markers at a false discovery rate of {LEVEL:g}{split}, the largest effects first."
-    return simple(caption, ["Cluster", "Higher than elsewhere", "Lower than elsewhere"], rows)
+    caption = f"Markers{split}, the largest effects first. False discovery rate at most {LEVEL:g}."
+    heads = ["Cluster", "Higher than elsewhere", "Lower than elsewhere"]
+    return simple(caption, heads, rows, kind="whole words")
 
 
 def _counted(names: list[str]) -> str:
