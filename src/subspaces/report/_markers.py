@@ -49,7 +49,7 @@ def _counted(names: list[str]) -> str:
     if not names:
         return '<span class="quiet">none beyond chance</span>'
     shown = ", ".join(f'<bdi class="name">{escape(name)}</bdi>' for name in names[:NAMED])
-    return f"{len(names):,}: {shown}" + ", ..." * (len(names) > NAMED)
+    return f"{len(names):,}: {shown}" + " and more" * (len(names) > NAMED)
 
 
 def _table(found: Markers) -> str:
