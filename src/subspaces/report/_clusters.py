@@ -103,11 +103,12 @@ def _chance(draft: Draft, cluster: Cluster, apart: Contrast) -> str:
         return ""
     names, markers = draft.found.model._variable_names, draft.markers
     beyond = len(beyond_chance(apart, names, cluster.number, markers))
-    many = f"{beyond:,} of {len(apart.effect):,} differ" if beyond else "Nothing differs"
+    total = f"{len(apart.effect):,}"
+    many = f"{beyond:,} of {total} differ" if beyond else "Nothing differs"
     split = markers is not None and "fdr_split" in markers.columns
     tested = ", tested by split halves" if split else ""
     return (
-        f"{many} beyond chance{tested}: among so many variables up to {apart.by_chance:.2g} SD "
+        f"{many} beyond chance{tested}: among {total} variables up to {apart.by_chance:.2g} SD "
         "(dotted) come by chance alone."
     )
 

@@ -76,12 +76,12 @@ def differences(found: Findings, apart: Contrast, shade: str) -> Any:
     ]
     bars = _bars(narrow(np.clip(sizes, -edge, edge)), shade, words, TEXT_ALONE)
     title = f"lower ← difference{' (SD)' * known} → higher"
-    return _figure_of_list(bars, ticks, xtitle=title, shapes=_ends_of_chance(apart, edge, known))
+    return _figure_of_list(bars, ticks, xtitle=title, shapes=_ends_of_chance(apart, known))
 
 
-def _ends_of_chance(apart: Contrast, edge: float, known: bool) -> list[dict[str, Any]]:
-    """Return plotly's dotted lines at the effects where chance ends, if the chart reaches them."""
-    if not known or apart.by_chance > 1.5 * edge:
+def _ends_of_chance(apart: Contrast, known: bool) -> list[dict[str, Any]]:
+    """Return plotly's dotted lines at the effects where chance ends; none if these are not known."""
+    if not known:
         return []
     upright = {"type": "line", "y0": 0, "y1": 1, "yref": "paper", "line": DOTTED}
     return [{**upright, "x0": x, "x1": x} for x in (-apart.by_chance, apart.by_chance)]
