@@ -80,7 +80,7 @@ def differences(found: Findings, apart: Contrast, shade: str) -> Any:
 
 
 def _ends_of_chance(apart: Contrast, known: bool) -> list[dict[str, Any]]:
-    """Return plotly's dotted lines at the effects where chance ends; none if these are not known."""
+    """Return plotly's dotted lines at the effects where chance ends, if effects are known."""
     if not known:
         return []
     upright = {"type": "line", "y0": 0, "y1": 1, "yref": "paper", "line": DOTTED}
