@@ -1,5 +1,6 @@
 import os
 import re
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -9,12 +10,13 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
 
 from subspaces import recipes
 from subspaces.expression_scaler import as_preparation
 from subspaces.metrics import adjusted_rand_score
 from subspaces.preparation import prepare
-from subspaces.recipes import ExpressionScaler
+from subspaces.recipes import ConsensusProfiles, ExpressionScaler
 from subspaces.subspace import principal_axes
 from subspaces.tables import Table
 
@@ -232,6 +234,45 @@ def test_a_consensus_that_cuts_off_a_sample_says_so():
     far = np.vstack([X, 2.0 ** np.random.default_rng(9).normal(7, 9, X.shape[1])])
     with pytest.warns(UserWarning, match=r"1 of 2 clusters hold one sample each \(row 55\)"):
         recipes.expression(2, consensus=True, random_state=0).fit(far)
+
+
+def test_a_consensus_that_finds_fewer_clusters_says_so():
+    two = np.repeat(np.eye(2, 30), 10, axis=0)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model = ConsensusProfiles(3, random_state=0).fit(two)
+    assert np.bincount(model.labels_).tolist() == [10, 10]
+    assert model.centres_.shape == (2, 30)
+    # One sentence of ours, and none of scikit-learn's on each of the mixtures.
+    said = ["only 2 clusters were found for n_clusters=3: the mixtures do not tell more of them"]
+    assert [str(one.message)[: len(said[0])] for one in caught] == said
+
+
+def test_a_consensus_of_equal_rows_is_refused_and_of_one_direction_found():
+    with pytest.raises(ValueError, match="nothing to cluster: all rows are equal"):
+        ConsensusProfiles(2).fit(np.full((20, 30), 0.1))
+    random = np.random.default_rng(0)
+    along = np.repeat([1.0, 7.0], 10) + random.normal(0, 0.1, 20)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = ConsensusProfiles(2, random_state=0).fit(np.outer(along, random.uniform(1, 2, 30)))
+    assert model.labels_.tolist() == [0] * 10 + [1] * 10
+    assert (model.support_ == 1).all()
+
+
+def test_a_consensus_of_mixtures_that_do_not_come_to_rest_says_so(monkeypatch):
+    monkeypatch.setattr("subspaces.consensus.MOST_ROUNDS", 1)
+    noise = np.random.default_rng(0).normal(size=(60, 40))
+    with pytest.warns(ConvergenceWarning, match=r"of 4 mixtures still moved after 1 rounds"):
+        ConsensusProfiles(3, random_state=0).fit(noise)
+
+
+def test_a_consensus_without_room_is_refused_at_once(monkeypatch):
+    monkeypatch.setattr("subspaces.runtime.memory.available", lambda: 10_000_000)
+    monkeypatch.setattr("subspaces.consensus._together", None)  # is not reached
+    said = r"ConsensusProfiles of 1000 samples x 5 variables needs about 24.1 MB of memory, and 10 "
+    with pytest.raises(MemoryError, match=said):
+        ConsensusProfiles(2).fit(np.random.default_rng(0).normal(size=(1000, 5)))
 
 
 def test_percentages_and_shares_are_left_alone():

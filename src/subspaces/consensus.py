@@ -8,6 +8,7 @@ whose clusters share one covariance. With c_r(i) the cluster of sample i in run 
 Average linkage on 1 - A gives the clusters (Monti et al. 2003).
 """
 
+import warnings
 from itertools import product
 from typing import Any, Self
 
@@ -16,14 +17,16 @@ from numpy.typing import NDArray
 from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import squareform
 from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import GaussianMixture
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from subspaces.core.partition import canonical
 from subspaces.data.validation import as_matrix
 from subspaces.expression_scaler import leading_axes
+from subspaces.runtime.memory import no_room
 from subspaces.runtime.parameters import as_count
-from subspaces.runtime.warning import warn
+from subspaces.runtime.warning import PROCESS, warn
 
 __all__ = ["ConsensusProfiles"]
 
@@ -35,6 +38,10 @@ GENES, COSINE, AXES = (500, 2000, 5000), (False, True), (1, 2)
 MOST_GENES = max(GENES)
 # Starts of each mixture, and what is added to the variance of each axis.
 STARTS, LEAST_VARIANCE = 3, 1e-6
+# Rounds of each start, as many as scikit-learn gives.
+MOST_ROUNDS = 100
+# Differences up to so much of the largest value are of rounding.
+ROUNDING = 1e-13
 
 
 class ConsensusProfiles(ClusterMixin, BaseEstimator):
@@ -86,17 +93,22 @@ class ConsensusProfiles(ClusterMixin, BaseEstimator):
         """
         matrix = as_matrix(X)
         validate_data(self, X, skip_check_array=True)
+        _check_room(*matrix.shape)
         k = as_count(self.n_clusters, "n_clusters", low=1, high=len(matrix))
+        if not np.ptp(matrix, axis=0).any():
+            raise ValueError("X has nothing to cluster: all rows are equal. Use other data")
         together = _together(matrix, k, self.random_state)
         np.fill_diagonal(together, 1.0)
         tree = linkage(squareform(1.0 - together, checks=False), "average")
         self.labels_ = canonical(fcluster(tree, k, "maxclust") - 1)
-        found = range(int(self.labels_.max()) + 1)
-        self.centres_ = np.array([matrix[self.labels_ == c].mean(axis=0) for c in found])
-        mates = self.labels_[:, None] == self.labels_
-        others = np.maximum(mates.sum(axis=1) - 1, 1)
-        self.support_ = (np.sum(together * mates, axis=1) - 1.0) / others
-        self._warn_of_single_samples(len(found))
+        parts = [np.flatnonzero(self.labels_ == c) for c in range(int(self.labels_.max()) + 1)]
+        self.centres_ = np.array([matrix[own].mean(axis=0) for own in parts])
+        self.support_ = np.empty(len(matrix))
+        for own in parts:
+            mates = together[np.ix_(own, own)].sum(axis=1) - 1.0
+            self.support_[own] = mates / max(len(own) - 1, 1)
+        self._warn_of_fewer_clusters(len(parts), k)
+        self._warn_of_single_samples(len(parts))
         return self
 
     def predict(self, X: Any) -> NDArray[np.intp]:
@@ -117,6 +129,15 @@ class ConsensusProfiles(ClusterMixin, BaseEstimator):
         distances = -2.0 * matrix @ self.centres_.T + np.sum(self.centres_**2, axis=1)
         return np.argmin(distances, axis=1)
 
+    def _warn_of_fewer_clusters(self, found: int, k: int) -> None:
+        if found < k:
+            warn(
+                f"only {found} clusters were found for n_clusters={k}: the mixtures do not tell "
+                "more of them apart. Use fewer clusters",
+                ConvergenceWarning,
+                above=3,
+            )
+
     def _warn_of_single_samples(self, found: int) -> None:
         single = np.flatnonzero(np.bincount(self.labels_) == 1)
         alone = [int(np.argmax(self.labels_ == k)) for k in single]
@@ -129,24 +150,69 @@ class ConsensusProfiles(ClusterMixin, BaseEstimator):
             )
 
 
+def _check_room(n: int, p: int) -> None:
+    """Raise MemoryError if X, a copy of it, and three times n x n numbers do not fit."""
+    too_large = no_room(8 * (2 * n * p + 3 * n * n))
+    if too_large:
+        raise MemoryError(
+            f"ConsensusProfiles of {n} samples x {p} variables {too_large}, for all pairs of "
+            "samples. Use fewer samples, or PSC in its place (consensus=False)"
+        )
+
+
 def _together(matrix: Array, k: int, seed: Any) -> Array:
-    """Return the share of the runs in which two samples are in one cluster, (n, n)."""
+    """Return the share of the runs in which two samples are in one cluster, (n, n).
+
+    Runs to which all samples are equal, as samples of one direction are at unit length, are left
+    out.
+    """
     n, p = matrix.shape
     order = np.argsort(-matrix.var(axis=0), kind="stable")
     together = np.zeros((n, n))
-    runs = list(product(sorted({min(genes, p) for genes in GENES}), COSINE, AXES))
-    for genes, cosine, axes in runs:
-        rows = matrix[:, order[:genes]]
-        if cosine:
-            lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-            rows = rows / np.where(lengths > 0, lengths, 1.0)
-        rows = rows - rows.mean(axis=0)
-        points = rows @ leading_axes(rows, axes * k).T
+    used, unfinished = 0, 0
+    for genes, cosine, axes in product(sorted({min(genes, p) for genes in GENES}), COSINE, AXES):
+        points = _points(matrix[:, order[:genes]], cosine, axes * k)
+        if not points.any():
+            continue
         # Axes of one size, so that what is added to the variances is small beside them.
-        points = points / (points.std() or 1.0)
-        mixture = GaussianMixture(
-            k, covariance_type="tied", n_init=STARTS, reg_covar=LEAST_VARIANCE, random_state=seed
+        labels, converged = _mixture_labels(points / points.std(), k, seed)
+        for own in (np.flatnonzero(labels == c) for c in range(k)):
+            together[np.ix_(own, own)] += 1.0
+        used, unfinished = used + 1, unfinished + (not converged)
+    if unfinished:
+        warn(
+            f"{unfinished} of {used} mixtures still moved after {MOST_ROUNDS} rounds: clusters "
+            "overlap. Use fewer clusters",
+            ConvergenceWarning,
+            above=3,
         )
-        labels = mixture.fit_predict(points)
-        together += labels[:, None] == labels
-    return together / len(runs)
+    return together / used
+
+
+def _points(rows: Array, cosine: bool, n_axes: int) -> Array:
+    """Return the samples along the leading axes, at most (n, n_axes)."""
+    if cosine:
+        lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+        rows = rows / np.where(lengths > 0, lengths, 1.0)
+    size = np.abs(rows).max()
+    rows = rows - rows.mean(axis=0)
+    # What rounding leaves of equal rows is no difference.
+    if np.abs(rows).max() <= ROUNDING * size:
+        return np.zeros((len(rows), 1))
+    return rows @ leading_axes(rows, n_axes).T
+
+
+def _mixture_labels(points: Array, k: int, seed: Any) -> tuple[NDArray[np.intp], bool]:
+    """Return the labels of a Gaussian mixture of one covariance, and whether it came to rest."""
+    mixture = GaussianMixture(
+        k,
+        covariance_type="tied",
+        n_init=STARTS,
+        max_iter=MOST_ROUNDS,
+        reg_covar=LEAST_VARIANCE,
+        random_state=seed,
+    )
+    # scikit-learn's words on coinciding samples and on rounds are said by `fit`, once.
+    with PROCESS, warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return mixture.fit_predict(points), bool(mixture.converged_)

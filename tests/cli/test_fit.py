@@ -314,6 +314,41 @@ def test_the_page_is_written_where_plotly_is(run, fails, monkeypatch, union_file
     assert not (out / "report.html").exists()  # it would be about the model before
 
 
+def written(path, data):
+    header = ",".join(f"g{j}" for j in range(data.shape[1]))
+    np.savetxt(path, data, delimiter=",", header=header, comments="", fmt="%.5f")
+    return path
+
+
+def test_the_screen_says_which_way_variables_differ_and_where_none_does(run, tmp_path):
+    random = np.random.default_rng(0)
+    noise = random.normal(size=(60, 30))
+    moved = noise.copy()
+    moved[:25, [3, 4]] += 8.0
+    moved[:25, 7] -= 6.0
+    fit = ["--clusters", 2, "--affine", "--dims", 0, "--no-stability"]
+    ended = run("fit", written(tmp_path / "m.csv", moved), *fit, "--out", tmp_path / "m")
+    assert re.search(r" 25 .* high g[34], g[34]; low g7\b", ended.out), ended.out
+    assert re.search(r" 35 .* high g7; low g[34], g[34]", ended.out), ended.out
+    summary = json.loads((tmp_path / "m" / "summary.json").read_text())
+    first = summary["clusters"][0]
+    ways = set(zip(first["direction"], first["sets_apart"], strict=True))
+    assert ways >= {("high", "g3"), ("high", "g4"), ("low", "g7")}
+    page = (tmp_path / "m" / "report.html").read_text()
+    assert f"{first['beyond_chance']} of 30 differ beyond chance: among 30 variables up to" in page
+    ended = run("fit", written(tmp_path / "n.csv", noise), *fit, "--markers", "--out",
+                tmp_path / "n")  # fmt: skip
+    assert ended.out.count("nothing beyond chance") == 2
+    summary = json.loads((tmp_path / "n" / "summary.json").read_text())
+    assert [c["beyond_chance"] for c in summary["clusters"]] == [0, 0]
+    assert [c["sets_apart"] for c in summary["clusters"]] == [[], []]
+    page = (tmp_path / "n" / "report.html").read_text()
+    assert (
+        page.count("Nothing differs beyond chance, tested by split halves: among 30 variables up")
+        == 2
+    )
+
+
 def test_the_expression_preset_prepares_and_predict_repeats_it(run, tmp_path):
     random = np.random.default_rng(0)
     data = 2.0 ** random.normal(8, 1, (45, 60))

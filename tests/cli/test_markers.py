@@ -84,8 +84,22 @@ def test_enrichment_tools_get_lists_and_sets(run, counts, tmp_path):
         sets[name] = genes
         assert "than elsewhere" in described
     assert {name for name in sets if name.endswith("up")} == {f"cluster_{k}_up" for k in range(3)}
-    up = table[(table["cluster"] == 0) & (table["difference"] > 0) & (table["fdr"] <= 0.05)]
+    up = table[(table["cluster"] == 0) & (table["difference"] > 0) & (table["fdr_split"] <= 0.05)]
     assert sets["cluster_0_up"] == up["variable"].tolist()[:100]
+
+
+def test_clusters_of_noise_have_no_sets_and_no_strongest(run, tmp_path):
+    noise = np.random.default_rng(0).normal(8, 1, (40, 60))
+    pd.DataFrame(noise).add_prefix("gene").to_csv(tmp_path / "noise.csv", index=False)
+    ended = run("fit", tmp_path / "noise.csv", "--clusters", 2, "--dims", 0, "--affine",
+                "--no-stability", "--markers", "--json", "--out", tmp_path / "r")  # fmt: skip
+    table = pd.read_csv(tmp_path / "r" / "markers.csv")
+    assert (table["fdr"] <= 0.05).any()  # the optimistic rate calls some
+    assert (tmp_path / "r" / "markers.gmt").read_text() == ""
+    for entry in ended.document["markers"]["clusters"]:
+        assert (entry["higher"], entry["lower"]) == ([], [])
+    page = (tmp_path / "r" / "report.html").read_text()
+    assert page.count("none beyond chance") == 4
 
 
 def test_markers_are_an_option_elsewhere_and_can_be_refused(run, counts, tmp_path):

@@ -1,15 +1,19 @@
 """Markers: each figure against a plain loop, split-half p-values on one group, bad input."""
 
+from itertools import combinations
+
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
+from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.cluster import KMeans
 
 from subspaces import PSC, KSubspaces, SparseKMeans, diagnostics, load
 from subspaces.diagnostics import _split_half
 from subspaces.diagnostics._markers import told_apart
 from subspaces.diagnostics._rank_test import false_discovery_rates, rank_test
+from subspaces.diagnostics._split_half import split_half_p_values
 from subspaces.expression_scaler import as_preparation
 from subspaces.preparation import attach_preparation, prepare
 from subspaces.recipes import ExpressionScaler, expression
@@ -37,7 +41,8 @@ def shifted(n=60, p=80, n_markers=10, seed=0):
 
 @pytest.mark.parametrize("whole", [True, False])
 def test_ranks_are_tested_as_scipy_tests_them_one_by_one(whole):
-    X, labels = tied()
+    X, _ = tied(n=90)
+    labels = np.repeat([0, 1, 2], 30)
     X = X if whole else X + np.random.default_rng(1).normal(size=X.shape)
     auc, p_values = rank_test(X, labels, 3)
     for k in range(3):
@@ -51,6 +56,71 @@ def test_ranks_are_tested_as_scipy_tests_them_one_by_one(whole):
             wins = np.mean([(a > b) + 0.5 * (a == b) for a in inside for b in outside])
             assert auc[k, j] == pytest.approx(wins, rel=1e-12)
             assert plain.statistic / (len(inside) * len(outside)) == pytest.approx(wins)
+
+
+@pytest.mark.parametrize("sizes", [(3, 3), (3, 40), (7, 7, 9), (12, 5, 60), (15, 15)])
+def test_p_values_of_small_clusters_are_scipys_exact_ones(sizes):
+    labels = np.repeat(np.arange(len(sizes)), sizes)
+    X = np.random.default_rng(0).normal(size=(len(labels), 30))
+    X[labels == 0, :10] += 5.0  # as far apart as ranks can be: the smallest p-values
+    X[labels == 1, 10:20] -= 1.0
+    p_values = rank_test(X, labels, len(sizes))[1]
+    for k in range(len(sizes)):
+        inside, outside = X[labels == k], X[labels != k]
+        if min(len(inside), len(outside)) < 16:
+            plain = stats.mannwhitneyu(inside, outside, method="exact", axis=0).pvalue
+            np.testing.assert_allclose(p_values[k], plain, rtol=1e-9)
+
+
+def all_splits(X, m):
+    """P(|W| >= |w|) of the first m samples, for each variable, by drawing all sets of m samples."""
+    ranks = stats.rankdata(X, axis=0) - (len(X) + 1) / 2
+    drawn = [ranks[list(some)].sum(axis=0) for some in combinations(range(len(X)), m)]
+    return np.mean(np.abs(drawn) >= np.abs(ranks[:m].sum(axis=0)) - 1e-9, axis=0)
+
+
+@pytest.mark.parametrize("m", [3, 5, 8])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_with_one_shared_value_p_values_are_those_of_all_splits(m, sign):
+    """The lowest value shared, as zeros and floors are; with sign -1 the highest."""
+    random = np.random.default_rng(m)
+    X = np.where(random.uniform(size=(12, 60)) < np.linspace(0, 0.95, 60), 0.0, 1.0)
+    X = sign * X * random.uniform(1, 2, size=X.shape)
+    X[:m, ::2] *= 3
+    labels = np.repeat([0, 1], [m, 12 - m])
+    p_values = rank_test(X, labels, 2)[1]
+    np.testing.assert_allclose(p_values[0], all_splits(X, m), rtol=1e-9)
+    np.testing.assert_allclose(p_values[1], p_values[0], rtol=1e-9)
+
+
+@pytest.mark.parametrize("n_values", [3, 5, 12])
+def test_with_other_ties_p_values_are_valid_over_all_splits(n_values):
+    """At most a share alpha of all splits has a p-value of at most alpha, for every alpha."""
+    column = np.random.default_rng(n_values).integers(0, n_values, 11).astype(float)
+    found = []
+    for some in combinations(range(11), 4):
+        labels = np.ones(11, dtype=int)
+        labels[list(some)] = 0
+        found.append(rank_test(column[:, None], labels, 2)[1][0, 0])
+    found = np.sort(found)
+    reached = np.searchsorted(found, found, side="right") / len(found)
+    assert (reached <= found + 1e-12).all()
+    assert found[0] < 0.2
+
+
+def test_ties_on_one_side_alone_change_nothing():
+    inside, outside = [1.0, 1.0, 2.0, 2.0], [0.0, 0.1, 0.5, 0.5, 0.7, 0.7, 0.7]
+    X, labels = np.array([[*inside, *outside]]).T, np.repeat([0, 1], [4, 7])
+    np.testing.assert_allclose(rank_test(X, labels, 2)[1][0], 2 / 330)
+
+
+def test_a_gene_of_one_cell_is_hardly_significant():
+    """The cell is in a cluster of 20 among 500: chance says .04, the normal approximation 1e-6."""
+    X = np.zeros((500, 1))
+    X[0] = 1.0
+    p_value = rank_test(X, np.repeat([0, 1], [20, 480]), 2)[1][0, 0]
+    assert p_value == pytest.approx(20 / 500)
+    assert stats.mannwhitneyu(X[:20, 0], X[20:, 0], method="asymptotic").pvalue < 2e-6
 
 
 def test_ranks_of_blocks_of_variables_are_those_of_all(monkeypatch):
@@ -124,6 +194,40 @@ def test_samples_in_no_cluster_are_left_out():
         np.testing.assert_array_equal(found.columns[name], column)
     split = diagnostics.markers(X, some, estimator=KMeans(2, random_state=0), n_nulls=4)
     assert np.isfinite(split.columns["fdr_split"]).all()
+
+
+class FirstLeftOut(ClusterMixin, BaseEstimator):
+    """K-means without the first samples, which are in no cluster: -1."""
+
+    def __init__(self, n_out=5):
+        self.n_out = n_out
+
+    def fit(self, X, y=None):
+        self.labels_ = np.full(len(X), -1)
+        k_means = KMeans(2, n_init=3, random_state=0)
+        self.labels_[self.n_out :] = k_means.fit_predict(X[self.n_out :])
+        return self
+
+
+def test_samples_that_a_half_puts_in_no_cluster_are_no_cluster_there():
+    X, kinds = shifted()
+    X[:5] += 50.0  # would be a cluster with markers everywhere
+    labels = FirstLeftOut().fit_predict(X)
+    found = diagnostics.markers(X, labels, estimator=FirstLeftOut(), n_nulls=4, random_state=0)
+    whole = diagnostics.markers(
+        X[5:], labels[5:], estimator=KMeans(2, n_init=3, random_state=0), n_nulls=4, random_state=0
+    )
+    np.testing.assert_array_equal(found.columns["p_split"], whole.columns["p_split"])
+    # The labels name all samples, and a half leaves some out: these are not tested.
+    halves = split_half_p_values(
+        X, kinds, 2, lambda half: FirstLeftOut().fit_predict(X[:, half]), np.random.default_rng(0)
+    )
+    inside = split_half_p_values(
+        X[5:], kinds[5:], 2, lambda half: kinds[5:], np.random.default_rng(0)
+    )
+    np.testing.assert_array_equal(halves, inside)
+    none = split_half_p_values(X, kinds, 2, lambda half: np.full(60, -1), np.random.default_rng(0))
+    assert (none == 1.0).all()
 
 
 def test_shares_are_unknown_where_no_value_is_zero_and_can_be_given():

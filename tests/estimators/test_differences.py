@@ -209,13 +209,27 @@ def test_projected_samples_have_no_spread_of_their_own():
     assert np.isfinite(whole.within_std_).all()
 
 
-def test_what_comes_by_chance():
-    """The largest of the differences of two random groups is near what is said to be chance."""
+@pytest.mark.parametrize("sizes", [(40, 120), (4, 5), (3, 3, 4)])
+def test_what_comes_by_chance(sizes):
+    """Of groups that do not differ, any variable is beyond chance in 5 % of the tables at most."""
+    labels, random = np.repeat(np.arange(len(sizes)), sizes), np.random.default_rng(0)
+    beyond, near = [], []
+    for _ in range(200):
+        rows = random.normal(size=(len(labels), 100))
+        spread = means_and_spread(rows, labels, len(sizes))
+        found = contrast(0, np.array(sizes, dtype=float), *spread)
+        beyond.append(len(found.beyond_chance) > 0)
+        near.append(np.abs(found.effect).max() > 0.5 * found.by_chance)
+    assert np.mean(beyond) < 0.1  # of 200 at .05, with probability .998
+    assert np.mean(near) > 0.5
+
+
+def test_what_is_beyond_chance_is_the_first_of_the_order():
     labels = np.repeat([0, 1], [40, 120])
-    ratios = []
-    for seed in range(20):
-        rows = np.random.default_rng(seed).normal(size=(160, 500))
-        found = contrast(0, np.array([40.0, 120.0]), *means_and_spread(rows, labels, 2))
-        ratios.append(np.abs(found.effect).max() / found.by_chance)
-    assert 0.8 < np.mean(ratios) < 1.0
-    assert max(ratios) < 1.4
+    rows = np.random.default_rng(0).normal(size=(160, 50))
+    rows[labels == 0, :3] += [2.0, -3.0, 1.0]
+    means, spread = means_and_spread(rows, labels, 2)
+    found = contrast(0, np.array([40.0, 120.0]), means, spread)
+    assert found.beyond_chance.tolist() == [1, 0, 2]
+    unknown = contrast(0, np.array([40.0, 120.0]), means, np.full(50, np.nan))
+    assert unknown.beyond_chance.tolist() == unknown.order.tolist()

@@ -1,5 +1,7 @@
 """The page's table of markers: its sentences, its columns, and how many it shows."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -32,6 +34,20 @@ def test_markers_are_shown_where_they_are_given(fitted):
     for head in ("AUC", "FDR", "Split FDR", "Inside", "Outside"):
         assert f">{head}</button>" in page
     assert "The 50 largest effects of each cluster, of 240 rows." in words
+
+
+def test_each_cluster_has_its_markers_named_by_direction(fitted):
+    model, X = fitted
+    found = model.markers(X, split_half=True, n_nulls=19, random_state=0)
+    page = re.sub(r"</?(bdi|span)[^>]*>", "", render(model, X, markers=found))
+    table = page[page.index("Markers by split halves, the largest effects first. False") :]
+    names = ", ".join(found.of(0)["variable"][:3])
+    assert sorted(found.of(0)["variable"][:3]) == ["x0", "x1", "x2"]
+    for k in (0, 1):
+        cells = [f"3: {names}", "none beyond chance"]
+        if found.of(k)["difference"][0] < 0:
+            cells.reverse()
+        assert f"{k}</th><td>{cells[0]}</td><td>{cells[1]}</td>" in table
 
 
 def test_columns_that_are_not_known_are_left_out(fitted):

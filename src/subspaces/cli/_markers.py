@@ -19,13 +19,13 @@ import numpy as np
 from subspaces.cli._outputs import as_csv
 from subspaces.cli._words import in_options
 from subspaces.diagnostics import Markers
+from subspaces.diagnostics._beyond_chance import called
+from subspaces.diagnostics._markers import LEVEL
 from subspaces.runtime.warning import collect_warnings
 from subspaces.tables import Table
 
 # The most variables in a set: enrichment tools leave out sets of more than some hundreds.
 LARGEST_SET = 100
-# The false discovery rate up to which a variable is put into a set.
-LEVEL = 0.05
 # How many tables of one group are drawn, and how many of more samples than MANY: 19 are the fewest
 # that can call anything at LEVEL, and take 3 seconds for 4,000 cells.
 N_NULLS, N_NULLS_OF_MANY, MANY = 99, 19, 1000
@@ -73,8 +73,7 @@ def summary(found: Markers) -> dict[str, Any]:
 def _strongest(found: Markers, cluster: int) -> dict[str, Any]:
     own = found.of(cluster)
     entry: dict[str, Any] = {"cluster": cluster}
-    for name, sign in (("higher", 1), ("lower", -1)):
-        entry[name] = own["variable"][sign * own["difference"] > 0][:STRONGEST].tolist()
+    entry |= {name: names[:STRONGEST] for name, names in called(found, cluster).items()}
     for name in ("fdr", "fdr_split"):
         if name in own:
             entry[f"{name}_at_most_{LEVEL:g}"] = int(np.count_nonzero(own[name] <= LEVEL))
@@ -118,17 +117,16 @@ def _ranked(found: Markers, cluster: int) -> str:
 
 def _sets(found: Markers, cluster: int) -> Iterator[str]:
     """Yield the lines of the file .gmt for a cluster: name, description and variables, by tabs."""
-    own = found.of(cluster)
-    for direction, sign in (("up", 1), ("down", -1)):
-        members = own["variable"][(sign * own["difference"] > 0) & (own["fdr"] <= LEVEL)]
-        if not len(members):
+    worth = "by split halves" if "fdr_split" in found.columns else "that is optimistic"
+    for than, members in called(found, cluster).items():
+        if not members:
             continue
-        than = "higher" if sign > 0 else "lower"
         shown = members[:LARGEST_SET]
         described = (
             f"{len(shown)} of {len(members)} variables {than} than elsewhere, at a false discovery "
-            f"rate of {LEVEL:g} that is optimistic"
+            f"rate of {LEVEL:g} {worth}"
         )
+        direction = {"higher": "up", "lower": "down"}[than]
         yield "\t".join([f"cluster_{cluster}_{direction}", described, *map(_word, shown)]) + "\n"
 
 

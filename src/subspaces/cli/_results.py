@@ -16,6 +16,7 @@ from subspaces.cli._say import warn
 from subspaces.cli._trust import Trust
 from subspaces.cli._words import in_options
 from subspaces.diagnostics import Markers, ambiguity
+from subspaces.diagnostics._beyond_chance import beyond_chance
 from subspaces.estimators import PSC, SparseKMeans
 from subspaces.metrics import adjusted_rand_score, matched_accuracy
 from subspaces.preparation import Preparation, filled_in_raw_units, match_variables
@@ -50,7 +51,12 @@ def agreement(table: Table, clusters: Any) -> dict[str, float]:
 
 
 def summary(
-    request: Request, model: Any, table: Table, messages: list[str], trust: Trust
+    request: Request,
+    model: Any,
+    table: Table,
+    messages: list[str],
+    trust: Trust,
+    markers: Markers | None = None,
 ) -> dict[str, Any]:
     """Return the contents of summary.json: the options, the clusters, trust and warnings."""
     preparation: Preparation | None = getattr(model, "preparation_", None)
@@ -65,7 +71,7 @@ def summary(
         **asdict(request),
         **{name: getattr(model, name) for name in by_preset},
         "criterion_": getattr(model, "criterion_", None),
-        "clusters": [_cluster(model, table, k) for k in range(_n_clusters(model))],
+        "clusters": [_cluster(model, table, k, markers) for k in range(_n_clusters(model))],
         "press": getattr(model, "press_", None),
         "objective": float(model.objective_),
         "stop_reason": getattr(model, "stop_reason_", None),
@@ -81,7 +87,7 @@ def _n_clusters(model: Any) -> int:
     return int(model.labels_.max()) + 1
 
 
-def _cluster(model: Any, table: Table, k: int) -> dict[str, Any]:
+def _cluster(model: Any, table: Table, k: int, markers: Markers | None) -> dict[str, Any]:
     lists = _lists(model, k)
     members = model.labels_ == k
     found = {
@@ -89,7 +95,7 @@ def _cluster(model: Any, table: Table, k: int) -> dict[str, Any]:
         "samples": int(members.sum()),
         "dims": lists.loadings.shape[1],
         "variables": len(lists.within if len(lists.within) else lists.apart),
-        "sets_apart": _named(model, lists.apart[:STRONGEST]),
+        **_sets_apart(model, k, markers),
         "varies": _named(model, lists.within[:STRONGEST]) if lists.loadings.shape[1] else [],
     }
     if table.classes is not None:
@@ -97,6 +103,23 @@ def _cluster(model: Any, table: Table, k: int) -> dict[str, Any]:
         order = np.argsort(-counts, kind="stable")
         found["classes"] = {str(kinds[i]): int(counts[i]) for i in order}
     return found
+
+
+def _sets_apart(model: Any, k: int, markers: Markers | None) -> dict[str, Any]:
+    """Return what sets a cluster apart beyond chance: names, directions, and how many there are.
+
+    The number is None where differences, or their standard deviations, are not known.
+    """
+    if not model._knows_differences:
+        return {"sets_apart": [], "direction": [], "beyond_chance": None}
+    found = model._contrast(k)
+    places = beyond_chance(found, model._variable_names, k, markers)
+    shown = places[:STRONGEST]
+    return {
+        "sets_apart": _named(model, shown),
+        "direction": ["high" if found.difference[j] > 0 else "low" for j in shown],
+        "beyond_chance": None if np.isnan(found.effect).any() else len(places),
+    }
 
 
 def _named(model: Any, places: Any) -> list[str]:

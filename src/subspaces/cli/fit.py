@@ -177,7 +177,10 @@ def fit(
             with working("Testing variables"):
                 marked, more = _markers.find(model, table, seed)
             messages += more
-        summary = {"data": str(data), **_results.summary(request, model, table, messages, trust)}
+        summary = {
+            "data": str(data),
+            **_results.summary(request, model, table, messages, trust, marked),
+        }
         if marked is not None:
             summary["markers"] = _markers.summary(marked)
             _markers.write(stage, marked)
@@ -222,14 +225,15 @@ def _show(summary: dict[str, Any]) -> None:
     if summary["preparation"]:
         say(f"Prepared: {summary['preparation']}.")
     known = "adjusted_rand" in summary
-    lists = [name for name in LISTS if any(cluster[name] for cluster in summary["clusters"])]
+    shown = [{name: _listed(cluster, name) for name in LISTS} for cluster in summary["clusters"]]
+    lists = [name for name in LISTS if any(words[name] for words in shown)]
     headings = ["cluster", "samples", "dims", "variables", *["classes"] * known]
     rows = []
-    for cluster in summary["clusters"]:
+    for cluster, words in zip(summary["clusters"], shown, strict=True):
         counts = [str(cluster[name]) for name in headings[:4]]
         counts[2] = "mean profile" if cluster["dims"] == 0 else counts[2]
         held = [_counted(cluster["classes"])] if known else []
-        rows.append([*counts, *held, *(", ".join(cluster[name][:SHOWN]) for name in lists)])
+        rows.append([*counts, *held, *(words[name] for name in lists)])
     say_table([*headings, *(LISTS[name] for name in lists)], rows, numbers=range(4))
     if known:
         say(matched_classes(summary))
@@ -241,6 +245,18 @@ def _show(summary: dict[str, Any]) -> None:
     for name in ("stability", "means_or_directions", "assumed", "markers"):
         if name in summary:
             say(summary[name]["verdict"])
+
+
+def _listed(cluster: dict[str, Any], name: str) -> str:
+    """Return the first variables of a list in words: "high CD3E, CD3D; low LYZ", or "LYZ, CD3E"."""
+    variables = cluster[name][:SHOWN]
+    if name != "sets_apart":
+        return ", ".join(variables)
+    if cluster["beyond_chance"] == 0:
+        return "nothing beyond chance"
+    directed = list(zip(cluster["direction"], variables, strict=False))
+    parts = {side: [one for way, one in directed if way == side] for side in ("high", "low")}
+    return "; ".join(f"{side} {', '.join(found)}" for side, found in parts.items() if found)
 
 
 def _counted(classes: dict[str, int]) -> str:

@@ -8,15 +8,24 @@ s           within_std   (p,)      sqrt(sum_k sum_{i in k} (x_i - m_k)^2 / (n - 
 d           difference   (p,)      m_k - mean of the samples of all other clusters
 d / s       effect       (p,)      the difference in standard deviations
 ==========  ===========  ========  ============================================================
+
+Where nothing differs and noise is Gaussian, d / s over sqrt(1 / n_k + 1 / (n - n_k)) has Student's
+t distribution with n - K degrees of freedom. So with a probability of at least 1 - LEVEL none of p
+effects is beyond its quantile at LEVEL / 2p. That takes the clusters as given: a cut of one group
+goes beyond it along the cut.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import stats
 
 from subspaces.core.array import Array, Indices
 from subspaces.subspace import centre_of
+
+# The probability that any effect is beyond chance where none differs.
+LEVEL = 0.05
 
 
 @dataclass(frozen=True)
@@ -24,14 +33,20 @@ class Contrast:
     """How the mean of one cluster differs from the mean of all other samples, variable by variable.
 
     difference (p,): in units of the variables; effect (p,): in standard deviations; order (m,): the
-    variables that differ, the largest effect first; by_chance: about the largest effect that p
-    variables reach where none differs, ``sqrt(2 log 2p (1/n_k + 1/(n - n_k)))``.
+    variables that differ, the largest effect first; by_chance: the effect up to which none of p
+    variables differs beyond chance.
     """
 
     difference: Array
     effect: Array
     order: Indices
     by_chance: float
+
+    @property
+    def beyond_chance(self) -> Indices:
+        """The variables of ``order`` that differ beyond chance; all where effects are nan."""
+        effect = self.effect[self.order]
+        return self.order[np.isnan(effect) | (np.abs(effect) > self.by_chance)]
 
 
 def contrast(cluster: int, sizes: Array, means: Array, within_std: Array) -> Contrast:
@@ -51,7 +66,9 @@ def contrast(cluster: int, sizes: Array, means: Array, within_std: Array) -> Con
     size = np.where(np.isnan(effect), 0.0, np.abs(effect))
     order = np.lexsort((-np.abs(difference), -size))
     own, others = max(sizes[cluster], 1.0), max(weights.sum(), 1.0)
-    by_chance = float(np.sqrt(2 * np.log(2 * len(difference)) * (1 / own + 1 / others)))
+    freedom = max(sizes.sum() - np.count_nonzero(sizes), 1.0)
+    quantile = stats.t.isf(LEVEL / (2 * len(difference)), freedom)
+    by_chance = float(quantile * np.sqrt(1 / own + 1 / others))
     return Contrast(difference, effect, order[difference[order] != 0.0], by_chance)
 
 

@@ -467,12 +467,19 @@ def _complete(X: Any) -> Array:
 def _among(
     inside: NDArray[np.bool_], cluster_half: Callable[[Places], Any]
 ) -> Callable[[Places], NDArray[np.intp]]:
-    """Return cluster_half with its warnings kept, labels from 0 up, of the samples inside alone."""
+    """Return cluster_half with its warnings kept, labels from 0 up, of the samples inside alone.
+
+    The whole number -1, for samples in no cluster, stays.
+    """
 
     def found(half: Places) -> NDArray[np.intp]:
         with collect_warnings():
             labels = np.asarray(to_host(cluster_half(half)))[inside]
-        return np.unique(labels, return_inverse=True)[1]
+        names, codes = np.unique(labels, return_inverse=True)
+        numbers = np.arange(len(names))
+        if names.dtype.kind in "iuf" and names[0] == -1:
+            numbers -= 1
+        return numbers[codes]
 
     return found
 

@@ -51,16 +51,21 @@ def split_half_p_values(
 
     cluster_half returns the labels (n,), from 0 up, that the variables with the given places lead
     to. They are named after the clusters that they match best; a cluster that the other half does
-    not find has p-values of 1.
+    not find has p-values of 1. Samples with the label -1 are in no cluster, and not tested.
     """
     p = values.shape[1]
     if p < 2:
         raise ValueError("one variable has no halves. Use two or more for split-half p-values")
     halves = np.array_split(random.permutation(p), 2)
-    p_values = np.empty((n_clusters, p))
+    p_values = np.ones((n_clusters, p))
     for half, other in (halves, halves[::-1]):
-        found = matched_labels(codes, cluster_half(np.sort(other)))
-        tested = rank_test(values[:, half], found, max(n_clusters, int(found.max()) + 1))[1]
+        labels = cluster_half(np.sort(other))
+        inside = labels >= 0
+        if not inside.any():
+            continue
+        found = matched_labels(codes[inside], labels[inside])
+        rows = values[np.ix_(inside, half)]
+        tested = rank_test(rows, found, max(n_clusters, int(found.max()) + 1))[1]
         p_values[:, half] = np.nan_to_num(tested[:n_clusters], nan=1.0)
     return p_values
 

@@ -3,6 +3,7 @@
 import numpy as np
 
 from subspaces.core.contrast import Contrast
+from subspaces.diagnostics._beyond_chance import beyond_chance
 from subspaces.report import _figures, _tables
 from subspaces.report._canvas import colour
 from subspaces.report._draft import Draft, note_on_thinning
@@ -92,15 +93,24 @@ def _sets_apart(draft: Draft, cluster: Cluster) -> str:
     if not len(apart.order):
         return _headed(heading, "<p>No variable differs from the other samples.</p>")
     chart = _figures.differences(draft.found, apart, colour(k))
-    words = f"{_of_all(len(apart.order))} {_chance(apart)}".strip()
+    words = f"{_of_all(len(apart.order))} {_chance(draft, cluster, apart)}".strip()
     return _headed(heading, draft.figure(f"apart-{k}", chart, heading, words))
 
 
-def _chance(apart: Contrast) -> str:
-    """Return a sentence on the largest effect expected by chance; "" if effects are not known."""
-    if np.isnan(apart.effect).all():
+def _chance(draft: Draft, cluster: Cluster, apart: Contrast) -> str:
+    """Return a sentence on how many differ beyond chance; "" if effects are not known."""
+    if np.isnan(apart.effect).any():
         return ""
-    return f"Among so many variables about {apart.by_chance:.2g} SD comes by chance alone."
+    names, markers = draft.found.model._variable_names, draft.markers
+    beyond = len(beyond_chance(apart, names, cluster.number, markers))
+    total = f"{len(apart.effect):,}"
+    many = f"{beyond:,} of {total} differ" if beyond else "Nothing differs"
+    split = markers is not None and "fdr_split" in markers.columns
+    tested = ", tested by split halves" if split else ""
+    return (
+        f"{many} beyond chance{tested}: among {total} variables up to {apart.by_chance:.2g} SD "
+        "(dotted) come by chance alone."
+    )
 
 
 def _varies_within(draft: Draft, cluster: Cluster) -> str:

@@ -27,6 +27,7 @@ from subspaces.report._names import number, plotly_text, short_label
 
 # How many variables a figure lists.
 STRONGEST = 15
+DOTTED = {"dash": "dot", "width": 1.5, "color": "#888888"}
 
 
 def own_subspace(found: Findings, cluster: Cluster, *, three: bool = False) -> Any:
@@ -59,6 +60,7 @@ def differences(found: Findings, apart: Contrast, shade: str) -> Any:
     """Return a plotly bar chart of the 15 variables that differ most from the other samples.
 
     Bars are effects in standard deviations, or differences of means where effects are not known.
+    Dotted lines are where chance ends.
     """
     shown = apart.order[:STRONGEST]
     known = not np.isnan(apart.effect[shown]).any()
@@ -73,8 +75,16 @@ def differences(found: Findings, apart: Contrast, shade: str) -> Any:
         for name, j in zip(names, shown, strict=True)
     ]
     bars = _bars(narrow(np.clip(sizes, -edge, edge)), shade, words, TEXT_ALONE)
-    title = "difference (SD)" if known else "difference"
-    return _figure_of_list(bars, ticks, xtitle=title)
+    title = f"lower ← difference{' (SD)' * known} → higher"
+    return _figure_of_list(bars, ticks, xtitle=title, shapes=_ends_of_chance(apart, known))
+
+
+def _ends_of_chance(apart: Contrast, known: bool) -> list[dict[str, Any]]:
+    """Return plotly's dotted lines at the effects where chance ends, if effects are known."""
+    if not known:
+        return []
+    upright = {"type": "line", "y0": 0, "y1": 1, "yref": "paper", "line": DOTTED}
+    return [{**upright, "x0": x, "x1": x} for x in (-apart.by_chance, apart.by_chance)]
 
 
 def _bars(sizes: Array, shade: str, text: list[str], hovertemplate: str) -> dict[str, Any]:
@@ -157,7 +167,7 @@ def between_clusters(found: Findings) -> Any:
     ends = _line_of_equals(own[drawn], other[drawn])
     dots: dict[str, Any] = {
         "mode": "lines",
-        "line": {"dash": "dot", "width": 1.5, "color": "#888888"},
+        "line": DOTTED,
     }
     traces = [line(ends, ends, name="as near to both", hoverinfo="skip", **dots)]
     for k, rows in _drawn_rows(found, drawn):

@@ -3,9 +3,11 @@
 import numpy as np
 
 from subspaces.diagnostics import Markers
-from subspaces.report._draft import Draft
+from subspaces.diagnostics._beyond_chance import called
+from subspaces.diagnostics._markers import LEVEL
+from subspaces.report._draft import NAMED, Draft
 from subspaces.report._names import escape
-from subspaces.report._tables import by_cluster, cluster_cell, lookup, number_cell
+from subspaces.report._tables import by_cluster, cluster_cell, lookup, number_cell, simple, swatch
 
 # How many markers of each cluster the table has at most, and at least, and in all if these allow.
 MOST_EACH, LEAST_EACH, MOST = 50, 10, 400
@@ -26,9 +28,28 @@ def markers(draft: Draft) -> str | None:
     found = draft.markers
     if found is None:
         return None
-    return (
-        f'<p>{escape(found.verdict)}</p><p class="quiet small">{_columns(found)}</p>{_table(found)}'
-    )
+    explained = f'<p class="quiet small">{_columns(found)}</p>'
+    return f"<p>{escape(found.verdict)}</p>{_overview(found)}{explained}{_table(found)}"
+
+
+def _overview(found: Markers) -> str:
+    """Return an HTML table of how many markers each cluster has, and which are the first."""
+    rows = []
+    for k in np.unique(found.columns["cluster"]).tolist():
+        cells = [_counted(names) for names in called(found, k).values()]
+        rows.append([f"{swatch(k)}{escape(str(k))}", *cells])
+    split = " by split halves" if "fdr_split" in found.columns else ""
+    caption = f"Markers{split}, the largest effects first. False discovery rate at most {LEVEL:g}."
+    heads = ["Cluster", "Higher than elsewhere", "Lower than elsewhere"]
+    return simple(caption, heads, rows, kind="whole words")
+
+
+def _counted(names: list[str]) -> str:
+    """Return as HTML how many markers there are, and the names of the first."""
+    if not names:
+        return '<span class="quiet">none beyond chance</span>'
+    shown = ", ".join(f'<bdi class="name">{escape(name)}</bdi>' for name in names[:NAMED])
+    return f"{len(names):,}: {shown}" + " and more" * (len(names) > NAMED)
 
 
 def _table(found: Markers) -> str:
