@@ -132,14 +132,62 @@ def test_what_needs_every_value_says_the_way_out(fails, gaps, words, message):
 
 def test_empty_samples_and_variables_are_named(fails, tmp_path):
     X = UNION.data.copy()
-    X[:, 3] = np.nan
+    X[:, [3, 5]] = np.nan
     path = write(tmp_path / "g.csv", X)
     said = fails("fit", path, "--labels", "type", "--clusters", 2)
-    assert "no sample has a value of 'g3'. Use --ignore 'g3' to leave it out" in said
+    assert "no sample has a value of 'g3', 'g5'. Use --drop-missing 0.5, say, to leave out" in said
+    X[:, 1:8] = np.nan
+    said = fails("pca", write(path, X), "--labels", "type")
+    assert "no sample has a value of 'g1', 'g2', 'g3', 'g4', 'g5' and 2 more. Use" in said
     X = UNION.data.copy()
     X[5] = np.nan
     said = fails("fit", write(path, X), "--labels", "type", "--clusters", 2)
     assert "sample 's5' has no value. Use --ignore s5 to leave it out" in said
+
+
+def test_variables_that_are_mostly_missing_are_left_out_and_predict_knows(run, gaps, tmp_path):
+    X = np.where(HOLES, np.nan, UNION.data)
+    X[:, 3], X[:60, 5] = np.nan, np.nan
+    path, out = write(tmp_path / "g.csv", X), tmp_path / "r"
+    ended = fitted(run, path, out, "--drop-missing", 0.5)
+    assert "Left out 2 variables with more than 50 % of their values missing: g3, g5" in ended.err
+    words = "g3, g5 left out for missing values"
+    summary = json.loads((out / "summary.json").read_text())
+    assert (summary["variables"], summary["preparation"]) == (8, words)
+    assert words in (out / "report.html").read_text()
+    model = load(out / "model.npz")
+    assert model.preparation_.dropped == ["g3", "g5"]
+    placed = run("predict", out, gaps, "--labels", "type")  # a table that has them
+    assert placed.code == 0, placed.err
+    assert "2 columns that the model does not know are left out (g3, g5)" in placed.err
+    for name, *options in (["pca", "--out", tmp_path / "p"], ["influence"]):
+        ended = run(name, path, "--labels", "type", "--drop-missing", 0.5, *options)
+        assert ended.code == 0, ended.err
+    assert words in json.loads((tmp_path / "p" / "summary.json").read_text())["preparation"]
+
+
+def test_commands_that_need_every_value_can_leave_out_variables_with_gaps(run, fails, tmp_path):
+    X = UNION.data.copy()
+    X[4, 2] = np.nan
+    path = write(tmp_path / "g.csv", X)
+    compared = ["compare", "--clusters", 2, "--methods", "PSC,KMeans"]
+    for name, *options in (["select", "--max-clusters", 2], compared):
+        ended = run(name, path, "--labels", "type", "--drop-missing", 0, *options)
+        assert ended.code == 0, ended.err
+        assert "Left out 1 variable with more than 0 % of its values missing: g2" in ended.err
+    said = fails("fit", path, "--clusters", 2, "--preset", "expression", "--labels", "type")
+    assert said.endswith("or leave out the genes that have gaps by --drop-missing 0")
+    X[:, :] = np.nan
+    X[:, 0] = np.arange(len(X)) % 7
+    X[::2, 0], X[::2, 1] = np.nan, 1.0
+    path = write(path, X)
+    said = fails("fit", path, "--clusters", 2, "--labels", "type", "--drop-missing", 0.2)
+    assert said.startswith("every variable has more than 20 % of its values missing. Use a larger")
+    X[1, :2] = 3.0, np.nan
+    X[3, 1] = 2.0
+    said = fails("fit", write(path, X), "--clusters", 2, "--labels", "type",
+                 "--drop-missing", 0.495)  # fmt: skip
+    assert "no value is left of the samples 's1', 's5', 's7', 's9', 's11' and 34 more." in said
 
 
 def test_the_page_in_python_says_what_is_missing():

@@ -195,6 +195,18 @@ def test_rows_and_columns_without_values_are_refused(name):
     frame["g4"] = np.nan
     with pytest.raises(ValueError, match=r"no value in column 4 \('g4'\)"):
         model.fit(frame)
+    frame = frame.set_axis([f"s{i}" for i in range(len(X))])
+    frame[["g6", "g9"]] = np.nan
+    with pytest.raises(ValueError, match=r"'g4'\), column 6 .* Use X\.dropna\(axis=1, how='all'\)"):
+        model.fit(frame)
+    assert model.fit(frame.dropna(axis=1, how="all")).n_features_in_ == 13
+    frame.iloc[7] = np.nan
+    with pytest.raises(ValueError, match=r"row 7 \('s7'\)\. Use X\.dropna\(axis=0, how='all'\)"):
+        model.fit(frame)
+    with pytest.raises(
+        ValueError, match=r"columns? .* and 3 more\. Use X\[:, ~np\.isnan\(X\)\.all"
+    ):
+        model.fit(np.where(np.arange(16) < 8, np.nan, X))
     with pytest.raises(ValueError, match="inf at row 0"):
         model.fit(np.where(np.arange(16) == 0, np.inf, X))
     with pytest.raises(ValueError, match="no value in row 0"):

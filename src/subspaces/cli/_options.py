@@ -129,6 +129,15 @@ Missing = Annotated[
         "MARK",
     ),
 ]
+DropMissing = Annotated[
+    float | None,
+    setting(
+        "Leave out variables with more than this share of their values missing: 0.5, say.",
+        "SHARE",
+        min=0.0,
+        max=1.0,
+    ),
+]
 Floor = Annotated[float | None, setting("Raise lower values to this first.", "VALUE")]
 Log = Annotated[bool, flag("--log", "Take log2(1 + value).")]
 TopVariables = Annotated[

@@ -64,6 +64,7 @@ def fit(
     classes: options.Classes = None,
     ignore: options.Ignore = None,
     missing: options.Missing = None,
+    drop_missing: options.DropMissing = None,
     samples: options.Samples = options.Side.rows,
     floor: options.Floor = None,
     log: options.LogOrNot = None,
@@ -149,7 +150,9 @@ def fit(
 
     files = (*FILES, *_markers.names(out))
     with _outputs.staged(out, files, force=force) as stage:
-        table = _inputs.read_input(data, samples, labels, classes, ignored, missing=marks)
+        table = _inputs.read_input(
+            data, samples, labels, classes, ignored, missing=marks, drop_missing=drop_missing
+        )
         caught: list[Warning] = []
         posed, numbers = request, None
         if preset and request.n_clusters == "auto":
@@ -164,7 +167,9 @@ def fit(
                 table, floor, bool(log), top_variables, scale
             )
         table = replace(table, notes=prepared.notes)
-        preparation = replace(preparation, ignored=list(ignored) or None)
+        preparation = replace(
+            preparation, ignored=list(ignored) or None, dropped=list(table.left_out) or None
+        )
         with working(f"{request.method} is clustering"):
             model, messages = _fitting.fit_model(posed, prepared, caught)
         if numbers is not None:

@@ -54,6 +54,7 @@ def pca(
     ] = None,
     ignore: options.Ignore = None,
     missing: options.Missing = None,
+    drop_missing: options.DropMissing = None,
     samples: options.Samples = options.Side.rows,
     floor: options.Floor = None,
     log: options.LogOrNot = None,
@@ -95,7 +96,9 @@ def pca(
     from subspaces.report._pca.findings import gather_pca
 
     with _outputs.staged(out, FILES, force=force) as stage:
-        table = _inputs.read_input(data, samples, labels, classes, ignored, missing=marks)
+        table = _inputs.read_input(
+            data, samples, labels, classes, ignored, missing=marks, drop_missing=drop_missing
+        )
         caught: list[Warning] = []
         if preset:
             scaler = options.scaler_of_preset(preset, kind, floor, log, top_variables)
@@ -105,7 +108,9 @@ def pca(
             table, preparation = _inputs.prepare_values(
                 table, floor, bool(log), top_variables, scale
             )
-        preparation = replace(preparation, ignored=list(ignored) or None)
+        preparation = replace(
+            preparation, ignored=list(ignored) or None, dropped=list(table.left_out) or None
+        )
         with working("Looking for components"):
             found = gather_pca(
                 table.frame,

@@ -26,7 +26,7 @@ class Table:
     classes : tuple of str or None
         Known class of each sample.
     left_out : tuple of str
-        Columns of the file that were not among the variables asked for.
+        Columns of the file that were not asked for, or have too many values missing.
     notes : tuple of str
         What was guessed to read the file, a sentence each.
     """
