@@ -166,6 +166,19 @@ def test_variables_that_are_mostly_missing_are_left_out_and_predict_knows(run, g
     assert words in json.loads((tmp_path / "p" / "summary.json").read_text())["preparation"]
 
 
+def test_a_variable_with_one_value_leaves_stability_measured(run, tmp_path):
+    X = UNION.data.copy()
+    X[1:, 3] = np.nan
+    path, out = write(tmp_path / "g.csv", X), tmp_path / "r"
+    ended = run("fit", path, "--labels", "type", "--clusters", 2, "--dims", "1,2", "--no-page",
+                "--out", out)  # fmt: skip
+    assert ended.code == 0, ended.err
+    measured = json.loads((out / "summary.json").read_text())["stability"]
+    assert measured["stability"] > 0.8
+    assert measured["verdict"].endswith("left out of those. Use --drop-missing 0.5, say, to do "
+                                        "without them.")  # fmt: skip
+
+
 def test_commands_that_need_every_value_can_leave_out_variables_with_gaps(run, fails, tmp_path):
     X = UNION.data.copy()
     X[4, 2] = np.nan
@@ -236,4 +249,6 @@ def test_a_model_that_prepares_fills_in_the_units_of_its_samples(run, tmp_path):
     model, frame = load(tmp_path / "r" / "model.npz"), read_table(path, labels="type").frame
     filled = model.impute(frame)
     assert_allclose(filled[~HOLES], raw[~HOLES])
+    named = model.set_output(transform="pandas").impute(frame)
+    pd.testing.assert_frame_equal(named, pd.DataFrame(filled, frame.index, frame.columns))
     assert np.median(np.abs(filled / raw - 1)[HOLES]) < 0.5

@@ -76,6 +76,7 @@ ADVICE = (
         "leave out the genes that have gaps by --drop-missing 0",
     ),
     ("and leave out samples without any", "and leave out samples without any by --ignore"),
+    ("Use variables that fewer samples lack", "Use --drop-missing 0.5, say, to do without them"),
     ("Use model.impute(X)", "Fill them by subspaces fit --imputed"),
     ("a larger max_iter or tol", "another --seed"),
     ("a larger max_iter", "another --seed"),
