@@ -9,6 +9,7 @@ import typer
 
 import subspaces
 from subspaces.cli import app
+from subspaces.cli._options import DOCUMENTATION
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("[!_]*.md"))]
@@ -137,6 +138,22 @@ def test_who_owns_the_repository_is_filled_in_in_two_places():
     files = [path for kind in kinds for path in ROOT.glob(kind)]
     named = {path.name for path in files if re.search(r"\bOWNER\b", path.read_text("utf-8"))}
     assert named == {"pyproject.toml", "recipe.yaml", "CONTRIBUTING.md"}
+
+
+def test_the_site_has_one_address_and_is_built_from_the_same_everywhere():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert project["urls"]["Documentation"] == DOCUMENTATION
+    assert f"documentation: {DOCUMENTATION}\n" in (ROOT / "conda" / "recipe.yaml").read_text()
+    hosted = (ROOT / ".readthedocs.yaml").read_text()
+    extras = re.search(r"extra_requirements: \[(.*)\]", hosted)[1].replace(" ", "")
+    recipe = (ROOT / "Makefile").read_text().split("\n.venv/.ready-docs:")[1].split("\n\n")[0]
+    assert f"--editable '.[{extras}]'" in recipe
+
+
+def test_help_names_no_file_that_a_wheel_lacks():
+    for command in typer.main.get_command(app).commands.values():
+        said = [command.help, *(getattr(option, "help", "") for option in command.params)]
+        assert not any("docs/" in (text or "") for text in said), command.name
 
 
 def test_messages_say_what_to_use():

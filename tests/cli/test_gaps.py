@@ -10,7 +10,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from subspaces import PSC, load
-from subspaces.datasets import make_subspaces
+from subspaces.datasets import make_proteomics, make_subspaces
 from subspaces.preparation import filled_in_raw_units, learn_preparation, prepare
 from subspaces.report import render
 from subspaces.tables import Table, read_table
@@ -164,6 +164,28 @@ def test_variables_that_are_mostly_missing_are_left_out_and_predict_knows(run, g
         ended = run(name, path, "--labels", "type", "--drop-missing", 0.5, *options)
         assert ended.code == 0, ended.err
     assert words in json.loads((tmp_path / "p" / "summary.json").read_text())["preparation"]
+
+
+def test_low_values_that_are_missing_are_told_with_a_way_out(run, tmp_path):
+    made = make_proteomics(90, 60, random_state=0)
+    frame = pd.DataFrame(made.data, [f"s{i}" for i in range(90)], [f"p{j}" for j in range(60)])
+    frame.to_csv(tmp_path / "p.csv")
+    fit = ["fit", tmp_path / "p.csv", "--clusters", 3, "--dims", 2, "--affine", "--no-stability"]
+    ended = run(*fit, "--drop-missing", 0.9, "--out", tmp_path / "r")
+    way_out = "Use --drop-missing 0.2, which leaves out variables that many samples lack, and see"
+    assert way_out in ended.err
+    assert way_out in (tmp_path / "r" / "report.html").read_text()
+    ended = run(*fit, "--drop-missing", 0.2, "--out", tmp_path / "r2", "--no-page")
+    assert ended.code == 0, ended.err
+    assert "because they are low" not in ended.err
+
+
+def test_a_table_without_gaps_is_said_to_have_nothing_to_fill(run, tmp_path):
+    path = write(tmp_path / "whole.csv", UNION.data)
+    ended = fitted(run, path, tmp_path / "r", "--no-page", "--imputed")
+    assert "Note: no value is missing, so that imputed.csv has the values of the table" in ended.err
+    filled = read_table(tmp_path / "r" / "imputed.csv", labels="class").data
+    assert_allclose(filled, UNION.data, rtol=1e-5)
 
 
 def test_a_variable_with_one_value_leaves_stability_measured(run, tmp_path):

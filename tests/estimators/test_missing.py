@@ -162,6 +162,10 @@ def test_low_values_that_are_missing_are_told():
     with collect_warnings() as caught:
         PSC(3, n_components=2, random_state=0).fit(np.where(low, np.nan, UNION.data))
     assert any("missing because they are low" in str(warning) for warning in caught)
+    assert str(caught[0]).endswith(
+        "Use the variables that few samples lack, np.isnan(X).mean(axis=0) <= 0.2, and see whether "
+        "the answer stays"
+    )
     with collect_warnings() as caught:
         PSC(3, n_components=2, random_state=0).fit(X)
     assert not any("because they are low" in str(warning) for warning in caught)

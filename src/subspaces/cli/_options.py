@@ -33,6 +33,8 @@ SCORES = (
     "auto", "press", "press_points", "press_sum", "likelihood", "free", "sod", "bic", "stability",
 )  # fmt: skip
 PRESETS = ("expression", "cells")
+# Where the pages are: as pyproject.toml has it.
+DOCUMENTATION = "https://subspaces.readthedocs.io"
 KINDS = ("intensities", "log", "ratios", "shares", "counts")
 
 

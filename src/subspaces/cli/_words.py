@@ -77,6 +77,10 @@ ADVICE = (
     ),
     ("and leave out samples without any", "and leave out samples without any by --ignore"),
     ("Use variables that fewer samples lack", "Use --drop-missing 0.5, say, to do without them"),
+    (
+        "Use the variables that few samples lack, np.isnan(X).mean(axis=0) <= 0.2,",
+        "Use --drop-missing 0.2, which leaves out variables that many samples lack,",
+    ),
     ("Use model.impute(X)", "Fill them by subspaces fit --imputed"),
     ("a larger max_iter or tol", "another --seed"),
     ("a larger max_iter", "another --seed"),

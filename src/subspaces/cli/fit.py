@@ -54,9 +54,9 @@ def fit(
         setting(
             "expression: intensities, logarithms, ratios or counts are recognised and brought "
             "to a log scale, samples centred, the 2000 genes that vary most kept; clusters are "
-            "mean profiles (docs/recipes.md). cells: the same for counts of single cells, or "
-            "their logarithms. --kind, --floor, --log, --no-log, --top-variables and --criterion "
-            "overrule it.",
+            f"mean profiles (why: Recipes, {options.DOCUMENTATION}). cells: the same for counts of "
+            "single cells, or their logarithms. --kind, --floor, --log, --no-log, --top-variables "
+            "and --criterion overrule it.",
             "expression|cells",
         ),
     ] = None,

@@ -40,8 +40,9 @@ def pca(
         setting(
             "expression: intensities, logarithms, ratios or counts are recognised and brought "
             "to a log scale, samples centred, the 2000 genes that vary most kept "
-            "(docs/recipes.md). cells: the same for counts of single cells, or their logarithms. "
-            "--kind, --floor, --log, --no-log and --top-variables overrule it.",
+            f"(why: Recipes, {options.DOCUMENTATION}). cells: the same for counts of single "
+            "cells, or their logarithms. --kind, --floor, --log, --no-log and --top-variables "
+            "overrule it.",
             "expression|cells",
         ),
     ] = None,
