@@ -1,6 +1,7 @@
 """The pages say what is there: commands and options exist, files that are linked to exist."""
 
 import re
+import shlex
 import tomllib
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import pytest
 import typer
 
 import subspaces
-from subspaces.cli import app
+from subspaces.cli import app, main
 from subspaces.cli._options import DOCUMENTATION
 
 ROOT = Path(__file__).parents[1]
@@ -40,6 +41,20 @@ def test_commands_and_their_options_exist(page):
     for command, words in COMMAND.findall(page.read_text(encoding="utf-8")):
         assert command in known
         assert set(re.findall(r"--[a-z][a-z-]*", words)) <= known[command]
+
+
+def test_the_commands_of_the_readme_run_in_their_order(tmp_path, monkeypatch, capsys):
+    """A reader who copies them from the page needs no file that they do not make."""
+    monkeypatch.chdir(tmp_path)
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    lines = re.findall(r"^    subspaces (.+)$", text, re.MULTILINE)
+    assert [line.split()[0] for line in lines] == ["simulate", "fit", "predict", "pca"]
+    for line in lines:
+        assert main(shlex.split(line, comments=True)) == 0, capsys.readouterr().err
+    assert "98% in the right cluster, adjusted Rand 0.95" in capsys.readouterr().out
+    assert len(Path("placed.csv").read_text().splitlines()) == 401
+    inline = re.findall(r"`subspaces ([^`]*)`", text)  # a word on a command names no file
+    assert not any(re.search(r"\w\.(csv|tsv|gct|npz|h5ad)", command) for command in inline)
 
 
 def test_there_are_commands_to_check():
