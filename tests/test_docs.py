@@ -1,6 +1,7 @@
 """The pages say what is there: commands and options exist, files that are linked to exist."""
 
 import re
+import shlex
 import tomllib
 from pathlib import Path
 
@@ -8,7 +9,8 @@ import pytest
 import typer
 
 import subspaces
-from subspaces.cli import app
+from subspaces.cli import app, main
+from subspaces.cli._options import DOCUMENTATION
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("[!_]*.md"))]
@@ -39,6 +41,20 @@ def test_commands_and_their_options_exist(page):
     for command, words in COMMAND.findall(page.read_text(encoding="utf-8")):
         assert command in known
         assert set(re.findall(r"--[a-z][a-z-]*", words)) <= known[command]
+
+
+def test_the_commands_of_the_readme_run_in_their_order(tmp_path, monkeypatch, capsys):
+    """A reader who copies them from the page needs no file that they do not make."""
+    monkeypatch.chdir(tmp_path)
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    lines = re.findall(r"^    subspaces (.+)$", text, re.MULTILINE)
+    assert [line.split()[0] for line in lines] == ["simulate", "fit", "predict", "pca"]
+    for line in lines:
+        assert main(shlex.split(line, comments=True)) == 0, capsys.readouterr().err
+    assert "98% in the right cluster, adjusted Rand 0.95" in capsys.readouterr().out
+    assert len(Path("placed.csv").read_text().splitlines()) == 401
+    inline = re.findall(r"`subspaces ([^`]*)`", text)  # a word on a command names no file
+    assert not any(re.search(r"\w\.(csv|tsv|gct|npz|h5ad)", command) for command in inline)
 
 
 def test_there_are_commands_to_check():
@@ -137,6 +153,22 @@ def test_who_owns_the_repository_is_filled_in_in_two_places():
     files = [path for kind in kinds for path in ROOT.glob(kind)]
     named = {path.name for path in files if re.search(r"\bOWNER\b", path.read_text("utf-8"))}
     assert named == {"pyproject.toml", "recipe.yaml", "CONTRIBUTING.md"}
+
+
+def test_the_site_has_one_address_and_is_built_from_the_same_everywhere():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert project["urls"]["Documentation"] == DOCUMENTATION
+    assert f"documentation: {DOCUMENTATION}\n" in (ROOT / "conda" / "recipe.yaml").read_text()
+    hosted = (ROOT / ".readthedocs.yaml").read_text()
+    extras = re.search(r"extra_requirements: \[(.*)\]", hosted)[1].replace(" ", "")
+    recipe = (ROOT / "Makefile").read_text().split("\n.venv/.ready-docs:")[1].split("\n\n")[0]
+    assert f"--editable '.[{extras}]'" in recipe
+
+
+def test_help_names_no_file_that_a_wheel_lacks():
+    for command in typer.main.get_command(app).commands.values():
+        said = [command.help, *(getattr(option, "help", "") for option in command.params)]
+        assert not any("docs/" in (text or "") for text in said), command.name
 
 
 def test_messages_say_what_to_use():

@@ -71,3 +71,5 @@ def test_cells_hold_counts_or_logarithms(values, kind, because):
 def test_intensities_are_no_cells():
     with pytest.raises(ValueError, match=r"cells have counts or logarithms, and X has values from"):
         read_cells(2.0**LOGS - 60.0)
+    with pytest.raises(ValueError, match=r"has whole numbers from -\d+ to \d+\. Use counts from 0"):
+        read_cells(np.rint(LOGS - 8.0))

@@ -343,6 +343,39 @@ def test_what_may_be_neither_sample_nor_variable_is_a_hint(file, text, samples, 
     assert str(caught[0].message) == f"{path}: {said}"
 
 
+def test_classes_that_are_not_named_are_told(file, tmp_path):
+    """Text is refused with the option, whole numbers and what lies beside X are told."""
+    rows = [(k % 2, k, k * k % 7) for k in range(12)]
+    text = "\n".join(["Group,a,b", *(f"{'uv'[g]},{x}.5,{y}" for g, x, y in rows)])
+    with pytest.raises(ValueError, match=r"column 1 \('Group'\): 'u' .* or labels='Group' if it"):
+        read_table(file(text))
+    assert read_table(file(text), labels="Group").classes[:3] == ("u", "v", "u")
+    once = text.replace("Group", "type").replace("u,", "u{},").replace("v,", "v{},")
+    named = read_table(file(once.format(*range(12))))  # each text once: names, as ever
+    assert named.sample_names[:2] == ("u0", "v1")
+    numbers = read_table(file("\n".join(["class,a", *(f"{g},{x}.5" for g, x, _ in rows)])))
+    assert doubts(numbers, "rows") == [
+        "the variable 'class' has a name and values as known classes have, and counts as a "
+        "variable. Use labels='class' if it holds them"
+    ]
+    measured = read_table(file("\n".join(["class,a", *(f"{x},{g}.5" for g, x, _ in rows)])))
+    assert not any("known classes" in doubt for doubt in doubts(measured, "rows"))
+    path = tmp_path / "t.npz"
+    np.savez(path, X=np.array(rows, dtype=float), group=np.array([g for g, *_ in rows]))
+    said = "'group' is not read. Use labels='group' if it holds the known classes"
+    assert read_table(path).notes == (said,)
+    assert read_table(path, labels="group").notes == ()
+
+
+def test_classes_beside_the_table_of_cells_are_told(tmp_path):
+    anndata = pytest.importorskip("anndata")
+    cells = anndata.AnnData(np.eye(4), obs={"cell_type": list("uvuv"), "depth": range(4)})
+    cells.write_h5ad(tmp_path / "t.h5ad")
+    said = "'cell_type' is not read. Use labels='cell_type' if it holds the known classes"
+    assert read_table(tmp_path / "t.h5ad").notes == (said,)
+    assert read_table(tmp_path / "t.h5ad", labels="cell_type").notes == ()
+
+
 def test_spaces_separate_where_nothing_else_does(file):
     """As R's write.table writes, or in columns one below the other."""
     for text in ('"x" "y"\n"r 1" 1 2\n"r 2" 3 4.5\n', "id   x   y\nr1   1   2\nr2  3 4.5\n",

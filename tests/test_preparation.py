@@ -106,7 +106,7 @@ def test_samples_are_brought_to_one_total_first(table):
     expected = np.log2(1 + np.maximum(100 * shares, 1.0))[:, [1, 3]]
     np.testing.assert_allclose(prepare(table, given).data, expected)
     empty = Table(0 * table.data, table.sample_names, table.variable_names)
-    with pytest.raises(ValueError, match=r"sample 'A' add up to 0 and cannot be scaled to 100"):
+    with pytest.raises(ValueError, match=r"sample 'A' add up to 0 .*cannot be scaled to 100"):
         prepare(empty, given)
 
 
@@ -156,3 +156,14 @@ GOOD = {
 )
 def test_a_model_file_has_a_preparation_of_this_form_or_none(state, fits):
     assert FORMS["preparation_"](state, {"p": 4}) == fits
+
+
+def test_what_was_left_out_does_not_change_the_units_of_an_answer():
+    steps = {"centre": np.array([1.0, 2.0]), "spread": np.array([10.0, 100.0])}
+    left_out = {"ignored": ["date"], "dropped": ["empty"]}
+    values = np.array([[0.5, -1.0], [2.0, 0.0]])
+    for more in ({}, left_out):
+        raw = in_raw_units(values, Preparation(("x", "z"), **steps, **more))
+        np.testing.assert_allclose(raw, [[6.0, -98.0], [21.0, 2.0]])
+    many = Preparation(("x",), dropped=list("abcdefg"))
+    assert str(many) == "a, b, c, d, e and 2 more left out for missing values"

@@ -154,6 +154,26 @@ def test_a_sample_without_counts_is_named():
         ExpressionScaler().fit(counts)
 
 
+def test_samples_and_genes_have_their_names_in_errors():
+    names = [f"s{i}" for i in range(55)], [f"gene{j}" for j in range(400)]
+    counts = pd.DataFrame(molecules(), *names).astype(float)
+    scaler = ExpressionScaler().fit(counts)
+    empty = counts.copy()
+    empty.iloc[[7, 9]] = 0.0
+    for fails in (scaler.transform, ExpressionScaler().fit):
+        with pytest.raises(ValueError, match=r"sample 's7' add up to 0 \(one of 2 such\)"):
+            fails(empty)
+    counts.iloc[3, 14] = np.nan
+    for fails in (scaler.transform, ExpressionScaler().fit, recipes.expression(2).fit):
+        with pytest.raises(ValueError, match=r"^sample 's3' has no value of 'gene14', and totals"):
+            fails(counts)
+    with pytest.raises(ValueError, match=r"^sample 3 has no value of 'x14', and totals"):
+        ExpressionScaler().fit(counts.to_numpy())
+    counts.iloc[3, 14] = -1.0
+    with pytest.raises(ValueError, match="of sample 's3', variable 'gene14' is below"):
+        scaler.transform(counts)
+
+
 def test_leading_axes_alone_are_those_of_the_whole_decomposition():
     random = np.random.default_rng(0)
     table = random.normal(size=(700, 5)) @ random.normal(size=(5, 600)) + 8.0

@@ -149,3 +149,19 @@ def test_mean_profiles_that_cut_a_range_are_doubtful(apart):
     assert found.stability > 0.8
     assert found.verdict.startswith("Solid: " if apart else "Doubtful: ")
     assert ("one cloud without gaps" in found.verdict) is not apart
+
+
+def test_a_variable_that_a_half_lacks_is_left_out_of_the_split():
+    """One value is in one half alone, so that every split is that of the table without it."""
+    X = make_subspaces([30, 30], 8, [1, 1], noise=0.1, random_state=0).data
+    X[np.random.default_rng(1).random(X.shape) < 0.05] = np.nan
+    rare = np.column_stack([X, np.where(np.arange(60) == 7, 1.0, np.nan)])
+    model = PSC(2, n_init=2, random_state=0)
+    with pytest.warns(UserWarning, match="1 of 9 variables had no value in some halves, and were"):
+        found = stability(model, rare, n_resamples=3, random_state=0)
+    plain = stability(model, X, n_resamples=3, random_state=0)
+    np.testing.assert_array_equal(found.per_resample, plain.per_resample)
+    assert (found.k_means, found.verdict) == (plain.k_means, plain.verdict)
+    rare[7, :8] = np.nan
+    with pytest.raises(ValueError, match="samples have values of such variables alone"):
+        stability(model, rare, n_resamples=3, random_state=0)

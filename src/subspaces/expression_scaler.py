@@ -25,11 +25,13 @@ from subspaces.preparation import Preparation, check_totals, log_above_floor, sc
 from subspaces.runtime.parameters import as_choice, as_count, as_flag, as_real
 from subspaces.runtime.warning import warn
 from subspaces.subspace import principal_axes
-from subspaces.tables import Table, orientation_hint
+from subspaces.tables import Table, first_gap, orientation_hint
 
 __all__ = ["ExpressionScaler", "as_preparation", "as_table", "leading_axes"]
 
 Array = NDArray[np.floating]
+# Of the samples and of the genes.
+Names = tuple[tuple[Any, ...], tuple[Any, ...]]
 
 # The number of genes kept unless another is given; with 1,000 clusters are found less well
 # (docs/recipes.md).
@@ -146,8 +148,9 @@ class ExpressionScaler(TransformerMixin, BaseEstimator):
         validate_data(self, X, skip_check_array=True)
         for hint in _hints(X, table):
             warn(hint, above=2)
-        self._decide(table)
-        values, means = self._log_values(table)
+        names = _names(X, table.shape)
+        self._decide(table, names)
+        values, means = self._log_values(table, names)
         self.genes_ = _most_variable(values, means, self.n_genes)
         ratios = _dense_part(values, means, self.genes_)
         self.mean_ = ratios.mean(axis=0)
@@ -191,7 +194,8 @@ class ExpressionScaler(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         table = as_table(X, min_samples=1)
         validate_data(self, X, reset=False, skip_check_array=True)
-        return _dense_part(*self._log_values(table), self.genes_) - self.mean_
+        values, means = self._log_values(table, _names(X, table.shape))
+        return _dense_part(values, means, self.genes_) - self.mean_
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Names of the genes kept.
@@ -213,7 +217,7 @@ class ExpressionScaler(TransformerMixin, BaseEstimator):
         tags.input_tags.sparse = True
         return tags
 
-    def _decide(self, table: Any) -> None:
+    def _decide(self, table: Any, names: Names) -> None:
         """Set what is done to the values, and ``verdict_``, which says so.
 
         That is ``kind_``, ``logged_``, ``total_``, ``offset_`` and ``floor_``.
@@ -230,14 +234,14 @@ class ExpressionScaler(TransformerMixin, BaseEstimator):
         self.offset_ = 1.0 if self.kind_ == "counts" else 0.0
         self.floor_ = self._chosen_floor(reading)
         because = f" ({reading.because})" if found_out else ", as asked"
-        names = {
+        words = {
             "log": "logarithms",
             "ratios": "log ratios" if is_logged else "ratios",
             "shares": "percentages" if reading.largest > 1 else "shares",
             "counts": "counts" if reading.whole >= WHOLE else "scaled counts, as of TPM",
         }
-        name = names.get(self.kind_, self.kind_)
-        self.verdict_ = f"The values were taken for {name}{because}: {self._in_words(table)}."
+        taken = f"{words.get(self.kind_, self.kind_)}{because}"
+        self.verdict_ = f"The values were taken for {taken}: {self._in_words(table, names)}."
 
     def _chosen_floor(self, reading: Reading) -> float | None:
         """Return the floor to which lower values are raised, or None.
@@ -265,13 +269,13 @@ class ExpressionScaler(TransformerMixin, BaseEstimator):
             )
         return floor
 
-    def _in_words(self, table: Any) -> str:
+    def _in_words(self, table: Any, names: Names) -> str:
         """Return what is done to the values, in words; warn of a floor that replaces most."""
         steps = []
         if self.total_ is not None:
             steps.append(f"each sample was scaled to a total of {_figure(self.total_)}")
         if self.floor_ is not None:
-            values = scaled_to_total(_as_dense(table), self.total_, range(table.shape[0]))
+            values = scaled_to_total(_as_dense(table), self.total_, names[0])
             share = np.count_nonzero(values < self.floor_) / values.size
             if share:
                 low = f"the {percent(share)} of the values below {self.floor_:g}"
@@ -292,7 +296,7 @@ class ExpressionScaler(TransformerMixin, BaseEstimator):
             above=5,
         )
 
-    def _log_values(self, table: Any) -> tuple[Any, Array]:
+    def _log_values(self, table: Any, names: Names) -> tuple[Any, Array]:
         """Return the values on the log scale, (n, p), and each sample's mean of them, (n,).
 
         The means are 0 where samples are not to be centred. A sparse table stays sparse where its
@@ -302,10 +306,9 @@ class ExpressionScaler(TransformerMixin, BaseEstimator):
         if sparse.issparse(table) and zeros_stay:
             values = _sparse_logs(table, self.total_, self.logged_)
         else:
-            samples, genes = (range(size) for size in table.shape)
-            values = scaled_to_total(_as_dense(table), self.total_, samples)
+            values = scaled_to_total(_as_dense(table), self.total_, names[0])
             values = log_above_floor(
-                values, samples, genes, floor=self.floor_, log=self.logged_, offset=self.offset_
+                values, *names, floor=self.floor_, log=self.logged_, offset=self.offset_
             )
         if not as_flag(self.centre_samples, "centre_samples"):
             return values, np.zeros(table.shape[0])
@@ -359,14 +362,12 @@ def as_table(X: Any, min_samples: int = 2) -> Any:
     """Return X as a matrix of float64, dense or CSR, after the checks of its values."""
     if not sparse.issparse(X):
         matrix = as_matrix(X, min_samples=min_samples, missing=True)
-        holes = np.argwhere(np.isnan(matrix))
-        if len(holes):
-            row, column = (int(place) for place in holes[0])
+        gap = first_gap(Table(matrix, *_names(X, matrix.shape)))
+        if gap is not None:
             raise ValueError(
-                f"X has missing values ({len(holes)}, the first at row {row}, column {column}), "
-                "and totals, sample means and the choice of genes rest on all. "
-                "Use SelectedPCA().fit(X).impute(X) on logarithms first, or leave out the genes "
-                "that have gaps"
+                f"{gap}, and totals, sample means and the choice of genes rest on all. Use "
+                "SelectedPCA().fit(X).impute(X) on logarithms first, or leave out the genes that "
+                "have gaps, X.dropna(axis=1) of a frame"
             )
         check_squares(matrix)
         return matrix
@@ -378,6 +379,14 @@ def as_table(X: Any, min_samples: int = 2) -> Any:
     if table.nnz:
         check_squares(table.data[None])
     return table
+
+
+def _names(X: Any, shape: tuple[int, int]) -> Names:
+    """Return the names of the samples and genes of X, for errors; numbers where it has none."""
+    rows, columns = row_names(X), getattr(X, "columns", ())
+    samples = range(shape[0]) if rows is None else rows.tolist()
+    genes = columns if len(columns) else (f"x{j}" for j in range(shape[1]))
+    return tuple(samples), tuple(genes)
 
 
 def _hints(X: Any, table: Any) -> list[str]:

@@ -112,7 +112,8 @@ def read_cells(X: Any) -> Reading:
     """Tell whether a table of single cells holds counts, their logarithms or scaled logarithms.
 
     Negative values are taken for scaled logarithms, which other tools leave behind, unless they lie
-    beyond 30; whole numbers, and values above 30, for counts; everything else for logarithms.
+    beyond 30 or are whole numbers, which no logarithms are; other whole numbers, and values above
+    30, for counts; everything else for logarithms.
 
     Parameters
     ----------
@@ -124,14 +125,19 @@ def read_cells(X: Any) -> Reading:
     Reading
     """
     found = read_values(X)
+    span = _span(found.smallest, found.largest)
     if found.negative > 0 and found.beyond > FEW:
         raise ValueError(
-            f"cells have counts or logarithms, and X has values from {found.smallest:.3g} to "
-            f"{found.largest:.3g}. Use counts, or recipes.expression for arrays"
+            f"cells have counts or logarithms, and X has values from {span}. Use counts, or "
+            "recipes.expression for arrays"
+        )
+    if found.negative > 0 and found.whole >= WHOLE:
+        raise ValueError(
+            f"counts are not negative and logarithms not whole, and X has whole numbers from {span}"
+            ". Use counts from 0 up, or kind='ratios' for log ratios that were rounded"
         )
     if found.negative > 0:
         return found
-    span = _span(found.smallest, found.largest)
     if found.whole >= WHOLE:
         return replace(found, kind="counts", logged=False, because=f"whole numbers from {span}")
     if found.largest > LARGEST_LOGARITHM:

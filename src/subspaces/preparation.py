@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subspaces.runtime.parameters import as_count, as_real
-from subspaces.tables import Table, first_gap
+from subspaces.tables import Table, first_gap, listed
 
 __all__ = [
     "Preparation",
@@ -62,6 +62,8 @@ class Preparation:
         A sentence on the kind of values that these were taken for, where that was found out.
     ignored : list of str or None
         Columns of the file that the user left out, before anything else.
+    dropped : list of str or None
+        Variables that were left out, then, for the share of their values that is missing.
     """
 
     variable_names: tuple[str, ...]
@@ -77,6 +79,7 @@ class Preparation:
     n_seen: int | None = None
     taken_for: str | None = None
     ignored: list[str] | None = None
+    dropped: list[str] | None = None
 
     @property
     def needed(self) -> list[str]:
@@ -84,9 +87,8 @@ class Preparation:
         return list(self.inputs or self.variable_names)
 
     def __str__(self) -> str:
-        steps = []
-        if self.ignored:
-            steps.append(f"{', '.join(self.ignored)} left out of the table")
+        reasons = ((self.ignored, "of the table"), (self.dropped, "for missing values"))
+        steps = [f"{listed(names)} left out {why}" for names, why in reasons if names]
         if self.total is not None:
             steps.append(f"samples scaled to a total of {self.total:g}")
         if self.floor is not None:
@@ -222,7 +224,7 @@ def in_raw_units(values: Array, preparation: Preparation) -> Array:
     A preparation that only scales variables is undone. Any other step loses something, such as what
     lay below the floor; then the values are returned unchanged.
     """
-    if str(replace(preparation, centre=None, spread=None)):
+    if str(replace(preparation, ignored=None, dropped=None, centre=None, spread=None)):
         return values
     values = values if preparation.spread is None else values * preparation.spread
     return values if preparation.centre is None else values + preparation.centre
@@ -279,11 +281,13 @@ def scaled_to_total(data: Array, total: float | None, samples: Sequence[Any]) ->
 
 def check_totals(totals: Array, total: float, samples: Sequence[Any]) -> None:
     """Raise ValueError that names a sample whose values (n,) add up to nothing, if there is one."""
-    if (totals <= 0).any():
-        i = int(np.argmax(totals <= 0))
+    empty = np.flatnonzero(totals <= 0)
+    if len(empty):
+        i = int(empty[0])
+        more = f" (one of {len(empty)} such)" if len(empty) > 1 else ""
         raise ValueError(
-            f"the values of sample {samples[i]!r} add up to {totals[i]:g} and cannot be scaled to "
-            f"{total:g}. Use counts from 0 up, and leave out samples without any"
+            f"the values of sample {samples[i]!r} add up to {totals[i]:g}{more} and cannot be "
+            f"scaled to {total:g}. Use counts from 0 up, and leave out samples without any"
         )
 
 

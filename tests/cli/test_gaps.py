@@ -10,7 +10,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from subspaces import PSC, load
-from subspaces.datasets import make_subspaces
+from subspaces.datasets import make_proteomics, make_subspaces
 from subspaces.preparation import filled_in_raw_units, learn_preparation, prepare
 from subspaces.report import render
 from subspaces.tables import Table, read_table
@@ -132,14 +132,97 @@ def test_what_needs_every_value_says_the_way_out(fails, gaps, words, message):
 
 def test_empty_samples_and_variables_are_named(fails, tmp_path):
     X = UNION.data.copy()
-    X[:, 3] = np.nan
+    X[:, [3, 5]] = np.nan
     path = write(tmp_path / "g.csv", X)
     said = fails("fit", path, "--labels", "type", "--clusters", 2)
-    assert "no sample has a value of 'g3'. Use --ignore 'g3' to leave it out" in said
+    assert "no sample has a value of 'g3', 'g5'. Use --drop-missing 0.5, say, to leave out" in said
+    X[:, 1:8] = np.nan
+    said = fails("pca", write(path, X), "--labels", "type")
+    assert "no sample has a value of 'g1', 'g2', 'g3', 'g4', 'g5' and 2 more. Use" in said
     X = UNION.data.copy()
     X[5] = np.nan
     said = fails("fit", write(path, X), "--labels", "type", "--clusters", 2)
     assert "sample 's5' has no value. Use --ignore s5 to leave it out" in said
+
+
+def test_variables_that_are_mostly_missing_are_left_out_and_predict_knows(run, gaps, tmp_path):
+    X = np.where(HOLES, np.nan, UNION.data)
+    X[:, 3], X[:60, 5] = np.nan, np.nan
+    path, out = write(tmp_path / "g.csv", X), tmp_path / "r"
+    ended = fitted(run, path, out, "--drop-missing", 0.5)
+    assert "Left out 2 variables with more than 50 % of their values missing: g3, g5" in ended.err
+    words = "g3, g5 left out for missing values"
+    summary = json.loads((out / "summary.json").read_text())
+    assert (summary["variables"], summary["preparation"]) == (8, words)
+    assert words in (out / "report.html").read_text()
+    model = load(out / "model.npz")
+    assert model.preparation_.dropped == ["g3", "g5"]
+    placed = run("predict", out, gaps, "--labels", "type")  # a table that has them
+    assert placed.code == 0, placed.err
+    assert "2 columns that the model does not know are left out (g3, g5)" in placed.err
+    for name, *options in (["pca", "--out", tmp_path / "p"], ["influence"]):
+        ended = run(name, path, "--labels", "type", "--drop-missing", 0.5, *options)
+        assert ended.code == 0, ended.err
+    assert words in json.loads((tmp_path / "p" / "summary.json").read_text())["preparation"]
+
+
+def test_low_values_that_are_missing_are_told_with_a_way_out(run, tmp_path):
+    made = make_proteomics(90, 60, random_state=0)
+    frame = pd.DataFrame(made.data, [f"s{i}" for i in range(90)], [f"p{j}" for j in range(60)])
+    frame.to_csv(tmp_path / "p.csv")
+    fit = ["fit", tmp_path / "p.csv", "--clusters", 3, "--dims", 2, "--affine", "--no-stability"]
+    ended = run(*fit, "--drop-missing", 0.9, "--out", tmp_path / "r")
+    way_out = "Use --drop-missing 0.2, which leaves out variables that many samples lack, and see"
+    assert way_out in ended.err
+    assert way_out in (tmp_path / "r" / "report.html").read_text()
+    ended = run(*fit, "--drop-missing", 0.2, "--out", tmp_path / "r2", "--no-page")
+    assert ended.code == 0, ended.err
+    assert "because they are low" not in ended.err
+
+
+def test_a_table_without_gaps_is_said_to_have_nothing_to_fill(run, tmp_path):
+    path = write(tmp_path / "whole.csv", UNION.data)
+    ended = fitted(run, path, tmp_path / "r", "--no-page", "--imputed")
+    assert "Note: no value is missing, so that imputed.csv has the values of the table" in ended.err
+    filled = read_table(tmp_path / "r" / "imputed.csv", labels="class").data
+    assert_allclose(filled, UNION.data, rtol=1e-5)
+
+
+def test_a_variable_with_one_value_leaves_stability_measured(run, tmp_path):
+    X = UNION.data.copy()
+    X[1:, 3] = np.nan
+    path, out = write(tmp_path / "g.csv", X), tmp_path / "r"
+    ended = run("fit", path, "--labels", "type", "--clusters", 2, "--dims", "1,2", "--no-page",
+                "--out", out)  # fmt: skip
+    assert ended.code == 0, ended.err
+    measured = json.loads((out / "summary.json").read_text())["stability"]
+    assert measured["stability"] > 0.8
+    assert measured["verdict"].endswith("left out of those. Use --drop-missing 0.5, say, to do "
+                                        "without them.")  # fmt: skip
+
+
+def test_commands_that_need_every_value_can_leave_out_variables_with_gaps(run, fails, tmp_path):
+    X = UNION.data.copy()
+    X[4, 2] = np.nan
+    path = write(tmp_path / "g.csv", X)
+    compared = ["compare", "--clusters", 2, "--methods", "PSC,KMeans"]
+    for name, *options in (["select", "--max-clusters", 2], compared):
+        ended = run(name, path, "--labels", "type", "--drop-missing", 0, *options)
+        assert ended.code == 0, ended.err
+        assert "Left out 1 variable with more than 0 % of its values missing: g2" in ended.err
+    said = fails("fit", path, "--clusters", 2, "--preset", "expression", "--labels", "type")
+    assert said.endswith("or leave out the genes that have gaps by --drop-missing 0")
+    X[:, :] = np.nan
+    X[:, 0] = np.arange(len(X)) % 7
+    X[::2, 0], X[::2, 1] = np.nan, 1.0
+    path = write(path, X)
+    said = fails("fit", path, "--clusters", 2, "--labels", "type", "--drop-missing", 0.2)
+    assert said.startswith("every variable has more than 20 % of its values missing. Use a larger")
+    X[1, :2] = 3.0, np.nan
+    X[3, 1] = 2.0
+    said = fails("fit", write(path, X), "--clusters", 2, "--labels", "type",
+                 "--drop-missing", 0.495)  # fmt: skip
+    assert "no value is left of the samples 's1', 's5', 's7', 's9', 's11' and 34 more." in said
 
 
 def test_the_page_in_python_says_what_is_missing():
@@ -188,4 +271,6 @@ def test_a_model_that_prepares_fills_in_the_units_of_its_samples(run, tmp_path):
     model, frame = load(tmp_path / "r" / "model.npz"), read_table(path, labels="type").frame
     filled = model.impute(frame)
     assert_allclose(filled[~HOLES], raw[~HOLES])
+    named = model.set_output(transform="pandas").impute(frame)
+    pd.testing.assert_frame_equal(named, pd.DataFrame(filled, frame.index, frame.columns))
     assert np.median(np.abs(filled / raw - 1)[HOLES]) < 0.5

@@ -5,9 +5,11 @@ import inspect
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn import config_context
+from sklearn.base import clone
 
 import subspaces
-from subspaces import PSC, SSC, KSubspaces
+from subspaces import MPPCA, PSC, SSC, KSubspaces, SelectedPCA
 from subspaces.datasets import make_subspaces
 
 polars = pytest.importorskip("polars")
@@ -117,5 +119,20 @@ def test_a_column_of_text_is_named(pandas_frame, polars_frame):
         pandas_frame.assign(tissue=texts),
         polars_frame.with_columns(polars.Series("tissue", texts)),
     ):
-        with pytest.raises(ValueError, match=r", at row 0, column 5 \('tissue'\)\. Use numbers"):
+        with pytest.raises(ValueError, match=r", at row 0.*, column 5 \('tissue'\)\. Use numbers"):
             PSC(2).fit(frame)
+
+
+@pytest.mark.parametrize("model", [PSC(2, random_state=0), MPPCA(2, random_state=0), SelectedPCA()])
+def test_filled_tables_are_frames_where_these_were_asked_for(model, pandas_frame, polars_frame):
+    holes = np.random.default_rng(0).random(pandas_frame.shape) < 0.1
+    gaps = pandas_frame.mask(holes)
+    plain = model.fit(gaps).impute(gaps)
+    assert isinstance(plain, np.ndarray)
+    filled = clone(model).set_output(transform="pandas").fit(gaps).impute(gaps[::3])
+    pd.testing.assert_frame_equal(filled, pd.DataFrame(plain[::3], CELLS[::3], GENES))
+    assert filled.equals(filled.where(holes[::3], pandas_frame[::3]))  # what was seen is as it was
+    with config_context(transform_output="polars"):
+        filled = clone(model).fit(gaps.to_numpy()).impute(gaps.to_numpy())
+    assert filled.columns == [f"x{j}" for j in range(5)]
+    np.testing.assert_array_equal(filled.to_numpy(), plain)

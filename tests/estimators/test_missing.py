@@ -162,6 +162,10 @@ def test_low_values_that_are_missing_are_told():
     with collect_warnings() as caught:
         PSC(3, n_components=2, random_state=0).fit(np.where(low, np.nan, UNION.data))
     assert any("missing because they are low" in str(warning) for warning in caught)
+    assert str(caught[0]).endswith(
+        "Use the variables that few samples lack, np.isnan(X).mean(axis=0) <= 0.2, and see whether "
+        "the answer stays"
+    )
     with collect_warnings() as caught:
         PSC(3, n_components=2, random_state=0).fit(X)
     assert not any("because they are low" in str(warning) for warning in caught)
@@ -195,6 +199,18 @@ def test_rows_and_columns_without_values_are_refused(name):
     frame["g4"] = np.nan
     with pytest.raises(ValueError, match=r"no value in column 4 \('g4'\)"):
         model.fit(frame)
+    frame = frame.set_axis([f"s{i}" for i in range(len(X))])
+    frame[["g6", "g9"]] = np.nan
+    with pytest.raises(ValueError, match=r"'g4'\), column 6 .* Use X\.dropna\(axis=1, how='all'\)"):
+        model.fit(frame)
+    assert model.fit(frame.dropna(axis=1, how="all")).n_features_in_ == 13
+    frame.iloc[7] = np.nan
+    with pytest.raises(ValueError, match=r"row 7 \('s7'\)\. Use X\.dropna\(axis=0, how='all'\)"):
+        model.fit(frame)
+    with pytest.raises(
+        ValueError, match=r"columns? .* and 3 more\. Use X\[:, ~np\.isnan\(X\)\.all"
+    ):
+        model.fit(np.where(np.arange(16) < 8, np.nan, X))
     with pytest.raises(ValueError, match="inf at row 0"):
         model.fit(np.where(np.arange(16) == 0, np.inf, X))
     with pytest.raises(ValueError, match="no value in row 0"):

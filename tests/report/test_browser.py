@@ -82,6 +82,19 @@ def test_every_section_is_seen_and_every_figure_drawn(page):
     assert page.locator("h1").inner_text() == page.title() == TITLE
 
 
+def test_figures_keep_to_their_places_and_leave_room_for_bars(page):
+    """At any width, also where the window keeps its own; names are not all that is seen."""
+    place = drawn(page, "apart-0")
+    width, narrower = place.bounding_box()["width"], f"{0.9 * page.viewport_size['width']}px"
+    for most in (narrower, ""):
+        page.evaluate("most => { document.querySelector('main').style.maxWidth = most; }", most)
+        fits = "place => place.clientWidth === place.querySelector('.main-svg').clientWidth"
+        page.wait_for_function(f"() => ({fits})(document.getElementById('apart-0'))")
+        bars = place.locator(".bglayer, .gridlayer").first.bounding_box()["width"]
+        assert bars > 0.4 * place.bounding_box()["width"]
+    assert place.bounding_box()["width"] == width
+
+
 def test_names_from_the_data_are_text_and_nothing_else(page):
     assert page.locator("main script, main img, main a[href^='http']").count() == 0
     shown = page.locator("#samples tbody th").all_inner_texts()

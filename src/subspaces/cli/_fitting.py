@@ -15,11 +15,10 @@ from subspaces.comparison import METHODS, Setting
 from subspaces.core.contrast import means_and_spread
 from subspaces.estimators import PSC
 from subspaces.expression_scaler import as_preparation
-from subspaces.expression_values import batch_hint
 from subspaces.preparation import Preparation, attach_preparation, prepare
-from subspaces.runtime.warning import collect_warnings, warn
+from subspaces.runtime.warning import collect_warnings
 from subspaces.selection import Selection, select_n_clusters
-from subspaces.tables import Table
+from subspaces.tables import Table, orientation_hint
 
 Array = NDArray[np.floating]
 
@@ -32,8 +31,8 @@ def choose_number(request: Request, table: Table) -> tuple[Selection, list[Warni
     numbers = range(2, request.limits.get("max_clusters", MOST_CLUSTERS) + 1)
     recipe = _recipe(replace(request, n_clusters=2))
     with collect_warnings() as caught:
-        found = select_n_clusters(recipe, table.data, numbers)
-    return found, caught
+        found = select_n_clusters(recipe, table.frame, numbers)
+    return found, _besides_notes(caught, table)
 
 
 def with_number_chosen(model: Any, found: Selection) -> None:
@@ -53,11 +52,15 @@ def prepare_by_preset(request: Request, table: Table) -> tuple[Table, Preparatio
 def prepare_by_scaler(scaler: Any, table: Table) -> tuple[Table, Preparation, list[Warning]]:
     """Return the table as an unfitted ExpressionScaler prepares it, how it does, and warnings."""
     with collect_warnings() as caught:
-        scaler.fit(table.data)
-        if hint := batch_hint(table.variable_names):
-            warn(hint)
+        scaler.fit(table.frame)
     preparation = as_preparation(scaler, table.variable_names)
-    return prepare(table, preparation), preparation, caught
+    return prepare(table, preparation), preparation, _besides_notes(caught, table)
+
+
+def _besides_notes(caught: list[Warning], table: Table) -> list[Warning]:
+    """Return the warnings of a scaler less what was said, with an option, as the file was read."""
+    swapped = orientation_hint(table)
+    return [w for w in caught if swapped is None or not str(w).startswith(swapped)]
 
 
 def fit_model(

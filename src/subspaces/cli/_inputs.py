@@ -11,7 +11,16 @@ from subspaces.cli._say import note, warn
 from subspaces.cli._words import in_options
 from subspaces.datasets import with_classes
 from subspaces.preparation import Preparation, learn_preparation, prepare
-from subspaces.tables import Table, doubts, first_gap, missing_values, read_table
+from subspaces.tables import (
+    Table,
+    as_percent,
+    doubts,
+    first_gap,
+    listed,
+    missing_values,
+    read_table,
+    without_missing,
+)
 
 # How many times the largest standard deviation may be the smallest, a tenth of either aside, before
 # the variables are taken for measured in different units.
@@ -26,6 +35,7 @@ def read_input(
     ignore: Sequence[str] = (),
     variables: Iterable[str] | None = None,
     missing: Sequence[str] = (),
+    drop_missing: float | None = None,
 ) -> Table:
     """Return the table in a file; print its size, first names and gaps, and warnings about it."""
     try:
@@ -40,6 +50,8 @@ def read_input(
         table = table if classes is None else with_classes(table, classes)
     except OSError as error:
         raise ValueError(f"{error.filename or path}: {error.strerror or error}") from error
+    if drop_missing is not None:
+        table = _with_enough_values(table, drop_missing, path)
     n, p = table.data.shape
     if n > 1 and variables is None and (table.data == table.data[0]).all():
         raise ValueError(f"{path}: all samples are equal, so there is nothing to find in them")
@@ -68,15 +80,37 @@ def refuse_gaps(table: Table, path: Path) -> None:
 
 
 def _check_variables(table: Table, path: Path) -> None:
-    """Raise ValueError for a variable without any value."""
+    """Raise ValueError for variables without any value."""
     empty = np.flatnonzero(np.isnan(table.data).all(axis=0))
     if len(empty):
-        name = table.variable_names[empty[0]]
-        more = f" (nor have {len(empty) - 1} more)" if len(empty) > 1 else ""
         raise ValueError(
-            f"{path}: no sample has a value of {name!r}{more}. Use --ignore {name!r} to leave it "
-            "out"
+            f"{path}: no sample has a value of {_quoted(table.variable_names, empty)}. Use "
+            "--drop-missing 0.5, say, to leave out variables with more than half of their "
+            "values missing"
         )
+
+
+def _with_enough_values(table: Table, most: float, path: Path) -> Table:
+    """Return the table less the variables with more than a share of their values missing.
+
+    Print which they are. Raise ValueError for a sample that is left without any value.
+    """
+    kept = without_missing(table, most)
+    if kept is table:
+        return table
+    empty = np.flatnonzero(np.isnan(kept.data).all(axis=1))
+    if len(empty):
+        raise ValueError(
+            f"{path}: without {listed(kept.left_out)} no value is left of the samples "
+            f"{_quoted(table.sample_names, empty)}. Use --ignore with such samples, or a larger "
+            "--drop-missing"
+        )
+    count = len(kept.left_out)
+    note(
+        f"Left out {count} variable{'s' * (count != 1)} with more than {as_percent(most)} of "
+        f"{'their' if count != 1 else 'its'} values missing: {listed(kept.left_out)}"
+    )
+    return kept
 
 
 def prepare_values(
@@ -97,6 +131,10 @@ def prepare_values(
         warn(message)
         prepared = replace(prepared, notes=(*prepared.notes, message))
     return prepared, learned
+
+
+def _quoted(names: Sequence[str], places: Iterable[int]) -> str:
+    return listed([repr(names[place]) for place in places])
 
 
 def _first(names: tuple[str, ...]) -> str:

@@ -33,6 +33,8 @@ SCORES = (
     "auto", "press", "press_points", "press_sum", "likelihood", "free", "sod", "bic", "stability",
 )  # fmt: skip
 PRESETS = ("expression", "cells")
+# Where the pages are: as pyproject.toml has it.
+DOCUMENTATION = "https://subspaces.readthedocs.io"
 KINDS = ("intensities", "log", "ratios", "shares", "counts")
 
 
@@ -127,6 +129,15 @@ Missing = Annotated[
         "Marks of a missing value, several as a,b, besides an empty cell, NA, N/A, NaN, null, "
         "none, ?, - and a dot.",
         "MARK",
+    ),
+]
+DropMissing = Annotated[
+    float | None,
+    setting(
+        "Leave out variables with more than this share of their values missing: 0.5, say.",
+        "SHARE",
+        min=0.0,
+        max=1.0,
     ),
 ]
 Floor = Annotated[float | None, setting("Raise lower values to this first.", "VALUE")]

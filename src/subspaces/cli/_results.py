@@ -169,8 +169,13 @@ def write(stage: Path, model: Any, table: Table, summary: str) -> None:
 
 
 def write_imputed(stage: Path, filled: Any, table: Table, preparation: Preparation) -> None:
-    """Write imputed.csv: the variables that were kept, in the units of the table."""
+    """Write imputed.csv: the variables that were kept, in the units of the table.
+
+    Warn if nothing was missing.
+    """
     kept = match_variables(table, preparation.variable_names)
+    if not np.isnan(kept.data).any():
+        warn("no value is missing, so that imputed.csv has the values of the table")
     values = filled_in_raw_units(kept.data, filled, preparation)
     named: dict[str, Any] = {"sample": kept.sample_names}
     if kept.classes is not None:

@@ -71,6 +71,16 @@ ADVICE = (
         "SelectedPCA().fit(X).impute(X) on logarithms first",
         "subspaces fit --log --imputed first, then say --kind of the table that it writes",
     ),
+    (
+        "leave out the genes that have gaps, X.dropna(axis=1) of a frame",
+        "leave out the genes that have gaps by --drop-missing 0",
+    ),
+    ("and leave out samples without any", "and leave out samples without any by --ignore"),
+    ("Use variables that fewer samples lack", "Use --drop-missing 0.5, say, to do without them"),
+    (
+        "Use the variables that few samples lack, np.isnan(X).mean(axis=0) <= 0.2,",
+        "Use --drop-missing 0.2, which leaves out variables that many samples lack,",
+    ),
     ("Use model.impute(X)", "Fill them by subspaces fit --imputed"),
     ("a larger max_iter or tol", "another --seed"),
     ("a larger max_iter", "another --seed"),

@@ -34,6 +34,7 @@ def compare(
     samples: options.Samples = options.Side.rows,
     ignore: options.Ignore = None,
     missing: options.Missing = None,
+    drop_missing: options.DropMissing = None,
     floor: options.Floor = None,
     log: options.Log = False,
     top_variables: options.TopVariables = None,
@@ -61,7 +62,9 @@ def compare(
     from subspaces.cli import _inputs
     from subspaces.comparison import compare as compare_methods
 
-    table = _inputs.read_input(data, samples, labels, classes, ignored, missing=marks)
+    table = _inputs.read_input(
+        data, samples, labels, classes, ignored, missing=marks, drop_missing=drop_missing
+    )
     _inputs.refuse_gaps(table, data)
     table, _ = _inputs.prepare_values(table, floor, log, top_variables, scale)
     with working("Clustering", total=len(chosen)) as step:

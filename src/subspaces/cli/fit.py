@@ -54,9 +54,9 @@ def fit(
         setting(
             "expression: intensities, logarithms, ratios or counts are recognised and brought "
             "to a log scale, samples centred, the 2000 genes that vary most kept; clusters are "
-            "mean profiles (docs/recipes.md). cells: the same for counts of single cells, or "
-            "their logarithms. --kind, --floor, --log, --no-log, --top-variables and --criterion "
-            "overrule it.",
+            f"mean profiles (why: Recipes, {options.DOCUMENTATION}). cells: the same for counts of "
+            "single cells, or their logarithms. --kind, --floor, --log, --no-log, --top-variables "
+            "and --criterion overrule it.",
             "expression|cells",
         ),
     ] = None,
@@ -64,6 +64,7 @@ def fit(
     classes: options.Classes = None,
     ignore: options.Ignore = None,
     missing: options.Missing = None,
+    drop_missing: options.DropMissing = None,
     samples: options.Samples = options.Side.rows,
     floor: options.Floor = None,
     log: options.LogOrNot = None,
@@ -149,7 +150,9 @@ def fit(
 
     files = (*FILES, *_markers.names(out))
     with _outputs.staged(out, files, force=force) as stage:
-        table = _inputs.read_input(data, samples, labels, classes, ignored, missing=marks)
+        table = _inputs.read_input(
+            data, samples, labels, classes, ignored, missing=marks, drop_missing=drop_missing
+        )
         caught: list[Warning] = []
         posed, numbers = request, None
         if preset and request.n_clusters == "auto":
@@ -164,7 +167,9 @@ def fit(
                 table, floor, bool(log), top_variables, scale
             )
         table = replace(table, notes=prepared.notes)
-        preparation = replace(preparation, ignored=list(ignored) or None)
+        preparation = replace(
+            preparation, ignored=list(ignored) or None, dropped=list(table.left_out) or None
+        )
         with working(f"{request.method} is clustering"):
             model, messages = _fitting.fit_model(posed, prepared, caught)
         if numbers is not None:

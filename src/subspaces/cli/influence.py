@@ -27,6 +27,7 @@ def influence(
     classes: options.Classes = None,
     ignore: options.Ignore = None,
     missing: options.Missing = None,
+    drop_missing: options.DropMissing = None,
     floor: options.Floor = None,
     log: options.Log = False,
     top_variables: options.TopVariables = None,
@@ -56,7 +57,9 @@ def influence(
     from subspaces.diagnostics import pca_influence
     from subspaces.runtime.warning import collect_warnings
 
-    table = _inputs.read_input(data, samples, labels, classes, ignored, missing=marks)
+    table = _inputs.read_input(
+        data, samples, labels, classes, ignored, missing=marks, drop_missing=drop_missing
+    )
     table, _ = _inputs.prepare_values(table, floor, log, top_variables, scale)
     with collect_warnings() as caught:
         found = pca_influence(table.data, dims, center=center)

@@ -40,8 +40,9 @@ def pca(
         setting(
             "expression: intensities, logarithms, ratios or counts are recognised and brought "
             "to a log scale, samples centred, the 2000 genes that vary most kept "
-            "(docs/recipes.md). cells: the same for counts of single cells, or their logarithms. "
-            "--kind, --floor, --log, --no-log and --top-variables overrule it.",
+            f"(why: Recipes, {options.DOCUMENTATION}). cells: the same for counts of single "
+            "cells, or their logarithms. --kind, --floor, --log, --no-log and --top-variables "
+            "overrule it.",
             "expression|cells",
         ),
     ] = None,
@@ -54,6 +55,7 @@ def pca(
     ] = None,
     ignore: options.Ignore = None,
     missing: options.Missing = None,
+    drop_missing: options.DropMissing = None,
     samples: options.Samples = options.Side.rows,
     floor: options.Floor = None,
     log: options.LogOrNot = None,
@@ -95,7 +97,9 @@ def pca(
     from subspaces.report._pca.findings import gather_pca
 
     with _outputs.staged(out, FILES, force=force) as stage:
-        table = _inputs.read_input(data, samples, labels, classes, ignored, missing=marks)
+        table = _inputs.read_input(
+            data, samples, labels, classes, ignored, missing=marks, drop_missing=drop_missing
+        )
         caught: list[Warning] = []
         if preset:
             scaler = options.scaler_of_preset(preset, kind, floor, log, top_variables)
@@ -105,7 +109,9 @@ def pca(
             table, preparation = _inputs.prepare_values(
                 table, floor, bool(log), top_variables, scale
             )
-        preparation = replace(preparation, ignored=list(ignored) or None)
+        preparation = replace(
+            preparation, ignored=list(ignored) or None, dropped=list(table.left_out) or None
+        )
         with working("Looking for components"):
             found = gather_pca(
                 table.frame,

@@ -33,6 +33,7 @@ def select(
     classes: options.Classes = None,
     ignore: options.Ignore = None,
     missing: options.Missing = None,
+    drop_missing: options.DropMissing = None,
     floor: options.Floor = None,
     log: options.LogOrNot = None,
     top_variables: options.TopVariables = None,
@@ -87,7 +88,7 @@ def select(
     if preset:
         scaler = options.scaler_of_preset(preset, kind, floor, log, top_variables)
         request = _request_of_preset(preset, scaler, dims, max_clusters, seed)
-        source = (data, samples, labels, classes, ignored, None, marks)
+        source = (data, samples, labels, classes, ignored, None, marks, drop_missing)
         _select_by_stability(request, source, as_document=as_document)
         return
     from subspaces.cli import _inputs, _trust
@@ -96,7 +97,9 @@ def select(
     from subspaces.runtime.warning import collect_warnings
     from subspaces.selection import select_n_clusters
 
-    table = _inputs.read_input(data, samples, labels, classes, ignored, missing=marks)
+    table = _inputs.read_input(
+        data, samples, labels, classes, ignored, missing=marks, drop_missing=drop_missing
+    )
     _inputs.refuse_gaps(table, data)
     table, _ = _inputs.prepare_values(table, floor, bool(log), top_variables, scale)
     model = PSC(

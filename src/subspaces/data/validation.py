@@ -1,7 +1,6 @@
 """Checks of the rows users pass: an error says what was wrong, where, and what to use instead."""
 
 import sys
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,8 @@ from subspaces.data.survey import Survey
 Array = NDArray[np.floating]
 Mask = NDArray[np.bool_]
 
+# How many rows or columns without a value are named; the others are counted.
+NAMED = 5
 # Largest values outside these ranges have squares, or sums of many squares, that leave the normal
 # numbers of their type.
 RANGES = {"float64": (1e-140, 1e140), "float32": (1e-14, 1e14)}
@@ -60,14 +61,14 @@ def as_matrix(X: Any, name: str = "X", *, min_samples: int = 2, missing: bool = 
     if len(matrix) < min_samples:
         raise ValueError(f"{name} has n_samples={len(matrix)}; at least {min_samples} are needed")
     check = _check_observed if missing else _check_finite
-    check(matrix, name, list(getattr(X, "columns", ())))
+    check(matrix, name, X)
     return matrix
 
 
 def as_table_to_fit(X: Any, *, min_samples: int = 2) -> Array:
     """Return ``X`` as a matrix in which NaN is a missing cell; every column has some value."""
     matrix = as_matrix(X, min_samples=min_samples, missing=True)
-    _check_some_value(np.isnan(matrix), 0, "X", list(getattr(X, "columns", ())))
+    _check_some_value(np.isnan(matrix), 1, "X", X)
     return matrix
 
 
@@ -77,12 +78,11 @@ def _where_text_is(X: Any) -> str:
         table = np.asarray(X, dtype=object)
     except ValueError:  # rows of unequal lengths
         return ""
-    columns = list(getattr(X, "columns", ()))
     for row, column in np.ndindex(table.shape) if table.ndim == 2 else ():
         try:
             np.asarray(table[row, column], dtype=np.float64)
         except (TypeError, ValueError):
-            place = f"row {row}, column {column}{f' ({columns[column]!r})' if columns else ''}"
+            place = f"{_named(X, 0, row)}, {_named(X, 1, column)}"
             return f", at {place}. Use numbers there, or leave out the row or the column"
     return ""
 
@@ -120,45 +120,61 @@ def row_names(X: Any) -> NDArray[Any] | None:
     return names if names.dtype.kind in "iu" else np.array([str(name) for name in names])
 
 
-def _check_finite(matrix: Array, name: str, columns: list[Any]) -> None:
+def _named(X: Any, axis: int, index: int) -> str:
+    """Return a row (axis 0) or column (axis 1) of X by its number and, if it has one, its name."""
+    names = row_names(X) if axis == 0 else getattr(X, "columns", None)
+    named = "" if names is None else f" ({np.asarray(names, dtype=object)[index]!r})"
+    return f"{('row', 'column')[axis]} {index}{named}"
+
+
+def _check_finite(matrix: Array, name: str, X: Any) -> None:
     finite = np.isfinite(matrix)
-    if finite.all():
-        return
-    where = np.argwhere(~finite)
-    row, column = (int(index) for index in where[0])
-    raise not_finite(name, row, column, float(matrix[row, column]), len(where), columns)
+    if not finite.all():
+        raise _first_not_finite(matrix, ~finite, name, X)
 
 
-def _check_observed(matrix: Array, name: str, columns: list[Any]) -> None:
+def _check_observed(matrix: Array, name: str, X: Any) -> None:
     """Raise ValueError for an infinite value, and for a row without any value."""
     infinite = np.isinf(matrix)
     if infinite.any():
-        where = np.argwhere(infinite)
-        row, column = (int(index) for index in where[0])
-        raise not_finite(name, row, column, float(matrix[row, column]), len(where), columns)
-    _check_some_value(np.isnan(matrix), 1, name)
+        raise _first_not_finite(matrix, infinite, name, X)
+    _check_some_value(np.isnan(matrix), 0, name, X)
 
 
-def _check_some_value(holes: Mask, axis: int, name: str, columns: Sequence[Any] = ()) -> None:
-    """Raise ValueError for a row (axis 1) or a column (axis 0) in which all cells are missing."""
-    empty = np.flatnonzero(holes.all(axis=axis))
+def _first_not_finite(matrix: Array, bad: Mask, name: str, X: Any) -> ValueError:
+    where = np.argwhere(bad)
+    row, column = (int(index) for index in where[0])
+    return not_finite(name, row, column, float(matrix[row, column]), len(where), X)
+
+
+def _check_some_value(holes: Mask, axis: int, name: str, X: Any) -> None:
+    """Raise ValueError for rows (axis 0) or columns (axis 1) in which all cells are missing."""
+    empty = np.flatnonzero(holes.all(axis=1 - axis))
     if len(empty):
-        first = int(empty[0])
-        named = f" ({columns[first]!r})" if len(columns) else ""
-        more = f" (and {len(empty) - 1} more)" if len(empty) > 1 else ""
-        what = "column" if axis == 0 else "row"
-        raise ValueError(f"{name} has no value in {what} {first}{named}{more}; leave it out")
+        places = ", ".join(_named(X, axis, int(index)) for index in empty[:NAMED])
+        more = f" and {len(empty) - NAMED} more" if len(empty) > NAMED else ""
+        raise ValueError(f"{name} has no value in {places}{more}. {_without_empty(X, axis, name)}")
+
+
+def _without_empty(X: Any, axis: int, name: str) -> str:
+    """Return how to leave out rows (axis 0) or columns (axis 1) of X that have no value."""
+    if hasattr(X, "dropna"):
+        return f"Use {name}.dropna(axis={axis}, how='all')"
+    if isinstance(X, np.ndarray):
+        kept = f"~np.isnan({name}).all(axis={1 - axis})"
+        return f"Use {name}[{':, ' * axis}{kept}]"
+    return "Leave them out"
 
 
 def not_finite(
-    name: str, row: int, column: int, value: float, count: int, columns: Sequence[Any] = ()
+    name: str, row: int, column: int, value: float, count: int, X: Any = None
 ) -> ValueError:
     """Return the ValueError that names the first value that is not finite and counts the rest."""
     more = f" (and {count - 1} more)" if count > 1 else ""
     fill = ", or use PSC(...).fit(X).impute(X) on a dense table first" if np.isnan(value) else ""
     return ValueError(
-        f"{name} contains NaN or infinity: {value} at row {row}, column {column}"
-        f"{f' ({columns[column]!r})' if columns else ''}{more}; remove it{fill}"
+        f"{name} contains NaN or infinity: {value} at {_named(X, 0, row)}, "
+        f"{_named(X, 1, column)}{more}; remove it{fill}"
     )
 
 

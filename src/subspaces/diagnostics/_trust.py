@@ -98,6 +98,9 @@ def stability(
     (`PSC` and `KSubspaces`). Mean profiles that cut a cloud without gaps agree, too: where one
     subspace of K - 1 dimensions is about as likely as K means, the verdict is "doubtful".
 
+    A variable without a value in one of the halves is left out of that split, and a warning counts
+    such variables.
+
     Parameters
     ----------
     estimator : clusterer with ``predict``
@@ -137,37 +140,63 @@ def stability(
     random, began = check_random_state(random_state), monotonic()
     agreement: list[float] = []
     by_means: list[float] = []
-    same = np.zeros(len(matrix))
+    same, rare = np.zeros(len(matrix)), np.zeros(matrix.shape[1], dtype=bool)
     for done in range(n_resamples):
         if done >= FEWEST_SPLITS and monotonic() - began >= budget:
             break
         progress.tell(progress.Step("halving", done, n_resamples, f"split {done + 1}"))
         halves = np.array_split(random.permutation(len(matrix)), 2)
+        absent = _absent_in_a_half(matrix, halves)
+        rare |= absent
+        rows = matrix[:, ~absent] if absent.any() else matrix
         with collect_warnings():
-            models = [clone(estimator).fit(matrix[half]) for half in halves]
-        labels = [np.asarray(model.predict(matrix)) for model in models]
+            models = [clone(estimator).fit(rows[half]) for half in halves]
+        labels = [np.asarray(model.predict(rows)) for model in models]
         n_clusters = int(np.max(labels)) + 1
         agreement.append(adjusted_rand_score(*labels))
-        whole = _without_holes(models[0], matrix)
+        whole = _without_holes(models[0], rows)
         by_means.append(adjusted_rand_score(*_k_means_of_halves(whole, halves, n_clusters)))
         same += matched_labels(*labels) == labels[0]
+    if rare.any():
+        warn(
+            f"{int(rare.sum())} of {len(rare)} variables had no value in some halves, and were "
+            "left out of those. Use variables that fewer samples lack",
+            above=2,
+        )
     mean, k_means = float(np.mean(agreement)), float(np.mean(by_means))
-    matrix = _without_holes(models[0], matrix)
     has_gaps = True
     if mean > CHANCE and isinstance(estimator, PSC | KSubspaces):
         some = np.concatenate(halves)[:ENOUGH]
         parts = [
-            (model, each[some], matrix[some]) for model, each in zip(models, labels, strict=True)
+            (model, each[some], whole[some]) for model, each in zip(models, labels, strict=True)
         ]
         _warn_of_one_subspace(parts)
         has_gaps = not all(cuts_a_continuum(*part) for part in parts)
     held = len(np.unique(getattr(models[0], "labels_", labels[0])))
-    distinct = count_distinct_rows(matrix, held)
+    distinct = count_distinct_rows(whole, held)
     if distinct < held:
         verdict = _split_in_words(distinct, held)
     else:
         verdict = _stability_in_words(mean, len(agreement), k_means, n_clusters, has_gaps)
     return Stability(mean, np.array(agreement), same / len(agreement), k_means, verdict)
+
+
+def _absent_in_a_half(matrix: Array, halves: Sequence[Any]) -> NDArray[np.bool_]:
+    """Return which variables (p,) have no value in one half: that half knows nothing of them.
+
+    Marginal over a variable that nobody observed, a density is the one without it, so that both
+    halves do without. Raise ValueError where that leaves a sample without any value.
+    """
+    holes = np.isnan(matrix)
+    if not holes.any():
+        return np.zeros(matrix.shape[1], dtype=bool)
+    absent = np.any([holes[half].all(axis=0) for half in halves], axis=0)
+    if (holes | absent).all(axis=1).any():
+        raise ValueError(
+            "some samples have values of such variables alone that a half of the samples lacks. "
+            "Use variables that fewer samples lack"
+        )
+    return absent
 
 
 def _warn_of_one_subspace(parts: Sequence[tuple[Any, Any, Array]]) -> None:

@@ -47,6 +47,7 @@ from subspaces.preparation import (
     prepare_rows,
 )
 from subspaces.runtime import callbacks, model_file
+from subspaces.runtime.frame import as_set_output
 from subspaces.runtime.memory import no_room
 from subspaces.runtime.model_file import SavedModel
 from subspaces.runtime.serialise import is_serialisable
@@ -342,16 +343,17 @@ class SubspaceClusterer(
         array of shape (n, p)
             The mean over the clusters, each with its probability given what was observed. Cells
             that were observed are as they were. A model that prepares its samples returns the
-            variables that it keeps, in the units of X.
+            variables that it keeps, in the units of X. After ``set_output(transform="pandas")``
+            a frame with the index and the columns of X.
         """
         filled = self._new_rows(X, "impute").imputed()
         preparation: Preparation | None = getattr(self, "preparation_", None)
         if preparation is None:
-            return filled
+            return as_set_output(filled, X, self)
         kept = [preparation.needed.index(name) for name in preparation.variable_names]
         raw = X[preparation.needed] if is_named(X) else X
         raw = as_matrix(raw, min_samples=1, missing=True)[:, kept]
-        return filled_in_raw_units(raw, filled, preparation)
+        return as_set_output(filled_in_raw_units(raw, filled, preparation), X, self)
 
     def markers(
         self,

@@ -115,6 +115,7 @@ def _preparation(value: Any, sizes: Sizes) -> bool:
         "axes": _finite("*", "p"),
         "taken_for": _TEXT,
         "ignored": _listed(_TEXT),
+        "dropped": _listed(_TEXT),
     }
     needed = {"log": _flag, "offset": _REAL, "centre_samples": _flag}
     if not isinstance(value, dict) or not set(needed) <= set(value) <= {*optional, *needed}:

@@ -112,8 +112,8 @@ def warn_of_low_values(cells: Cells, image: Array, above: int = 1) -> None:
     if seems_low(*incomplete.lower_in_holes(cells, image)):
         warn(
             "values seem to be missing because they are low: those expected in the holes are below "
-            "the others, so that all that follows is biased. Use what is known of the limit of "
-            "detection",
+            "the others, so that all that follows is biased. Use the variables that few samples "
+            "lack, np.isnan(X).mean(axis=0) <= 0.2, and see whether the answer stays",
             above=above,
         )
 

@@ -14,6 +14,7 @@ from subspaces.core.words_on_components import doubts_about_components, verdict_
 from subspaces.data.validation import as_matrix, check_squares
 from subspaces.data.varying import VaryingTable, varying_table
 from subspaces.estimators import _missing
+from subspaces.runtime.frame import as_set_output
 from subspaces.runtime.parameters import as_choice, as_count
 from subspaces.runtime.threads import one_blas_thread
 from subspaces.runtime.warning import warn
@@ -183,7 +184,7 @@ class SelectedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         rows = self._completed(self._prepared(X))
         return _of_the_precision_of(X, rows @ self.components_.T)
 
-    def impute(self, X: Any) -> Array:
+    def impute(self, X: Any) -> Any:
         """Fill the cells of X that are missing with what the components expect there.
 
         Parameters
@@ -193,14 +194,16 @@ class SelectedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
 
         Returns
         -------
-        ndarray of shape (n, p)
-            Observed cells as they were; in single precision where X is.
+        array of shape (n, p)
+            Observed cells as they were; in single precision where X is. After
+            ``set_output(transform="pandas")`` a frame with the index and the columns of X.
         """
         rows = self._prepared(X)
         filled = self._completed(rows)
         filled = (filled if self.scale_ is None else filled * self.scale_) + self.mean_
         values = as_matrix(X, min_samples=1, missing=True)
-        return _of_the_precision_of(X, np.where(np.isnan(rows), filled, values))
+        whole = _of_the_precision_of(X, np.where(np.isnan(rows), filled, values))
+        return as_set_output(whole, X, self)
 
     def inverse_transform(self, X: Any) -> Array:
         """Points of the space of the samples that have these scores.

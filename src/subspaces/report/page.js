@@ -5,7 +5,6 @@
 const root = document.documentElement;
 const figures = JSON.parse(document.getElementById("figures").textContent);
 const settings = {
-  responsive: true,
   displaylogo: false,
   // Without a pointer that hovers the buttons would stay, over the marks.
   displayModeBar: matchMedia("(hover: hover)").matches ? "hover" : false,
@@ -22,7 +21,19 @@ function paint(name) {
   return colour;
 }
 
-function themed(layout) {
+// On a phone names of variables may take a third of a figure's width, so that bars have room.
+const NARROW = 400, LONGEST = 16;
+
+function shortened(axis) {
+  const cut = (text) => {
+    const letters = text.match(/&\w+;|./gsu) ?? [];  // the text is escaped: &lt; is one letter
+    if (letters.length <= LONGEST) return text;
+    return [...letters.slice(0, LONGEST / 2), "\u2026", ...letters.slice(1 - LONGEST / 2)].join("");
+  };
+  return axis?.ticktext ? { ...axis, ticktext: axis.ticktext.map(cut) } : axis;
+}
+
+function themed(layout, width) {
   const ink = paint("ink"), line = paint("line"), panel = paint("panel"), quiet = paint("quiet");
   const font = { family: getComputedStyle(document.body).fontFamily, size: 12, color: ink };
   const result = { ...layout, font };
@@ -30,6 +41,7 @@ function themed(layout) {
   result.modebar = { bgcolor: panel, color: quiet, activecolor: ink };
   const lines = { gridcolor: line, zerolinecolor: quiet, linecolor: line };
   for (const axis of ["xaxis", "yaxis"]) if (layout[axis]) result[axis] = { ...layout[axis], ...lines };
+  if (width < NARROW && result.yaxis) result.yaxis = shortened(result.yaxis);
   if (layout.scene) {
     result.scene = { ...layout.scene };
     for (const axis of ["xaxis", "yaxis", "zaxis"])
@@ -42,8 +54,18 @@ function themed(layout) {
 function draw(place) {
   const { data, layout } = figures[place.dataset.figure];
   drawn.add(place);
-  return Plotly.react(place, data, themed(layout), settings);
+  fitting.observe(place);
+  const width = place.clientWidth;
+  return Plotly.react(place, data, { ...themed(layout, width), width }, settings);
 }
+
+// Draw again what has got another width: a window resized, a phone turned, a scroll bar.
+const fitting = new ResizeObserver((entries) => {
+  for (const { target } of entries) {
+    const width = target.clientWidth;
+    if (width && target.layout && target.layout.width !== width) draw(target);
+  }
+});
 
 const seen = new IntersectionObserver((entries) => {
   for (const { isIntersecting, target } of entries) {

@@ -1,8 +1,11 @@
-"""Conversion of tables of results to pandas DataFrames."""
+"""Conversion of tables of results to data frames."""
 
 from collections.abc import Mapping
 from importlib.util import find_spec
 from typing import Any
+
+from sklearn.utils._set_output import _get_container_adapter
+from sklearn.utils.validation import _check_feature_names_in
 
 
 def as_frame(columns: Mapping[str, Any], index: str | None = None) -> Any:
@@ -13,3 +16,17 @@ def as_frame(columns: Mapping[str, Any], index: str | None = None) -> Any:
 
     frame = pd.DataFrame(columns)
     return frame if index is None else frame.set_index(index)
+
+
+def as_set_output(values: Any, X: Any, estimator: Any) -> Any:
+    """Return values (n, p) as ``set_output`` of the estimator, or scikit-learn's option, asks.
+
+    A frame has the index of X and the names of the variables of fit. Scikit-learn itself wraps
+    `transform` alone, and in frames whose columns are named after the estimator.
+    """
+    adapter = _get_container_adapter("transform", estimator)
+    if adapter is None:
+        return values
+    preparation = getattr(estimator, "preparation_", None)
+    names = preparation.variable_names if preparation else _check_feature_names_in(estimator)
+    return adapter.create_container(values, X, columns=list(names))

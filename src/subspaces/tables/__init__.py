@@ -7,7 +7,14 @@ from typing import Any
 from subspaces.runtime.parameters import as_choice
 from subspaces.tables._binary import read_npz
 from subspaces.tables._excel import read_xlsx
-from subspaces.tables._gaps import MissingValues, as_percent, first_gap, missing_values
+from subspaces.tables._gaps import (
+    MissingValues,
+    as_percent,
+    first_gap,
+    listed,
+    missing_values,
+    without_missing,
+)
 from subspaces.tables._gct import read_cls, read_gct
 from subspaces.tables._grid import is_number
 from subspaces.tables._h5ad import read_h5ad
@@ -24,10 +31,12 @@ __all__ = [
     "doubts",
     "first_gap",
     "is_number",
+    "listed",
     "missing_values",
     "orientation_hint",
     "read_cls",
     "read_table",
+    "without_missing",
 ]
 
 READERS: dict[str, Callable[[Path, Wanted], Table]] = {

@@ -12,7 +12,14 @@ import numpy as np
 
 from subspaces.runtime.warning import PROCESS
 from subspaces.tables._content import check_room, content_of
-from subspaces.tables._table import Array, Table, checked, default_names, offered
+from subspaces.tables._table import (
+    Array,
+    Table,
+    checked,
+    default_names,
+    offered,
+    unused_classes,
+)
 from subspaces.tables._wanted import Wanted, reduced
 
 VARIABLES = ("variable_names", "genes", "feature_names")
@@ -34,7 +41,11 @@ def read_npz(path: Path, wanted: Wanted) -> Table:
     n, p = data.shape
     samples, variables = _vector(path, arrays, SAMPLES, n), _vector(path, arrays, VARIABLES, p)
     table = Table(
-        data, samples or default_names("sample", n), variables or default_names("v", p), classes
+        data,
+        samples or default_names("sample", n),
+        variables or default_names("v", p),
+        classes,
+        notes=unused_classes(arrays) if classes is None else (),
     )
     return checked(reduced(table, path, wanted), path)
 

@@ -1,7 +1,7 @@
 """How much of a table is missing, by sample and by variable."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,6 +9,9 @@ from numpy.typing import NDArray
 from subspaces.tables._table import Table
 
 Array = NDArray[np.floating]
+
+# How many names a sentence lists; the others are counted.
+LISTED = 5
 
 
 @dataclass(frozen=True)
@@ -50,6 +53,34 @@ def first_gap(table: Table) -> str | None:
     i, j = holes[0]
     more = f" (one of {len(holes)} missing ones)" if len(holes) > 1 else ""
     return f"sample {table.sample_names[i]!r} has no value of {table.variable_names[j]!r}{more}"
+
+
+def without_missing(table: Table, most: float) -> Table:
+    """Return the table less the variables of which more than a share is missing.
+
+    ``left_out`` of the table names them.
+    """
+    gone = np.isnan(table.data).mean(axis=0) > most
+    if gone.all():
+        raise ValueError(
+            f"every variable has more than {as_percent(most)} of its values missing. Use a larger "
+            "share"
+        )
+    if not gone.any():
+        return table
+    names = np.array(table.variable_names, dtype=object)
+    return replace(
+        table,
+        data=table.data[:, ~gone],
+        variable_names=tuple(names[~gone]),
+        left_out=tuple(names[gone]),
+    )
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return names as text, the first of them where there are many: a, b, c, d, e and 7 more."""
+    shown = ", ".join(names[:LISTED])
+    return f"{shown} and {len(names) - LISTED} more" if len(names) > LISTED else shown
 
 
 def as_percent(share: float) -> str:

@@ -17,7 +17,7 @@ import numpy as np
 from subspaces.runtime.extras import install
 from subspaces.tables._binary import as_numbers, as_texts
 from subspaces.tables._content import check_room
-from subspaces.tables._table import Table, checked, offered
+from subspaces.tables._table import Table, checked, offered, unused_classes
 from subspaces.tables._wanted import Wanted, reduced
 
 # Seconds that reading may take: for any file, and for every byte of it.
@@ -38,7 +38,9 @@ def read_h5ad(path: Path, wanted: Wanted) -> Table:
             arrays = dict(read)
     classes = tuple(arrays["classes"].tolist()) if wanted.labels is not None else None
     names = tuple(arrays["samples"].tolist()), tuple(arrays["variables"].tolist())
-    return checked(reduced(Table(arrays["X"], *names, classes), path, wanted), path)
+    notes = unused_classes(arrays["obs"]) if classes is None else ()
+    table = Table(arrays["X"], *names, classes, notes=notes)
+    return checked(reduced(table, path, wanted), path)
 
 
 def _read_apart(path: Path, target: Path, labels: str | None) -> None:
@@ -97,7 +99,7 @@ def _arrays(path: Path, labels: str | None) -> dict[str, Any]:
     if labels is not None and labels not in read.obs:
         raise ValueError(f"{path} has no obs column {labels!r}{offered(labels, read.obs)}")
     dense = read.X if isinstance(read.X, np.ndarray) else read.X.toarray()
-    texts = {"samples": read.obs_names, "variables": read.var_names}
+    texts = {"samples": read.obs_names, "variables": read.var_names, "obs": read.obs.columns}
     texts |= {} if labels is None else {"classes": read.obs[labels]}
     arrays = {name: np.array(as_texts(values)) for name, values in texts.items()}
     return {"X": as_numbers(path, dense), **arrays}

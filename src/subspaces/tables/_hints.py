@@ -1,4 +1,4 @@
-"""Warnings about a table: samples and variables swapped, annotation or totals read as samples.
+"""Warnings about a table: sides swapped, annotation or totals read as samples, classes as numbers.
 
 A swap shows in the names: most samples are named like genes, and few variables are. The numbers of
 rows and columns do not tell, since some tables have more biological cells than genes.
@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from subspaces.tables._table import Table
+from subspaces.tables._table import CLASSES, Table
 
 IDENTIFIER = re.compile(
     r"X?\d+(_[a-z])?_at|AFFX-.+|[A-Z]{1,2}\d{5,6}(_\w+)*_(at|st)|.+_[asxfgir]?_?at|ENS[A-Z]*[GT]\d{6,}(\.\d+)?|"
@@ -36,7 +36,7 @@ def orientation_hint(table: Table) -> str | None:
 
 
 def doubts(table: Table, samples: str) -> list[str]:
-    """Return warnings, one sentence each: swapped sides, annotation, totals, a column of counts.
+    """Return warnings, one sentence each: swapped sides, annotation, totals, counts, classes.
 
     Parameters
     ----------
@@ -50,7 +50,26 @@ def doubts(table: Table, samples: str) -> list[str]:
     found = [f"{turned} Use samples={other!r} if so"] if turned else []
     for name, what in _intruders(table):
         found.append(f"{what}. Use ignore={[name]} to leave it out")
+    if classes := _classes(table):
+        found.append(
+            f"the variable {classes!r} has a name and values as known classes have, and counts as "
+            f"a variable. Use labels={classes!r} if it holds them"
+        )
     return found
+
+
+def _classes(table: Table) -> str | None:
+    """Return the first variable that seems to hold known classes: a few whole numbers, each often.
+
+    None where there is none.
+    """
+    for j, name in enumerate(table.variable_names):
+        if name.lower() in CLASSES:
+            values = table.data[:, j]
+            often = len(np.unique(values)) <= len(values) / 4
+            if often and table.data.shape[1] > 1 and (values == np.rint(values)).all():
+                return name
+    return None
 
 
 def _intruders(table: Table) -> Iterator[tuple[str, str]]:

@@ -10,7 +10,7 @@ from subspaces.runtime.extras import install
 from subspaces.tables._binary import as_texts, expecting
 from subspaces.tables._block import text_remedy
 from subspaces.tables._content import check_room, content_of
-from subspaces.tables._table import Table, checked, default_names, offered
+from subspaces.tables._table import CLASSES, Table, checked, default_names, offered
 from subspaces.tables._wanted import Wanted, check_asked, check_known
 
 
@@ -33,7 +33,12 @@ def read_parquet(path: Path, wanted: Wanted) -> Table:
     frame = frame.loc[:, [name not in wanted.ignore for name in frame.columns]]
     if _is_counted(frame) and frame.shape[1] > 1:
         first = frame.columns[0]
-        if first != wanted.labels and not pd.api.types.is_numeric_dtype(frame[first]):
+        classes = first.lower() in CLASSES and frame[first].duplicated().any()
+        if (
+            first != wanted.labels
+            and not classes
+            and not pd.api.types.is_numeric_dtype(frame[first])
+        ):
             frame = frame.set_index(first)
     frame.index = frame.index if _is_counted(frame) else frame.index.map(str)
     frame = frame.loc[[name not in wanted.ignore for name in frame.index]]

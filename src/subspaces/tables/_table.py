@@ -12,6 +12,12 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.floating]
 
+# What people call a column of known classes.
+CLASSES = {
+    "cell_type", "celltype", "cell type", "class", "classes", "cluster", "condition", "diagnosis",
+    "group", "groups", "label", "labels", "species", "subtype", "target", "treatment", "type", "y",
+}  # fmt: skip
+
 
 @dataclass(frozen=True)
 class Table:
@@ -26,7 +32,7 @@ class Table:
     classes : tuple of str or None
         Known class of each sample.
     left_out : tuple of str
-        Columns of the file that were not among the variables asked for.
+        Columns of the file that were not asked for, or have too many values missing.
     notes : tuple of str
         What was guessed to read the file, a sentence each.
     """
@@ -138,6 +144,14 @@ def _check_numbers(table: Table, path: Path, places: Places) -> None:
             f"{path}, {places.samples[i]}: sample {name!r} has no value{more}. Use "
             f"ignore=[{name!r}] to leave it out"
         )
+
+
+def unused_classes(names: Iterable[Any]) -> tuple[str, ...]:
+    """Return a note, if some of the names beside a table are those of known classes."""
+    known = [str(name) for name in names if str(name).lower() in CLASSES]
+    if not known:
+        return ()
+    return (f"{known[0]!r} is not read. Use labels={known[0]!r} if it holds the known classes",)
 
 
 def without_numbers(table: Table, path: Path, marks: Sequence[str]) -> Table:

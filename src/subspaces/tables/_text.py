@@ -6,7 +6,7 @@ from pathlib import Path
 from subspaces.tables._block import Block, is_figure, is_text, to_table
 from subspaces.tables._content import text_of
 from subspaces.tables._grid import Grid, as_grid, as_whole, without_marks
-from subspaces.tables._table import Table, default_names, offered
+from subspaces.tables._table import CLASSES, Table, default_names, offered
 from subspaces.tables._wanted import Wanted
 
 # What people write above a column of names.
@@ -101,6 +101,8 @@ def _starts_with_names(header: list[str] | None, rows: list[list[str]]) -> bool:
         return False
     if header and header[0].lower() in CORNERS:
         return True
+    if header and header[0].lower() in CLASSES and len({row[0] for row in rows}) < len(rows):
+        return False  # names are there once
     texts = sum(is_text(row[0]) for row in rows)
     return 2 * texts > len(rows)
 
