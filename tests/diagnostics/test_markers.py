@@ -114,6 +114,29 @@ def test_ties_on_one_side_alone_change_nothing():
     np.testing.assert_allclose(rank_test(X, labels, 2)[1][0], 2 / 330)
 
 
+@pytest.mark.parametrize("m", [3, 8, 15])
+def test_p_values_of_many_samples_are_hardly_above_the_exact_ones(m):
+    X = np.random.default_rng(0).normal(size=(1600, 40))
+    X[:m] += np.linspace(0, 6, 40)
+    p_values = rank_test(X, np.repeat([0, 1], [m, 1600 - m]), 2)[1][0]
+    plain = stats.mannwhitneyu(X[:m], X[m:], method="exact", axis=0).pvalue
+    ratio = p_values / plain
+    assert ratio.min() > 1 - 1e-9
+    assert ratio[plain > 1e-5].max() < 1.11
+    assert plain.min() < 1e-6
+
+
+def test_members_too_many_to_count_are_counted_as_extreme(monkeypatch):
+    random = np.random.default_rng(0)
+    X = np.where(random.uniform(size=(60, 200)) < 0.7, 0.0, random.uniform(size=(60, 200)))
+    labels = np.repeat([0, 1], 30)
+    plain = rank_test(X, labels, 2)[1]
+    monkeypatch.setattr("subspaces.diagnostics._exact_ranks.MOST_INSIDE", 14)
+    cut = rank_test(X, labels, 2)[1]
+    assert (cut >= plain - 1e-12).all()
+    assert np.median(cut - plain) < 0.02
+
+
 def test_a_gene_of_one_cell_is_hardly_significant():
     """The cell is in a cluster of 20 among 500: chance says .04, the normal approximation 1e-6."""
     X = np.zeros((500, 1))
