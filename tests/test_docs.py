@@ -68,6 +68,22 @@ def test_links_lead_somewhere(page):
         assert (page.parent / target).exists(), target
 
 
+def test_an_index_shows_readme_with_whole_addresses():
+    """What pyproject.toml makes of README, whose own addresses lead within the repository."""
+    described = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    hook = described["tool"]["hatch"]["metadata"]["hooks"]["fancy-pypi-readme"]
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    own, images = LINK.findall(text), re.findall(r"!\[[^\]]*\]\(([^)]+)\)", text)
+    for change in hook["substitutions"]:
+        text = re.sub(change["pattern"], change["replacement"], text)
+    source = described["project"]["urls"]["Source"]
+    for address in own:
+        kind = "raw" if address in images else "blob"
+        assert f"]({source}/{kind}/main/{address})" in text
+    assert len(images) == 5
+    assert not re.search(r"\]\((?!https:)", text)
+
+
 def test_contributors_are_sent_to_files_that_exist():
     """Every path in CONTRIBUTING.md, from the root or from within the package."""
     named = FILE.findall((ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"))
