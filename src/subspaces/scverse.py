@@ -440,7 +440,7 @@ def _of_subspaces(
 ) -> dict[str, dict[str, Any]]:
     """Return what to store of a model of subspaces: labels, coordinates, loadings, parameters."""
     entries = _basic_entries(model, key, source)
-    whole = model.impute(matrix) if model.missing_share_ else matrix
+    whole = np.asarray(model.impute(matrix)) if model.missing_share_ else matrix
     entries["obsm"] = {f"X_{key}": _coordinates(whole, model.subspaces_)}
     if source["use_rep"] is None:
         loadings = np.hstack([subspace.basis for subspace in model.subspaces_])

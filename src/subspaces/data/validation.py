@@ -82,8 +82,8 @@ def _where_text_is(X: Any) -> str:
         try:
             np.asarray(table[row, column], dtype=np.float64)
         except (TypeError, ValueError):
-            place = f"{_named(X, 0, row)}, {_named(X, 1, column)}"
-            return f", at {place}. Use numbers there, or leave out the row or the column"
+            where = place_of(X, row, column)
+            return f", at {where}. Use numbers there, or leave out the row or the column"
     return ""
 
 
@@ -118,6 +118,11 @@ def row_names(X: Any) -> NDArray[Any] | None:
         return None
     names = X.index.to_numpy()
     return names if names.dtype.kind in "iu" else np.array([str(name) for name in names])
+
+
+def place_of(X: Any, row: int, column: int) -> str:
+    """Return a cell of X by its numbers and, if they have them, the names of its row and column."""
+    return f"{_named(X, 0, row)}, {_named(X, 1, column)}"
 
 
 def _named(X: Any, axis: int, index: int) -> str:
@@ -173,8 +178,8 @@ def not_finite(
     more = f" (and {count - 1} more)" if count > 1 else ""
     fill = ", or use PSC(...).fit(X).impute(X) on a dense table first" if np.isnan(value) else ""
     return ValueError(
-        f"{name} contains NaN or infinity: {value} at {_named(X, 0, row)}, "
-        f"{_named(X, 1, column)}{more}; remove it{fill}"
+        f"{name} contains NaN or infinity: {value} at {place_of(X, row, column)}{more}; "
+        f"remove it{fill}"
     )
 
 

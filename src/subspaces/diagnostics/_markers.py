@@ -28,7 +28,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from subspaces.core.array import to_host
 from subspaces.core.contrast import means_and_spread
-from subspaces.data.validation import as_matrix, check_squares, is_named
+from subspaces.data.validation import as_matrix, check_squares, is_named, place_of
 from subspaces.diagnostics._rank_test import FEWEST, false_discovery_rates, rank_test
 from subspaces.diagnostics._split_half import one_group_p_value, split_half_p_values
 from subspaces.estimators.psc import with_choices
@@ -457,7 +457,7 @@ def _complete(X: Any) -> Array:
     if holes.any():
         row, column = (int(place) for place in np.argwhere(holes)[0])
         raise ValueError(
-            f"X has missing cells ({int(holes.sum())}, the first at row {row}, column {column}), "
+            f"X has missing cells ({int(holes.sum())}, the first at {place_of(X, row, column)}), "
             "and ranks need every value. Use model.impute(X)"
         )
     check_squares(matrix)
