@@ -18,7 +18,10 @@ from subspaces import PSC
 
 # What is shown, by the file and the name of a function; each excludes what is listed above it.
 PARTS = {
+    "probe": ("low_rank.py", "in_few_coordinates"),
     "rows": ("_subspaces.py", "centred_rows"),
+    "shape": ("shape_interaction.py", "clearest"),
+    "near": ("local_elastic_net.py", "local_elastic_net"),
     "OMP": ("graphs.py", "omp"),
     "LSR": ("graphs.py", "lsr"),
     "ADMM": ("graphs.py", "admm"),
@@ -65,9 +68,10 @@ def main():
     save(
         "where_time_goes",
         "# Where the time of a default fit goes\n\n`python benchmarks/where_time_goes.py`: one "
-        "thread, under Python's profiler. Per cent of the seconds: the rows and their inner "
-        "products; the graphs (orthogonal matching pursuit, ridge regression, lasso, neighbours by "
-        "angle) and their cuts; candidate flats and their refits; what first partitions promise; "
+        "thread, under Python's profiler. Per cent of the seconds: the probe for rows of few "
+        "directions; the rows and their inner products; the graphs (shape interaction, expression "
+        "by near rows, orthogonal matching pursuit, ridge regression, lasso, neighbours by angle) "
+        "and their cuts; candidate flats and their refits; what first partitions promise; "
         "sweeps from them. Starts: how many were made before three agreed.\n\n"
         + markdown(["size", "s", "starts", *PARTS, "the rest"], rows),
     )
