@@ -61,7 +61,7 @@ class ExpressionScaler(TransformerMixin, BaseEstimator):
     n_axes : int or None, default None
         Number of principal axes kept; None: all, nothing is taken away.
     n_genes : int or None, default 2000
-        Number of genes kept; None, or more than there are: all.
+        Number of genes kept, of those that are not one value in all samples; None: all genes.
     floor : float or None, default None
         Lower values are raised to it, before the logarithm where one is taken. None: as the kind
         asks, which is 20 for intensities (the least that arrays tell from noise) and nothing for
@@ -433,10 +433,18 @@ def _dense_part(values: Any, means: Array, genes: NDArray[np.intp]) -> Array:
 
 
 def _most_variable(values: Any, means: Array, count: int | None) -> NDArray[np.intp]:
-    """Return the columns of largest variance of ``values - means``, ascending; of equals, first."""
+    """Return the columns of largest variance of ``values - means``, ascending; of equals, first.
+
+    Columns of one value are left out where others are not: they vary by the means of samples alone.
+    """
     n, p = values.shape
-    if count is None or as_count(count, "n_genes", low=1) >= p:
+    if count is None:
         return np.arange(p)
+    count = as_count(count, "n_genes", low=1)
+    varying = _row(values.max(axis=0)) > _row(values.min(axis=0))
+    varying = varying if varying.any() else ~varying
+    if count >= np.count_nonzero(varying):
+        return np.flatnonzero(varying)
     centre = np.asarray(values.mean(axis=0)).ravel() - means.mean()
     if sparse.issparse(values):
         # sum (v - m - c)^2 with v mostly 0: of the squares, of v (m + c), and of (m + c)^2
@@ -447,7 +455,13 @@ def _most_variable(values: Any, means: Array, count: int | None) -> NDArray[np.i
         spread = np.zeros(p)
         for row, mean in zip(values, means, strict=True):  # all at once need another whole table
             spread += np.square(row - mean - centre)
+    spread[~varying] = -np.inf
     return np.sort(np.argsort(-spread, kind="stable")[:count])
+
+
+def _row(values: Any) -> Array:
+    """Return one row, dense or sparse, as an array (p,)."""
+    return np.asarray(values.toarray() if sparse.issparse(values) else values).ravel()
 
 
 def _figure(value: float) -> str:

@@ -266,6 +266,8 @@ def numbers_in_words(found: Numbers) -> str:
         )
     elif equal == [chosen]:
         words = f"{_count(chosen)}, the most stable number: halves agree to {top:.2f}"
+    elif top - (least := float(found.stability[found.equally_stable].min())) > EQUAL:
+        words = f"{_listed(equal)} cannot be told apart: halves agree to {least:.2f} to {top:.2f}"
     else:
         are = "are equally stable" if len(equal) > 1 else "is the most stable number"
         words = f"{_listed(equal)} {are}: halves agree to {top:.2f}"

@@ -337,7 +337,8 @@ def test_a_saved_model_tests_all_genes_on_the_log_scale(tmp_path):
     model.save(tmp_path / "model.npz")
     found = load(tmp_path / "model.npz").markers(table.frame, int(model.labels_[0]))
     assert len(found.columns["variable"]) == 60
-    logged = ExpressionScaler(n_genes=None, kind="counts").fit_transform(X)
+    scaler = ExpressionScaler(n_genes=None, kind="counts", centre_samples=False)
+    logged = scaler.fit_transform(X)
     plain = diagnostics.markers(logged, model.labels_, model.labels_[0], names=names)
     for name in ("variable", "p_value", "rank"):
         np.testing.assert_array_equal(found.columns[name], plain.columns[name])
@@ -347,6 +348,48 @@ def test_a_saved_model_tests_all_genes_on_the_log_scale(tmp_path):
     marked = split.of(model.labels_[0])
     assert set(marked["variable"][:5]) == {f"g{j}" for j in range(5)}
     assert (marked["fdr_split"][:5] <= 0.05).all()
+
+
+@pytest.mark.parametrize("kind", ["counts", "intensities"])
+@pytest.mark.filterwarnings("ignore:the samples of one cluster have")
+def test_genes_that_nobody_expresses_are_no_markers(kind):
+    """Their values differ by the means of the samples alone, which are centred."""
+    random = np.random.default_rng(0)
+    types = np.repeat([0, 1], 40)
+    rates = np.tile(random.lognormal(1.0, 1.0, 150), (80, 1)) * (1 + 2 * types[:, None])
+    rates[:40, :20] *= 6
+    X = np.hstack([random.poisson(rates), np.zeros((80, 50))])
+    X = X if kind == "counts" else 20.0 * X + 10.0  # the floor is 20
+    names = tuple(f"g{j}" for j in range(200))
+    scaler = ExpressionScaler(n_axes=2, kind=kind).fit(X)
+    assert scaler.genes_.max() < 150
+    preparation = as_preparation(scaler, names)
+    table = Table(X, tuple(map(str, range(80))), names)
+    model = PSC(2, n_components=0, affine=True, criterion="loo", random_state=0)
+    model.fit(prepare(table, preparation).frame)
+    attach_preparation(model, preparation)
+    found = model.markers(table.frame, 0, split_half=True, n_nulls=19, random_state=0).columns
+    silent = np.array([int(name[1:]) >= 150 for name in found["variable"]])
+    assert (found["p_value"][silent] == 1.0).all()
+    assert (found["difference"][silent] == 0.0).all()
+    assert (found["fdr_split"][silent] > 0.05).all()
+    assert np.count_nonzero(found["fdr_split"][~silent] <= 0.05) >= 20
+
+
+def test_clusters_of_unequal_totals_are_told():
+    random = np.random.default_rng(0)
+    X = random.poisson(np.repeat([[3.0], [9.0]], 30, axis=0) * np.ones(80)).astype(float)
+    X[:30, :20] *= 9
+    scaler = ExpressionScaler(n_axes=2, kind="counts").fit(X)
+    preparation = as_preparation(scaler, tuple(f"g{j}" for j in range(80)))
+    table = Table(X, tuple(map(str, range(60))), preparation.needed)
+    model = PSC(2, n_components=0, affine=True, criterion="loo", random_state=0)
+    model.fit(prepare(table, preparation).frame)
+    attach_preparation(model, preparation)
+    deep = np.flatnonzero(model.labels_ == model.labels_[-1])
+    X[deep] *= 4
+    with pytest.warns(UserWarning, match=r"times the total .* Use large effects alone"):
+        model.markers(pd.DataFrame(X, columns=preparation.needed), 0)
 
 
 def test_labels_of_a_pipeline_serve():

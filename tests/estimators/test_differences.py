@@ -224,6 +224,26 @@ def test_what_comes_by_chance(sizes):
     assert np.mean(near) > 0.5
 
 
+@pytest.mark.parametrize("share", [0.55, 0.1, 0.02])
+def test_what_fills_cells_is_no_evidence(share):
+    """Noise of which a share is observed, filled by the means of its clusters."""
+    labels, random = np.repeat([0, 1, 2], [50, 60, 40]), np.random.default_rng(0)
+    sizes, beyond, naive = np.bincount(labels).astype(float), [], []
+    for _ in range(200):
+        rows = random.normal(size=(150, 30))
+        holes = np.tile(random.random((150, 1)) > share, (1, 30))
+        for k in range(3):
+            known = rows[(labels == k) & ~holes[:, 0]]
+            fill = known.mean(axis=0) if len(known) else rows.mean(axis=0)
+            rows[(labels == k) & holes[:, 0]] = fill
+        observed = np.array([(~holes[labels == k]).sum(axis=0) for k in range(3)], dtype=float)
+        found = contrast(0, sizes, *means_and_spread(rows, labels, 3, holes), observed)
+        beyond.append(len(found.beyond_chance) > 0)
+        naive.append(len(contrast(0, sizes, *means_and_spread(rows, labels, 3)).beyond_chance) > 0)
+    assert np.mean(beyond) < 0.1
+    assert np.mean(naive) > 0.5
+
+
 def test_what_is_beyond_chance_is_the_first_of_the_order():
     labels = np.repeat([0, 1], [40, 120])
     rows = np.random.default_rng(0).normal(size=(160, 50))

@@ -13,9 +13,14 @@ Where nothing differs and noise is Gaussian, d / s over sqrt(1 / n_k + 1 / (n - 
 t distribution with n - K degrees of freedom. So with a probability of at least 1 - LEVEL none of p
 effects is beyond its quantile at LEVEL / 2p. That takes the clusters as given: a cut of one group
 goes beyond it along the cut.
+
+Where cells of a variable are missing, o_j of cluster j are observed. With s that of observed cells,
+n = sum_j o_j, and with w_j the shares of the other clusters in the samples, the square root is that
+of 1 / o_k + sum_j w_j^2 / o_j: the cells of a cluster are filled about the mean of those observed.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,26 +38,34 @@ class Contrast:
     """How the mean of one cluster differs from the mean of all other samples, variable by variable.
 
     difference (p,): in units of the variables; effect (p,): in standard deviations; order (m,): the
-    variables that differ, the largest effect first; by_chance: the effect up to which none of p
-    variables differs beyond chance.
+    variables that differ, the largest effect first; limits (p,): the effects up to which none of p
+    variables differs beyond chance, infinite where too few cells are observed to tell.
     """
 
     difference: Array
     effect: Array
     order: Indices
-    by_chance: float
+    limits: Array
+
+    @property
+    def by_chance(self) -> float:
+        """The effect up to which none of p variables without missing cells is beyond chance."""
+        return float(self.limits.min())
 
     @property
     def beyond_chance(self) -> Indices:
         """The variables of ``order`` that differ beyond chance; all where effects are nan."""
         effect = self.effect[self.order]
-        return self.order[np.isnan(effect) | (np.abs(effect) > self.by_chance)]
+        return self.order[np.isnan(effect) | (np.abs(effect) > self.limits[self.order])]
 
 
-def contrast(cluster: int, sizes: Array, means: Array, within_std: Array) -> Contrast:
+def contrast(
+    cluster: int, sizes: Array, means: Array, within_std: Array, observed: Array | None = None
+) -> Contrast:
     """Return the `Contrast` of a cluster's mean with the mean of the samples of all other clusters.
 
-    sizes (K,), means (K, p) and within_std (p,): of the clusters.
+    sizes (K,), means (K, p) and within_std (p,): of the clusters; observed (K, p): the numbers of
+    their cells that are not missing, if any are.
 
     A variable that differs and is constant within every cluster has an infinite effect, one that
     does not differ has 0. Equal effects are ordered by their differences, and so are all variables
@@ -65,19 +78,34 @@ def contrast(cluster: int, sizes: Array, means: Array, within_std: Array) -> Con
         effect = np.where(difference == 0.0, 0.0, difference / within_std)
     size = np.where(np.isnan(effect), 0.0, np.abs(effect))
     order = np.lexsort((-np.abs(difference), -size))
-    own, others = max(sizes[cluster], 1.0), max(weights.sum(), 1.0)
-    freedom = max(sizes.sum() - np.count_nonzero(sizes), 1.0)
-    quantile = stats.t.isf(LEVEL / (2 * len(difference)), freedom)
-    by_chance = float(quantile * np.sqrt(1 / own + 1 / others))
-    return Contrast(difference, effect, order[difference[order] != 0.0], by_chance)
+    counts = np.broadcast_to(sizes[:, None], means.shape) if observed is None else observed
+    limits = _limits(cluster, sizes, counts)
+    return Contrast(difference, effect, order[difference[order] != 0.0], limits)
+
+
+def _limits(cluster: int, sizes: Array, observed: Array) -> Array:
+    """Return the effects (p,) up to which none is beyond chance; infinite where none can be."""
+    others = np.where(np.arange(len(sizes)) == cluster, 0.0, sizes)
+    squares = np.square(others / max(others.sum(), 1.0))
+    squares[cluster] = 1.0
+    there = squares > 0
+    with np.errstate(divide="ignore"):
+        variance = (squares[there, None] / observed[there]).sum(axis=0)
+    freedom = observed.sum(axis=0) - np.count_nonzero(sizes)
+    quantile = stats.t.isf(LEVEL / (2 * len(variance)), np.maximum(freedom, 1.0))
+    return np.where(freedom >= 1.0, quantile * np.sqrt(variance), np.inf)
 
 
 def means_and_spread(
-    rows: Array, labels: NDArray[np.integer], n_clusters: int
+    rows: Array,
+    labels: NDArray[np.integer],
+    n_clusters: int,
+    holes: NDArray[np.bool_] | None = None,
 ) -> tuple[Array, Array]:
     """Return each cluster's mean (K, p), and the standard deviations (p,) around these means.
 
-    A cluster without members has the mean of all rows.
+    A cluster without members has the mean of all rows. holes (n, p): which cells of the rows were
+    filled; what fills them has no deviation of its own, and counts for the means alone.
     """
     means = np.tile(centre_of(rows, True), (n_clusters, 1))
     squares = np.zeros(rows.shape[1])
@@ -85,10 +113,13 @@ def means_and_spread(
         members = rows[labels == k]
         means[k] = centre_of(members, True)
         away = members - means[k]
+        if holes is not None:
+            away[holes[labels == k]] = 0.0
         squares += np.einsum("ij,ij->j", away, away)
-    return means, pooled_deviation(squares, len(rows), len(np.unique(labels)))
+    n_rows = len(rows) if holes is None else (~holes).sum(axis=0)
+    return means, pooled_deviation(squares, n_rows, len(np.unique(labels)))
 
 
-def pooled_deviation(squares: Array, n_rows: int, n_clusters: int) -> Array:
+def pooled_deviation(squares: Array, n_rows: Any, n_clusters: int) -> Array:
     """``sqrt(squares / (n - K))``, (p,); squares: summed squared deviations from cluster means."""
-    return np.sqrt(squares / max(n_rows - n_clusters, 1))
+    return np.sqrt(squares / np.maximum(n_rows - n_clusters, 1))

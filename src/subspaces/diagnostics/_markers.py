@@ -43,6 +43,9 @@ Places = NDArray[np.intp]
 
 # The rate of false discoveries at which markers are counted in sentences.
 LEVEL = 0.05
+# How many times as large the median total of one cluster may be as that of another without a word.
+# Of simulated genes that do not differ 4 % are called at 1.75 times, 8 % at 2, 27 % at 2.7.
+UNEQUAL = 1.75
 OPTIMISTIC = (
     "The p-values of markers are optimistic: the clusters were found in the same values that are "
     "tested, and any cut of one group makes differences."
@@ -99,11 +102,21 @@ class Markers:
 
 @dataclass(frozen=True)
 class Measured:
-    """A table to be tested: values (n, p), p names, who expresses what (n, p) or None."""
+    """A table to be tested.
+
+    values (n, p): what is tested; clustered (n, p): the same as it is clustered, with samples of
+    counts centred; names of the p variables; expressed (n, p): who expresses what, or None.
+    """
 
     values: Array
+    clustered: Array
     names: list[str]
     expressed: NDArray[np.bool_] | None
+
+    def of(self, inside: NDArray[np.bool_]) -> "Measured":
+        """Return the samples inside, (n,) True or False, alone."""
+        expressed = None if self.expressed is None else self.expressed[inside]
+        return Measured(self.values[inside], self.clustered[inside], self.names, expressed)
 
 
 def markers(
@@ -179,7 +192,7 @@ def markers(
             )
 
         def cluster_half(half: Places) -> Any:
-            return clone(estimator).fit_predict(tested.values[:, half])
+            return clone(estimator).fit_predict(tested.clustered[:, half])
 
     return _markers(tested, labels, cluster, cluster_half, n_nulls, random_state)
 
@@ -210,11 +223,13 @@ def markers_of_model(
         validate_data(model, X, reset=False, skip_check_array=True)  # the same names, in order
 
     def cluster_half(half: Places) -> Any:
-        rows = tested.values[:, half]
+        rows = tested.clustered[:, half]
         if preparation is not None:
             rows = _as_clustered(preparation, tested, half)
         return with_choices(model).fit_predict(rows)
 
+    if preparation is not None and preparation.total is not None:
+        _warn_of_unequal_totals(_complete(X), labels)
     use = cluster_half if split_half else None
     return _markers(tested, labels, cluster, use, n_nulls, random_state)
 
@@ -230,18 +245,17 @@ def _markers(
     """Return the `Markers` of a table; cluster_half: as `split_half_p_values` takes it, or None."""
     clusters, codes, inside = _checked_labels(labels, len(tested.values))
     if not inside.all():
-        expressed = None if tested.expressed is None else tested.expressed[inside]
-        tested, codes = Measured(tested.values[inside], tested.names, expressed), codes[inside]
+        tested, codes = tested.of(inside), codes[inside]
     asked = _asked(cluster, clusters)
     _warn_of_small(clusters, codes, asked)
     rows = _statistics(tested, codes, len(clusters))
     one_group = np.nan
     if cluster_half is not None:
         n_nulls, random = as_count(n_nulls, "n_nulls", low=1), as_generator(random_state)
-        n_clusters, values = len(clusters), tested.values
-        one_group = one_group_p_value(values, codes, n_clusters, n_nulls, random)
+        n_clusters = len(clusters)
+        one_group = one_group_p_value(tested.clustered, codes, n_clusters, n_nulls, random)
         half = _among(inside, cluster_half)
-        p_values = split_half_p_values(values, codes, n_clusters, half, random)
+        p_values = split_half_p_values(tested.values, codes, n_clusters, half, random)
         p_values[np.isnan(rows["p_value"])] = np.nan
         # Adjusted first: thousands of p-values at the least possible one would be adjusted away.
         rows["p_split"] = np.maximum(p_values, one_group)
@@ -387,6 +401,19 @@ def _warn_of_small(clusters: NDArray[Any], codes: Places, asked: Sequence[int]) 
         )
 
 
+def _warn_of_unequal_totals(counts: Array, labels: Places) -> None:
+    """Warn where clusters differ in the totals of their samples, to which rare genes owe a bias."""
+    totals = counts.sum(axis=1)
+    medians = [float(np.median(totals[labels == k])) for k in np.unique(labels[labels >= 0])]
+    if max(medians) > UNEQUAL * min(medians):
+        warn(
+            f"the samples of one cluster have {max(medians) / min(medians):.1f} times the total of "
+            "those of another, and scaling to one total shifts genes of few counts, so that many "
+            "small differences are due to it. Use large effects alone, or samples of like totals",
+            above=4,
+        )
+
+
 def _as_tested(X: Any, names: Any, expressed: Any) -> Measured:
     """Return a table as it is tested, checked, with names that are all different."""
     if hasattr(X, "var_names"):
@@ -407,11 +434,16 @@ def _as_tested(X: Any, names: Any, expressed: Any) -> Measured:
                 f"expressed is {expressed.dtype} of shape {expressed.shape}. Use True and False of "
                 f"shape {matrix.shape}"
             )
-    return Measured(matrix, told_apart([str(name) for name in names]), expressed)
+    return Measured(matrix, matrix, told_apart([str(name) for name in names]), expressed)
 
 
 def _on_scale_of(preparation: Preparation, X: Any) -> Measured:
-    """Return raw X on the scale of a preparation, all variables that it needs, none left out."""
+    """Return raw X on the scale of a preparation, all variables that it needs, none left out.
+
+    Samples that were scaled to one total are not centred for tests: zeros would differ by the mean
+    of their sample, so that a gene that nobody expresses would differ between clusters. Nor does a
+    variable that was one value before samples were centred.
+    """
     if is_named(X):
         check_present(list(X.columns), preparation.needed)
         X = X[preparation.needed]
@@ -424,13 +456,16 @@ def _on_scale_of(preparation: Preparation, X: Any) -> Measured:
         preparation = replace(
             preparation, variable_names=tuple(needed), centre=None, spread=None, axes=None
         )
-    values = prepare_rows(raw, needed, preparation)
+    clustered = prepare_rows(raw, needed, preparation)
+    values = prepare_rows(raw, needed, replace(preparation, centre_samples=False))
+    if preparation.total is None:
+        values = np.where(np.ptp(values, axis=0) > 0, clustered, 0.0)
     expressed = None
     if preparation.floor is not None:
         expressed = raw > preparation.floor
     elif preparation.total is not None or raw.min() == 0:
         expressed = raw > 0
-    return Measured(values, list(needed), expressed)
+    return Measured(values, clustered, list(needed), expressed)
 
 
 def _as_clustered(preparation: Preparation, tested: Measured, half: Places) -> Array:
@@ -443,7 +478,7 @@ def _as_clustered(preparation: Preparation, tested: Measured, half: Places) -> A
     places = [j for j in half if tested.names[j] in kept]
     if not places:
         raise ValueError("a half of the variables has none that is clustered. Use more variables")
-    rows = tested.values[:, places]
+    rows = tested.clustered[:, places]
     if preparation.axes is None:
         return rows
     rows = rows - rows.mean(axis=0)

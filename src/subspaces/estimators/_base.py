@@ -173,6 +173,9 @@ class SubspaceClusterer(
     _has_subspaces = True
     # The share of the cells of fit that were missing.
     missing_share_ = 0.0
+    _observed: Array | None = (
+        None  # cells of each cluster and variable, (K, p), if some are missing
+    )
 
     def fit(self, X: Any, y: Any = None, **unknown: Any) -> Self:
         """Find the clusters.
@@ -204,7 +207,7 @@ class SubspaceClusterer(
                 if isinstance(matrix, np.ndarray):
                     self.labels_ = self.labels_.astype(np.int32, copy=False)
                     whole = NewRows(self, matrix).imputed()
-                    self._store_means(whole)
+                    self._store_means(whole, np.isnan(matrix) if self.missing_share_ else None)
                     self._warn_of_equal_samples(whole)
                 self._warn_of_single_samples(row_names(X))
             seconds = perf_counter() - began
@@ -451,6 +454,7 @@ class SubspaceClusterer(
     def _fit_with_callbacks(self, X: Any, matrix: Array) -> None:
         callbacks.begin(self, X)
         self.__dict__.pop("missing_share_", None)
+        self.__dict__.pop("_observed", None)
         if _missing.has_holes(matrix):
             with one_blas_thread():
                 self._fit_with_holes(matrix)
@@ -586,15 +590,20 @@ class SubspaceClusterer(
                 ConvergenceWarning,
             )
 
-    def _store_means(self, rows: Array) -> None:
+    def _store_means(self, rows: Array, holes: NDArray[np.bool_] | None) -> None:
         """Set ``cluster_means_`` (K, p) and ``within_std_`` (p,), the deviation around them.
+
+        holes (n, p): which cells of the rows were filled, if any.
 
         Rows that span no more directions than the clusters' subspaces were projected before `fit`.
         No variable has a deviation of its own then, and ``within_std_`` is nan.
         """
         self.cluster_means_, self.within_std_ = means_and_spread(
-            rows, self.labels_, self._n_features_out
+            rows, self.labels_, self._n_features_out, holes
         )
+        if holes is not None:
+            members = np.arange(self._n_features_out)[:, None] == self.labels_
+            self._observed = members @ (~holes).astype(float)
         subspaces: list[Subspace] = getattr(self, "subspaces_", [])
         enough = min(len(rows) - 1, rows.shape[1], 1 + sum(f.basis.shape[1] + 1 for f in subspaces))
         if hasattr(self, "_data") and self._data.rank < enough:
@@ -621,7 +630,8 @@ class SubspaceClusterer(
             sizes = np.bincount(self.labels_, minlength=self._n_features_out).astype(float)
         else:
             sizes = to_host(self._sizes)
-        return contrast(cluster, sizes, to_host(self.cluster_means_), to_host(self.within_std_))
+        means, within_std = to_host(self.cluster_means_), to_host(self.within_std_)
+        return contrast(cluster, sizes, means, within_std, self._observed)
 
     @property
     def _variable_names(self) -> NDArray[Any] | None:

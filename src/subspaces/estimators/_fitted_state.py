@@ -148,6 +148,7 @@ FORMS: dict[str, Form] = {
     "_data": _kind(Data),
     "_model": _kind(FactorMixture, PPCAMixture),
     "_n_parameters": _INT,
+    "_observed": _finite("K", "p"),
     "_origin": _finite("p"),
     "_scale": _REAL,
     "_sizes": _finite("K"),

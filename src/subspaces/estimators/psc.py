@@ -165,7 +165,8 @@ class PSC(AlternatingClusterer):
     within_std_ : ndarray of shape (p,)
         Standard deviation of each variable around the means of the clusters, pooled over them:
         what `get_variables` with ``by="difference"`` measures differences in. nan where X was
-        projected on no more axes than the subspaces span, so that no variable has its own.
+        projected on no more axes than the subspaces span, so that no variable has its own. Of
+        missing cells, it is that of the observed ones.
     influence_ : ndarray of shape (n,)
         Squared predictive influence of each sample under its own cluster; with ``n_variables``, on
         ``support_``.

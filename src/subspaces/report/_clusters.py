@@ -107,9 +107,10 @@ def _chance(draft: Draft, cluster: Cluster, apart: Contrast) -> str:
     many = f"{beyond:,} of {total} differ" if beyond else "Nothing differs"
     split = markers is not None and "fdr_split" in markers.columns
     tested = ", tested by split halves" if split else ""
+    more = ", and more where values are missing" if np.ptp(apart.limits) > 0 else ""
     return (
         f"{many} beyond chance{tested}: among {total} variables up to {apart.by_chance:.2g} SD "
-        "(dotted) come by chance alone."
+        f"(dotted) come by chance alone{more}."
     )
 
 
