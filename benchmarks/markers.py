@@ -6,7 +6,8 @@
 2. Other ways to honest p-values on the same tables: only variables halved, samples halved, noise
    added and subtracted (data thinning).
 3. Two real groups: the false discovery rate and the share of the markers found.
-4. DIR, or SUBSPACES_DATA, holds gene_expression/*.npz and omics/*.npz (`X`, samples x genes; `y`,
+4. Counts of two types of cells, one with larger totals: how many genes that do not differ are called.
+5. DIR, or SUBSPACES_DATA, holds gene_expression/*.npz and omics/*.npz (`X`, samples x genes; `y`,
    classes; only to measure with): the share of a cluster's first 20 markers that are among the top
    2 % (at least 20) of genes by the F test of the class that it matches against all others.
 
@@ -46,6 +47,8 @@ RANKINGS = {
     "AUC": lambda own: np.abs(own["auc"] - 0.5),
     "difference of means": lambda own: np.abs(own["difference"]),
 }
+# How many times as large the totals of one type of cells are as those of the other.
+RATIOS = (1.0, 1.5, 1.75, 2.0, 2.7)
 FACTORS = np.array([1.0, 0.7, 0.5])
 
 
@@ -178,6 +181,22 @@ def on_two_groups(setting, seed):
     return [float(value) for value in measured]
 
 
+def on_unequal_totals(ratio, seed):
+    """Share called of the genes that do not differ between known types with unequal totals."""
+    random = np.random.default_rng(seed)
+    types, n_markers = np.repeat([0, 1], 120), 80
+    rates = np.tile(random.lognormal(0, 1.5, 1000), (240, 1))
+    rates[:120, : n_markers // 2] *= 4
+    rates[120:, n_markers // 2 : n_markers] *= 4
+    totals = 1500 * np.where(types == 0, 1.0, ratio) * random.lognormal(0, 0.2, 240)
+    rates *= (totals / rates.sum(axis=1))[:, None]
+    X = random.poisson(random.gamma(2, rates / 2)).astype(float)
+    scaler = ExpressionScaler(n_genes=None, kind="cells", centre_samples=False)
+    found = diagnostics.markers(scaler.fit_transform(X), types, 0).columns
+    null = np.array([int(name[1:]) >= n_markers for name in found["variable"]])
+    return float(np.mean(found["fdr"][null] <= LEVEL))
+
+
 def on_real_data(folder, name, seed):
     """Overlap with the supervised ranking, ARI, markers called by both rates, p-value, seconds.
 
@@ -187,7 +206,9 @@ def on_real_data(folder, name, seed):
         X, y = data["X"].astype(float), np.unique(data["y"], return_inverse=True)[1]
     n_classes = int(y.max()) + 1
     labels = expression(n_classes, random_state=seed).fit(X)[-1].labels_
-    values = ExpressionScaler(n_genes=None).fit_transform(X)
+    scaler = ExpressionScaler(n_genes=None).fit(X)
+    scaler.set_params(centre_samples=scaler.kind_ != "counts")  # as `model.markers` tests them
+    values = scaler.fit_transform(X)
     again = expression(n_classes, random_state=seed).set_params(prepare__kind="log")
     begin = time.process_time()
     found = diagnostics.markers(values, labels, estimator=again, n_nulls=N_NULLS, random_state=seed)
@@ -263,6 +284,15 @@ def group_tables(n_seeds):
     ]
 
 
+def total_tables(n_seeds):
+    cells = [(ratio, seed) for ratio in RATIOS for seed in range(n_seeds)]
+    found = run_cells(partial(quiet, on_unequal_totals), cells, n_jobs=1, keep="markers/totals")
+    return [
+        [ratio, mean_and_error([found[ratio, seed] for seed in range(n_seeds)], 2)]
+        for ratio in RATIOS
+    ]
+
+
 def real_tables(folder, n_seeds):
     names = [
         f"{part}/{path.stem}"
@@ -307,6 +337,10 @@ def page(given):
             ["noise", "samples", "genes", "markers", "shift", *WAYS],
             group_tables(given.groups),
         ),
+        "## Unequal totals\n\nNegative binomial counts of two types of cells, 240 x 1000, scaled to one "
+        "total: share of the genes that\ndo not differ and are called, by how many times as large the "
+        "totals of one type are. The types are known;\n10 tables each.",
+        markdown(["times", "called"], total_tables(10)),
     ]
     return "\n\n".join(parts + (real_page(given) if given.data else []))
 
