@@ -6,7 +6,8 @@
 2. Other ways to honest p-values on the same tables: only variables halved, samples halved, noise
    added and subtracted (data thinning).
 3. Two real groups: the false discovery rate and the share of the markers found.
-4. Counts of two types of cells, one with larger totals: how many genes that do not differ are called.
+4. Counts of two types of cells, one with larger totals: how many genes are called that do not
+   differ.
 5. DIR, or SUBSPACES_DATA, holds gene_expression/*.npz and omics/*.npz (`X`, samples x genes; `y`,
    classes; only to measure with): the share of a cluster's first 20 markers that are among the top
    2 % (at least 20) of genes by the F test of the class that it matches against all others.
@@ -337,9 +338,9 @@ def page(given):
             ["noise", "samples", "genes", "markers", "shift", *WAYS],
             group_tables(given.groups),
         ),
-        "## Unequal totals\n\nNegative binomial counts of two types of cells, 240 x 1000, scaled to one "
-        "total: share of the genes that\ndo not differ and are called, by how many times as large the "
-        "totals of one type are. The types are known;\n10 tables each.",
+        "## Unequal totals\n\nNegative binomial counts of two types of cells, 240 x 1000, scaled to "
+        "one total: share called of the genes\nthat do not differ, by how many times as large the "
+        "totals of one type are. The types are known; 10 tables each.",
         markdown(["times", "called"], total_tables(10)),
     ]
     return "\n\n".join(parts + (real_page(given) if given.data else []))
