@@ -339,8 +339,8 @@ def page(given):
             group_tables(given.groups),
         ),
         "## Unequal totals\n\nNegative binomial counts of two types of cells, 240 x 1000, scaled "
-        "to one total: share called of the genes\nthat do not differ, by how many times as large the "
-        "totals of one type are. The types are known; 10 tables each.",
+        "to one total: share called of the\ngenes that do not differ, by how many times as large "
+        "the totals of one type are. The types are known;\n10 tables each.",
         markdown(["times", "called"], total_tables(10)),
     ]
     return "\n\n".join(parts + (real_page(given) if given.data else []))
