@@ -116,10 +116,10 @@ def test_one_pca_of_a_table_with_gaps(run, gaps, tmp_path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["select"], "all are needed here. Use subspaces fit --imputed"),
+        (["select"], "all are needed here. Use --drop-missing 0, which leaves out"),
         (["compare", "--clusters", 2], "all are needed here. Use subspaces fit --imputed"),
-        (["fit", "--clusters", 2, "--dims", "auto"], "clusters and dimensions. Use a number; the"),
-        (["fit", "--clusters", "auto"], "Use a number; the stability that subspaces fit prints"),
+        (["fit", "--clusters", 2, "--dims", "auto"], "clusters and dimensions. Use a number: run"),
+        (["fit", "--clusters", "auto"], "run fit with 2, 3, 4, ... and compare the stability"),
         (["fit", "--clusters", 2, "--preset", "expression"], "Use subspaces fit --log --imputed"),
         (["fit", "--clusters", 2, "--variables", 3], "fill it by subspaces fit --imputed"),
         (["fit", "--clusters", 2, "--method", "SSC"], "fill it by subspaces fit --imputed"),

@@ -69,14 +69,14 @@ def read_input(
     return table
 
 
-def refuse_gaps(table: Table, path: Path) -> None:
-    """Raise ValueError if a value is missing, for a command that needs every one."""
+def refuse_gaps(table: Table, path: Path, instead: str) -> None:
+    """Raise ValueError if a value is missing, for a command that needs every one.
+
+    instead: what to use, as the end of a sentence.
+    """
     gap = first_gap(table)
     if gap is not None:
-        raise ValueError(
-            f"{path}: {gap}, and all are needed here. Use subspaces fit --imputed, which writes "
-            "the table with its gaps filled"
-        )
+        raise ValueError(f"{path}: {gap}, and all are needed here. Use {instead}")
 
 
 def _check_variables(table: Table, path: Path) -> None:
