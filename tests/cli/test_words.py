@@ -144,8 +144,8 @@ def test_what_was_given_is_not_advised():
     steadier = _stability_in_words(0.4, 7, 0.9, 3, ways)
     said = to_follow(in_options(steadier), scaled=True, preset=False)
     assert said.endswith(
-        "may differ in their means. Try --affine --dims 0 for clusters by their means, --affine "
-        "for groups with centres of their own."
+        "may differ in their means. Try --affine --dims 0 for clusters by their means, or "
+        "--affine for groups with centres of their own."
     )
     said = to_follow(in_options(steadier), scaled=False, preset=True)
     assert said.endswith("may differ in their means. Try --dims 0 for clusters by their means.")

@@ -103,6 +103,10 @@ ADVICE = (
 )
 # Advice to scale, and what is left of it where --scale was given.
 SCALED = (
+    (
+        ", --affine for groups with centres of their own, and --scale where scales differ",
+        ", or --affine for groups with centres of their own",
+    ),
     (", or the variables in their scales", ""),
     (", and --scale where scales differ", ""),
     ("--scale where scales differ, and --clusters auto", "--clusters auto"),
@@ -114,7 +118,7 @@ SCALED = (
 PRESET = (
     *SCALED,
     ("Try --affine --dims 0", "Try --dims 0"),
-    (", --affine for groups with centres of their own", ""),
+    (", or --affine for groups with centres of their own", ""),
 )
 # Advice on how a graph is made, which has numbers within it.
 GRAPH = re.compile(r"Use (share|n_nonzero|alpha) above .*")

@@ -191,7 +191,7 @@ def fit(
             _markers.write(stage, marked)
         _results.write(stage, model, table, as_json(summary))
         if imputed:
-            _results.write_imputed(stage, filled, table, preparation)
+            _results.write_imputed(stage, filled, table, preparation, labels)
         if page:
             _results.write_page(stage, model, table, data.name, trust, marked)
         written = [*FILES, *_markers.names(stage)]
