@@ -115,6 +115,13 @@ def test_groups_of_means_are_steadier_under_k_means():
     assert "K-means" not in found.verdict
 
 
+def test_no_number_is_advised_to_be_chosen_from_a_table_with_holes():
+    wine = StandardScaler().fit_transform(load_wine().data)
+    wine[np.random.default_rng(0).random(wine.shape) < 0.03] = np.nan
+    with pytest.warns(UserWarning, match=r"PSC\('auto'\) on variables without gaps to see"):
+        stability(PSC(3, n_init=3, random_state=0), wine, n_resamples=3, random_state=0)
+
+
 @pytest.mark.parametrize(
     ("estimator", "ways"),
     [

@@ -118,6 +118,8 @@ def test_no_word_of_python_is_left():
          "belong together. Use another --method"),
         ("Use scaled variables, and PSC('auto') to see",
          "Use --scale where scales differ, and --clusters auto to see"),
+        ("Use scaled variables, and PSC('auto') on variables without gaps to see",
+         "Use --scale where scales differ, and --clusters auto with --drop-missing 0 to see"),
         ("there is no number. Use n_predictive=7", "there is no number. Use --dims 7"),
         ("level=1 is out of range", "--level 1 is out of range"),
         ("Use a larger max_components", "Use a larger --max-dims"),

@@ -99,6 +99,10 @@ ADVICE = (
     ("a larger n_runs", "another --seed"),
     ("margins='normal' in select_n_clusters", "--normal-scores"),
     ("a wider range of candidates", "a larger --max-clusters"),
+    (
+        "scaled variables, and PSC('auto') on variables without gaps",
+        "--scale where scales differ, and --clusters auto with --drop-missing 0",
+    ),
     ("scaled variables, and PSC('auto')", "--scale where scales differ, and --clusters auto"),
 )
 # Advice to scale, and what is left of it where --scale was given.

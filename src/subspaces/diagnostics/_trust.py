@@ -171,7 +171,7 @@ def stability(
         parts = [
             (model, each[some], whole[some]) for model, each in zip(models, labels, strict=True)
         ]
-        _warn_of_one_subspace(parts)
+        _warn_of_one_subspace(parts, has_holes=bool(np.isnan(matrix).any()))
         has_gaps = not all(cuts_a_continuum(*part) for part in parts)
     held = len(np.unique(getattr(models[0], "labels_", labels[0])))
     distinct = count_distinct_rows(whole, held)
@@ -201,16 +201,18 @@ def _absent_in_a_half(matrix: Array, halves: Sequence[Any]) -> NDArray[np.bool_]
     return absent
 
 
-def _warn_of_one_subspace(parts: Sequence[tuple[Any, Any, Array]]) -> None:
+def _warn_of_one_subspace(parts: Sequence[tuple[Any, Any, Array]], *, has_holes: bool) -> None:
     """Warn where one subspace describes the samples better than the clusters of either half.
 
     parts: of each half its model, the labels (n,) that it gives the samples, and these (n, p).
+    has_holes: whether cells were missing, from which no number of clusters is chosen.
     """
+    whole = " on variables without gaps" if has_holes else ""
     if all(is_rather_one(*part) for part in parts):
         warn(
             "one subspace describes the samples better than these clusters do, so that what agrees "
             "may be due to variables that are correlated or differ in scale. Use scaled variables, "
-            "and PSC('auto') to see whether one cluster is chosen",
+            f"and PSC('auto'){whole} to see whether one cluster is chosen",
             above=3,
         )
 
