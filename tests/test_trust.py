@@ -93,7 +93,7 @@ def test_other_samples_and_a_model_without_labels_are_named():
     ],
 )
 def test_the_verdict_on_stability_in_words(value, k_means, words):
-    said = _trust._stability_in_words(value, 7, k_means, 3)
+    said = _trust._stability_in_words(value, 7, k_means, 3, "K-means")
     assert words in said
     assert f"agreement {value:.2f} over 7 halvings; 1 is perfect, 0 is chance" in said
     assert ("K-means" in said) == (k_means > value)
@@ -106,10 +106,35 @@ def test_groups_of_means_are_steadier_under_k_means():
     found = stability(PSC(3, n_init=5, random_state=0), wine, n_resamples=4, random_state=0)
     assert found.k_means > found.stability + 0.2
     assert "K-means is steadier" in found.verdict
+    assert (
+        "Try K-means or PSC(K, n_components=0, affine=True), PSC(K, affine=True)" in found.verdict
+    )
     lines = make_subspaces([60, 60], 10, [1, 1], noise=0.02, random_state=0)
     found = stability(PSC(2, n_init=5, random_state=0), lines.data, n_resamples=4, random_state=0)
     assert found.stability > 0.9
     assert "K-means" not in found.verdict
+
+
+def test_no_number_is_advised_to_be_chosen_from_a_table_with_holes():
+    wine = StandardScaler().fit_transform(load_wine().data)
+    wine[np.random.default_rng(0).random(wine.shape) < 0.03] = np.nan
+    with pytest.warns(UserWarning, match=r"PSC\('auto'\) on variables without gaps to see"):
+        stability(PSC(3, n_init=3, random_state=0), wine, n_resamples=3, random_state=0)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "ways"),
+    [
+        (PSC(3), "K-means or PSC(K, n_components=0, affine=True), PSC(K, affine=True) for groups"),
+        (PSC(3, affine=True), "K-means or PSC(K, n_components=0, affine=True)"),
+        (PSC(3, n_components=[0, 1, 1], affine=True), "K-means or PSC(K, n_components=0"),
+        (PSC(3, n_components=0, affine=True), "K-means"),
+    ],
+)
+def test_what_was_tried_is_not_advised(estimator, ways):
+    said = _trust._ways_by_means(estimator)
+    assert said.startswith(ways)
+    assert ("centres of their own" in said) == (not estimator.affine)
 
 
 def test_a_budget_ends_the_same_splits_sooner(monkeypatch):
@@ -157,7 +182,7 @@ def test_a_variable_that_a_half_lacks_is_left_out_of_the_split():
     X[np.random.default_rng(1).random(X.shape) < 0.05] = np.nan
     rare = np.column_stack([X, np.where(np.arange(60) == 7, 1.0, np.nan)])
     model = PSC(2, n_init=2, random_state=0)
-    with pytest.warns(UserWarning, match="1 of 9 variables had no value in some halves, and were"):
+    with pytest.warns(UserWarning, match="1 of 9 variables had no value in some halves, and was "):
         found = stability(model, rare, n_resamples=3, random_state=0)
     plain = stability(model, X, n_resamples=3, random_state=0)
     np.testing.assert_array_equal(found.per_resample, plain.per_resample)

@@ -140,6 +140,7 @@ def test_every_method_leaves_its_files(run, union_file, tmp_path, method):
         (["--clusters", 2, "--variables", 9], "--variables 9 is out of range for 5 variables"),
         (["--clusters", 2, "--method", "PCS"], "--method PCS is unknown. Use PSC, KSubspaces"),
         (["--clusters", 2, "--method", "KMeans"], "KMeans leaves no model"),
+        (["--clusters", 2, "--dims", -1], "or 0 with --affine for clusters that are mean profiles"),
         (["--clusters", "auto", "--method", "SSC"], "--clusters auto is not for --method SSC"),
         (["--clusters", 2, "--method", "SSC", "--variables", 2], "--variables is not for"),
         (["--clusters", 2, "--criterion", "x"], "--criterion x is unknown. Use auto, influence"),

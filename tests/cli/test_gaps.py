@@ -54,7 +54,7 @@ def test_a_table_with_gaps_is_clustered_and_says_what_is_missing(run, gaps, tmp_
     assert_allclose([float(row["missing"]) for row in samples], HOLES.mean(axis=1), rtol=1e-5)
     of_variable = {row["variable"]: float(row["missing"]) for row in variables}
     assert_allclose([of_variable[f"g{j}"] for j in range(10)], HOLES.mean(axis=0), rtol=1e-5)
-    filled = read_table(tmp_path / "r" / "imputed.csv", labels="class").data
+    filled = read_table(tmp_path / "r" / "imputed.csv", labels="type").data
     assert_allclose(filled[~HOLES], UNION.data[~HOLES], rtol=1e-5)
     assert np.std((filled - UNION.data)[HOLES]) < 0.35 * np.std(UNION.data[HOLES])
     page = (tmp_path / "r" / "report.html").read_text()
@@ -81,7 +81,7 @@ def test_preparations_pass_gaps_on(run, tmp_path, options):
     X = np.where(HOLES, np.nan, np.exp2(UNION.data * 3.0 + 5.0))
     path = write(tmp_path / "g.csv", X, mark="")
     fitted(run, path, tmp_path / "r", "--no-page", "--imputed", "--affine", *options)
-    filled = read_table(tmp_path / "r" / "imputed.csv", labels="class")
+    filled = read_table(tmp_path / "r" / "imputed.csv", labels="type")
     kept = [int(name[1:]) for name in filled.variable_names]
     holes, raw = HOLES[:, kept], X[:, kept]
     assert len(kept) == (6 if "6" in options else 10)
@@ -116,10 +116,10 @@ def test_one_pca_of_a_table_with_gaps(run, gaps, tmp_path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["select"], "all are needed here. Use subspaces fit --imputed"),
+        (["select"], "all are needed here. Use --drop-missing 0, which leaves out"),
         (["compare", "--clusters", 2], "all are needed here. Use subspaces fit --imputed"),
-        (["fit", "--clusters", 2, "--dims", "auto"], "clusters and dimensions. Use a number; the"),
-        (["fit", "--clusters", "auto"], "Use a number; the stability that subspaces fit prints"),
+        (["fit", "--clusters", 2, "--dims", "auto"], "clusters and dimensions. Use a number: run"),
+        (["fit", "--clusters", "auto"], "run fit with 2, 3, 4, ... and compare the stability"),
         (["fit", "--clusters", 2, "--preset", "expression"], "Use subspaces fit --log --imputed"),
         (["fit", "--clusters", 2, "--variables", 3], "fill it by subspaces fit --imputed"),
         (["fit", "--clusters", 2, "--method", "SSC"], "fill it by subspaces fit --imputed"),
@@ -184,8 +184,30 @@ def test_a_table_without_gaps_is_said_to_have_nothing_to_fill(run, tmp_path):
     path = write(tmp_path / "whole.csv", UNION.data)
     ended = fitted(run, path, tmp_path / "r", "--no-page", "--imputed")
     assert "Note: no value is missing, so that imputed.csv has the values of the table" in ended.err
-    filled = read_table(tmp_path / "r" / "imputed.csv", labels="class").data
+    filled = read_table(tmp_path / "r" / "imputed.csv", labels="type").data
     assert_allclose(filled, UNION.data, rtol=1e-5)
+
+
+def test_the_same_command_reads_the_filled_table(run, gaps, tmp_path):
+    fit = ["--labels", "type", "--clusters", 2, "--dims", "1,2", "--no-page", "--no-stability"]
+    assert run("fit", gaps, *fit, "--imputed", "--out", tmp_path / "r").code == 0
+    ended = run("fit", tmp_path / "r" / "imputed.csv", *fit, "--out", tmp_path / "again")
+    assert ended.code == 0, ended.err
+    first, again = (rows_of(tmp_path / name / "labels.csv") for name in ("r", "again"))
+    assert [row["class"] for row in first] == [row["class"] for row in again]
+
+
+def test_what_constant_columns_are_left_is_said(run, gaps, tmp_path):
+    frame = pd.read_csv(gaps).assign(year=1991)
+    frame.to_csv(tmp_path / "g.csv", index=False)
+    fit = ["fit", tmp_path / "g.csv", "--labels", "type", "--clusters", 2, "--no-page"]
+    ended = run(*fit, "--drop-missing", 0, "--out", tmp_path / "none")
+    assert ended.code == 2
+    assert "what is left, year, is constant, so there is nothing to find in it. Use" in ended.err
+    ended = run(*fit, "--no-stability", "--out", tmp_path / "r")
+    assert ended.err.count("Note: 1 variable is constant: year\n") == 1
+    summary = json.loads((tmp_path / "r" / "summary.json").read_text())
+    assert "1 variable is constant: year" in summary["warnings"]
 
 
 def test_a_variable_with_one_value_leaves_stability_measured(run, tmp_path):

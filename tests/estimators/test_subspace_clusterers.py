@@ -307,6 +307,7 @@ BAD = [
     ({"n_clusters": 20, "n_components": 3}, ValueError, "n_samples=70 is too few"),
     ({"n_components": 9}, ValueError, "n_components=9 is out of range for 8 variables. Use 1 to 8"),
     ({"n_components": 0}, ValueError, "n_components=0 is out of range .* or affine=True for"),
+    ({"n_components": -1}, ValueError, "n_components=-1 is out .* or 0 with affine=True for"),
     ({"n_components": [1, 2, 1]}, ValueError, "3 entries for n_clusters=2"),
     ({"n_components": "2"}, TypeError, "n_components='2' is not an integer"),
     ({"init": "best"}, ValueError, "init='best' is unknown. Use one of portfolio, random"),

@@ -149,6 +149,17 @@ def test_bars_are_the_strengths_and_only_components_are_blue(page, wine):
     assert "rests most on wine 14: 2.82 without it" in blue["text"][0]
 
 
+def test_axes_and_table_have_one_share_of_the_variance_where_cells_are_missing(wine):
+    X, _ = wine
+    holes = np.random.default_rng(0).random(X.shape) < 0.1
+    page = render_pca(X.mask(holes), scale=True)
+    layout = figures_of(page)[PAIRS[0]]["layout"]
+    for nr, axis in enumerate(("xaxis", "yaxis"), start=1):
+        name, _, share = layout[axis]["title"]["text"].rstrip(")").partition(" (")
+        assert name == f"component {nr}"
+        assert f"<td>{share}</td>" in section(page, "components")
+
+
 def test_samples_are_drawn_by_class_and_those_that_are_out_are_ringed(page, wine):
     X, classes = wine
     found = gather_pca(X, scale=True)

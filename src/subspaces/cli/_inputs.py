@@ -54,7 +54,7 @@ def read_input(
         table = _with_enough_values(table, drop_missing, path)
     n, p = table.data.shape
     if n > 1 and variables is None and (table.data == table.data[0]).all():
-        raise ValueError(f"{path}: all samples are equal, so there is nothing to find in them")
+        raise ValueError(f"{path}: {_without_differences(table)}")
     gaps = missing_values(table.data)
     if gaps is not None and variables is None:
         _check_variables(table, path)
@@ -69,14 +69,25 @@ def read_input(
     return table
 
 
-def refuse_gaps(table: Table, path: Path) -> None:
-    """Raise ValueError if a value is missing, for a command that needs every one."""
+def _without_differences(table: Table) -> str:
+    """Return what is wrong with a table whose samples are all equal, in words."""
+    if not table.left_out:
+        return "all samples are equal, so there is nothing to find in them"
+    are = "is constant" if len(table.variable_names) == 1 else "are constant"
+    return (
+        f"what is left, {listed(table.variable_names)}, {are}, so there is nothing to find in it. "
+        "Use a larger --drop-missing"
+    )
+
+
+def refuse_gaps(table: Table, path: Path, instead: str) -> None:
+    """Raise ValueError if a value is missing, for a command that needs every one.
+
+    instead: what to use, as the end of a sentence.
+    """
     gap = first_gap(table)
     if gap is not None:
-        raise ValueError(
-            f"{path}: {gap}, and all are needed here. Use subspaces fit --imputed, which writes "
-            "the table with its gaps filled"
-        )
+        raise ValueError(f"{path}: {gap}, and all are needed here. Use {instead}")
 
 
 def _check_variables(table: Table, path: Path) -> None:
@@ -116,11 +127,18 @@ def _with_enough_values(table: Table, most: float, path: Path) -> Table:
 def prepare_values(
     table: Table, floor: float | None, log: bool, top_variables: int | None, scale: bool
 ) -> tuple[Table, Preparation]:
-    """Return the prepared table and the preparation; warn if the variables differ in scale."""
+    """Return the prepared table and the preparation; warn of constants and of unlike scales."""
     learned = learn_preparation(
         table, floor=floor, log=log, top_variables=top_variables, scale=scale
     )
     prepared = prepare(table, learned)
+    constant = np.flatnonzero(np.nanmax(prepared.data, 0) == np.nanmin(prepared.data, 0))
+    if len(constant):
+        are = "variable is" if len(constant) == 1 else "variables are"
+        names = listed([prepared.variable_names[j] for j in constant])
+        message = f"{len(constant)} {are} constant: {names}"
+        warn(message)
+        prepared = replace(prepared, notes=(*prepared.notes, message))
     spreads = np.nanstd(prepared.data, axis=0)
     low, high = np.quantile(spreads[spreads > 0], (0.1, 0.9)) if spreads.any() else (1.0, 1.0)
     if not scale and high > MOST_UNLIKE * low:

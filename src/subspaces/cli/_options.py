@@ -83,11 +83,24 @@ def existing_table(path: Path) -> Path:
 
 def existing_model(path: Path) -> Path:
     """Return the path of a model file; for a folder, that of model.npz in it."""
+    if (path / "scores.csv").is_file() and not (path / "model.npz").exists():
+        raise ValueError(
+            f"{path} holds a PCA, and subspaces pca leaves no model. Use the folder of a subspaces "
+            f"fit; the page of the PCA is {path / 'report.html'}"
+        )
     path = path / "model.npz" if path.is_dir() else path
     # A fit that was killed may have left a finished model, which reading it puts into its place.
     if not any(path.parent.glob(".finished-*")):
         existing_file(path)
     return path
+
+
+def share(value: float | None) -> float | None:
+    """Return the value of --drop-missing if it is from 0 to 1 or None; else raise ValueError."""
+    if value is None or 0.0 <= value <= 1.0:
+        return value
+    use = f"{value / 100:g} for {value:g} %" if 1.0 < value <= 100.0 else "a share from 0 to 1"
+    raise ValueError(f"--drop-missing {value:g} is out of range. Use {use}")
 
 
 # Where the samples are in a file.
@@ -136,8 +149,7 @@ DropMissing = Annotated[
     setting(
         "Leave out variables with more than this share of their values missing: 0.5, say.",
         "SHARE",
-        min=0.0,
-        max=1.0,
+        callback=share,
     ),
 ]
 Floor = Annotated[float | None, setting("Raise lower values to this first.", "VALUE")]

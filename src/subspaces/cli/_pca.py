@@ -96,8 +96,7 @@ def _axis(found: PCAFindings, table: Table, r: int) -> dict[str, Any]:
     if r < found.n_shown:
         order = found.strongest(r)[:STRONGEST]
         strongest = {table.variable_names[j]: found.loadings[j, r] for j in order}
-    share = known.explained[r] if r < found.n_axes else found.explained[r]
-    return {"component": r + 1, "explained": share, **entry, "strongest": strongest}
+    return {"component": r + 1, "explained": found.share(r), **entry, "strongest": strongest}
 
 
 def _driver(found: PCAFindings, table: Table, i: int) -> dict[str, Any]:

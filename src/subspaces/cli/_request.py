@@ -64,7 +64,10 @@ class Request:
 
     def _check_rival(self) -> None:
         if self.method == "KMeans":
-            raise ValueError("KMeans leaves no model. Use subspaces compare to see what it finds")
+            raise ValueError(
+                "KMeans leaves no model. Use --affine --dims 0, which clusters by means, too, or "
+                "subspaces compare, which says how far KMeans agrees"
+            )
         selects = self.method == "SparseKMeans" and isinstance(self.n_variables, int)
         for option, asked in (
             ("--clusters auto", self.n_clusters == "auto"),

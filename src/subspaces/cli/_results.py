@@ -168,18 +168,21 @@ def write(stage: Path, model: Any, table: Table, summary: str) -> None:
     model.save(stage / "model.npz")
 
 
-def write_imputed(stage: Path, filled: Any, table: Table, preparation: Preparation) -> None:
+def write_imputed(
+    stage: Path, filled: Any, table: Table, preparation: Preparation, labels: str | None
+) -> None:
     """Write imputed.csv: the variables that were kept, in the units of the table.
 
-    Warn if nothing was missing.
+    labels: the name of the column of known classes, so that the same command reads the file; None
+    for "class". Warn if nothing was missing.
     """
     kept = match_variables(table, preparation.variable_names)
     if not np.isnan(kept.data).any():
         warn("no value is missing, so that imputed.csv has the values of the table")
     values = filled_in_raw_units(kept.data, filled, preparation)
-    named: dict[str, Any] = {"sample": kept.sample_names}
+    named: dict[str, Any] = {"name" if labels == "sample" else "sample": kept.sample_names}
     if kept.classes is not None:
-        named["class"] = kept.classes
+        named[labels or "class"] = kept.classes
     rows = zip(*named.values(), *values.T.tolist(), strict=True)
     text = as_csv([*named, *kept.variable_names], rows)
     (stage / "imputed.csv").write_text(text, encoding="utf-8")

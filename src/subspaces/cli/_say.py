@@ -38,8 +38,8 @@ def say_error(text: str) -> None:
 def matched_classes(agreement: Mapping[str, Any]) -> str:
     """Return a sentence with the matched accuracy and the adjusted Rand index."""
     return (
-        f"Known classes: {agreement['in_right_cluster']:.0%} in the right cluster, adjusted Rand "
-        f"{agreement['adjusted_rand']:.3f}"
+        f"Known classes: {100 * agreement['in_right_cluster']:.0f} % in the right cluster, "
+        f"adjusted Rand {agreement['adjusted_rand']:.3f}"
     )
 
 

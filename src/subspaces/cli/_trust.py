@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from subspaces.cli._words import in_options
+from subspaces.cli._words import in_options, to_follow
 from subspaces.core.partition import smallest_size
 from subspaces.diagnostics import Stability, means_or_directions, stability
 from subspaces.estimators.psc import with_choices
@@ -49,8 +49,13 @@ def compare_with_k_means(model: Any, table: Table) -> Trust:
     return Trust({"stability": skipped, "means_or_directions": asdict(found)}, None)
 
 
-def with_stability(trust: Trust, model: Any, table: Table, seed: int) -> Trust:
-    """Return ``trust`` with the stability of the clusters, or why it could not be measured."""
+def with_stability(
+    trust: Trust, model: Any, table: Table, seed: int, *, scaled: bool, preset: bool
+) -> Trust:
+    """Return ``trust`` with the stability of the clusters, or why it could not be measured.
+
+    scaled, preset: whether --scale or --preset was given, which decide what can be advised.
+    """
     try:
         with collect_warnings() as caught:
             again = with_choices(model)
@@ -62,7 +67,8 @@ def with_stability(trust: Trust, model: Any, table: Table, seed: int) -> Trust:
         )
         return replace(trust, found={**trust.found, "stability": {"verdict": why}})
     doubts = [f"Note: {in_options(str(warning))}." for warning in caught]
-    measured = replace(measured, verdict=" ".join([measured.verdict, *doubts]))
+    verdict = " ".join([in_options(measured.verdict), *doubts])
+    measured = replace(measured, verdict=to_follow(verdict, scaled=scaled, preset=preset))
     numbers = {
         "stability": measured.stability,
         "halvings": len(measured.per_resample),

@@ -65,6 +65,18 @@ PLAIN = {
 }
 # Advice that only Python can follow, and what to do here instead.
 ADVICE = (
+    (
+        "Use a number; diagnostics.stability compares several",
+        "Use a number: run fit with 2, 3, 4, ... and compare the stability that it prints",
+    ),
+    (
+        "Try K-means or PSC(K, n_components=0, affine=True)",
+        "Try --affine --dims 0 for clusters by their means",
+    ),
+    ("PSC(K, affine=True) for groups", "--affine for groups"),
+    ("Try K-means, and scale", "Try another number of clusters, and scale"),
+    ("and scale variables that are not", "and --scale where scales differ"),
+    ("Use K-means, or n_components=0 with affine=True,", "Use --affine --dims 0"),
     ("use PSC(...).fit(X).impute(X) on a dense table first", "fill it by subspaces fit --imputed"),
     ("PSC(...).fit(X).impute(X) first", "fill the table by subspaces fit --imputed"),
     (
@@ -87,7 +99,30 @@ ADVICE = (
     ("a larger n_runs", "another --seed"),
     ("margins='normal' in select_n_clusters", "--normal-scores"),
     ("a wider range of candidates", "a larger --max-clusters"),
+    (
+        "scaled variables, and PSC('auto') on variables without gaps",
+        "--scale where scales differ, and --clusters auto with --drop-missing 0",
+    ),
     ("scaled variables, and PSC('auto')", "--scale where scales differ, and --clusters auto"),
+)
+# Advice to scale, and what is left of it where --scale was given.
+SCALED = (
+    (
+        ", --affine for groups with centres of their own, and --scale where scales differ",
+        ", or --affine for groups with centres of their own",
+    ),
+    (", or the variables in their scales", ""),
+    (", and --scale where scales differ", ""),
+    ("--scale where scales differ, and --clusters auto", "--clusters auto"),
+    (" that are correlated or differ in scale", " that are correlated"),
+    (", other dimensions or scaled variables", " or other dimensions"),
+    (", other dimensions, or other values: logarithms, scaled variables", " or other dimensions"),
+)
+# Advice that a preset excludes, and what is left of it.
+PRESET = (
+    *SCALED,
+    ("Try --affine --dims 0", "Try --dims 0"),
+    (", or --affine for groups with centres of their own", ""),
 )
 # Advice on how a graph is made, which has numbers within it.
 GRAPH = re.compile(r"Use (share|n_nonzero|alpha) above .*")
@@ -107,6 +142,13 @@ def in_options(message: str) -> str:
     for theirs, ours in ADVICE:
         message = message.replace(theirs, ours)
     return TOKEN.sub(_translated, GRAPH.sub("Use another --method", message))
+
+
+def to_follow(message: str, *, scaled: bool, preset: bool) -> str:
+    """Return a message in options less the advice that --scale or a preset leaves no use for."""
+    for advice, instead in PRESET if preset else SCALED if scaled else ():
+        message = message.replace(advice, instead)
+    return message
 
 
 def _translated(found: re.Match[str]) -> str:

@@ -65,7 +65,9 @@ def compare(
     table = _inputs.read_input(
         data, samples, labels, classes, ignored, missing=marks, drop_missing=drop_missing
     )
-    _inputs.refuse_gaps(table, data)
+    _inputs.refuse_gaps(
+        table, data, "subspaces fit --imputed, which writes the table with its gaps filled"
+    )
     table, _ = _inputs.prepare_values(table, floor, log, top_variables, scale)
     with working("Clustering", total=len(chosen)) as step:
         found = compare_methods(

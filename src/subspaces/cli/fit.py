@@ -174,7 +174,7 @@ def fit(
             model, messages = _fitting.fit_model(posed, prepared, caught)
         if numbers is not None:
             _fitting.with_number_chosen(model, numbers)
-        trust = _trusted(request, model, prepared, dims is None, measure=stability)
+        trust = _trusted(request, model, prepared, dims is None, scale, measure=stability)
         filled = _fitting.filled(model, prepared) if imputed else None
         _fitting.attach(model, preparation, table, trust)
         marked = None
@@ -191,7 +191,7 @@ def fit(
             _markers.write(stage, marked)
         _results.write(stage, model, table, as_json(summary))
         if imputed:
-            _results.write_imputed(stage, filled, table, preparation)
+            _results.write_imputed(stage, filled, table, preparation, labels)
         if page:
             _results.write_page(stage, model, table, data.name, trust, marked)
         written = [*FILES, *_markers.names(stage)]
@@ -205,17 +205,22 @@ def fit(
     say(f"Wrote {', '.join(written)} in {out}")
 
 
-def _trusted(request: Request, model: Any, table: Any, assumed: bool, *, measure: bool) -> Any:
+def _trusted(
+    request: Request, model: Any, table: Any, assumed: bool, scaled: bool, *, measure: bool
+) -> Any:
     """Return the `Trust` in a fit to a prepared table.
 
-    assumed: whether --dims was left out; measure: whether halves of the samples are clustered.
+    assumed: whether --dims was left out; scaled: whether --scale was given; measure: whether
+    halves of the samples are clustered.
     """
     from subspaces.cli import _trust
 
     trust = _trust.compare_with_k_means(model, table)
     if measure:
         with working("Clustering halves of the samples"):
-            trust = _trust.with_stability(trust, model, table, request.seed)
+            trust = _trust.with_stability(
+                trust, model, table, request.seed, scaled=scaled, preset=bool(request.preset)
+            )
         trust = _trust.with_word_on_batches(trust) if request.preset else trust
     is_open = request.method == "PSC" and not request.preset and assumed
     if is_open and _trust.can_choose_dimension(request.n_clusters, table):

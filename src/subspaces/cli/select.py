@@ -7,6 +7,12 @@ from subspaces.cli._options import setting
 from subspaces.cli._request import Request
 from subspaces.cli._say import say, say_json, say_stability, say_table, warn, working
 
+# What to do about missing values: what fills them would pass for clusters.
+INSTEAD = (
+    "--drop-missing 0, which leaves out variables with gaps, or run subspaces fit with --clusters "
+    "2, 3, 4, ... and compare the stability that it prints"
+)
+
 
 def select(
     data: options.Data,
@@ -100,7 +106,7 @@ def select(
     table = _inputs.read_input(
         data, samples, labels, classes, ignored, missing=marks, drop_missing=drop_missing
     )
-    _inputs.refuse_gaps(table, data)
+    _inputs.refuse_gaps(table, data, INSTEAD)
     table, _ = _inputs.prepare_values(table, floor, bool(log), top_variables, scale)
     model = PSC(
         n_components=n_components,

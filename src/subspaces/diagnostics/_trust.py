@@ -159,8 +159,9 @@ def stability(
         same += matched_labels(*labels) == labels[0]
     if rare.any():
         warn(
-            f"{int(rare.sum())} of {len(rare)} variables had no value in some halves, and were "
-            "left out of those. Use variables that fewer samples lack",
+            f"{int(rare.sum())} of {len(rare)} variables had no value in some halves, and "
+            f"{'was' if rare.sum() == 1 else 'were'} left out of those. Use variables that fewer "
+            "samples lack",
             above=2,
         )
     mean, k_means = float(np.mean(agreement)), float(np.mean(by_means))
@@ -170,14 +171,15 @@ def stability(
         parts = [
             (model, each[some], whole[some]) for model, each in zip(models, labels, strict=True)
         ]
-        _warn_of_one_subspace(parts)
+        _warn_of_one_subspace(parts, has_holes=bool(np.isnan(matrix).any()))
         has_gaps = not all(cuts_a_continuum(*part) for part in parts)
     held = len(np.unique(getattr(models[0], "labels_", labels[0])))
     distinct = count_distinct_rows(whole, held)
     if distinct < held:
         verdict = _split_in_words(distinct, held)
     else:
-        verdict = _stability_in_words(mean, len(agreement), k_means, n_clusters, has_gaps)
+        ways = _ways_by_means(estimator)
+        verdict = _stability_in_words(mean, len(agreement), k_means, n_clusters, ways, has_gaps)
     return Stability(mean, np.array(agreement), same / len(agreement), k_means, verdict)
 
 
@@ -199,16 +201,18 @@ def _absent_in_a_half(matrix: Array, halves: Sequence[Any]) -> NDArray[np.bool_]
     return absent
 
 
-def _warn_of_one_subspace(parts: Sequence[tuple[Any, Any, Array]]) -> None:
+def _warn_of_one_subspace(parts: Sequence[tuple[Any, Any, Array]], *, has_holes: bool) -> None:
     """Warn where one subspace describes the samples better than the clusters of either half.
 
     parts: of each half its model, the labels (n,) that it gives the samples, and these (n, p).
+    has_holes: whether cells were missing, from which no number of clusters is chosen.
     """
+    whole = " on variables without gaps" if has_holes else ""
     if all(is_rather_one(*part) for part in parts):
         warn(
             "one subspace describes the samples better than these clusters do, so that what agrees "
             "may be due to variables that are correlated or differ in scale. Use scaled variables, "
-            "and PSC('auto') to see whether one cluster is chosen",
+            f"and PSC('auto'){whole} to see whether one cluster is chosen",
             above=3,
         )
 
@@ -228,9 +232,12 @@ def _k_means_of_halves(matrix: Array, halves: Sequence[Any], n_clusters: int) ->
 
 
 def _stability_in_words(
-    mean: float, splits: int, k_means: float, n_clusters: int, has_gaps: bool = True
+    mean: float, splits: int, k_means: float, n_clusters: int, ways: str, has_gaps: bool = True
 ) -> str:
-    """Return the verdict: solid, doubtful or noise-like, the evidence, and what to try."""
+    """Return the verdict: solid, doubtful or noise-like, the evidence, and what to try.
+
+    ways: what to try where K-means is steadier.
+    """
     if n_clusters == 1:
         return "There is one cluster, and two halves of the samples cannot disagree about it."
     times = "1 halving" if splits == 1 else f"{splits} halvings"
@@ -257,10 +264,20 @@ def _stability_in_words(
     if k_means > mean + STEADIER:
         advice = (
             f" K-means is steadier on the same halves ({k_means:.2f}), so the groups may differ in "
-            "their means, or the variables in their scales. Try K-means, and scale variables that "
+            f"their means, or the variables in their scales. Try {ways}, and scale variables that "
             "are not."
         )
     return words + advice
+
+
+def _ways_by_means(estimator: Any) -> str:
+    """Return what an estimator leaves to try where groups differ in their means."""
+    if not getattr(estimator, "affine", False):
+        centred = "PSC(K, affine=True) for groups with centres of their own"
+        return f"K-means or PSC(K, n_components=0, affine=True), {centred}"
+    if np.any(estimator.n_components):
+        return "K-means or PSC(K, n_components=0, affine=True)"
+    return "K-means"
 
 
 def _split_in_words(distinct: int, n_clusters: int) -> str:

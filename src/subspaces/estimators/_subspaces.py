@@ -70,10 +70,11 @@ def dimensions_of(
     """
     n, p = X.shape
     through_origin = low and points and getattr(model, "affine", None) is False
-    if through_origin and np.array_equal(model.n_components, 0):
+    given = model.n_components
+    if through_origin and isinstance(given, Integral) and given <= 0:
         raise ValueError(
-            f"n_components=0 is out of range for subspaces through the origin. Use 1 to {p}, "
-            "or affine=True for clusters that are mean profiles"
+            f"n_components={given} is out of range for subspaces through the origin. Use 1 to {p}, "
+            f"or {'0 with ' if given else ''}affine=True for clusters that are mean profiles"
         )
     dimensions = per_cluster(model, "n_components", n, low=low, high=p)
     needed = sum(partition.smallest_size(r) for r in dimensions)

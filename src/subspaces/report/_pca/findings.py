@@ -77,6 +77,10 @@ class PCAFindings:
         """Rows of the samples, those of the highest leverage first."""
         return np.argsort(-self.leverage, kind="stable")
 
+    def share(self, r: int) -> float:
+        """Return the share of the variance that axis r, from 0, has: one number for all to show."""
+        return float((self.components if r < self.n_axes else self).explained[r])
+
     def strongest(self, r: int) -> Places:
         """Return the columns of the variables, the strongest on component r, from 0, first."""
         return np.argsort(-np.abs(self.loadings[:, r]), kind="stable")

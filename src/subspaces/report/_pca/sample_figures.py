@@ -179,7 +179,7 @@ def _named(
 
 
 def _axis_title(found: PCAFindings, r: int) -> str:
-    return f"component {r + 1} ({100 * found.explained[r]:.0f} %)"
+    return f"component {r + 1} ({100 * found.share(r):.3g} %)"
 
 
 def _upwards(place: float) -> dict[str, Any]:
