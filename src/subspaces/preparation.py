@@ -264,8 +264,9 @@ def check_present(given: Sequence[str], needed: Sequence[str]) -> None:
     missing = [name for name in needed if name not in there]
     if missing:
         shown = ", ".join(missing[:5]) + (", ..." if len(missing) > 5 else "")
+        are = "is" if len(missing) == 1 else "are"
         raise ValueError(
-            f"{len(missing)} of the {len(needed)} variables that the model needs are missing: "
+            f"{len(missing)} of the {len(needed)} variables that the model needs {are} missing: "
             f"{shown}. Use a table with these columns"
         )
 

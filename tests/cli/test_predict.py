@@ -50,7 +50,7 @@ def test_columns_are_matched_by_name(run, model, union_file, tmp_path):
 def test_missing_columns_are_named(fails, model, union_file):
     union_file.write_text(union_file.read_text().replace("gene 3", "gene three"))
     said = fails("predict", model, union_file, "--labels", "type")
-    assert "1 of the 5 variables that the model needs are missing: gene 3" in said
+    assert "1 of the 5 variables that the model needs is missing: gene 3" in said
 
 
 def test_what_fit_did_is_done_to_new_samples(run, tmp_path):

@@ -115,7 +115,7 @@ def test_the_variables_that_every_sample_is_centred_over_are_inputs(run, genes, 
 
 def test_wrong_columns_are_refused(run, wine, tmp_path):
     model = fitted(run, wine, tmp_path, *SETTINGS["scaled"])
-    said = "1 of the 13 variables that the model needs are missing: alcohol. Use a table with"
+    said = "1 of the 13 variables that the model needs is missing: alcohol. Use a table with"
     with pytest.raises(ValueError, match=said):
         model.predict(wine.drop(columns="alcohol"))
     with (
