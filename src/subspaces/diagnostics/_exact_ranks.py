@@ -86,11 +86,10 @@ def _two_sided(least: Counts, n: int, m: int, e: int, tails: list[Array]) -> Arr
     tails: P(u < x), an array over x for each j.
     """
     z = n - e
-    counts = range(max(0, m - z), min(m, e) + 1)
-    chances = stats.hypergeom.pmf(counts, n, e, m)
-    known = [(j, chance) for j, chance in zip(counts, chances, strict=True) if j < len(tails)]
-    total = np.full(len(least), chances[len(known) :].sum())
-    for j, chance in known:
+    last = min(m, e, len(tails) - 1)
+    counts = range(max(0, m - z), last + 1)
+    total = np.full(len(least), stats.hypergeom.sf(last, n, e, m))
+    for j, chance in zip(counts, stats.hypergeom.pmf(counts, n, e, m), strict=True):
         shift = (m - j) * (z + 1) + 2 * j * z + j * (j + 1) - m * (n + 1)
         low = (-least - shift) // 2 + 1
         high = j * (e - j) + (shift - least) // 2 + 1  # u is symmetric

@@ -44,7 +44,7 @@ Places = NDArray[np.intp]
 # The rate of false discoveries at which markers are counted in sentences.
 LEVEL = 0.05
 # How many times as large the median total of one cluster may be as that of another without a word.
-# Of simulated genes that do not differ 4 % are called at 1.75 times, 8 % at 2, 27 % at 2.7.
+# Of simulated genes that do not differ 5 % are called at 1.75 times, 10 % at 2, 29 % at 2.7.
 UNEQUAL = 1.75
 OPTIMISTIC = (
     "The p-values of markers are optimistic: the clusters were found in the same values that are "
