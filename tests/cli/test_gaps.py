@@ -197,6 +197,34 @@ def test_the_same_command_reads_the_filled_table(run, gaps, tmp_path):
     assert [row["class"] for row in first] == [row["class"] for row in again]
 
 
+def test_a_variable_that_is_mostly_missing_is_told_with_a_way_out(run, gaps, tmp_path):
+    frame = pd.read_csv(gaps)
+    few = np.where(np.arange(len(frame)) % 3 == 0, np.arange(len(frame)) / 7, np.nan)
+    frame.assign(selenium=few).to_csv(tmp_path / "g.csv", index=False)
+    fit = ["fit", tmp_path / "g.csv", "--labels", "type", "--clusters", 2, "--no-page"]
+    ended = run(*fit, "--no-stability", "--out", tmp_path / "r")
+    told = (
+        "1 variable has more than half of its values missing: selenium. Use --drop-missing 0.5 to"
+    )
+    assert ended.err.count(told) == 1
+    ended = run(*fit, "--no-stability", "--drop-missing", 0.5, "--out", tmp_path / "s")
+    assert "Left out 1 variable" in ended.err
+    assert told not in ended.err
+
+
+@pytest.mark.parametrize("options", [(), ("--log",), ("--preset", "cells", "--no-markers")])
+def test_raw_counts_of_genes_are_told(run, tmp_path, options):
+    random = np.random.default_rng(0)
+    rates = np.where(np.arange(40)[:, None] % 2, 2.0, np.where(np.arange(60) < 20, 9.0, 2.0))
+    names = [f"ENSG{j:011d}" for j in range(60)]
+    counts = pd.DataFrame(random.poisson(rates), columns=names)
+    counts.to_csv(tmp_path / "c.csv", index_label="cell")
+    fit = ["fit", tmp_path / "c.csv", "--clusters", 2, "--no-page", "--no-stability"]
+    ended = run(*fit, *options, "--out", tmp_path / "r")
+    assert ended.code == 0
+    assert ended.err.count("Use --log, or subspaces fit --preset cells") == (not options)
+
+
 def test_what_constant_columns_are_left_is_said(run, gaps, tmp_path):
     frame = pd.read_csv(gaps).assign(year=1991)
     frame.to_csv(tmp_path / "g.csv", index=False)

@@ -40,7 +40,7 @@ def test_differences_have_the_error_of_paired_samples():
     ("numbers", "behind", "errors", "said"),
     [
         ([2, 3], [1.1, 0], [4, 0], "3 clusters; 2 are nearly as good (difference 1.1, s"),
-        ([1, 2], [0, 50], [0, 9], "1 cluster; 2 are worse (difference 50, standard error 9)"),
+        ([1, 2], [0, 50], [0, 9], "1 cluster; 2 clusters are worse (difference 50, s"),
         ([1, 2], [9, 0], [np.nan, np.nan], "2 clusters; 1 is worse (difference 9)"),
         ([1, 2, 3], [np.nan, 0, np.nan], [np.nan] * 3, "2 clusters; there is no other number"),
     ],

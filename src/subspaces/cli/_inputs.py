@@ -14,6 +14,7 @@ from subspaces.preparation import Preparation, learn_preparation, prepare
 from subspaces.tables import (
     Table,
     as_percent,
+    counts_hint,
     doubts,
     first_gap,
     listed,
@@ -25,6 +26,8 @@ from subspaces.tables import (
 # How many times the largest standard deviation may be the smallest, a tenth of either aside, before
 # the variables are taken for measured in different units.
 MOST_UNLIKE = 10.0
+# A variable with a larger share of its values missing is told, and how to leave it out.
+HALF = 0.5
 
 
 def read_input(
@@ -63,7 +66,10 @@ def read_input(
         f"Read {path}: {n} sample{'s' * (n != 1)} ({_first(table.sample_names)}) x "
         f"{p} variable{'s' * (p != 1)} ({_first(table.variable_names)}){missed}"
     )
-    table = replace(table, notes=(*table.notes, *doubts(table, samples.value)))
+    doubted = doubts(table, samples.value)
+    if gaps is not None and variables is None and drop_missing is None:
+        doubted += _mostly_missing(table)
+    table = replace(table, notes=(*table.notes, *doubted))
     for doubt in table.notes:
         warn(in_options(doubt))
     return table
@@ -101,6 +107,20 @@ def _check_variables(table: Table, path: Path) -> None:
         )
 
 
+def _mostly_missing(table: Table) -> list[str]:
+    """Return a note on variables with more than half of their values missing, if there are any."""
+    gone = np.flatnonzero(np.isnan(table.data).mean(axis=0) > HALF)
+    names = [table.variable_names[j] for j in gone]
+    if not 0 < len(names) < len(table.variable_names):
+        return []
+    one = len(names) == 1
+    have, them = ("variable has", "it") if one else ("variables have", "them")
+    return [
+        f"{len(names)} {have} more than half of {'its' if one else 'their'} values missing: "
+        f"{listed(names)}. Use --drop-missing {HALF:g} to leave {them} out"
+    ]
+
+
 def _with_enough_values(table: Table, most: float, path: Path) -> Table:
     """Return the table less the variables with more than a share of their values missing.
 
@@ -127,28 +147,42 @@ def _with_enough_values(table: Table, most: float, path: Path) -> Table:
 def prepare_values(
     table: Table, floor: float | None, log: bool, top_variables: int | None, scale: bool
 ) -> tuple[Table, Preparation]:
-    """Return the prepared table and the preparation; warn of constants and of unlike scales."""
+    """Return the prepared table and the preparation; warn of what is doubtful in it."""
     learned = learn_preparation(
         table, floor=floor, log=log, top_variables=top_variables, scale=scale
     )
     prepared = prepare(table, learned)
-    constant = np.flatnonzero(np.nanmax(prepared.data, 0) == np.nanmin(prepared.data, 0))
-    if len(constant):
-        are = "variable is" if len(constant) == 1 else "variables are"
-        names = listed([prepared.variable_names[j] for j in constant])
-        message = f"{len(constant)} {are} constant: {names}"
+    found = _constants(prepared)
+    if not log and (hint := counts_hint(table)):
+        found.append(f"{hint}. Use --log, or subspaces fit --preset cells or --preset expression")
+    if not scale:
+        found += _unlike_scales(prepared)
+    for message in found:
         warn(message)
-        prepared = replace(prepared, notes=(*prepared.notes, message))
-    spreads = np.nanstd(prepared.data, axis=0)
+    return replace(prepared, notes=(*prepared.notes, *found)), learned
+
+
+def _constants(table: Table) -> list[str]:
+    """Return a note on variables that are constant, if there are any."""
+    constant = np.flatnonzero(np.nanmax(table.data, 0) == np.nanmin(table.data, 0))
+    if not len(constant):
+        return []
+    are = "variable is" if len(constant) == 1 else "variables are"
+    return [
+        f"{len(constant)} {are} constant: {listed([table.variable_names[j] for j in constant])}"
+    ]
+
+
+def _unlike_scales(table: Table) -> list[str]:
+    """Return a note on variables that seem to have different units, if they do."""
+    spreads = np.nanstd(table.data, axis=0)
     low, high = np.quantile(spreads[spreads > 0], (0.1, 0.9)) if spreads.any() else (1.0, 1.0)
-    if not scale and high > MOST_UNLIKE * low:
-        message = (
-            f"the variables differ in scale (most standard deviations from {low:.3g} to "
-            f"{high:.3g}), and the largest decide. Use --scale unless all have one unit"
-        )
-        warn(message)
-        prepared = replace(prepared, notes=(*prepared.notes, message))
-    return prepared, learned
+    if high <= MOST_UNLIKE * low:
+        return []
+    return [
+        f"the variables differ in scale (most standard deviations from {low:.3g} to "
+        f"{high:.3g}), and the largest decide. Use --scale unless all have one unit"
+    ]
 
 
 def _quoted(names: Sequence[str], places: Iterable[int]) -> str:

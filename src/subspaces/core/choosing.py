@@ -115,7 +115,9 @@ def verdict_on_clusters(
     if len(order) == 1:
         return f"{words}; there is no other number to compare with"
     rival, gap, error = numbers[order[1]], float(behind[order[1]]), float(errors[order[1]])
-    verb = f"{wide} is".lstrip() if rival == 1 else "are"
+    # After the dimensions of one subspace a bare number would pass for dimensions.
+    many = "clusters are" if chosen == 1 else "are"
+    verb = f"{wide} is".lstrip() if rival == 1 else many
     known = f", standard error {_short(error)}" if np.isfinite(error) else ""
     close = "nearly as good" if gap < TIE * error else "worse"
     return f"{words}; {rival} {verb} {close} (difference {_short(gap)}{known})"

@@ -73,7 +73,8 @@ def _chosen_in_words(found: Findings) -> str:
     }
     left_open = [name for name in names if str(getattr(found.model, name, None)) == "auto"]
     words = " and ".join(names[name] for name in left_open)
-    dimensions = ", ".join(dimension(c.dimension or 0) for c in found.clusters)
+    each = [dimension(c.dimension or 0) for c in found.clusters]
+    dimensions = f"each {each[0]}" if len(set(each)) == 1 < len(each) else ", ".join(each)
     counted = ""
     if "n_variables" in left_open and found.model.n_variables_ is not None:
         counted = f", {count(found.model.n_variables_, 'variable')} to an axis"

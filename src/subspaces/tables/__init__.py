@@ -18,7 +18,7 @@ from subspaces.tables._gaps import (
 from subspaces.tables._gct import read_cls, read_gct
 from subspaces.tables._grid import is_number
 from subspaces.tables._h5ad import read_h5ad
-from subspaces.tables._hints import doubts, orientation_hint
+from subspaces.tables._hints import counts_hint, doubts, orientation_hint
 from subspaces.tables._parquet import read_parquet
 from subspaces.tables._table import Table, without_numbers
 from subspaces.tables._text import read_text
@@ -28,6 +28,7 @@ __all__ = [
     "MissingValues",
     "Table",
     "as_percent",
+    "counts_hint",
     "doubts",
     "first_gap",
     "is_number",

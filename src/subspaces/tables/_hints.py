@@ -35,6 +35,18 @@ def orientation_hint(table: Table) -> str | None:
     return f"the {n} samples have names like genes ({first}); are samples and variables swapped?"
 
 
+def counts_hint(table: Table) -> str | None:
+    """Return a warning if the table seems to hold raw counts of genes; None otherwise."""
+    values = table.data
+    are_counts = (values >= 0).all() and (values == np.rint(values)).all() and not values.all()
+    if not are_counts or _gene_like(table.variable_names) < MOST:
+        return None
+    return (
+        f"the values look like counts of genes (whole numbers from 0 to {values.max():.3g}), of "
+        "which deep samples and frequent genes decide all"
+    )
+
+
 def doubts(table: Table, samples: str) -> list[str]:
     """Return warnings, one sentence each: swapped sides, annotation, totals, counts, classes.
 
