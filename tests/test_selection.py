@@ -98,7 +98,7 @@ def test_correlated_noise_is_one_cluster(name, affine):
     X = correlated_noise(name)
     found = select_n_clusters(PSC(n_init=2, affine=affine, random_state=0), X, range(1, 4))
     assert found.best_ == 1
-    assert re.match(r"1 cluster \(one subspace of [2-9] dim.*\); . are ", found.verdict)
+    assert re.match(r"1 cluster \(one subspace of [2-9] dim.*\); . clusters are ", found.verdict)
 
 
 @pytest.mark.parametrize("affine", [False, True])
