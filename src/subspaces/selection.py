@@ -195,7 +195,8 @@ def select_n_clusters(
         _choosing.warn_of_largest_dimension(best, matrix, estimator.max_components)
     # A cluster of dimension R needs R + 2 samples, which bounds the number of clusters.
     smallest = 1 if learns else int(estimator.n_components)
-    _warn_of_the_last(numbers, place, "clusters", len(matrix) // (smallest + 2))
+    more = "" if learns else ", or n_components='auto'"
+    _warn_of_the_last(numbers, place, "clusters", len(matrix) // (smallest + 2), more)
     if margins == "normal":
         best = _choosing.quietly_fitted(estimator, X, n_clusters=numbers[place])
     elif len(numbers) > 1:
@@ -500,13 +501,15 @@ def _as_text(found: Selection) -> str:
     return "\n".join("  ".join(line) + mark for *line, mark in zip(*padded, marks, strict=True))
 
 
-def _warn_of_the_last(numbers: list[int], place: int, name: str, most: int) -> None:
-    """Warn that the largest candidate was chosen, unless the data allow no larger one."""
+def _warn_of_the_last(numbers: list[int], place: int, name: str, most: int, more: str = "") -> None:
+    """Warn that the largest candidate was chosen, unless the data allow no larger one.
+
+    more: what else to use, as the end of the sentence.
+    """
     if len(numbers) > 1 and place == len(numbers) - 1 and numbers[-1] < most:
         warn(
-            f"{numbers[-1]} {name} were chosen, the largest candidate, so that more may "
-            "suit better, or other dimensions. Use a wider range of candidates, or "
-            "n_components='auto'",
+            f"{numbers[-1]} {name} were chosen, the largest candidate, so that more may suit "
+            f"better{', or other dimensions' * bool(more)}. Use a wider range of candidates{more}",
             above=3,
         )
 

@@ -36,6 +36,13 @@ def test_select_says_that_the_most_clusters_tried_were_chosen(run, union_file):
     )
     assert f"Note: {message}" in ended.err
     assert ended.document["warnings"] == [message]
+    learned = [
+        "select", union_file, "--labels", "type", "--max-clusters", 2, "--dims", "auto", "--json",
+    ]  # fmt: skip
+    assert run(*learned).document["warnings"] == [
+        "2 clusters were chosen, the largest candidate, so that more may suit better. Use a larger "
+        "--max-clusters"
+    ]
 
 
 @pytest.fixture(scope="module")

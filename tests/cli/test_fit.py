@@ -140,7 +140,15 @@ def test_every_method_leaves_its_files(run, union_file, tmp_path, method):
         (["--clusters", 2, "--variables", 9], "--variables 9 is out of range for 5 variables"),
         (["--clusters", 2, "--method", "PCS"], "--method PCS is unknown. Use PSC, KSubspaces"),
         (["--clusters", 2, "--method", "KMeans"], "KMeans leaves no model"),
-        (["--clusters", 2, "--dims", -1], "or 0 with --affine for clusters that are mean profiles"),
+        (
+            ["--clusters", 2, "--dims", -1],
+            "--dims -1 is out of range. Use 1 or more, or 0 with --affine for clusters that are",
+        ),
+        (["--clusters", 2, "--dims", -1, "--affine"], "--dims -1 is out of range. Use 0 or more"),
+        (
+            ["--clusters", 2, "--level", 0.1],
+            "; subspaces pca has it (see: subspaces fit --help)",
+        ),
         (["--clusters", "auto", "--method", "SSC"], "--clusters auto is not for --method SSC"),
         (["--clusters", 2, "--method", "SSC", "--variables", 2], "--variables is not for"),
         (["--clusters", 2, "--criterion", "x"], "--criterion x is unknown. Use auto, influence"),
@@ -177,6 +185,12 @@ def test_a_bad_request_is_one_line_and_leaves_nothing(
             lambda text: text.replace("gene 1", "gene 0"),
             ["--labels", "type"],
             "column 3: the variable name 'gene 0' is at column 2 already",
+        ),
+        (
+            lambda text: "".join(text.splitlines(keepends=True)[:2]),
+            ["--labels", "type"],
+            "one sample has no others to be compared with. Use a table of more, or --samples "
+            "columns if they are its columns",
         ),
     ],
 )
@@ -329,8 +343,9 @@ def test_the_screen_says_which_way_variables_differ_and_where_none_does(run, tmp
     moved[:25, 7] -= 6.0
     fit = ["--clusters", 2, "--affine", "--dims", 0, "--no-stability"]
     ended = run("fit", written(tmp_path / "m.csv", moved), *fit, "--out", tmp_path / "m")
-    assert re.search(r" 25 .* high g[34], g[34]; low g7\b", ended.out), ended.out
-    assert re.search(r" 35 .* high g7; low g[34], g[34]", ended.out), ended.out
+    assert re.search(r" 0 +25 ", ended.out), ended.out
+    assert re.search(r" 0 +high g[34], g[34]; low g7\b", ended.out), ended.out
+    assert re.search(r" 1 +high g7; low g[34], g[34]", ended.out), ended.out
     summary = json.loads((tmp_path / "m" / "summary.json").read_text())
     first = summary["clusters"][0]
     ways = set(zip(first["direction"], first["sets_apart"], strict=True))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from subspaces.cli._options import Side
+from subspaces.cli._options import Side, Source
 from subspaces.cli._say import note, warn
 from subspaces.cli._words import in_options
 from subspaces.datasets import with_classes
@@ -30,49 +30,59 @@ MOST_UNLIKE = 10.0
 HALF = 0.5
 
 
-def read_input(
-    path: Path,
-    samples: Side,
-    labels: str | None,
-    classes: Path | None = None,
-    ignore: Sequence[str] = (),
-    variables: Iterable[str] | None = None,
-    missing: Sequence[str] = (),
-    drop_missing: float | None = None,
-) -> Table:
-    """Return the table in a file; print its size, first names and gaps, and warnings about it."""
-    try:
-        table = read_table(
-            path,
-            samples=samples.value,
-            labels=labels,
-            ignore=ignore,
-            variables=variables,
-            missing=missing,
-        )
-        table = table if classes is None else with_classes(table, classes)
-    except OSError as error:
-        raise ValueError(f"{error.filename or path}: {error.strerror or error}") from error
-    if drop_missing is not None:
-        table = _with_enough_values(table, drop_missing, path)
+def read_input(source: Source, variables: Iterable[str] | None = None) -> Table:
+    """Return the table in a file; print its size, first names and gaps, and warnings about it.
+
+    variables: those of a model, for new samples of it; by default the table is one to learn from,
+    and has to have differences between samples, and some value of each variable.
+    """
+    table, path = _read(source, variables), source.path
+    if source.drop_missing is not None:
+        table = _with_enough_values(table, source.drop_missing, path)
     n, p = table.data.shape
-    if n > 1 and variables is None and (table.data == table.data[0]).all():
-        raise ValueError(f"{path}: {_without_differences(table)}")
     gaps = missing_values(table.data)
-    if gaps is not None and variables is None:
+    if variables is None:
+        _check_samples(table, source)
         _check_variables(table, path)
     missed = "" if gaps is None else f"; {gaps.sentence(table.sample_names, table.variable_names)}"
     note(
         f"Read {path}: {n} sample{'s' * (n != 1)} ({_first(table.sample_names)}) x "
         f"{p} variable{'s' * (p != 1)} ({_first(table.variable_names)}){missed}"
     )
-    doubted = doubts(table, samples.value)
-    if gaps is not None and variables is None and drop_missing is None:
+    doubted = doubts(table, source.samples.value)
+    if gaps is not None and variables is None and source.drop_missing is None:
         doubted += _mostly_missing(table)
     table = replace(table, notes=(*table.notes, *doubted))
     for doubt in table.notes:
         warn(in_options(doubt))
     return table
+
+
+def _read(source: Source, variables: Iterable[str] | None) -> Table:
+    try:
+        table = read_table(
+            source.path,
+            samples=source.samples.value,
+            labels=source.labels,
+            ignore=source.ignored,
+            variables=variables,
+            missing=source.missing,
+        )
+        return table if source.classes is None else with_classes(table, source.classes)
+    except OSError as error:
+        raise ValueError(f"{error.filename or source.path}: {error.strerror or error}") from error
+
+
+def _check_samples(table: Table, source: Source) -> None:
+    """Raise ValueError for one sample, or for samples that are all equal."""
+    if len(table.data) == 1:
+        other = "rows" if source.samples is Side.columns else "columns"
+        raise ValueError(
+            f"{source.path}: one sample has no others to be compared with. Use a table of more, or "
+            f"--samples {other} if they are its {other}"
+        )
+    if (table.data == table.data[0]).all():
+        raise ValueError(f"{source.path}: {_without_differences(table)}")
 
 
 def _without_differences(table: Table) -> str:
@@ -142,6 +152,12 @@ def _with_enough_values(table: Table, most: float, path: Path) -> Table:
         f"{'their' if count != 1 else 'its'} values missing: {listed(kept.left_out)}"
     )
     return kept
+
+
+def with_left_out(preparation: Preparation, table: Table, source: Source) -> Preparation:
+    """Return the preparation with the variables that were ignored or have too many gaps."""
+    ignored, dropped = list(source.ignored), list(table.left_out)
+    return replace(preparation, ignored=ignored or None, dropped=dropped or None)
 
 
 def prepare_values(

@@ -2,6 +2,7 @@
 
 import csv
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import StrEnum
 from pathlib import Path
@@ -197,23 +198,46 @@ def without_none(**parameters: Any) -> dict[str, Any]:
     return {name: value for name, value in parameters.items() if value is not None}
 
 
-def names_to_ignore(
-    ignore: Sequence[str] | None, labels: str | None, classes: Path | None
-) -> tuple[str, ...]:
-    """Return the names in the values of --ignore, which are lists separated by commas.
+@dataclass(frozen=True)
+class Source:
+    """The table that a command reads: its path, and what was typed on how to read it.
 
-    A name with a comma in it goes in double quotes. Raises ValueError if --labels is given with
-    --classes, or names what is ignored.
+    ``ignored`` and ``missing`` are the entries of --ignore and --missing.
+    """
+
+    path: Path
+    samples: Side
+    labels: str | None
+    classes: Path | None
+    ignored: tuple[str, ...]
+    missing: tuple[str, ...]
+    drop_missing: float | None
+
+
+def source(
+    path: Path,
+    samples: Side,
+    labels: str | None,
+    classes: Path | None,
+    ignore: Sequence[str] | None,
+    missing: Sequence[str] | None,
+    drop_missing: float | None = None,
+) -> Source:
+    """Return the options on reading a table as one value.
+
+    The values of --ignore and --missing are lists separated by commas; a name with a comma in it
+    goes in double quotes. Raises ValueError if --labels is given with --classes, or names what is
+    ignored.
     """
     if labels is not None and classes is not None:
         raise ValueError("--labels and --classes exclude each other. Use one of the two")
-    found = listed(ignore)
-    if labels in found:
+    ignored = _listed(ignore)
+    if labels in ignored:
         raise ValueError(f"--labels and --ignore both name {labels}. Use one of the two")
-    return found
+    return Source(path, samples, labels, classes, ignored, _listed(missing), drop_missing)
 
 
-def listed(values: Sequence[str] | None) -> tuple[str, ...]:
+def _listed(values: Sequence[str] | None) -> tuple[str, ...]:
     """Return the entries of an option's values, which are lists separated by commas."""
     lines = csv.reader(values or (), skipinitialspace=True)
     return tuple(entry for line in lines for entry in line)
@@ -292,6 +316,18 @@ def check_least(numbers: Any, least: int, option: str) -> None:
     for number in numbers if isinstance(numbers, list) else [numbers]:
         if isinstance(number, int) and number < least:
             raise ValueError(f"{option} {number} is out of range. Use {least} or more")
+
+
+def check_dims(dims: Any, *, affine: bool) -> None:
+    """Raise ValueError for a dimension of clusters below 1, or below 0 if they have centres."""
+    try:
+        check_least(dims, 0 if affine else 1, "--dims")
+    except ValueError as error:
+        if affine:
+            raise
+        raise ValueError(
+            f"{error}, or 0 with --affine for clusters that are mean profiles"
+        ) from None
 
 
 def check_limit(limit: int | None, asked: Any, option: str) -> None:

@@ -30,6 +30,7 @@ class Request:
         """Raise ValueError if options contradict each other or do not suit the method."""
         options.check_least(self.n_clusters, 1, "--clusters")
         options.check_least(self.n_variables, 1, "--variables")
+        options.check_dims(self.n_components, affine=self.affine or bool(self.preset))
         options.check_count(self.n_components, self.n_clusters, "--dims")
         options.check_count(self.n_variables, self.n_clusters, "--variables")
         options.check_limit(self.limits.get("max_clusters"), self.n_clusters, "clusters")

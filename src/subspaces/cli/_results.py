@@ -23,6 +23,8 @@ from subspaces.preparation import Preparation, filled_in_raw_units, match_variab
 from subspaces.runtime.extras import install
 from subspaces.tables import Table, missing_values
 
+# Of the ambiguity in files, which would have values such as 1e-100.
+DECIMALS = 6
 # How many variables of each list a summary names.
 STRONGEST = 5
 
@@ -36,7 +38,7 @@ def sample_columns(model: Any, table: Table, X: Any, clusters: Any) -> dict[str,
     if gaps is not None:
         columns["missing"] = gaps.of_samples.tolist()
     if isinstance(model, PSC) and len(model.subspaces_) > 1:
-        columns["ambiguity"] = ambiguity(model, X).tolist()
+        columns["ambiguity"] = ambiguity(model, X).round(DECIMALS).tolist()
     return columns
 
 
@@ -173,6 +175,7 @@ def write_imputed(
 ) -> None:
     """Write imputed.csv: the variables that were kept, in the units of the table.
 
+    Values of the table are written to the last digit, those that fill its gaps with six digits.
     labels: the name of the column of known classes, so that the same command reads the file; None
     for "class". Warn if nothing was missing.
     """
@@ -183,9 +186,15 @@ def write_imputed(
     named: dict[str, Any] = {"name" if labels == "sample" else "sample": kept.sample_names}
     if kept.classes is not None:
         named[labels or "class"] = kept.classes
-    rows = zip(*named.values(), *values.T.tolist(), strict=True)
-    text = as_csv([*named, *kept.variable_names], rows)
+    gaps = np.isnan(kept.data)
+    columns = [list(map(_digits, *column)) for column in zip(values.T, gaps.T, strict=True)]
+    text = as_csv([*named, *kept.variable_names], zip(*named.values(), *columns, strict=True))
     (stage / "imputed.csv").write_text(text, encoding="utf-8")
+
+
+def _digits(value: float, filled: bool) -> str:
+    digits = 6 if filled else None
+    return np.format_float_positional(value, digits, fractional=not filled, trim="-")
 
 
 def _labels_csv(model: Any, table: Table) -> str:

@@ -8,6 +8,7 @@ import numpy as np
 from subspaces.cli._words import in_options, to_follow
 from subspaces.core.partition import smallest_size
 from subspaces.diagnostics import Stability, means_or_directions, stability
+from subspaces.estimators import PSC
 from subspaces.estimators.psc import with_choices
 from subspaces.runtime.warning import collect_warnings
 from subspaces.tables import Table
@@ -21,6 +22,11 @@ BATCHES = (
 )
 # What is said where --dims was left out.
 ASSUMED = "Dimension 1 was assumed, since --dims was not given; --dims auto chooses it"
+# The same for a table with gaps, of which --dims auto is refused.
+ASSUMED_WITH_GAPS = (
+    "Dimension 1 was assumed, since --dims was not given; compare the stability of --dims 1, 2 "
+    "and 3, or choose by --dims auto on variables without gaps (--drop-missing 0)"
+)
 
 
 @dataclass(frozen=True)
@@ -44,7 +50,10 @@ class Trust:
 def compare_with_k_means(model: Any, table: Table) -> Trust:
     """Return a Trust that says whether K-means finds the same clusters, stability not measured."""
     found = means_or_directions(model, table.data)
-    found = replace(found, verdict=in_options(found.verdict))
+    verdict = in_options(found.verdict)
+    if not isinstance(model, PSC):
+        verdict = verdict.replace("Try --affine", "Try --method PSC --affine")
+    found = replace(found, verdict=verdict)
     skipped = {"verdict": "Stability was not measured."}
     return Trust({"stability": skipped, "means_or_directions": asdict(found)}, None)
 
@@ -88,20 +97,19 @@ def with_word_on_batches(trust: Trust) -> Trust:
     return Trust({**trust.found, "stability": entry}, measured)
 
 
-def with_assumed_dimension(trust: Trust) -> Trust:
-    """Return ``trust`` with the sentence that dimension 1 was assumed."""
-    return replace(trust, found={**trust.found, "assumed": {"verdict": f"{ASSUMED}."}})
+def with_assumed_dimension(trust: Trust, n_clusters: int | str, table: Table) -> Trust:
+    """Return ``trust`` with the sentence that dimension 1 was assumed, where another can be."""
+    if not can_choose_dimension(n_clusters, table):
+        return trust
+    said = ASSUMED_WITH_GAPS if np.isnan(table.data).any() else ASSUMED
+    return replace(trust, found={**trust.found, "assumed": {"verdict": f"{said}."}})
 
 
 def can_choose_dimension(n_clusters: int | str, table: Table) -> bool:
-    """Whether --dims auto can choose the dimension of so many clusters of this table.
+    """Whether so many clusters of this table can have another dimension than 1.
 
-    It needs every value.
-
-    The choice begins with planes, so it needs two variables, and samples for as many planes.
+    A choice begins with planes, so it needs two variables, and samples for as many planes.
     """
-    if np.isnan(table.data).any():
-        return False
     n, p = table.data.shape
     n_planes = n_clusters if isinstance(n_clusters, int) else 1
     return p > 1 and n >= n_planes * smallest_size(2)

@@ -95,12 +95,27 @@ def _discard_output() -> None:
     os.close(nowhere)
 
 
+def _where_it_is(error: typer.TyperException) -> str:
+    """Return which commands have the option that the one typed lacks; "" for other errors."""
+    option, context = getattr(error, "option_name", None), getattr(error, "ctx", None)
+    if option is None or context is None or context.parent is None:
+        return ""
+    commands = context.parent.command.commands.items()
+    having = [
+        f"subspaces {name}"
+        for name, command in commands
+        if any(option in one.opts for one in command.params)
+    ]
+    return f"; {' and '.join(having)} ha{'s' if len(having) == 1 else 've'} it" if having else ""
+
+
 def _described(error: Exception) -> str:
     """Return an error as one line for the user: what is wrong, and what to use instead."""
     if isinstance(error, typer.TyperException):
         context = getattr(error, "ctx", None)
         more = f" (see: {context.command_path} --help)" if context else ""
-        return error.format_message().replace("Value error, ", "").rstrip(".") + more
+        said = error.format_message().replace("Value error, ", "").rstrip(".")
+        return said + _where_it_is(error) + more
     if isinstance(error, OSError) and error.strerror:
         full = error.errno == errno.ENOSPC and error.filename is not None
         done = "; earlier results are as they were, make room and run again" if full else ""

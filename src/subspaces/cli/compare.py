@@ -55,16 +55,14 @@ def compare(
     dimensions = options.per_cluster(dims, "--dims")
     if dimensions == "auto":
         raise ValueError("--dims auto is for subspaces fit. Use 2, or one each as 1,2,2")
+    options.check_dims(dimensions, affine=affine)
     options.check_count(dimensions, clusters, "--dims")
     chosen = list(options.METHOD_NAMES) if methods is None else _methods(methods)
-    ignored = options.names_to_ignore(ignore, labels, classes)
-    marks = options.listed(missing)
+    source = options.source(data, samples, labels, classes, ignore, missing, drop_missing)
     from subspaces.cli import _inputs
     from subspaces.comparison import compare as compare_methods
 
-    table = _inputs.read_input(
-        data, samples, labels, classes, ignored, missing=marks, drop_missing=drop_missing
-    )
+    table = _inputs.read_input(source)
     _inputs.refuse_gaps(
         table, data, "subspaces fit --imputed, which writes the table with its gaps filled"
     )

@@ -143,16 +143,13 @@ def fit(
         limits=options.without_none(max_clusters=max_clusters, max_components=max_dims),
     )
     request.check()
-    ignored = options.names_to_ignore(ignore, labels, classes)
-    marks = options.listed(missing)
+    source = options.source(data, samples, labels, classes, ignore, missing, drop_missing)
     _outputs.refuse_folder(out, FILES, force=force)
     from subspaces.cli import _fitting, _inputs, _markers, _results
 
     files = (*FILES, *_markers.names(out))
     with _outputs.staged(out, files, force=force) as stage:
-        table = _inputs.read_input(
-            data, samples, labels, classes, ignored, missing=marks, drop_missing=drop_missing
-        )
+        table = _inputs.read_input(source)
         caught: list[Warning] = []
         posed, numbers = request, None
         if preset and request.n_clusters == "auto":
@@ -167,9 +164,7 @@ def fit(
                 table, floor, bool(log), top_variables, scale
             )
         table = replace(table, notes=prepared.notes)
-        preparation = replace(
-            preparation, ignored=list(ignored) or None, dropped=list(table.left_out) or None
-        )
+        preparation = _inputs.with_left_out(preparation, table, source)
         with working(f"{request.method} is clustering"):
             model, messages = _fitting.fit_model(posed, prepared, caught)
         if numbers is not None:
@@ -222,9 +217,8 @@ def _trusted(
                 trust, model, table, request.seed, scaled=scaled, preset=bool(request.preset)
             )
         trust = _trust.with_word_on_batches(trust) if request.preset else trust
-    is_open = request.method == "PSC" and not request.preset and assumed
-    if is_open and _trust.can_choose_dimension(request.n_clusters, table):
-        trust = _trust.with_assumed_dimension(trust)
+    if request.method == "PSC" and not request.preset and assumed:
+        trust = _trust.with_assumed_dimension(trust, request.n_clusters, table)
     return trust
 
 
@@ -235,16 +229,11 @@ def _show(summary: dict[str, Any]) -> None:
     if summary["preparation"]:
         say(f"Prepared: {summary['preparation']}.")
     known = "adjusted_rand" in summary
-    shown = [{name: _listed(cluster, name) for name in LISTS} for cluster in summary["clusters"]]
-    lists = [name for name in LISTS if any(words[name] for words in shown)]
-    headings = ["cluster", "samples", "dims", "variables", *["classes"] * known]
-    rows = []
-    for cluster, words in zip(summary["clusters"], shown, strict=True):
-        counts = [str(cluster[name]) for name in headings[:4]]
-        counts[2] = "mean profile" if cluster["dims"] == 0 else counts[2]
-        held = [_counted(cluster["classes"])] if known else []
-        rows.append([*counts, *held, *(words[name] for name in lists)])
-    say_table([*headings, *(LISTS[name] for name in lists)], rows, numbers=range(4))
+    say_table(*_sizes(summary["clusters"], known), numbers=range(4))
+    headings, rows = _lists(summary["clusters"])
+    if headings:
+        say()
+        say_table(headings, rows, numbers=(0,))
     if known:
         say(matched_classes(summary))
     chosen = summary["selection"] or {}
@@ -255,6 +244,28 @@ def _show(summary: dict[str, Any]) -> None:
     for name in ("stability", "means_or_directions", "assumed", "markers"):
         if name in summary:
             say(summary[name]["verdict"])
+
+
+def _sizes(clusters: list[dict[str, Any]], known: bool) -> tuple[list[str], list[list[str]]]:
+    """Return the headings and rows of a table of the clusters; known: whether classes are."""
+    headings = ["cluster", "samples", "dims", "variables", *["classes"] * known]
+    rows = []
+    for cluster in clusters:
+        counts = [str(cluster[name]) for name in headings[:4]]
+        counts[2] = "mean profile" if cluster["dims"] == 0 else counts[2]
+        rows.append([*counts, _counted(cluster["classes"])] if known else counts)
+    return headings, rows
+
+
+def _lists(clusters: list[dict[str, Any]]) -> tuple[list[str], list[list[str]]]:
+    """Return the headings and rows of a table of the variables; both empty if none is named."""
+    shown = [{name: _listed(cluster, name) for name in LISTS} for cluster in clusters]
+    lists = [name for name in LISTS if any(words[name] for words in shown)]
+    rows = [
+        [str(cluster["cluster"]), *(words[name] for name in lists)]
+        for cluster, words in zip(clusters, shown, strict=True)
+    ]
+    return (["cluster", *(LISTS[name] for name in lists)], rows) if lists else ([], [])
 
 
 def _listed(cluster: dict[str, Any], name: str) -> str:

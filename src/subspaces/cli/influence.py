@@ -49,17 +49,14 @@ def influence(
       subspaces influence data.csv --dims 2
       subspaces influence data.csv --dims 3 --scale --top 20 --out influence.csv
     """
-    ignored = options.names_to_ignore(ignore, labels, classes)
-    marks = options.listed(missing)
+    source = options.source(data, samples, labels, classes, ignore, missing, drop_missing)
     _outputs.refuse_to_overwrite(out, force=force)
     from subspaces.cli import _inputs
     from subspaces.cli._words import in_options
     from subspaces.diagnostics import pca_influence
     from subspaces.runtime.warning import collect_warnings
 
-    table = _inputs.read_input(
-        data, samples, labels, classes, ignored, missing=marks, drop_missing=drop_missing
-    )
+    table = _inputs.read_input(source)
     table, _ = _inputs.prepare_values(table, floor, log, top_variables, scale)
     with collect_warnings() as caught:
         found = pca_influence(table.data, dims, center=center)

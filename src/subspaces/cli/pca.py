@@ -1,7 +1,6 @@
 """The command ``pca``, which says how far to trust a PCA and writes it to a folder."""
 
 import math
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -88,8 +87,7 @@ def pca(
     options.check_preset(preset, kind, {"--scale": scale, "--no-center": not center})
     if scale and not center:
         raise ValueError("--scale and --no-center exclude each other. Use one of the two")
-    ignored = options.names_to_ignore(ignore, labels, classes)
-    marks = options.listed(missing)
+    source = options.source(data, samples, labels, classes, ignore, missing, drop_missing)
     _outputs.refuse_folder(out, FILES, force=force)
     from subspaces.cli import _fitting, _inputs, _pca
     from subspaces.cli._words import in_options
@@ -97,9 +95,7 @@ def pca(
     from subspaces.report._pca.findings import gather_pca
 
     with _outputs.staged(out, FILES, force=force) as stage:
-        table = _inputs.read_input(
-            data, samples, labels, classes, ignored, missing=marks, drop_missing=drop_missing
-        )
+        table = _inputs.read_input(source)
         caught: list[Warning] = []
         if preset:
             scaler = options.scaler_of_preset(preset, kind, floor, log, top_variables)
@@ -109,9 +105,7 @@ def pca(
             table, preparation = _inputs.prepare_values(
                 table, floor, bool(log), top_variables, scale
             )
-        preparation = replace(
-            preparation, ignored=list(ignored) or None, dropped=list(table.left_out) or None
-        )
+        preparation = _inputs.with_left_out(preparation, table, source)
         with working("Looking for components"):
             found = gather_pca(
                 table.frame,

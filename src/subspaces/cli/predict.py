@@ -35,14 +35,13 @@ def predict(
       subspaces predict result/model.npz new.csv --out new_labels.csv
       subspaces predict result/model.npz new.tsv --samples columns --json
     """
-    ignored = options.names_to_ignore(ignore, labels, classes)
-    marks = options.listed(missing)
+    source = options.source(data, samples, labels, classes, ignore, missing)
     _outputs.refuse_to_overwrite(out, force=force)
     from subspaces.cli import _inputs, _predicting, _results
 
     fitted = _predicting.read_model(model)
     known = _predicting.variable_names(fitted)
-    table = _inputs.read_input(data, samples, labels, classes, ignored, known, missing=marks)
+    table = _inputs.read_input(source, known)
     found = _predicting.predicted_columns(fitted, table)
     agreement = _results.agreement(table, found["cluster"])
     text = _outputs.as_csv(list(found), zip(*found.values(), strict=True))

@@ -82,6 +82,7 @@ def select(
         },
     )
     n_components = options.one_or_auto("1" if dims is None else dims, "--dims")
+    options.check_dims(n_components, affine=affine or bool(preset))
     n_variables = options.one_or_auto(variables, "--variables")
     if n_variables == "auto":
         raise ValueError("--variables auto is for subspaces fit --clusters auto. Use 50, say")
@@ -89,12 +90,10 @@ def select(
     options.check_known(criterion, options.SCORES, "--criterion")
     if criterion == "stability" and not preset:
         raise ValueError("--criterion stability is for --preset expression or cells. Use one")
-    ignored = options.names_to_ignore(ignore, labels, classes)
-    marks = options.listed(missing)
+    source = options.source(data, samples, labels, classes, ignore, missing, drop_missing)
     if preset:
         scaler = options.scaler_of_preset(preset, kind, floor, log, top_variables)
         request = _request_of_preset(preset, scaler, dims, max_clusters, seed)
-        source = (data, samples, labels, classes, ignored, None, marks, drop_missing)
         _select_by_stability(request, source, as_document=as_document)
         return
     from subspaces.cli import _inputs, _trust
@@ -103,9 +102,7 @@ def select(
     from subspaces.runtime.warning import collect_warnings
     from subspaces.selection import select_n_clusters
 
-    table = _inputs.read_input(
-        data, samples, labels, classes, ignored, missing=marks, drop_missing=drop_missing
-    )
+    table = _inputs.read_input(source)
     _inputs.refuse_gaps(table, data, INSTEAD)
     table, _ = _inputs.prepare_values(table, floor, bool(log), top_variables, scale)
     model = PSC(
@@ -162,12 +159,12 @@ def _request_of_preset(
     return request
 
 
-def _select_by_stability(request: Request, source: tuple[Any, ...], *, as_document: bool) -> None:
+def _select_by_stability(request: Request, source: options.Source, *, as_document: bool) -> None:
     """Compare numbers of clusters of a table by the agreement of halves, and print the answer."""
     from subspaces.cli import _fitting, _inputs
     from subspaces.cli._words import in_options
 
-    table = _inputs.read_input(*source)
+    table = _inputs.read_input(source)
     with working("Comparing numbers of clusters"):
         found, caught = _fitting.choose_number(request, table)
     messages = list(dict.fromkeys(in_options(str(warning)) for warning in caught))
@@ -177,7 +174,7 @@ def _select_by_stability(request: Request, source: tuple[Any, ...], *, as_docume
     if as_document:
         say_json(
             {
-                "data": str(source[0]),
+                "data": str(source.path),
                 "taken_for": taken_for,
                 "criterion": found.criterion,
                 "chosen": found.best_,
