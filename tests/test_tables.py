@@ -329,6 +329,28 @@ def test_parquet(tmp_path):
         read_table(path)
 
 
+def test_parquet_without_names_of_rows(tmp_path):
+    pytest.importorskip("pyarrow")
+    import pandas as pd
+
+    path = tmp_path / "data.parquet"
+    frame = pd.DataFrame({"a": [1.5, 0, 2], "b": [1, 2, 4], "kind": [7, 8, 7]})
+    frame.to_parquet(path)
+    table = read_table(path, labels="kind")
+    assert table.sample_names == ("sample1", "sample2", "sample3")
+    assert table.variable_names == ("a", "b")
+    assert table.classes == ("7", "8", "7")
+    table = read_table(path, ignore=["sample2", "kind"])
+    assert table.sample_names == ("sample1", "sample3")
+    assert table.variable_names == ("a", "b")
+    table = read_table(path, samples="columns")
+    assert table.sample_names == ("a", "b", "kind")
+    assert table.variable_names == ("v1", "v2", "v3")
+    np.testing.assert_array_equal(table.data[0], [1.5, 0, 2])
+    with pytest.raises(ValueError, match="sample9"):
+        read_table(path, ignore=["sample9"])
+
+
 @pytest.mark.parametrize(
     ("code", "said"),
     [

@@ -43,6 +43,8 @@ def test_differences_have_the_error_of_paired_samples():
         ([1, 2], [0, 50], [0, 9], "1 cluster; 2 clusters are worse (difference 50, s"),
         ([1, 2], [9, 0], [np.nan, np.nan], "2 clusters; 1 is worse (difference 9)"),
         ([1, 2, 3], [np.nan, 0, np.nan], [np.nan] * 3, "2 clusters; there is no other number"),
+        ([1, 2, 3, 4], [5, 2, 3, 0], [4, 3, 9, 0], "4 clusters; 2 and 3 are nearly as good (with"),
+        ([1, 2, 3], [0, 2, 3], [0, 3, 9], "1 cluster; 2 and 3 clusters are nearly as go"),
     ],
 )
 def test_the_verdict_says_how_near_the_next_is(numbers, behind, errors, said):

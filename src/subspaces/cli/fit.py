@@ -281,4 +281,4 @@ def _listed(cluster: dict[str, Any], name: str) -> str:
 
 
 def _counted(classes: dict[str, int]) -> str:
-    return ", ".join(f"{count} {name}" for name, count in classes.items())
+    return ", ".join(f"{name} ({count})" for name, count in classes.items())

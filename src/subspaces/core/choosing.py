@@ -101,7 +101,9 @@ def differences(shares: Array) -> tuple[Array, Array]:
 def verdict_on_clusters(
     numbers: Sequence[int], behind: Array, errors: Array, dimension: int | None = None
 ) -> str:
-    """Return the sentence that names the chosen K and says how near the next best number comes.
+    """Return the sentence that names the chosen K and the numbers that come near it.
+
+    Where several do, all of them are named; otherwise the next best, with its difference.
 
     numbers (m,): the candidates for K; behind, errors (m,): what `differences` returns for them; an
     error may be nan. dimension: that of the single subspace which the clusters were compared with,
@@ -114,9 +116,13 @@ def verdict_on_clusters(
     words += wide if chosen == 1 else ""
     if len(order) == 1:
         return f"{words}; there is no other number to compare with"
-    rival, gap, error = numbers[order[1]], float(behind[order[1]]), float(errors[order[1]])
     # After the dimensions of one subspace a bare number would pass for dimensions.
     many = "clusters are" if chosen == 1 else "are"
+    near = sorted(numbers[i] for i in order[1:] if behind[i] < TIE * errors[i])
+    if len(near) > 1:
+        *first, last = [f"{k}{wide}" if k == 1 else str(k) for k in near]
+        return f"{words}; {', '.join(first)} and {last} {many} nearly as good (within the error)"
+    rival, gap, error = numbers[order[1]], float(behind[order[1]]), float(errors[order[1]])
     verb = f"{wide} is".lstrip() if rival == 1 else many
     known = f", standard error {_short(error)}" if np.isfinite(error) else ""
     close = "nearly as good" if gap < TIE * error else "worse"

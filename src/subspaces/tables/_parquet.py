@@ -29,27 +29,32 @@ def read_parquet(path: Path, wanted: Wanted) -> Table:
     with expecting(path, "a Parquet file"):
         frame = pd.read_parquet(io.BytesIO(content), engine="pyarrow")
     frame.columns = frame.columns.map(str)
-    check_known(path, wanted.ignore, [*frame.columns, *map(str, frame.index)])
-    frame = frame.loc[:, [name not in wanted.ignore for name in frame.columns]]
-    if _is_counted(frame) and frame.shape[1] > 1:
-        first = frame.columns[0]
-        classes = first.lower() in CLASSES and frame[first].duplicated().any()
-        if (
-            first != wanted.labels
-            and not classes
-            and not pd.api.types.is_numeric_dtype(frame[first])
-        ):
-            frame = frame.set_index(first)
-    frame.index = frame.index if _is_counted(frame) else frame.index.map(str)
+    columns = list(frame.columns)
+    frame = frame.loc[:, [name not in wanted.ignore for name in columns]]
+    frame.index = _row_names(frame, wanted)
+    if frame.index.name is not None:
+        frame = frame.drop(columns=frame.index.name)
+    check_known(path, wanted.ignore, [*columns, *frame.index])
     frame = frame.loc[[name not in wanted.ignore for name in frame.index]]
     return _from_frame(path, frame, wanted)
 
 
-def _is_counted(frame: Any) -> bool:
-    """Return whether the frame's index is a RangeIndex, so that its rows have no names."""
+def _row_names(frame: Any, wanted: Wanted) -> Any:
+    """Return the names of the rows as an index: the frame's own, the first column, or numbers.
+
+    The index has the name of the column that it comes from, if it comes from one.
+    """
     import pandas as pd
 
-    return isinstance(frame.index, pd.RangeIndex)
+    if not isinstance(frame.index, pd.RangeIndex):
+        return frame.index.map(str).rename(None)
+    if frame.shape[1] > 1:
+        first = frame.columns[0]
+        is_class = first.lower() in CLASSES and frame[first].duplicated().any()
+        is_number = pd.api.types.is_numeric_dtype(frame[first])
+        if first != wanted.labels and not is_class and not is_number:
+            return pd.Index(frame[first].map(str), name=first)
+    return pd.Index(default_names("v" if wanted.samples_in_columns else "sample", len(frame)))
 
 
 def _from_frame(path: Path, frame: Any, wanted: Wanted) -> Table:
@@ -65,14 +70,13 @@ def _from_frame(path: Path, frame: Any, wanted: Wanted) -> Table:
             raise ValueError(f"{path} has no column {labels!r}{offered(labels, frame.columns)}")
         classes = as_texts(frame[labels])
         frame = frame.drop(columns=labels)
-    check_asked(path, wanted, list(frame.columns), [str(name) for name in frame.index])
+    check_asked(path, wanted, list(frame.columns), list(frame.index))
     asked = [wanted.is_asked_for(name) for name in frame.columns]
     left_out += [name for name, keep in zip(frame.columns, asked, strict=True) if not keep]
     frame = frame.loc[:, asked]
-    kind = "v" if wanted.samples_in_columns else "sample"
-    samples = default_names(kind, len(frame)) if _is_counted(frame) else tuple(frame.index)
+    samples = tuple(frame.index)
     data = _numbers(path, frame, samples, texts, wanted)
-    table = Table(data, samples, tuple(map(str, frame.columns)), classes, tuple(left_out))
+    table = Table(data, samples, tuple(frame.columns), classes, tuple(left_out))
     return checked(table, path)
 
 
