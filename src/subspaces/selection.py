@@ -517,7 +517,8 @@ def _warn_of_the_last(numbers: list[int], place: int, name: str, most: int, more
 def _check_candidates(candidates: Iterable[int], most: int) -> list[int]:
     """Return the candidates as a list of integers from 1 to ``most``; raise unless ascending."""
     if not isinstance(candidates, Iterable):
-        raise TypeError(f"candidates={candidates!r} is not a list. Use range(1, {candidates!r})")
+        last = candidates + 1 if isinstance(candidates, int) else 9
+        raise TypeError(f"candidates={candidates!r} is not a list. Use range(1, {last})")
     numbers = [as_count(value, "candidates", low=1, high=most) for value in candidates]
     if not numbers:
         raise ValueError("candidates is empty. Use at least one number")

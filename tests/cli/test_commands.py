@@ -201,6 +201,7 @@ def test_simulate_writes_what_the_library_draws(run, fails, tmp_path):
     np.testing.assert_allclose(table.data, drawn.data, rtol=1e-5)
     assert table.classes == tuple(f"c{label}" for label in drawn.target)
     assert "is there already. Use --force" in fails("simulate", "d", "--out", path)
+    assert "Missing argument 'scenario'. Choose from: a, b, c, d, e (see" in fails("simulate")
     document = run("simulate", "c", "--sparse", "--out", path, "--force", "--json").document
     assert document["dims"] == [2, 2]
     assert read_table(path, labels="cluster").data.shape == (200, 200)

@@ -117,9 +117,9 @@ def test_no_word_of_python_is_left():
         ("belong together. Use share above 0.7 or n_nonzero above 5 or solver='elastic_net'",
          "belong together. Use another --method"),
         ("Use scaled variables, and PSC('auto') to see",
-         "Use --scale where scales differ, and --clusters auto to see"),
+         "Use --scale where units differ, and --clusters auto to see"),
         ("Use scaled variables, and PSC('auto') on variables without gaps to see",
-         "Use --scale where scales differ, and --clusters auto with --drop-missing 0 to see"),
+         "Use --scale where units differ, and --clusters auto with --drop-missing 0 to see"),
         ("there is no number. Use n_predictive=7", "there is no number. Use --dims 7"),
         ("level=1 is out of range", "--level 1 is out of range"),
         ("Use a larger max_components", "Use a larger --max-dims"),
@@ -127,11 +127,11 @@ def test_no_word_of_python_is_left():
         ("Use K-means, or n_components=0 with affine=True, to",
          "Use --affine --dims 0 to"),
         ("Try K-means or PSC(K, n_components=0, affine=True), PSC(K, affine=True) for groups with "
-         "centres of their own, and scale variables that are not.",
+         "centres of their own, and scaled variables where their units differ.",
          "Try --affine --dims 0 for clusters by their means, --affine for groups with centres of "
-         "their own, and --scale where scales differ."),
-        ("Try K-means, and scale variables that are not.",
-         "Try another number of clusters, and --scale where scales differ."),
+         "their own, and --scale where units differ."),
+        ("Try K-means, and scaled variables where their units differ.",
+         "Try another number of clusters, and --scale where units differ."),
         # What users named stays as they named it.
         ("/a/X/n_clusters.csv: 'X', 'n_clusters=3'", "/a/X/n_clusters.csv: 'X', 'n_clusters=3'"),
         ("a=b.csv, line 3 ('floor=1')", "a=b.csv, line 3 ('floor=1')"),

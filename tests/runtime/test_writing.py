@@ -95,3 +95,8 @@ def test_a_pipe_is_not_replaced(tmp_path):
         write(pipe, "new")
     assert pipe.is_fifo()
     assert [path.name for path in tmp_path.iterdir()] == ["pipe"]
+
+
+def test_a_folder_that_is_not_there_is_named(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"no such folder: '.*none'$"):
+        write(tmp_path / "none" / "file", "new")

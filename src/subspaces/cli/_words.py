@@ -74,8 +74,8 @@ ADVICE = (
         "Try --affine --dims 0 for clusters by their means",
     ),
     ("PSC(K, affine=True) for groups", "--affine for groups"),
-    ("Try K-means, and scale", "Try another number of clusters, and scale"),
-    ("and scale variables that are not", "and --scale where scales differ"),
+    ("Try K-means, and scaled", "Try another number of clusters, and scaled"),
+    ("and scaled variables where their units differ", "and --scale where units differ"),
     ("Use K-means, or n_components=0 with affine=True,", "Use --affine --dims 0"),
     ("use PSC(...).fit(X).impute(X) on a dense table first", "fill it by subspaces fit --imputed"),
     ("PSC(...).fit(X).impute(X) first", "fill the table by subspaces fit --imputed"),
@@ -101,19 +101,19 @@ ADVICE = (
     ("a wider range of candidates", "a larger --max-clusters"),
     (
         "scaled variables, and PSC('auto') on variables without gaps",
-        "--scale where scales differ, and --clusters auto with --drop-missing 0",
+        "--scale where units differ, and --clusters auto with --drop-missing 0",
     ),
-    ("scaled variables, and PSC('auto')", "--scale where scales differ, and --clusters auto"),
+    ("scaled variables, and PSC('auto')", "--scale where units differ, and --clusters auto"),
 )
 # Advice to scale, and what is left of it where --scale was given.
 SCALED = (
     (
-        ", --affine for groups with centres of their own, and --scale where scales differ",
+        ", --affine for groups with centres of their own, and --scale where units differ",
         ", or --affine for groups with centres of their own",
     ),
     (", or the variables in their scales", ""),
-    (", and --scale where scales differ", ""),
-    ("--scale where scales differ, and --clusters auto", "--clusters auto"),
+    (", and --scale where units differ", ""),
+    ("--scale where units differ, and --clusters auto", "--clusters auto"),
     (" that are correlated or differ in scale", " that are correlated"),
     (", other dimensions or scaled variables", " or other dimensions"),
     (", other dimensions, or other values: logarithms, scaled variables", " or other dimensions"),

@@ -114,7 +114,7 @@ def _described(error: Exception) -> str:
     if isinstance(error, typer.TyperException):
         context = getattr(error, "ctx", None)
         more = f" (see: {context.command_path} --help)" if context else ""
-        said = error.format_message().replace("Value error, ", "").rstrip(".")
+        said = " ".join(error.format_message().split()).replace("Value error, ", "").rstrip(".")
         return said + _where_it_is(error) + more
     if isinstance(error, OSError) and error.strerror:
         full = error.errno == errno.ENOSPC and error.filename is not None

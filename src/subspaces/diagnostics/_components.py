@@ -14,6 +14,7 @@ from subspaces.data.varying import varying_table
 from subspaces.estimators._missing import warn_of_low_values
 from subspaces.runtime.frame import as_frame
 from subspaces.runtime.parameters import as_choice, as_generator
+from subspaces.runtime.result import WithVerdict
 from subspaces.runtime.warning import warn
 from subspaces.subspace import PrincipalAxes
 
@@ -26,8 +27,8 @@ MOST_CELLS = 1 << 20
 PATIENCE, MOST_PREDICTORS = 3, 50
 
 
-@dataclass(frozen=True)
-class PCAComponents:
+@dataclass(frozen=True, repr=False)
+class PCAComponents(WithVerdict):
     """How many components a PCA has, how sure that is, and what it rests on.
 
     Attributes

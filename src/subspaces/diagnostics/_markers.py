@@ -35,6 +35,7 @@ from subspaces.estimators.psc import with_choices
 from subspaces.preparation import Preparation, check_present, prepare_rows
 from subspaces.runtime.frame import as_frame
 from subspaces.runtime.parameters import as_count, as_generator
+from subspaces.runtime.result import WithVerdict
 from subspaces.runtime.warning import collect_warnings, warn
 from subspaces.subspace import principal_axes
 
@@ -52,8 +53,8 @@ OPTIMISTIC = (
 )
 
 
-@dataclass(frozen=True)
-class Markers:
+@dataclass(frozen=True, repr=False)
+class Markers(WithVerdict):
     """The variables of clusters, those that set a cluster apart most first.
 
     Attributes

@@ -16,6 +16,7 @@ from subspaces.data.validation import as_table_to_fit, check_squares, row_names
 from subspaces.diagnostics._press import incomplete_pca
 from subspaces.runtime.frame import as_frame
 from subspaces.runtime.parameters import as_count, as_flag, as_real
+from subspaces.runtime.result import WithVerdict
 
 Array = NDArray[np.floating]
 
@@ -27,8 +28,8 @@ ROUNDING = 1e-20
 NAMED = 5
 
 
-@dataclass(frozen=True)
-class PCAOutliers:
+@dataclass(frozen=True, repr=False)
+class PCAOutliers(WithVerdict):
     """How far each sample is within the axes of a PCA and from them, and who is too far.
 
     Attributes

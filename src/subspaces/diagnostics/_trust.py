@@ -18,6 +18,7 @@ from subspaces.estimators._choosing import cuts_a_continuum, is_rather_one
 from subspaces.halving import DOUBTFUL, SOLID
 from subspaces.metrics import adjusted_rand_score, matched_accuracy, matched_labels
 from subspaces.runtime.parameters import as_count, as_real
+from subspaces.runtime.result import WithVerdict
 from subspaces.runtime.warning import collect_warnings, warn
 from subspaces.starts.k_means import k_means_labels
 
@@ -40,8 +41,8 @@ CHANCE = 0.2
 ENOUGH = 2000
 
 
-@dataclass(frozen=True)
-class Stability:
+@dataclass(frozen=True, repr=False)
+class Stability(WithVerdict):
     """How far a clustering survives resampling.
 
     Attributes
@@ -65,8 +66,8 @@ class Stability:
     verdict: str
 
 
-@dataclass(frozen=True)
-class MeansOrDirections:
+@dataclass(frozen=True, repr=False)
+class MeansOrDirections(WithVerdict):
     """Whether K-means finds the same groups as a model.
 
     Attributes
@@ -264,8 +265,8 @@ def _stability_in_words(
     if k_means > mean + STEADIER:
         advice = (
             f" K-means is steadier on the same halves ({k_means:.2f}), so the groups may differ in "
-            f"their means, or the variables in their scales. Try {ways}, and scale variables that "
-            "are not."
+            f"their means, or the variables in their scales. Try {ways}, and scaled variables "
+            "where their units differ."
         )
     return words + advice
 

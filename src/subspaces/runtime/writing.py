@@ -1,5 +1,6 @@
 """Writing of files so that a crash leaves the old file or the complete new one."""
 
+import errno
 import os
 import shutil
 from collections.abc import Iterator
@@ -18,6 +19,8 @@ def written_whole(target: Path) -> Iterator[Path]:
     target = Path(os.path.realpath(target))
     if target.exists() and not (target.is_file() or target.is_dir()):
         raise ValueError(f"{target} is a device or a pipe. Use the name of a file")
+    if not target.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, "there is no such folder", str(target.parent))
     part = target.with_name(f".{token_hex(8)}.part")
     try:
         yield part
