@@ -17,6 +17,7 @@ from subspaces.expression_values import (
     WHOLE,
     Reading,
     batch_hint,
+    doubt,
     percent,
     read_cells,
     read_values,
@@ -226,6 +227,8 @@ class ExpressionScaler(TransformerMixin, BaseEstimator):
         chosen = as_choice(self.log, "log", ("auto", "yes", "no"))
         reading = read_cells(table) if asked == "cells" else read_values(table)
         found_out = asked in ("auto", "cells")
+        if found_out and (doubtful := doubt(reading)):
+            warn(doubtful, above=3)
         self.kind_ = reading.kind if found_out else asked
         is_logged = self.kind_ == "log" or (self.kind_ == "ratios" and reading.negative > 0)
         as_they_are = is_logged or self.kind_ == "shares"
