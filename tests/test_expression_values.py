@@ -94,7 +94,7 @@ def with_one(values, other):
 def test_negative_whole_numbers_are_doubtful(values, taken_for):
     said = rf"whole numbers from -\d+ to .* were taken for {taken_for}; .* Use counts from 0 up"
     with pytest.warns(UserWarning, match=said):
-        ExpressionScaler(floor=1.0).fit(values)
+        ExpressionScaler().fit(values)
 
 
 @pytest.mark.parametrize(
