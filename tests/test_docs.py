@@ -1,5 +1,6 @@
 """The pages say what is there: commands and options exist, files that are linked to exist."""
 
+import ast
 import re
 import shlex
 import tomllib
@@ -185,6 +186,26 @@ def test_help_names_no_file_that_a_wheel_lacks():
     for command in typer.main.get_command(app).commands.values():
         said = [command.help, *(getattr(option, "help", "") for option in command.params)]
         assert not any("docs/" in (text or "") for text in said), command.name
+
+
+def docstrings():
+    """Every docstring of the package, its spaces and line breaks as one space."""
+    for path in (ROOT / "src").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
+                yield " ".join((ast.get_docstring(node) or "").split())
+
+
+def test_docstrings_cite_pages_by_title_and_address():
+    """Who installed a wheel has no folder of pages."""
+    titles = {page.read_text(encoding="utf-8").splitlines()[0].removeprefix("# ") for page in PAGES}
+    cited = re.compile(rf'"([^"]+)",? {re.escape(DOCUMENTATION)}')
+    found = set()
+    for text in docstrings():
+        assert "docs/" not in text, text
+        found |= set(cited.findall(text))
+    assert len(found) > 8
+    assert found <= titles
 
 
 def test_messages_say_what_to_use():

@@ -77,8 +77,9 @@ class ExpressionScaler(TransformerMixin, BaseEstimator):
         "shares" from 0 to 1 and percentages, as of methylation: nothing. "counts" of sequencing,
         and TPM, CPM or FPKM: each sample is scaled to one total, then log2(1 + x); the total is the
         samples' median, but at most 10,000, or 1,000,000 where the median is above 100,000.
-        "auto": whichever X looks like (docs/recipes.md has the rules). "cells": counts of single
-        cells, their logarithms or scaled logarithms, whichever X looks like.
+        "auto": whichever X looks like; "Recipes", https://subspaces.readthedocs.io, has the rules.
+        "cells": counts of single cells, their logarithms or scaled logarithms, whichever X looks
+        like.
 
     Attributes
     ----------

@@ -130,7 +130,7 @@ def expression(
     consensus : bool, default False
         Whether to average over Gaussian mixtures of 500, 2000 and 5000 genes, samples scaled or
         not, with K axes or 2 K, instead of one fit: `ConsensusProfiles` in place of PSC. It takes
-        seconds, and is not shown to be better (docs/recipes.md).
+        seconds, and is not shown to be better ("Recipes", https://subspaces.readthedocs.io).
     random_state : int, RandomState or None
         Seed.
 

@@ -146,7 +146,8 @@ def markers(
     were found in the same samples. With ``estimator`` there are others beside them that a cut of
     one Gaussian group does not fool: a variable is tested between clusters that were found without
     its half of the variables, and no p-value is below the one at which K-means cuts one Gaussian
-    group, of any covariance, as sharply as these clusters are cut (docs/derivations/markers.md).
+    group, of any covariance, as sharply as these clusters are cut ("Markers that are more than the
+    cut", https://subspaces.readthedocs.io).
 
     Parameters
     ----------
