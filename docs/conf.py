@@ -39,8 +39,8 @@ numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 # Parameters: each documented, none that is not there, in order.
 numpydoc_validation_checks = {"PR01", "PR02", "PR03"}
-numpydoc_validation_exclude = {  # values: they have attributes
-    r"\.(Comparison|Markers|MeansOrDirections|PCA(Components|Influence|Outliers)|Press|Record|Selection|Stability|Step|Subspace)$"
+numpydoc_validation_exclude = {  # values, which have attributes, and a Pipeline by another name
+    r"\.(Comparison|Markers|MeansOrDirections|PCA(Components|Influence|Outliers)|Press|Recipe|Record|Selection|Stability|Step|Subspace)$"
 }
 
 sphinx_gallery_conf = {
