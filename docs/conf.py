@@ -117,8 +117,9 @@ def copy_measurements(app):
 
 def skip_foreign(app, what, name, obj, skip, options):
     """Leave what is inherited from scikit-learn to its own documentation."""
-    module = getattr(obj, "__module__", None) or ""
-    foreign = what == "class" and not module.startswith("subspaces") and callable(obj)
+    function = getattr(obj, "fget", obj)  # of a property
+    module = getattr(function, "__module__", None) or ""
+    foreign = what == "class" and not module.startswith("subspaces") and callable(function)
     # The one estimator that has no subspaces has these methods no more than an instance of it.
     owner = app.env.temp_data.get("autodoc:class")
     without = owner == "SparseKMeans" and name in ("project", "reconstruct")

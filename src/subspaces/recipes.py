@@ -71,7 +71,7 @@ class Recipe(Pipeline):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n, p)
-            The table of `fit`, not prepared. A sparse one is made dense.
+            The table of ``fit``, not prepared. A sparse one is made dense.
         cluster : int, optional
             The cluster asked for; by default all of them.
         split_half : bool, default False
