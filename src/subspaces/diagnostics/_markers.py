@@ -412,9 +412,8 @@ def _warn_of_few_directions(model: Any) -> None:
     if np.isnan(to_host(getattr(model, "within_std_", 0.0))).all():
         warn(
             "the rows of fit span few directions, as after a projection to some axes, so that no "
-            "variable varies on its own and tests of single ones mislead. Use recipe.markers(X) "
-            "for the last step of a recipe, or diagnostics.markers(X, labels) with X before it was "
-            "projected",
+            "variable varies on its own and tests of single ones mislead. Use values from before "
+            "the projection, and the markers of a recipe in place of those of its last step",
             above=4,
         )
 
