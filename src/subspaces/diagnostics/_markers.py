@@ -47,8 +47,9 @@ LEVEL = 0.05
 # Of simulated genes that do not differ 5 % are called at 1.75 times, 10 % at 2, 29 % at 2.7.
 UNEQUAL = 1.75
 # Means of clusters that differ by more than this share of the largest value are not of the data of
-# fit; single precision and files of four digits stay below.
-ROUNDED = 1e-3
+# fit. Single precision and files of five digits stay below; samples in another order are above it
+# even where clusters share one mean, since the means of n_k samples differ by some s / sqrt(n_k).
+ROUNDED = 1e-4
 # What to use in place of data that are not those of fit; the first for a model without preparation.
 USE_PREPARED = (
     "Use X as the model was given it, prepared alike; recipe.markers(X) for the last step of a "
