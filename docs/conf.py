@@ -39,8 +39,8 @@ numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 # Parameters: each documented, none that is not there, in order.
 numpydoc_validation_checks = {"PR01", "PR02", "PR03"}
-numpydoc_validation_exclude = {  # values: they have attributes
-    r"\.(Comparison|Markers|MeansOrDirections|PCA(Components|Influence|Outliers)|Press|Record|Selection|Stability|Step|Subspace)$"
+numpydoc_validation_exclude = {  # values, which have attributes, and a Pipeline by another name
+    r"\.(Comparison|Markers|MeansOrDirections|PCA(Components|Influence|Outliers)|Press|Recipe|Record|Selection|Stability|Step|Subspace)$"
 }
 
 sphinx_gallery_conf = {
@@ -117,8 +117,9 @@ def copy_measurements(app):
 
 def skip_foreign(app, what, name, obj, skip, options):
     """Leave what is inherited from scikit-learn to its own documentation."""
-    module = getattr(obj, "__module__", None) or ""
-    foreign = what == "class" and not module.startswith("subspaces") and callable(obj)
+    function = getattr(obj, "fget", obj)  # of a property
+    module = getattr(function, "__module__", None) or ""
+    foreign = what == "class" and not module.startswith("subspaces") and callable(function)
     # The one estimator that has no subspaces has these methods no more than an instance of it.
     owner = app.env.temp_data.get("autodoc:class")
     without = owner == "SparseKMeans" and name in ("project", "reconstruct")

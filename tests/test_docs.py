@@ -1,8 +1,11 @@
 """The pages say what is there: commands and options exist, files that are linked to exist."""
 
+import ast
+import contextlib
 import re
 import shlex
 import tomllib
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -11,6 +14,7 @@ import typer
 import subspaces
 from subspaces.cli import app, main
 from subspaces.cli._options import DOCUMENTATION
+from subspaces.tables import read_table
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("[!_]*.md"))]
@@ -55,6 +59,46 @@ def test_the_commands_of_the_readme_run_in_their_order(tmp_path, monkeypatch, ca
     assert len(Path("placed.csv").read_text().splitlines()) == 401
     inline = re.findall(r"`subspaces ([^`]*)`", text)  # a word on a command names no file
     assert not any(re.search(r"\w\.(csv|tsv|gct|npz|h5ad)", command) for command in inline)
+
+
+GUIDES = [ROOT / "docs" / "quickstart.md", ROOT / "docs" / "recipes.md"]
+GUIDES += sorted((ROOT / "docs" / "guide").glob("*.md"))
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory):
+    """The folder of a reader who has made the tables that the guides name."""
+    folder = tmp_path_factory.mktemp("tables")
+    text = (ROOT / "docs" / "guide" / "command_line.md").read_text(encoding="utf-8")
+    lines = text.split("## Tables to follow with")[1].split("```")[1]
+    simulate = re.search(r"^    subspaces (simulate .*)$", text, re.MULTILINE)[1]
+    with contextlib.chdir(folder):
+        exec(lines, {})  # a block that the page prints
+        assert main(shlex.split(simulate)) == 0
+    return folder
+
+
+@pytest.mark.parametrize("page", GUIDES, ids=lambda page: page.stem)
+def test_a_reader_can_follow_with_every_table_that_a_guide_names(page, tables):
+    """It was made, its columns of text are named, and no result is written over another."""
+    written = []
+    for command, words in COMMAND.findall(page.read_text(encoding="utf-8")):
+        path, *options = shlex.split(words, comments=True) or [""]
+        if command in ("simulate", "demo", "report") or path.startswith("-") or not path:
+            continue
+        given = dict(pairwise(options))
+        if command == "predict":
+            path = options[0]
+            given["--ignore"] = "cluster"
+        read_table(
+            tables / path,
+            samples=given.get("--samples", "rows"),
+            labels=given.get("--labels"),
+            ignore=given.get("--ignore", "").split(",") if "--ignore" in given else (),
+        )
+        if command in ("fit", "pca", "predict"):
+            written.append(given["--out"])
+    assert len(set(written)) == len(written)
 
 
 def test_there_are_commands_to_check():
@@ -185,6 +229,26 @@ def test_help_names_no_file_that_a_wheel_lacks():
     for command in typer.main.get_command(app).commands.values():
         said = [command.help, *(getattr(option, "help", "") for option in command.params)]
         assert not any("docs/" in (text or "") for text in said), command.name
+
+
+def docstrings():
+    """Every docstring of the package, its spaces and line breaks as one space."""
+    for path in (ROOT / "src").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
+                yield " ".join((ast.get_docstring(node) or "").split())
+
+
+def test_docstrings_cite_pages_by_title_and_address():
+    """Who installed a wheel has no folder of pages."""
+    titles = {page.read_text(encoding="utf-8").splitlines()[0].removeprefix("# ") for page in PAGES}
+    cited = re.compile(rf'"([^"]+)",? {re.escape(DOCUMENTATION)}')
+    found = set()
+    for text in docstrings():
+        assert "docs/" not in text, text
+        found |= set(cited.findall(text))
+    assert len(found) > 8
+    assert found <= titles
 
 
 def test_messages_say_what_to_use():

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from subspaces.expression_values import read_cells, read_values
+from subspaces.expression_values import doubt, read_cells, read_values
+from subspaces.recipes import ExpressionScaler
 
 RANDOM = np.random.default_rng(0)
 LOGS = RANDOM.normal(7.0, 2.0, (30, 200))
@@ -73,3 +74,36 @@ def test_intensities_are_no_cells():
         read_cells(2.0**LOGS - 60.0)
     with pytest.raises(ValueError, match=r"has whole numbers from -\d+ to \d+\. Use counts from 0"):
         read_cells(np.rint(LOGS - 8.0))
+
+
+def with_one(values, other):
+    """Return a copy with one value replaced, as marks of missing ones are."""
+    changed = values.copy()
+    changed[3, 4] = other
+    return changed
+
+
+@pytest.mark.parametrize(
+    ("values", "taken_for"),
+    [
+        (np.rint(LOGS - 7.0), "log ratios"),
+        (with_one(np.minimum(UMI, 9.0), -1.0), "logarithms"),
+        (with_one(READS, -999.0), "intensities"),
+    ],
+)
+def test_negative_whole_numbers_are_doubtful(values, taken_for):
+    said = rf"whole numbers from -\d+ to .* were taken for {taken_for}; .* Use counts from 0 up"
+    with pytest.warns(UserWarning, match=said):
+        ExpressionScaler().fit(values)
+
+
+@pytest.mark.parametrize(
+    "values", [np.rint(2.0**LOGS - 60.0), LOGS - 7.0, LOGS - 1.0, UMI, READS, np.rint(LOGS.clip(0))]
+)
+def test_average_differences_log_ratios_and_counts_are_not_doubtful(values):
+    assert doubt(read_values(values)) is None
+
+
+@pytest.mark.filterwarnings("error")
+def test_who_says_the_kind_is_not_asked_again():
+    assert ExpressionScaler(kind="ratios").fit(np.rint(LOGS - 7.0)).kind_ == "ratios"

@@ -156,7 +156,7 @@ def make_scenario(
     The paper leaves the range of the uniform scores and the scale of the sparse loadings open.
     It gives the noise of the sparse scenarios as "variance 0.5"; with scores of unit scale its own
     results would then beat the classifier that knows the true parameters, so 0.5 is taken as the
-    standard deviation (docs/errata.md).
+    standard deviation ("The paper's mistakes and our reading", https://subspaces.readthedocs.io).
 
     Examples
     --------

@@ -17,6 +17,7 @@ from subspaces.expression_values import (
     WHOLE,
     Reading,
     batch_hint,
+    doubt,
     percent,
     read_cells,
     read_values,
@@ -76,8 +77,9 @@ class ExpressionScaler(TransformerMixin, BaseEstimator):
         "shares" from 0 to 1 and percentages, as of methylation: nothing. "counts" of sequencing,
         and TPM, CPM or FPKM: each sample is scaled to one total, then log2(1 + x); the total is the
         samples' median, but at most 10,000, or 1,000,000 where the median is above 100,000.
-        "auto": whichever X looks like (docs/recipes.md has the rules). "cells": counts of single
-        cells, their logarithms or scaled logarithms, whichever X looks like.
+        "auto": whichever X looks like; "Recipes", https://subspaces.readthedocs.io, has the rules.
+        "cells": counts of single cells, their logarithms or scaled logarithms, whichever X looks
+        like.
 
     Attributes
     ----------
@@ -226,6 +228,8 @@ class ExpressionScaler(TransformerMixin, BaseEstimator):
         chosen = as_choice(self.log, "log", ("auto", "yes", "no"))
         reading = read_cells(table) if asked == "cells" else read_values(table)
         found_out = asked in ("auto", "cells")
+        if found_out and (doubtful := doubt(reading)):
+            warn(doubtful, above=3)
         self.kind_ = reading.kind if found_out else asked
         is_logged = self.kind_ == "log" or (self.kind_ == "ratios" and reading.negative > 0)
         as_they_are = is_logged or self.kind_ == "shares"

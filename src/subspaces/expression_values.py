@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-__all__ = ["KINDS", "Reading", "batch_hint", "percent", "read_cells", "read_values"]
+__all__ = ["KINDS", "Reading", "batch_hint", "doubt", "percent", "read_cells", "read_values"]
 
 Array = NDArray[np.floating]
 
@@ -106,6 +106,24 @@ def read_values(X: Any) -> Reading:
     facts = _sparse_facts(X) if sparse.issparse(X) else _facts(X)
     kind, logged, because = _decided(**facts)
     return Reading(kind, logged, because, **facts)
+
+
+def doubt(reading: Reading) -> str | None:
+    """Return a warning if whole numbers are negative, and are no scanner's either; None otherwise.
+
+    What scanners give after subtracting the background lies beyond 30, and is negative more often
+    than 0. Other whole numbers may be counts with marks for missing ones, calls, rounded ratios.
+    """
+    of_scanner = reading.beyond > FEW and reading.zero <= reading.negative
+    if reading.negative == 0 or reading.whole < WHOLE or of_scanner:
+        return None
+    words = {"ratios": "log ratios", "log": "logarithms"}.get(reading.kind, reading.kind)
+    return (
+        f"whole numbers from {_span(reading.smallest, reading.largest)}, "
+        f"{percent(reading.negative)} of them negative, were taken for {words}; but counts are not "
+        "negative, and logarithms seldom whole. Use counts from 0 up, kind='ratios' for log ratios "
+        "that were rounded, or kind='intensities' for those of a scanner"
+    )
 
 
 def read_cells(X: Any) -> Reading:

@@ -1,20 +1,106 @@
 """Whole pipelines for one kind of data, with the settings that served it best.
 
 A recipe is a scikit-learn Pipeline: a preparation that remembers what it did, so that new samples
-are prepared alike, and an estimator of this library. docs/recipes.md says why, with figures.
+are prepared alike, and an estimator of this library. Why these settings, with figures: "Recipes",
+https://subspaces.readthedocs.io.
 """
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
+from scipy import sparse
 from sklearn.pipeline import Pipeline
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
 
 from subspaces.consensus import MOST_GENES, ConsensusProfiles
+from subspaces.diagnostics._markers import Markers, markers_of_model
 from subspaces.estimators import PSC
-from subspaces.expression_scaler import N_GENES, ExpressionScaler
+from subspaces.expression_scaler import N_GENES, ExpressionScaler, as_preparation, as_table
 from subspaces.runtime.parameters import as_flag
 
-__all__ = ["ConsensusProfiles", "ExpressionScaler", "expression", "single_cell"]
+__all__ = ["ConsensusProfiles", "ExpressionScaler", "Recipe", "expression", "single_cell"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def _with_clusters(method: Callable[P, R]) -> Callable[P, R]:
+    """Decorate a method so that only a recipe that ends with a clusterer has it."""
+    return available_if(lambda recipe: hasattr(recipe[-1], "fit_predict"))(method)
+
+
+class Recipe(Pipeline):
+    """A preparation and a clusterer as one scikit-learn Pipeline, with the genes of its clusters.
+
+    `expression` and `single_cell` return one. Its methods take the table as it was measured:
+    ``fit``, ``predict`` and ``markers``. Its last step, ``recipe[-1]``, knows the prepared values
+    alone.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> from subspaces import recipes
+    >>> random = np.random.default_rng(0)
+    >>> counts = random.poisson(random.lognormal(2, 1, 300), (60, 300))
+    >>> counts[:20, :5] *= 9
+    >>> counts = pd.DataFrame(counts, columns=[f"gene{j}" for j in range(300)])
+    >>> recipe = recipes.expression(2, random_state=0).fit(counts)
+    >>> table = recipe.markers(counts, recipe[-1].labels_[0]).table
+    >>> sorted(table["variable"][:5].tolist())
+    ['gene0', 'gene1', 'gene2', 'gene3', 'gene4']
+    """
+
+    @_with_clusters
+    def markers(
+        self,
+        X: Any,
+        cluster: int | None = None,
+        *,
+        split_half: bool = False,
+        n_nulls: int = 99,
+        random_state: Any = None,
+    ) -> Markers:
+        """Genes that set clusters apart from all other samples, with tests of each.
+
+        All genes are tested, kept or not, on the log scale of the preparation: counts scaled to one
+        total, intensities above the floor.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, p)
+            The table of ``fit``, not prepared. A sparse one is made dense.
+        cluster : int, optional
+            The cluster asked for; by default all of them.
+        split_half : bool, default False
+            Whether to add p-values that are not optimistic, from clusters that copies of the last
+            step find in halves of the genes: see `subspaces.diagnostics.markers`.
+        n_nulls : int, default 99
+            With ``split_half``, how many tables of one Gaussian group are drawn.
+        random_state : int, RandomState or None
+            Seed of the halves and of these tables.
+
+        Returns
+        -------
+        Markers
+            ``.table`` with the difference, effect, rank statistic, p-value, false discovery rate
+            and shares of each gene, named as the columns of X; ``.verdict``, why the p-values are
+            optimistic.
+        """
+        scaler, model = self[0], self[-1]
+        check_is_fitted(model)
+        names = getattr(scaler, "feature_names_in_", None)
+        if names is None:
+            columns, p = getattr(X, "columns", ()), scaler.n_features_in_
+            names = columns if len(columns) == p else [f"x{j}" for j in range(p)]
+            X = as_table(X)  # genes by their places
+        preparation = as_preparation(scaler, [str(name) for name in names])
+        dense = X.toarray() if sparse.issparse(X) else X
+        return markers_of_model(
+            model, dense, cluster, split_half, n_nulls, random_state, preparation
+        )
 
 
 def expression(
@@ -24,8 +110,8 @@ def expression(
     n_variables: Any = None,
     consensus: bool = False,
     random_state: Any = None,
-) -> Pipeline:
-    """Sub-types of samples in gene expression: the preparation and PSC, as one Pipeline.
+) -> Recipe:
+    """Sub-types of samples in gene expression: the preparation and PSC, as one `Recipe`.
 
     `ExpressionScaler` with as many principal axes as K subspaces of dimension R and their centres
     can span, K (R + 1); then `PSC` with affine subspaces. By default R is 0: a cluster is its mean
@@ -44,15 +130,16 @@ def expression(
     consensus : bool, default False
         Whether to average over Gaussian mixtures of 500, 2000 and 5000 genes, samples scaled or
         not, with K axes or 2 K, instead of one fit: `ConsensusProfiles` in place of PSC. It takes
-        seconds, and is not shown to be better (docs/recipes.md).
+        seconds, and is not shown to be better ("Recipes", https://subspaces.readthedocs.io).
     random_state : int, RandomState or None
         Seed.
 
     Returns
     -------
-    Pipeline
+    Recipe
         Steps "prepare" and "cluster". ``model[-1].labels_`` has the clusters, ``model.predict``
-        places new samples, ``model[:-1].get_feature_names_out()`` names the genes kept, and
+        places new samples, ``model.markers(X, k)`` tests which genes set cluster k apart,
+        ``model[:-1].get_feature_names_out()`` names the genes kept, and
         ``model[-1].subspaces_[k].centre`` has cluster k's log2 ratio to the mean sample for each.
         With ``set_output(transform="pandas")`` the names also reach `PSC.get_variables`.
 
@@ -70,16 +157,15 @@ def expression(
 
     The genes that set the second cluster apart:
 
-    >>> names = model[:-1].get_feature_names_out()
-    >>> apart = model[-1].get_variables(1)[:10]
-    >>> sorted(names[apart].tolist()) == [f"x{j}" for j in range(100, 110)]
+    >>> found = model.markers(X, 1).columns["variable"][:10]
+    >>> sorted(found.tolist()) == [f"x{j}" for j in range(100, 110)]
     True
     """
     if as_flag(consensus, "consensus"):
         if n_components is not None or n_variables is not None:
             raise ValueError("a consensus is of mean profiles. Use it alone, without n_components")
         cluster = ConsensusProfiles(n_clusters, random_state=random_state)
-        return Pipeline([("prepare", ExpressionScaler(n_genes=MOST_GENES)), ("cluster", cluster)])
+        return Recipe([("prepare", ExpressionScaler(n_genes=MOST_GENES)), ("cluster", cluster)])
     return _recipe(ExpressionScaler(), n_clusters, n_components, n_variables, random_state)
 
 
@@ -89,7 +175,7 @@ def single_cell(
     n_components: Any = None,
     n_genes: int | None = N_GENES,
     random_state: Any = None,
-) -> Pipeline:
+) -> Recipe:
     """Types of single cells: counts normalised and logged, variable genes, axes and PSC.
 
     Each cell is scaled to the median total of all cells, but at most 10,000; log2(1 + x) is taken;
@@ -110,7 +196,7 @@ def single_cell(
 
     Returns
     -------
-    Pipeline
+    Recipe
         Steps "prepare" and "cluster", as of `expression`. It takes sparse matrices, too; of those
         only the genes kept are made dense.
 
@@ -133,8 +219,8 @@ def single_cell(
 
 def _recipe(
     scaler: ExpressionScaler, n_clusters: Any, n_components: Any, n_variables: Any, seed: Any
-) -> Pipeline:
-    """Return the Pipeline of a scaler, which gets as many axes as the clusters need, and PSC."""
+) -> Recipe:
+    """Return the `Recipe` of a scaler, which gets as many axes as the clusters need, and PSC."""
     for name, value in (("n_clusters", n_clusters), ("n_components", n_components)):
         if isinstance(value, str):
             raise ValueError(
@@ -163,4 +249,4 @@ def _recipe(
         criterion=criterion,
         random_state=seed,
     )
-    return Pipeline([("prepare", scaler.set_params(n_axes=n_axes)), ("cluster", cluster)])
+    return Recipe([("prepare", scaler.set_params(n_axes=n_axes)), ("cluster", cluster)])

@@ -101,9 +101,10 @@ def select_n_clusters(
     One cluster is compared with the best larger number in a fair way: as one subspace that may have
     as many dimensions as all the clusters together, with Student tails. Correlated variables and
     unequal scales are then not taken for clusters; heavy tails and skewness still can be, with
-    ``affine=True`` or n_components="auto" above all, and a warning says so (docs/choosing.md). A
-    choice of the largest candidate comes with a warning where the samples allow a larger one; a
-    choice of the smallest, such as one cluster, comes without.
+    ``affine=True`` or n_components="auto" above all, and a warning says so ("How many clusters,
+    dimensions, variables?", https://subspaces.readthedocs.io). A choice of the largest candidate
+    comes with a warning where the samples allow a larger one; a choice of the smallest, such as one
+    cluster, comes without.
 
     Parameters
     ----------

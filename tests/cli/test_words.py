@@ -24,7 +24,7 @@ PYTHON_ALONE = (
     "toarray()", ".compute()", "RandomState", "_ is a", "shape=", "X.{", "methods=", "move_to",
     "partial_fit", "init has ", "init=", "labels_true", "by='axes'", "range(1, ", "refine=",
     "forgetting=", "n_jobs=", "selects nothing", "n_nonzero above", "is not ascending", "pca_press",
-    "no fit_predict", "cluster={", "consensus=",
+    "no fit_predict", "cluster={", "consensus=", "as the model was given it",
 )  # fmt: skip
 CHECKS = {"as_count", "as_choice", "as_real", "as_flag"}
 NAMES_OF_VALUES = {"loo_projection", "press_points", "press_sum", "codimension_one"}

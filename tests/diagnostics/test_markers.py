@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import stats
+from scipy import sparse, stats
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.cluster import KMeans
 
@@ -392,6 +392,80 @@ def test_clusters_of_unequal_totals_are_told():
         model.markers(pd.DataFrame(X, columns=preparation.needed), 0)
 
 
+def genes_in_counts(n_genes=300):
+    """Counts of two types of 20 and 40 samples; 10 genes are five times as high in the first."""
+    random = np.random.default_rng(0)
+    X = random.poisson(random.lognormal(2.0, 0.5, n_genes), (60, n_genes))
+    X[:20, :10] *= 5
+    return pd.DataFrame(X, columns=[f"g{j}" for j in range(n_genes)])
+
+
+@pytest.mark.parametrize("options", [{}, {"consensus": True}, {"n_components": 1}])
+def test_a_recipe_tests_all_genes_of_its_raw_table_by_name(options):
+    counts = genes_in_counts()
+    recipe = expression(2, random_state=0, **options).set_params(prepare__n_genes=40).fit(counts)
+    k = int(recipe[-1].labels_[0])
+    found = recipe.markers(counts, k)
+    assert len(found.columns["variable"]) == 300
+    assert set(found.columns["variable"][:10]) == {f"g{j}" for j in range(10)}
+    scaler = ExpressionScaler(n_genes=None, kind="counts", centre_samples=False)
+    logged = scaler.fit_transform(counts)
+    plain = diagnostics.markers(
+        logged, recipe[-1].labels_, k, names=counts.columns, expressed=counts.to_numpy() > 0
+    )
+    for name in ("variable", "p_value", "share_in", "share_out"):
+        np.testing.assert_array_equal(found.columns[name], plain.columns[name])
+    split = recipe.markers(counts, k, split_half=True, n_nulls=19, random_state=0)
+    assert (split.columns["fdr_split"][:10] <= 0.05).all()
+
+
+def test_names_of_genes_come_from_fit_or_from_the_frame_that_is_tested():
+    counts = genes_in_counts()
+    values = counts.to_numpy()
+    named, unnamed = (expression(2, random_state=0).fit(X) for X in (counts, values))
+    k = int(named[-1].labels_[0])
+    first = named.markers(counts, k).columns["variable"]
+    for recipe, X in ((named, values), (unnamed, counts), (named, counts.iloc[:, ::-1])):
+        assert recipe.markers(X, k).columns["variable"].tolist() == first.tolist()
+    numbered = unnamed.markers(sparse.csr_matrix(values), k).columns["variable"]
+    assert numbered.tolist() == [name.replace("g", "x") for name in first]
+
+
+def test_recipes_and_their_last_steps_refuse_what_they_were_not_fitted_to():
+    counts = genes_in_counts()
+    recipe = expression(2, random_state=0).fit(counts)
+    for given in (counts, counts.to_numpy()):
+        with pytest.raises(
+            ValueError, match=r"X is not the data of fit.*Use .* recipe.markers\(X\)"
+        ):
+            recipe[-1].markers(given, 0)
+    prepared = recipe[:-1].transform(counts)
+    with pytest.warns(UserWarning, match=r"span few directions.*Use .* the markers of a recipe"):
+        recipe[-1].markers(prepared, 0)
+    for given in (np.log2(1.0 + counts), counts.iloc[::-1]):
+        with pytest.raises(ValueError, match="Use the table of fit, neither changed nor sorted"):
+            recipe.markers(given, 0)
+    unnamed = expression(2, random_state=0).fit(counts.to_numpy())
+    with pytest.raises(ValueError, match="60 samples and 7 variables, the data of fit 60 and 300"):
+        unnamed.markers(counts.iloc[:, :7], 0)
+    assert not hasattr(recipe[:-1], "markers")
+
+
+def test_halves_of_genes_are_centred_where_linear_subspaces_were_fitted(monkeypatch):
+    """Sparse loadings are of subspaces through the mean sample, in halves as in the whole."""
+    counts = genes_in_counts()
+    recipe = expression(2, n_variables=10, random_state=0).fit(counts)
+    seen = []
+    fit_predict = PSC.fit_predict
+    monkeypatch.setattr(
+        PSC, "fit_predict", lambda model, X: (seen.append(X), fit_predict(model, X))[1]
+    )
+    recipe.markers(counts, split_half=True, n_nulls=4, random_state=0)
+    assert len(seen) == 2
+    for rows in seen:
+        np.testing.assert_allclose(rows.mean(axis=0), 0.0, atol=1e-12)
+
+
 def test_labels_of_a_pipeline_serve():
     random = np.random.default_rng(0)
     X = 2.0 ** random.normal(8, 1, (60, 300))
@@ -508,7 +582,7 @@ def test_missing_cells_are_to_be_imputed():
 def test_models_refuse_other_data_and_clusters():
     X, _ = shifted()
     model = PSC(2, n_components=0, affine=True, random_state=0).fit(X)
-    said = "X has 59 samples and 80 variables, the data of fit 60 and 80. Use the data of fit"
+    said = "X has 59 samples and 80 variables, the data of fit 60 and 80. Use X as the model was"
     with pytest.raises(ValueError, match=said):
         model.markers(X[1:], 0)
     with pytest.raises(ValueError, match="the data of fit 60 and 80"):
@@ -519,6 +593,20 @@ def test_models_refuse_other_data_and_clusters():
     named = PSC(2, n_components=0, affine=True, n_init=1, random_state=0).fit(frame)
     with pytest.raises(ValueError, match="must be in the same order"):
         named.markers(frame.iloc[:, ::-1], 0)
+
+
+@pytest.mark.parametrize("other", [lambda X: 2.0**X, lambda X: X[::-1], lambda X: X + 1.0])
+def test_models_refuse_values_that_they_were_not_fitted_to(other):
+    X, _ = shifted()
+    model = PSC(2, n_components=0, affine=True, random_state=0).fit(X)
+    k = int(model.labels_[0])
+    said = (
+        r"X is not the data of fit: the mean of 'x\d+' in cluster \d is .* Use X as the model was"
+    )
+    with pytest.raises(ValueError, match=said):
+        model.markers(other(X), k)
+    rounded = model.markers(X.astype(np.float32), k)
+    assert rounded.columns["variable"][0] == model.markers(X, k).columns["variable"][0]
 
 
 @pytest.mark.parametrize("nothing", [None, np.nan])

@@ -1,12 +1,13 @@
 """Fit, score, assign, until no label moves: the one loop of K-means, K-subspaces and PSC.
 
-Except for `residual` the objective need not fall at every sweep (docs/convergence.md). So the loop
-stops when no label moves, when a partition returns, or at the cap, and returns the best partition
-that it met, with the reason why it stopped. The reason is "converged" only if no label of that
-partition moves, and "overshot" if the loop met it on the way to a worse one where no label moves.
-The best partition of a run has the lowest `Assignment.merit`: as a rule the objective; with sparse
-loadings, where objectives of different sweeps cannot be compared, it is constant, and the last
-partition is kept. (`Searchable.merit`, which compares finished runs, is another number.)
+Except for `residual` the objective need not fall at every sweep ("Does it converge?",
+https://subspaces.readthedocs.io). So the loop stops when no label moves, when a partition returns,
+or at the cap, and returns the best partition that it met, with the reason why it stopped. The
+reason is "converged" only if no label of that partition moves, and "overshot" if the loop met it on
+the way to a worse one where no label moves. The best partition of a run has the lowest
+`Assignment.merit`: as a rule the objective; with sparse loadings, where objectives of different
+sweeps cannot be compared, it is constant, and the last partition is kept. (`Searchable.merit`,
+which compares finished runs, is another number.)
 """
 
 from collections.abc import Hashable, Sequence

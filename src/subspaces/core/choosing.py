@@ -8,7 +8,8 @@ dimensions of clusters with sparse loadings.
 PRESS here is the paper's closed form [MM2014, eq. pca_press]: a sample that is left out keeps the
 score that it had before, so that a further axis or cluster has to pay for its leverage, once for
 the noise of every variable. The exact leave-one-out error makes no such charge, and prefers more.
-docs/choosing.md says which rule does what, with the evidence.
+Which rule does what, with the evidence: "How many clusters, dimensions, variables?",
+https://subspaces.readthedocs.io.
 """
 
 from collections.abc import Sequence

@@ -20,15 +20,17 @@ In `distance`, e_r and d_r^2 are squared scores along the axes, l_r the variance
 ``w_r = sigma^2 / max(l_r, sigma^2)``: sigma^2 times the squared Mahalanobis distance of
 probabilistic PCA. Along a strong axis a row may lie far out and pays next to nothing, along one
 that is hardly stronger than noise it pays as if it lay off the subspace. The two normalisers of the
-density, log-determinant and share of the rows, are left out on purpose (docs/starts.md).
+density, log-determinant and share of the rows, are left out on purpose ("Where the search starts,
+and which start wins", https://subspaces.readthedocs.io).
 
 With sparse loadings: `residual`; `loo_projection`; `union_influence`, the influence computed on the
 union of the supports of all clusters; `sparse_influence`, on all variables, as the paper has it.
 
 In passes over many rows a member is left out to first order: the error without it is that of `hat`,
-which differs from the exact one by a share of about 5 / n_k (docs/big_data.md), and its Gaussian is
-that of all members. `Criterion.passes` names the criterion that scores rows in passes; where it is
-None, all rows must be in view.
+which differs from the exact one by a share of about 5 / n_k ("Big data: passes, chunks, zeros and
+streams", https://subspaces.readthedocs.io), and its Gaussian is that of all members.
+`Criterion.passes` names the criterion that scores rows in passes; where it is None, all rows must
+be in view.
 """
 
 from collections.abc import Callable, Sequence
@@ -337,6 +339,6 @@ def attraction(size: float, spectrum: Array, residual: float) -> float:
 
     E, ``residual``: the members' squared distances from their subspace, summed. Below 4 the
     influence of a member grows as it fits better, and the cluster repels its own members
-    (docs/repulsion.md).
+    ("When the influence repels", https://subspaces.readthedocs.io).
     """
     return float(size * spectrum.min() / residual) if len(spectrum) and residual > 0 else np.inf

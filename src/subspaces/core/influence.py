@@ -178,7 +178,8 @@ def gradient(rows: Array, subspace: Subspace) -> Array:
     rows (n, p): the members that the subspace was fitted to; derivatives are by the row itself.
 
     ``pi + sum_r 2 w_r^2 (d_r / s_r) <e_-i, x - d_r v_r> v_r``: the paper's appendix drops the
-    second term (docs/errata.md). Infinite where a leverage is one: there is no gradient there.
+    second term ("The paper's mistakes and our reading", https://subspaces.readthedocs.io). Infinite
+    where a leverage is one: there is no gradient there.
     """
     centred = rows - subspace.centre
     d = centred @ subspace.basis

@@ -17,7 +17,7 @@ mildly. An axis a more changes G by all pairs of a and b, before it and beyond i
     G += sum_{b != a} [min(s_a, s_b)^2 (U_ia^2 V_jb^2 + U_ib^2 V_ja^2)
                        + 2 s_a s_b U_ia V_ja U_ib V_jb]/(s_a^2 - s_b^2).
 
-docs/derivations/leave_one_cell_out.md derives it and tests it against refitting.
+"A left-out cell", https://subspaces.readthedocs.io, derives it and tests it against refitting.
 """
 
 from collections.abc import Iterator

@@ -7,9 +7,9 @@ distance from the span of those B_r,
     ||x||^2 - m^T G^+ m,    m = B^T x,    G = B^T B,
 
 and an outsider's its squared distance from the span of V. If ``s_r < q_rr`` the row alone made that
-direction, and gets no credit for it. Unlike the influence this never repels (docs/repulsion.md).
-A mean is refitted without the row as in `secular.py`: all of this with ``sqrt(f) x`` for x, and the
-cost f times as large.
+direction, and gets no credit for it. Unlike the influence this never repels ("When the influence
+repels", https://subspaces.readthedocs.io). A mean is refitted without the row as in `secular.py`:
+all of this with ``sqrt(f) x`` for x, and the cost f times as large.
 
 ==========  ============  ============  ================================================
 symbol      name          shape         meaning

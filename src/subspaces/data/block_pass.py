@@ -11,7 +11,8 @@ an object whose sum over the blocks is wanted (or None).
 
 In passes over many rows a member is scored without itself to first order: the errors of "loo" and
 "hat" are equal here, ``||x_perp||^2 / (1 - sum h)^2``, the leverage of a mean, 1/n_k, included,
-which differs from the exact leave-one-out error by a share of about 5 / n_k (docs/big_data.md).
+which differs from the exact leave-one-out error by a share of about 5 / n_k ("Big data: passes,
+chunks, zeros and streams", https://subspaces.readthedocs.io).
 """
 
 from collections.abc import Callable

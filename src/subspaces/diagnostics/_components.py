@@ -150,11 +150,10 @@ def pca_components(
 
     Notes
     -----
-    docs/guide/pca.md shows one table of each kind; docs/derivations/noise_edge.md and
-    docs/derivations/leave_one_cell_out.md have the formulas, and ``benchmarks/components.py``
-    counts how often the answer is right. Variables that do not vary are left out. With missing
-    cells, whether there are more than r components is asked of the table whose holes r axes have
-    filled; a cell that was not observed counts neither as noise nor as predicted.
+    At https://subspaces.readthedocs.io "One PCA you can trust" shows one table of each kind, "The
+    edge of noise" and "A left-out cell" have the formulas. Variables that do not vary are left out.
+    With missing cells, whether there are more than r components is asked of the table whose holes r
+    axes have filled; a cell that was not observed counts neither as noise nor as predicted.
 
     References
     ----------

@@ -47,6 +47,16 @@ LEVEL = 0.05
 # How many times as large the median total of one cluster may be as that of another without a word.
 # Of simulated genes that do not differ 5 % are called at 1.75 times, 10 % at 2, 29 % at 2.7.
 UNEQUAL = 1.75
+# Means of clusters that differ by more than this share of the largest value are not of the data of
+# fit. Single precision and files of five digits stay below; samples in another order are above it
+# even where clusters share one mean, since the means of n_k samples differ by some s / sqrt(n_k).
+ROUNDED = 1e-4
+# What to use in place of data that are not those of fit; the first for a model without preparation.
+USE_PREPARED = (
+    "Use X as the model was given it, prepared alike; recipe.markers(X) for the last step of a "
+    "recipe; or diagnostics.markers(X, labels) for other values"
+)
+USE_RAW = "Use the table of fit, neither changed nor sorted"
 OPTIMISTIC = (
     "The p-values of markers are optimistic: the clusters were found in the same values that are "
     "tested, and any cut of one group makes differences."
@@ -138,7 +148,8 @@ def markers(
     were found in the same samples. With ``estimator`` there are others beside them that a cut of
     one Gaussian group does not fool: a variable is tested between clusters that were found without
     its half of the variables, and no p-value is below the one at which K-means cuts one Gaussian
-    group, of any covariance, as sharply as these clusters are cut (docs/derivations/markers.md).
+    group, of any covariance, as sharply as these clusters are cut ("Markers that are more than the
+    cut", https://subspaces.readthedocs.io).
 
     Parameters
     ----------
@@ -199,29 +210,23 @@ def markers(
 
 
 def markers_of_model(
-    model: Any, X: Any, cluster: Any, split_half: bool, n_nulls: int, random_state: Any
+    model: Any,
+    X: Any,
+    cluster: Any,
+    split_half: bool,
+    n_nulls: int,
+    random_state: Any,
+    preparation: Preparation | None = None,
 ) -> Markers:
-    """Return the `Markers` of a fitted model of this library, as its method ``markers`` does.
+    """Return the `Markers` of a fitted model, as its method ``markers`` does.
 
-    A preparation is followed up to its scale: all variables that it needs are tested, not only
-    those that it keeps.
+    A preparation, by default ``model.preparation_`` if there is one, is followed up to its scale:
+    all variables that it needs are tested, not only those that it keeps.
     """
     check_is_fitted(model)
     labels = to_host(model.labels_)
-    preparation: Preparation | None = getattr(model, "preparation_", None)
-    if preparation is None:
-        names = getattr(model, "feature_names_in_", None)
-        tested = _as_tested(X, None if hasattr(X, "columns") else names, None)
-    else:
-        tested = _on_scale_of(preparation, X)
-    wide = len(tested.names)
-    if tested.values.shape != (len(labels), model.n_features_in_):
-        raise ValueError(
-            f"X has {len(tested.values)} samples and {wide} variables, the data of fit "
-            f"{len(labels)} and {model.n_features_in_}. Use the data of fit"
-        )
-    if hasattr(X, "columns") and preparation is None:
-        validate_data(model, X, reset=False, skip_check_array=True)  # the same names, in order
+    preparation = preparation or getattr(model, "preparation_", None)
+    raw, tested = _data_of_fit(model, labels, X, preparation)
 
     def cluster_half(half: Places) -> Any:
         rows = tested.clustered[:, half]
@@ -229,8 +234,10 @@ def markers_of_model(
             rows = _as_clustered(preparation, tested, half)
         return with_choices(model).fit_predict(rows)
 
-    if preparation is not None and preparation.total is not None:
-        _warn_of_unequal_totals(_complete(X), labels)
+    if preparation is None:
+        _warn_of_few_directions(model)
+    elif preparation.total is not None:
+        _warn_of_unequal_totals(raw, labels)
     use = cluster_half if split_half else None
     return _markers(tested, labels, cluster, use, n_nulls, random_state)
 
@@ -402,6 +409,17 @@ def _warn_of_small(clusters: NDArray[Any], codes: Places, asked: Sequence[int]) 
         )
 
 
+def _warn_of_few_directions(model: Any) -> None:
+    """Warn where the rows of fit span few directions, so that ``within_std_`` is not known."""
+    if np.isnan(to_host(getattr(model, "within_std_", 0.0))).all():
+        warn(
+            "the rows of fit span few directions, as after a projection to some axes, so that no "
+            "variable varies on its own and tests of single ones mislead. Use values from before "
+            "the projection, and the markers of a recipe in place of those of its last step",
+            above=4,
+        )
+
+
 def _warn_of_unequal_totals(counts: Array, labels: Places) -> None:
     """Warn where clusters differ in the totals of their samples, to which rare genes owe a bias."""
     totals = counts.sum(axis=1)
@@ -438,21 +456,74 @@ def _as_tested(X: Any, names: Any, expressed: Any) -> Measured:
     return Measured(matrix, matrix, told_apart([str(name) for name in names]), expressed)
 
 
-def _on_scale_of(preparation: Preparation, X: Any) -> Measured:
-    """Return raw X on the scale of a preparation, all variables that it needs, none left out.
+def _data_of_fit(
+    model: Any, labels: Places, X: Any, preparation: Preparation | None
+) -> tuple[Array, Measured]:
+    """Return X as a matrix and as it is tested; ValueError where it is not the data of fit."""
+    if preparation is None:
+        needed = model.n_features_in_
+        names = getattr(model, "feature_names_in_", None)
+        tested = _as_tested(X, None if hasattr(X, "columns") else names, None)
+        raw = tested.values
+    else:
+        needed = len(preparation.needed)
+        raw = _needed_part(X, preparation)
+    if raw.shape != (len(labels), needed):
+        raise ValueError(
+            f"X has {len(raw)} samples and {raw.shape[1]} variables, the data of fit {len(labels)} "
+            f"and {needed}. {USE_PREPARED if preparation is None else USE_RAW}"
+        )
+    if preparation is not None:
+        tested = _on_scale_of(preparation, raw)
+    elif hasattr(X, "columns") and hasattr(model, "feature_names_in_"):
+        validate_data(model, X, reset=False, skip_check_array=True)  # the same names, in order
+    _check_means(model, labels, raw, tested.names, preparation)
+    return raw, tested
+
+
+def _needed_part(X: Any, preparation: Preparation) -> Array:
+    """Return the columns of X that a preparation needs, found by name where X has names."""
+    if is_named(X):
+        check_present(list(X.columns), preparation.needed)
+        X = X[preparation.needed]
+    return _complete(X)
+
+
+def _check_means(
+    model: Any, labels: Places, raw: Array, names: list[str], preparation: Preparation | None
+) -> None:
+    """Raise ValueError where the clusters of raw (n, p), prepared, have other means than in fit.
+
+    A model that was fitted to a table with gaps, or knows no means, is not asked.
+    """
+    known = getattr(model, "cluster_means_", getattr(model, "centres_", None))
+    if known is None or getattr(model, "missing_share_", 0.0) > 0.0:
+        return
+    rows, known = raw, np.asarray(to_host(known))
+    if preparation is not None:
+        rows, names = prepare_rows(raw, names, preparation), list(preparation.variable_names)
+        if preparation.axes is not None:
+            # The means may have been measured before the projection.
+            known = known @ preparation.axes.T @ preparation.axes
+    means, _ = means_and_spread(rows, labels, len(known))
+    apart = np.abs(means - known)
+    k, j = np.unravel_index(np.argmax(apart), apart.shape)
+    if apart[k, j] > ROUNDED * np.abs(rows).max():
+        raise ValueError(
+            f"X is not the data of fit: the mean of {names[j]!r} in cluster {k} is "
+            f"{means[k, j]:.3g}, and was {known[k, j]:.3g}. "
+            f"{USE_PREPARED if preparation is None else USE_RAW}"
+        )
+
+
+def _on_scale_of(preparation: Preparation, raw: Array) -> Measured:
+    """Return raw values on the scale of a preparation, all variables that it needs, none left out.
 
     Samples that were scaled to one total are not centred for tests: zeros would differ by the mean
     of their sample, so that a gene that nobody expresses would differ between clusters. Nor does a
     variable that was one value before samples were centred.
     """
-    if is_named(X):
-        check_present(list(X.columns), preparation.needed)
-        X = X[preparation.needed]
-    raw, needed = _complete(X), preparation.needed
-    if raw.shape[1] != len(needed):
-        raise ValueError(
-            f"X has {raw.shape[1]} variables, the data of fit {len(needed)}. Use the data of fit"
-        )
+    needed = preparation.needed
     if preparation.inputs is not None:
         preparation = replace(
             preparation, variable_names=tuple(needed), centre=None, spread=None, axes=None
@@ -472,17 +543,18 @@ def _on_scale_of(preparation: Preparation, X: Any) -> Measured:
 def _as_clustered(preparation: Preparation, tested: Measured, half: Places) -> Array:
     """Return the values of a half of the variables as the preparation hands them to a clusterer.
 
-    The variables that are not kept are left out. Where axes are kept, the samples are given by
-    their coordinates along as many leading axes of the half.
+    The variables that are not kept are left out, and those that were centred are. Where axes are
+    kept, the samples are given by their coordinates along as many leading axes of the half.
     """
     kept = set(preparation.variable_names)
     places = [j for j in half if tested.names[j] in kept]
     if not places:
         raise ValueError("a half of the variables has none that is clustered. Use more variables")
     rows = tested.clustered[:, places]
+    if preparation.centre is not None:
+        rows = rows - rows.mean(axis=0)
     if preparation.axes is None:
         return rows
-    rows = rows - rows.mean(axis=0)
     return rows @ principal_axes(rows).basis[:, : len(preparation.axes)]
 
 

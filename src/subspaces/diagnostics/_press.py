@@ -111,8 +111,9 @@ def pca_press(X: Any, n_components: int, *, center: bool = False, method: str = 
         one mean fixed instead, pass ``X - X.mean(axis=0)`` with ``center=False``.
     method : {"exact", "hat", "paper"}, default "exact"
         "exact" solves the secular equation, and refits the few samples that claim nearly all of
-        the axes: equal to refitting, to rounding (docs/reliability.md). "hat" divides the
-        residual by one minus the summed leverage. "paper" is the closed form of the paper.
+        the axes: equal to refitting, to rounding ("Reliability",
+        https://subspaces.readthedocs.io). "hat" divides the residual by one minus the summed
+        leverage. "paper" is the closed form of the paper.
         "hat" and "paper" hold the axes nearly fixed, and are infinite for a sample of leverage 1.
 
     Returns
@@ -122,10 +123,10 @@ def pca_press(X: Any, n_components: int, *, center: bool = False, method: str = 
 
     Notes
     -----
-    docs/derivations/press.md derives the three and reports how they compare. The exact error falls
-    with every axis, even of noise, since a sample's own values place it on the axes; the other two
-    rise at most where variables are many. Whoever tries a second R on a table of the same shape is
-    warned of that, once in a process.
+    "Leave-one-out PCA and PRESS", https://subspaces.readthedocs.io, derives the three and reports
+    how they compare. The exact error falls with every axis, even of noise, since a sample's own
+    values place it on the axes; the other two rise at most where variables are many. Whoever tries
+    a second R on a table of the same shape is warned of that, once in a process.
 
     References
     ----------
@@ -180,7 +181,7 @@ def pca_influence(X: Any, n_components: int, *, center: bool = False) -> PCAInfl
     Notes
     -----
     The influence is what the paper prints as the gradient of the PRESS. It is not quite that
-    (docs/errata.md); ``gradient`` is.
+    ("The paper's mistakes and our reading", https://subspaces.readthedocs.io); ``gradient`` is.
 
     With missing cells the PCA is fitted to the observed ones, and scores are those of samples whose
     holes it has filled. ``loo_error`` is then not exact but of the form "hat", as `pca_press` has

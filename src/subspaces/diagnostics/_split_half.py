@@ -1,6 +1,7 @@
 """P-values of markers that stay valid although the clusters were found in the same samples.
 
-Two steps, each of which mends what the other cannot (docs/derivations/markers.md):
+Two steps, each of which mends what the other cannot ("Markers that are more than the cut",
+https://subspaces.readthedocs.io):
 
 1. Variables are halved at random. A variable is tested between the clusters that its own half had
    no part in finding, so that its noise is not in the labels.

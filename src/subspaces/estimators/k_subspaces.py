@@ -32,7 +32,8 @@ class KSubspaces(AlternatingClusterer):
     init : {"portfolio", "random", "k-means++", "local"}, labels or callable, default "portfolio"
         First partitions. "portfolio": several kinds, chosen by the number of samples, the rank and
         the dimensions; of more than 2000 samples a sample is searched and the best partition
-        extended to all (docs/starts.md). A callable is called as
+        extended to all ("Where the search starts, and which start wins",
+        https://subspaces.readthedocs.io). A callable is called as
         ``init(X, n_clusters, random_state=...)`` and returns labels.
     n_init : int or "auto", default "auto"
         Number of starts; "auto" is 10, and on a device one start of a name other than
@@ -77,9 +78,9 @@ class KSubspaces(AlternatingClusterer):
 
     Notes
     -----
-    X may be a numpy array, a file mapped into memory, a scipy sparse matrix or a Dask array: see
-    docs/big_data.md for the last three, and for more than 10,000 rows. Of a Dask array ``labels_``
-    is a Dask array.
+    X may be a numpy array, a file mapped into memory, a scipy sparse matrix or a Dask array. For
+    the last three, and for more than 10,000 rows: "Big data: passes, chunks, zeros and streams",
+    https://subspaces.readthedocs.io. Of a Dask array ``labels_`` is a Dask array.
 
     References
     ----------

@@ -96,8 +96,9 @@ class MiniBatchPSC(AlternatingClusterer):
     -----
     Projection-approximation subspace tracking, on which the paper builds its version for streams,
     keeps the axes alone; here whole scatter matrices are kept up to 200 variables, where they are
-    exact. What it costs in accuracy is in docs/big_data.md. Batches should be alike: rows that come
-    sorted by cluster make the subspaces of the others fade.
+    exact. What it costs in accuracy: "Big data: passes, chunks, zeros and streams",
+    https://subspaces.readthedocs.io. Batches should be alike: rows that come sorted by cluster make
+    the subspaces of the others fade.
 
     References
     ----------

@@ -79,9 +79,9 @@ class PSC(AlternatingClusterer):
     n_clusters : int or "auto", default 2
         Number of clusters. "auto": the best of 1 to ``max_clusters``, but at most n // 4, by the
         leave-one-out likelihood, one cluster as a subspace of up to as many dimensions as its best
-        rival has in all; docs/choosing.md says where to trust it. With sparse loadings of given
-        dimension each number is fitted with this dimension and with learned ones, and the likelier
-        is kept.
+        rival has in all; where to trust it: "How many clusters, dimensions, variables?",
+        https://subspaces.readthedocs.io. With sparse loadings of given dimension each number is
+        fitted with this dimension and with learned ones, and the likelier is kept.
     n_components : int, one int per cluster or "auto", default 1
         Dimension of the subspaces. With one per cluster, cluster k has dimension
         ``n_components[k]``. "auto": chosen for each cluster, from 1 to ``max_components``; a single
@@ -94,25 +94,26 @@ class PSC(AlternatingClusterer):
         Whether a subspace has a centre of its own; otherwise all pass through the origin.
     criterion : str, default "auto"
         What a sample is scored by under a cluster. "distance": the exact leave-one-out error, plus
-        its squared scores along axes that are hardly stronger than the noise (docs/starts.md);
-        a sweep costs the cube of a cluster's size where no axes stand out of it. With unequal
-        dimensions it is worse than "likelihood", and a warning says so. "loo": the exact
-        leave-one-out error alone. Of more than 10,000 rows, sparse matrices and Dask arrays the
-        error is left out to first order, and "hat" is used in place of "loo".
-        "likelihood": the leave-one-out predictive density, with one noise variance for all
-        clusters. "influence": the predictive influence of the paper. "hat": a cheap approximation
-        of "loo". "loo_projection": the residual from loadings that the sample had no part in.
-        "residual": no leaving out, K-subspaces. "auto" is "distance" for equal dimensions, and
-        "likelihood" for unequal ones or when a dimension equals the rank of the data; asked for by
-        its name, that one gives the same model. With any other, all starts are swept and the lowest
-        objective wins. With ``n_variables``, "auto" is the influence on the union of the clusters'
-        variables, and only "residual" and "loo_projection" can be asked for instead.
+        its squared scores along axes that are hardly stronger than the noise; a sweep costs the
+        cube of a cluster's size where no axes stand out of it. With unequal dimensions it is worse
+        than "likelihood", and a warning says so. "loo": the exact leave-one-out error alone. Of
+        more than 10,000 rows, sparse matrices and Dask arrays the error is left out to first order,
+        and "hat" is used in place of "loo". "likelihood": the leave-one-out predictive density,
+        with one noise variance for all clusters. "influence": the predictive influence of the
+        paper. "hat": a cheap approximation of "loo". "loo_projection": the residual from loadings
+        that the sample had no part in. "residual": no leaving out, K-subspaces. "auto" is
+        "distance" for equal dimensions, and "likelihood" for unequal ones or when a dimension
+        equals the rank of the data; asked for by its name, that one gives the same model. With any
+        other, all starts are swept and the lowest objective wins. With ``n_variables``, "auto" is
+        the influence on the union of the clusters' variables, and only "residual" and
+        "loo_projection" can be asked for instead.
     penalty : {"l1", "nonnegative"}, default "l1"
         Kind of sparse loadings: of either sign, or none below zero.
     init : {"portfolio", "random", "k-means++", "local"}, labels or callable, default "portfolio"
         First partitions. "portfolio": several kinds, chosen by the number of samples, the rank and
         the dimensions; of more than 2000 samples a sample is searched and the best partition
-        extended to all (docs/starts.md). "k-means++" is the best of the quick ones. A callable is
+        extended to all ("Where the search starts, and which start wins",
+        https://subspaces.readthedocs.io). "k-means++" is the best of the quick ones. A callable is
         called as ``init(X, n_clusters, random_state=...)`` and returns labels.
     n_init : int or "auto", default "auto"
         Number of starts. "auto": of the portfolio at most 12, and no more once three of them, of
@@ -190,7 +191,7 @@ class PSC(AlternatingClusterer):
         Sum over the samples of their score under the own cluster.
     objective_path_ : ndarray
         The objective at every sweep of the best start, before any refinement by "ppca". It may
-        rise (docs/convergence.md).
+        rise ("Does it converge?", https://subspaces.readthedocs.io).
     n_iter_ : int
         Number of its sweeps.
     stop_reason_ : str
@@ -215,9 +216,10 @@ class PSC(AlternatingClusterer):
     1 % of the samples of the paper's scenarios (benchmarks/dense_scenarios.py). Where a dimension
     equals the rank of the data, `predict` and `transform` use "likelihood" whatever the criterion.
 
-    X may be a numpy array, a file mapped into memory, a scipy sparse matrix or a Dask array: see
-    docs/big_data.md for the last three, and for more than 10,000 rows. Of a Dask array ``labels_``
-    and ``influence_`` are Dask arrays.
+    X may be a numpy array, a file mapped into memory, a scipy sparse matrix or a Dask array. For
+    the last three, and for more than 10,000 rows: "Big data: passes, chunks, zeros and streams",
+    https://subspaces.readthedocs.io. Of a Dask array ``labels_`` and ``influence_`` are Dask
+    arrays.
 
     References
     ----------

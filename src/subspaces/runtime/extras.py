@@ -1,7 +1,8 @@
 """The sentence on how to install an optional dependency, which all error messages use.
 
 Where subspaces itself is installed, from a clone, a wheel or an index, ``pip install
-'subspaces[NAME]'`` finds it there and adds what that extra brings: docs/guide/install.md.
+'subspaces[NAME]'`` finds it there and adds what that extra brings: "Install",
+https://subspaces.readthedocs.io.
 """
 
 

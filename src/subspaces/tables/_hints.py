@@ -1,7 +1,9 @@
 """Warnings about a table: sides swapped, annotation or totals read as samples, classes as numbers.
 
 A swap shows in the names: most samples are named like genes, and few variables are. The numbers of
-rows and columns do not tell, since some tables have more biological cells than genes.
+rows and columns do not tell, since some tables have more biological cells than genes. It is a
+warning and no error: cell lines (MCF7, T47D, HCT116) are named like genes, and genes may be what is
+to be clustered.
 """
 
 import re
