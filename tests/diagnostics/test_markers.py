@@ -11,7 +11,7 @@ from sklearn.cluster import KMeans
 
 from subspaces import PSC, KSubspaces, SparseKMeans, diagnostics, load
 from subspaces.diagnostics import _split_half
-from subspaces.diagnostics._markers import told_apart
+from subspaces.diagnostics._measured import told_apart
 from subspaces.diagnostics._rank_test import false_discovery_rates, rank_test
 from subspaces.diagnostics._split_half import split_half_p_values
 from subspaces.expression_scaler import as_preparation

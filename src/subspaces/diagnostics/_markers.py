@@ -15,29 +15,26 @@ within all clusters.) The tests are those of `_rank_test` and, where the cluster
 p-values is to be taken out, of `_split_half`.
 """
 
-from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from subspaces.core.array import to_host
 from subspaces.core.contrast import means_and_spread
-from subspaces.data.validation import as_matrix, check_squares, is_named, place_of
+from subspaces.diagnostics._measured import Measured, as_clustered, as_tested, data_of_fit
 from subspaces.diagnostics._rank_test import FEWEST, false_discovery_rates, rank_test
 from subspaces.diagnostics._split_half import one_group_p_value, split_half_p_values
 from subspaces.estimators.psc import with_choices
-from subspaces.preparation import Preparation, check_present, prepare_rows
+from subspaces.preparation import Preparation
 from subspaces.runtime.frame import as_frame
 from subspaces.runtime.parameters import as_count, as_generator
 from subspaces.runtime.result import WithVerdict
 from subspaces.runtime.warning import collect_warnings, warn
-from subspaces.subspace import principal_axes
 
 Array = NDArray[np.floating]
 Places = NDArray[np.intp]
@@ -47,16 +44,6 @@ LEVEL = 0.05
 # How many times as large the median total of one cluster may be as that of another without a word.
 # Of simulated genes that do not differ 5 % are called at 1.75 times, 10 % at 2, 29 % at 2.7.
 UNEQUAL = 1.75
-# Means of clusters that differ by more than this share of the largest value are not of the data of
-# fit. Single precision and files of five digits stay below; samples in another order are above it
-# even where clusters share one mean, since the means of n_k samples differ by some s / sqrt(n_k).
-ROUNDED = 1e-4
-# What to use in place of data that are not those of fit; the first for a model without preparation.
-USE_PREPARED = (
-    "Use X as the model was given it, prepared alike; recipe.markers(X) for the last step of a "
-    "recipe; or diagnostics.markers(X, labels) for other values"
-)
-USE_RAW = "Use the table of fit, neither changed nor sorted"
 OPTIMISTIC = (
     "The p-values of markers are optimistic: the clusters were found in the same values that are "
     "tested, and any cut of one group makes differences."
@@ -109,25 +96,6 @@ class Markers(WithVerdict):
         """
         own = self.columns["cluster"] == cluster
         return {name: column[own] for name, column in self.columns.items()}
-
-
-@dataclass(frozen=True)
-class Measured:
-    """A table to be tested.
-
-    values (n, p): what is tested; clustered (n, p): the same as it is clustered, with samples of
-    counts centred; names of the p variables; expressed (n, p): who expresses what, or None.
-    """
-
-    values: Array
-    clustered: Array
-    names: list[str]
-    expressed: NDArray[np.bool_] | None
-
-    def of(self, inside: NDArray[np.bool_]) -> "Measured":
-        """Return the samples inside, (n,) True or False, alone."""
-        expressed = None if self.expressed is None else self.expressed[inside]
-        return Measured(self.values[inside], self.clustered[inside], self.names, expressed)
 
 
 def markers(
@@ -194,7 +162,7 @@ def markers(
     >>> int((found.columns["fdr_split"][:5] <= 0.05).sum())
     5
     """
-    tested = _as_tested(X, names, expressed)
+    tested = as_tested(X, names, expressed)
     cluster_half = None
     if estimator is not None:
         if not hasattr(estimator, "fit_predict"):
@@ -226,12 +194,12 @@ def markers_of_model(
     check_is_fitted(model)
     labels = to_host(model.labels_)
     preparation = preparation or getattr(model, "preparation_", None)
-    raw, tested = _data_of_fit(model, labels, X, preparation)
+    raw, tested = data_of_fit(model, labels, X, preparation)
 
     def cluster_half(half: Places) -> Any:
         rows = tested.clustered[:, half]
         if preparation is not None:
-            rows = _as_clustered(preparation, tested, half)
+            rows = as_clustered(preparation, tested, half)
         return with_choices(model).fit_predict(rows)
 
     if preparation is None:
@@ -433,145 +401,6 @@ def _warn_of_unequal_totals(counts: Array, labels: Places) -> None:
         )
 
 
-def _as_tested(X: Any, names: Any, expressed: Any) -> Measured:
-    """Return a table as it is tested, checked, with names that are all different."""
-    if hasattr(X, "var_names"):
-        names = X.var_names if names is None else names
-        X = X.X.toarray() if sparse.issparse(X.X) else X.X
-    matrix = _complete(X)
-    p = matrix.shape[1]
-    if names is None:
-        names = getattr(X, "columns", [f"x{j}" for j in range(p)])
-    if len(names) != p:
-        raise ValueError(f"names has {len(names)} entries for {p} variables. Use one for each")
-    if expressed is None:
-        expressed = matrix > 0 if matrix.min() == 0 else None
-    else:
-        expressed = np.asarray(expressed)
-        if expressed.shape != matrix.shape or expressed.dtype != bool:
-            raise ValueError(
-                f"expressed is {expressed.dtype} of shape {expressed.shape}. Use True and False of "
-                f"shape {matrix.shape}"
-            )
-    return Measured(matrix, matrix, told_apart([str(name) for name in names]), expressed)
-
-
-def _data_of_fit(
-    model: Any, labels: Places, X: Any, preparation: Preparation | None
-) -> tuple[Array, Measured]:
-    """Return X as a matrix and as it is tested; ValueError where it is not the data of fit."""
-    if preparation is None:
-        needed = model.n_features_in_
-        names = getattr(model, "feature_names_in_", None)
-        tested = _as_tested(X, None if hasattr(X, "columns") else names, None)
-        raw = tested.values
-    else:
-        needed = len(preparation.needed)
-        raw = _needed_part(X, preparation)
-    if raw.shape != (len(labels), needed):
-        raise ValueError(
-            f"X has {len(raw)} samples and {raw.shape[1]} variables, the data of fit {len(labels)} "
-            f"and {needed}. {USE_PREPARED if preparation is None else USE_RAW}"
-        )
-    if preparation is not None:
-        tested = _on_scale_of(preparation, raw)
-    elif hasattr(X, "columns") and hasattr(model, "feature_names_in_"):
-        validate_data(model, X, reset=False, skip_check_array=True)  # the same names, in order
-    _check_means(model, labels, raw, tested.names, preparation)
-    return raw, tested
-
-
-def _needed_part(X: Any, preparation: Preparation) -> Array:
-    """Return the columns of X that a preparation needs, found by name where X has names."""
-    if is_named(X):
-        check_present(list(X.columns), preparation.needed)
-        X = X[preparation.needed]
-    return _complete(X)
-
-
-def _check_means(
-    model: Any, labels: Places, raw: Array, names: list[str], preparation: Preparation | None
-) -> None:
-    """Raise ValueError where the clusters of raw (n, p), prepared, have other means than in fit.
-
-    A model that was fitted to a table with gaps, or knows no means, is not asked.
-    """
-    known = getattr(model, "cluster_means_", getattr(model, "centres_", None))
-    if known is None or getattr(model, "missing_share_", 0.0) > 0.0:
-        return
-    rows, known = raw, np.asarray(to_host(known))
-    if preparation is not None:
-        rows, names = prepare_rows(raw, names, preparation), list(preparation.variable_names)
-        if preparation.axes is not None:
-            # The means may have been measured before the projection.
-            known = known @ preparation.axes.T @ preparation.axes
-    means, _ = means_and_spread(rows, labels, len(known))
-    apart = np.abs(means - known)
-    k, j = np.unravel_index(np.argmax(apart), apart.shape)
-    if apart[k, j] > ROUNDED * np.abs(rows).max():
-        raise ValueError(
-            f"X is not the data of fit: the mean of {names[j]!r} in cluster {k} is "
-            f"{means[k, j]:.3g}, and was {known[k, j]:.3g}. "
-            f"{USE_PREPARED if preparation is None else USE_RAW}"
-        )
-
-
-def _on_scale_of(preparation: Preparation, raw: Array) -> Measured:
-    """Return raw values on the scale of a preparation, all variables that it needs, none left out.
-
-    Samples that were scaled to one total are not centred for tests: zeros would differ by the mean
-    of their sample, so that a gene that nobody expresses would differ between clusters. Nor does a
-    variable that was one value before samples were centred.
-    """
-    needed = preparation.needed
-    if preparation.inputs is not None:
-        preparation = replace(
-            preparation, variable_names=tuple(needed), centre=None, spread=None, axes=None
-        )
-    clustered = prepare_rows(raw, needed, preparation)
-    values = prepare_rows(raw, needed, replace(preparation, centre_samples=False))
-    if preparation.total is None:
-        values = np.where(np.ptp(values, axis=0) > 0, clustered, 0.0)
-    expressed = None
-    if preparation.floor is not None:
-        expressed = raw > preparation.floor
-    elif preparation.total is not None or raw.min() == 0:
-        expressed = raw > 0
-    return Measured(values, clustered, list(needed), expressed)
-
-
-def _as_clustered(preparation: Preparation, tested: Measured, half: Places) -> Array:
-    """Return the values of a half of the variables as the preparation hands them to a clusterer.
-
-    The variables that are not kept are left out, and those that were centred are. Where axes are
-    kept, the samples are given by their coordinates along as many leading axes of the half.
-    """
-    kept = set(preparation.variable_names)
-    places = [j for j in half if tested.names[j] in kept]
-    if not places:
-        raise ValueError("a half of the variables has none that is clustered. Use more variables")
-    rows = tested.clustered[:, places]
-    if preparation.centre is not None:
-        rows = rows - rows.mean(axis=0)
-    if preparation.axes is None:
-        return rows
-    return rows @ principal_axes(rows).basis[:, : len(preparation.axes)]
-
-
-def _complete(X: Any) -> Array:
-    """Return X as a finite matrix; ValueError for missing cells says how to fill them."""
-    matrix = as_matrix(X, missing=True)
-    holes = np.isnan(matrix)
-    if holes.any():
-        row, column = (int(place) for place in np.argwhere(holes)[0])
-        raise ValueError(
-            f"X has missing cells ({int(holes.sum())}, the first at {place_of(X, row, column)}), "
-            "and ranks need every value. Use model.impute(X)"
-        )
-    check_squares(matrix)
-    return matrix
-
-
 def _among(
     inside: NDArray[np.bool_], cluster_half: Callable[[Places], Any]
 ) -> Callable[[Places], NDArray[np.intp]]:
@@ -589,18 +418,4 @@ def _among(
             numbers -= 1
         return numbers[codes]
 
-    return found
-
-
-def told_apart(names: Sequence[str]) -> list[str]:
-    """Return names that are all different: of several equal ones the later get -1, -2 and so on."""
-    taken, seen, found = set(names), Counter[str](), []
-    for name in names:
-        unique = name
-        while seen[name] and unique in taken:
-            unique = f"{name}-{seen[name]}"
-            seen[name] += 1
-        seen[name] = max(seen[name], 1)
-        taken.add(unique)
-        found.append(unique)
     return found

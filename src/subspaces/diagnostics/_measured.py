@@ -1,0 +1,208 @@
+"""The table that markers test: its values, its names, and who expresses what.
+
+A model is tested on the data of its fit, and on no other: `data_of_fit` compares the means of the
+clusters. Where values were prepared, they are tested on the scale of the preparation, all variables
+that it needs and not only those that it keeps.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils.validation import validate_data
+
+from subspaces.core.array import to_host
+from subspaces.core.contrast import means_and_spread
+from subspaces.data.validation import as_matrix, check_squares, is_named, place_of
+from subspaces.preparation import Preparation, check_present, prepare_rows
+from subspaces.subspace import principal_axes
+
+Array = NDArray[np.floating]
+Places = NDArray[np.intp]
+
+# Means of clusters that differ by more than this share of the largest value are not of the data of
+# fit. Single precision and files of five digits stay below; samples in another order are above it
+# even where clusters share one mean, since the means of n_k samples differ by some s / sqrt(n_k).
+ROUNDED = 1e-4
+# What to use in place of data that are not those of fit; the first for a model without preparation.
+USE_PREPARED = (
+    "Use X as the model was given it, prepared alike; recipe.markers(X) for the last step of a "
+    "recipe; or diagnostics.markers(X, labels) for other values"
+)
+USE_RAW = "Use the table of fit, neither changed nor sorted"
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A table to be tested.
+
+    values (n, p): what is tested; clustered (n, p): the same as it is clustered, with samples of
+    counts centred; names of the p variables; expressed (n, p): who expresses what, or None.
+    """
+
+    values: Array
+    clustered: Array
+    names: list[str]
+    expressed: NDArray[np.bool_] | None
+
+    def of(self, inside: NDArray[np.bool_]) -> "Measured":
+        """Return the samples inside, (n,) True or False, alone."""
+        expressed = None if self.expressed is None else self.expressed[inside]
+        return Measured(self.values[inside], self.clustered[inside], self.names, expressed)
+
+
+def as_tested(X: Any, names: Any, expressed: Any) -> Measured:
+    """Return a table as it is tested, checked, with names that are all different."""
+    if hasattr(X, "var_names"):
+        names = X.var_names if names is None else names
+        X = X.X.toarray() if sparse.issparse(X.X) else X.X
+    matrix = _complete(X)
+    p = matrix.shape[1]
+    if names is None:
+        names = getattr(X, "columns", [f"x{j}" for j in range(p)])
+    if len(names) != p:
+        raise ValueError(f"names has {len(names)} entries for {p} variables. Use one for each")
+    if expressed is None:
+        expressed = matrix > 0 if matrix.min() == 0 else None
+    else:
+        expressed = np.asarray(expressed)
+        if expressed.shape != matrix.shape or expressed.dtype != bool:
+            raise ValueError(
+                f"expressed is {expressed.dtype} of shape {expressed.shape}. Use True and False of "
+                f"shape {matrix.shape}"
+            )
+    return Measured(matrix, matrix, told_apart([str(name) for name in names]), expressed)
+
+
+def data_of_fit(
+    model: Any, labels: Places, X: Any, preparation: Preparation | None
+) -> tuple[Array, Measured]:
+    """Return X as a matrix and as it is tested; ValueError where it is not the data of fit."""
+    if preparation is None:
+        needed = model.n_features_in_
+        names = getattr(model, "feature_names_in_", None)
+        tested = as_tested(X, None if hasattr(X, "columns") else names, None)
+        raw = tested.values
+    else:
+        needed = len(preparation.needed)
+        raw = _needed_part(X, preparation)
+    if raw.shape != (len(labels), needed):
+        raise ValueError(
+            f"X has {len(raw)} samples and {raw.shape[1]} variables, the data of fit {len(labels)} "
+            f"and {needed}. {USE_PREPARED if preparation is None else USE_RAW}"
+        )
+    if preparation is not None:
+        tested = _on_scale_of(preparation, raw)
+    elif hasattr(X, "columns") and hasattr(model, "feature_names_in_"):
+        validate_data(model, X, reset=False, skip_check_array=True)  # the same names, in order
+    _check_means(model, labels, raw, tested.names, preparation)
+    return raw, tested
+
+
+def _needed_part(X: Any, preparation: Preparation) -> Array:
+    """Return the columns of X that a preparation needs, found by name where X has names."""
+    if is_named(X):
+        check_present(list(X.columns), preparation.needed)
+        X = X[preparation.needed]
+    return _complete(X)
+
+
+def _check_means(
+    model: Any, labels: Places, raw: Array, names: list[str], preparation: Preparation | None
+) -> None:
+    """Raise ValueError where the clusters of raw (n, p), prepared, have other means than in fit.
+
+    A model that was fitted to a table with gaps, or knows no means, is not asked.
+    """
+    known = getattr(model, "cluster_means_", getattr(model, "centres_", None))
+    if known is None or getattr(model, "missing_share_", 0.0) > 0.0:
+        return
+    rows, known = raw, np.asarray(to_host(known))
+    if preparation is not None:
+        rows, names = prepare_rows(raw, names, preparation), list(preparation.variable_names)
+        if preparation.axes is not None:
+            # The means may have been measured before the projection.
+            known = known @ preparation.axes.T @ preparation.axes
+    means, _ = means_and_spread(rows, labels, len(known))
+    apart = np.abs(means - known)
+    k, j = np.unravel_index(np.argmax(apart), apart.shape)
+    if apart[k, j] > ROUNDED * np.abs(rows).max():
+        raise ValueError(
+            f"X is not the data of fit: the mean of {names[j]!r} in cluster {k} is "
+            f"{means[k, j]:.3g}, and was {known[k, j]:.3g}. "
+            f"{USE_PREPARED if preparation is None else USE_RAW}"
+        )
+
+
+def _on_scale_of(preparation: Preparation, raw: Array) -> Measured:
+    """Return raw values on the scale of a preparation, all variables that it needs, none left out.
+
+    Samples that were scaled to one total are not centred for tests: zeros would differ by the mean
+    of their sample, so that a gene that nobody expresses would differ between clusters. Nor does a
+    variable that was one value before samples were centred.
+    """
+    needed = preparation.needed
+    if preparation.inputs is not None:
+        preparation = replace(
+            preparation, variable_names=tuple(needed), centre=None, spread=None, axes=None
+        )
+    clustered = prepare_rows(raw, needed, preparation)
+    values = prepare_rows(raw, needed, replace(preparation, centre_samples=False))
+    if preparation.total is None:
+        values = np.where(np.ptp(values, axis=0) > 0, clustered, 0.0)
+    expressed = None
+    if preparation.floor is not None:
+        expressed = raw > preparation.floor
+    elif preparation.total is not None or raw.min() == 0:
+        expressed = raw > 0
+    return Measured(values, clustered, list(needed), expressed)
+
+
+def as_clustered(preparation: Preparation, tested: Measured, half: Places) -> Array:
+    """Return the values of a half of the variables as the preparation hands them to a clusterer.
+
+    The variables that are not kept are left out, and those that were centred are. Where axes are
+    kept, the samples are given by their coordinates along as many leading axes of the half.
+    """
+    kept = set(preparation.variable_names)
+    places = [j for j in half if tested.names[j] in kept]
+    if not places:
+        raise ValueError("a half of the variables has none that is clustered. Use more variables")
+    rows = tested.clustered[:, places]
+    if preparation.centre is not None:
+        rows = rows - rows.mean(axis=0)
+    if preparation.axes is None:
+        return rows
+    return rows @ principal_axes(rows).basis[:, : len(preparation.axes)]
+
+
+def _complete(X: Any) -> Array:
+    """Return X as a finite matrix; ValueError for missing cells says how to fill them."""
+    matrix = as_matrix(X, missing=True)
+    holes = np.isnan(matrix)
+    if holes.any():
+        row, column = (int(place) for place in np.argwhere(holes)[0])
+        raise ValueError(
+            f"X has missing cells ({int(holes.sum())}, the first at {place_of(X, row, column)}), "
+            "and ranks need every value. Use model.impute(X)"
+        )
+    check_squares(matrix)
+    return matrix
+
+
+def told_apart(names: Sequence[str]) -> list[str]:
+    """Return names that are all different: of several equal ones the later get -1, -2 and so on."""
+    taken, seen, found = set(names), Counter[str](), []
+    for name in names:
+        unique = name
+        while seen[name] and unique in taken:
+            unique = f"{name}-{seen[name]}"
+            seen[name] += 1
+        seen[name] = max(seen[name], 1)
+        taken.add(unique)
+        found.append(unique)
+    return found
