@@ -226,8 +226,8 @@ def batch_hint(names: Iterable[Any]) -> str | None:
 
 
 def percent(share: float) -> str:
-    """Return a share from 0 to 1 as text in whole per cent; 0% and 100% are exact."""
-    return f"{min(max(round(100 * share), 1), 99) if 0 < share < 1 else round(100 * share)}%"
+    """Return a share from 0 to 1 as text in whole per cent; 0 % and 100 % are exact."""
+    return f"{min(max(round(100 * share), 1), 99) if 0 < share < 1 else round(100 * share)} %"
 
 
 def _span(smallest: float, largest: float) -> str:

@@ -422,6 +422,9 @@ def test_a_preset_says_that_it_found_counts_and_predict_scales_them_too(run, cel
     summary = json.loads((out / "summary.json").read_text())
     assert summary["adjusted_rand"] == 1
     assert summary["taken_for"] in ended.out
+    # Each fact once: what the values are, then what was done to them.
+    for fact in ("log2", "a total of"):
+        assert ended.out.count(fact) == 1
     again = run("predict", out / "model.npz", cells_file.parent / "new.csv", "--labels", "type",
                 "--json")  # fmt: skip
     assert again.document["adjusted_rand"] == 1
@@ -483,7 +486,8 @@ def test_options_overrule_the_preset(run, cells_file):
     model = subspaces.load(cells_file.parent / "r" / "model.npz")
     assert model.record_.messages[0].startswith("floor=3 replaces ")
     ended = run(*fit, "--no-log")
-    assert ended.document["taken_for"].endswith("each sample was scaled to a total of 554.")
+    assert ended.document["taken_for"].startswith("The values were taken for counts (")
+    assert ended.document["preparation"].startswith("samples scaled to a total of 554, samples cen")
 
 
 def test_a_cluster_of_one_sample_is_a_note(run, tmp_path):
