@@ -305,8 +305,8 @@ class ExpressionScaler(TransformerMixin, BaseEstimator):
         usual = "" if self.floor is not None else f", the usual one for {self.kind_},"
         counts = "" if self.kind_ == "counts" else ", or kind='counts' for counts, TPM or CPM"
         warn(
-            f"floor={self.floor_:g}{usual} replaces {percent(share)} of the values, so that what they "
-            f"say is lost. Use a lower floor{counts}",
+            f"floor={self.floor_:g}{usual} replaces {percent(share)} of the values, so that what "
+            f"they say is lost. Use a lower floor{counts}",
             above=5,
         )
 

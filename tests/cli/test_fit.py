@@ -595,7 +595,7 @@ def test_what_is_doubtful_about_stability_is_said_with_it(run, tmp_path):
     ended = run("fit", tmp_path / "data.npz", "--clusters", 2, "--no-page", "--json",
                 "--out", tmp_path / "r")  # fmt: skip
     said = ended.document["stability"]["verdict"]
-    assert " Note: one subspace describes the samples better " in said
+    assert "\nNote: one subspace describes the samples better " in said
     assert said.endswith("and --clusters auto to see whether one cluster is chosen.")
 
 

@@ -23,8 +23,7 @@ HOW = {
     "some variables than in others is taken into account.",
     "heavy": f"{BARS}A few values lie far out here, and one sample can lift a bar by itself. So a "
     "component has to stay above the dotted line without the sample that it rests on most.",
-    "correlated": "The variables hang together far beyond a few components, so that the dotted "
-    "line, which is for noise without such ties, says little here.",
+    "correlated": "The dotted line is for noise without correlation, and says little here.",
     "none": "The table has no noise: every sample is made of the same few components, exactly.",
 }
 
@@ -60,7 +59,7 @@ def _on_the_break(found: PCAFindings) -> str:
         return ""
     if found.components.n_components == 0:
         return " The bars fall off without a break, so that there is no number to find."
-    return " The number is where the bars fall off suddenly, which is a guess."
+    return " The number is where the bars fall off suddenly."
 
 
 def _table_of_axes(found: PCAFindings) -> str:
