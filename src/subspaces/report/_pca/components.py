@@ -3,7 +3,6 @@
 import numpy as np
 
 from subspaces.report import _tables
-from subspaces.report._canvas import COLOURS
 from subspaces.report._figures import STRONGEST
 from subspaces.report._names import escape, number
 from subspaces.report._pca import figures
@@ -67,26 +66,28 @@ def _table_of_axes(found: PCAFindings) -> str:
     held = np.cumsum(known.explained)
     rows = []
     for r in range(found.n_axes):
-        share = _tables.bar(float(known.explained[r]), COLOURS[0])
         rows.append(
             [
                 str(r + 1),
                 _status(found, r),
-                f"{100 * known.explained[r]:.3g} %",
-                f"{100 * held[r]:.3g} %",
-                number(known.ratio[r]),
+                f"{100 * known.explained[r]:.1f} %",
+                f"{100 * held[r]:.1f} %",
+                _strength(known.ratio[r]),
                 name_of(found, known.rests_on[r]),
-                number(known.ratio_without[r]),
-                share,
+                _strength(known.ratio_without[r]),
             ]
         )
-    wide = '<span class="wide">{}</span>'
     heads = ["Nr", "What it is", "Variance", "Together", "Strength", "Rests most on", "Without it"]
     caption = (
         "Each direction that was looked at. Strength: 1 is what noise reaches. Rests most on: the "
         "sample whose absence weakens it most, and its strength without it."
     )
-    return _tables.simple(caption, [*heads, wide.format("Share of the variance")], rows)
+    return _tables.simple(caption, heads, rows)
+
+
+def _strength(ratio: float) -> str:
+    """Return a strength as text, with two decimals where it is near that of noise."""
+    return f"{ratio:.2f}" if ratio < 100 else number(ratio)
 
 
 def _status(found: PCAFindings, r: int) -> str:
