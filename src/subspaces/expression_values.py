@@ -28,6 +28,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from subspaces.preparation import as_figure
+
 __all__ = ["KINDS", "Reading", "batch_hint", "percent", "read_cells", "read_values"]
 
 Array = NDArray[np.floating]
@@ -142,7 +144,7 @@ def read_cells(X: Any) -> Reading:
         return replace(found, kind="counts", logged=False, because=f"whole numbers from {span}")
     if found.largest > LARGEST_LOGARITHM:
         return replace(found, kind="counts", logged=False, because=f"from {span}")
-    return replace(found, kind="log", logged=True, because=f"none above {found.largest:.3g}")
+    return replace(found, kind="log", logged=True, because=f"none above {as_figure(found.largest)}")
 
 
 def _decided(
@@ -171,12 +173,12 @@ def _decided(
     if whole < WHOLE and (largest <= 1 or is_percentage):
         return "shares", False, f"from {_span(smallest, largest)}"
     if largest <= LARGEST_LOGARITHM:
-        return "log", True, f"none above {largest:.3g}"
+        return "log", True, f"none above {as_figure(largest)}"
     if zero >= FEW:
-        kind = "whole numbers" if whole >= WHOLE else f"none negative, up to {largest:.3g}"
+        kind = "whole numbers" if whole >= WHOLE else f"none negative, up to {as_figure(largest)}"
         return "counts", False, f"{kind}, {percent(zero)} zeros"
     if below_floor > 0.5 and smallest < 1:
-        why = f"{percent(below_floor)} below {ARRAY_FLOOR:g}, down to {smallest:.3g}"
+        why = f"{percent(below_floor)} below {ARRAY_FLOOR:g}, down to {as_figure(smallest)}"
         return "counts", False, why
     zeros = f"{percent(zero)} zeros" if zero else "no zeros"
     return "intensities", False, f"from {_span(smallest, largest)}, {zeros}"
@@ -231,4 +233,4 @@ def percent(share: float) -> str:
 
 
 def _span(smallest: float, largest: float) -> str:
-    return f"{smallest:.3g} to {largest:.3g}"
+    return f"{as_figure(smallest)} to {as_figure(largest)}"

@@ -115,7 +115,7 @@ class Preparation:
 
 def as_figure(value: float) -> str:
     """Return a number as text for readers: 10,000 rather than 1e+04."""
-    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
 def learn_preparation(
