@@ -63,15 +63,16 @@ def _seen(X, share, random):
 def test_some_components_are_there_and_do_not_predict():
     found, _ = quietly(planted(200, 60, 4, 1.35, 1))
     assert found.n_predictive < found.n_components
-    assert f"{found.n_predictive} predict better." in found.verdict
+    assert f"predicted best with {found.n_predictive} of them: the others" in found.verdict
 
 
 def test_correlated_noise_is_told_in_a_warning_and_in_the_verdict():
     found, doubts = quietly(planted(200, 60, 2, 4.0, 0, "correlated"))
     assert found.noise == "correlated"
     assert found.low is found.high is None
-    assert "no test for that" in found.verdict
+    assert "a guess and no test" in found.verdict
     assert any("correlated" in doubt for doubt in doubts)
+    assert "correlated" not in found.verdict  # which the warning says
     smooth, doubts = quietly(planted(200, 60, 0, 1.0, 1, "correlated"))
     assert smooth.n_components == 0
     assert "no number of components to find" in smooth.verdict

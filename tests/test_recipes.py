@@ -122,9 +122,9 @@ def test_positive_ratios_are_logged_and_log_ratios_are_not():
 
 def test_a_floor_that_replaces_most_values_is_warned_of():
     dark = np.maximum(X, 1.0)
-    with pytest.warns(UserWarning, match=r"floor=300 replaces 79% .* Use a lower floor, or kind="):
+    with pytest.warns(UserWarning, match=r"floor=300 replaces 79 % .* Use a lower floor, or kind="):
         scaler = ExpressionScaler(floor=300).fit(dark)
-    done = "the 79% of the values below 300 were raised to 300 and log2(x) was taken."
+    done = "the 79 % of the values below 300 were raised to 300 and log2(x) was taken."
     assert scaler.verdict_.endswith(f": {done}")
     with pytest.warns(UserWarning, match=r"floor=20, the usual one for intensities, replaces"):
         ExpressionScaler(kind="intensities").fit(molecules())
@@ -401,7 +401,7 @@ def test_bad_settings(options, message):
         ExpressionScaler(**options).fit(X)
 
 
-FLOORED = "ignore:floor=20, the usual one for intensities, replaces 57% of the values:UserWarning"
+FLOORED = "ignore:floor=20, the usual one for intensities, replaces 57 % of the values:UserWarning"
 FOLDER = os.environ.get("SUBSPACES_DATA")
 FILES = ("leukemia", "novartis", "lung_cancer", "cns_tumors")
 

@@ -22,7 +22,13 @@ from subspaces.expression_values import (
     read_cells,
     read_values,
 )
-from subspaces.preparation import Preparation, check_totals, log_above_floor, scaled_to_total
+from subspaces.preparation import (
+    Preparation,
+    as_figure,
+    check_totals,
+    log_above_floor,
+    scaled_to_total,
+)
 from subspaces.runtime.parameters import as_choice, as_count, as_flag, as_real
 from subspaces.runtime.warning import warn
 from subspaces.subspace import principal_axes
@@ -245,7 +251,10 @@ class ExpressionScaler(TransformerMixin, BaseEstimator):
             "counts": "counts" if reading.whole >= WHOLE else "scaled counts, as of TPM",
         }
         taken = f"{words.get(self.kind_, self.kind_)}{because}"
-        self.verdict_ = f"The values were taken for {taken}: {self._in_words(table, names)}."
+        below = self._share_below_floor(table, names)
+        self.verdict_ = f"The values were taken for {taken}: {self._in_words(below)}."
+        low = f"; {percent(below)} of them are below {self.floor_:g}" if below else ""
+        self._taken_for = f"The values were taken for {taken}{low}."
 
     def _chosen_floor(self, reading: Reading) -> float | None:
         """Return the floor to which lower values are raised, or None.
@@ -273,19 +282,24 @@ class ExpressionScaler(TransformerMixin, BaseEstimator):
             )
         return floor
 
-    def _in_words(self, table: Any, names: Names) -> str:
-        """Return what is done to the values, in words; warn of a floor that replaces most."""
+    def _share_below_floor(self, table: Any, names: Names) -> float:
+        """Return the share of the values that the floor replaces; warn where it is most of them."""
+        if self.floor_ is None:
+            return 0.0
+        values = scaled_to_total(_as_dense(table), self.total_, names[0])
+        share = float(np.count_nonzero(values < self.floor_) / values.size)
+        if share > 0.5:
+            self._warn_of_floor(share)
+        return share
+
+    def _in_words(self, below: float) -> str:
+        """Return what is done to the values, in words; below: the share that a floor raises."""
         steps = []
         if self.total_ is not None:
-            steps.append(f"each sample was scaled to a total of {_figure(self.total_)}")
-        if self.floor_ is not None:
-            values = scaled_to_total(_as_dense(table), self.total_, names[0])
-            share = np.count_nonzero(values < self.floor_) / values.size
-            if share:
-                low = f"the {percent(share)} of the values below {self.floor_:g}"
-                steps.append(f"{low} were raised to {self.floor_:g}")
-            if share > 0.5:
-                self._warn_of_floor(share)
+            steps.append(f"each sample was scaled to a total of {as_figure(self.total_)}")
+        if below:
+            low = f"the {percent(below)} of the values below {self.floor_:g}"
+            steps.append(f"{low} were raised to {self.floor_:g}")
         if self.logged_:
             steps.append(f"log2({'1 + ' if self.offset_ else ''}x) was taken")
         *others, last = steps or ["they were left as they are"]
@@ -295,8 +309,8 @@ class ExpressionScaler(TransformerMixin, BaseEstimator):
         usual = "" if self.floor is not None else f", the usual one for {self.kind_},"
         counts = "" if self.kind_ == "counts" else ", or kind='counts' for counts, TPM or CPM"
         warn(
-            f"floor={self.floor_:g}{usual} replaces {share:.0%} of the values, so that what they "
-            f"say is lost. Use a lower floor{counts}",
+            f"floor={self.floor_:g}{usual} replaces {percent(share)} of the values, so that what "
+            f"they say is lost. Use a lower floor{counts}",
             above=5,
         )
 
@@ -358,7 +372,7 @@ def as_preparation(scaler: ExpressionScaler, names: Sequence[str]) -> Preparatio
         centre_samples=scaler.centre_samples,
         centre=scaler.mean_,
         axes=scaler.axes_,
-        taken_for=scaler.verdict_,
+        taken_for=scaler._taken_for,
     )
 
 
@@ -466,11 +480,6 @@ def _most_variable(values: Any, means: Array, count: int | None) -> NDArray[np.i
 def _row(values: Any) -> Array:
     """Return one row, dense or sparse, as an array (p,)."""
     return np.asarray(values.toarray() if sparse.issparse(values) else values).ravel()
-
-
-def _figure(value: float) -> str:
-    """Return a number as text for readers: 10,000 rather than 1e+04."""
-    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def _lanczos_axes(ratios: Array, n_axes: int) -> Array:

@@ -28,6 +28,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from subspaces.preparation import as_figure
+
 __all__ = ["KINDS", "Reading", "batch_hint", "doubt", "percent", "read_cells", "read_values"]
 
 Array = NDArray[np.floating]
@@ -160,7 +162,7 @@ def read_cells(X: Any) -> Reading:
         return replace(found, kind="counts", logged=False, because=f"whole numbers from {span}")
     if found.largest > LARGEST_LOGARITHM:
         return replace(found, kind="counts", logged=False, because=f"from {span}")
-    return replace(found, kind="log", logged=True, because=f"none above {found.largest:.3g}")
+    return replace(found, kind="log", logged=True, because=f"none above {as_figure(found.largest)}")
 
 
 def _decided(
@@ -189,12 +191,12 @@ def _decided(
     if whole < WHOLE and (largest <= 1 or is_percentage):
         return "shares", False, f"from {_span(smallest, largest)}"
     if largest <= LARGEST_LOGARITHM:
-        return "log", True, f"none above {largest:.3g}"
+        return "log", True, f"none above {as_figure(largest)}"
     if zero >= FEW:
-        kind = "whole numbers" if whole >= WHOLE else f"none negative, up to {largest:.3g}"
+        kind = "whole numbers" if whole >= WHOLE else f"none negative, up to {as_figure(largest)}"
         return "counts", False, f"{kind}, {percent(zero)} zeros"
     if below_floor > 0.5 and smallest < 1:
-        why = f"{percent(below_floor)} below {ARRAY_FLOOR:g}, down to {smallest:.3g}"
+        why = f"{percent(below_floor)} below {ARRAY_FLOOR:g}, down to {as_figure(smallest)}"
         return "counts", False, why
     zeros = f"{percent(zero)} zeros" if zero else "no zeros"
     return "intensities", False, f"from {_span(smallest, largest)}, {zeros}"
@@ -244,9 +246,9 @@ def batch_hint(names: Iterable[Any]) -> str | None:
 
 
 def percent(share: float) -> str:
-    """Return a share from 0 to 1 as text in whole per cent; 0% and 100% are exact."""
-    return f"{min(max(round(100 * share), 1), 99) if 0 < share < 1 else round(100 * share)}%"
+    """Return a share from 0 to 1 as text in whole per cent; 0 % and 100 % are exact."""
+    return f"{min(max(round(100 * share), 1), 99) if 0 < share < 1 else round(100 * share)} %"
 
 
 def _span(smallest: float, largest: float) -> str:
-    return f"{smallest:.3g} to {largest:.3g}"
+    return f"{as_figure(smallest)} to {as_figure(largest)}"

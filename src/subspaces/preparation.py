@@ -17,6 +17,7 @@ from subspaces.tables import Table, first_gap, listed
 
 __all__ = [
     "Preparation",
+    "as_figure",
     "attach_preparation",
     "check_present",
     "check_totals",
@@ -90,7 +91,7 @@ class Preparation:
         reasons = ((self.ignored, "of the table"), (self.dropped, "for missing values"))
         steps = [f"{listed(names)} left out {why}" for names, why in reasons if names]
         if self.total is not None:
-            steps.append(f"samples scaled to a total of {self.total:g}")
+            steps.append(f"samples scaled to a total of {as_figure(self.total)}")
         if self.floor is not None:
             steps.append(f"values below {self.floor:g} raised to {self.floor:g}")
         if self.log:
@@ -99,7 +100,7 @@ class Preparation:
             steps.append("samples centred")
         kept, seen = len(self.variable_names), self.n_seen or len(self.needed)
         if kept < seen:
-            steps.append(f"the {kept} of {seen} variables kept that vary most")
+            steps.append(f"the {kept:,} of {seen:,} variables kept that vary most")
         if self.spread is not None:
             steps.append("variables scaled to mean 0 and standard deviation 1")
         elif self.centre is not None:
@@ -110,6 +111,11 @@ class Preparation:
 
     def __repr__(self) -> str:
         return f"<Preparation: {self}>"
+
+
+def as_figure(value: float) -> str:
+    """Return a number as text for readers: 10,000 rather than 1e+04."""
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
 def learn_preparation(

@@ -359,10 +359,9 @@ def test_the_screen_says_which_way_variables_differ_and_where_none_does(run, tmp
     assert [c["beyond_chance"] for c in summary["clusters"]] == [0, 0]
     assert [c["sets_apart"] for c in summary["clusters"]] == [[], []]
     page = (tmp_path / "n" / "report.html").read_text()
-    assert (
-        page.count("Nothing differs beyond chance, tested by split halves: among 30 variables up")
-        == 2
-    )
+    assert page.count("Nothing differs beyond chance: among 30 variables up to") == 2
+    assert page.count("What is larger has to be a marker by split halves, too.") == 2
+    assert page.count("Chance explains the pale bars.") == 2
 
 
 def test_the_expression_preset_prepares_and_predict_repeats_it(run, tmp_path):
@@ -437,6 +436,9 @@ def test_a_preset_says_that_it_found_counts_and_predict_scales_them_too(run, cel
     summary = json.loads((out / "summary.json").read_text())
     assert summary["adjusted_rand"] == 1
     assert summary["taken_for"] in ended.out
+    # Each fact once: what the values are, then what was done to them.
+    for fact in ("log2", "a total of"):
+        assert ended.out.count(fact) == 1
     again = run("predict", out / "model.npz", cells_file.parent / "new.csv", "--labels", "type",
                 "--json")  # fmt: skip
     assert again.document["adjusted_rand"] == 1
@@ -498,7 +500,8 @@ def test_options_overrule_the_preset(run, cells_file):
     model = subspaces.load(cells_file.parent / "r" / "model.npz")
     assert model.record_.messages[0].startswith("floor=3 replaces ")
     ended = run(*fit, "--no-log")
-    assert ended.document["taken_for"].endswith("each sample was scaled to a total of 554.")
+    assert ended.document["taken_for"].startswith("The values were taken for counts (")
+    assert ended.document["preparation"].startswith("samples scaled to a total of 554, samples cen")
 
 
 def test_a_cluster_of_one_sample_is_a_note(run, tmp_path):
@@ -606,7 +609,7 @@ def test_what_is_doubtful_about_stability_is_said_with_it(run, tmp_path):
     ended = run("fit", tmp_path / "data.npz", "--clusters", 2, "--no-page", "--json",
                 "--out", tmp_path / "r")  # fmt: skip
     said = ended.document["stability"]["verdict"]
-    assert " Note: one subspace describes the samples better " in said
+    assert "\nNote: one subspace describes the samples better " in said
     assert said.endswith("and --clusters auto to see whether one cluster is chosen.")
 
 

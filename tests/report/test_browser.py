@@ -82,6 +82,15 @@ def test_every_section_is_seen_and_every_figure_drawn(page):
     assert page.locator("h1").inner_text() == page.title() == TITLE
 
 
+def test_text_tables_and_figures_have_one_width(page):
+    drawn(page, "between")
+    places = ("#summary > p", "#clusters > .scroll", "#clusters > p", "#between")
+    widths = [page.locator(place).first.bounding_box()["width"] for place in places]
+    assert max(widths) - min(widths) < 1
+    letter = "parseFloat(getComputedStyle(document.body).fontSize) / 2"
+    assert max(widths) / page.evaluate(letter) < 110
+
+
 def test_figures_keep_to_their_places_and_leave_room_for_bars(page):
     """At any width, also where the window keeps its own; names are not all that is seen."""
     place = drawn(page, "apart-0")

@@ -1,13 +1,14 @@
 """The page's table of markers: its sentences, its columns, and how many it shows."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from subspaces import PSC
 from subspaces.report import render
-from tests.report.outline import Outline, sections_of
+from tests.report.outline import Outline, figures_of, numbers, section, sections_of
 
 
 @pytest.fixture(scope="module")
@@ -48,6 +49,27 @@ def test_each_cluster_has_its_markers_named_by_direction(fitted):
         if found.of(k)["difference"][0] < 0:
             cells.reverse()
         assert f"{k}</th><td>{cells[0]}</td><td>{cells[1]}</td>" in table
+
+
+def test_charts_and_tables_begin_with_what_is_beyond_chance(fitted):
+    """A variable of large effect that no split half confirms is pale, and comes after the rest."""
+    model, X = fitted
+    found = model.markers(X, split_half=True, n_nulls=19, random_state=0)
+    rates = found.columns["fdr_split"].copy()
+    rates[found.columns["variable"] == "x1"] = 1.0
+    refused = replace(found, columns={**found.columns, "fdr_split": rates})
+    page = render(model, X, markers=refused)
+    bars = figures_of(page)["apart-0"]["data"][0]
+    assert sorted(text.split(":")[0] for text in bars["text"][:2]) == ["x0", "x2"]
+    assert bars["text"][2].startswith("x1: ")
+    assert numbers(bars["marker"]["opacity"])[:3] == [1.0, 1.0, 0.35]
+    words = words_of(page)
+    assert words.count("2 of 120 differ beyond chance: among 120 variables up to") == 2
+    assert words.count("What is larger has to be a marker by split halves, too.") == 2
+    assert words.count("Chance explains the pale bars.") == 2
+    listed = re.findall(r'data-search="(\w+)".*<td>(yes|no)</td>', section(page, "variables"))
+    assert sorted(listed[:2]) == [("x0", "yes"), ("x2", "yes")]
+    assert listed[2] == ("x1", "no")
 
 
 def test_columns_that_are_not_known_are_left_out(fitted):

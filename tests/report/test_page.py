@@ -252,6 +252,30 @@ def test_how_far_to_trust_the_clusters_stands_in_short(union):
     assert "was not measured" not in again
 
 
+def test_each_line_of_a_verdict_is_a_point_of_its_own(union):
+    model = PSC(2, n_components=2, random_state=0).fit(union.data)
+    model.record_ = replace(model.record_, verdicts=("Solid: so it is.\nNote: but see this.",))
+    summary = section(render(model), "summary")
+    assert "<li><strong>Solid</strong>: so it is.</li>" in summary
+    assert "<li><strong>Note</strong>: but see this.</li>" in summary
+
+
+def test_distances_from_clusters_have_a_linear_scale_unless_one_is_far_beyond_all(union):
+    def drawn(X):
+        model = KSubspaces(2, n_components=2, random_state=0).fit(X)
+        figure = figures_of(render(model))["between"]
+        across = np.concatenate([numbers(trace["x"]) for trace in figure["data"][1:]])
+        own = model.record_.scores[np.arange(len(X)), model.labels_]
+        np.testing.assert_allclose(np.sort(across), np.sort(np.sqrt(own)), rtol=1e-5)
+        assert figure["layout"]["xaxis"]["title"]["text"] == "distance under own cluster"
+        return [figure["layout"][axis]["type"] for axis in ("xaxis", "yaxis")]
+
+    assert drawn(union.data) == ["linear", "linear"]
+    far = union.data.copy()
+    far[0] += 1000 * np.random.default_rng(0).normal(size=12)
+    assert drawn(far) == ["log", "log"]
+
+
 def test_a_share_between_clusters_is_no_reassurance(union):
     model = PSC(2, n_components=2, random_state=0).fit(union.data)
     assert "and not how good the clusters are" in section(render(model), "samples")

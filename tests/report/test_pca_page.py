@@ -175,6 +175,21 @@ def test_samples_are_drawn_by_class_and_those_that_are_out_are_ringed(page, wine
     assert "<b>wine 0</b><br>class class_0<br>influence" in groups[0]["text"][0]
 
 
+def test_who_does_not_belong_is_drawn_by_distances(page, wine):
+    known = gather_pca(wine[0], scale=True).outliers
+    figure = figures_of(page)["limits"]
+    for axis, squares in (("x", known.t2_left_out), ("y", known.q_left_out)):
+        drawn = [value for trace in figure["data"][:2] for value in numbers(trace[axis])]
+        np.testing.assert_allclose(np.sort(drawn), np.sort(np.sqrt(squares)), rtol=1e-5)
+        assert figure["layout"][f"{axis}axis"]["type"] == "linear"
+    across, upwards = figure["layout"]["shapes"]
+    assert across["y0"] == pytest.approx(np.sqrt(known.q_left_out_limit))
+    assert upwards["x0"] == pytest.approx(np.sqrt(known.t2_left_out_limit))
+    X = factors(60, 12, 2)
+    X[0] += 1000 * np.random.default_rng(0).normal(size=12)
+    assert figures_of(render_pca(X))["limits"]["layout"]["yaxis"]["type"] == "log"
+
+
 def test_hostile_names_leave_the_page_whole():
     X, classes = hostile_frame()
     found = replace(gather_pca(X, classes=classes), messages=(f"{SCRIPT} is odd",))
@@ -256,6 +271,8 @@ def test_correlated_noise_is_no_test():
     assert "says little here" in words
     assert "noise</td>" not in words
     assert "alone" not in sections_of(page)
+    assert words_of(page).count("correlated") == 1
+    assert words_of(page).count("a left-out cell best") == 1
     expected = "as a guess." if found.components.n_components else "can be found."
     assert expected in section(page, "summary")
 

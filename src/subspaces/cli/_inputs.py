@@ -46,8 +46,8 @@ def read_input(source: Source, variables: Iterable[str] | None = None) -> Table:
         _check_variables(table, path)
     missed = "" if gaps is None else f"; {gaps.sentence(table.sample_names, table.variable_names)}"
     note(
-        f"Read {path}: {n} sample{'s' * (n != 1)} ({_first(table.sample_names)}) x "
-        f"{p} variable{'s' * (p != 1)} ({_first(table.variable_names)}){missed}"
+        f"Read {path}: {n:,} sample{'s' * (n != 1)} ({_first(table.sample_names)}) x "
+        f"{p:,} variable{'s' * (p != 1)} ({_first(table.variable_names)}){missed}"
     )
     doubted = doubts(table, source.samples.value)
     if gaps is not None and variables is None and source.drop_missing is None:

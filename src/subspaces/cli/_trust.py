@@ -63,6 +63,7 @@ def with_stability(
 ) -> Trust:
     """Return ``trust`` with the stability of the clusters, or why it could not be measured.
 
+    The first line of the verdict is of the stability, and each further one a warning of the halves.
     scaled, preset: whether --scale or --preset was given, which decide what can be advised.
     """
     try:
@@ -76,7 +77,7 @@ def with_stability(
         )
         return replace(trust, found={**trust.found, "stability": {"verdict": why}})
     doubts = [f"Note: {in_options(str(warning))}." for warning in caught]
-    verdict = " ".join([in_options(measured.verdict), *doubts])
+    verdict = "\n".join([in_options(measured.verdict), *doubts])
     measured = replace(measured, verdict=to_follow(verdict, scaled=scaled, preset=preset))
     numbers = {
         "stability": measured.stability,
@@ -91,7 +92,8 @@ def with_word_on_batches(trust: Trust) -> Trust:
     """Return ``trust`` with what stable clusters of expression data may be; as it is for others."""
     if trust.measured is None or not trust.measured.verdict.startswith("Solid"):
         return trust
-    verdict = f"{trust.measured.verdict} {BATCHES}"
+    first, *notes = trust.measured.verdict.splitlines()
+    verdict = "\n".join([f"{first} {BATCHES}", *notes])
     measured = replace(trust.measured, verdict=verdict)
     entry = {**trust.found["stability"], "verdict": verdict}
     return Trust({**trust.found, "stability": entry}, measured)

@@ -23,9 +23,7 @@ def verdict_on_components(found: Components, shape: tuple[int, int], predictive:
     if found.noise != "none" and shape[0] < FEW_ROWS and shape[1] < FEW_COLUMNS:
         sentences.append("The table is too small to tell correlated noise from components.")
     if predictive is not None and predictive < found.count:
-        told = f"{predictive} {'predicts' if predictive == 1 else 'predict'} better"
-        told = told if predictive else "none helps to predict a cell"
-        sentences.append(f"{_are(found.count)} there, {told}.")
+        sentences.append(_on_weak_ones(found.count, predictive))
     return " ".join(sentences)
 
 
@@ -83,17 +81,14 @@ def _count_of(found: Components, predictive: int | None) -> str:
 
 
 def _of_correlated(found: Components, predictive: int | None) -> str:
-    z = f"(z = {found.correlation:.0f})"
     best = f" {_axes(predictive)} a left-out cell best." if predictive else ""
     if found.count == 0:
-        return (
-            f"The variables are correlated throughout {z} and the eigenvalues fall without a "
-            f"break, so that there is no number of components to find.{best}"
-        )
+        why = "the eigenvalues fall without a break"
+        return f"There is no number of components to find: {why}.{best}"
+    last = "it" if found.count == 1 else "them"
     return (
-        f"{_components(found.count).capitalize()}, a guess: after them the eigenvalues fall off. "
-        f"The variables are correlated beyond a few components {z}, and there is no test for that."
-        f"{best}"
+        f"{_components(found.count).capitalize()}, a guess and no test: after {last} the "
+        f"eigenvalues fall off.{best}"
     )
 
 
@@ -115,8 +110,15 @@ def _stand(count: int) -> str:
     return f"{_components(count).capitalize()} {verb}"
 
 
-def _are(count: int) -> str:
-    return "1 is" if count == 1 else f"{count} are"
+def _on_weak_ones(count: int, predictive: int) -> str:
+    """Return a sentence on components of which ``predictive``, fewer, help to predict a cell."""
+    if predictive == 0:
+        none = "It does not help" if count == 1 else "None of them helps"
+        return f"{none} to predict a left-out cell."
+    return (
+        f"A left-out cell is predicted best with {predictive} of them: the others are there, but "
+        "too weak to help."
+    )
 
 
 def _percent(share: float) -> str:

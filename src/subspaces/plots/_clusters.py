@@ -324,4 +324,6 @@ def _furthest(places: Array) -> NDArray[np.intp]:
 
 
 def _axis_name(spectrum: Array, r: int) -> str:
-    return f"axis {r + 1} ({spectrum[r] / spectrum.sum():.0%})" if len(spectrum) > 1 else "axis 1"
+    if len(spectrum) == 1:
+        return "axis 1"
+    return f"axis {r + 1} ({100 * spectrum[r] / spectrum.sum():.0f} %)"

@@ -27,6 +27,8 @@ DIVERGING = [[0.0, "rgb(213,94,0)"], [0.5, "rgba(127,127,127,0)"], [1.0, "rgb(0,
 MOST_POINTS = 4000
 # How many of the most influential samples, say, are among those that are drawn.
 NOTABLE = 20
+# A sample so many times as far as the median one pushes all others into a corner of a linear axis.
+FAR = 20.0
 # What the pointer shows: the text of the mark alone, without the name of its trace.
 TEXT_ALONE = "%{text}<extra></extra>"
 
@@ -106,6 +108,17 @@ def log_scale(values: Array) -> dict[str, Any]:
     leads = tuple(range(1, 10)) if span < 0.8 else (1, 2, 5) if span < 3 else (1,)
     ticks = [lead * 10.0**power for power in range(low, high + 2, step) for lead in leads]
     return {"type": "log", "tickvals": ticks, "ticktext": [number(tick) for tick in ticks]}
+
+
+def distance_scale(values: Array, among: Array) -> dict[str, Any]:
+    """Return plotly's settings of an axis over ``values``, which are distances; rarely a log axis.
+
+    That is where one of the distances ``among`` is far beyond the others. Elsewhere a log axis
+    would give most of its length to distances near 0, whose differences mean nothing.
+    """
+    if not len(among) or among.max() <= FAR * np.median(among):
+        return {"type": "linear", "zeroline": False}
+    return log_scale(values)
 
 
 def whole_numbers(values: Any) -> dict[str, Any]:

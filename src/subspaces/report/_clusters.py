@@ -5,7 +5,7 @@ import numpy as np
 from subspaces.core.contrast import Contrast
 from subspaces.diagnostics._beyond_chance import beyond_chance
 from subspaces.report import _figures, _tables
-from subspaces.report._canvas import colour
+from subspaces.report._canvas import Places, colour
 from subspaces.report._draft import Draft, note_on_thinning
 from subspaces.report._findings import Cluster
 from subspaces.report._names import count
@@ -92,25 +92,33 @@ def _sets_apart(draft: Draft, cluster: Cluster) -> str:
         return _headed(heading, f"<p>{_why_unknown(draft)}</p>")
     if not len(apart.order):
         return _headed(heading, "<p>No variable differs from the other samples.</p>")
-    chart = _figures.differences(draft.found, apart, colour(k))
-    words = f"{_of_all(len(apart.order))} {_chance(draft, cluster, apart)}".strip()
+    beyond = _beyond_chance(draft, cluster)
+    chart = _figures.differences(draft.found, apart, beyond, colour(k))
+    words = f"{_of_all(len(apart.order))} {_chance(draft, apart, beyond)}".strip()
     return _headed(heading, draft.figure(f"apart-{k}", chart, heading, words))
 
 
-def _chance(draft: Draft, cluster: Cluster, apart: Contrast) -> str:
-    """Return a sentence on how many differ beyond chance; "" if effects are not known."""
+def _beyond_chance(draft: Draft, cluster: Cluster) -> Places:
+    """Return the variables (m,) that set a cluster apart beyond chance; none where not known."""
+    if cluster.apart is None:
+        return np.zeros(0, dtype=int)
+    names = draft.found.model._variable_names
+    return beyond_chance(cluster.apart, names, cluster.number, draft.markers)
+
+
+def _chance(draft: Draft, apart: Contrast, beyond: Places) -> str:
+    """Return sentences on how many differ beyond chance; "" if effects are not known."""
     if np.isnan(apart.effect).any():
         return ""
-    names, markers = draft.found.model._variable_names, draft.markers
-    beyond = len(beyond_chance(apart, names, cluster.number, markers))
     total = f"{len(apart.effect):,}"
-    many = f"{beyond:,} of {total} differ" if beyond else "Nothing differs"
-    split = markers is not None and "fdr_split" in markers.columns
-    tested = ", tested by split halves" if split else ""
+    many = f"{len(beyond):,} of {total} differ" if len(beyond) else "Nothing differs"
     more = ", and more where values are missing" if np.ptp(apart.limits) > 0 else ""
+    split = draft.markers is not None and "fdr_split" in draft.markers.columns
+    tested = " What is larger has to be a marker by split halves, too." * split
+    pale = len(beyond) < min(len(apart.order), _figures.STRONGEST)
     return (
-        f"{many} beyond chance{tested}: among {total} variables up to {apart.by_chance:.2g} SD "
-        f"(dotted) come by chance alone{more}."
+        f"{many} beyond chance: among {total} variables up to {apart.by_chance:.2g} SD (dotted) "
+        f"come by chance alone{more}.{tested}{' Chance explains the pale bars.' * pale}"
     )
 
 
@@ -141,11 +149,13 @@ def _why_unknown(draft: Draft) -> str:
 
 def variables(draft: Draft) -> str:
     """Return the HTML of "The variables": tables, to search and copy, of both lists."""
-    apart, within = _tables.differences(draft.found), _tables.variables(draft.found)
+    found = draft.found
+    beyond = {cluster.number: _beyond_chance(draft, cluster) for cluster in found.clusters}
+    apart, within = _tables.differences(found, beyond), _tables.variables(found)
     if apart:
         apart = f'<div id="apart"><h3>What sets each cluster apart</h3>{apart}</div>'
     if within:
-        shared = draft.found.common is not None
+        shared = found.common is not None
         heading = "What all clusters share" if shared else "What varies within each cluster"
         within = f'<div id="within"><h3>{heading}</h3>{within}</div>'
     return apart + within or "<p>No variable has a loading.</p>"

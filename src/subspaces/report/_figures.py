@@ -14,6 +14,7 @@ from subspaces.report._canvas import (
     TEXT_ALONE,
     Array,
     Places,
+    distance_scale,
     figure,
     line,
     log_scale,
@@ -22,11 +23,13 @@ from subspaces.report._canvas import (
     thinned,
     whole_numbers,
 )
-from subspaces.report._findings import Cluster, Findings, Loadings
+from subspaces.report._findings import Cluster, Findings, Loadings, beyond_first
 from subspaces.report._names import number, plotly_text, short_label
 
 # How many variables a figure lists.
 STRONGEST = 15
+# Opacity of a bar that chance explains.
+PALE = 0.35
 DOTTED = {"dash": "dot", "width": 1.5, "color": "#888888"}
 
 
@@ -56,13 +59,14 @@ def own_subspace(found: Findings, cluster: Cluster, *, three: bool = False) -> A
     return figure([points], height=340, xtitle=titles[0], ytitle=titles[1])
 
 
-def differences(found: Findings, apart: Contrast, shade: str) -> Any:
-    """Return a plotly bar chart of the 15 variables that differ most from the other samples.
+def differences(found: Findings, apart: Contrast, beyond: Places, shade: str) -> Any:
+    """Return a plotly bar chart of 15 variables that differ from the other samples.
 
-    Bars are effects in standard deviations, or differences of means where effects are not known.
-    Dotted lines are where chance ends.
+    Those ``beyond`` chance come first, the largest effect first, and then the others, pale. Bars
+    are effects in standard deviations, or differences of means where effects are not known. Dotted
+    lines are where chance ends.
     """
-    shown = apart.order[:STRONGEST]
+    shown = beyond_first(apart, beyond)[:STRONGEST]
     known = not np.isnan(apart.effect[shown]).any()
     sizes = apart.effect[shown] if known else apart.difference[shown]
     # An effect is infinite where a variable does not vary within the clusters.
@@ -75,7 +79,8 @@ def differences(found: Findings, apart: Contrast, shade: str) -> Any:
         for name, j in zip(names, shown, strict=True)
     ]
     bars = _bars(narrow(np.clip(sizes, -edge, edge)), shade, words, TEXT_ALONE)
-    title = f"lower ← difference{' (SD)' * known} → higher"
+    bars["marker"]["opacity"] = np.where(np.isin(shown, beyond), 1.0, PALE)
+    title = f"lower ←{' SD ' * known}→ higher"
     return _figure_of_list(bars, ticks, xtitle=title, shapes=_ends_of_chance(apart, known))
 
 
@@ -153,16 +158,18 @@ def loadings_chart(
     return _figure_of_list(cells, ticks, bare, xtitle=axis, xaxis=across, margin=margin)
 
 
-def between_clusters(found: Findings) -> Any:
-    """Return a figure of each sample's score under its own cluster (x) and the best other (y).
+def between_clusters(found: Findings, unit: str) -> Any:
+    """Return a figure of how far each sample is from its own cluster (x) and the best other (y).
 
-    On the dotted line both scores are equal.
+    That is the square root of a score that is a square, or else the score; ``unit`` names it. On
+    the dotted line both are equal.
     """
     assert found.rivalry is not None
     own, other = found.rivalry.own, found.rivalry.other
     drawn = np.isfinite(own) & np.isfinite(other)
     if not found.likelihoods:
         drawn &= (own > 0) & (other > 0)
+        own, other = (np.sqrt(np.where(drawn, each, 0.0)) for each in (own, other))
     own, other = narrow(own), narrow(other)
     ends = _line_of_equals(own[drawn], other[drawn])
     dots: dict[str, Any] = {
@@ -174,8 +181,10 @@ def between_clusters(found: Findings) -> Any:
         traces.append(marks(found, k, rows, x=own[rows], y=other[rows], name=f"cluster {k}"))
     across, upright = {}, {}
     if not found.likelihoods:
-        across, upright = log_scale(own[drawn]), log_scale(np.append(other[drawn], ends))
-    titles = {"xtitle": "score under own cluster", "ytitle": "score under the best other"}
+        both = np.append(own[drawn], other[drawn])
+        across = distance_scale(own[drawn], both)
+        upright = distance_scale(np.append(other[drawn], ends), both)
+    titles = {"xtitle": f"{unit} under own cluster", "ytitle": f"{unit} under the best other"}
     return figure(traces, height=440, legend=True, xaxis=across, yaxis=upright, **titles)
 
 

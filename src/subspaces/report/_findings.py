@@ -167,6 +167,12 @@ def rivalry(scores: Array, labels: Places, likelihoods: bool) -> Rivalry | None:
     return Rivalry(own, other, rival, np.clip(closeness, 0.0, 1.0))
 
 
+def beyond_first(apart: Contrast, beyond: Places) -> Places:
+    """Return the variables that differ, (m,): those ``beyond`` chance first, then the others."""
+    others = apart.order[~np.isin(apart.order, beyond)]
+    return np.concatenate([beyond, others])
+
+
 def loadings_of(subspace: Subspace) -> Loadings:
     """Return a subspace's variables with loadings, ranked by their share of its energy."""
     weight = subspace.spectrum if subspace.spectrum.any() else np.ones_like(subspace.spectrum)

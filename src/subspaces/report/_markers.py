@@ -38,10 +38,19 @@ def _overview(found: Markers) -> str:
     for k in np.unique(found.columns["cluster"]).tolist():
         cells = [_counted(names) for names in called(found, k).values()]
         rows.append([f"{swatch(k)}{escape(str(k))}", *cells])
-    split = " by split halves" if "fdr_split" in found.columns else ""
-    caption = f"Markers{split}, the largest effects first. False discovery rate at most {LEVEL:g}."
+    split = "fdr_split" in found.columns
+    caption = (
+        f"Markers by {'split halves' if split else 'the Mann-Whitney test'}, the largest effects "
+        f"first. False discovery rate at most {LEVEL:g}, however small the difference; the charts "
+        f"of the clusters count {_counted_in_charts(split)}."
+    )
     heads = ["Cluster", "Higher than elsewhere", "Lower than elsewhere"]
     return simple(caption, heads, rows, kind="whole words")
+
+
+def _counted_in_charts(split: bool) -> str:
+    """Return which differences the charts of the clusters call beyond chance."""
+    return f"{'those of them' if split else 'differences'} that are larger than chance makes them"
 
 
 def _counted(names: list[str]) -> str:

@@ -30,13 +30,16 @@ def missing_section(
     )
     tables = "".join(_table(*side) for side in sides)
     sentence = missing.sentence(sample_names, variable_names)
-    return f"<p>{escape(sentence)}. {escape(done)}</p>{tables}"
+    return f'<p>{escape(sentence)}. {escape(done)}</p><div class="pair">{tables}</div>'
 
 
 def _table(kind: str, names: Sequence[str], shares: np.ndarray) -> str:
     order = np.argsort(-shares, kind="stable")
     listed = order[shares[order] > 0.0][:LISTED]
-    rows = [[escape(names[i]), as_percent(float(shares[i]))] for i in listed]
+    rows = [
+        [f'<bdi class="name">{escape(names[i])}</bdi>', as_percent(float(shares[i]))]
+        for i in listed
+    ]
     affected = int(np.count_nonzero(shares))
     caption = f"{kind}s with most missing; {affected:,} of {len(shares):,} have gaps"
     return simple(caption, [kind, "Missing"], rows)

@@ -33,20 +33,23 @@ def _between(draft: Draft) -> str:
         )
     share += " That says which samples are unclear, and not how good the clusters are."
     label = "Score of each sample under its own cluster against the best other cluster"
+    unit = _unit(found)
+    meaning = f"is the squared {unit} of a sample under a cluster, and drawn is its root"
+    if found.likelihoods:
+        unit, meaning = "score", "is minus the log density of a sample under a cluster"
     caption = (
-        f"A score is {_unit(found)} of a sample under a cluster; lower is nearer. A sample on the "
-        f"dotted line is as near to another cluster as to its own.{note_on_thinning(found)}"
+        f"A score {meaning}; lower is nearer. A sample on the dotted line is as near to another "
+        f"cluster as to its own.{note_on_thinning(found)}"
     )
-    figure = draft.figure("between", _figures.between_clusters(found), label, caption)
+    figure = draft.figure("between", _figures.between_clusters(found, unit), label, caption)
     return f"<h3>Between clusters</h3><p>{share}</p>{figure}"
 
 
 def _unit(found: Findings) -> str:
-    if found.likelihoods:
-        return "minus the log density"
+    """Return the noun for the square root of a score, where scores are squares."""
     if "influence" in getattr(found.model, "criterion_", ""):
-        return "the squared predictive influence"
-    return "the squared distance" if found.influence is None else "the squared error"
+        return "predictive influence"
+    return "distance" if found.influence is None else "error"
 
 
 def _influential(draft: Draft) -> str:

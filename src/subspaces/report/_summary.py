@@ -43,7 +43,8 @@ def _verdicts(draft: Draft) -> list[str]:
     """Return sentences, as HTML, on how far to trust the clusters.
 
     They are those of the caller's stability and those kept with the model. If none are kept and X
-    is given, whether K-means finds the same clusters is measured here.
+    is given, whether K-means finds the same clusters is measured here. Each line of a verdict is a
+    sentence of the page.
     """
     model = draft.found.model
     kept = model.record_.verdicts
@@ -52,7 +53,8 @@ def _verdicts(draft: Draft) -> list[str]:
     if not kept and draft.data is not None:
         verdicts.append(means_or_directions(model, draft.data).verdict)
     unmeasured = [] if draft.stability or kept else [UNMEASURED]
-    return unmeasured + [_emphasised(verdict) for verdict in dict.fromkeys(verdicts)]
+    lines = (line for verdict in dict.fromkeys(verdicts) for line in verdict.splitlines())
+    return unmeasured + [_emphasised(line) for line in lines]
 
 
 def _emphasised(verdict: str) -> str:

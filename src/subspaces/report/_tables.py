@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from subspaces.report._canvas import SYMBOLS, colour
-from subspaces.report._findings import Findings, Loadings
+from subspaces.report._canvas import SYMBOLS, Places, colour
+from subspaces.report._findings import Findings, Loadings, beyond_first
 from subspaces.report._names import count, escape, number
 
 # How many rows a table to search has at most, so that the page stays quick to open and to sort.
@@ -15,7 +15,7 @@ MOST_VARIABLES = 1500
 # How many columns of loadings a table has at most, so that it fits a screen.
 MOST_AXES = 4
 # Headings of columns of words; those of numbers are set to the right.
-WORDS = ("Sample", "Variable", "Cluster", "Class", "Next", "Belongs")
+WORDS = ("Sample", "Variable", "Cluster", "Class", "Next", "Belongs", "Beyond chance")
 
 SHAPES = {
     "circle": '<circle cx="8" cy="8" r="6"/>',
@@ -63,7 +63,7 @@ def cluster_sizes(found: Findings) -> str:
         row = [f"{swatch(cluster.number)}{word}{cluster.number}", size]
         if cluster.loadings is not None:
             row += [str(cluster.dimension or "mean profile"), f"{cluster.n_variables:,}"]
-        rows.append([*row, bar(share, colour(cluster.number))])
+        rows.append([*row, _bar(share, colour(cluster.number))])
     heads = ["Cluster", "Samples"]
     heads += ["Dimensions", "Variables"] if found.common is None else []
     heads.append('<span class="wide">Share of the samples</span>')
@@ -122,8 +122,11 @@ def _notable_samples(found: Findings) -> Any:
     return order[np.isin(order, [*order[:half], *influential])]
 
 
-def differences(found: Findings) -> str:
-    """Return an HTML table of the variables that set each cluster apart; "" if not known."""
+def differences(found: Findings, beyond: Mapping[int, Places]) -> str:
+    """Return an HTML table of the variables that set each cluster apart; "" if not known.
+
+    beyond: by cluster, those that differ beyond chance, which come first.
+    """
     groups = [(c.number, c.apart) for c in found.clusters if c.apart is not None]
     full = sum(len(apart.order) for _, apart in groups)
     if not full:
@@ -133,8 +136,10 @@ def differences(found: Findings) -> str:
     rows = []
     for k, apart in groups:
         sizes = [apart.difference, apart.effect] if known else [apart.difference]
-        for j in apart.order[:most]:
+        sure = set(beyond[k].tolist())
+        for j in beyond_first(apart, beyond[k])[:most]:
             cells = [cluster_cell(k), *(number_cell(size[j]) for size in sizes)]
+            cells += [f"<td>{'yes' if j in sure else 'no'}</td>"] * known
             rows.append((found.variable_names[j], str(k), cells))
     caption = "All variables that differ."
     if len(rows) < full:
@@ -142,7 +147,7 @@ def differences(found: Findings) -> str:
     caption += " Difference: mean of the cluster less the mean of all other samples."
     if known:
         caption += " Effect: the same in standard deviations within the clusters."
-    heads = ["Variable", "Cluster", "Difference", *["Effect"] * known]
+    heads = ["Variable", "Cluster", "Difference", *["Effect", "Beyond chance"] * known]
     return lookup("variable", caption, heads, rows, by_cluster(k for k, _ in groups))
 
 
@@ -290,7 +295,7 @@ def cluster_cell(k: int) -> str:
     return f"<td>{swatch(k)}{k}</td>"
 
 
-def bar(share: float, shade: str) -> str:
+def _bar(share: float, shade: str) -> str:
     """Return the HTML of a bar that is ``share`` of its cell long."""
     width = f"{100 * share:.1f}%"
     return (

@@ -21,8 +21,8 @@ function paint(name) {
   return colour;
 }
 
-// On a phone names of variables may take a third of a figure's width, so that bars have room.
-const NARROW = 400, LONGEST = 16;
+// In a narrow figure names of variables may take a third of the width, so that bars have room.
+const NARROW = 420, LONGEST = 16;
 
 function shortened(axis) {
   const cut = (text) => {

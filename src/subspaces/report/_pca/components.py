@@ -3,7 +3,6 @@
 import numpy as np
 
 from subspaces.report import _tables
-from subspaces.report._canvas import COLOURS
 from subspaces.report._figures import STRONGEST
 from subspaces.report._names import escape, number
 from subspaces.report._pca import figures
@@ -23,8 +22,7 @@ HOW = {
     "some variables than in others is taken into account.",
     "heavy": f"{BARS}A few values lie far out here, and one sample can lift a bar by itself. So a "
     "component has to stay above the dotted line without the sample that it rests on most.",
-    "correlated": "The variables hang together far beyond a few components, so that the dotted "
-    "line, which is for noise without such ties, says little here.",
+    "correlated": "The dotted line is for noise without correlation, and says little here.",
     "none": "The table has no noise: every sample is made of the same few components, exactly.",
 }
 
@@ -60,7 +58,7 @@ def _on_the_break(found: PCAFindings) -> str:
         return ""
     if found.components.n_components == 0:
         return " The bars fall off without a break, so that there is no number to find."
-    return " The number is where the bars fall off suddenly, which is a guess."
+    return " The number is where the bars fall off suddenly."
 
 
 def _table_of_axes(found: PCAFindings) -> str:
@@ -68,26 +66,28 @@ def _table_of_axes(found: PCAFindings) -> str:
     held = np.cumsum(known.explained)
     rows = []
     for r in range(found.n_axes):
-        share = _tables.bar(float(known.explained[r]), COLOURS[0])
         rows.append(
             [
                 str(r + 1),
                 _status(found, r),
-                f"{100 * known.explained[r]:.3g} %",
-                f"{100 * held[r]:.3g} %",
-                number(known.ratio[r]),
+                f"{100 * known.explained[r]:.1f} %",
+                f"{100 * held[r]:.1f} %",
+                _strength(known.ratio[r]),
                 name_of(found, known.rests_on[r]),
-                number(known.ratio_without[r]),
-                share,
+                _strength(known.ratio_without[r]),
             ]
         )
-    wide = '<span class="wide">{}</span>'
     heads = ["Nr", "What it is", "Variance", "Together", "Strength", "Rests most on", "Without it"]
     caption = (
         "Each direction that was looked at. Strength: 1 is what noise reaches. Rests most on: the "
         "sample whose absence weakens it most, and its strength without it."
     )
-    return _tables.simple(caption, [*heads, wide.format("Share of the variance")], rows)
+    return _tables.simple(caption, heads, rows)
+
+
+def _strength(ratio: float) -> str:
+    """Return a strength as text, with two decimals where it is near that of noise."""
+    return f"{ratio:.2f}" if ratio < 100 else number(ratio)
 
 
 def _status(found: PCAFindings, r: int) -> str:

@@ -24,7 +24,9 @@ RING = {"size": 14, "symbol": "circle-open", "color": COLOURS[4], "line": {"widt
 DOTTED = {"dash": "dot", "width": 1.5, "color": "#888888"}
 # Of the figures that stand side by side.
 HEIGHT = 360
-STRENGTH = "strength, 1 = what noise reaches"
+STRENGTH = "strength (noise reaches 1)"
+# Axes whose error is so many times that of none would leave no room for the others.
+BLOWN_UP = 5.0
 
 
 def over_the_noise(found: PCAFindings) -> Any:
@@ -89,7 +91,10 @@ def left_out_cells(found: PCAFindings) -> Any:
     numbers = np.arange(len(known.loco))
     titles = ("components", "error of a left-out value", "predicts best")
     drawing = curve(numbers, known.loco, known.n_predictive, *titles)
-    return drawing.update_layout(height=HEIGHT, xaxis={"zeroline": False})
+    upright = {"zeroline": False}
+    if known.loco.max() > BLOWN_UP * known.loco[0] and known.loco.min() > 0:
+        upright = log_scale(known.loco)
+    return drawing.update_layout(height=HEIGHT, xaxis={"zeroline": False}, yaxis=upright)
 
 
 def loadings(found: PCAFindings) -> Any:

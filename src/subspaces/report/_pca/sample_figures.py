@@ -9,6 +9,7 @@ from subspaces.report._canvas import (
     MOST_POINTS,
     Array,
     Places,
+    distance_scale,
     dots,
     figure,
     log_scale,
@@ -52,25 +53,27 @@ def drivers(found: PCAFindings) -> Any:
     first = zip(found.most_influential, found.highest_leverage, strict=True)
     both = [int(i) for pair in list(first)[:NAMED_DRIVERS] for i in pair]
     named = [i for i in dict.fromkeys(both) if usable[i]]
+    bare, ticks = {"zeroline": False}, log_scale(upright[rows])
     traces = [
         dots(0, [told_of(found, int(i)) for i in rows], x=across[rows], y=upright[rows]),
-        *_named(found, across, upright, named, is_log=False),
+        *_named(found, across, upright, named, (bare, ticks)),
     ]
-    bare, ticks = {"zeroline": False}, log_scale(upright[rows])
     return figure(
         traces, height=400, xtitle="leverage", ytitle="influence", xaxis=bare, yaxis=ticks
     )
 
 
 def belonging(found: PCAFindings) -> Any:
-    """Return a figure of T2 against Q, both left out, on log scales with limits, outliers named.
+    """Return a figure of the roots of T2 and Q, both left out, with limits, outliers named.
 
-    Without components, Q is drawn against the place of the sample in the table.
+    These are distances. Without components, that of Q is drawn against the place of the sample in
+    the table.
     """
     known, rows = found.outliers, drawn(found)
-    upright = narrow(_positive(known.q_left_out))
+    upright = narrow(np.sqrt(_positive(known.q_left_out)))
     flat = found.n_shown == 0
-    across = narrow(np.arange(1, len(upright) + 1) if flat else _positive(known.t2_left_out))
+    places = np.arange(1, len(upright) + 1)
+    across = narrow(places if flat else np.sqrt(_positive(known.t2_left_out)))
     out = np.isin(np.arange(len(upright)), known.outliers)
     traces = []
     for name, k, part in (
@@ -79,21 +82,26 @@ def belonging(found: PCAFindings) -> Any:
     ):
         text = [told_of(found, int(i)) for i in part]
         traces.append(dots(k, text, x=across[part], y=upright[part], name=name))
+    limits = [np.sqrt(each) for each in (known.t2_left_out_limit, known.q_left_out_limit)]
+    scales = [
+        {**distance_scale(np.append(each[rows], limit), each[rows]), **_including(limit)}
+        for each, limit in zip((across, upright), limits, strict=True)
+    ]
+    if flat:
+        scales[0] = {"zeroline": False}
     named = known.outliers[:NAMED_OUTLIERS].tolist()
-    traces += _named(found, across, upright, named, is_log=not flat)
-    shapes = [line_across(known.q_left_out_limit)] if known.q_left_out_limit > 0 else []
-    if not flat and known.t2_left_out_limit > 0:
-        shapes.append(_upwards(known.t2_left_out_limit))
-    ends = np.append(upright[rows], [limit for limit in (known.q_left_out_limit,) if limit > 0])
-    sides = np.append(across[rows], [limit for limit in (known.t2_left_out_limit,) if limit > 0])
+    traces += _named(found, across, upright, named, scales)
+    shapes = [line_across(limits[1])] if limits[1] > 0 else []
+    if not flat and limits[0] > 0:
+        shapes.append(_upwards(limits[0]))
     return figure(
         [trace for trace in traces if len(trace["x"])],
         height=460,
         legend=True,
         xtitle="place in the table" if flat else "how far out within the components",
-        ytitle="squared distance from the mean" if flat else "how far off the components",
-        xaxis={"zeroline": False} if flat else log_scale(sides),
-        yaxis=log_scale(ends),
+        ytitle="distance from the mean" if flat else "how far off the components",
+        xaxis=scales[0],
+        yaxis=scales[1],
         shapes=shapes,
     )
 
@@ -154,14 +162,22 @@ def class_groups(found: PCAFindings) -> Iterator[tuple[str, int | None, Places]]
 
 
 def _named(
-    found: PCAFindings, across: Array, upright: Array, rows: Sequence[int], is_log: bool
+    found: PCAFindings,
+    across: Array,
+    upright: Array,
+    rows: Sequence[int],
+    scales: Sequence[dict[str, Any]],
 ) -> list[dict[str, Any]]:
     """Return the plotly trace that writes names of ``rows`` beside their marks; [] without any.
 
-    across, upright (n,): the marks, upright on a log scale; is_log: whether across is, too.
+    across, upright (n,): the marks; scales: plotly's settings of the two axes.
     """
     names = {i: found.sample_names[i] for i in rows}
-    sides = sides_of_names(np.log10(across) if is_log else across, np.log10(upright), names)
+    x, y = (
+        np.log10(values) if scale.get("type") == "log" else values
+        for values, scale in zip((across, upright), scales, strict=True)
+    )
+    sides = sides_of_names(x, y, names)
     kept = list(sides)
     text = {
         "type": "scatter",
@@ -179,7 +195,12 @@ def _named(
 
 
 def _axis_title(found: PCAFindings, r: int) -> str:
-    return f"component {r + 1} ({100 * found.share(r):.3g} %)"
+    return f"component {r + 1} ({100 * found.share(r):.1f} %)"
+
+
+def _including(limit: float) -> dict[str, Any]:
+    """Return plotly's setting of an axis that reaches a little beyond a limit, if there is one."""
+    return {"autorangeoptions": {"include": [1.05 * limit]}} if limit > 0 else {}
 
 
 def _upwards(place: float) -> dict[str, Any]:

@@ -93,6 +93,7 @@ def outliers(draft: PCADraft) -> str:
     share = f"{100 * known.level:.3g} %"
     caption = (
         "Each sample is judged by the PCA of all others, which it has not bent towards itself. "
+        "Drawn are distances, the square roots of those in the table. "
         f"Dotted lines are limits that {share} of the samples exceed by chance, so a few beyond "
         f"them are nothing special.{note_on_thinning(found)}"
     )

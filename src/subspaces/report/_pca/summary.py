@@ -122,17 +122,15 @@ def _these(count: int) -> str:
 
 
 def _on_prediction(found: PCAFindings) -> str:
+    """Return a sentence on how many components predict best; "" where the verdict says it."""
     known = found.components
     best, there = known.n_predictive, known.n_components
-    if there == 0 and best == 0:
+    if best > 0 if known.noise == "correlated" else best < there:
+        return ""
+    if best == 0:
         return "No component helps to predict a value that was left out."
     if best == there:
         return f"Values that were left out are predicted best with {_these(best)}."
-    if best < there:
-        return (
-            f"Values that were left out are predicted best with {best} of them: the others are "
-            "there, but too weak to help."
-        )
     return (
         f"Values that were left out are predicted best with {best}: weaker directions may carry "
         "something, too."
