@@ -150,3 +150,18 @@ def test_the_page_has_the_markers(run, counts, tmp_path):
     page = (tmp_path / "r" / "report.html").read_text()
     assert 'id="markers"' in page
     assert ">Split FDR</button>" in page
+
+
+def test_what_is_doubtful_about_markers_is_said_on_the_page_too(run, counts, tmp_path):
+    pytest.importorskip("plotly")
+    frame = pd.read_csv(counts, index_col=0)
+    genes = [name for name in frame if name.startswith("gene")]
+    frame.loc[frame["type"] == 2, genes] *= 4  # as if sequenced four times as deep
+    frame.to_csv(tmp_path / "deep.csv")
+    ended = fit(run, tmp_path / "deep.csv", tmp_path / "r", *PRESET[:-1])
+    told = "times the total of those of another, and scaling to one total shifts genes of few"
+    assert told in ended.err
+    again = tmp_path / "again.html"
+    assert run("report", tmp_path / "r", "--out", again).code == 0
+    for page in (tmp_path / "r" / "report.html", again):
+        assert told in page.read_text()

@@ -102,6 +102,11 @@ def attach(model: Any, preparation: Preparation, table: Table, trust: Trust) -> 
         model.cluster_means_, model.within_std_ = found
 
 
+def add_messages(model: Any, messages: Sequence[str]) -> None:
+    """Add to the model's record what was said after its fit, so that the page says it, too."""
+    model.record_ = replace(model.record_, messages=(*model.record_.messages, *messages))
+
+
 def _estimator(request: Request, table: Table) -> Any:
     if request.preset:
         return _recipe(request)[-1]

@@ -177,6 +177,7 @@ def fit(
             with working("Testing variables"):
                 marked, more = _markers.find(model, table, seed)
             messages += more
+            _fitting.add_messages(model, more)
         summary = {
             "data": str(data),
             **_results.summary(request, model, table, messages, trust, marked),
