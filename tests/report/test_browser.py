@@ -1,7 +1,11 @@
 """The page as a reader meets it: opened from a file, in a real browser, on a phone and a desk."""
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
+from subspaces import PSC
 from tests.report.browser import chromium, complaints_of
 from tests.report.hostile import NAMES, SCRIPT, TITLE, VARIABLES, hostile_fit
 
@@ -190,3 +194,19 @@ def test_without_a_script_the_tables_are_there(browser, file):
     assert page.locator("#variables tbody tr").count() > 30
     assert page.locator("#samples tbody th", has_text=SCRIPT).is_visible()
     context.close()
+
+
+def test_options_and_percentages_stay_on_one_line(browser, tmp_path):
+    X = np.random.default_rng(0).normal(size=(40, 6))
+    model = PSC(2, random_state=0).fit(X)
+    text = "Half of the values, 50 %, are far out; use --drop-missing 0.5 " * 6
+    model.record_ = replace(model.record_, messages=(text,))
+    path = model.report(X, tmp_path / "report.html")
+    with browser.new_page(viewport={"width": 390, "height": 900}) as page:
+        page.goto(path.as_uri())
+        kept = page.locator("#warnings .whole")
+        assert kept.all_text_contents() == ["50 %", "--drop-missing"] * 6
+        # A piece that breaks has several rectangles.
+        rows = kept.evaluate_all("parts => parts.map(part => part.getClientRects().length)")
+        assert set(rows) == {1}
+        assert text.strip() in page.locator("#warnings li").text_content()

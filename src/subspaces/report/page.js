@@ -205,3 +205,19 @@ for (const box of document.querySelectorAll(".lookup")) {
     });
   });
 }
+
+// An option such as --dims, and a figure with its %, do not break at the end of a line.
+const WHOLE = /(--[a-z][a-z-]*|\d+ %)/;
+for (const sentence of document.querySelectorAll("p, li, caption, figcaption")) {
+  for (const text of [...sentence.childNodes].filter((node) => node.nodeType === Node.TEXT_NODE)) {
+    const parts = text.data.split(WHOLE);
+    if (parts.length === 1) continue;
+    text.replaceWith(...parts.map((part, place) => {
+      if (place % 2 === 0) return part;
+      const whole = document.createElement("span");
+      whole.className = "whole";
+      whole.textContent = part;
+      return whole;
+    }));
+  }
+}
