@@ -70,9 +70,9 @@ def test_correlated_noise_is_told_in_a_warning_and_in_the_verdict():
     found, doubts = quietly(planted(200, 60, 2, 4.0, 0, "correlated"))
     assert found.noise == "correlated"
     assert found.low is found.high is None
-    assert "a guess and no test" in found.verdict
-    assert any("correlated" in doubt for doubt in doubts)
-    assert "correlated" not in found.verdict  # which the warning says
+    assert "a guess: after" in found.verdict
+    assert any("correlated beyond a few components (z = " in doubt for doubt in doubts)
+    assert "the variables stay correlated, and there is no test for that" in found.verdict
     smooth, doubts = quietly(planted(200, 60, 0, 1.0, 1, "correlated"))
     assert smooth.n_components == 0
     assert "no number of components to find" in smooth.verdict

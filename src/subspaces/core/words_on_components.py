@@ -83,12 +83,14 @@ def _count_of(found: Components, predictive: int | None) -> str:
 def _of_correlated(found: Components, predictive: int | None) -> str:
     best = f" {_axes(predictive)} a left-out cell best." if predictive else ""
     if found.count == 0:
-        why = "the eigenvalues fall without a break"
-        return f"There is no number of components to find: {why}.{best}"
+        return (
+            "There is no number of components to find: the variables are correlated, and the "
+            f"eigenvalues fall without a break.{best}"
+        )
     last = "it" if found.count == 1 else "them"
     return (
-        f"{_components(found.count).capitalize()}, a guess and no test: after {last} the "
-        f"eigenvalues fall off.{best}"
+        f"{_components(found.count).capitalize()}, a guess: after {last} the eigenvalues fall off, "
+        f"but the variables stay correlated, and there is no test for that.{best}"
     )
 
 
