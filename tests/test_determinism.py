@@ -56,7 +56,8 @@ def test_numpy_tables_where_scikit_learn_dispatches_arrays(name):
     with config_context(array_api_dispatch=True):
         model.fit(data())
     np.testing.assert_array_equal(model.labels_, expected.labels_)
-    assert model.objective_ == expected.objective_
+    # Scikit-learn's randomized_svd takes numpy's decompositions there, in place of scipy's.
+    assert model.objective_ == pytest.approx(expected.objective_, rel=1e-11)
 
 
 def test_another_process_with_other_threads_of_blas():

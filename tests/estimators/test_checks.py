@@ -1,5 +1,4 @@
 import pytest
-from sklearn.utils.estimator_checks import check_estimator
 
 from subspaces import (
     GPCA,
@@ -16,6 +15,7 @@ from subspaces import (
     MiniBatchPSC,
     SparseKMeans,
 )
+from tests.estimators.checks import check_as_scikit_learn_does
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:n_components=. equals the rank"),
@@ -47,4 +47,4 @@ pytestmark = [
     ids=lambda estimator: type(estimator).__name__,
 )
 def test_scikit_learns_own_checks(estimator):
-    check_estimator(estimator, on_skip=None)
+    check_as_scikit_learn_does(estimator)

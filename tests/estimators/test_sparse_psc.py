@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.utils.estimator_checks import check_estimator
 
 from subspaces import PSC
 from subspaces.core.criteria import costs
@@ -18,6 +17,7 @@ from subspaces.core.sparse_loadings import Sparsity
 from subspaces.core.sparse_view import union_of_supports
 from subspaces.datasets import make_scenario, make_subspaces
 from subspaces.metrics import adjusted_rand_score
+from tests.estimators.checks import check_as_scikit_learn_does
 from tests.plain import generic, influence_vector, leave_one_out_weights, plain_code
 
 pytestmark = pytest.mark.filterwarnings("ignore:cluster . has .* the influence repels")
@@ -38,8 +38,7 @@ def fitted(**options):
 @pytest.mark.filterwarnings("ignore:in .* starts a cluster became too small")
 @pytest.mark.filterwarnings("ignore:labels still moved")
 def test_scikit_learns_own_checks():
-    estimator = PSC(n_variables=1, affine=True, n_init=1, random_state=0)
-    check_estimator(estimator, on_skip=None)
+    check_as_scikit_learn_does(PSC(n_variables=1, affine=True, n_init=1, random_state=0))
 
 
 @pytest.mark.parametrize("criterion", ["auto", "residual", "loo_projection"])

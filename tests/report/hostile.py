@@ -27,7 +27,9 @@ def hostile_frame():
     X[0] *= 3
     samples = NAMES + [f"sample {i}" for i in range(len(NAMES), len(X))]
     variables = VARIABLES + [f"gene {j}" for j in range(len(VARIABLES), X.shape[1])]
-    return pd.DataFrame(X, index=samples, columns=variables), np.array(CLASSES)[union.target]
+    # As objects: pandas' own strings do not hold half of a pair of UTF-16.
+    columns = pd.Index(variables, dtype=object)
+    return pd.DataFrame(X, index=samples, columns=columns), np.array(CLASSES)[union.target]
 
 
 def hostile_fit():

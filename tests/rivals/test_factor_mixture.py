@@ -89,7 +89,7 @@ def test_it_rises_on_noise_free_data_too(name, q, df, estimate_df):
         path.append(em.log_likelihood(state.log_joint))
     assert np.isfinite(path).all()
     assert np.diff(path).min() >= -1e-9 * max(abs(np.array(path)))
-    assert state.model.noise.min() >= floor.min()
+    assert state.model.noise.min() >= (1 - 1e-14) * floor.min()
 
 
 def plain_loadings(X, model, shares, weights):

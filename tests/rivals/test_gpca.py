@@ -145,7 +145,9 @@ def test_length_and_sign_of_rows_do_not_matter():
     assert_array_equal(vote_labels(factors * parts.data, [1, 2], TOLERANCE, source()), one)
     planes = union([2, 2], 3)
     one = hyperplane_labels(planes.data, 2, source())
-    assert_array_equal(hyperplane_labels(factors * planes.data, 2, source()), one)
+    # The two planes are alike, so that rounding decides which comes first.
+    other = hyperplane_labels(factors * planes.data, 2, source())
+    assert_array_equal(canonical(other), canonical(one))
 
 
 def test_zero_rows_do_no_harm():
