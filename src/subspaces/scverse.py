@@ -304,7 +304,8 @@ def _chosen_matrix(adata: Any, layer: str | None, use_rep: str | None) -> tuple[
 
 def _entry(entries: Any, name: str, where: str) -> Any:
     if name not in entries:
-        known = ", ".join(map(repr, entries)) or "nothing"
+        # In anndata 0.13 X is the layer None.
+        known = ", ".join(repr(entry) for entry in entries if entry is not None) or "nothing"
         raise ValueError(f"adata.{where} has no {name!r}; it has {known}")
     return entries[name]
 
