@@ -12,7 +12,7 @@ help:
 	@echo "make coverage  the test suite, and the share of lines and branches that it reaches"
 	@echo "make package  an archive of the sources and a wheel, into dist/, checked as an index checks them"
 	@echo "make docs    the documentation site, into docs/_build/html"
-	@echo "make lint    ruff, mypy and the import rules alone"
+	@echo "make lint    ruff, mypy, the import rules and the schemas of workflows alone"
 	@echo "make format  let ruff rewrite the code"
 	@echo "make bench   the measurements behind the claims in README and docs, hours; SUBSPACES_DATA=DIR: those"
 	@echo "             of real data, too; GPU=1: those on a GPU, which need torch or CuPy"
@@ -71,11 +71,18 @@ docs: .venv/.ready-docs
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
 	@touch $@
 
+# The last five: files that services read, held to the schemas of those services, which come with the checker.
+SCHEMA := $(BIN)/check-jsonschema --quiet --builtin-schema
 lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(SCHEMA) vendor.github-workflows .github/workflows/*.yml
+	$(SCHEMA) vendor.github-issue-forms .github/ISSUE_TEMPLATE/[!c]*.yml
+	$(SCHEMA) vendor.dependabot .github/dependabot.yml
+	$(SCHEMA) vendor.readthedocs .readthedocs.yaml
+	$(SCHEMA) vendor.citation-file-format CITATION.cff
 
 format: $(READY)
 	$(BIN)/ruff check --fix .

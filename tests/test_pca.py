@@ -76,7 +76,7 @@ def test_correlated_noise_is_told_in_a_warning_and_in_the_verdict():
     smooth, doubts = quietly(planted(200, 60, 0, 1.0, 1, "correlated"))
     assert smooth.n_components == 0
     assert "no number of components to find" in smooth.verdict
-    assert any("no number to find" in doubt for doubt in doubts)
+    assert any("0 does not mean that all of it is noise" in doubt for doubt in doubts)
 
 
 def test_heavy_tails_are_told():

@@ -238,9 +238,9 @@ def test_doubts_name_options(run, tmp_path):
     with collect_warnings() as caught:
         found = pca_components(chained())
     assert (found.n_components, len(caught)) == (0, 1)
-    advice = f"there is no number to find. Use --dims {found.n_predictive}"
+    advice = f"0 does not mean that all of it is noise. Use --dims {found.n_predictive}"
     assert ended.err.count(advice) == 1
-    assert (ended.out + ended.err).count("correlated") == 1
+    assert (ended.out + ended.err).count("without a break") == 1
     assert advice in json.loads((out / "summary.json").read_text())["warnings"][0]
     assert "not counted" in ended.out
     random = np.random.default_rng(0)

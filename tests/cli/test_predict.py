@@ -47,6 +47,11 @@ def test_columns_are_matched_by_name(run, model, union_file, tmp_path):
     assert "Note: 1 column that the model does not know is left out (extra)" in ended.err
 
 
+def test_an_option_of_other_commands_is_told_with_them(fails, model, union_file):
+    said = fails("predict", model, union_file, "--affine")
+    assert "; subspaces fit, select and compare have it (see: subspaces predict --help)" in said
+
+
 def test_missing_columns_are_named(fails, model, union_file):
     union_file.write_text(union_file.read_text().replace("gene 3", "gene three"))
     said = fails("predict", model, union_file, "--labels", "type")

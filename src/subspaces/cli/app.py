@@ -102,11 +102,13 @@ def _where_it_is(error: typer.TyperException) -> str:
         return ""
     commands = context.parent.command.commands.items()
     having = [
-        f"subspaces {name}"
-        for name, command in commands
-        if any(option in one.opts for one in command.params)
+        name for name, command in commands if any(option in one.opts for one in command.params)
     ]
-    return f"; {' and '.join(having)} ha{'s' if len(having) == 1 else 've'} it" if having else ""
+    if not having:
+        return ""
+    *others, last = having
+    named = f"{', '.join(others)} and {last} have" if others else f"{last} has"
+    return f"; subspaces {named} it"
 
 
 def _described(error: Exception) -> str:

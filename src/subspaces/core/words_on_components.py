@@ -39,7 +39,7 @@ def doubts_about_components(
     if found.noise == "correlated":
         told = f"{found.count} is where the spectrum breaks, not a test. Use it as a guess"
         if found.count == 0:
-            told = "the spectrum falls without a break, and 0 means that there is no number to find"
+            told = "0 does not mean that all of it is noise"
             told += f". Use n_predictive={predictive}" if predictive else ""
         doubts.append(
             f"the variables are correlated beyond a few components (z = {found.correlation:.0f}), "
