@@ -71,7 +71,7 @@ docs: .venv/.ready-docs
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
 	@touch $@
 
-# The last five: files that services read, held to the schemas of those services, which come with the checker.
+# The last six: files that services read, held to the schemas of those services, which come with the checker.
 SCHEMA := $(BIN)/check-jsonschema --quiet --builtin-schema
 lint: $(READY)
 	$(BIN)/ruff check .
@@ -80,6 +80,7 @@ lint: $(READY)
 	$(BIN)/lint-imports
 	$(SCHEMA) vendor.github-workflows .github/workflows/*.yml
 	$(SCHEMA) vendor.github-issue-forms .github/ISSUE_TEMPLATE/[!c]*.yml
+	$(SCHEMA) vendor.github-issue-config .github/ISSUE_TEMPLATE/config.yml
 	$(SCHEMA) vendor.dependabot .github/dependabot.yml
 	$(SCHEMA) vendor.readthedocs .readthedocs.yaml
 	$(SCHEMA) vendor.citation-file-format CITATION.cff
