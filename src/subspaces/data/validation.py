@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn import get_config
+from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 
 from subspaces.core.array import is_dask, is_foreign
@@ -27,17 +28,9 @@ def as_matrix(X: Any, name: str = "X", *, min_samples: int = 2, missing: bool = 
 
     missing: whether NaN is a cell that was not observed; masked cells become NaN then.
     """
+    _check_kind(X, name)
     if isinstance(X, np.ma.MaskedArray):
         X = np.ma.asarray(X, dtype=np.float64).filled(np.nan)
-    if sparse.issparse(X):
-        raise TypeError(f"{name} is a sparse matrix. Use a dense array: {name}.toarray()")
-    if is_dask(X):
-        raise TypeError(f"{name} is a Dask array. Use one in memory: {name}.compute()")
-    if X is None or isinstance(X, str | bytes):
-        raise TypeError(f"{name}={X!r} is not a table. Use an array of shape (n, p)")
-    if is_foreign(X) and get_config()["array_api_dispatch"]:
-        library = type(X).__module__.partition(".")[0]
-        raise TypeError(f"{name} is an array of {library}, and one of numpy is needed here")
     _check_names(X, name)
     try:
         matrix = check_array(
@@ -70,6 +63,37 @@ def as_table_to_fit(X: Any, *, min_samples: int = 2) -> Array:
     matrix = as_matrix(X, min_samples=min_samples, missing=True)
     _check_some_value(np.isnan(matrix), 1, "X", X)
     return matrix
+
+
+def _check_kind(X: Any, name: str) -> None:
+    """Raise TypeError for what is no dense table in main memory, with what to use instead."""
+    if sparse.issparse(X):
+        raise TypeError(f"{name} is a sparse matrix. Use a dense array: {name}.toarray()")
+    if is_dask(X):
+        raise TypeError(f"{name} is a Dask array. Use one in memory: {name}.compute()")
+    if X is None or isinstance(X, str | bytes):
+        raise TypeError(f"{name}={X!r} is not a table. Use an array of shape (n, p)")
+    if is_anndata(X):
+        raise TypeError(
+            f"{name} is an AnnData. Use scverse.psc or scverse.pca_components, which take one, or "
+            "the table in it, adata.to_df()"
+        )
+    if isinstance(X, BaseEstimator):
+        raise TypeError(
+            f"{name} is the estimator {type(X).__name__}, where a table belongs. Use the estimator "
+            "first and the table after it, as in stability(model, X)"
+        )
+    if is_foreign(X) and get_config()["array_api_dispatch"]:
+        library = type(X).__module__.partition(".")[0]
+        raise TypeError(f"{name} is an array of {library}, and one of numpy is needed here")
+
+
+def is_anndata(X: Any) -> bool:
+    """Whether X is an AnnData, which is told without importing its library."""
+    return any(
+        kind.__name__ == "AnnData" and kind.__module__.partition(".")[0] == "anndata"
+        for kind in type(X).__mro__
+    )
 
 
 def _where_text_is(X: Any) -> str:
