@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
-from subspaces import recipes
+from subspaces import load, recipes
 from subspaces.expression_scaler import as_preparation
 from subspaces.metrics import adjusted_rand_score
 from subspaces.preparation import prepare
@@ -445,3 +445,83 @@ def test_a_model_file_can_hold_what_the_scaler_does(data):
     prepared = prepare(table, as_preparation(scaler, names))
     assert_allclose(prepared.data, scaler.transform(data), atol=1e-12)
     assert list(prepared.variable_names) == scaler.get_feature_names_out(names).tolist()
+
+
+@pytest.fixture(scope="module")
+def frame():
+    counts = molecules()
+    genes = [f"g{j}" for j in range(counts.shape[1])]
+    return pd.DataFrame(counts, [f"c{i}" for i in range(len(counts))], genes)
+
+
+@pytest.fixture(scope="module")
+def recipe(frame):
+    return recipes.single_cell(3, n_genes=200, random_state=0).fit(frame)
+
+
+class TestTheRecipeAsOneModel:
+    def test_the_last_step_knows_the_names_of_the_genes_and_samples(self, recipe, frame, tmp_path):
+        unnamed = recipes.single_cell(3, n_genes=200, random_state=0).fit(frame.to_numpy())
+        places = unnamed[0].genes_[unnamed[-1].get_variables(0, by="difference")]
+        assert_array_equal(recipe[-1].get_variables(0, by="difference"), frame.columns[places])
+        assert recipe[-1].record_.sample_names[3] == "c3"
+        page = recipe[-1].report(path=tmp_path / "page.html").read_text()
+        assert "g45" in page
+        assert "x45" not in page
+        assert "c3" in page
+
+    def test_names_warn_of_nothing_and_go_with_the_next_fit(self, frame):
+        recipe = recipes.expression(3, random_state=0)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert_array_equal(recipe.fit_predict(frame), recipe.labels_)
+            assert_array_equal(recipe.predict(frame), recipe.labels_)
+        assert recipe[-1].get_variables(0)[0].startswith("g")
+        assert recipe.fit(frame.to_numpy())[-1].get_variables(0).dtype.kind == "i"
+        assert recipe[-1].record_.sample_names is None
+
+    def test_names_of_the_last_step_are_in_its_file(self, recipe, tmp_path):
+        recipe[-1].save(tmp_path / "last.npz")
+        same = load(tmp_path / "last.npz")
+        assert_array_equal(same.get_variables(1), recipe[-1].get_variables(1))
+
+    def test_its_labels_are_those_of_its_last_step(self, recipe):
+        assert recipe.labels_ is recipe[-1].labels_
+        with pytest.raises(AttributeError, match="labels_"):
+            _ = recipes.expression(3).labels_
+
+    def test_its_page_has_the_preparation_and_the_names(self, recipe, frame, tmp_path):
+        without = recipe.report(path=tmp_path / "one.html").read_text()
+        page = recipe.report(frame, tmp_path / "two.html").read_text()
+        for text in (without, page):
+            assert "Prepared before clustering: samples scaled to a total of" in text
+            assert "g45" in text
+        assert "differ beyond chance" in page  # effects need the deviations of all axes
+        assert not hasattr(recipe[-1], "preparation_")
+
+    @pytest.mark.parametrize("kind", ["frame", "array", "sparse"])
+    def test_its_file_keeps_the_preparation(self, frame, kind, tmp_path):
+        table = {
+            "frame": frame, "array": frame.to_numpy(), "sparse": sparse.csr_matrix(frame.to_numpy())
+        }[kind]  # fmt: skip
+        recipe = recipes.single_cell(3, n_genes=200, random_state=0).fit(table)
+        recipe.save(tmp_path / "recipe.npz")
+        same = load(tmp_path / "recipe.npz")
+        dense = frame if kind == "frame" else frame.to_numpy()
+        new = dense[::2]
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert_array_equal(same.predict(new), recipe.predict(new))
+        assert_array_equal(same.labels_, recipe.labels_)
+        ours, theirs = recipe.markers(dense, 1).table, same.markers(dense, 1).table
+        assert ours["variable"].tolist() == theirs["variable"].tolist()
+        if kind == "frame":
+            shuffled = frame[frame.columns[::-1]]
+            assert_array_equal(same.predict(shuffled), recipe.labels_)
+
+    def test_a_consensus_says_how_it_is_kept(self):
+        recipe = recipes.expression(3, consensus=True, random_state=0).fit(X)
+        with pytest.raises(TypeError, match=r"Use consensus=False, or joblib\.dump"):
+            recipe.save("nowhere.npz")
+        with pytest.raises(TypeError, match="has neither a page nor a model file"):
+            recipe.report()

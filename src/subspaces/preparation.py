@@ -240,12 +240,19 @@ def attach_preparation(model: Any, preparation: Preparation) -> None:
     """Make a model that was fitted to prepared samples take raw ones from now on.
 
     ``preparation_`` says how it prepares them, and ``n_features_in_`` and ``feature_names_in_``
-    describe the raw samples. A preparation without steps does not change the model.
+    describe the raw samples; variables that are only numbered, x0, x1 and so on, have no names
+    there, so that arrays are taken without a warning. A preparation without steps does not change
+    the model.
     """
-    if str(preparation):
-        model.preparation_ = preparation
-        model.feature_names_in_ = np.array(preparation.needed, dtype=object)
-        model.n_features_in_ = len(preparation.needed)
+    if not str(preparation):
+        return
+    needed = preparation.needed
+    model.preparation_ = preparation
+    model.n_features_in_ = len(needed)
+    if needed == [f"x{j}" for j in range(len(needed))]:
+        model.__dict__.pop("feature_names_in_", None)
+    else:
+        model.feature_names_in_ = np.array(needed, dtype=object)
 
 
 def steps_of(preparation: Preparation) -> dict[str, Any]:

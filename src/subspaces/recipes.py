@@ -5,8 +5,12 @@ are prepared alike, and an estimator of this library. Why these settings, with f
 https://subspaces.readthedocs.io.
 """
 
+import os
 from collections.abc import Callable
-from typing import Any, ParamSpec, TypeVar
+from copy import copy
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, ParamSpec, Self, TypeVar
 
 import numpy as np
 from scipy import sparse
@@ -15,9 +19,13 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from subspaces.consensus import MOST_GENES, ConsensusProfiles
+from subspaces.core.contrast import means_and_spread
+from subspaces.data.validation import row_names
 from subspaces.diagnostics._markers import Markers, markers_of_model
 from subspaces.estimators import PSC
+from subspaces.estimators._base import SubspaceClusterer
 from subspaces.expression_scaler import N_GENES, ExpressionScaler, as_preparation, as_table
+from subspaces.preparation import Preparation, attach_preparation
 from subspaces.runtime.parameters import as_flag
 
 __all__ = ["ConsensusProfiles", "ExpressionScaler", "Recipe", "expression", "single_cell"]
@@ -35,8 +43,13 @@ class Recipe(Pipeline):
     """A preparation and a clusterer as one scikit-learn Pipeline, with the genes of its clusters.
 
     `expression` and `single_cell` return one. Its methods take the table as it was measured:
-    ``fit``, ``predict`` and ``markers``. Its last step, ``recipe[-1]``, knows the prepared values
-    alone.
+    ``fit``, ``predict``, ``markers`` and ``report``. Its last step, ``recipe[-1]``, knows the
+    prepared values alone, with the names of a frame's genes and samples.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n,)
+        Cluster of each sample.
 
     Examples
     --------
@@ -48,10 +61,132 @@ class Recipe(Pipeline):
     >>> counts[:20, :5] *= 9
     >>> counts = pd.DataFrame(counts, columns=[f"gene{j}" for j in range(300)])
     >>> recipe = recipes.expression(2, random_state=0).fit(counts)
-    >>> table = recipe.markers(counts, recipe[-1].labels_[0]).table
+    >>> table = recipe.markers(counts, recipe.labels_[0]).table
     >>> sorted(table["variable"][:5].tolist())
     ['gene0', 'gene1', 'gene2', 'gene3', 'gene4']
     """
+
+    def fit(self, X: Any, y: Any = None, **params: Any) -> Self:
+        """Learn the preparation and find the clusters.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, p)
+            Samples in rows, genes in columns, as they were measured.
+        y : ignored
+            For compatibility.
+        **params
+            For the steps, as a Pipeline takes them.
+
+        Returns
+        -------
+        Recipe
+            The fitted recipe.
+        """
+        super().fit(X, y, **params)
+        self._hand_names_on(X)
+        return self
+
+    @_with_clusters
+    def fit_predict(self, X: Any, y: Any = None, **params: Any) -> Any:
+        """Fit and return the cluster of each sample.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, p)
+            Samples in rows, genes in columns, as they were measured.
+        y : ignored
+            For compatibility.
+        **params
+            For the steps, as a Pipeline takes them.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            ``labels_``.
+        """
+        return self.fit(X, y, **params).labels_
+
+    @property
+    def labels_(self) -> Any:
+        """Cluster of each sample, (n,)."""
+        return self[-1].labels_
+
+    @_with_clusters
+    def report(self, X: Any = None, path: str | Path = "report.html", **options: Any) -> Path:
+        """Write what was found as one interactive HTML page that works offline.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, p), optional
+            The table of ``fit``, not prepared. Not needed, but with it differences between clusters
+            are shown in standard deviations, and the distances of samples. A sparse one is made
+            dense.
+        path : str or Path, default "report.html"
+            Where to write; a file that is there is replaced once the page is complete.
+        **options
+            ``title``, ``classes`` (known ones), ``sample_names``, ``stability``, ``selection`` and
+            ``markers``: see `subspaces.report.render`.
+
+        Returns
+        -------
+        Path
+            Where the page is.
+        """
+        dense = X.toarray() if sparse.issparse(X) else X
+        return self._taking_raw_values(dense).report(dense, path, **options)
+
+    @_with_clusters
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the last step and its preparation as plain arrays and JSON, for `subspaces.load`.
+
+        What is loaded is the clusterer, such as `PSC`, which prepares what it is given: its
+        ``predict``, ``markers`` and ``report`` take the table as it was measured, dense.
+
+        Parameters
+        ----------
+        path : str or path
+            The file, written exactly where it is named; ``.npz`` suits it.
+        """
+        self._taking_raw_values().save(path)
+
+    def _hand_names_on(self, X: Any) -> None:
+        """Tell the last step the names of the genes and samples of X, which it saw without."""
+        scaler, model = self[0], self[-1]
+        if not isinstance(model, SubspaceClusterer):
+            return
+        if hasattr(scaler, "feature_names_in_") and not hasattr(model, "feature_names_in_"):
+            model._names_handed_on = scaler.get_feature_names_out()
+        if model.record_.scores is not None and model.record_.sample_names is None:
+            model.record_ = replace(model.record_, sample_names=row_names(X))
+
+    def _taking_raw_values(self, X: Any = None) -> Any:
+        """Return a copy of the last step that prepares what it is given.
+
+        With X, the table of fit, means and deviations are measured before samples are projected on
+        axes, beyond which nothing varies.
+        """
+        scaler, model = self[0], copy(self[-1])
+        check_is_fitted(model)
+        if not isinstance(model, SubspaceClusterer):
+            raise TypeError(
+                f"a recipe that ends with {type(model).__name__} has neither a page nor a model "
+                "file. Use consensus=False, or joblib.dump(recipe, path) to keep it"
+            )
+        attach_preparation(model, self._preparation(X))
+        if X is not None and scaler.axes_ is not None:
+            found = means_and_spread(scaler._ratios(X), model.labels_, len(model.cluster_means_))
+            model.cluster_means_, model.within_std_ = found
+        return model
+
+    def _preparation(self, X: Any = None) -> Preparation:
+        """Return what the scaler does; genes have its names, those of X, or x0, x1 and so on."""
+        scaler = self[0]
+        names = getattr(scaler, "feature_names_in_", None)
+        if names is None:
+            columns, p = getattr(X, "columns", ()), scaler.n_features_in_
+            names = columns if len(columns) == p else [f"x{j}" for j in range(p)]
+        return as_preparation(scaler, [str(name) for name in names])
 
     @_with_clusters
     def markers(
@@ -91,12 +226,9 @@ class Recipe(Pipeline):
         """
         scaler, model = self[0], self[-1]
         check_is_fitted(model)
-        names = getattr(scaler, "feature_names_in_", None)
-        if names is None:
-            columns, p = getattr(X, "columns", ()), scaler.n_features_in_
-            names = columns if len(columns) == p else [f"x{j}" for j in range(p)]
+        preparation = self._preparation(X)
+        if not hasattr(scaler, "feature_names_in_"):
             X = as_table(X)  # genes by their places
-        preparation = as_preparation(scaler, [str(name) for name in names])
         dense = X.toarray() if sparse.issparse(X) else X
         return markers_of_model(
             model, dense, cluster, split_half, n_nulls, random_state, preparation
@@ -137,11 +269,10 @@ def expression(
     Returns
     -------
     Recipe
-        Steps "prepare" and "cluster". ``model[-1].labels_`` has the clusters, ``model.predict``
-        places new samples, ``model.markers(X, k)`` tests which genes set cluster k apart,
+        Steps "prepare" and "cluster". ``model.labels_`` has the clusters, ``model.predict`` places
+        new samples, ``model.markers(X, k)`` tests which genes set cluster k apart,
         ``model[:-1].get_feature_names_out()`` names the genes kept, and
         ``model[-1].subspaces_[k].centre`` has cluster k's log2 ratio to the mean sample for each.
-        With ``set_output(transform="pandas")`` the names also reach `PSC.get_variables`.
 
     Examples
     --------

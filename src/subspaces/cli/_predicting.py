@@ -34,6 +34,8 @@ def predicted_columns(model: Any, table: Table) -> dict[str, list[Any]]:
 
 def variable_names(model: Any) -> list[str] | None:
     """Return the names of the variables the model was fitted to; None if they had no names."""
+    if hasattr(model, "preparation_"):
+        return list(model.preparation_.needed)
     names = getattr(model, "feature_names_in_", None)
     return None if names is None else list(names)
 

@@ -203,6 +203,7 @@ class SubspaceClusterer(
             with collect_warnings() as raised:
                 matrix = self._validate(X)
                 self.__dict__.pop("preparation_", None)  # X is taken as it is
+                self.__dict__.pop("_names_handed_on", None)
                 self._fit_with_callbacks(X, matrix)
                 if isinstance(matrix, np.ndarray):
                     self.labels_ = self.labels_.astype(np.int32, copy=False)
@@ -573,11 +574,13 @@ class SubspaceClusterer(
         preparation: Preparation | None = getattr(self, "preparation_", None)
         if preparation is None:
             return as_matrix(X, min_samples=min_samples, missing=self._takes_missing)
-        if is_named(X):
+        found_by_name = is_named(X)
+        if found_by_name:
             check_present(list(X.columns), preparation.needed)
             X = X[preparation.needed]
         matrix = as_matrix(X, min_samples=min_samples, missing=self._takes_missing)
-        validate_data(self, X, reset=False, skip_check_array=True)
+        if not found_by_name:
+            validate_data(self, X, reset=False, skip_check_array=True)
         return prepare_rows(matrix, preparation.needed, preparation, row_names(X))
 
     def _warn_of_equal_samples(self, rows: Array) -> None:
@@ -637,10 +640,13 @@ class SubspaceClusterer(
 
     @property
     def _variable_names(self) -> NDArray[Any] | None:
-        """Names of the clustered variables, (p,); None where X had no names."""
+        """Names of the clustered variables, (p,); None where X had no names.
+
+        A recipe hands on the names of a frame, whose prepared values come as an array.
+        """
         if hasattr(self, "preparation_"):
             return np.array(self.preparation_.variable_names, dtype=object)
-        return getattr(self, "feature_names_in_", None)
+        return getattr(self, "feature_names_in_", getattr(self, "_names_handed_on", None))
 
     @property
     def _n_variables(self) -> int:

@@ -148,6 +148,7 @@ FORMS: dict[str, Form] = {
     "_data": _kind(Data),
     "_model": _kind(FactorMixture, PPCAMixture),
     "_n_parameters": _INT,
+    "_names_handed_on": _names,
     "_observed": _finite("K", "p"),
     "_origin": _finite("p"),
     "_scale": _REAL,
@@ -217,6 +218,7 @@ def fitted_state(model: Any) -> dict[str, Any]:
         names = np.array(model.preparation_.variable_names, dtype=object)
         state |= {"feature_names_in_": names, "n_features_in_": len(names)}
         state["preparation_"] = steps_of(model.preparation_)
+        state.pop("_names_handed_on", None)
     return state
 
 
