@@ -116,3 +116,18 @@ def test_plot():
 def test_bad_input(options, kind, message):
     with pytest.raises(kind, match=message):
         compare(UNION.data, **{"n_clusters": 2, "n_components": 1, **options})
+
+
+def test_methods_that_take_missing_cells_are_named_and_compared():
+    X = make_subspaces([40, 40], 8, [2, 2], noise=0.05, random_state=0).data
+    X[5, 3] = X[9, 1] = np.nan
+    said = (
+        r"^X has 2 missing cells \(the first at row 5, column 3\), which KMeans, SSC cannot take\. "
+        r"Use methods that do, PSC, MPPCA, or PSC\(\.\.\.\)\.fit\(X\)\.impute\(X\) first$"
+    )
+    with pytest.raises(ValueError, match=said):
+        compare(X, 2, 2, methods=["PSC", "KMeans", "MPPCA", "SSC"])
+    with pytest.raises(ValueError, match="Use methods that do, PSC, KSubspaces, MPPCA,"):
+        compare(X, 2, 2, methods=["SSC"])
+    found = compare(X, 2, 2, methods=["PSC", "MPPCA"])
+    assert found.columns["error"] == ["", ""]

@@ -6,7 +6,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.cluster import KMeans
 
-from subspaces import PSC, KSubspaces, load
+from subspaces import MPPCA, PSC, KSubspaces, load
 from subspaces.datasets import make_scenario, make_subspaces
 from subspaces.diagnostics import ambiguity, pca_components, stability
 from subspaces.selection import select_n_clusters, select_n_components, select_n_variables
@@ -431,3 +431,26 @@ def test_few_samples_are_no_excuse_for_a_crash():
     few = generic(9, 4)
     model = PSC("auto", n_components="auto", n_init=2, random_state=0).fit(few)
     assert_array_equal(np.unique(model.labels_), np.arange(model.n_clusters_))
+
+
+@pytest.mark.parametrize(
+    ("choose", "name"),
+    [
+        (lambda X: select_n_clusters(PSC(n_components=2), X, range(1, 4)), "n_clusters"),
+        (lambda X: select_n_components(PSC(2), X, 2), "n_components"),
+    ],
+)
+def test_numbers_are_not_chosen_through_holes(choose, name):
+    X = np.random.default_rng(0).normal(size=(40, 6))
+    X[3, 2] = np.nan
+    said = rf"^{name} is not chosen from a table with missing cells, .* diagnostics\.stability"
+    with pytest.raises(ValueError, match=said):
+        choose(X)
+
+
+def test_a_mixture_is_told_what_its_fits_compare_by():
+    said = (
+        r"^MPPCA has no affine\. .* such as PSC or KSubspaces; fits of a mixture compare .* bic_$"
+    )
+    with pytest.raises(TypeError, match=said):
+        select_n_clusters(MPPCA(2), np.random.default_rng(0).normal(size=(40, 6)))

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.cluster import KMeans
 
 from subspaces import estimators, plots
-from subspaces.data.validation import as_matrix
+from subspaces.data.validation import as_matrix, place_of
 from subspaces.metrics import adjusted_rand_score, matched_accuracy, rand_score
 from subspaces.runtime.frame import as_frame
 from subspaces.runtime.parameters import as_count, as_flag
@@ -147,7 +147,8 @@ def compare(
     Parameters
     ----------
     X : array-like of shape (n, p)
-        Samples in rows.
+        Samples in rows. NaN is a cell that was not observed, where all methods take it: PSC,
+        KSubspaces and MPPCA do.
     n_clusters : int, default 2
         Number of clusters.
     n_components : int or one int per cluster, default 1
@@ -181,11 +182,13 @@ def compare(
     >>> found.table["ari"].round(1).abs().to_dict()
     {'PSC': 1.0, 'KMeans': 0.0}
     """
-    matrix = as_matrix(X)
+    matrix = as_matrix(X, missing=True)
     truth = _checked_labels(labels, len(matrix))
     setting = _checked_setting(matrix, n_clusters, n_components, affine, random_state)
+    chosen = _chosen_estimators(methods, setting)
+    _check_gaps(matrix, X, chosen)
     runs = {}
-    for name, estimator in _chosen_estimators(methods, setting).items():
+    for name, estimator in chosen.items():
         if progress is not None:
             progress(name)
         runs[name] = _timed_fit(estimator, X)
@@ -272,6 +275,28 @@ def _chosen_estimators(methods: Any, setting: Setting) -> dict[str, Any]:
     if not chosen:
         raise ValueError("methods is empty. Use at least one")
     return chosen
+
+
+def _check_gaps(matrix: Any, X: Any, chosen: Mapping[str, Any]) -> None:
+    """Raise ValueError for missing cells that a chosen method does not take; name those that do."""
+    holes = np.argwhere(np.isnan(matrix))
+    refusing = [name for name, estimator in chosen.items() if not _takes_gaps(estimator)]
+    if not len(holes) or not refusing:
+        return
+    taking = [name for name in chosen if name not in refusing] or ["PSC", "KSubspaces", "MPPCA"]
+    row, column = holes[0].tolist()
+    raise ValueError(
+        f"X has {len(holes)} missing cells (the first at {place_of(X, row, column)}), which "
+        f"{', '.join(refusing)} cannot take. Use methods that do, {', '.join(taking)}, or "
+        "PSC(...).fit(X).impute(X) first"
+    )
+
+
+def _takes_gaps(estimator: Any) -> bool:
+    """Whether an estimator says of itself that it takes NaN."""
+    return isinstance(estimator, BaseEstimator) and bool(
+        estimator.__sklearn_tags__().input_tags.allow_nan
+    )
 
 
 def _checked_setting(

@@ -13,6 +13,7 @@ from subspaces import halving, plots, progress
 from subspaces.core import choosing
 from subspaces.data.validation import as_matrix
 from subspaces.estimators import PSC, _choosing
+from subspaces.estimators.mixtures import MixtureClusterer
 from subspaces.expression_scaler import ExpressionScaler, as_table
 from subspaces.rivals import ppca_mixture
 from subspaces.runtime.frame import as_frame
@@ -160,7 +161,7 @@ def select_n_clusters(
     margins = as_choice(margins, "margins", ("data", "normal"))
     if isinstance(estimator, Pipeline):
         return _select_by_stability(estimator, X, candidates, criterion, margins)
-    matrix = as_matrix(X)
+    matrix = _complete(X, "n_clusters")
     numbers = _check_candidates(candidates, len(matrix))
     if criterion == "stability":
         raise ValueError("criterion='stability' is for recipes. Use recipes.expression, say")
@@ -324,7 +325,7 @@ def select_n_components(
     >>> select_n_components(PSC(1, affine=True), noise).best_
     [0]
     """
-    matrix = as_matrix(X)
+    matrix = _complete(X, "n_components")
     _check_clusterer(estimator)
     _check_one_dimension(estimator)
     max_components = as_count(max_components, "max_components", low=1, high=matrix.shape[1])
@@ -528,6 +529,14 @@ def _check_candidates(candidates: Iterable[int], most: int) -> list[int]:
     return numbers
 
 
+def _complete(X: Any, name: str) -> Array:
+    """Return X as a matrix; raise ValueError for missing cells, which no number is chosen from."""
+    matrix = as_matrix(X, missing=True)
+    if np.isnan(matrix).any():
+        raise _choosing.not_through_holes(name)
+    return matrix
+
+
 def _check_clusterer(estimator: Any, *further: str) -> None:
     """Raise TypeError for an estimator without the parameters of one subspace per cluster.
 
@@ -538,9 +547,11 @@ def _check_clusterer(estimator: Any, *further: str) -> None:
     needed = ["n_clusters", "n_components", "affine", *further]
     missing = [name for name in needed if name not in estimator.get_params()]
     if missing:
+        mixture = "; fits of a mixture compare by their bic_"
         raise TypeError(
-            f"{type(estimator).__name__} has no {', '.join(missing)}. Use a clusterer with a "
-            f"subspace per cluster, such as PSC{'' if further else ' or KSubspaces'}"
+            f"{type(estimator).__name__} has no {', '.join(missing)}. Use a clusterer with that "
+            f"parameter, such as PSC{'' if further else ' or KSubspaces'}"
+            f"{mixture if isinstance(estimator, MixtureClusterer) else ''}"
         )
 
 

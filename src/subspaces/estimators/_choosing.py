@@ -30,6 +30,14 @@ EXACT = 1e-18
 HEAVY = 0.5
 
 
+def not_through_holes(name: str) -> ValueError:
+    """Return the ValueError of a number that was to be chosen from a table with missing cells."""
+    return ValueError(
+        f"{name} is not chosen from a table with missing cells, since what fills them passes for "
+        "clusters and dimensions. Use a number; diagnostics.stability compares several"
+    )
+
+
 def members_of(model: Any, X: Array) -> list[Array]:
     """Return each cluster's members less the centre of its subspace: K arrays (n_k, p)."""
     return [X[model.labels_ == k] - subspace.centre for k, subspace in enumerate(model.subspaces_)]

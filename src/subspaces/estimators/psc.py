@@ -319,11 +319,7 @@ class PSC(AlternatingClusterer):
         self._check_choices()
         for name in ("n_clusters", "n_components"):
             if _choosing.is_auto(getattr(self, name)):
-                raise ValueError(
-                    f"{name}='auto' is not chosen from a table with missing cells, since what "
-                    "fills them passes for clusters and dimensions. Use a number; "
-                    "diagnostics.stability compares several"
-                )
+                raise _choosing.not_through_holes(f"{name}='auto'")
         if self.refine == "descent" or self.criterion == "loo_projection":
             name = "refine" if self.refine == "descent" else "criterion"
             raise ValueError(
