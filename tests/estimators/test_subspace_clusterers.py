@@ -368,6 +368,7 @@ def test_bad_values_are_located(cls):
         model.predict(bad)
 
 
+@pytest.mark.filterwarnings("ignore:13 of 70 samples are exact copies")
 @BOTH
 def test_zero_rows_duplicates_and_constant_columns(cls):
     awkward = X.copy()

@@ -10,6 +10,7 @@ from subspaces import plots
 from subspaces.core.components import KINDS_OF_NOISE
 from subspaces.core.leave_one_cell_out import cell_errors
 from subspaces.core.words_on_components import doubts_about_components, verdict_on_components
+from subspaces.data.copies import warn_of_copies
 from subspaces.data.varying import varying_table
 from subspaces.estimators._missing import warn_of_low_values
 from subspaces.runtime.frame import as_frame
@@ -183,6 +184,7 @@ def pca_components(
     '3 components stand out of the noise; weaker ones, below 0.77 % of the variance, are not seen.'
     """
     table = varying_table(X, center, scale)
+    warn_of_copies(table.rows, above=2)
     method = as_choice(method, "method", KINDS_OF_NOISE)
     random = as_generator(random_state)
     found, axes = table.components(table.checked_maximum(max_components), method)

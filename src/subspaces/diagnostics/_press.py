@@ -12,6 +12,7 @@ from subspaces.core.incomplete import observed_cells
 from subspaces.core.incomplete_pca import IncompletePCA, fit_pca, row_errors, squared_influence
 from subspaces.core.leave_one_out import NEARLY_ALL, centred, exact_errors, graded_axes
 from subspaces.core.secular import refit_factor
+from subspaces.data.copies import warn_of_copies
 from subspaces.data.validation import as_matrix, as_table_to_fit, check_squares
 from subspaces.estimators._missing import warn_of_low_values
 from subspaces.runtime.parameters import as_choice, as_count, as_flag
@@ -238,6 +239,7 @@ def _checked(X: Any, n_components: int, center: bool) -> tuple[Array, int]:
     """
     matrix = as_table_to_fit(X)
     check_squares(matrix)
+    warn_of_copies(matrix, above=3)
     n, p = matrix.shape
     limit = min(n - 1 - as_flag(center, "center"), p)
     why = f" for {n} samples x {p} variables with one sample left out and center={bool(center)}"

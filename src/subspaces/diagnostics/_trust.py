@@ -12,6 +12,7 @@ from sklearn.cluster import KMeans
 from sklearn.utils import check_random_state
 
 from subspaces import progress
+from subspaces.data.copies import warn_of_copies
 from subspaces.data.validation import as_matrix, count_distinct_rows
 from subspaces.estimators import PSC, KSubspaces, _missing
 from subspaces.estimators._choosing import cuts_a_continuum, is_rather_one
@@ -136,6 +137,7 @@ def stability(
     'Solid'
     """
     matrix = _as_seen(estimator, X, min_samples=4)
+    warn_of_copies(matrix, above=2)
     n_resamples = as_count(n_resamples, "n_resamples", low=1)
     budget = np.inf if budget_s is None else as_real(budget_s, "budget_s", low=0.0)
     random, began = check_random_state(random_state), monotonic()

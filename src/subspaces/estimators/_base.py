@@ -241,11 +241,7 @@ class SubspaceClusterer(
     def _refuse(self, unknown: Iterable[str]) -> None:
         """Raise TypeError that names an argument of `fit` beyond X and y, if there is one."""
         for name in unknown:
-            use = (
-                "all samples count alike. Use rows of X several times to give them more weight"
-                if name == "sample_weight"
-                else "Use X and y alone"
-            )
+            use = "all samples count alike" if name == "sample_weight" else "Use X and y alone"
             raise TypeError(f"{type(self).__name__}.fit takes no {name}: {use}")
 
     def predict(self, X: Any) -> Any:

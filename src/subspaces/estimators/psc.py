@@ -33,6 +33,7 @@ from subspaces.core.rows import ClusterView, DenseRows, Rows
 from subspaces.core.search import Run
 from subspaces.core.sparse_loadings import Sparsity
 from subspaces.core.sparse_view import SparseView, loadings_of, seen_through, union_of_supports
+from subspaces.data.copies import warn_of_copies
 from subspaces.data.in_blocks import BlockProblem, influence_and_press
 from subspaces.data.subspaces import Subspaces
 from subspaces.estimators import _choosing
@@ -310,6 +311,10 @@ class PSC(AlternatingClusterer):
             residuals = self._store_sparse(X, self._sparse_views(problem, refined.clustering))
         self._store_variables()
         self._warn_of_repulsion(residuals, partition.sizes(self.labels_, len(residuals)))
+
+    def _warn_of_equal_samples(self, rows: Array) -> None:
+        super()._warn_of_equal_samples(rows)
+        warn_of_copies(rows)
 
     @property
     def _takes_missing(self) -> bool:

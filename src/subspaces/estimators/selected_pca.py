@@ -11,6 +11,7 @@ from subspaces.core.components import KINDS_OF_NOISE, Components
 from subspaces.core.incomplete import VARIANCE_FLOOR, Cells, Gaussian
 from subspaces.core.incomplete_pca import fit_pca
 from subspaces.core.words_on_components import doubts_about_components, verdict_on_components
+from subspaces.data.copies import warn_of_copies
 from subspaces.data.validation import as_matrix, check_squares
 from subspaces.data.varying import VaryingTable, varying_table
 from subspaces.estimators import _missing
@@ -152,6 +153,7 @@ class SelectedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         """
         table = varying_table(X, self.center, self.scale)
         validate_data(self, X, skip_check_array=True)
+        warn_of_copies(table.rows, above=2)
         method = as_choice(self.method, "method", KINDS_OF_NOISE)
         most = table.checked_maximum(self.max_components)
         found, axes = table.components(most, method)

@@ -1,0 +1,72 @@
+import re
+import warnings
+
+import numpy as np
+import pytest
+
+from subspaces import PSC, SelectedPCA
+from subspaces.data.copies import n_copies
+from subspaces.diagnostics import pca_components, pca_influence, pca_press, stability
+
+NOISE = np.random.default_rng(0).normal(size=(30, 20))
+SAID = "60 of 90 samples are exact copies of others, which predict each other, .* Use each sample"
+
+
+def two_lines(seed=0):
+    random = np.random.default_rng(seed)
+    own = np.repeat(np.eye(2, 12), 30, axis=0) * random.normal(0, 3, (60, 1))
+    return own + 0.1 * random.normal(size=(60, 12))
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        pca_components,
+        SelectedPCA().fit,
+        lambda X: pca_press(X, 2),
+        lambda X: pca_influence(X, 2),
+        PSC(2, random_state=0).fit,
+        lambda X: stability(PSC(2, n_init=2, random_state=0), X, n_resamples=2, random_state=0),
+    ],
+    ids=["pca_components", "SelectedPCA", "pca_press", "pca_influence", "PSC", "stability"],
+)
+def test_copies_are_told_where_they_predict_each_other(ask):
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        ask(np.tile(NOISE, (3, 1)))
+    (copied,) = [each for each in told if "exact copies" in str(each.message)]
+    assert re.match(SAID, str(copied.message))
+    assert copied.filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", message="the error of pca_press keeps falling")
+        warnings.filterwarnings("ignore", message="no component stands out")
+        ask(two_lines())
+
+
+def test_a_few_copies_are_not_told():
+    X = np.vstack([NOISE, NOISE[:3]])
+    assert n_copies(X) == 3
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        pca_components(X)
+
+
+def test_rows_that_are_equal_by_chance_are_no_copies():
+    answers = np.random.default_rng(0).integers(0, 2, (200, 8)).astype(float)
+    assert len(np.unique(answers, axis=0)) < 150
+    assert n_copies(answers) == 0
+    answers = np.random.default_rng(0).integers(0, 5, (60, 30)).astype(float)
+    assert n_copies(np.vstack([answers, answers[:20]])) == 20
+
+
+def test_zeros_of_either_sign_and_missing_cells_are_equal():
+    X = np.where(NOISE > 1, np.nan, np.where(NOISE < -1, 0.0, NOISE))
+    assert n_copies(np.vstack([X, X])) == 30
+    assert n_copies(np.vstack([X, np.where(X == 0, -0.0, X)])) == 30
+
+
+def test_weights_are_refused_without_the_advice_to_copy_samples():
+    said = r"PSC\.fit takes no sample_weight: all samples count alike$"
+    with pytest.raises(TypeError, match=said):
+        PSC(2).fit(NOISE, sample_weight=np.ones(30))
