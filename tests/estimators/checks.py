@@ -5,8 +5,11 @@ from importlib.util import find_spec
 from sklearn.utils import estimator_checks
 
 
-def check_as_scikit_learn_does(estimator):
-    """Run all checks; some try torch on a GPU wherever torch was built for one."""
+def check_as_scikit_learn_does(estimator, expected=None):
+    """Run all checks and return what they found; expected: those that fail, and why they may.
+
+    Some try torch on a GPU wherever torch was built for one.
+    """
     excused = {}
     if find_spec("torch"):
         import torch
@@ -14,4 +17,6 @@ def check_as_scikit_learn_does(estimator):
         if torch.backends.cuda.is_built() and not torch.cuda.is_available():
             why = "torch was built for a GPU that is not here"
             excused = {name: why for name in dir(estimator_checks) if "array_api" in name}
-    estimator_checks.check_estimator(estimator, on_skip=None, expected_failed_checks=excused)
+    return estimator_checks.check_estimator(
+        estimator, on_skip=None, expected_failed_checks={**excused, **(expected or {})}
+    )
