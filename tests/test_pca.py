@@ -161,6 +161,14 @@ def test_duplicated_rows_and_tables_without_noise():
     assert quietly(np.vstack([twice, twice]))[0].n_components >= 2
 
 
+def test_correlated_columns_without_a_break_have_the_axes_that_predict():
+    X = np.random.default_rng(0).normal(size=(150, 60))
+    for j in range(1, 60):
+        X[:, j] = 0.8 * X[:, j - 1] + 0.6 * X[:, j]
+    found, (doubt,) = quietly(X)
+    assert doubt.endswith(f"Use n_predictive, {found.n_predictive}, as the number of axes")
+
+
 def test_one_row_far_from_all_others_is_told():
     X = planted(80, 20, 0, 1.0, 3)
     X[5] *= 1e9

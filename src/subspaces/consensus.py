@@ -213,8 +213,8 @@ def _mixture_labels(points: Array, k: int, seed: Any) -> tuple[NDArray[np.intp],
         reg_covar=LEAST_VARIANCE,
         random_state=seed,
     )
-    # scikit-learn's words on coinciding samples and on rounds are said by `fit`, once. Its starts by
-    # K-means refuse the dispatch for other array libraries, also where rows are numpy's.
+    # scikit-learn's words on coinciding samples and on rounds are said by `fit`, once. Its starts
+    # refuse the dispatch for other array libraries, also where rows are numpy's.
     with PROCESS, warnings.catch_warnings(), config_context(array_api_dispatch=False):
         warnings.simplefilter("ignore", ConvergenceWarning)
         return mixture.fit_predict(points), bool(mixture.converged_)

@@ -383,9 +383,9 @@ def as_table(X: Any, min_samples: int = 2) -> Any:
         gap = first_gap(Table(matrix, *_names(X, matrix.shape)))
         if gap is not None:
             raise ValueError(
-                f"X contains NaN: {gap}, and totals, sample means and the choice of genes rest on all. Use "
-                "SelectedPCA().fit(X).impute(X) on logarithms first, or leave out the genes that "
-                "have gaps, X.dropna(axis=1) of a frame"
+                f"X contains NaN: {gap}, and totals, sample means and the choice of genes rest on "
+                "all. Use SelectedPCA().fit(X).impute(X) on logarithms first, or leave out the "
+                "genes that have gaps, X.dropna(axis=1) of a frame"
             )
         check_squares(matrix)
         return matrix

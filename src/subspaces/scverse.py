@@ -166,8 +166,7 @@ def pca_components(
         Which genes to take: a column of ``var``, or True for each of them; None: all. "auto": those
         of ``var["highly_variable"]`` if it is there, as scanpy does, otherwise all.
     center, scale, method, max_components, random_state
-        As in `diagnostics.pca_components`. ``max_components`` is 12 by default, twice as many while
-        all of them are components.
+        As in `diagnostics.pca_components`.
     key_added : str, default "pca_components"
         Name under which the result is stored.
 

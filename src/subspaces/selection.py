@@ -547,7 +547,7 @@ def _check_clusterer(estimator: Any, *further: str) -> None:
     needed = ["n_clusters", "n_components", "affine", *further]
     missing = [name for name in needed if name not in estimator.get_params()]
     if missing:
-        mixture = "; fits of a mixture compare by their bic_"
+        mixture = "; fits of a mixture compare by their BIC"
         raise TypeError(
             f"{type(estimator).__name__} has no {', '.join(missing)}. Use a clusterer with that "
             f"parameter, such as PSC{'' if further else ' or KSubspaces'}"

@@ -36,9 +36,9 @@ def test_a_table_that_does_not_vary_has_no_component():
     assert found.verdict == "The table has rank 0 and nothing beyond: no component."
 
 
-def test_no_axis_may_be_tried():
-    found = pca_components(X, max_components=0)
-    assert (found.n_components, len(found.ratio), len(found.rests_on)) == (0, 0, 0)
+def test_no_number_of_components_is_found_among_none():
+    with pytest.raises(ValueError, match="max_components=0"):
+        pca_components(X, max_components=0)
 
 
 @pytest.mark.parametrize(

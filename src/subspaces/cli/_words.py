@@ -25,7 +25,6 @@ OPTIONS = {
     "missing": "--missing",
     "level": "--level",
     # The number of axes to take where none is found.
-    "n_predictive": "--dims",
 }
 # Options without a value.
 FLAGS = {
@@ -126,6 +125,8 @@ PRESET = (
 )
 # Advice on how a graph is made, which has numbers within it.
 GRAPH = re.compile(r"Use (share|n_nonzero|alpha) above .*")
+# Advice with a number of axes within it.
+AXES = re.compile(r"Use n_predictive, (\d+), as the number of axes")
 # An assignment, a name in quotes (which users gave), or a word; never a part of a path.
 TOKEN = re.compile(
     r"""(?<![\w'"/.=-])(?P<name>[A-Za-z_]\w*)=
@@ -141,6 +142,7 @@ def in_options(message: str) -> str:
     message = " ".join(message.split())
     for theirs, ours in ADVICE:
         message = message.replace(theirs, ours)
+    message = AXES.sub(r"Use --dims \1", message)
     return TOKEN.sub(_translated, GRAPH.sub("Use another --method", message))
 
 

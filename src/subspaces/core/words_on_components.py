@@ -40,7 +40,8 @@ def doubts_about_components(
         told = f"{found.count} is where the spectrum breaks, not a test. Use it as a guess"
         if found.count == 0:
             told = "0 does not mean that all of it is noise"
-            told += f". Use n_predictive={predictive}" if predictive else ""
+            if predictive:
+                told += f". Use n_predictive, {predictive}, as the number of axes"
         doubts.append(
             f"the variables are correlated beyond a few components (z = {found.correlation:.0f}), "
             f"so that {told}"

@@ -73,11 +73,11 @@ class VaryingTable:
         return count_components(axes, self.center, most, noise), axes
 
     def checked_maximum(self, max_components: Any) -> int | None:
-        """Return ``max_components``; raise an error if it is more than `most_axes`."""
+        """Return ``max_components``; raise an error below 1 and above `most_axes`."""
         if max_components is None:
             return None
         why = f" for {self.shape[0]} samples x {self.shape[1]} variables that vary"
-        return as_count(max_components, "max_components", low=0, high=self.most_axes, why=why)
+        return as_count(max_components, "max_components", low=1, high=self.most_axes, why=why)
 
 
 def varying_table(X: Any, center: bool, scale: bool) -> VaryingTable:

@@ -138,7 +138,8 @@ def pca_components(
         component has to stay without its most influential sample; correlated columns, where the
         spectrum has to break. "auto" finds out.
     max_components : int, optional
-        Most components to count; by default half of the smaller side of the table.
+        Most components to count; by default half of the smaller side of the table. Twelve axes are
+        looked at first, and twice as many while all of them are components.
     random_state : int, RandomState or None
         Seed. Of tables of more than a million cells the leave-one-cell-out error is that of random
         rows; otherwise nothing is random.

@@ -28,7 +28,7 @@ class SelectedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     """PCA with the number of components that stand out of the noise.
 
     A transformer in the place of scikit-learn's ``PCA``, without a number to choose: an axis is
-    kept if its eigenvalue is above what noise alone reaches in 98 of 100 tables, as
+    kept if its eigenvalue is above what noise alone stays below in 99 of 100 tables, as
     `diagnostics.pca_components` finds it. Doubts come as warnings: correlated variables, a
     component that rests on one sample, as many components as were tried.
 
@@ -46,8 +46,8 @@ class SelectedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         component has to stay without its most influential sample; correlated columns, where the
         spectrum has to break. "auto" finds out.
     max_components : int, optional
-        Most axes that are tried. By default 12, but no more than half of the smaller side of the
-        table; twice as many while all of them are components.
+        Most components to count; by default half of the smaller side of the table. Twelve axes are
+        looked at first, and twice as many while all of them are components.
     min_components : int, default 0
         Axes that are kept even if noise reaches as far.
 
@@ -64,7 +64,7 @@ class SelectedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         What each is then divided by, 1 for those that do not vary; None with ``scale=False``.
     explained_variance_, explained_variance_ratio_, singular_values_ : ndarray of shape (R,)
         Variance along each axis, its share of the total, and the length of the scores; of the
-        scaled variables with ``scale=True``, and about 0 with ``center=False``.
+        scaled variables with ``scale=True``, and around the origin with ``center=False``.
     noise_variance_ : float
         Mean variance along the other axes.
     low_, high_ : int or None

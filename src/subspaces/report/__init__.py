@@ -153,7 +153,7 @@ def render_pca(
         Level of the limits and false discovery rate of the outliers, as in
         `subspaces.diagnostics.pca_outliers`.
     max_components : int, optional
-        Most axes that are tried, as in `subspaces.diagnostics.pca_components`.
+        Most components to count, as in `subspaces.diagnostics.pca_components`.
     random_state : int, RandomState or None
         Seed, as in `subspaces.diagnostics.pca_components`.
     classes : sequence of length n, optional
