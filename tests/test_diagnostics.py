@@ -1,3 +1,5 @@
+import warnings
+from functools import partial
 from threading import Barrier, Thread
 
 import numpy as np
@@ -59,6 +61,21 @@ def test_exact_press_with_a_mean_a_million_times_the_spread():
     assert_allclose(
         pca_press(X, 3, center=True).per_sample, refitted_errors(near, 3, True), rtol=1e-8
     )
+
+
+@pytest.mark.parametrize("gap", [0.0, np.nan])
+@pytest.mark.parametrize("ask", [partial(pca_press, method="hat"), pca_influence])
+def test_a_mean_that_is_most_of_the_table_is_told(ask, gap):
+    X = np.random.default_rng(0).normal(size=(40, 6)) + 2.0
+    X[3, 2] += gap
+    share = round(100 * np.nansum(np.tile(np.nanmean(X, axis=0), (40, 1)) ** 2) / np.nansum(X**2))
+    with pytest.warns(UserWarning, match=f"its mean holds {share} % .* Use center=True") as told:
+        ask(X, 2)
+    assert told[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ask(X, 2, center=True)
+        ask(X - 1.5, 2)
 
 
 def test_exact_press_with_all_eigenvalues_tied():

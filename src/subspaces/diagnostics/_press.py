@@ -22,6 +22,8 @@ from subspaces.subspace import Subspace, centre_of, leading, principal_axes
 
 Array = NDArray[np.floating]
 
+# The share of the sum of squares from which a mean is told.
+MOSTLY = 0.5
 # Shapes of tables that are remembered at a time.
 SHAPES_KEPT = 8
 
@@ -243,7 +245,23 @@ def _checked(X: Any, n_components: int, center: bool) -> tuple[Array, int]:
     n, p = matrix.shape
     limit = min(n - 1 - as_flag(center, "center"), p)
     why = f" for {n} samples x {p} variables with one sample left out and center={bool(center)}"
-    return matrix, as_count(n_components, "n_components", low=0, high=limit, why=why)
+    n_components = as_count(n_components, "n_components", low=0, high=limit, why=why)
+    if not center:
+        _warn_of_mean(matrix)
+    return matrix, n_components
+
+
+def _warn_of_mean(X: Array) -> None:
+    """Warn where the mean of the samples holds most of the sum of squares of X, (n, p)."""
+    observed = ~np.isnan(X)
+    total = float(np.sum(X**2, where=observed))
+    of_mean = float(observed.sum(axis=0) @ np.mean(X, axis=0, where=observed) ** 2)
+    if of_mean > MOSTLY * total:
+        warn(
+            f"X is not centred, and its mean holds {100 * of_mean / total:.0f} % of the sum of "
+            "squares, so that the first axis is little else. Use center=True",
+            above=4,
+        )
 
 
 def _errors(X: Array, n_components: int, center: bool, method: str) -> Array:
