@@ -4,7 +4,7 @@ import io
 import numpy as np
 import pytest
 
-from subspaces import PSC, load
+from subspaces import PSC, SelectedPCA, load
 from tests.cli.conftest import write_union
 
 
@@ -121,3 +121,13 @@ def test_what_is_no_model(fails, union_file, tmp_path, content, message):
     said = fails("predict", path, union_file, "--labels", "type")
     assert said.startswith(str(path))
     assert message in said
+
+
+def test_a_pca_has_no_clusters_to_predict(fails, union_file, tmp_path):
+    X = np.random.default_rng(0).normal(size=(30, 6)) * [5, 4, 1, 1, 1, 1]
+    SelectedPCA(min_components=1).fit(X).save(tmp_path / "pca.npz")
+    for command in (
+        ["predict", tmp_path / "pca.npz", union_file],
+        ["report", tmp_path / "pca.npz"],
+    ):
+        assert "pca.npz holds a PCA, which has no clusters" in fails(*command)

@@ -14,10 +14,12 @@ from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
+from sklearn.utils.validation import check_is_fitted
 
-from subspaces import SelectedPCA
+from subspaces import SelectedPCA, load
 from subspaces.data import varying
 from subspaces.diagnostics import pca_components
+from subspaces.runtime import model_file
 
 NOTHING = "no component stands out of the noise, .* Use min_components=1 to keep one"
 # Scikit-learn's checks that fit tables of two columns.
@@ -258,3 +260,47 @@ class TestScikitLearnsOwnChecks:
     def test_nothing_but_the_number_of_columns_fails(self, monkeypatch):
         monkeypatch.setattr(varying, "FEWEST_COLUMNS", 2)
         check_estimator(SelectedPCA(), on_skip=None)
+
+
+class TestItsFile:
+    @pytest.mark.parametrize("options", [{}, {"scale": True}, {"center": False}])
+    @pytest.mark.parametrize("gap", [0.0, np.nan])
+    def test_what_is_loaded_is_the_same(self, options, gap, tmp_path):
+        X = table()
+        X[4, 7] += gap
+        model = SelectedPCA(**options).fit(X)
+        model.save(tmp_path / "pca.npz")
+        same = load(tmp_path / "pca.npz")
+        check_is_fitted(same)
+        assert same.get_params() == model.get_params()
+        assert_array_equal(same.transform(X), model.transform(X))
+        assert_array_equal(same.impute(X), model.impute(X))
+        assert set(vars(same)) == set(vars(model))
+        assert same.verdict_ == model.verdict_
+
+    def test_names_and_tables_without_components(self, tmp_path):
+        frame = pd.DataFrame(NOISE, columns=[f"v{j}" for j in range(12)])
+        with pytest.warns(UserWarning, match=NOTHING):
+            SelectedPCA().fit(frame).save(tmp_path / "pca.npz")
+        same = load(tmp_path / "pca.npz")
+        assert same.feature_names_in_.tolist() == list(frame.columns)
+        assert same.transform(frame).shape == (60, 0)
+
+    @pytest.mark.parametrize(
+        ("change", "message"),
+        [
+            ({"mean_": np.zeros(3)}, "its mean_ is not of the right kind"),
+            ({"n_components_": 2}, "its components_ is not of the right kind"),
+            ({"rests_on_": np.full(10, 99)}, "its rests_on_ is not"),
+            ({"fit": 1}, "it has not the attributes of a SelectedPCA"),
+            ({"n_samples_": None}, "is not of the right kind"),
+        ],
+    )
+    def test_what_does_not_fit_is_refused(self, X, change, message, tmp_path):
+        path = tmp_path / "pca.npz"
+        SelectedPCA().fit(X).save(path)
+        saved = model_file.read(path)
+        saved.state.update(change)
+        model_file.write(path, saved)
+        with pytest.raises(ValueError, match=message):
+            load(path)

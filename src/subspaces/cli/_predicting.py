@@ -12,12 +12,15 @@ from subspaces.tables import Table
 
 
 def read_model(path: Path) -> Any:
-    """Return the model in a file; raise ValueError if it cannot be read."""
+    """Return the model in a file; raise ValueError if it cannot be read, or has no clusters."""
     try:
         settle(path.parent)
-        return load(path)
+        model = load(path)
     except OSError as error:
         raise ValueError(f"{path}: {error.strerror or error}") from error
+    if not hasattr(model, "predict"):
+        raise ValueError(f"{path} holds a PCA, which has no clusters. Use it in Python")
+    return model
 
 
 def predicted_columns(model: Any, table: Table) -> dict[str, list[Any]]:

@@ -96,6 +96,10 @@ def _graph(value: Any, sizes: Sizes) -> bool:
     return sparse.issparse(value) and value.shape == (sizes["n"], sizes["n"])
 
 
+def _nothing(value: Any, sizes: Sizes) -> bool:
+    return value is None
+
+
 def _flag(value: Any, sizes: Sizes) -> bool:
     return isinstance(value, bool)
 
@@ -179,7 +183,7 @@ FORMS: dict[str, Form] = {
     "n_iter_": _INT,
     "n_projected_": _INT,
     "n_variables_": _either(
-        lambda value, sizes: value is None,
+        _nothing,
         _INT,
         _listed(_INT, "K"),
         lambda value, sizes: _has_shape(value, "iu", ["K"], sizes),
@@ -202,6 +206,27 @@ FORMS: dict[str, Form] = {
     "variables_": _either(_listed(_below("p", "*"), "K"), _below("p", "*")),
     "within_std_": _numbers("p"),
     "weights_": _either(_finite("K"), _finite("p")),
+}
+# Those of `SelectedPCA`: R components, m axes that were tried.
+PCA_FORMS: dict[str, Form] = {
+    "components_": _finite("R", "p"),
+    "explained_variance_": _finite("R"),
+    "explained_variance_ratio_": _finite("R"),
+    "feature_names_in_": _names,
+    "high_": _either(_nothing, _INT),
+    "low_": _either(_nothing, _INT),
+    "mean_": _finite("p"),
+    "missing_share_": _REAL,
+    "n_components_": _INT,
+    "n_features_in_": _INT,
+    "n_samples_": _INT,
+    "noise_": _TEXT,
+    "noise_variance_": _REAL,
+    "ratio_": _numbers("m"),
+    "rests_on_": _below("n", "m"),
+    "scale_": _either(_nothing, _finite("p")),
+    "singular_values_": _finite("R"),
+    "verdict_": _TEXT,
 }
 # Attributes that every model file must have.
 ALWAYS = ("_scale", "labels_", "n_features_in_", "objective_", "record_")
@@ -288,3 +313,21 @@ def _sizes(state: dict[str, Any]) -> Sizes:
         raise ValueError("its labels_ or its n_features_in_ are not of the right kind")
     sizes = {"n": len(n), "p": p, "K": len(clusters)}
     return sizes if np.ndim(loadings) != 2 else {**sizes, "q": np.shape(loadings)[1]}
+
+
+def pca_state(model: Any) -> dict[str, Any]:
+    """Return the fitted attributes of a `SelectedPCA` by name."""
+    return {name: value for name, value in vars(model).items() if name in PCA_FORMS}
+
+
+def check_pca_state(state: dict[str, Any]) -> None:
+    """Raise ValueError unless these are all attributes of a `SelectedPCA`, and fit each other."""
+    optional = {"feature_names_in_"}
+    if not set(PCA_FORMS) - optional <= set(state) <= set(PCA_FORMS):
+        raise ValueError("it has not the attributes of a SelectedPCA")
+    counts = {"n": "n_samples_", "p": "n_features_in_", "R": "n_components_"}
+    sizes = {size: state[name] for size, name in counts.items()}
+    sizes["m"] = np.size(state["ratio_"])
+    for name, value in state.items():
+        if not PCA_FORMS[name](value, sizes):
+            raise ValueError(f"its {name} is not of the right kind, or does not fit the rest")

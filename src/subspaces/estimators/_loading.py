@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from subspaces.estimators._base import SubspaceClusterer
-from subspaces.estimators._fitted_state import check_state, with_preparation
+from subspaces.estimators._fitted_state import check_pca_state, check_state, with_preparation
 from subspaces.estimators.ensemble import EnsembleKSubspaces
 from subspaces.estimators.gpca import GPCA
 from subspaces.estimators.k_subspaces import KSubspaces
@@ -16,6 +16,7 @@ from subspaces.estimators.mixtures import MCFA, MPPCA, MCtFA
 from subspaces.estimators.psc import PSC
 from subspaces.estimators.rsim import RSIM
 from subspaces.estimators.scc import SCC
+from subspaces.estimators.selected_pca import SelectedPCA
 from subspaces.estimators.slbf import SLBF
 from subspaces.estimators.sparse_kmeans import SparseKMeans
 from subspaces.estimators.ssc import SSC
@@ -46,7 +47,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     -------
     estimator
         Fitted, of the class that was saved, with its parameters, attributes and record. A model
-        that the command line prepared the samples for (``--scale``, ``--preset`` and the like) has
+        whose samples were prepared by a recipe or the command line (``--scale``, ``--preset``) has
         ``preparation_``, which says so in words, and takes raw samples: arrays in the order of
         ``feature_names_in_``, or frames, whose columns are found by name among any others.
 
@@ -73,7 +74,12 @@ def load(path: str | os.PathLike[str]) -> Any:
         raise ValueError(f"{os.fspath(path)} is no model that can be loaded: {reason}") from error
 
 
-def _restored(saved: model_file.SavedModel) -> SubspaceClusterer:
+def _restored(saved: model_file.SavedModel) -> SubspaceClusterer | SelectedPCA:
+    if saved.estimator == SelectedPCA.__name__:
+        check_pca_state(saved.state)
+        pca = SelectedPCA().set_params(**saved.parameters)
+        pca.__dict__.update(saved.state)
+        return pca
     if saved.estimator not in ESTIMATORS:
         raise ValueError(f"it is of the estimator {saved.estimator!r}, which this library has not")
     model = ESTIMATORS[saved.estimator]()

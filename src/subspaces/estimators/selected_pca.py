@@ -1,5 +1,6 @@
 """`SelectedPCA`: a PCA that finds how many components it has."""
 
+import os
 from typing import Any, Self
 
 import numpy as np
@@ -15,7 +16,10 @@ from subspaces.data.copies import warn_of_copies
 from subspaces.data.validation import as_matrix, check_squares
 from subspaces.data.varying import VaryingTable, varying_table
 from subspaces.estimators import _missing
+from subspaces.estimators._fitted_state import pca_state
+from subspaces.runtime import model_file
 from subspaces.runtime.frame import as_set_output
+from subspaces.runtime.model_file import SavedModel
 from subspaces.runtime.parameters import as_choice, as_count
 from subspaces.runtime.threads import one_blas_thread
 from subspaces.runtime.warning import warn
@@ -229,6 +233,19 @@ class SelectedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         rows = scores @ self.components_
         rows = rows if self.scale_ is None else rows * self.scale_
         return _of_the_precision_of(X, rows + self.mean_)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted PCA as plain arrays and JSON, for `subspaces.load`.
+
+        Parameters
+        ----------
+        path : str or path
+            The file, written exactly where it is named; ``.npz`` suits it. It appears when it is
+            complete, in place of an earlier one.
+        """
+        check_is_fitted(self)
+        parameters = self.get_params(deep=False)
+        model_file.write(path, SavedModel(type(self).__name__, parameters, pca_state(self)))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
