@@ -131,3 +131,22 @@ def test_methods_that_take_missing_cells_are_named_and_compared():
         compare(X, 2, 2, methods=["SSC"])
     found = compare(X, 2, 2, methods=["PSC", "MPPCA"])
     assert found.columns["error"] == ["", ""]
+
+
+def test_a_comparison_prints_its_numbers():
+    methods = {"lines": KSubspaces(2, random_state=0), "never": Failing()}
+    found = compare(UNION.data, methods=methods, labels=UNION.target)
+    heads, lines, never, error, see = repr(found).split("\n")
+    assert heads.split() == [
+        "method",
+        "ari",
+        "rand",
+        "accuracy",
+        "objective",
+        "seconds",
+        "warnings",
+    ]
+    assert lines.split()[:2] == ["lines", f"{found.columns['ari'][0]:.4g}"]
+    assert never.split()[:2] == ["never", "nan"]
+    assert error == f"never: {found.columns['error'][1]}"
+    assert "see .table" in see

@@ -14,7 +14,7 @@ from sklearn.cluster import KMeans
 from subspaces import estimators, plots
 from subspaces.data.validation import as_matrix, place_of
 from subspaces.metrics import adjusted_rand_score, matched_accuracy, rand_score
-from subspaces.runtime.frame import as_frame
+from subspaces.runtime.frame import as_frame, lined_up
 from subspaces.runtime.parameters import as_count, as_flag
 from subspaces.runtime.warning import PROCESS, collect_warnings
 
@@ -100,8 +100,12 @@ class Comparison:
     messages: dict[str, list[str]]
 
     def __repr__(self) -> str:
-        names = ", ".join(self.columns["method"])
-        return f"Comparison({names}; see .table, .labels, .models, .messages, .agreement)"
+        columns = {name: column for name, column in self.columns.items() if name != "error"}
+        table = [[name, *map(_as_cell, column)] for name, column in columns.items()]
+        failed = zip(self.columns["method"], self.columns["error"], strict=True)
+        errors = [f"{method}: {error}" for method, error in failed if error]
+        see = "(see .table, .labels, .models, .messages, .agreement, .plot())"
+        return "\n".join([*lined_up(table), *errors, see])
 
     @property
     def table(self) -> Any:
@@ -204,6 +208,10 @@ def compare(
     models = {name: runs[name].model for name in found}
     messages = {name: run.messages for name, run in runs.items()}
     return Comparison(columns, found, models, messages)
+
+
+def _as_cell(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 class _Run(NamedTuple):

@@ -16,7 +16,7 @@ from subspaces.estimators import PSC, _choosing
 from subspaces.estimators.mixtures import MixtureClusterer
 from subspaces.expression_scaler import ExpressionScaler, as_table
 from subspaces.rivals import ppca_mixture
-from subspaces.runtime.frame import as_frame
+from subspaces.runtime.frame import as_frame, lined_up
 from subspaces.runtime.parameters import as_choice, as_count
 from subspaces.runtime.warning import warn
 
@@ -498,9 +498,8 @@ def _as_text(found: Selection) -> str:
     else:
         chosen = columns[parameter] == found.best_
     table = [[name, *(f"{value:.5g}" for value in columns[name])] for name in names]
-    padded = [[cell.rjust(max(map(len, column))) for cell in column] for column in table]
     marks = ["", *("  <- chosen" if mark else "" for mark in chosen)]
-    return "\n".join("  ".join(line) + mark for *line, mark in zip(*padded, marks, strict=True))
+    return "\n".join(line + mark for line, mark in zip(lined_up(table), marks, strict=True))
 
 
 def _warn_of_the_last(numbers: list[int], place: int, name: str, most: int, more: str = "") -> None:

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
+from subspaces.runtime.result import InShort
 from subspaces.runtime.serialise import serialisable
 
 Array = NDArray[np.floating]
@@ -34,8 +35,8 @@ FEW_NUMBERS = 1 << 18
 
 
 @serialisable
-@dataclass(frozen=True)
-class Subspace:
+@dataclass(frozen=True, repr=False)
+class Subspace(InShort):
     """A subspace ``centre + span(basis)`` with the spectrum of the samples it was fitted to.
 
     Attributes

@@ -16,6 +16,7 @@ from subspaces.data.copies import warn_of_copies
 from subspaces.data.validation import as_matrix, as_table_to_fit, check_squares
 from subspaces.estimators._missing import warn_of_low_values
 from subspaces.runtime.parameters import as_choice, as_count, as_flag
+from subspaces.runtime.result import InShort
 from subspaces.runtime.threads import one_blas_thread
 from subspaces.runtime.warning import warn
 from subspaces.subspace import Subspace, centre_of, leading, principal_axes
@@ -28,8 +29,8 @@ MOSTLY = 0.5
 SHAPES_KEPT = 8
 
 
-@dataclass(frozen=True)
-class Press:
+@dataclass(frozen=True, repr=False)
+class Press(InShort):
     """Predicted residual sum of squares, divided by the number of samples.
 
     Attributes
@@ -72,8 +73,8 @@ class _Scans:
 _SCANS = _Scans()
 
 
-@dataclass(frozen=True)
-class PCAInfluence:
+@dataclass(frozen=True, repr=False)
+class PCAInfluence(InShort):
     """Leverage, leave-one-out error, influence and gradient of each sample of one PCA.
 
     Attributes

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from subspaces.runtime.result import InShort
 from subspaces.runtime.serialise import serialisable
 from subspaces.subspace import Subspace, coordinates
 
@@ -18,8 +19,8 @@ MOST_NUMBERS = 5_000_000
 
 
 @serialisable
-@dataclass(frozen=True)
-class Record:
+@dataclass(frozen=True, repr=False)
+class Record(InShort):
     """Time and warnings of a fit, and the scores and coordinates of its samples.
 
     Where scores and coordinates are more than ``MOST_NUMBERS`` = 5e6 numbers, all attributes with

@@ -1,6 +1,6 @@
 """Conversion of tables of results to data frames."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from typing import Any
 
@@ -16,6 +16,12 @@ def as_frame(columns: Mapping[str, Any], index: str | None = None) -> Any:
 
     frame = pd.DataFrame(columns)
     return frame if index is None else frame.set_index(index)
+
+
+def lined_up(columns: Sequence[Sequence[str]]) -> list[str]:
+    """Return the lines of a table of text whose columns are aligned to the right."""
+    padded = [[cell.rjust(max(map(len, column))) for cell in column] for column in columns]
+    return ["  ".join(line) for line in zip(*padded, strict=True)]
 
 
 def as_set_output(values: Any, X: Any, estimator: Any) -> Any:
