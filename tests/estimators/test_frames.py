@@ -136,3 +136,13 @@ def test_filled_tables_are_frames_where_these_were_asked_for(model, pandas_frame
         filled = clone(model).fit(gaps.to_numpy()).impute(gaps.to_numpy())
     assert filled.columns == [f"x{j}" for j in range(5)]
     np.testing.assert_array_equal(filled.to_numpy(), plain)
+
+
+def test_what_is_reconstructed_is_a_frame_where_one_is_asked_for(pandas_frame, lines):
+    model = PSC(2, random_state=0).fit(pandas_frame)
+    assert isinstance(model.reconstruct(pandas_frame), np.ndarray)
+    model.set_output(transform="pandas")
+    found = model.reconstruct(pandas_frame[::3])
+    assert (found.index.tolist(), found.columns.tolist()) == (CELLS[::3], GENES)
+    plain = PSC(2, random_state=0).fit(lines)
+    np.testing.assert_array_equal(found.to_numpy(), plain.reconstruct(lines[::3]))

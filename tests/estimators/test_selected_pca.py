@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
+from scipy.stats import multivariate_normal, norm
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.decomposition import PCA
@@ -304,3 +305,49 @@ class TestItsFile:
         model_file.write(path, saved)
         with pytest.raises(ValueError, match=message):
             load(path)
+
+
+class TestItsLikelihood:
+    @pytest.mark.parametrize(("n", "p"), [(80, 20), (150, 25), (20, 60)])
+    def test_it_is_scikit_learns(self, n, p):
+        X, new = table(n, p, 2), table(30, p, 2, seed=1)
+        model = SelectedPCA().fit(X)
+        theirs = PCA(model.n_components_, svd_solver="full").fit(X)
+        assert_allclose(model.score_samples(new), theirs.score_samples(new), rtol=1e-9)
+        assert_allclose(model.score(new), theirs.score(new), rtol=1e-9)
+
+    def test_of_no_components_it_is_that_of_noise(self):
+        with pytest.warns(UserWarning, match=NOTHING):
+            model = SelectedPCA().fit(NOISE)
+        each = norm(NOISE.mean(axis=0), np.sqrt(model.noise_variance_)).logpdf(NOISE)
+        assert_allclose(model.score_samples(NOISE), each.sum(axis=1), rtol=1e-9)
+
+    def test_of_a_sample_with_holes_it_is_that_of_its_observed_cells(self, X):
+        model = SelectedPCA().fit(X)
+        held = X[:3].copy()
+        held[0, 4:] = np.nan
+        spread = model.explained_variance_ - model.noise_variance_
+        covariance = (model.components_.T * spread) @ model.components_
+        covariance += model.noise_variance_ * np.eye(20)
+        expected = multivariate_normal(model.mean_[:4], covariance[:4, :4]).logpdf(X[0, :4])
+        assert_allclose(model.score_samples(held)[0], expected, rtol=1e-9)
+        assert_allclose(model.score_samples(held)[1:], model.score_samples(X)[1:3], rtol=1e-9)
+
+    def test_scaled_variables_are_scored_in_the_units_of_the_table(self, X):
+        scaled = SelectedPCA(scale=True).fit(X)
+        by_hand = SelectedPCA().fit(X / scaled.scale_).score_samples(X / scaled.scale_)
+        assert_allclose(scaled.score_samples(X), by_hand - np.log(scaled.scale_).sum(), rtol=1e-9)
+
+    def test_a_table_without_noise_is_likelier_than_another(self):
+        X = table(40, 10, 2)
+        left, values, right = np.linalg.svd(X, full_matrices=False)
+        plane = (left[:, :2] * values[:2]) @ right[:2]
+        model = SelectedPCA(center=False).fit(plane)
+        assert np.isfinite(model.score(plane))
+        assert model.score(plane) > model.score(X)
+
+    def test_a_table_that_does_not_vary_has_no_density(self):
+        with pytest.warns(UserWarning, match="no variable of X varies"):
+            model = SelectedPCA().fit(np.ones((8, 4)))
+        with pytest.raises(ValueError, match="no variable of fit varies, so that samples have"):
+            model.score(np.ones((8, 4)))

@@ -325,9 +325,10 @@ class SubspaceClusterer(
         Returns
         -------
         array of shape (n, p)
-            Of a Dask array a Dask array.
+            Of a Dask array a Dask array. After ``set_output(transform="pandas")`` a frame with the
+            index of X and the names of the variables.
         """
-        return self._new_rows(X, "reconstruct").nearest_points()
+        return as_set_output(self._new_rows(X, "reconstruct").nearest_points(), X, self)
 
     @with_missing
     def impute(self, X: Any) -> Any:

@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from subspaces.core.components import KINDS_OF_NOISE, Components
-from subspaces.core.incomplete import VARIANCE_FLOOR, Cells, Gaussian
+from subspaces.core.incomplete import VARIANCE_FLOOR, Cells, Gaussian, IncompleteMixture
 from subspaces.core.incomplete_pca import fit_pca
 from subspaces.core.words_on_components import doubts_about_components, verdict_on_components
 from subspaces.data.copies import warn_of_copies
@@ -233,6 +233,50 @@ class SelectedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         rows = scores @ self.components_
         rows = rows if self.scale_ is None else rows * self.scale_
         return _of_the_precision_of(X, rows + self.mean_)
+
+    def score_samples(self, X: Any) -> Array:
+        """Log-likelihood of each sample under probabilistic PCA, as scikit-learn's ``PCA`` has it.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+            Samples in rows, the variables of `fit` in columns. Of one with holes, the likelihood of
+            its observed cells.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Log-densities in the units of X, also with ``scale=True``.
+        """
+        rows = self._prepared(X)
+        # A table without noise has next to none, so that there is a density.
+        least = VARIANCE_FLOOR * float(self.explained_variance_.sum())
+        noise = max(self.noise_variance_, least)
+        if noise == 0.0:
+            raise ValueError(
+                "no variable of fit varies, so that samples have no density. Use another table"
+            )
+        spread = np.sqrt(np.maximum(self.explained_variance_ - noise, 0.0))
+        whole = Gaussian(self.components_.T * spread, np.zeros(rows.shape[1]))
+        density = -_missing.scored(rows, IncompleteMixture((whole,), np.ones(1), np.array([noise])))
+        units = 0.0 if self.scale_ is None else ~np.isnan(rows) @ np.log(self.scale_)
+        return density[:, 0] - units
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Mean log-likelihood of the samples under probabilistic PCA; higher is better.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, p)
+            Samples in rows, the variables of `fit` in columns.
+        y : ignored
+            For compatibility.
+
+        Returns
+        -------
+        float
+        """
+        return float(self.score_samples(X).mean())
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted PCA as plain arrays and JSON, for `subspaces.load`.
