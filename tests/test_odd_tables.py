@@ -403,3 +403,52 @@ def test_a_constant_column_of_text_is_no_class(tmp_path):
     path.write_text("\n".join(["name,day,type,x,y", *rows]))
     with pytest.raises(ValueError, match=r"labels='type' if that one holds the known classes"):
         read_table(path)
+
+
+MESSY = (
+    "id,sex,TP53,KIT,MYC,AKT,ABL,diagnosis\nA,m,1.5,2,3,1,1,case\nB,f,21.3o,<LOD,4,1,2,control\n"
+    'C,m,2.5,3,"0,5",1,3,case\nD,f,3.5,<LOD,6,1,4,control\n'
+)
+
+
+def test_all_cells_that_are_no_numbers_are_told_at_once(refused):
+    said = refused(MESSY)
+    assert (
+        "line 2, column 2 ('sex'): 'm' is not a number. Use ignore=['sex', 'diagnosis'] to" in said
+    )
+    assert (
+        "or labels='diagnosis' if that one holds the known classes. Also line 3, column 3" in said
+    )
+    assert (
+        "Also line 3, column 3 ('TP53'): '21.3o' is not a number (is 21.30 meant?), nor is "
+        "'<LOD' at line 3, column 4 ('KIT') and in 1 more cell. Use numbers there, "
+        "missing=['<LOD'] if that marks a missing value, or ignore=['TP53', 'KIT'] to leave the "
+        "columns out. Also line 4, column 5 ('MYC'): '0,5' has a decimal comma"
+    ) in said
+
+
+def test_a_typing_error_is_asked_about(refused):
+    assert refused("x,y\n1,21.3o\n2,3\n").endswith(
+        "line 2, column 2 ('y'): '21.3o' is not a number (is 21.30 meant?). Use a number there, or "
+        "ignore=['y'] to leave the column out"
+    )
+    for typed, meant in (("2l.5", "21.5"), ("O.5", "0.5"), ("1..5", "1.5"), ("1 .5", "1.5")):
+        assert f"{typed!r} is not a number (is {meant} meant?)" in refused(f"x,y\n1,{typed}\n2,3\n")
+    for text in ("oil", "<0.5", "1a", "lo"):
+        assert "meant" not in refused(f"x,y\n1,{text}\n2,3\n")
+
+
+def test_many_bad_cells_are_counted(refused):
+    rows = "".join(f"{i},bad{i},{i}\n" for i in range(12))
+    said = refused("x,y,z\n" + rows + "12,1,2\n")
+    assert said.count("'bad") == 10  # five cells, and five marks
+    assert "'bad4' at line 6, column 2 ('y'), and 7 other cells. Use numbers there" in said
+    assert said.endswith("or ignore=['y'] to leave the column out")
+
+
+def test_rows_of_text_are_told_together(refused):
+    said = refused(
+        "g,A,B,C\ntype,x,y,x\nbatch,p,q,p\nTP53,1,2,3\nKIT,2,n.d.,4\n", samples="columns"
+    )
+    assert "labels='type' if the row holds the known classes, or ignore=['type', 'batch']" in said
+    assert "Also line 5, column 3 ('B'): 'n.d.' is not a number" in said

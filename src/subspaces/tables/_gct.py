@@ -3,9 +3,10 @@
 from dataclasses import replace
 from pathlib import Path
 
-from subspaces.tables._block import Block, to_table
+from subspaces.tables._block import Block
 from subspaces.tables._content import text_of
 from subspaces.tables._grid import Grid, as_grid, as_whole, without_marks
+from subspaces.tables._numbers import to_table
 from subspaces.tables._table import Table
 from subspaces.tables._wanted import Wanted
 
