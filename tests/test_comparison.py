@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 
 from subspaces import KSubspaces, compare
 from subspaces.comparison import METHODS
-from subspaces.datasets import make_subspaces
+from subspaces.datasets import make_scenario, make_subspaces
 
 UNION = make_subspaces([30, 40], 8, [2, 1], noise=0.02, random_state=0)
 
@@ -150,3 +150,15 @@ def test_a_comparison_prints_its_numbers():
     assert never.split()[:2] == ["never", "nan"]
     assert error == f"never: {found.columns['error'][1]}"
     assert "see .table" in see
+
+
+def test_samples_without_a_class_do_not_count():
+    planes = make_scenario("c", noise=0.02, random_state=0)
+    known = planes.target.astype(str)
+    known[:5] = ""
+    options = {"methods": ["PSC"], "random_state": 0}
+    found = compare(planes.data, 2, 2, labels=known, **options)
+    labels = found.labels["PSC"]
+    assert found.columns["ari"] == [adjusted_rand_score(planes.target[5:], labels[5:])]
+    with pytest.raises(ValueError, match="labels is empty for every sample"):
+        compare(planes.data, 2, 2, labels=[""] * len(known), **options)

@@ -452,3 +452,29 @@ def test_rows_of_text_are_told_together(refused):
     )
     assert "labels='type' if the row holds the known classes, or ignore=['type', 'batch']" in said
     assert "Also line 5, column 3 ('B'): 'n.d.' is not a number" in said
+
+
+def test_samples_without_a_class_are_told_and_kept(file):
+    text = "id,a,b,type\n" + "".join(f"s{i},{i * i},{i},{'xy'[i % 2]}\n" for i in range(8))
+    path = file(text.replace("s3,9,3,y", "s3,9,3,"))
+    table = read_table(path, labels="type")
+    assert table.classes[3] == ""
+    said = "sample 's3' has no class and is left out of comparisons with the classes"
+    assert said in doubts(table, "rows")
+    with pytest.warns(UserWarning, match="'s3' has no class"):
+        read = read_expression(path, labels="type")
+    assert read.target.tolist() == [0, 1, 0, -1, 0, 1, 0, 1]
+    assert read.target_names.tolist() == ["x", "y"]
+    two = read_table(file(text.replace(",y\n", ",\n")), labels="type")
+    assert (
+        "4 samples have no class (s1, s3, s5, s7) and are left out of" in doubts(two, "rows")[0]
+    )
+
+
+def test_classes_that_differ_in_capitals_or_spaces_are_told(file):
+    path = file("id,a,b,type\nA,1,5,case\nB,3,4,Case\nC,2,2,big  cell\nD,7,1,big cell\nE,1,9,x\n")
+    said = "the classes {} and {} differ only in capitals or spaces, and count as two"
+    found = doubts(read_table(path, labels="type"), "rows")
+    assert said.format("'case'", "'Case'") in found
+    assert said.format("'big  cell'", "'big cell'") in found
+    assert len(found) == 2

@@ -128,7 +128,13 @@ LONG = "id,a,b\n" + "".join(f"s{i},{i},{i}.5\n" for i in range(80))
          "ignore=['type'] to leave out this column of text, or labels='type' if it holds the "
          "known classes"),
         (PLAIN, {"labels": "typ"}, "has no column 'typ'. Use 'type'"),
-        (PLAIN.replace("ALL", ""), {"labels": "type"}, "line 2: sample 'A' has no class"),
+        (PLAIN.replace("ALL", "").replace("AML", ""), {"labels": "type"}, "no sample has a class"),
+        (
+            PLAIN + "Mean,1,2,\nSD,3,4,\n",
+            {"labels": "type"},
+            "line 4: 'Mean' has no class and looks like a row of totals. Use "
+            "ignore=['Mean', 'SD'] to leave them out",
+        ),
         (b"ab\0cdefgh", {}, "is not a text file"),
         (LONG, {"labels": "s3"}, "has a row 's3' and no such column: its samples are in columns"),
         (

@@ -163,7 +163,7 @@ def compare(
         Names of ``METHODS``, by default all of them; or estimators of your own with a
         ``fit_predict``, which are cloned and fitted as they are.
     labels : array-like of shape (n,), optional
-        Known classes.
+        Known classes; "" for a sample without one, which does not count.
     affine : bool, default False
         Whether subspaces have a centre of their own, for the methods that leave the choice. The
         mixtures always have means.
@@ -255,6 +255,9 @@ def _agreements(
     def column(measure: Callable[[Any, Labels], float], others: Any) -> list[float]:
         return [float(measure(others, found[name])) if name in found else np.nan for name in names]
 
+    def of_known(measure: Callable[[Any, Labels], float]) -> Callable[[Any, Labels], float]:
+        return lambda classes, own: measure(classes[classes >= 0], own[classes >= 0])
+
     def mean_agreement(partitions: list[Labels], own: Labels) -> float:
         scores = [adjusted_rand_score(each, own) for each in partitions if each is not own]
         return float(np.mean(scores)) if scores else np.nan
@@ -262,7 +265,7 @@ def _agreements(
     if truth is None:
         return {"agreement": column(mean_agreement, list(found.values()))}
     measures = {"ari": adjusted_rand_score, "rand": rand_score, "accuracy": matched_accuracy}
-    return {name: column(measure, truth) for name, measure in measures.items()}
+    return {name: column(of_known(measure), truth) for name, measure in measures.items()}
 
 
 def _chosen_estimators(methods: Any, setting: Setting) -> dict[str, Any]:
@@ -324,7 +327,7 @@ def _checked_setting(
 
 
 def _checked_labels(labels: Any, n_samples: int) -> Labels | None:
-    """Return the known classes as integers from 0 up, (n,); None where there are none."""
+    """Return the known classes as integers from 0 up, (n,), -1 for ""; None where labels is."""
     if labels is None:
         return None
     known = np.asarray(labels)
@@ -338,4 +341,7 @@ def _checked_labels(labels: Any, n_samples: int) -> Labels | None:
             f"labels has no value at row {missing[0]} (and {len(missing) - 1} more). Use one label "
             "each"
         )
-    return np.unique(known.astype(str), return_inverse=True)[1]
+    texts = known.astype(str)
+    if not (texts != "").any():
+        raise ValueError("labels is empty for every sample. Use labels=None, or known classes")
+    return np.where(texts == "", -1, np.unique(texts, return_inverse=True)[1])

@@ -303,10 +303,10 @@ def read_expression(
     -------
     Bunch
         ``data`` (n, p), samples in rows, NaN where a value is missing; ``target`` (n,), the number
-        of each sample's class, and ``target_names``, the classes, sorted (both None where no
-        classes are known); ``sample_names`` (n,); ``variable_names`` (p,); ``frame``, the data as a
-        pandas DataFrame with these names, which the estimators keep, or None where pandas is
-        missing.
+        of each sample's class, -1 for one that has none, and ``target_names``, the classes,
+        sorted (both None where no classes are known); ``sample_names`` (n,); ``variable_names``
+        (p,); ``frame``, the data as a pandas DataFrame with these names, which the estimators
+        keep, or None where pandas is missing.
 
     Examples
     --------
@@ -342,7 +342,9 @@ def with_classes(table: Table, path: Path) -> Table:
 def _as_bunch(table: Table) -> Bunch:
     names = target = None
     if table.classes is not None:
-        names, target = np.unique(np.array(table.classes), return_inverse=True)
+        names = np.array(sorted(set(table.classes) - {""}))
+        places = {name: place for place, name in enumerate(names.tolist())}
+        target = np.array([places.get(name, -1) for name in table.classes])
     return Bunch(
         data=table.data,
         target=target,

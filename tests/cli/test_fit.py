@@ -696,3 +696,27 @@ def test_doubts_about_the_table_are_on_the_page_and_in_the_summary(run, tmp_path
     assert ended.err.count(message) == 1
     assert message in json.loads((tmp_path / "r" / "summary.json").read_text())["warnings"][0]
     assert message in (tmp_path / "r" / "report.html").read_text()
+
+
+def test_a_sample_without_a_class_is_left_out_of_the_comparison(run, union_file, tmp_path):
+    text = union_file.read_text().splitlines()
+    text[3] = text[3].removesuffix("low")
+    union_file.write_text("\n".join(text) + "\n")
+    out = tmp_path / "out"
+    ended = run("fit", union_file, "--labels", "type", "--clusters", 2, "--out", out)
+    assert ended.code == 0
+    assert "Note: sample 'sample 2' has no class and is left out of" in ended.err
+    assert "Known classes: 100 % in the right cluster, adjusted Rand 1.000" in ended.out
+    summary = json.loads((out / "summary.json").read_text())
+    counts = [cluster["classes"] for cluster in summary["clusters"]]
+    assert sorted(counts, key=str) == [{"high": 20}, {"low": 19}]
+    assert "Adjusted Rand index 1.00" in (out / "report.html").read_text()
+    for command in ("pca", "influence", "compare"):
+        options = {
+            "pca": ["--out", tmp_path / "pca"],
+            "influence": [],
+            "compare": ["--clusters", 2],
+        }
+        ended = run(command, union_file, "--labels", "type", *options[command])
+        assert ended.code == 0, command
+    assert "no class" in (tmp_path / "pca" / "report.html").read_text()

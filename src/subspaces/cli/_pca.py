@@ -125,6 +125,11 @@ def write(stage: Path, found: PCAFindings, table: Table, summary: dict[str, Any]
     (stage / "summary.json").write_text(as_json(summary) + "\n", encoding="utf-8")
 
 
+def classes_in_words(table: Table) -> list[str] | None:
+    """Return the class of each sample, "no class" where it has none; None without classes."""
+    return None if table.classes is None else [name or "no class" for name in table.classes]
+
+
 def _named(table: Table) -> dict[str, Sequence[str]]:
     named: dict[str, Sequence[str]] = {"sample": table.sample_names}
     return named if table.classes is None else {**named, "class": table.classes}

@@ -43,12 +43,18 @@ def sample_columns(model: Any, table: Table, X: Any, clusters: Any) -> dict[str,
 
 
 def agreement(table: Table, clusters: Any) -> dict[str, float]:
-    """Return the adjusted Rand index and matched accuracy of the clusters; {} without classes."""
+    """Return the adjusted Rand index and matched accuracy of the clusters; {} without classes.
+
+    Samples without a class do not count.
+    """
     if table.classes is None:
         return {}
+    classes = np.array(table.classes)
+    known = classes != ""
+    pair = (classes[known], np.asarray(clusters)[known])
     return {
-        "adjusted_rand": float(adjusted_rand_score(table.classes, clusters)),
-        "in_right_cluster": float(matched_accuracy(table.classes, clusters)),
+        "adjusted_rand": float(adjusted_rand_score(*pair)),
+        "in_right_cluster": float(matched_accuracy(*pair)),
     }
 
 
@@ -103,7 +109,7 @@ def _cluster(model: Any, table: Table, k: int, markers: Markers | None) -> dict[
     if table.classes is not None:
         kinds, counts = np.unique(np.array(table.classes)[members], return_counts=True)
         order = np.argsort(-counts, kind="stable")
-        found["classes"] = {str(kinds[i]): int(counts[i]) for i in order}
+        found["classes"] = {str(kinds[i]): int(counts[i]) for i in order if kinds[i]}
     return found
 
 

@@ -114,7 +114,7 @@ def pca(
                 level=level,
                 max_components=max_dims,
                 random_state=seed,
-                classes=table.classes,
+                classes=_pca.classes_in_words(table),
             )
         told = {in_options(note) for note in table.notes}
         found = _pca.with_words_of_options(found, table, preparation, caught)

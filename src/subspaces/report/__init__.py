@@ -76,7 +76,7 @@ def render(
     title : str, optional
         Heading of the page.
     classes : sequence of length n, optional
-        Known classes, shown beside the clusters.
+        Known classes, shown beside the clusters; "" for a sample that has none.
     sample_names : sequence of length n, optional
         Names of the samples; by default the index of the data frame that was fitted.
     variable_names : sequence of length p, optional

@@ -163,7 +163,7 @@ def line(x: Any, y: Any, k: int = 0, **trace: Any) -> dict[str, Any]:
 def _described(found: Findings, i: int) -> str:
     """Return the hover text of sample ``i``: name, cluster, class, next cluster, influence."""
     lines = [f"<b>{plotly_text(found.sample_names[i])}</b>", f"cluster {found.labels[i]}"]
-    if found.classes is not None:
+    if found.classes is not None and found.classes[i]:
         lines.append(f"class {plotly_text(found.classes[i])}")
     if found.rivalry is not None and found.rivalry.closeness[i] > 0.01:
         share = 100 * found.rivalry.closeness[i]

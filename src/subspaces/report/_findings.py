@@ -108,6 +108,13 @@ class Findings:
     missing: MissingValues | None
 
     @property
+    def known(self) -> tuple[list[str], Places]:
+        """Classes and labels of the samples that have a class, which "" is not."""
+        own = self.classes or []
+        with_class = [i for i, name in enumerate(own) if name]
+        return [own[i] for i in with_class], self.labels[with_class]
+
+    @property
     def points(self) -> bool:
         """Whether all clusters have dimension 0, so that each is a mean profile without axes."""
         return all(cluster.dimension == 0 for cluster in self.clusters)
@@ -117,6 +124,7 @@ def gather(model: Any, X: Any, classes: Any, sample_names: Any, variable_names: 
     """Return the findings of a fitted model for the report; X and names may be None."""
     labels = np.asarray(model.labels_)
     matrix = None if X is None else _same_data(model, X)
+    own = None if classes is None else one_each(classes, len(labels), "classes")
     n, p = len(labels), model._n_variables
     rows, columns = model.record_.sample_names, model._variable_names
     rows = row_names(X) if rows is None else rows
@@ -129,7 +137,7 @@ def gather(model: Any, X: Any, classes: Any, sample_names: Any, variable_names: 
         labels=labels,
         sample_names=_names(sample_names, n, "sample_names", kept=rows, numbered="sample "),
         variable_names=_names(variable_names, p, "variable_names", kept=columns, numbered="x"),
-        classes=None if classes is None else one_each(classes, n, "classes"),
+        classes=own if own and any(own) else None,
         clusters=list(_clusters(model, matrix, scores, places)),
         common=None if has_axes else _ranked(model.weights_, model.weights_[:, None]),
         rivalry=None if scores is None else rivalry(scores, labels, likelihoods),

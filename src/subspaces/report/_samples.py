@@ -77,8 +77,8 @@ def agreement(draft: Draft) -> str | None:
     found = draft.found
     if found.classes is None:
         return None
-    index = adjusted_rand_score(found.classes, found.labels)
-    right = 100 * matched_accuracy(found.classes, found.labels)
+    index = adjusted_rand_score(*found.known)
+    right = 100 * matched_accuracy(*found.known)
     return (
         f"<p>Adjusted Rand index {index:.2f} (1 is perfect, 0 chance); {right:.0f} % of the "
         "samples are in the cluster that matches their class best, one cluster to a class.</p>"

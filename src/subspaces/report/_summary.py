@@ -76,7 +76,7 @@ def _tiles(draft: Draft) -> list[tuple[str, str]]:
     if draft.stability is not None and len(found.clusters) > 1:
         tiles.append(("Stability", f"{draft.stability.stability:.2f}"))
     if found.classes is not None:
-        tiles.append(("Agreement (ARI)", f"{adjusted_rand_score(found.classes, found.labels):.2f}"))
+        tiles.append(("Agreement (ARI)", f"{adjusted_rand_score(*found.known):.2f}"))
     if found.missing is not None:
         tiles.append(("Values missing", as_percent(found.missing.share)))
     warned = len(found.model.record_.messages)

@@ -189,11 +189,11 @@ def _variable_rows(
 
 def contingency(found: Findings) -> str:
     """Return an HTML table of counts, classes by clusters, shaded by the share of the class."""
-    assert found.classes is not None
-    classes = sorted(set(found.classes))
-    known = np.array([classes.index(name) for name in found.classes])
+    own, labels = found.known
+    classes = sorted(set(own))
+    known = np.array([classes.index(name) for name in own])
     table = np.zeros((len(classes), len(found.clusters)), dtype=int)
-    np.add.at(table, (known, found.labels), 1)
+    np.add.at(table, (known, labels), 1)
     heads = ["Class"] + [f"{swatch(c.number)}{c.number}" for c in found.clusters]
     body = (_heat_row(name, row) for name, row in zip(classes, table, strict=True))
     caption = (

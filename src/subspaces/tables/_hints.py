@@ -1,4 +1,4 @@
-"""Warnings about a table: sides swapped, annotation or totals read as samples, classes as numbers.
+"""Warnings about a table: sides swapped, annotation or totals read as samples, odd classes.
 
 A swap shows in the names: most samples are named like genes, and few variables are. The numbers of
 rows and columns do not tell, since some tables have more biological cells than genes. It is a
@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from subspaces.tables._gaps import listed
 from subspaces.tables._table import CLASSES, Table
 
 IDENTIFIER = re.compile(
@@ -52,6 +53,8 @@ def counts_hint(table: Table) -> str | None:
 def doubts(table: Table, samples: str) -> list[str]:
     """Return warnings, one sentence each: swapped sides, annotation, totals, counts, classes.
 
+    Of classes: numbers that may be such, samples without one, names that differ in capitals.
+
     Parameters
     ----------
     table : Table
@@ -69,7 +72,31 @@ def doubts(table: Table, samples: str) -> list[str]:
             f"the variable {classes!r} has a name and values as known classes have, and counts as "
             f"a variable. Use labels={classes!r} if it holds them"
         )
-    return found
+    return [*found, *_without_class(table), *_alike(table.classes or ())]
+
+
+def _without_class(table: Table) -> Iterator[str]:
+    """Yield the sentence on samples that have no class, if others have one."""
+    names = [
+        name for name, own in zip(table.sample_names, table.classes or (), strict=False) if not own
+    ]
+    left_out = "left out of comparisons with the classes"
+    if len(names) == 1:
+        yield f"sample {names[0]!r} has no class and is {left_out}"
+    elif names:
+        yield f"{len(names)} samples have no class ({listed(names)}) and are {left_out}"
+
+
+def _alike(classes: Sequence[str]) -> Iterator[str]:
+    """Yield a sentence on each pair of classes that may be one, such as "case" and "Case"."""
+    first: dict[str, str] = {}
+    for name in dict.fromkeys(filter(None, classes)):
+        other = first.setdefault("".join(name.lower().split()), name)
+        if other != name:
+            yield (
+                f"the classes {other!r} and {name!r} differ only in capitals or spaces, and count "
+                "as two"
+            )
 
 
 def _classes(table: Table) -> str | None:

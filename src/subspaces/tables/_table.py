@@ -17,6 +17,11 @@ CLASSES = {
     "cell_type", "celltype", "cell type", "class", "classes", "cluster", "condition", "diagnosis",
     "group", "groups", "label", "labels", "species", "subtype", "target", "treatment", "type", "y",
 }  # fmt: skip
+# What people call rows below a table that are no samples.
+TOTALS = {
+    "average", "avg", "count", "cv", "max", "mean", "median", "min", "sd", "se", "sem", "std",
+    "stdev", "sum", "total", "totals",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -30,7 +35,7 @@ class Table:
     sample_names, variable_names : tuple of str
         Each name once. Without names in the file: sample1, sample2, ... and v1, v2, ...
     classes : tuple of str or None
-        Known class of each sample.
+        Known class of each sample, "" for one that has none.
     left_out : tuple of str
         Columns of the file that were not asked for, or have too many values missing.
     notes : tuple of str
@@ -118,11 +123,15 @@ def _check_classes(table: Table, path: Path, places: Places) -> None:
             f"{path} has {len(table.classes)} classes for {len(table.data)} samples. Use one "
             "class for each sample"
         )
-    if "" in table.classes:
-        i = table.classes.index("")
+    without = [i for i, name in enumerate(table.classes) if not name]
+    if len(without) == len(table.classes):
+        raise ValueError(f"{path}: no sample has a class. Use another column, or no known classes")
+    totals = [i for i in without if table.sample_names[i].lower() in TOTALS]
+    if totals:
+        names = [table.sample_names[i] for i in totals]
         raise ValueError(
-            f"{path}, {places.samples[i]}: sample {table.sample_names[i]!r} has no class. Use a "
-            "class for each sample"
+            f"{path}, {places.samples[totals[0]]}: {names[0]!r} has no class and looks like a row "
+            f"of totals. Use ignore={names} to leave {'it' if len(names) == 1 else 'them'} out"
         )
 
 
