@@ -466,9 +466,7 @@ def test_samples_without_a_class_are_told_and_kept(file):
     assert read.target.tolist() == [0, 1, 0, -1, 0, 1, 0, 1]
     assert read.target_names.tolist() == ["x", "y"]
     two = read_table(file(text.replace(",y\n", ",\n")), labels="type")
-    assert (
-        "4 samples have no class (s1, s3, s5, s7) and are left out of" in doubts(two, "rows")[0]
-    )
+    assert "4 samples have no class (s1, s3, s5, s7) and are left out of" in doubts(two, "rows")[0]
 
 
 def test_classes_that_differ_in_capitals_or_spaces_are_told(file):
@@ -478,3 +476,11 @@ def test_classes_that_differ_in_capitals_or_spaces_are_told(file):
     assert said.format("'case'", "'Case'") in found
     assert said.format("'big  cell'", "'big cell'") in found
     assert len(found) == 2
+
+
+def test_text_that_is_called_a_workbook(file):
+    with pytest.raises(
+        ValueError, match=r"\(File is not a zip file\)\. Save it as .xlsx, or"
+    ) as caught:
+        read_table(file("a,b\n1,2\n", "data.xlsx"))
+    assert str(caught.value).endswith("or rename it to .csv if it is text")

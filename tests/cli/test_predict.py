@@ -121,6 +121,12 @@ def test_what_is_no_model(fails, union_file, tmp_path, content, message):
     said = fails("predict", path, union_file, "--labels", "type")
     assert said.startswith(str(path))
     assert message in said
+    assert "Use the model.npz that subspaces fit wrote, " in said
+
+
+def test_the_model_beside_another_file_is_named(fails, model, union_file):
+    said = fails("predict", model.with_name("labels.csv"), union_file)
+    assert said.endswith(f"(File is not a zip file). Use {model}")
 
 
 def test_a_pca_has_no_clusters_to_predict(fails, union_file, tmp_path):

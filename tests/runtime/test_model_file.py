@@ -217,6 +217,23 @@ def test_a_missing_file(tmp_path):
         load(tmp_path / "m.npz")
 
 
+def test_a_folder_stands_for_the_model_in_it(lines, tmp_path):
+    model = quick(KSubspaces).fit(lines)
+    model.save(tmp_path / "model.npz")
+    assert load(tmp_path).labels_.tolist() == model.labels_.tolist()
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(FileNotFoundError, match=r"model\.npz"):
+        load(tmp_path / "empty")
+
+
+def test_a_file_of_something_else_is_told_with_what_to_use(lines, tmp_path):
+    use = "Use the model.npz that subspaces fit wrote, its folder, or a file of save"
+    refused(tmp_path, b"gene,s1,s2", f"{use}$")
+    refused(tmp_path, npz(a=np.ones(3)), f"not of this library. {use}$")
+    quick(KSubspaces).fit(lines).save(tmp_path / "model.npz")
+    refused(tmp_path, npz(a=np.ones(3)), f"Use {tmp_path / 'model.npz'}$")
+
+
 def refused(tmp_path, content, match):
     path = tmp_path / "bad.npz"
     path.write_bytes(content)

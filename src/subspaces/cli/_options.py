@@ -56,8 +56,15 @@ def argument(text: str, metavar: str, **more: Any) -> Any:
 
 def existing_file(path: Path | None) -> Path | None:
     """Return ``path`` if it is a file or None; else raise ValueError, with a similar file name."""
-    if path is None or path.is_file():
-        return path
+    if path is not None:
+        _check_file(path)
+    return path
+
+
+def _check_file(path: Path, otherwise: str = "") -> None:
+    """Raise ValueError unless ``path`` is a file; otherwise: what to use if no name is similar."""
+    if path.is_file():
+        return
     if path.exists():
         raise ValueError(f"{path} is not a file. Use the path of a file")
     names = [other.name for other in path.parent.iterdir()] if path.parent.is_dir() else []
@@ -65,8 +72,8 @@ def existing_file(path: Path | None) -> Path | None:
     # Without their endings, which make any two names alike.
     stems = {Path(name).stem: name for name in (alike if path.suffix == ".cls" else alike or names)}
     near = get_close_matches(path.stem, stems, n=1)
-    use = f". Use {path.with_name(stems[near[0]])}" if near else ""
-    raise ValueError(f"{path}: No such file or directory{use}")
+    use = str(path.with_name(stems[near[0]])) if near else otherwise
+    raise ValueError(f"{path}: No such file or directory{f'. Use {use}' if use else ''}")
 
 
 def existing_table(path: Path) -> Path:
@@ -92,7 +99,7 @@ def existing_model(path: Path) -> Path:
     path = path / "model.npz" if path.is_dir() else path
     # A fit that was killed may have left a finished model, which reading it puts into its place.
     if not any(path.parent.glob(".finished-*")):
-        existing_file(path)
+        _check_file(path, "the model.npz that subspaces fit wrote, or its folder")
     return path
 
 

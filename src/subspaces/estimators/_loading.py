@@ -2,6 +2,7 @@
 
 import os
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -41,7 +42,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     Parameters
     ----------
     path : str or path
-        The file.
+        The file, or a folder of ``subspaces fit``, which has it as ``model.npz``.
 
     Returns
     -------
@@ -66,6 +67,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     >>> bool((same.predict(planes.data) == model.predict(planes.data)).all())
     True
     """
+    path = Path(path) / model_file.MODEL if Path(path).is_dir() else path
     saved = model_file.read(path)
     try:
         return _restored(saved)

@@ -23,6 +23,8 @@ from subspaces.runtime.writing import written_whole
 
 FORMAT, FORMAT_VERSION = "subspaces model", 1
 HEADER = "header"
+# What subspaces fit calls the file in its folder.
+MODEL = "model.npz"
 # A larger header is refused before it is read.
 MOST_HEADER_BYTES = 64 * 2**20
 # The last character of Unicode.
@@ -36,6 +38,10 @@ class SavedModel:
     estimator: str
     parameters: dict[str, Any]
     state: dict[str, Any]
+
+
+class ForeignFileError(ValueError):
+    """Raised for a file that some other program wrote."""
 
 
 def write(path: str | os.PathLike[str], model: SavedModel) -> None:
@@ -66,8 +72,18 @@ def read(path: str | os.PathLike[str]) -> SavedModel:
     except Exception as error:  # zipfile, json and numpy raise all sorts on bytes that nobody wrote
         reason = (str(error) or type(error).__name__).strip().splitlines()[0]
         if isinstance(error, zipfile.BadZipFile):
-            reason = f"`save` wrote no such file, or it is damaged ({reason})"
+            reason = f"it is of something else, or damaged ({reason})"
+        if isinstance(error, zipfile.BadZipFile | ForeignFileError):
+            reason += f". Use {_use_instead(Path(path))}"
         raise ValueError(f"{os.fspath(path)} is no model that can be loaded: {reason}") from error
+
+
+def _use_instead(path: Path) -> str:
+    """Return the model beside a file of something else or, without one, what a model file is."""
+    beside = path.with_name(MODEL)
+    if beside != path and beside.is_file():
+        return str(beside)
+    return f"the {MODEL} that subspaces fit wrote, its folder, or a file of save"
 
 
 def _as_bytes(array: NDArray[Any]) -> bytes:
@@ -95,7 +111,7 @@ def _check_members(members: list[zipfile.ZipInfo], n_bytes: int) -> None:
     """Raise ValueError, before a member is read, if `write` cannot have written the archive."""
     names = [member.filename for member in members]
     if f"{HEADER}.npy" not in names:
-        raise ValueError(f"it has no member {HEADER}, so it is not of this library")
+        raise ForeignFileError(f"it has no member {HEADER}, so it is not of this library")
     if len(set(names)) < len(names):
         raise ValueError("two of its members have the same name")
     if any(m.compress_type != zipfile.ZIP_STORED or m.flag_bits & 1 for m in members):
@@ -113,7 +129,7 @@ def _header(array: NDArray[Any]) -> dict[str, Any]:
         raise ValueError("its header is not of bytes")
     header = json.loads(array.tobytes().decode(), object_pairs_hook=_without_repeats)
     if not isinstance(header, dict) or header.get("format") != FORMAT:
-        raise ValueError("its header is not of this library")
+        raise ForeignFileError("its header is not of this library")
     number = header.get("version")
     if not isinstance(number, int) or number < 1:
         raise ValueError(f"its format version is {number!r}")

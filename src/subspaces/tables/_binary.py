@@ -51,24 +51,27 @@ def read_npz(path: Path, wanted: Wanted) -> Table:
 
 
 @contextmanager
-def expecting(path: Path, kind: str) -> Iterator[None]:
-    """Turn any error inside the ``with`` block into ValueError: the file is not ``kind``."""
+def expecting(path: Path, kind: str, advice: str = "") -> Iterator[None]:
+    """Turn any error inside the ``with`` block into ValueError: the file is not ``kind``.
+
+    advice: what to do instead, as the end of the message.
+    """
     try:
         with PROCESS, warnings.catch_warnings():
             warnings.simplefilter("ignore")
             yield
     except Exception as error:
         reason = (str(error) or type(error).__name__).strip().splitlines()[0]
-        raise ValueError(f"{path} is not {kind} ({reason})") from None
+        raise ValueError(f"{path} is not {kind} ({reason}){advice}") from None
 
 
-def zip_content(path: Path, kind: str, room: int) -> io.BytesIO:
+def zip_content(path: Path, kind: str, room: int, advice: str = "") -> io.BytesIO:
     """Return the bytes of a zip archive; raise ValueError if memory lacks room to unpack it.
 
     The memory needed is ``room`` times the unpacked size.
     """
     content = io.BytesIO(content_of(path))
-    with expecting(path, kind), zipfile.ZipFile(content) as archive:
+    with expecting(path, kind, advice), zipfile.ZipFile(content) as archive:
         declared = sum(member.file_size for member in archive.infolist())
     check_room(path, room * declared)
     return content

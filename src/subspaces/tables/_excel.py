@@ -14,6 +14,7 @@ from subspaces.tables._wanted import Wanted
 # Bytes of memory that a byte of an unpacked sheet takes as cells and numbers.
 ROOM = 16
 KIND = "an Excel workbook"
+ADVICE = ". Save it as .xlsx, or rename it to .csv if it is text"
 
 
 def read_xlsx(path: Path, wanted: Wanted) -> Table:
@@ -22,8 +23,8 @@ def read_xlsx(path: Path, wanted: Wanted) -> Table:
         import openpyxl
     except ImportError as error:
         raise ImportError(f"reading Excel files needs openpyxl. {install('excel')}") from error
-    content = zip_content(path, KIND, ROOM)
-    with expecting(path, KIND):
+    content = zip_content(path, KIND, ROOM, ADVICE)
+    with expecting(path, KIND, ADVICE):
         book = openpyxl.load_workbook(content, read_only=True, data_only=True)
         sheets = book.worksheets
         sheets[0].reset_dimensions()  # some programs write a wrong size
