@@ -162,3 +162,8 @@ def test_samples_without_a_class_do_not_count():
     assert found.columns["ari"] == [adjusted_rand_score(planes.target[5:], labels[5:])]
     with pytest.raises(ValueError, match="labels is empty for every sample"):
         compare(planes.data, 2, 2, labels=[""] * len(known), **options)
+
+
+def test_one_variable_is_said_as_one():
+    with pytest.raises(ValueError, match=r"n_components=2 is out of range for 1 variable\. Use 1"):
+        compare(np.arange(12.0)[:, None], 2, 2)

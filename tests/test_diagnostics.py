@@ -193,8 +193,12 @@ def test_ols_press_equals_refitting():
 GOOD = generic(8, 4)
 BAD = {
     "infinity": (np.where(np.eye(8, 4), np.inf, GOOD), ValueError, "row 0, column 0 .and 3 more"),
-    "one dimension": (GOOD[0], ValueError, "1 dimensions; 2 are needed"),
-    "three dimensions": (GOOD[None], ValueError, "3 dimensions; 2 are needed"),
+    "one dimension": (GOOD[0], ValueError, "1 dimension; 2 are needed.*Reshape your data"),
+    "three dimensions": (
+        GOOD[None],
+        ValueError,
+        r"3 dimensions; 2 are needed.* Use X\.reshape\(len\(X\), -1\)",
+    ),
     "strings": ([["a", "b"], ["c", "d"]], ValueError, "not a table of real numbers.*'a'"),
     "one string": ("data.csv", TypeError, "'data.csv' is not a table"),
     "nothing": (None, TypeError, "X=None is not a table"),

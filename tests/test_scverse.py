@@ -192,7 +192,7 @@ def test_batches_are_centred_and_a_warning_says_so(source):
 
 
 def test_bad_batches(cells):
-    with pytest.raises(ValueError, match=r"adata.obs has no 'batch'; it has nothing"):
+    with pytest.raises(ValueError, match=r"adata.obs has no 'batch'; it is empty"):
         scverse.psc(cells, batch_key="batch")
     cells.obs["batch"] = ["a"] * 199 + [None]
     with pytest.raises(ValueError, match=r"has missing values\. Use a batch for each cell"):
@@ -247,7 +247,7 @@ def test_results_survive_a_file(cells, tmp_path):
 def test_what_cannot_be_clustered(cells, tmp_path):
     with pytest.raises(TypeError, match="adata is a ndarray"):
         scverse.psc(cells.X)
-    with pytest.raises(ValueError, match=r"layers has no 'counts'; it has nothing"):
+    with pytest.raises(ValueError, match=r"layers has no 'counts'; it is empty"):
         scverse.psc(cells, layer="counts")
     with pytest.raises(ValueError, match=r"obsm has no 'X_pca'"):
         scverse.psc(cells, use_rep="X_pca")

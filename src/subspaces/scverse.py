@@ -304,8 +304,9 @@ def _chosen_matrix(adata: Any, layer: str | None, use_rep: str | None) -> tuple[
 def _entry(entries: Any, name: str, where: str) -> Any:
     if name not in entries:
         # In anndata 0.13 X is the layer None.
-        known = ", ".join(repr(entry) for entry in entries if entry is not None) or "nothing"
-        raise ValueError(f"adata.{where} has no {name!r}; it has {known}")
+        known = ", ".join(repr(entry) for entry in entries if entry is not None)
+        there = f"it has {known}" if known else "it is empty"
+        raise ValueError(f"adata.{where} has no {name!r}; {there}")
     return entries[name]
 
 

@@ -50,6 +50,8 @@ WORDS = [
     (["fit", "a.csv", "--clusters", "2"], "a.csv: No such file or directory\n"),
     (["fit", "there", "--clusters", "2"], "there is not a file. Use the path of a file"),
     (["fit", "data.ods", "--clusters", "2"], ".ods files are not read. Save it as .xlsx"),
+    ([*FIT, "--label", "type"], "No such option: --label. Use --labels (see: subspaces fit"),
+    (["fit", "data.csv", "--cluster", "2"], "No such option: --cluster. Use --clusters (see"),
     ([*FIT, "--classes", "no.cls"], "no.cls: No such file or directory"),
     ([*FIT, "--preset", "genes"], "--preset genes is unknown. Use expression, cells"),
     ([*FIT, "--preset", "expression", "--scale"], "--scale and --preset expression exclude"),

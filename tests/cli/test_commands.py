@@ -228,3 +228,19 @@ def test_demo_prints_a_summary_and_says_where_the_figures_are(run, fails, monkey
         assert f"Page:   {out / name}" in ended.out or "'subspaces[report]'" in ended.out
     assert "13 of 178 samples do not belong" in ended.out
     assert "is a file, not a folder" in fails("demo", "--out", out / "digits.png")
+
+
+def test_demo_names_all_that_it_needs(fails, monkeypatch, tmp_path):
+    monkeypatch.setattr("subspaces.cli.demo.find_spec", lambda name: None)
+    said = fails("demo", "--out", tmp_path / "out", code=1)
+    assert said == (
+        "the demo draws with matplotlib and plotly. Use pip install 'subspaces[cli,plots,report]'"
+    )
+    assert not (tmp_path / "out").exists()
+
+
+def test_compare_speaks_of_the_right_cluster_as_fit_does(run, union_file):
+    options = ("--clusters", 2, "--methods", "PSC", "--labels", "type")
+    said = run("compare", union_file, *options).out
+    assert "in the right cluster" in said
+    assert "100.0 %" in said

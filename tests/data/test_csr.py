@@ -93,7 +93,7 @@ def test_entries_given_twice_add_up_and_the_matrix_stays_as_it_was():
 def test_the_value_in_the_way_is_named():
     X, start = counts(0)
     X[411, 5] = np.inf
-    with pytest.raises(ValueError, match="inf at row 411, column 5; remove it"):
+    with pytest.raises(ValueError, match=r"inf at row 411, column 5\. Use a finite number"):
         PSC(3, n_components=2, init=start).fit(sparse.csr_array(X))
 
 

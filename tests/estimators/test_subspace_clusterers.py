@@ -319,6 +319,11 @@ BAD = [
     ({"n_init": 0}, ValueError, "n_init=0 is out of range"),
     ({"n_init": "many"}, TypeError, "n_init='many' is not an integer"),
     ({"random_state": "a"}, ValueError, "random_state='a' seeds nothing. Use an int"),
+    (
+        {"random_state": np.random.default_rng(0)},
+        ValueError,
+        "random_state is a numpy Generator, w",
+    ),
     ({"max_iter": 0}, ValueError, "max_iter=0 is out of range"),
     ({"n_jobs": 0}, ValueError, "n_jobs=0 leaves no thread. Use 1 or more"),
     ({"n_jobs": "two"}, TypeError, "n_jobs='two' is not an integer. Use 1 or more"),
@@ -361,7 +366,7 @@ def test_more_dimensions_than_the_rank(cls):
 def test_bad_values_are_located(cls):
     bad = X.copy()
     bad[5, 3] = np.inf
-    with pytest.raises(ValueError, match="row 5, column 3; remove it"):
+    with pytest.raises(ValueError, match=r"row 5, column 3\. Use"):
         cls(2).fit(bad)
     model = cls(2, random_state=0).fit(X)
     with pytest.raises(ValueError, match="row 5, column 3"):

@@ -92,6 +92,7 @@ ADVICE = (
         "Use the variables that few samples lack, np.isnan(X).mean(axis=0) <= 0.2,",
         "Use --drop-missing 0.2, which leaves out variables that many samples lack,",
     ),
+    ("Use np.nan there for a missing value", "Leave such cells empty for missing values"),
     ("Use model.impute(X)", "Fill them by subspaces fit --imputed"),
     ("a larger max_iter or tol", "another --seed"),
     ("a larger max_iter", "another --seed"),

@@ -4,6 +4,7 @@ import errno
 import os
 import sys
 from collections.abc import Sequence
+from difflib import SequenceMatcher
 from typing import Annotated
 
 import typer
@@ -111,13 +112,22 @@ def _where_it_is(error: typer.TyperException) -> str:
     return f"; subspaces {named} it"
 
 
+def _in_words(error: typer.TyperException) -> str:
+    """Return an error of the command line in one line, with the nearest option for a wrong one."""
+    near = getattr(error, "possibilities", None)
+    if not near:
+        return " ".join(error.format_message().split()).replace("Value error, ", "").rstrip(".")
+    typed = getattr(error, "option_name", "")
+    best = max(sorted(near), key=lambda name: SequenceMatcher(None, typed, name).ratio())
+    return f"{error.message}. Use {best}"
+
+
 def _described(error: Exception) -> str:
     """Return an error as one line for the user: what is wrong, and what to use instead."""
     if isinstance(error, typer.TyperException):
         context = getattr(error, "ctx", None)
         more = f" (see: {context.command_path} --help)" if context else ""
-        said = " ".join(error.format_message().split()).replace("Value error, ", "").rstrip(".")
-        return said + _where_it_is(error) + more
+        return _in_words(error) + _where_it_is(error) + more
     if isinstance(error, OSError) and error.strerror:
         full = error.errno == errno.ENOSPC and error.filename is not None
         done = "; earlier results are as they were, make room and run again" if full else ""

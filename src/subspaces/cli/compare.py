@@ -12,7 +12,7 @@ from subspaces.cli._words import in_options
 MEASURES = {
     "ari": "adjusted Rand",
     "rand": "Rand",
-    "accuracy": "in right cluster",
+    "accuracy": "in the right cluster",
     "agreement": "agreement with the others",
 }
 
@@ -101,7 +101,7 @@ def _show(found: Any) -> None:
     measures = [name for name in MEASURES if name in columns]
     rows = []
     for i in sorted(range(len(columns["method"])), key=lambda i: -_rank(columns[measures[0]][i])):
-        values = [f"{columns[name][i]:.3f}" for name in measures]
+        values = [_shown(name, columns[name][i]) for name in measures]
         if columns["error"][i]:
             values = ["failed", *[""] * (len(measures) - 1)]
         rows.append([columns["method"][i], *values, f"{columns['seconds'][i]:.2f}"])
@@ -113,6 +113,10 @@ def _show(found: Any) -> None:
     for name, messages in found.messages.items():
         for message in messages:
             note(f"{name} warns: {in_options(message)}")
+
+
+def _shown(measure: str, value: float) -> str:
+    return f"{100 * value:.1f} %" if measure == "accuracy" else f"{value:.3f}"
 
 
 def _rank(agreement: float) -> float:

@@ -29,13 +29,12 @@ def demo(
       subspaces demo --out somewhere/
     """
     refuse_file(out)
+    _check_installed()
     from sklearn.datasets import load_digits
 
-    from subspaces import plots
     from subspaces.datasets import make_subspaces
     from subspaces.estimators import PSC
 
-    plots.require_matplotlib()
     out.mkdir(parents=True, exist_ok=True)
 
     say("A line and two planes that meet: 300 samples in 3 dimensions, noisy.")
@@ -58,6 +57,14 @@ def demo(
         say(f"Figure: {out / name}")
     say(f"Page:   {page}")
     say(f"Page:   {page_of_pca}")
+
+
+def _check_installed() -> None:
+    """Raise ImportError if matplotlib is missing, with all else that the demo draws with."""
+    if find_spec("matplotlib") is None:
+        missing = [name for name in ("matplotlib", "plotly") if find_spec(name) is None]
+        extras = install("cli,plots,report")
+        raise ImportError(f"the demo draws with {' and '.join(missing)}. {extras}")
 
 
 def _compare_with_k_means(model: "PSC", X: Any, target: Any) -> Any:

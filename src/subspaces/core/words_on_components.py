@@ -47,9 +47,11 @@ def doubts_about_components(
             f"so that {told}"
         )
     if found.noise != "none" and limit > found.count == len(found.ratio) > 0:
+        many = "1 component was" if found.count == 1 else f"{found.count} components were"
+        tried = "was" if found.count == 1 else "were"
         doubts.append(
-            f"{found.count} components were found, the most that were tried, so that there may be "
-            "more. Use a larger max_components"
+            f"{many} found, the most that {tried} tried, so that there may be more. Use a larger "
+            "max_components"
         )
     for r in np.flatnonzero(found.alone[: found.count]).tolist():
         doubts.append(

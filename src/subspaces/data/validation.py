@@ -43,10 +43,7 @@ def as_matrix(X: Any, name: str = "X", *, min_samples: int = 2, missing: bool = 
             f"{name} is not a table of real numbers: {reason}{_where_text_is(X)}"
         ) from error
     if matrix.ndim != 2:
-        raise ValueError(
-            f"{name} has {matrix.ndim} dimensions; 2 are needed, samples x variables "
-            "(Reshape your data: (-1, 1) for one variable, (1, -1) for one sample)"
-        )
+        raise ValueError(_not_two_dimensions(matrix.ndim, name))
     if matrix.shape[1] == 0:
         raise ValueError(
             f"{name} has 0 feature(s) (shape={matrix.shape}) while a minimum of 1 is required."
@@ -56,6 +53,16 @@ def as_matrix(X: Any, name: str = "X", *, min_samples: int = 2, missing: bool = 
     check = _check_observed if missing else _check_finite
     check(matrix, name, X)
     return matrix
+
+
+def _not_two_dimensions(n_dimensions: int, name: str) -> str:
+    """Return what is wrong with an array that is no table, and how to make one of it."""
+    if n_dimensions > 2:
+        use = f". Use {name}.reshape(len({name}), -1) if each {name}[i] is a sample"
+    else:
+        use = " (Reshape your data: (-1, 1) for one variable, (1, -1) for one sample)"
+    many = f"{n_dimensions} dimension{'s' * (n_dimensions != 1)}"
+    return f"{name} has {many}; 2 are needed, samples x variables{use}"
 
 
 def as_table_to_fit(X: Any, *, min_samples: int = 2) -> Array:
@@ -159,21 +166,22 @@ def _named(X: Any, axis: int, index: int) -> str:
 def _check_finite(matrix: Array, name: str, X: Any) -> None:
     finite = np.isfinite(matrix)
     if not finite.all():
-        raise _first_not_finite(matrix, ~finite, name, X)
+        raise _first_not_finite(matrix, ~finite, name, X, missing=False)
 
 
 def _check_observed(matrix: Array, name: str, X: Any) -> None:
     """Raise ValueError for an infinite value, and for a row without any value."""
     infinite = np.isinf(matrix)
     if infinite.any():
-        raise _first_not_finite(matrix, infinite, name, X)
+        raise _first_not_finite(matrix, infinite, name, X, missing=True)
     _check_some_value(np.isnan(matrix), 0, name, X)
 
 
-def _first_not_finite(matrix: Array, bad: Mask, name: str, X: Any) -> ValueError:
+def _first_not_finite(matrix: Array, bad: Mask, name: str, X: Any, *, missing: bool) -> ValueError:
     where = np.argwhere(bad)
     row, column = (int(index) for index in where[0])
-    return not_finite(name, row, column, float(matrix[row, column]), len(where), X)
+    value = float(matrix[row, column])
+    return not_finite(name, row, column, value, len(where), X, missing=missing)
 
 
 def _check_some_value(holes: Mask, axis: int, name: str, X: Any) -> None:
@@ -196,15 +204,29 @@ def _without_empty(X: Any, axis: int, name: str) -> str:
 
 
 def not_finite(
-    name: str, row: int, column: int, value: float, count: int, X: Any = None
+    name: str,
+    row: int,
+    column: int,
+    value: float,
+    count: int,
+    X: Any = None,
+    *,
+    missing: bool = False,
 ) -> ValueError:
-    """Return the ValueError that names the first value that is not finite and counts the rest."""
+    """Return the ValueError that names the first value that is not finite and counts the rest.
+
+    missing: whether NaN is taken for a missing value.
+    """
     more = f" (and {count - 1} more)" if count > 1 else ""
-    fill = ", or use PSC(...).fit(X).impute(X) on a dense table first" if np.isnan(value) else ""
-    return ValueError(
-        f"{name} contains NaN or infinity: {value} at {place_of(X, row, column)}{more}; "
-        f"remove it{fill}"
-    )
+    if missing:
+        use = "Use np.nan there for a missing value"
+    elif np.isnan(value):
+        fill = "use PSC(...).fit(X).impute(X) on a dense table first"
+        use = f"Leave out its row or its column, or {fill}"
+    else:
+        use = "Use a finite number there"
+    what = "infinity" if missing else "NaN or infinity"
+    return ValueError(f"{name} contains {what}: {value} at {place_of(X, row, column)}{more}. {use}")
 
 
 def check_shape(shape: tuple[Any, ...], name: str = "X") -> None:

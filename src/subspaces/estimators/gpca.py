@@ -249,9 +249,11 @@ class GPCA(SubspaceClusterer):
         """Return the labels after clusters too small to be fitted were refilled."""
         broken = partition.too_small(labels, problem.dimensions)
         if broken:
+            its, was = ("its", "was") if len(broken) == 1 else ("their", "were")
             warn(
-                f"{len(broken)} of n_clusters={self.n_clusters} clusters came out too small for "
-                "their dimension and were filled up. Use fewer clusters or dimensions",
+                f"{len(broken)} of {self.n_clusters} clusters came out too small for {its} "
+                f"dimension and {was} filled up with samples of others. Use fewer clusters or "
+                "dimensions",
                 ConvergenceWarning,
             )
         for k in broken:

@@ -1,19 +1,27 @@
 """Checks of parameters; an error names the parameter, its value, and what to use instead."""
 
+import re
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
 
+# One of a thing that is counted in the plural.
+ONE_OF_MANY = re.compile(r"\b1 (sample|variable|cluster)s\b")
+
 
 def as_count(value: Any, name: str, *, low: int, high: int | None = None, why: str = "") -> int:
-    """Return ``value`` as an int; raise an error unless it is from ``low`` to ``high``."""
+    """Return ``value`` as an int; raise an error unless it is from ``low`` to ``high``.
+
+    why: the end of the sentence, such as " for 8 variables"; one is said as " for 1 variable".
+    """
     if isinstance(value, bool | np.bool_) or not isinstance(value, Integral):
         raise TypeError(f"{name}={value!r} is not an integer. Use one from {low} up")
     count = int(value)
     if count < low or (high is not None and count > high):
         span = f"{low} or more" if high is None else f"{low} to {high}" if high > low else f"{low}"
+        why = ONE_OF_MANY.sub(r"1 \1", why)
         raise ValueError(f"{name}={count} is out of range{why}. Use {span}")
     return count
 
@@ -67,8 +75,10 @@ def as_generator(random_state: Any) -> np.random.Generator:
     try:
         random = check_random_state(random_state)
     except ValueError:
+        what = f"={random_state!r} seeds nothing"
+        if isinstance(random_state, np.random.Generator):
+            what = " is a numpy Generator, which is not taken here"
         raise ValueError(
-            f"random_state={random_state!r} seeds nothing. Use an int from 0 up, a "
-            "numpy.random.RandomState or None"
+            f"random_state{what}. Use an int from 0 up, a numpy.random.RandomState or None"
         ) from None
     return np.random.default_rng(random.randint(2**31 - 1))
