@@ -106,24 +106,24 @@ def words(means, numbers=(2, 3, 4), likeliest=0):
     return numbers_in_words(Numbers(numbers, [], [], agreement, agreement, likelihood))
 
 
-SOLID = "the most whose every cluster both halves find"
+SOLID = "the largest number at which both halves find every cluster"
 
 
 @pytest.mark.parametrize(
     ("means", "expected"),
     [
         ((0.95, 0.94, 0.6), "2 and 3 are equally stable: halves agree to 0.95 over 4 halvings; "
-         f"3 clusters taken, {SOLID}; "),
+         f"3 clusters are taken, {SOLID}; "),
         ((0.91, 0.92, 0.93), "2, 3 and 4 are equally stable: halves agree to 0.93 over 4 halvings; "
-         f"4 clusters taken, {SOLID}; "),
+         f"4 clusters are taken, {SOLID}; "),
         ((0.99, 0.85, 0.6), "2 is the most stable number: halves agree to 0.99 over 4 halvings; "
-         f"3 is stable, too; 3 clusters taken, {SOLID}; "),
+         f"3 is stable, too; 3 clusters are taken, {SOLID}; "),
         ((0.3, 0.95, 0.6), "3 clusters, the most stable number: halves agree to 0.95 over 4 "
          "halvings; "),
         ((0.3, 0.7, 0.5), "3 clusters, the most stable number: halves agree to 0.70 over 4 "
          "halvings, which is doubtful; "),
         ((0.3, 0.68, 0.7), "3 and 4 are equally stable: halves agree to 0.70 over 4 halvings, "
-         "which is doubtful; 3 clusters taken, the fewest of these; "),
+         "which is doubtful; 3 clusters are taken, the smallest of these; "),
         ((0.26, 0.3, 0.2), "no number of clusters is stable: halves of the samples agree to 0.30 "
          "at most over 4 halvings, where 1 is perfect and 0 is chance, so that 2 clusters are a "
          "guess; "),
@@ -133,6 +133,27 @@ def test_the_verdict(means, expected):
     assert words(means) == f"{expected}the leave-one-out likelihood is largest for 2"
     grows = f"{expected}the leave-one-out likelihood grows up to 4, the most that were tried"
     assert words(means, likeliest=2) == grows
+
+
+def test_numbers_that_may_be_as_stable_are_named_with_their_agreement():
+    wobble = np.tile([1.0, -1.0], 5)
+    means, spread = np.array([0.89, 0.70, 0.72, 0.5]), np.array([0.28, 0.05, -0.05, 0.05])
+    agreement = means[:, None] + np.outer(spread, wobble)
+    strength = np.repeat([[0.85], [0.5], [0.6], [0.4]], 10, axis=1)
+    found = Numbers((2, 3, 4, 5), [], [], agreement, strength, np.ones((4, 5)))
+    # 3 is two errors behind, 4 not quite: who reads 0.70 beside 0.72 would not see why.
+    assert found.equally_stable == [0, 2]
+    assert numbers_in_words(found).startswith(
+        "2 is the most stable number, but not clearly: halves agree to 0.89 over 10 halvings, so "
+        "unevenly that 3 (0.70) and 4 (0.72) may be as stable; 2 clusters are taken, "
+        f"{SOLID}; "
+    )
+    weak = Numbers((2, 3, 4, 5), [], [], agreement - 0.15, strength - 0.3, np.ones((4, 5)))
+    assert numbers_in_words(weak).startswith(
+        "2 is the most stable number, but not clearly: halves agree to 0.74 over 10 halvings, "
+        "which is doubtful, and so unevenly that 3 (0.55) and 4 (0.57) may be as stable; 2 "
+        "clusters are taken, the smallest of these; "
+    )
 
 
 def test_the_size_alone_decides_how_often_samples_are_halved(monkeypatch):

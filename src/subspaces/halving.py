@@ -99,6 +99,17 @@ class Numbers:
         return np.flatnonzero(near).tolist() or [0]
 
     @property
+    def perhaps_as_stable(self) -> list[int]:
+        """The places of larger numbers that agree as well as one of the equally stable, or nearly.
+
+        Errors differ from number to number, so that of two with like agreement one may be within
+        two errors of the most stable one, and the other not.
+        """
+        first, least = self.equally_stable[0], self.stability[self.equally_stable].min()
+        near = np.flatnonzero(self.stability >= least - EQUAL).tolist()
+        return [i for i in near if i > first or i in self.equally_stable]
+
+    @property
     def solid(self) -> list[int]:
         """The places of the numbers each of whose clusters both halves find."""
         return np.flatnonzero(self.strength.mean(axis=1).round(2) >= STRONG).tolist()
@@ -264,24 +275,38 @@ def numbers_in_words(found: Numbers) -> str:
             f"over {halvings} halvings, where 1 is perfect and 0 is chance, so that "
             f"{_count(chosen)} are a guess"
         )
-    elif equal == [chosen]:
-        words = f"{_count(chosen)}, the most stable number: halves agree to {top:.2f}"
-    elif top - (least := float(found.stability[found.equally_stable].min())) > EQUAL:
-        words = f"{_listed(equal)} cannot be told apart: halves agree to {least:.2f} to {top:.2f}"
+        return f"{words}; {_likeliest_in_words(found)}"
+    agree = f"halves agree to {top:.2f} over {halvings} halvings"
+    agree += ", which is doubtful" if round(top, 2) < SOLID else ""
+    named = found.equally_stable
+    if equal == [chosen]:
+        words = f"{_count(chosen)}, the most stable number: {agree}"
+    elif top - float(found.stability[named].min()) > EQUAL:
+        named = found.perhaps_as_stable
+        words = _unclear_in_words(found, agree, named)
     else:
         are = "are equally stable" if len(equal) > 1 else "is the most stable number"
-        words = f"{_listed(equal)} {are}: halves agree to {top:.2f}"
-    if not found.is_doubted:
-        words += f" over {halvings} halvings"
-    if not found.is_doubted and round(top, 2) < SOLID:
-        words += ", which is doubtful"
-    others = [found.numbers[i] for i in found.solid if i not in found.equally_stable]
+        words = f"{_listed(equal)} {are}: {agree}"
+    others = [found.numbers[i] for i in found.solid if i not in named]
     if others:
         words += f"; {_listed(others)} {'are' if len(others) > 1 else 'is'} stable, too"
-    if equal != [chosen] and not found.is_doubted:
-        solid = "the most whose every cluster both halves find"
-        words += f"; {_count(chosen)} taken, {solid if found.solid else 'the fewest of these'}"
+    if equal != [chosen]:
+        solid = "the largest number at which both halves find every cluster"
+        words += (
+            f"; {_count(chosen)} are taken, {solid if found.solid else 'the smallest of these'}"
+        )
     return f"{words}; {_likeliest_in_words(found)}"
+
+
+def _unclear_in_words(found: Numbers, agree: str, named: Sequence[int]) -> str:
+    """Return the most stable number, and those ``named`` that may be as stable, with agreements."""
+    best = int(np.nanargmax(found.stability))
+    rivals = [f"{found.numbers[i]} ({found.stability[i]:.2f})" for i in named if i != best]
+    unevenly = f"{' and' * agree.endswith('doubtful')} so unevenly that {_listed(rivals)}"
+    return (
+        f"{found.numbers[best]} is the most stable number, but not clearly: {agree},{unevenly} "
+        "may be as stable"
+    )
 
 
 def _likeliest_in_words(found: Numbers) -> str:
@@ -295,7 +320,7 @@ def _count(number: int) -> str:
     return "1 cluster" if number == 1 else f"{number} clusters"
 
 
-def _listed(numbers: Sequence[int]) -> str:
+def _listed(numbers: Sequence[Any]) -> str:
     """Return numbers as text: 2, 3 and 4."""
     *others, last = map(str, numbers)
     return f"{', '.join(others)} and {last}" if others else last

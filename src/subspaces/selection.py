@@ -142,8 +142,9 @@ def select_n_clusters(
     Returns
     -------
     Selection
-        ``.best_``, ``.best_estimator_``, ``.verdict``, ``.margin_``, ``.table``, ``.plot()``. Two
-        numbers whose difference is less than its standard error are called nearly as good.
+        ``.best_``, ``.best_estimator_``, ``.verdict``, ``.margin_``, ``.table``, ``.plot()``. A
+        smaller number within two standard errors of the difference is called about as good, and
+        simpler; a larger one about as good within one, and no better within two.
 
     Examples
     --------
@@ -155,7 +156,7 @@ def select_n_clusters(
     >>> found.best_
     2
     >>> found.verdict
-    '2 clusters; 3 are worse (difference 13, standard error 6.7)'
+    '2 clusters; 3 are no better (difference 13, standard error 6.7)'
     """
     criterion = as_choice(criterion, "criterion", CLUSTER_CRITERIA)
     margins = as_choice(margins, "margins", ("data", "normal"))

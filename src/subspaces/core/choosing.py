@@ -42,8 +42,10 @@ FLAT = 0.005
 COLUMNS_A_COMPONENT = 4
 # A column whose spread is below this share of the largest has no digits of its own.
 ROUNDING = 1e-9
-# Candidates nearer than so many standard errors of their difference are called nearly as good.
-TIE = 1.0
+# Within so many standard errors of the difference a number larger than the chosen one is called
+# about as good, and a smaller one, which is the simpler answer. A larger one between these two is
+# called no better: to cut a cluster in two costs little.
+TIE_OF_LARGER, TIE = 1.0, 2.0
 
 
 def closed_form_errors(rows: Array, basis: Array, affine: bool = False) -> Array:
@@ -119,15 +121,23 @@ def verdict_on_clusters(
         return f"{words}; there is no other number to compare with"
     # After the dimensions of one subspace a bare number would pass for dimensions.
     many = "clusters are" if chosen == 1 else "are"
-    near = sorted(numbers[i] for i in order[1:] if behind[i] < TIE * errors[i])
+    widths = [TIE if k < chosen else TIE_OF_LARGER for k in numbers]
+    ties = [i for i in order[1:] if behind[i] < widths[i] * errors[i]]
+    near = sorted(numbers[i] for i in ties)
     if len(near) > 1:
         *first, last = [f"{k}{wide}" if k == 1 else str(k) for k in near]
-        return f"{words}; {', '.join(first)} and {last} {many} nearly as good (within the error)"
-    rival, gap, error = numbers[order[1]], float(behind[order[1]]), float(errors[order[1]])
+        words += (
+            f"; {', '.join(first)} and {last} {many} about as good (within two standard errors)"
+        )
+        simplest = f"{near[0]} {'is' if near[0] == 1 else 'are'}"
+        return f"{words}; {simplest} the simplest of these" if near[0] < chosen else words
+    other = ties[0] if ties else order[1]
+    rival, gap, error = numbers[other], float(behind[other]), float(errors[other])
     verb = f"{wide} is".lstrip() if rival == 1 else many
     known = f", standard error {_short(error)}" if np.isfinite(error) else ""
-    close = "nearly as good" if gap < TIE * error else "worse"
-    return f"{words}; {rival} {verb} {close} (difference {_short(gap)}{known})"
+    close = "about as good" if ties else "no better" if gap < TIE * error else "worse"
+    simpler = ", and simpler" if ties and rival < chosen else ""
+    return f"{words}; {rival} {verb} {close} (difference {_short(gap)}{known}){simpler}"
 
 
 def verdict_on_exact(n_clusters: int) -> str:
