@@ -438,3 +438,12 @@ def test_the_components_of_scanpys_cells():
     assert 5 <= n_comps <= 30
     scanpy.pp.pca(blood, n_comps=n_comps)
     assert blood.obsm["X_pca"].shape == (700, n_comps)
+
+
+def test_a_misspelt_parameter_is_told_with_the_right_one(cells):
+    with pytest.raises(TypeError, match=r"psc has no option 'n_dim'\. Use one of layer, "):
+        scverse.psc(cells, 2, n_dim=2)
+    with pytest.raises(TypeError, match=r"psc has no option 'n_component'\. Use n_components"):
+        scverse.psc(cells, 2, n_component=2)
+    with pytest.raises(TypeError, match=r"psc has no option 'random_sate'\. Use random_state"):
+        scverse.psc(cells, 2, n_components=2, random_sate=2)

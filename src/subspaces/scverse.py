@@ -23,7 +23,7 @@ from subspaces.estimators import PSC
 from subspaces.estimators._many_rows import FEW_ROWS
 from subspaces.recipes import ExpressionScaler, single_cell
 from subspaces.runtime.extras import install
-from subspaces.runtime.parameters import as_count
+from subspaces.runtime.parameters import as_count, check_options
 from subspaces.runtime.serialise import is_serialisable
 from subspaces.runtime.warning import PROCESS, collect_warnings, warn
 from subspaces.selection import select_n_clusters
@@ -119,6 +119,8 @@ def psc(
     >>> cells.obsm["X_psc"].shape, cells.varm["psc_loadings"].shape
     ((200, 4), (3, 4))
     """
+    own = ("layer", "use_rep", "batch_key", "key_added", "copy")
+    check_options(parameters, (*own, *PSC().get_params()), "psc")
     _check_source(adata, layer, use_rep)
     batches = _batches(adata, batch_key)
     source = {"layer": layer, "use_rep": use_rep, "batch_key": batch_key}

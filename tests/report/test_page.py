@@ -11,7 +11,7 @@ from subspaces import PSC, KSubspaces, SparseKMeans
 from subspaces.datasets import make_subspaces
 from subspaces.diagnostics import means_or_directions, stability
 from subspaces.estimators._record import Record
-from subspaces.report import SECTIONS, render, write
+from subspaces.report import SECTIONS, render, write, write_pca
 from tests.report.hostile import SCRIPT, hostile_fit
 from tests.report.outline import Outline, figures_of, numbers, section, sections_of
 
@@ -300,3 +300,11 @@ def test_the_margin_of_a_choice_is_shown(union):
         model = PSC("auto", n_components=2, **settings).fit(union.data)
     model.selection_ = {**model.selection_, "verdict": "2 clusters; 1 is nearly as good"}
     assert "2 clusters; 1 is nearly as good." in section(render(model), "choice")
+
+
+def test_a_misspelt_option_is_told_with_the_right_one(tmp_path):
+    model = PSC(2, random_state=0).fit(np.random.default_rng(0).normal(size=(40, 5)))
+    with pytest.raises(TypeError, match=r"report has no option 'ttile'\. Use title"):
+        model.report(path=tmp_path / "z.html", ttile="x")
+    with pytest.raises(TypeError, match=r"write_pca has no option 'colour'\. Use one of n_comp"):
+        write_pca(np.eye(9), tmp_path / "z.html", colour="x")

@@ -1,6 +1,7 @@
 """Reports on a fitted model and on a PCA: one interactive HTML page that works offline."""
 
 from collections.abc import Callable
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from subspaces.report._pca.findings import PCAFindings, gather_pca
 from subspaces.report._samples import agreement, samples
 from subspaces.report._search import choice, search
 from subspaces.report._summary import missing, summary, warnings
+from subspaces.runtime.parameters import check_options
 
 __all__ = ["render", "render_pca", "write", "write_pca"]
 
@@ -119,7 +121,13 @@ def write(model: Any, X: Any = None, path: str | Path = "report.html", **options
     Path
         Where the page is.
     """
+    check_options(options, _options_of(render), "report")
     return write_page(render(model, X, **options), path)
+
+
+def _options_of(function: Callable[..., Any]) -> list[str]:
+    """Return the names of a function's parameters but the data and the model."""
+    return [name for name in signature(function).parameters if name not in ("model", "X")]
 
 
 def render_pca(
@@ -197,6 +205,7 @@ def write_pca(X: Any, path: str | Path = "report.html", **options: Any) -> Path:
     Path
         Where the page is.
     """
+    check_options(options, _options_of(render_pca), "write_pca")
     return write_page(render_pca(X, **options), path)
 
 

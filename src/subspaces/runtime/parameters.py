@@ -1,6 +1,8 @@
 """Checks of parameters; an error names the parameter, its value, and what to use instead."""
 
 import re
+from collections.abc import Collection, Iterable
+from difflib import get_close_matches
 from numbers import Integral
 from typing import Any
 
@@ -31,6 +33,18 @@ def as_choice(value: Any, name: str, choices: tuple[str, ...]) -> str:
     if not isinstance(value, str) or value not in choices:
         raise ValueError(f"{name}={value!r} is unknown. Use one of {', '.join(choices)}")
     return value
+
+
+def check_options(given: Iterable[str], known: Collection[str], function: str) -> None:
+    """Raise TypeError for an option that ``function`` does not know, with the nearest of its own.
+
+    For functions that hand their options on, whose errors would name a function within.
+    """
+    for name in given:
+        if name not in known:
+            near = get_close_matches(name, known, n=1)
+            use = near[0] if near else f"one of {', '.join(known)}"
+            raise TypeError(f"{function} has no option {name!r}. Use {use}")
 
 
 def as_flag(value: Any, name: str) -> bool:
