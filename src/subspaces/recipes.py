@@ -200,8 +200,9 @@ class Recipe(Pipeline):
     ) -> Markers:
         """Genes that set clusters apart from all other samples, with tests of each.
 
-        All genes are tested, kept or not, on the log scale of the preparation: counts scaled to one
-        total, intensities above the floor.
+        All genes are tested, kept or not, on the log scale of the preparation: intensities above
+        the floor; counts scaled by the genes that nearly all samples express, or to one total where
+        these are few, with a warning if most genes of a cluster are then shifted.
 
         Parameters
         ----------

@@ -165,3 +165,43 @@ def test_what_is_doubtful_about_markers_is_said_on_the_page_too(run, counts, tmp
     assert run("report", tmp_path / "r", "--out", again).code == 0
     for page in (tmp_path / "r" / "report.html", again):
         assert told in page.read_text()
+
+
+def test_missing_cells_are_left_out_and_told(run, tmp_path):
+    pytest.importorskip("plotly")
+    random = np.random.default_rng(0)
+    X = random.normal(8, 1, (40, 30))
+    X[:20, :6] += 4
+    X[[3, 9, 25], [1, 20, 7]] = np.nan
+    X[:20, 29] = np.nan  # no value at all inside a cluster
+    pd.DataFrame(X).add_prefix("gene").to_csv(tmp_path / "gaps.csv", index=False)
+    ended = run("fit", tmp_path / "gaps.csv", "--clusters", 2, "--dims", 0, "--affine",
+                "--no-stability", "--markers", "--out", tmp_path / "r")  # fmt: skip
+    assert ended.code == 0
+    assert "no markers" not in ended.err
+    assert "23 missing cells were left out: a variable is tested among the samples" in ended.out
+    assert "2 differences were not tested" in ended.out
+    table = pd.read_csv(tmp_path / "r" / "markers.csv")
+    assert set(table["variable"][:6]) == {f"gene{j}" for j in range(6)}
+    assert (table["fdr_split"][:6] <= 0.05).all()
+    assert table.set_index("variable").loc["gene29", "p_value"].isna().all()
+    lines = (tmp_path / "r" / "markers_0.rnk").read_text().splitlines()
+    names = [line.split("\t")[0] for line in lines]
+    assert sorted(names) == sorted(f"gene{j}" for j in range(29))
+    page = (tmp_path / "r" / "report.html").read_text()
+    assert "23 missing cells were left out" in page
+    assert "nan %" not in page
+
+
+def test_a_common_shift_of_genes_is_told_on_the_page_too(run, tmp_path):
+    pytest.importorskip("plotly")
+    random = np.random.default_rng(0)
+    rates = np.tile(random.lognormal(-1.5, 1.5, 500), (240, 1))
+    rates[:80, :30] *= 8
+    frame = pd.DataFrame(random.poisson(rates)).add_prefix("gene")
+    frame.to_csv(tmp_path / "few.csv", index=False)
+    ended = run("fit", tmp_path / "few.csv", "--clusters", 2, "--no-stability", *PRESET[:-1],
+                "--out", tmp_path / "r")  # fmt: skip
+    told = "where few genes differ, this comes of scaling samples to one total"
+    assert told in ended.err
+    assert told in (tmp_path / "r" / "report.html").read_text()

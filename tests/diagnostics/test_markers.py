@@ -11,6 +11,7 @@ from sklearn.cluster import KMeans
 
 from subspaces import PSC, KSubspaces, SparseKMeans, diagnostics, load
 from subspaces.diagnostics import _split_half
+from subspaces.diagnostics._composition import at_one_size
 from subspaces.diagnostics._measured import told_apart
 from subspaces.diagnostics._rank_test import false_discovery_rates, rank_test
 from subspaces.diagnostics._split_half import split_half_p_values
@@ -323,6 +324,16 @@ def test_models_have_markers_with_the_names_of_their_table(build):
     assert "fdr_split" not in plain.columns
 
 
+def logged_at_one_size(counts, total):
+    """log2(1 + x) of samples scaled by their median ratio to the geometric mean of each gene."""
+    counts = np.asarray(counts, dtype=float)
+    scaled = counts * (total / counts.sum(axis=1, keepdims=True))
+    common = scaled[:, (scaled > 0).mean(axis=0) >= 0.9]
+    reference = np.array([stats.gmean(gene[gene > 0]) for gene in common.T])
+    sizes = np.exp([np.median(np.log(sample / reference)) for sample in np.maximum(common, 1e-9)])
+    return np.log2(1 + scaled / sizes[:, None] * stats.gmean(sizes))
+
+
 def test_a_saved_model_tests_all_genes_on_the_log_scale(tmp_path):
     random = np.random.default_rng(0)
     X = random.poisson(20.0, (40, 60)).astype(float)
@@ -337,11 +348,11 @@ def test_a_saved_model_tests_all_genes_on_the_log_scale(tmp_path):
     model.save(tmp_path / "model.npz")
     found = load(tmp_path / "model.npz").markers(table.frame, int(model.labels_[0]))
     assert len(found.columns["variable"]) == 60
-    scaler = ExpressionScaler(n_genes=None, kind="counts", centre_samples=False)
-    logged = scaler.fit_transform(X)
+    logged = logged_at_one_size(X, scaler.total_)
     plain = diagnostics.markers(logged, model.labels_, model.labels_[0], names=names)
-    for name in ("variable", "p_value", "rank"):
+    for name in ("variable", "rank"):
         np.testing.assert_array_equal(found.columns[name], plain.columns[name])
+    np.testing.assert_allclose(found.columns["p_value"], plain.columns["p_value"], rtol=1e-12)
     np.testing.assert_allclose(found.columns["difference"], plain.columns["difference"], atol=1e-12)
     assert found.columns["share_in"].max() == 1.0
     split = model.markers(table.frame, split_half=True, n_nulls=19, random_state=0)
@@ -408,13 +419,13 @@ def test_a_recipe_tests_all_genes_of_its_raw_table_by_name(options):
     found = recipe.markers(counts, k)
     assert len(found.columns["variable"]) == 300
     assert set(found.columns["variable"][:10]) == {f"g{j}" for j in range(10)}
-    scaler = ExpressionScaler(n_genes=None, kind="counts", centre_samples=False)
-    logged = scaler.fit_transform(counts)
+    logged = logged_at_one_size(counts, recipe[0].total_)
     plain = diagnostics.markers(
         logged, recipe[-1].labels_, k, names=counts.columns, expressed=counts.to_numpy() > 0
     )
-    for name in ("variable", "p_value", "share_in", "share_out"):
+    for name in ("variable", "share_in", "share_out"):
         np.testing.assert_array_equal(found.columns[name], plain.columns[name])
+    np.testing.assert_allclose(found.columns["p_value"], plain.columns["p_value"], rtol=1e-12)
     split = recipe.markers(counts, k, split_half=True, n_nulls=19, random_state=0)
     assert (split.columns["fdr_split"][:10] <= 0.05).all()
 
@@ -519,9 +530,11 @@ def test_verdicts_say_what_the_split_found():
     X, kinds = shifted()
     k_means = KMeans(2, n_init=3, random_state=0)
     plain = diagnostics.markers(X, kinds)
-    assert plain.verdict.startswith("The p-values of markers are optimistic: the clusters were")
+    assert plain.verdict.startswith("The p-values of markers hold for labels that come from else")
+    assert "are optimistic where the clusters were found in the same values" in plain.verdict
     assert np.isnan(plain.one_group)
     real = diagnostics.markers(X, kinds, estimator=k_means, random_state=0)
+    assert real.verdict.startswith("The p-values of markers are optimistic: the clusters were")
     count = int((real.columns["fdr_split"] <= 0.05).sum())
     assert f"does not fool, call {count} of 160 differences significant" in real.verdict
     noise = np.random.default_rng(1).normal(size=(40, 30))
@@ -571,12 +584,178 @@ def test_bad_input_is_refused(change, error, said):
         diagnostics.markers(**{"X": X, "labels": labels, **change})
 
 
-def test_missing_cells_are_to_be_imputed():
-    X, labels = tied()
+def with_holes(X, share=0.3, seed=0):
+    """X with cells missing at random, in every second variable."""
+    holes = np.random.default_rng(seed).uniform(size=X.shape) < share
+    holes[:, ::2] = False
+    return np.where(holes, np.nan, X)
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_with_missing_cells_ranks_are_tested_as_scipy_does_when_it_omits_them(whole):
+    labels = np.repeat([0, 1, 2], 50)
+    X = np.random.default_rng(1).normal(size=(150, 12))
+    X[labels == 1, :6] += 0.5
+    X = with_holes(np.rint(2 * X) if whole else X)
+    auc, p_values = rank_test(X, labels, 3)
+    for k in range(3):
+        plain = stats.mannwhitneyu(
+            X[labels == k], X[labels != k], method="asymptotic", nan_policy="omit"
+        )
+        np.testing.assert_allclose(p_values[k], plain.pvalue, rtol=1e-10)
+        pairs = [(~np.isnan(part)).sum(axis=0) for part in (X[labels == k], X[labels != k])]
+        np.testing.assert_allclose(auc[k], plain.statistic / (pairs[0] * pairs[1]), rtol=1e-12)
+
+
+def test_with_missing_cells_small_clusters_have_scipys_exact_p_values():
+    labels = np.repeat([0, 1], [9, 25])
+    X = with_holes(
+        np.random.default_rng(0).normal(size=(34, 40)) + np.repeat([1, 0], [9, 25])[:, None]
+    )
+    plain = stats.mannwhitneyu(X[:9], X[9:], method="exact", nan_policy="omit").pvalue
+    np.testing.assert_allclose(rank_test(X, labels, 2)[1][0], plain, rtol=1e-9)
+
+
+def test_a_variable_with_missing_cells_has_the_figures_of_the_samples_that_have_it():
+    X, labels = tied(n=60)
+    holed = with_holes(X)
+    found = diagnostics.markers(holed, labels).table.set_index(["cluster", "variable"])
+    names = ("difference", "effect", "auc", "p_value", "share_in", "share_out")
+    for j in range(X.shape[1]):
+        seen = ~np.isnan(holed[:, j])
+        expressed = X[seen][:, [j]] > 0
+        alone = diagnostics.markers(
+            X[seen][:, [j]], labels[seen], expressed=expressed, names=[f"x{j}"]
+        )
+        alone = alone.table.set_index(["cluster", "variable"])
+        for name in names:
+            np.testing.assert_allclose(found.loc[alone.index, name], alone[name], rtol=1e-12)
+    for _, part in found.groupby("cluster"):
+        rates = stats.false_discovery_control(part["p_value"])
+        np.testing.assert_allclose(part["fdr"], rates, rtol=1e-12)
+
+
+def test_missing_cells_and_what_they_forbid_are_told():
+    X, labels = shifted()
+    complete = diagnostics.markers(X, labels).verdict
+    assert "missing" not in complete
     X[4, 5] = np.nan
-    said = r"missing cells \(1, the first at row 4, column 5\), .* Use model.impute\(X\)"
-    with pytest.raises(ValueError, match=said):
-        diagnostics.markers(X, labels)
+    assert "1 missing cell was left out" in diagnostics.markers(X, labels).verdict
+    X[labels == 0, 7] = np.nan  # no value at all in one cluster
+    X[np.flatnonzero(labels == 1)[2:], 8] = np.nan  # two values are too few
+    found = diagnostics.markers(X, labels)
+    assert "59 missing cells were left out: a variable is tested among the" in found.verdict
+    assert "4 differences were not tested: fewer than 3 samples inside or outside" in found.verdict
+    table = found.table.set_index(["cluster", "variable"])
+    assert (
+        table.loc[[(0, "x7"), (1, "x7"), (0, "x8"), (1, "x8")], ["p_value", "fdr"]].isna().all(None)
+    )
+    assert table.loc[[(0, "x7"), (1, "x7")], ["difference", "effect", "auc"]].isna().all(None)
+    assert table.loc[[(0, "x8"), (1, "x8")], "difference"].notna().all()
+    assert table["fdr"].notna().sum() == 2 * 78
+
+
+def test_missing_cells_make_no_markers_and_filled_ones_are_refused():
+    """Filled by the model, more than half of the variables that do not differ would be called."""
+    random = np.random.default_rng(0)
+    X = random.normal(size=(80, 100))
+    X[:40, :20] += 2
+    X[:, 20:][random.uniform(size=(80, 80)) < 0.5] = np.nan
+    model = PSC(2, n_components=0, affine=True, random_state=0).fit(X)
+    found = model.markers(X, 0, split_half=True, n_nulls=19, random_state=0).columns
+    null = np.array([int(name[1:]) >= 20 for name in found["variable"]])
+    for rate in ("fdr", "fdr_split"):
+        assert np.count_nonzero(found[rate][null] <= 0.05) <= 2
+        assert (found[rate][~null] <= 0.05).all()
+    filled = model.impute(X)
+    called = diagnostics.markers(filled, model.labels_, 0).columns
+    assert np.count_nonzero(called["fdr"] <= 0.05) > 60
+    with pytest.raises(
+        ValueError, match=r"0 % of the cells are missing, and 39.5 % were. Use X with its"
+    ):
+        model.markers(filled, 0)
+    complete = PSC(2, n_components=0, affine=True, random_state=0).fit(filled)
+    with pytest.raises(ValueError, match=r"X is not the data of fit.*Use X as the model was"):
+        complete.markers(X, 0)
+
+
+def test_one_group_with_missing_cells_has_no_markers_by_split_halves():
+    naive, split = [], []
+    for seed in range(10):
+        random = np.random.default_rng(seed)
+        X = random.normal(size=(60, 30)) + 2.0 * random.normal(size=(60, 1)) * random.normal(
+            size=30
+        )
+        X[random.uniform(size=X.shape) < 0.2] = np.nan
+        model = PSC(2, n_components=0, affine=True, n_init=1, random_state=0).fit(X)
+        found = model.markers(X, 0, split_half=True, n_nulls=19, random_state=seed).columns
+        naive.append((found["fdr"] <= 0.05).any())
+        split.append((found["fdr_split"] <= 0.05).any())
+    assert np.mean(naive) == 1.0
+    assert np.sum(split) <= 3  # of 10 at a rate of .05, with probability .999
+
+
+def test_what_takes_no_missing_cells_leaves_the_columns_of_halves_empty():
+    X, kinds = shifted()
+    X[0, 0] = np.nan
+    found = diagnostics.markers(X, kinds, estimator=KMeans(2, random_state=0))
+    assert np.isnan(found.columns["fdr_split"]).all()
+    assert np.isnan(found.one_group)
+    assert "There are no split-half p-values: what found the clusters does not" in found.verdict
+    assert np.isfinite(found.columns["fdr"]).all()
+
+
+def composed(fold, n=60, p=500, depth=3.0):
+    """Counts of two types; in the first 30 genes are so many times as high; no others differ."""
+    random = np.random.default_rng(0)
+    rates = np.tile(random.lognormal(depth, 1.5, p), (n, 1)) * random.lognormal(0, 0.2, (n, 1))
+    rates[: n // 3, :30] *= fold
+    return random.poisson(rates).astype(float)
+
+
+def share_called(columns, rate="fdr"):
+    """Shares that are called of the genes of `composed` that do not differ, and that do."""
+    null = np.array([int(name[1:]) >= 30 for name in columns["variable"]])
+    called = columns[rate] <= 0.05
+    return called[null].mean(), called[~null].mean()
+
+
+@pytest.mark.parametrize("fold", [2, 8])
+def test_genes_that_do_not_differ_are_not_called_where_others_take_up_the_total(fold):
+    X = composed(fold)
+    recipe = expression(2, random_state=0).fit(X)
+    labels, k = recipe[-1].labels_, int(recipe[-1].labels_[0])
+    found = recipe.markers(X, k, split_half=True, n_nulls=19, random_state=0)
+    for rate in ("fdr", "fdr_split"):
+        wrong, right = share_called(found.columns, rate)
+        assert wrong < 0.02
+        assert right > 0.8
+    assert "samples were scaled by the genes that nearly all of them have" in found.verdict
+    scaled = np.log2(1 + X * (recipe[0].total_ / X.sum(axis=1, keepdims=True)))
+    assert share_called(diagnostics.markers(scaled, labels, k).columns)[0] > 0.03
+
+
+def test_a_shift_that_most_genes_of_a_cluster_share_is_told_where_zeros_forbid_to_mend_it():
+    X = composed(8, n=240, depth=-1.5)  # few genes that nearly all samples express
+    recipe = expression(2, random_state=0).fit(X)
+    k = int(recipe[-1].labels_[0])
+    said = rf"most genes are lower in cluster {k} than elsewhere, by 0\.\d+ in the median"
+    with pytest.warns(UserWarning, match=said):
+        found = recipe.markers(X, k)
+    assert "samples were scaled by the genes" not in found.verdict
+    assert share_called(found.columns)[0] > 0.02
+
+
+def test_samples_come_to_one_size_whatever_some_genes_do():
+    X = composed(1)
+    doubled = X * np.where(np.arange(60) < 30, 2.0, 1.0)[:, None]
+    doubled[:, :40] *= np.linspace(1, 50, 60)[:, None]
+    same, sized = at_one_size(X), at_one_size(doubled)
+    ratio = (sized / np.maximum(same, 1e-9))[:, 40:][X[:, 40:] > 0].reshape(-1)
+    np.testing.assert_allclose(ratio / np.median(ratio), 1.0, atol=0.15)
+    assert at_one_size(X[:, X.mean(axis=0) < 2]) is None
+    few = np.hstack([X[:, X.min(axis=0) > 0][:, :49], np.eye(60)])
+    assert at_one_size(few) is None
 
 
 def test_models_refuse_other_data_and_clusters():

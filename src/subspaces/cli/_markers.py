@@ -42,12 +42,10 @@ def names(folder: Path) -> tuple[str, ...]:
 def find(model: Any, table: Table, seed: int) -> tuple[Markers | None, list[str]]:
     """Return the markers of all clusters, with split halves where possible, and messages.
 
-    There are none of one cluster alone, nor of a table with missing cells.
+    There are none of one cluster alone.
     """
     if len(np.unique(model.labels_)) < 2:
         return None, ["no markers: there is one cluster, and no other samples to differ from"]
-    if np.isnan(table.data).any():
-        return None, ["no markers: ranks need every value. Use a table without missing cells"]
     n_nulls = N_NULLS if len(table.data) <= MANY else N_NULLS_OF_MANY
     with collect_warnings() as caught:
         try:
@@ -105,9 +103,11 @@ def _ranked(found: Markers, cluster: int) -> str:
     """Return the text of a file .rnk: name and effect, tab between; infinite effects are capped.
 
     A variable that is constant within the cluster and outside has an infinite effect, which readers
-    of such files refuse. It gets the largest finite one.
+    of such files refuse. It gets the largest finite one. One that was not observed inside, or not
+    outside, has none and is left out.
     """
     own = found.of(cluster)
+    own = {name: column[~np.isnan(own["effect"])] for name, column in own.items()}
     finite = np.abs(own["effect"][np.isfinite(own["effect"])])
     largest = finite.max(initial=1.0)
     effects = np.clip(own["effect"], -largest, largest)

@@ -38,28 +38,31 @@ MOST_ABOVE = 1000
 MOST_INSIDE = 64
 
 
-def exact_p_values(excess: Counts, above: Counts, sizes: Counts, n: int, wanted: Mask) -> Array:
+def exact_p_values(excess: Counts, above: Counts, sizes: Counts, n: Counts, wanted: Mask) -> Array:
     """Return P(|2 W| >= excess), (K, p), where it is wanted; nan elsewhere.
 
-    excess (K, p): |2 W|, less 1 for each pair of `tied_pairs`; above (p,): e; sizes (K,): m, of
-    the cluster or of all others; wanted (K, p).
+    excess (K, p): |2 W|, less 1 for each pair of `tied_pairs`; above (p,): e; sizes (K, p): m, of
+    the cluster or of all others; n (p,): the samples that have the variable; wanted (K, p).
     """
     p_values = np.full(excess.shape, np.nan)
     # The most members, of any cluster wanted, among so many samples or more above the lowest.
-    most = np.zeros(n + 1, dtype=int)
-    np.maximum.at(most, above, np.where(wanted, sizes[:, None], 0).max(axis=0))
+    largest = int(n.max())
+    most = np.zeros(largest + 1, dtype=int)
+    np.maximum.at(most, above, np.where(wanted, sizes, 0).max(axis=0))
     most = np.minimum(np.maximum.accumulate(most[::-1])[::-1], MOST_INSIDE)
     last = min(int(above.max()), MOST_ABOVE)
     order = np.argsort(above, kind="stable")
-    ends = np.searchsorted(above[order], np.arange(n + 2))
+    ends = np.searchsorted(above[order], np.arange(largest + 2))
     for computed, f in enumerate(_distributions(most[: last + 1])):
         tails = None
-        for e in range(computed, n + 1) if computed == MOST_ABOVE else (computed,):
+        for e in range(computed, largest + 1) if computed == MOST_ABOVE else (computed,):
             at = order[ends[e] : ends[e + 1]]
             for k in np.flatnonzero(wanted[:, at].any(axis=1)):
                 tails = tails or [np.concatenate([[0.0], np.cumsum(of_j)]) for of_j in f]
-                places = at[wanted[k, at]]
-                p_values[k, places] = _two_sided(excess[k, places], n, int(sizes[k]), e, tails)
+                own = at[wanted[k, at]]
+                for n_each, m in sorted(set(zip(n[own], sizes[k, own], strict=True))):
+                    places = own[(n[own] == n_each) & (sizes[k, own] == m)]
+                    p_values[k, places] = _two_sided(excess[k, places], n_each, m, e, tails)
     return p_values
 
 

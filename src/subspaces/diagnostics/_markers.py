@@ -11,7 +11,8 @@ d_k / s_k   effect       (K, p)    Cohen's d
 
 A variable that is high in two clusters is in the spread s_k of each: it marks neither as well as a
 variable that is high in one alone. (`core.contrast`, which describes a model, measures spread
-within all clusters.) The tests are those of `_rank_test` and, where the clusters' own part in the
+within all clusters.) A variable is compared among the samples that have it: n, and the members, are
+its own. The tests are those of `_rank_test` and, where the clusters' own part in the
 p-values is to be taken out, of `_split_half`.
 """
 
@@ -26,8 +27,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from subspaces.core.array import to_host
 from subspaces.core.contrast import means_and_spread
+from subspaces.diagnostics._composition import SHIFTED, common_shift
 from subspaces.diagnostics._measured import Measured, as_clustered, as_tested, data_of_fit
-from subspaces.diagnostics._rank_test import FEWEST, false_discovery_rates, rank_test
+from subspaces.diagnostics._rank_test import (
+    FEWEST,
+    alike_observed,
+    false_discovery_rates,
+    rank_test,
+)
 from subspaces.diagnostics._split_half import one_group_p_value, split_half_p_values
 from subspaces.estimators.psc import with_choices
 from subspaces.preparation import Preparation
@@ -47,6 +54,16 @@ UNEQUAL = 1.75
 OPTIMISTIC = (
     "The p-values of markers are optimistic: the clusters were found in the same values that are "
     "tested, and any cut of one group makes differences."
+)
+NO_HALVES = (
+    "There are no split-half p-values: what found the clusters does not take missing cells, or too "
+    "few are left in a half of the variables."
+)
+# For labels of which nobody said where they come from.
+OF_LABELS = (
+    "The p-values of markers hold for labels that come from elsewhere. They are optimistic where "
+    "the clusters were found in the same values that are tested: any cut of one group makes "
+    "differences."
 )
 
 
@@ -122,9 +139,11 @@ def markers(
     Parameters
     ----------
     X : array-like of shape (n, p) or AnnData
-        Samples in rows, without missing cells.
-    labels : array-like of shape (n,)
-        Cluster of each sample. Samples of the whole number -1 are in no cluster, and left out.
+        Samples in rows. A variable is tested among the samples that have it: missing cells (nan)
+        are left out, and to fill them first makes markers of nothing.
+    labels : array-like of shape (n,) or str
+        Cluster of each sample; of an AnnData also the name of a column of ``obs``. Samples of the
+        whole number -1 are in no cluster, and left out.
     cluster : int or str, optional
         The cluster asked for; by default all of them.
     names : sequence of length p, optional
@@ -174,7 +193,8 @@ def markers(
         def cluster_half(half: Places) -> Any:
             return clone(estimator).fit_predict(tested.clustered[:, half])
 
-    return _markers(tested, labels, cluster, cluster_half, n_nulls, random_state)
+    worth = OF_LABELS if estimator is None else OPTIMISTIC
+    return _markers(tested, labels, cluster, cluster_half, n_nulls, random_state, worth)
 
 
 def markers_of_model(
@@ -205,9 +225,9 @@ def markers_of_model(
     if preparation is None:
         _warn_of_few_directions(model)
     elif preparation.total is not None:
-        _warn_of_unequal_totals(raw, labels)
+        _warn_of_scaling(raw, tested, labels)
     use = cluster_half if split_half else None
-    return _markers(tested, labels, cluster, use, n_nulls, random_state)
+    return _markers(tested, labels, cluster, use, n_nulls, random_state, OPTIMISTIC)
 
 
 def _markers(
@@ -217,35 +237,69 @@ def _markers(
     cluster_half: Callable[[Places], Any] | None,
     n_nulls: int,
     random_state: Any,
+    worth: str,
 ) -> Markers:
-    """Return the `Markers` of a table; cluster_half: as `split_half_p_values` takes it, or None."""
+    """Return the `Markers` of a table; cluster_half: as `split_half_p_values` takes it, or None.
+
+    worth: the sentence on what the p-values of the rank test are worth.
+    """
     clusters, codes, inside = _checked_labels(labels, len(tested.values))
     if not inside.all():
         tested, codes = tested.of(inside), codes[inside]
     asked = _asked(cluster, clusters)
     _warn_of_small(clusters, codes, asked)
     rows = _statistics(tested, codes, len(clusters))
-    one_group = np.nan
+    one_group, failed = np.nan, None
     if cluster_half is not None:
         n_nulls, random = as_count(n_nulls, "n_nulls", low=1), as_generator(random_state)
-        n_clusters = len(clusters)
-        one_group = one_group_p_value(tested.clustered, codes, n_clusters, n_nulls, random)
-        half = _among(inside, cluster_half)
-        p_values = split_half_p_values(tested.values, codes, n_clusters, half, random)
-        p_values[np.isnan(rows["p_value"])] = np.nan
+        try:
+            one_group, split = _split(
+                tested, codes, len(clusters), _among(inside, cluster_half), n_nulls, random
+            )
+            split[np.isnan(rows["p_value"])] = np.nan
+        except ValueError:
+            if not tested.n_missing:
+                raise
+            failed, split = NO_HALVES, np.full_like(rows["p_value"], np.nan)
         # Adjusted first: thousands of p-values at the least possible one would be adjusted away.
-        rows["p_split"] = np.maximum(p_values, one_group)
-        rows["fdr_split"] = np.maximum(false_discovery_rates(p_values), one_group)
+        rows["p_split"] = np.maximum(split, one_group)
+        rows["fdr_split"] = np.maximum(false_discovery_rates(split), one_group)
     columns = _long_form(rows, clusters, asked, tested.names)
-    return Markers(columns, one_group, _in_words(one_group, columns.get("fdr_split")))
+    of_split = None if failed else columns.get("fdr_split")
+    said = [worth, _of_halves(one_group, of_split), failed, *_of_table(tested, columns)]
+    return Markers(columns, one_group, " ".join(sentence for sentence in said if sentence))
+
+
+def _split(
+    tested: Measured,
+    codes: Places,
+    n_clusters: int,
+    cluster_half: Callable[[Places], Any],
+    n_nulls: int,
+    random: np.random.Generator,
+) -> tuple[float, Array]:
+    """Return the p-value of one group, and the split-half p-values (K, p).
+
+    Of one group a missing cell is the mean of its variable, which no cut gains by.
+    """
+    clustered = tested.clustered
+    if tested.n_missing:
+        clustered = np.where(np.isnan(clustered), np.nanmean(clustered, axis=0), clustered)
+    one_group = one_group_p_value(clustered, codes, n_clusters, n_nulls, random)
+    return one_group, split_half_p_values(tested.values, codes, n_clusters, cluster_half, random)
 
 
 def _statistics(tested: Measured, codes: Places, n_clusters: int) -> dict[str, Array]:
     """Return the columns of a `Markers` by name, without a split, each (K, p)."""
-    sizes = np.bincount(codes, minlength=n_clusters).astype(float)
-    difference, effect = _effects(tested.values, codes, sizes)
     auc, p_values = rank_test(tested.values, codes, n_clusters)
-    shares_in, shares_out = _shares(tested, codes, sizes)
+    difference, effect, shares_in, shares_out = np.full((4, *auc.shape), np.nan)
+    for seen, columns in alike_observed(tested.values):
+        sizes = np.bincount(codes[seen], minlength=n_clusters).astype(float)
+        values = tested.values[np.ix_(seen, columns)]
+        difference[:, columns], effect[:, columns] = _effects(values, codes[seen], sizes)
+        if tested.expressed is not None:
+            expressed = tested.expressed[np.ix_(seen, columns)]
+            shares_in[:, columns], shares_out[:, columns] = _shares(expressed, codes[seen], sizes)
     return {
         "difference": difference,
         "effect": effect,
@@ -260,14 +314,16 @@ def _statistics(tested: Measured, codes: Places, n_clusters: int) -> dict[str, A
 def _effects(values: Array, codes: Places, sizes: Array) -> tuple[Array, Array]:
     """Return d_k and d_k / s_k, (K, p) each; 0 / 0 is 0, and a difference without spread infinite.
 
+    A cluster that is empty, or all there is, has nan.
+
     The squares outside are summed over clusters about their means, and of these about o_k: where
     nothing varies the sum is 0 without rounding.
     """
     n_clusters, n = len(sizes), len(values)
     means, _ = means_and_spread(values, codes, n_clusters)
     squares = np.array([np.square(values[codes == k] - means[k]).sum(0) for k in range(n_clusters)])
-    difference, spread = np.empty_like(means), np.empty_like(means)
-    for k in range(n_clusters):
+    difference, spread = np.full((2, *means.shape), np.nan)
+    for k in np.flatnonzero((sizes > 0) & (sizes < n)):
         weights = np.where(np.arange(n_clusters) == k, 0.0, sizes)
         # Differences are averaged, not means: where all clusters agree this is 0 without rounding.
         difference[k] = (weights / weights.sum()) @ (means[k] - means)
@@ -277,14 +333,12 @@ def _effects(values: Array, codes: Places, sizes: Array) -> tuple[Array, Array]:
         return difference, np.where(difference == 0.0, 0.0, difference / spread)
 
 
-def _shares(tested: Measured, codes: Places, sizes: Array) -> tuple[Array, Array]:
+def _shares(expressed: NDArray[np.bool_], codes: Places, sizes: Array) -> tuple[Array, Array]:
     """Return the shares of samples that express each variable in and outside clusters, (K, p)."""
-    shape = (len(sizes), tested.values.shape[1])
-    if tested.expressed is None:
-        return np.full(shape, np.nan), np.full(shape, np.nan)
-    counts = np.array([tested.expressed[codes == k].sum(axis=0) for k in range(len(sizes))])
+    counts = np.array([expressed[codes == k].sum(axis=0) for k in range(len(sizes))])
     others = counts.sum(axis=0) - counts
-    return counts / sizes[:, None], others / (len(codes) - sizes)[:, None]
+    with np.errstate(invalid="ignore"):
+        return counts / sizes[:, None], others / (len(codes) - sizes)[:, None]
 
 
 def _long_form(
@@ -307,21 +361,44 @@ def _long_form(
     }
 
 
-def _in_words(one_group: float, rates: Array | None) -> str:
-    """Return the verdict: why p-values are optimistic, and what the split-half ones say."""
+def _of_halves(one_group: float, rates: Array | None) -> str | None:
+    """Return the sentence on what the split-half p-values say, if there are any."""
     if rates is None:
-        return OPTIMISTIC
+        return None
     if one_group > LEVEL:
         return (
-            f"{OPTIMISTIC} One Gaussian group that K-means cuts is as well separated (p = "
+            "One Gaussian group that K-means cuts is as well separated (p = "
             f"{one_group:.2g}), so no split-half p-value is below that: these may be no clusters."
         )
     found = int(np.count_nonzero(rates <= LEVEL))
     return (
-        f"{OPTIMISTIC} The split-half ones, which a cut of one Gaussian group does not fool, call "
+        "The split-half ones, which a cut of one Gaussian group does not fool, call "
         f"{found:,} of {np.count_nonzero(np.isfinite(rates)):,} differences significant at a false "
         f"discovery rate of {LEVEL:g}."
     )
+
+
+def _of_table(tested: Measured, columns: dict[str, NDArray[Any]]) -> list[str]:
+    """Return sentences on what was done to the table: samples brought to one size, cells left out.
+
+    Clusters too small to test in any variable have a warning of their own.
+    """
+    said = []
+    if tested.sized:
+        said.append("For the tests samples were scaled by the genes that nearly all of them have.")
+    if tested.n_missing:
+        cells = f"{tested.n_missing:,} missing cell{'s were' if tested.n_missing > 1 else ' was'}"
+        said.append(f"{cells} left out: a variable is tested among the samples that have it.")
+        untested = np.isnan(columns["p_value"])
+        clusters = columns["cluster"]
+        small = [k for k in np.unique(clusters) if untested[clusters == k].all()]
+        count = np.count_nonzero(untested & ~np.isin(clusters, small))
+        if count:
+            said.append(
+                f"{count:,} differences were not tested: fewer than {FEWEST} samples inside or "
+                "outside the cluster have the variable."
+            )
+    return said
 
 
 def _checked_labels(
@@ -388,8 +465,11 @@ def _warn_of_few_directions(model: Any) -> None:
         )
 
 
-def _warn_of_unequal_totals(counts: Array, labels: Places) -> None:
-    """Warn where clusters differ in the totals of their samples, to which rare genes owe a bias."""
+def _warn_of_scaling(counts: Array, tested: Measured, labels: Places) -> None:
+    """Warn where clusters differ in their totals, to which rare genes owe a bias, or in most genes.
+
+    counts (n, p): before they were scaled.
+    """
     totals = counts.sum(axis=1)
     medians = [float(np.median(totals[labels == k])) for k in np.unique(labels[labels >= 0])]
     if max(medians) > UNEQUAL * min(medians):
@@ -399,6 +479,17 @@ def _warn_of_unequal_totals(counts: Array, labels: Places) -> None:
             "small differences are due to it. Use large effects alone, or samples of like totals",
             above=4,
         )
+    elif len(medians) > 1:
+        k, (shift, in_errors) = common_shift(tested.values, counts > 0, labels)
+        if abs(in_errors) >= SHIFTED:
+            warn(
+                f"most genes are {'higher' if shift > 0 else 'lower'} in cluster {k} than "
+                f"elsewhere, by {abs(shift):.2g} in the median, which is {abs(in_errors):.1f} "
+                "times the error of one gene: where few genes differ, this comes of scaling samples"
+                " to one total, and so do many small differences. Use differences well beyond "
+                f"{abs(shift):.2g} alone",
+                above=4,
+            )
 
 
 def _among(

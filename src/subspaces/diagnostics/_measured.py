@@ -1,5 +1,8 @@
 """The table that markers test: its values, its names, and who expresses what.
 
+Cells that were not observed are nan, and stay so: what fills them would be tested as if it had been
+measured, and was made from the clusters.
+
 A model is tested on the data of its fit, and on no other: `data_of_fit` compares the means of the
 clusters. Where values were prepared, they are tested on the scale of the preparation, all variables
 that it needs and not only those that it keeps.
@@ -17,8 +20,9 @@ from sklearn.utils.validation import validate_data
 
 from subspaces.core.array import to_host
 from subspaces.core.contrast import means_and_spread
-from subspaces.data.validation import as_matrix, check_squares, is_named, place_of
-from subspaces.preparation import Preparation, check_present, prepare_rows
+from subspaces.data.validation import as_table_to_fit, check_squares, is_named
+from subspaces.diagnostics._composition import at_one_size
+from subspaces.preparation import Preparation, check_present, prepare_rows, scaled_to_total
 from subspaces.subspace import principal_axes
 
 Array = NDArray[np.floating]
@@ -34,25 +38,41 @@ USE_PREPARED = (
     "recipe; or diagnostics.markers(X, labels) for other values"
 )
 USE_RAW = "Use the table of fit, neither changed nor sorted"
+USE_GAPS = (
+    "Use X with its missing cells: filled ones would be tested as if they had been measured, and "
+    "make markers of nothing"
+)
 
 
 @dataclass(frozen=True)
 class Measured:
     """A table to be tested.
 
-    values (n, p): what is tested; clustered (n, p): the same as it is clustered, with samples of
-    counts centred; names of the p variables; expressed (n, p): who expresses what, or None.
+    values (n, p): what is tested, nan where not observed; clustered (n, p): the same as it is
+    clustered, with samples of counts centred; names of the p variables; expressed (n, p): who
+    expresses what, or None; sized: whether counts were brought to one size by common genes.
     """
 
     values: Array
     clustered: Array
     names: list[str]
     expressed: NDArray[np.bool_] | None
+    sized: bool = False
+
+    @property
+    def n_missing(self) -> int:
+        """How many cells were not observed."""
+        return int(np.count_nonzero(np.isnan(self.values)))
 
     def of(self, inside: NDArray[np.bool_]) -> "Measured":
         """Return the samples inside, (n,) True or False, alone."""
         expressed = None if self.expressed is None else self.expressed[inside]
-        return Measured(self.values[inside], self.clustered[inside], self.names, expressed)
+        return replace(
+            self,
+            values=self.values[inside],
+            clustered=self.clustered[inside],
+            expressed=expressed,
+        )
 
 
 def as_tested(X: Any, names: Any, expressed: Any) -> Measured:
@@ -60,14 +80,14 @@ def as_tested(X: Any, names: Any, expressed: Any) -> Measured:
     if hasattr(X, "var_names"):
         names = X.var_names if names is None else names
         X = X.X.toarray() if sparse.issparse(X.X) else X.X
-    matrix = _complete(X)
+    matrix = _checked(X)
     p = matrix.shape[1]
     if names is None:
         names = getattr(X, "columns", [f"x{j}" for j in range(p)])
     if len(names) != p:
         raise ValueError(f"names has {len(names)} entries for {p} variables. Use one for each")
     if expressed is None:
-        expressed = matrix > 0 if matrix.min() == 0 else None
+        expressed = matrix > 0 if np.nanmin(matrix) == 0 else None
     else:
         expressed = np.asarray(expressed)
         if expressed.shape != matrix.shape or expressed.dtype != bool:
@@ -108,7 +128,7 @@ def _needed_part(X: Any, preparation: Preparation) -> Array:
     if is_named(X):
         check_present(list(X.columns), preparation.needed)
         X = X[preparation.needed]
-    return _complete(X)
+    return _checked(X)
 
 
 def _check_means(
@@ -116,25 +136,32 @@ def _check_means(
 ) -> None:
     """Raise ValueError where the clusters of raw (n, p), prepared, have other means than in fit.
 
-    A model that was fitted to a table with gaps, or knows no means, is not asked.
+    A model that was fitted to a table with gaps is asked how many these were instead, and one that
+    knows no means is not asked.
     """
-    known = getattr(model, "cluster_means_", getattr(model, "centres_", None))
-    if known is None or getattr(model, "missing_share_", 0.0) > 0.0:
-        return
-    rows, known = raw, np.asarray(to_host(known))
+    rows, use = raw, USE_PREPARED if preparation is None else USE_RAW
     if preparation is not None:
         rows, names = prepare_rows(raw, names, preparation), list(preparation.variable_names)
-        if preparation.axes is not None:
-            # The means may have been measured before the projection.
-            known = known @ preparation.axes.T @ preparation.axes
+    before, now = getattr(model, "missing_share_", 0.0), float(np.isnan(rows).mean())
+    if not np.isclose(before, now):
+        raise ValueError(
+            f"X is not the data of fit: {100 * now:.3g} % of the cells are missing, and "
+            f"{100 * before:.3g} % were. {USE_GAPS if before > now else use}"
+        )
+    known = getattr(model, "cluster_means_", getattr(model, "centres_", None))
+    if known is None or before > 0.0:
+        return
+    known = np.asarray(to_host(known))
+    if preparation is not None and preparation.axes is not None:
+        # The means may have been measured before the projection.
+        known = known @ preparation.axes.T @ preparation.axes
     means, _ = means_and_spread(rows, labels, len(known))
     apart = np.abs(means - known)
     k, j = np.unravel_index(np.argmax(apart), apart.shape)
     if apart[k, j] > ROUNDED * np.abs(rows).max():
         raise ValueError(
             f"X is not the data of fit: the mean of {names[j]!r} in cluster {k} is "
-            f"{means[k, j]:.3g}, and was {known[k, j]:.3g}. "
-            f"{USE_PREPARED if preparation is None else USE_RAW}"
+            f"{means[k, j]:.3g}, and was {known[k, j]:.3g}. {use}"
         )
 
 
@@ -142,8 +169,9 @@ def _on_scale_of(preparation: Preparation, raw: Array) -> Measured:
     """Return raw values on the scale of a preparation, all variables that it needs, none left out.
 
     Samples that were scaled to one total are not centred for tests: zeros would differ by the mean
-    of their sample, so that a gene that nobody expresses would differ between clusters. Nor does a
-    variable that was one value before samples were centred.
+    of their sample, so that a gene that nobody expresses would differ between clusters. They are
+    tested `at_one_size` instead where that is possible. Nor does a variable differ that was one
+    value before samples were centred.
     """
     needed = preparation.needed
     if preparation.inputs is not None:
@@ -151,15 +179,22 @@ def _on_scale_of(preparation: Preparation, raw: Array) -> Measured:
             preparation, variable_names=tuple(needed), centre=None, spread=None, axes=None
         )
     clustered = prepare_rows(raw, needed, preparation)
-    values = prepare_rows(raw, needed, replace(preparation, centre_samples=False))
-    if preparation.total is None:
-        values = np.where(np.ptp(values, axis=0) > 0, clustered, 0.0)
+    uncentred = replace(preparation, centre_samples=False)
+    values = prepare_rows(raw, needed, uncentred)
+    if preparation.total is not None:
+        sized = at_one_size(scaled_to_total(raw, preparation.total, range(len(raw))))
+        if sized is not None:
+            values = prepare_rows(sized, needed, replace(uncentred, total=None))
+    else:
+        sized = None
+        varies = np.nanmax(values, axis=0) > np.nanmin(values, axis=0)
+        values = np.where(varies | np.isnan(values), clustered, 0.0)
     expressed = None
     if preparation.floor is not None:
         expressed = raw > preparation.floor
-    elif preparation.total is not None or raw.min() == 0:
+    elif preparation.total is not None or np.nanmin(raw) == 0:
         expressed = raw > 0
-    return Measured(values, clustered, list(needed), expressed)
+    return Measured(values, clustered, list(needed), expressed, sized is not None)
 
 
 def as_clustered(preparation: Preparation, tested: Measured, half: Places) -> Array:
@@ -174,22 +209,15 @@ def as_clustered(preparation: Preparation, tested: Measured, half: Places) -> Ar
         raise ValueError("a half of the variables has none that is clustered. Use more variables")
     rows = tested.clustered[:, places]
     if preparation.centre is not None:
-        rows = rows - rows.mean(axis=0)
+        rows = rows - np.nanmean(rows, axis=0)
     if preparation.axes is None:
         return rows
     return rows @ principal_axes(rows).basis[:, : len(preparation.axes)]
 
 
-def _complete(X: Any) -> Array:
-    """Return X as a finite matrix; ValueError for missing cells says how to fill them."""
-    matrix = as_matrix(X, missing=True)
-    holes = np.isnan(matrix)
-    if holes.any():
-        row, column = (int(place) for place in np.argwhere(holes)[0])
-        raise ValueError(
-            f"X has missing cells ({int(holes.sum())}, the first at {place_of(X, row, column)}), "
-            "and ranks need every value. Use model.impute(X)"
-        )
+def _checked(X: Any) -> Array:
+    """Return X as a matrix; every variable has some value."""
+    matrix = as_table_to_fit(X)
     check_squares(matrix)
     return matrix
 

@@ -18,7 +18,12 @@ groups of t ties, sum_i r_i^2 = (n^3 - n - T) / 12, so that it is the usual one 
 The normal approximation fails in small clusters, and by many orders of magnitude where few samples
 exceed a value that most share, as genes do that few cells express. There p-values are those of
 `_exact_ranks`.
+
+A cell that was not observed is nan, and each variable is tested among the samples that have it:
+n, n_k and m_k are then its own.
 """
+
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,41 +47,79 @@ FEW_EXPECTED = 16
 def rank_test(values: Array, codes: Codes, n_clusters: int) -> tuple[Array, Array]:
     """Return the probability that a member exceeds another sample, and its two-sided p-value.
 
-    values (n, p); codes (n,): the cluster of each sample, 0 to K - 1. Both results are (K, p). A
-    variable without two different values has .5 and 1; clusters of fewer than ``FEWEST`` samples,
-    or with fewer outside, have p-values of nan.
+    values (n, p), nan where not observed; codes (n,): the cluster of each sample, 0 to K - 1. Both
+    results are (K, p). A variable without two different values has .5 and 1; clusters of fewer than
+    ``FEWEST`` samples that have the variable, or with fewer outside, have p-values of nan.
+    """
+    p = values.shape[1]
+    auc, p_values = np.full((2, n_clusters, p), np.nan)
+    excess, sizes = np.zeros((2, n_clusters, p), dtype=int)
+    above, n = np.zeros((2, p), dtype=int)
+    rough = np.zeros((n_clusters, p), dtype=bool)
+    for seen, columns in alike_observed(values):
+        step = max(BLOCK // len(seen), 1)
+        for first in range(0, len(columns), step):
+            at = columns[first : first + step]
+            found = _of_block(values[np.ix_(seen, at)], codes[seen], n_clusters)
+            auc[:, at], p_values[:, at], excess[:, at], above[at], sizes[:, at], rough[:, at] = (
+                found
+            )
+            n[at] = len(seen)
+    if rough.any():
+        exact = exact_p_values(excess, above, sizes, n, rough)
+        p_values = np.where(rough, exact, p_values)
+    return auc, p_values
+
+
+def alike_observed(values: Array) -> Iterator[tuple[Codes, Codes]]:
+    """Yield the samples, and the variables that were observed in these and in no others.
+
+    Variables that no sample has are left out.
     """
     n, p = values.shape
+    holes = np.isnan(values)
+    if not holes.any():
+        yield np.arange(n), np.arange(p)
+        return
+    _, group, counts = np.unique(
+        np.packbits(holes, axis=0), axis=1, return_inverse=True, return_counts=True
+    )
+    for columns in np.split(np.argsort(group.ravel(), kind="stable"), np.cumsum(counts)[:-1]):
+        seen = np.flatnonzero(~holes[:, columns[0]])
+        if len(seen):
+            yield seen, columns
+
+
+def _of_block(
+    values: Array, codes: Codes, n_clusters: int
+) -> tuple[Array, Array, Codes, Codes, Codes, NDArray[np.bool_]]:
+    """Return the results of `rank_test` by the normal distribution, and what exact ones need.
+
+    That is |2 W|, less the tied pairs (K, p); how many samples are beyond the value that most share
+    (p,); the samples inside or outside, the fewer (K, 1); and where exact tests are wanted (K, p).
+    """
+    n = len(values)
     members = np.arange(n_clusters)[:, None] == codes
     sizes = members.sum(axis=1)
     fewer = np.minimum(sizes, n - sizes)
-    auc, p_values = np.empty((n_clusters, p)), np.empty((n_clusters, p))
-    doubled, beyond = np.zeros((n_clusters, p), dtype=int), np.zeros(p, dtype=int)
-    rough = np.zeros((n_clusters, p), dtype=bool)
-    step = max(BLOCK // n, 1)
-    for first in range(0, p, step):
-        part = slice(first, first + step)
-        ranks = stats.rankdata(values[:, part], axis=0) - (n + 1) / 2
-        excess = members @ ranks
-        with np.errstate(divide="ignore", invalid="ignore"):
-            auc[:, part] = 0.5 + excess / (sizes * (n - sizes))[:, None]
-        p_values[:, part] = _normal_p_values(ranks, excess, sizes)
-        beyond[part] = _turn_shared_value_down(ranks)
-        rough[:, part] = np.outer(fewer, beyond[part]) < FEW_EXPECTED * n
-        rough[fewer < FEWEST] = False
-        doubled[:, part] = np.rint(2 * np.abs(excess))
-        doubled[:, part] -= _tied_pairs(ranks, members, rough[:, part])
-    if rough.any():
-        exact = exact_p_values(doubled, beyond, fewer, n, rough)
-        p_values = np.where(rough, exact, p_values)
+    ranks = stats.rankdata(values, axis=0) - (n + 1) / 2
+    excess = members @ ranks
+    with np.errstate(divide="ignore", invalid="ignore"):
+        auc = 0.5 + excess / (sizes * (n - sizes))[:, None]
+    p_values = _normal_p_values(ranks, excess, sizes)
     p_values[fewer < FEWEST] = np.nan
-    return auc, p_values
+    beyond = _turn_shared_value_down(ranks)
+    rough = np.outer(fewer, beyond) < FEW_EXPECTED * n
+    rough[fewer < FEWEST] = False
+    doubled = np.rint(2 * np.abs(excess)).astype(int) - _tied_pairs(ranks, members, rough)
+    return auc, p_values, doubled, beyond, fewer[:, None], rough
 
 
 def _normal_p_values(ranks: Array, excess: Array, sizes: Codes) -> Array:
     """Return the two-sided p-values (K, p) of the normal distribution with the variance of W_k."""
     n = len(ranks)
-    spread = np.sqrt(np.outer(sizes * (n - sizes) / (n * (n - 1.0)), np.square(ranks).sum(axis=0)))
+    share = sizes * (n - sizes) / max(n * (n - 1.0), 1.0)
+    spread = np.sqrt(np.outer(share, np.square(ranks).sum(axis=0)))
     with np.errstate(divide="ignore", invalid="ignore"):
         # Half a rank is the correction of a distribution on whole numbers to the normal one.
         z = np.where(spread > 0, (np.abs(excess) - 0.5) / spread, 0.0)
@@ -105,7 +148,7 @@ def _tied_pairs(ranks: Array, members: NDArray[np.bool_], wanted: NDArray[np.boo
 def false_discovery_rates(p_values: Array) -> Array:
     """Return Benjamini and Hochberg's adjusted p-values, (K, p), each row on its own; nan stays."""
     rates = np.full_like(p_values, np.nan)
-    known = np.isfinite(p_values).all(axis=1)
-    if known.any():
-        rates[known] = stats.false_discovery_control(p_values[known], axis=1)
+    for row, known in zip(range(len(p_values)), np.isfinite(p_values), strict=True):
+        if known.any():
+            rates[row, known] = stats.false_discovery_control(p_values[row, known])
     return rates

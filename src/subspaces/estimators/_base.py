@@ -370,10 +370,11 @@ class SubspaceClusterer(
         Parameters
         ----------
         X : array-like of shape (n, p)
-            The data of fit, without missing cells; other values, or samples in another order, are
-            refused. A model with ``preparation_`` takes raw values, and tests them on the scale of
-            its preparation, the variables that it does not keep too. The last step of a recipe was
-            fitted to prepared values: use the recipe's own `markers`.
+            The data of fit, with its missing cells, which are left out; other values, filled ones
+            among them, or samples in another order, are refused. A model with ``preparation_``
+            takes raw values, and tests them on the scale of its preparation, the variables that it
+            does not keep too. The last step of a recipe was fitted to prepared values: use the
+            recipe's own `markers`.
         cluster : int, optional
             The cluster asked for; by default all of them.
         split_half : bool, default False

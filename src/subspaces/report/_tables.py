@@ -306,5 +306,5 @@ def _bar(share: float, shade: str) -> str:
 
 def number_cell(value: float, *, percent: bool = False) -> str:
     """Return the HTML cell of a number, by which a table is sorted."""
-    text = f"{100 * value:.3g} %" if percent else number(value)
+    text = f"{100 * value:.3g} %" if percent and value == value else number(value)
     return f'<td class="n" data-value="{value:.6g}">{text}</td>'
