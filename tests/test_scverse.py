@@ -132,7 +132,8 @@ def test_by_default_clusters_are_mean_profiles_by_the_recipe(kind):
     model = recipes.single_cell(3, random_state=0).fit(counts)
     assert cells.obs["psc"].astype(int).tolist() == model[-1].labels_.tolist() == TYPES.tolist()
     stored = cells.uns["psc"]
-    assert stored["verdict"] == model[0].verdict_
+    assert stored["preparation"] == model[0].verdict_
+    assert "verdict" not in stored  # nothing was chosen
     assert (stored["criterion"], stored["n_components"].tolist()) == ("loo", [0, 0, 0])
     np.testing.assert_allclose(stored["press"], model[-1].press_)
     centres = np.transpose([f.centre for f in model[-1].subspaces_])
@@ -165,7 +166,7 @@ def test_the_number_of_types_is_chosen_by_stability(pca):
         cells.obsm["X_pca"] = recipes.ExpressionScaler(n_axes=9).fit(cells.X).project(cells.X)
     scverse.psc(cells, "auto", max_clusters=4, random_state=0)
     assert adjusted_rand_score(TYPES, cells.obs["psc"]) == 1.0
-    assert cells.uns["psc"]["selection"].startswith("3 clusters, the most stable number")
+    assert cells.uns["psc"]["verdict"].startswith("3 clusters, the most stable number")
 
 
 @pytest.mark.parametrize("source", ["X", "X_pca", "lines"])
@@ -319,6 +320,16 @@ def test_the_components_of_the_highly_variable_genes(tissue):
     assert stored["params"] == {
         "center": True, "scale": False, "method": "auto", "random_state": 0, "mask_var": "auto",
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix])
+def test_components_of_counts_are_told(kind):
+    cells = anndata.AnnData(kind(molecules()))
+    said = r"adata.X seems to hold counts \(whole numbers from 0 to \d+\).* scanpy.pp.log1p"
+    with pytest.warns(UserWarning, match=said):
+        scverse.pca_components(cells, max_components=4)
+    cells.layers["log"] = np.log1p(molecules())
+    scverse.pca_components(cells, layer="log", max_components=4)
 
 
 def test_other_genes_layers_and_representations(tissue):

@@ -30,7 +30,16 @@ from scipy import sparse
 
 from subspaces.preparation import as_figure
 
-__all__ = ["KINDS", "Reading", "batch_hint", "doubt", "percent", "read_cells", "read_values"]
+__all__ = [
+    "KINDS",
+    "Reading",
+    "batch_hint",
+    "counts_hint",
+    "doubt",
+    "percent",
+    "read_cells",
+    "read_values",
+]
 
 Array = NDArray[np.floating]
 
@@ -232,6 +241,25 @@ def _counts(values: Array, positive: bool) -> NDArray[np.intp]:
     whole = values == np.rint(values)
     marks = (values < 0, values == 0, whole, values < 1, values < ARRAY_FLOOR, beyond)
     return np.array([np.count_nonzero(mark) for mark in marks])
+
+
+def counts_hint(X: Any, name: str, why: str) -> str | None:
+    """Return a warning if a table (n, p) of cells holds counts and no logarithms; None otherwise.
+
+    name: of the table; why: what counts do there. Genes with missing cells are not looked at.
+    """
+    if not sparse.issparse(X):
+        X = np.asarray(X, dtype=float)
+        X = X[:, np.isfinite(X).all(axis=0)]
+    if 0 in X.shape:
+        return None
+    found = read_values(sparse.csr_array(X) if sparse.issparse(X) else X)
+    if found.kind != "counts" or found.largest == 0:
+        return None
+    return (
+        f"{name} seems to hold counts ({found.because}), and {why}. Use their logarithms: "
+        "scanpy.pp.normalize_total, then scanpy.pp.log1p"
+    )
 
 
 def batch_hint(names: Iterable[Any]) -> str | None:

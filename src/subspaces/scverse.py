@@ -21,6 +21,7 @@ from subspaces.diagnostics import PCAComponents
 from subspaces.diagnostics import pca_components as components_of
 from subspaces.estimators import PSC
 from subspaces.estimators._many_rows import FEW_ROWS
+from subspaces.expression_values import counts_hint
 from subspaces.recipes import ExpressionScaler, single_cell
 from subspaces.runtime.extras import install
 from subspaces.runtime.parameters import as_count, check_options
@@ -35,6 +36,8 @@ Array = NDArray[np.floating]
 
 # Parameters of `PSC` that say what a cluster is.
 SHAPE = {"affine", "criterion", "n_variables"}
+# What is wrong with a PCA of counts.
+OF_COUNTS = "components of counts follow the totals of cells and the genes of most counts"
 # Bytes that a sparse matrix may take in float64 to be made dense: more fails on most machines.
 MOST_DENSE_BYTES = 8 * 2**30
 
@@ -95,8 +98,9 @@ def psc(
           mean cell, genes x clusters; nan for genes that were not kept;
         - ``uns["psc"]``: ``params``, ``objective``, ``press``, ``criterion``, ``stop_reason``,
           ``sizes`` and ``n_components`` of the clusters; ``column_cluster``, the cluster that each
-          column of the coordinates and loadings belongs to, or ``verdict``, what the recipe did,
-          and ``selection``, how the number of clusters was chosen.
+          column of the coordinates and loadings belongs to, or ``preparation``, what the recipe did
+          to the values; and, of mean profiles with ``n_clusters="auto"``, ``verdict``, how sure
+          that number is.
 
     Notes
     -----
@@ -158,8 +162,8 @@ def pca_components(
     Parameters
     ----------
     adata : AnnData
-        Cells in rows, in memory: logarithms, as for a PCA. A view becomes an AnnData of its own, as
-        in scanpy.
+        Cells in rows, in memory: logarithms, as for a PCA; counts are told. A view becomes an
+        AnnData of its own, as in scanpy.
     layer : str, optional
         Layer to take instead of ``X``.
     use_rep : str, optional
@@ -201,6 +205,8 @@ def pca_components(
     matrix, name = _chosen_matrix(adata, layer, use_rep)
     if is_dask(matrix):
         raise TypeError(f"{name} is a Dask array. Use adata.to_memory()")
+    if use_rep is None and (hint := counts_hint(matrix, name, OF_COUNTS)):
+        warn(hint, above=2)
     genes = _chosen_genes(adata, mask_var, use_rep)
     if genes is not None:
         matrix = matrix[:, genes]
@@ -386,11 +392,11 @@ def _of_mean_profiles(
         k, words = _number(n_clusters, asis, points, settings)
         model = PSC(**{**settings, "n_clusters": k}).fit(points)
         return _basic_entries(model, key, source, **words)
-    matrix, scaler, verdict = _recipe_input(adata, source["layer"], batches)
+    matrix, scaler, done = _recipe_input(adata, source["layer"], batches)
     k, words = _number(n_clusters, scaler, matrix, settings)
     points = scaler.set_params(n_axes=k).fit(matrix).project(matrix)
     model = PSC(**{**settings, "n_clusters": k}).fit(points)
-    entries = _basic_entries(model, key, source, verdict=verdict or scaler.verdict_, **words)
+    entries = _basic_entries(model, key, source, preparation=done or scaler.verdict_, **words)
     axes: Any = scaler.axes_
     centres = np.full((adata.n_vars, len(model.subspaces_)), np.nan)
     centres[scaler.genes_] = np.transpose([f.centre @ axes for f in model.subspaces_])
@@ -435,7 +441,7 @@ def _number(
         return as_count(n_clusters, "n_clusters", low=1, high=matrix.shape[0]), {}
     recipe = Pipeline([("prepare", scaler), ("cluster", PSC(**settings))])
     found = select_n_clusters(recipe, matrix, range(2, settings["max_clusters"] + 1))
-    return found.best_, {"selection": found.verdict}
+    return found.best_, {"verdict": found.verdict}
 
 
 def _of_subspaces(

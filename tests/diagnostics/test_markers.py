@@ -291,18 +291,45 @@ def test_equal_names_are_told_apart():
     assert sorted(found.columns["variable"].tolist()) == ["A", "A-1", "A-2", "B"]
 
 
-def test_anndata_keeps_its_names():
+def test_anndata_keeps_its_names_and_has_labels():
     anndata = pytest.importorskip("anndata")
-    from scipy import sparse
-
     X, labels = tied()
+    X = np.log1p(X)
     data = anndata.AnnData(sparse.csr_matrix(X))
     data.var_names = [f"g{j}" for j in range(X.shape[1])]
+    data.obs["type"] = pd.Categorical.from_codes(labels, categories=["0", "1", "2"])
     found = diagnostics.markers(data, labels)
     assert set(found.columns["variable"]) == set(data.var_names)
-    np.testing.assert_array_equal(
-        found.columns["p_value"], diagnostics.markers(X, labels).columns["p_value"]
-    )
+    plain = diagnostics.markers(X, labels).columns["p_value"]
+    np.testing.assert_array_equal(found.columns["p_value"], plain)
+    np.testing.assert_array_equal(diagnostics.markers(data, "type").columns["p_value"], plain)
+    with pytest.raises(ValueError, match=r"cluster=1 has no samples. Use one of '0', '1', '2'"):
+        diagnostics.markers(data, "type", 1)
+    with pytest.raises(ValueError, match=r"adata.obs has no 'kind'; it has 'type'. Use one of"):
+        diagnostics.markers(data, "kind")
+    with pytest.raises(TypeError, match=r"labels='type' is the name of a column, and X is no Ann"):
+        diagnostics.markers(X, "type")
+    with pytest.raises(ValueError, match=r"adata has no X. Use adata.layers"):
+        diagnostics.markers(anndata.AnnData(shape=X.shape), labels)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix])
+def test_counts_in_an_anndata_are_told(kind):
+    anndata = pytest.importorskip("anndata")
+    X, labels = tied()
+    said = r"adata.X seems to hold counts \(whole numbers from 0 to 8\), and .*scanpy.pp.log1p"
+    with pytest.warns(UserWarning, match=said):
+        diagnostics.markers(anndata.AnnData(kind(X)), labels)
+    X[0, 0] = np.nan
+    with pytest.warns(UserWarning, match="adata.X seems to hold counts"):
+        diagnostics.markers(anndata.AnnData(X), labels)
+
+
+def test_a_model_in_the_place_of_the_table_is_recognised():
+    X, _ = shifted()
+    model = PSC(2, n_components=0, affine=True, n_init=1, random_state=0).fit(X)
+    with pytest.raises(TypeError, match=r"X is a PSC. Use the table first, markers\(X, model.lab"):
+        diagnostics.markers(model, X)
 
 
 @pytest.mark.parametrize("build", [PSC, KSubspaces, SparseKMeans])

@@ -182,6 +182,7 @@ def markers(
     5
     """
     tested = as_tested(X, names, expressed)
+    labels = _of_obs(X, labels) if isinstance(labels, str) else labels
     cluster_half = None
     if estimator is not None:
         if not hasattr(estimator, "fit_predict"):
@@ -401,6 +402,19 @@ def _of_table(tested: Measured, columns: dict[str, NDArray[Any]]) -> list[str]:
     return said
 
 
+def _of_obs(X: Any, name: str) -> Any:
+    """Return the column of ``obs`` of an AnnData that has this name."""
+    if not hasattr(X, "obs"):
+        raise TypeError(
+            f"labels={name!r} is the name of a column, and X is no AnnData. Use one label for each "
+            "sample"
+        )
+    if name not in X.obs:
+        known = ", ".join(map(repr, X.obs)) or "nothing"
+        raise ValueError(f"adata.obs has no {name!r}; it has {known}. Use one of these")
+    return X.obs[name].to_numpy()
+
+
 def _checked_labels(
     labels: Any, n: int
 ) -> tuple[NDArray[Any], NDArray[np.intp], NDArray[np.bool_]]:
@@ -435,7 +449,9 @@ def _asked(cluster: Any, clusters: NDArray[Any]) -> Sequence[int]:
     # A text among numbers, or a number among texts, equals none of them.
     places = [k for k, each in enumerate(clusters.tolist()) if each == cluster]
     if not places or isinstance(cluster, bool):
-        known = ", ".join(map(str, clusters[:10].tolist())) + ", ..." * (len(clusters) > 10)
+        # Clusters named '0' and '1' are shown so to somebody who asks for the number.
+        shown = repr if str(cluster) in map(str, clusters.tolist()) else str
+        known = ", ".join(map(shown, clusters[:10].tolist())) + ", ..." * (len(clusters) > 10)
         raise ValueError(f"cluster={cluster!r} has no samples. Use one of {known}")
     return places
 

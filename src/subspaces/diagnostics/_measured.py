@@ -22,7 +22,9 @@ from subspaces.core.array import to_host
 from subspaces.core.contrast import means_and_spread
 from subspaces.data.validation import as_table_to_fit, check_squares, is_named
 from subspaces.diagnostics._composition import at_one_size
+from subspaces.expression_values import counts_hint
 from subspaces.preparation import Preparation, check_present, prepare_rows, scaled_to_total
+from subspaces.runtime.warning import warn
 from subspaces.subspace import principal_axes
 
 Array = NDArray[np.floating]
@@ -76,8 +78,21 @@ class Measured:
 
 
 def as_tested(X: Any, names: Any, expressed: Any) -> Measured:
-    """Return a table as it is tested, checked, with names that are all different."""
+    """Return a table as it is tested, checked, with names that are all different.
+
+    Counts in an AnnData, which are to be logged first, are told.
+    """
+    if hasattr(X, "fit") and hasattr(X, "get_params"):
+        raise TypeError(
+            f"X is a {type(X).__name__}. Use the table first, markers(X, model.labels_), or "
+            "model.markers(X)"
+        )
     if hasattr(X, "var_names"):
+        if X.X is None:
+            raise ValueError("adata has no X. Use adata.layers[...] with names=adata.var_names")
+        hint = counts_hint(X.X, "adata.X", "their totals differ from sample to sample")
+        if hint:
+            warn(hint, above=3)
         names = X.var_names if names is None else names
         X = X.X.toarray() if sparse.issparse(X.X) else X.X
     matrix = _checked(X)
