@@ -7,7 +7,8 @@
    added and subtracted (data thinning).
 3. Two real groups: the false discovery rate and the share of the markers found.
 4. Counts of two types of cells, one with larger totals: how many genes are called that do not
-   differ.
+   differ. Counts of three types, with genes that go up in one or in each: the same, and how many of
+   those are found, with samples at one total and at one size, as `model.markers` has them.
 5. DIR, or SUBSPACES_DATA, holds gene_expression/*.npz and omics/*.npz (`X`, samples x genes; `y`,
    classes; only to measure with): the share of a cluster's first 20 markers that are among the top
    2 % (at least 20) of genes by the F test of the class that it matches against all others.
@@ -32,6 +33,7 @@ from sklearn.pipeline import make_pipeline
 from threadpoolctl import threadpool_limits
 
 from subspaces import PSC, diagnostics
+from subspaces.diagnostics._composition import at_one_size
 from subspaces.metrics import adjusted_rand_score, matched_labels
 from subspaces.recipes import ExpressionScaler, expression
 
@@ -50,6 +52,8 @@ RANKINGS = {
 }
 # How many times as large the totals of one type of cells are as those of the other.
 RATIOS = (1.0, 1.5, 1.75, 2.0, 2.7)
+# In how many types genes of their own go up, how many times, and the shape of the gamma noise.
+COMPOSITIONS = [(types, fold, shape) for types in (1, 3) for fold in (2, 4, 8) for shape in (0, 5)]
 FACTORS = np.array([1.0, 0.7, 0.5])
 
 
@@ -192,10 +196,38 @@ def on_unequal_totals(ratio, seed):
     totals = 1500 * np.where(types == 0, 1.0, ratio) * random.lognormal(0, 0.2, 240)
     rates *= (totals / rates.sum(axis=1))[:, None]
     X = random.poisson(random.gamma(2, rates / 2)).astype(float)
-    scaler = ExpressionScaler(n_genes=None, kind="cells", centre_samples=False)
-    found = diagnostics.markers(scaler.fit_transform(X), types, 0).columns
+    found = diagnostics.markers(log_counts(X)[1], types, 0).columns
     null = np.array([int(name[1:]) >= n_markers for name in found["variable"]])
     return float(np.mean(found["fdr"][null] <= LEVEL))
+
+
+def log_counts(X):
+    """Counts on the log scale, at one total and, where genes allow that, at one size."""
+    total = ExpressionScaler(n_genes=None, kind="counts").fit(X).total_
+    scaled = X * (total / X.sum(axis=1))[:, None]
+    sized = at_one_size(scaled)
+    return np.log2(1 + scaled), np.log2(1 + (scaled if sized is None else sized))
+
+
+def on_composition(n_types, fold, shape, seed):
+    """Share called of the genes that do not differ, and that do: at one total, at one size.
+
+    60 samples of three types x 500 genes; 30 genes of the first, or of each, are higher there.
+    """
+    random = np.random.default_rng(seed)
+    types = np.repeat([0, 1, 2], 20)
+    rates = np.tile(random.lognormal(2, 1.5, 500), (60, 1)) * random.lognormal(0, 0.3, (60, 1))
+    for k in range(n_types):
+        rates[20 * k : 20 * k + 20, 30 * k : 30 * k + 30] *= fold
+    rates = random.gamma(shape, rates / shape) if shape else rates
+    measured = []
+    for values in log_counts(random.poisson(rates).astype(float)):
+        found = diagnostics.markers(values, types).columns
+        gene = np.array([int(name[1:]) for name in found["variable"]])
+        null, called = gene >= 30 * n_types, found["fdr"] <= LEVEL
+        own = (gene // 30 == found["cluster"]) & ~null
+        measured += [float(called[null].mean()), float(called[own].mean())]
+    return measured
 
 
 def on_real_data(folder, name, seed):
@@ -207,9 +239,8 @@ def on_real_data(folder, name, seed):
         X, y = data["X"].astype(float), np.unique(data["y"], return_inverse=True)[1]
     n_classes = int(y.max()) + 1
     labels = expression(n_classes, random_state=seed).fit(X)[-1].labels_
-    scaler = ExpressionScaler(n_genes=None).fit(X)
-    scaler.set_params(centre_samples=scaler.kind_ != "counts")  # as `model.markers` tests them
-    values = scaler.fit_transform(X)
+    scaler = ExpressionScaler(n_genes=None).fit(X)  # values as `model.markers` tests them
+    values = log_counts(X)[1] if scaler.kind_ == "counts" else scaler.fit_transform(X)
     again = expression(n_classes, random_state=seed).set_params(prepare__kind="log")
     begin = time.process_time()
     found = diagnostics.markers(values, labels, estimator=again, n_nulls=N_NULLS, random_state=seed)
@@ -294,6 +325,31 @@ def total_tables(n_seeds):
     ]
 
 
+def composition_tables(n_seeds):
+    cells = [(*setting, seed) for setting in COMPOSITIONS for seed in range(n_seeds)]
+    keep = "markers/composition"
+    found = run_cells(partial(quiet, on_composition), cells, n_jobs=1, keep=keep)
+    rows = []
+    for types, fold, shape in COMPOSITIONS:
+        shares = np.mean([found[types, fold, shape, seed] for seed in range(n_seeds)], axis=0)
+        noise = f"gamma, shape {shape}" if shape else "Poisson alone"
+        wrong_total, right_total, wrong_size, right_size = (f"{share:.3f}" for share in shares)
+        rows.append([types, fold, noise, wrong_total, wrong_size, right_total, right_size])
+    return rows
+
+
+def composition_page():
+    heads = ["types", "times", "noise", "called, one total", "called, one size"]
+    return [
+        "## Composition\n\nCounts of three known types, 60 x 500; in one type, or in each, 30 "
+        "genes of its own are so many times as\nhigh. Called: share of the genes that do not "
+        "differ. Found: of the genes that a type has of its own. At one\ntotal all others go down "
+        "where some go up; `model.markers` scales samples by the genes that nearly all\nexpress. "
+        "10 tables each.",
+        markdown([*heads, "found, one total", "found, one size"], composition_tables(10)),
+    ]
+
+
 def real_tables(folder, n_seeds):
     names = [
         f"{part}/{path.stem}"
@@ -342,6 +398,7 @@ def page(given):
         "to one total: share called of the\ngenes that do not differ, by how many times as large "
         "the totals of one type are. The types are known;\n10 tables each.",
         markdown(["times", "called"], total_tables(10)),
+        *composition_page(),
     ]
     return "\n\n".join(parts + (real_page(given) if given.data else []))
 
