@@ -8,9 +8,10 @@ from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from subspaces import PSC, KSubspaces, SparseKMeans, compare, load, plots
+from subspaces import MPPCA, PSC, KSubspaces, SparseKMeans, compare, load, plots
 from subspaces.datasets import make_scenario, make_subspaces
 from subspaces.diagnostics import pca_influence
+from subspaces.report._findings import gather
 from subspaces.subspace import coordinates, principal_angles
 from tests.plain import generic
 
@@ -103,6 +104,38 @@ def test_scores_are_the_coordinates_of_the_members(model, frame, cluster):
         np.testing.assert_allclose(drawn(ax)[:, 1], np.linalg.norm(beside, axis=1))
 
 
+def with_holes(rows):
+    """The rows with one cell in twenty missing."""
+    return np.where(np.random.default_rng(0).random(rows.shape) < 0.05, np.nan, rows)
+
+
+@pytest.mark.parametrize("dimensions", [0, 1, 2, [0, 2]])
+@pytest.mark.parametrize("complete", [False, True], ids=["holes", "complete"])
+def test_samples_with_missing_cells_are_drawn_where_the_report_has_them(dimensions, complete):
+    union = make_subspaces([40, 50], 12, [2, 2], noise=0.2, scores="normal", random_state=1)
+    holes = with_holes(union.data)
+    method = PSC(2, n_components=dimensions, affine=True, n_init=3, random_state=0)
+    model = method.fit(union.data if complete else holes)
+    for k, cluster in enumerate(gather(model, None if complete else holes, *[None] * 3).clusters):
+        ax = plots.scores(model, holes, k)
+        places = np.asarray(ax.collections[0].get_offsets())
+        assert places.shape == (len(cluster.members), 2)
+        assert np.isfinite(places).all()
+        assert texts(ax) != [str(i) for i in cluster.members[:3]]
+        if not complete and cluster.dimension:
+            np.testing.assert_allclose(places[:, 0], cluster.coordinates[:, 0])
+        if not complete and cluster.dimension == 1:
+            np.testing.assert_allclose(places[:, 1], cluster.height)
+
+
+@pytest.mark.parametrize("method", [KSubspaces, MPPCA])
+def test_other_methods_draw_samples_with_missing_cells(method):
+    union = make_subspaces([40, 50], 12, [2, 2], noise=0.2, scores="normal", random_state=1)
+    X = with_holes(union.data)
+    ax = plots.scores(method(2, n_components=2, n_init=1, random_state=0).fit(X), X)
+    assert np.isfinite(np.asarray(ax.collections[0].get_offsets())).all()
+
+
 def test_scores_by_known_class(model, frame):
     classes = np.where(np.arange(90) % 2, "$even$ odd", "other")
     ax = plots.scores(model, frame, 1, classes=classes, n_named=0)
@@ -164,6 +197,11 @@ def test_angles_are_the_largest_above_and_the_smallest_below():
     for i, j in [(0, 1), (0, 2), (1, 2)]:
         between = np.degrees(principal_angles(model.subspaces_[i], model.subspaces_[j]))
         np.testing.assert_allclose([values[i, j], values[j, i]], [between.max(), between.min()])
+
+
+def test_a_mean_profile_has_no_angles_to_write():
+    model = PSC(2, n_components=[0, 2], affine=True, n_init=1, random_state=0).fit(generic(40, 6))
+    assert texts(plots.angles(model)) == []
 
 
 @pytest.mark.parametrize("form", ["pdf", "svg", "png"])
@@ -254,6 +292,8 @@ def test_clusters_in_three_dimensions():
     assert len(ax.collections) == 3
     with pytest.raises(ValueError, match=r"\(n, 3\) is needed"):
         plots.clusters_3d(generic(5, 4), np.zeros(5))
+    with pytest.raises(ValueError, match=r"2 of 5 samples in X have NaN.* Use model.impute\(X\)"):
+        plots.clusters_3d([[np.nan, 1, 2]] * 2 + [[1, 2, 3]] * 3, np.zeros(5, int))
     for labels in (np.zeros(4, int), np.zeros(5), np.full(5, -1), list("abcde")):
         with pytest.raises(ValueError, match="Use integers from 0 up"):
             plots.clusters_3d(generic(5, 3), labels)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from subspaces.runtime.result import InShort
 from subspaces.runtime.serialise import serialisable
-from subspaces.subspace import Subspace, coordinates
+from subspaces.subspace import Subspace, coordinates, project, squared_residual
 
 Array = NDArray[np.floating]
 Labels = NDArray[np.intp]
@@ -67,3 +67,17 @@ def own_coordinates(rows: Array, labels: Labels, subspaces: Sequence[Subspace]) 
         members = labels == k
         padded[members, : subspace.basis.shape[1]] = coordinates(rows[members], subspace)
     return padded
+
+
+def squared_distances(rows: Array, placed: Array, subspace: Subspace) -> Array:
+    """Return the squared distance of each row from a subspace, (m,); nan is a hole.
+
+    placed (m, p): the rows without holes, as the model places them. A row with holes has the
+    distance of its observed cells from its place, times p over their number.
+    """
+    holes = np.isnan(rows)
+    if not holes.any():
+        return squared_residual(rows, subspace)
+    rest = np.where(holes, 0.0, rows - project(placed, subspace))
+    whole = rows.shape[1] / np.maximum(np.count_nonzero(~holes, axis=1), 1)
+    return whole * np.sum(rest**2, axis=1)

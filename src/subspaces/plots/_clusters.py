@@ -9,11 +9,12 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from subspaces.core.contrast import Contrast
+from subspaces.estimators._record import squared_distances
 from subspaces.estimators._subspaces import as_list_name
 from subspaces.plots import _style as style
 from subspaces.plots._style import Array
 from subspaces.runtime.parameters import as_count
-from subspaces.subspace import Subspace, coordinates, principal_angles, squared_residual
+from subspaces.subspace import Subspace, coordinates, principal_angles
 
 # How many axes have their loadings drawn: each adds a mark to every variable's line.
 MOST_AXES = 3
@@ -41,7 +42,8 @@ def scores(
     model : fitted estimator with ``subspaces_``
         Such as `PSC`.
     X : array-like of shape (n, p)
-        The samples that it was fitted to.
+        The samples that it was fitted to. NaN is a missing cell: the sample is drawn where the
+        model places it, as ``model.project`` does.
     cluster : int, default 0
         Which cluster.
     classes : array-like of shape (n,), optional
@@ -78,7 +80,7 @@ def scores(
     names = style.check_names(names, len(matrix), "samples")
     known = _check_classes(classes, len(matrix))
     members = np.flatnonzero(model.labels_ == cluster)
-    places, labels = _places(matrix[members], model.subspaces_, cluster)
+    places, labels = _places(model, matrix[members], cluster)
     with style.canvas(ax) as ax:
         if model.subspaces_[cluster].basis.shape[1] == 0:
             ends = [places.min(axis=0).max(), places.max(axis=0).min()]
@@ -212,29 +214,38 @@ def _draw_differences(ax: Any, found: Contrast, shown: NDArray[np.intp], cluster
     ax.set_xlabel("difference (SD)" if known else "difference")
 
 
-def _places(rows: Array, subspaces: list[Subspace], cluster: int) -> tuple[Array, list[str]]:
-    """Return the drawn coordinates of a cluster's samples, (m, 2), and the two axis labels."""
-    subspace = subspaces[cluster]
-    beyond = np.sqrt(squared_residual(rows, subspace))
+def _places(model: Any, rows: Array, cluster: int) -> tuple[Array, list[str]]:
+    """Return the drawn coordinates of a cluster's samples, (m, 2), and the two axis labels.
+
+    A sample with missing cells is drawn where the model places it.
+    """
+    subspace, placed = model.subspaces_[cluster], model._placed(rows)
+    beyond = np.sqrt(squared_distances(rows, placed, subspace))
     if subspace.basis.shape[1] == 0:
-        others = [
-            squared_residual(rows, other) for k, other in enumerate(subspaces) if k != cluster
-        ]
-        if not others:
-            raise ValueError(
-                "the only cluster is a mean profile, so there is neither an axis nor another "
-                "cluster to draw its samples by. Use n_components=1 or more, or more clusters"
-            )
-        nearest = np.sqrt(np.min(others, axis=0))
+        nearest = np.sqrt(_from_the_next(model.subspaces_, rows, placed, cluster))
         return np.column_stack([beyond, nearest]), [
             "distance from its mean",
             "from the next cluster",
         ]
-    places = coordinates(rows, subspace)
+    places = coordinates(placed, subspace)
     labels = [_axis_name(subspace.spectrum, r) for r in range(min(2, places.shape[1]))]
     if len(labels) == 1:
         return np.column_stack([places, beyond]), [*labels, "distance from the subspace"]
     return places[:, :2], labels
+
+
+def _from_the_next(subspaces: list[Subspace], rows: Array, placed: Array, cluster: int) -> Array:
+    """Return the squared distance (m,) of the rows of a mean profile from the nearest other one."""
+    filled = np.where(np.isnan(rows), placed, rows)
+    others = [
+        squared_distances(rows, filled, other) for k, other in enumerate(subspaces) if k != cluster
+    ]
+    if not others:
+        raise ValueError(
+            "the only cluster is a mean profile, so there is neither an axis nor another "
+            "cluster to draw its samples by. Use n_components=1 or more, or more clusters"
+        )
+    return np.min(others, axis=0)
 
 
 def angles(model: Any, *, ax: Any = None) -> Any:
@@ -275,7 +286,7 @@ def angles(model: Any, *, ax: Any = None) -> Any:
     with style.canvas(ax, figsize=(side + 0.3, side)) as ax:
         cells = style.heat_map(ax, values, "cividis", 90)
         for i, j in np.ndindex(values.shape):
-            if i != j and count <= 12:
+            if count <= 12 and not np.isnan(values[i, j]):
                 ink = "white" if values[i, j] < 50 else "black"
                 ax.text(j, i, f"{values[i, j]:.0f}", ha="center", va="center", color=ink)
         ticks = range(count)

@@ -45,6 +45,12 @@ def clusters_3d(
     X, labels = np.asarray(X, dtype=float), np.asarray(labels)
     if X.ndim != 2 or X.shape[1] != 3:
         raise ValueError(f"X has shape {X.shape}; (n, 3) is needed to draw it in three dimensions")
+    holes = np.count_nonzero(np.isnan(X).any(axis=1))
+    if holes:
+        raise ValueError(
+            f"{holes} of {len(X)} samples in X have NaN, and no place in three dimensions. Use "
+            "model.impute(X), or the samples without NaN and their labels"
+        )
     if labels.shape != X.shape[:1] or labels.dtype.kind not in "iu" or labels.min(initial=0) < 0:
         raise ValueError(
             f"labels of shape {labels.shape} and type {labels.dtype} do not name a cluster for "

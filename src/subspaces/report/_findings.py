@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from subspaces.core.contrast import Contrast
 from subspaces.data.validation import row_names
-from subspaces.estimators._record import own_coordinates
+from subspaces.estimators._record import own_coordinates, squared_distances
 from subspaces.report._names import as_text
-from subspaces.subspace import Subspace, project, squared_residual
+from subspaces.subspace import Subspace
 from subspaces.tables import MissingValues, missing_values
 
 Array = NDArray[np.floating]
@@ -206,7 +206,8 @@ def _clusters(
         dimension = subspace.basis.shape[1]
         height = None if scores is None else scores[members, k]
         if matrix is not None:
-            height = np.sqrt(_squared_residual(model, matrix[members], subspace))
+            rows = matrix[members]
+            height = np.sqrt(squared_distances(rows, model._placed(rows), subspace))
         yield Cluster(
             number=k,
             members=members,
@@ -217,16 +218,6 @@ def _clusters(
             energy=subspace.spectrum / max(subspace.spectrum.sum(), TINY),
             loadings=loadings_of(subspace),
         )
-
-
-def _squared_residual(model: Any, rows: Array, subspace: Subspace) -> Array:
-    """Squared distance of rows from their subspace, (m,); of observed cells, as if all were."""
-    holes = np.isnan(rows)
-    if not holes.any():
-        return squared_residual(rows, subspace)
-    rest = np.where(holes, 0.0, rows - project(model._placed(rows), subspace))
-    whole = rows.shape[1] / np.maximum(np.count_nonzero(~holes, axis=1), 1)
-    return whole * np.sum(rest**2, axis=1)
 
 
 def _same_data(model: Any, X: Any) -> Array:
