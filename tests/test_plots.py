@@ -1,4 +1,5 @@
 import io
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -8,9 +9,9 @@ from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from subspaces import MPPCA, PSC, KSubspaces, SparseKMeans, compare, load, plots
+from subspaces import MPPCA, PSC, KSubspaces, SparseKMeans, compare, load, plots, recipes
 from subspaces.datasets import make_scenario, make_subspaces
-from subspaces.diagnostics import pca_influence
+from subspaces.diagnostics import pca_components, pca_influence, pca_outliers
 from subspaces.report._findings import gather
 from subspaces.subspace import coordinates, principal_angles
 from tests.plain import generic
@@ -48,15 +49,106 @@ def saved(ax, form):
     return file.getvalue()
 
 
-def test_influence_names_the_samples_predicted_worst():
+def test_influence_of_a_pca_names_the_most_influential():
     X = generic(30, 5)
     X[7] *= 5
     ax = Figure().subplots()
     assert plots.influence(pca_influence(X, 2), n_named=2, ax=ax) is ax
-    assert "7" in texts(ax)
-    assert len(ax.texts) == 2
-    named = plots.influence(pca_influence(X, 2), n_named=1, names=[f"s{i}" for i in range(30)])
-    assert texts(named) == ["s7"]
+    assert texts(ax)[0] == "7"
+    found = replace(pca_influence(X, 2), influence=np.arange(30.0))  # another order than errors
+    assert texts(plots.influence(found, n_named=2)) == ["29", "28"]
+    named = plots.influence(found, n_named=1, names=[f"s{i}" for i in range(30)])
+    assert texts(named) == ["s29"]
+
+
+def test_results_on_a_pca_keep_the_names_of_the_samples():
+    random = np.random.default_rng(0)
+    X = pd.DataFrame(random.normal(size=(30, 20)), index=[f"s{i}" for i in range(30)])
+    X.iloc[:, 0] *= 9
+    X.iloc[7] += 9 * random.normal(size=20)
+    outliers, components = pca_outliers(X, 1), pca_components(X)
+    assert outliers.table.index.tolist() == list(X.index)
+    assert outliers.outliers.dtype.kind == components.rests_on.dtype.kind == "i"
+    assert texts(outliers.plot()) == [f"s{i}" for i in outliers.outliers]
+    assert texts(outliers.plot(names=range(30))) == [str(i) for i in outliers.outliers]
+    assert components.table["rests_on"].tolist() == [f"s{i}" for i in components.rests_on]
+    for holes in (False, True):
+        X.iloc[3, 3] = np.nan if holes else X.iloc[3, 3]
+        found = pca_influence(X, 2, center=True)
+        assert texts(plots.influence(found, n_named=1)) == [f"s{found.influence.argmax()}"]
+    assert pca_outliers(X.to_numpy(), 1).table.index.tolist() == list(range(30))
+
+
+def test_the_limits_of_outliers_are_told():
+    X = generic(40, 8)
+    X[5] *= 9
+    found = pca_outliers(X, 2)
+    ax = plots.outliers(found)
+    legend = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert legend == ["does not belong", "limit (5 % beyond by chance)"]
+    ax.figure.draw_without_rendering()
+    ticks = [label.get_text() for axis in (ax.xaxis, ax.yaxis) for label in axis.get_ticklabels()]
+    assert len(ticks) >= 4
+    assert not any("10^" in tick for tick in ticks)
+    assert ax.get_window_extent().width > 0.6 * ax.figure.bbox.width
+
+
+def test_without_axes_outliers_stand_in_the_order_of_the_table():
+    ax = plots.outliers(pca_outliers(generic(12, 8), 0))
+    assert ax.get_xlabel() == "place in the table"
+    np.testing.assert_array_equal(np.sort(drawn(ax)[:, 0]), np.arange(12))
+
+
+def test_an_error_far_beyond_the_others_does_not_hide_the_least():
+    found = pca_components(generic(40, 12) @ np.diag(np.arange(1.0, 13)))
+    spiked = replace(found, loco=np.array([1.0, 0.9, 1.1, 300.0, 1.2]), n_predictive=1)
+    right = plots.components(spiked)[1]
+    assert right.get_ylim()[1] < 2.2
+    assert right.lines[1].get_marker() == "^"
+    assert right.lines[1].get_xdata().tolist() == [3]
+    assert len(plots.components(replace(spiked, loco=np.array([1.0, 0.9, 1.1])))[1].lines) == 2
+
+
+def test_the_figure_of_components_takes_a_pair_of_axes():
+    found = pca_components(generic(40, 6))
+    both = Figure().subplots(1, 2)
+    assert found.plot(ax=both) == tuple(both)
+    with pytest.raises(TypeError, match=r"components draws two panels: pass ax=\(left, right\)$"):
+        found.plot(ax=both[0])
+    with pytest.raises(ValueError, match=r"two panels: pass ax=\(left, right\), not 3 Axes"):
+        found.plot(ax=Figure().subplots(1, 3))
+
+
+@pytest.mark.parametrize(
+    ("draw", "use"),
+    [
+        (plots.components, r"plots.components\(pca_components\(X\)\)"),
+        (plots.outliers, r"plots.outliers\(pca_outliers\(X, 2\)\)"),
+        (plots.influence, r"plots.influence\(pca_influence\(X, 2\)\) or plots.influence\(model\)"),
+        (plots.selection, r"plots.selection\(select_n_clusters\(model, X\)\)"),
+        (plots.comparison, r"plots.comparison\(compare\(X, n_clusters\)\)"),
+    ],
+)
+def test_a_table_in_place_of_a_result_is_told_what_to_pass(draw, use):
+    with pytest.raises(TypeError, match=f"DataFrame is not what plots.* draws. Use {use}"):
+        draw(pd.DataFrame(generic(9, 3)))
+
+
+def test_of_a_recipe_the_last_step_is_drawn():
+    random = np.random.default_rng(0)
+    counts = random.poisson(random.lognormal(2, 1, 50), (40, 50))
+    counts[:20, :5] *= 9
+    names, genes = [f"c{i}" for i in range(40)], [f"gene{j}" for j in range(50)]
+    counts = pd.DataFrame(counts, index=names, columns=genes)
+    recipe = recipes.expression(2, n_components=1, random_state=0).fit(counts)
+    own = plots.scores(recipe[-1], recipe[:-1].transform(counts))
+    ax = plots.scores(recipe, counts)
+    np.testing.assert_allclose(drawn(ax), drawn(own))
+    assert set(texts(ax)) <= set(names)
+    listed = {label.get_text() for label in plots.loadings(recipe).get_yticklabels()}
+    assert listed <= set(genes)
+    assert texts(plots.angles(recipe)) == texts(plots.angles(recipe[-1]))
+    assert texts(plots.influence(recipe)) == texts(plots.influence(recipe[-1]))
 
 
 def test_influence_of_a_model_names_the_most_influential(model):

@@ -11,6 +11,7 @@ from subspaces.core.components import KINDS_OF_NOISE
 from subspaces.core.leave_one_cell_out import cell_errors
 from subspaces.core.words_on_components import doubts_about_components, verdict_on_components
 from subspaces.data.copies import warn_of_copies
+from subspaces.data.validation import row_names
 from subspaces.data.varying import varying_table
 from subspaces.estimators._missing import warn_of_low_values
 from subspaces.runtime.frame import as_frame
@@ -48,7 +49,7 @@ class PCAComponents(WithVerdict):
     ratio_without : ndarray of shape (m,)
         The same without the sample that the axis rests on most.
     rests_on : ndarray of shape (m,)
-        Row of that sample.
+        Row of that sample; ``table`` has its name.
     alone : ndarray of shape (m,), of bool
         Whether the axis stands out by that sample alone.
     noise : {"none", "equal", "unequal", "heavy", "correlated"}
@@ -64,6 +65,8 @@ class PCAComponents(WithVerdict):
         Mean squared leave-one-cell-out error with 0, 1, ..., m axes, and beyond while it falls.
     verdict : str
         All that in plain words.
+    sample_names : ndarray of shape (n,) or None
+        The index of the data frame, if X had one.
     """
 
     n_components: int
@@ -80,16 +83,19 @@ class PCAComponents(WithVerdict):
     explained: Array
     loco: Array
     verdict: str
+    sample_names: NDArray[Any] | None = None
 
     @property
     def table(self) -> Any:
         """One row per axis, as a pandas DataFrame; as a dict of columns where pandas is missing."""
+        names = self.sample_names
+        rests_on = self.rests_on if names is None else names[self.rests_on]
         columns = {
             "component": np.arange(1, len(self.ratio) + 1),
             "explained": self.explained,
             "ratio": self.ratio,
             "ratio_without": self.ratio_without,
-            "rests_on": self.rests_on,
+            "rests_on": rests_on,
             "alone": self.alone,
             "loco": self.loco[1 : len(self.ratio) + 1],
         }
@@ -101,7 +107,7 @@ class PCAComponents(WithVerdict):
         Parameters
         ----------
         ax : pair of matplotlib Axes, optional
-            Where to draw; by default a new figure.
+            Where to draw the two panels; by default a new figure.
 
         Returns
         -------
@@ -214,6 +220,7 @@ def pca_components(
         explained=explained,
         loco=loco,
         verdict=verdict,
+        sample_names=row_names(X),
     )
 
 

@@ -49,6 +49,8 @@ class PCAOutliers(WithVerdict):
         Level of the limits, and false discovery rate of the outliers.
     verdict : str
         Who does not belong, in words.
+    sample_names : ndarray of shape (n,) or None
+        The index of the data frame, if X had one.
     """
 
     t2: Array
@@ -64,14 +66,20 @@ class PCAOutliers(WithVerdict):
     outliers: NDArray[np.intp]
     level: float
     verdict: str
+    sample_names: NDArray[Any] | None = None
 
     @property
     def table(self) -> Any:
-        """One row per sample, as a pandas DataFrame; a dict of columns where pandas is missing."""
+        """One row per sample, as a pandas DataFrame with the index of X.
+
+        A dict of columns where pandas is missing.
+        """
         names = ("t2", "t2_left_out", "t2_p_value", "q", "q_left_out", "q_p_value")
         columns = {name: getattr(self, name) for name in names}
         columns["outlier"] = np.isin(np.arange(len(self.t2)), self.outliers)
-        return as_frame(columns)
+        if self.sample_names is None:
+            return as_frame(columns)
+        return as_frame({"sample": self.sample_names, **columns}, index="sample")
 
     def plot(self, names: Any = None, ax: Any = None) -> Any:
         """Draw the two left-out distances against each other, with limits; outliers are named.
@@ -79,7 +87,7 @@ class PCAOutliers(WithVerdict):
         Parameters
         ----------
         names : sequence of str of length n, optional
-            Names of the samples; by default row numbers.
+            Names of the samples; by default the index of the data frame, or row numbers.
         ax : matplotlib Axes, optional
             Where to draw; by default a new figure.
 
@@ -111,7 +119,7 @@ def pca_outliers(
     -------
     PCAOutliers
         ``.t2`` and ``.q`` with their limits, both left out as well, ``.outliers``, ``.verdict``,
-        ``.table`` and ``.plot(names)``.
+        ``.table`` and ``.plot()``.
 
     Notes
     -----
@@ -172,6 +180,7 @@ def pca_outliers(
         outliers=outliers,
         level=level,
         verdict=_verdict(outliers, t2_p, q_p, level, row_names(X)),
+        sample_names=row_names(X),
     )
 
 

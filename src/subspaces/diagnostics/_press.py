@@ -13,7 +13,7 @@ from subspaces.core.incomplete_pca import IncompletePCA, fit_pca, row_errors, sq
 from subspaces.core.leave_one_out import NEARLY_ALL, centred, exact_errors, graded_axes
 from subspaces.core.secular import refit_factor
 from subspaces.data.copies import warn_of_copies
-from subspaces.data.validation import as_matrix, as_table_to_fit, check_squares
+from subspaces.data.validation import as_matrix, as_table_to_fit, check_squares, row_names
 from subspaces.estimators._missing import warn_of_low_values
 from subspaces.runtime.parameters import as_choice, as_count, as_flag
 from subspaces.runtime.result import InShort
@@ -88,12 +88,15 @@ class PCAInfluence(InShort):
         Squared predictive influence, the measure of the paper.
     gradient : ndarray of shape (n, p)
         Exact gradient of half the squared leave-one-out error with respect to the sample.
+    sample_names : ndarray of shape (n,) or None
+        The index of the data frame, if X had one.
     """
 
     leverage: Array
     loo_error: Array
     influence: Array
     gradient: Array
+    sample_names: NDArray[Any] | None = None
 
 
 def pca_press(X: Any, n_components: int, *, center: bool = False, method: str = "exact") -> Press:
@@ -200,9 +203,10 @@ def pca_influence(X: Any, n_components: int, *, center: bool = False) -> PCAInfl
     >>> int(pca_influence(X, 2).loo_error.argmax())
     17
     """
+    names = row_names(X)
     X, n_components = _checked(X, n_components, center)
     if np.isnan(X).any():
-        return _incomplete_influence(X, n_components, bool(center))
+        return _incomplete_influence(X, n_components, bool(center), names)
     axes = graded_axes(centred(X, bool(center)))
     scores, squared_residual, spectrum = axes.split(n_components)
     return PCAInfluence(
@@ -210,10 +214,11 @@ def pca_influence(X: Any, n_components: int, *, center: bool = False) -> PCAInfl
         loo_error=exact_errors(X, n_components, bool(center)),
         influence=influence.squared_influence(scores, squared_residual, spectrum),
         gradient=influence.gradient(X, leading(centre_of(X, bool(center)), axes, n_components)),
+        sample_names=names,
     )
 
 
-def _incomplete_influence(X: Array, n_components: int, center: bool) -> PCAInfluence:
+def _incomplete_influence(X: Array, n_components: int, center: bool, names: Any) -> PCAInfluence:
     """`pca_influence` of a table with holes."""
     pca = incomplete_pca(X, n_components, center)
     place, scores = pca.subspace, pca.coordinates
@@ -224,6 +229,7 @@ def _incomplete_influence(X: Array, n_components: int, center: bool) -> PCAInflu
         loo_error=row_errors(pca)[1],
         influence=squared_influence(pca),
         gradient=np.where(np.isnan(X), np.nan, gradient),
+        sample_names=names,
     )
 
 

@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from subspaces.core.contrast import Contrast
+from subspaces.data.validation import row_names
 from subspaces.estimators._record import squared_distances
 from subspaces.estimators._subspaces import as_list_name
 from subspaces.plots import _style as style
@@ -40,7 +42,8 @@ def scores(
     Parameters
     ----------
     model : fitted estimator with ``subspaces_``
-        Such as `PSC`.
+        Such as `PSC`; of a Pipeline, such as a recipe, the last step is drawn, and X is the table
+        that the Pipeline was fitted to.
     X : array-like of shape (n, p)
         The samples that it was fitted to. NaN is a missing cell: the sample is drawn where the
         model places it, as ``model.project`` does.
@@ -69,6 +72,9 @@ def scores(
     >>> plots.scores(model, planes.data, cluster=1).get_title()
     'cluster 1: 100 samples'
     """
+    if isinstance(model, Pipeline):
+        names = row_names(X) if names is None else names
+        model, X = last_step(model), model[:-1].transform(X)
     cluster = _check_cluster(model, cluster)
     matrix = model._prepared(X, min_samples=2)
     if len(matrix) != len(model.labels_):
@@ -115,7 +121,7 @@ def loadings(
     Parameters
     ----------
     model : fitted estimator with ``subspaces_``
-        Such as `PSC`, with or without ``n_variables``.
+        Such as `PSC`, with or without ``n_variables``; of a Pipeline the last step is drawn.
     cluster : int, default 0
         Which cluster.
     by : {"axes", "difference"}, optional
@@ -146,6 +152,9 @@ def loadings(
     >>> plots.loadings(model, by="difference", n_shown=5).get_title().splitlines()
     ['what sets cluster 0 apart', '5 of 200 variables']
     """
+    if isinstance(model, Pipeline):
+        names = model[:-1].get_feature_names_out() if names is None else names
+        model = last_step(model)
     cluster = _check_cluster(model, cluster)
     n_shown = as_count(n_shown, "n_shown", low=1)
     subspace = model.subspaces_[cluster]
@@ -257,7 +266,7 @@ def angles(model: Any, *, ax: Any = None) -> Any:
     Parameters
     ----------
     model : fitted estimator with ``subspaces_``
-        Such as `PSC`.
+        Such as `PSC`; of a Pipeline the last step is drawn.
     ax : matplotlib Axes, optional
         Where to draw; by default a new figure.
 
@@ -274,6 +283,7 @@ def angles(model: Any, *, ax: Any = None) -> Any:
     >>> [text.get_text() for text in plots.angles(model).texts]
     ['42', '42']
     """
+    model = last_step(model)
     _check_cluster(model, 0)
     if not any(subspace.basis.shape[1] for subspace in model.subspaces_):
         raise ValueError(
@@ -305,6 +315,14 @@ def _principal_angles(subspaces: Any) -> Array:
             found = principal_angles(subspaces[i], subspaces[j])
             values[i, j] = found.max() if i < j else found.min()
     return values
+
+
+def last_step(model: Any) -> Any:
+    """Return the last step of a scikit-learn Pipeline, such as a recipe; anything else as it is."""
+    if not isinstance(model, Pipeline):
+        return model
+    check_is_fitted(model[-1])
+    return model[-1]
 
 
 def _check_cluster(model: Any, cluster: int) -> int:

@@ -6,22 +6,24 @@ import numpy as np
 
 from subspaces.estimators._base import SubspaceClusterer
 from subspaces.plots import _style as style
+from subspaces.plots._clusters import last_step
 from subspaces.plots._style import Array
 
 
 def influence(result: Any, *, n_named: int = 5, names: Any = None, ax: Any = None) -> Any:
-    """Draw each sample's influence on a PCA or a clustering; the most extreme are named.
+    """Draw each sample's influence on a PCA or a clustering; the most influential are named.
 
-    For a PCA: leverage against leave-one-out error. For a model: the squared predictive influence
-    of each sample, cluster by cluster, on a logarithmic scale.
+    For a PCA: leverage against leave-one-out error, the most influential samples in colour. For a
+    model: the squared predictive influence of each sample, cluster by cluster, on a logarithmic
+    scale.
 
     Parameters
     ----------
     result : PCAInfluence or fitted PSC
-        From `subspaces.diagnostics.pca_influence`, or a model with ``influence_``.
+        From `subspaces.diagnostics.pca_influence`, or a model with ``influence_``; of a Pipeline,
+        such as a recipe, the last step is drawn.
     n_named : int, default 5
-        How many samples get their name written: those of largest leave-one-out error, or of
-        largest influence.
+        How many samples get their name written: those of the largest squared predictive influence.
     names : sequence of str of length n, optional
         Names of the samples; by default the index of the data frame that was fitted, or row
         numbers.
@@ -41,16 +43,24 @@ def influence(result: Any, *, n_named: int = 5, names: Any = None, ax: Any = Non
     >>> [text.get_text() for text in ax.texts]
     ['100', '136']
     """
+    result = last_step(result)
     if isinstance(result, SubspaceClusterer):
         return _of_model(result, n_named, names, ax)
+    drawn = ("leverage", "loo_error", "influence")
+    style.check_result(result, drawn, "influence", "pca_influence(X, 2)) or plots.influence(model")
+    names = result.sample_names if names is None else names
     names = style.check_names(names, len(result.leverage), "samples")
-    named = np.argsort(-result.loo_error, kind="stable")[:n_named]
+    named = np.argsort(-result.influence, kind="stable")[:n_named]
+    points = np.column_stack([result.leverage, result.loo_error])
     with style.canvas(ax) as ax:
-        ax.scatter(result.leverage, result.loo_error, s=10, color="0.65", linewidths=0)
-        ax.scatter(result.leverage[named], result.loo_error[named], s=20, color=style.colour_of(4))
+        ax.scatter(*points.T, s=10, color="0.65", linewidths=0)
+        look = {"s": 20, "color": style.colour_of(4), "label": "most influential"}
+        ax.scatter(*points[named].T, **look)
         ax.set(xlabel="leverage (share of the axes)", ylabel="squared leave-one-out error")
         ax.margins(x=0.12, y=0.12)
-        style.write_names(ax, np.column_stack([result.leverage, result.loo_error]), named, names)
+        if len(named):
+            style.legend_above(ax)
+        style.write_names(ax, points, named, names)
     return ax
 
 
@@ -70,12 +80,12 @@ def _of_model(model: Any, n_named: int, names: Any, ax: Any) -> Any:
             ax.scatter(place[own], values[own], s=10, linewidths=0, **style.look_of(k))
             middles.append((float(place[own].mean()), str(k)))
         ax.set_yscale("log")
-        if values.max() < 100 * values.min():
-            style.plain_numbers(ax.yaxis)
         ax.set_xticks(*zip(*middles, strict=True))
         ax.tick_params(axis="x", length=0)
         ax.set(xlabel="cluster (its samples by influence)", ylabel="squared influence")
         ax.margins(x=0.05, y=0.12)
+        if values.max() < 100 * values.min():
+            style.plain_numbers(ax.yaxis)
         named = np.argsort(-values, kind="stable")[:n_named]
         style.write_names(ax, np.column_stack([place, values]), named, names)
     return ax

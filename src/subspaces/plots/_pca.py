@@ -1,10 +1,14 @@
 """Figures of one PCA: its components beside the noise, and the samples that do not belong."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from subspaces.plots import _style as style
+
+# An error of so many times that of no axes at all is drawn at the upper edge.
+BLOWN_UP = 2.0
 
 
 def components(result: Any, *, ax: Any = None) -> Any:
@@ -12,7 +16,8 @@ def components(result: Any, *, ax: Any = None) -> Any:
 
     Left: what is above 1 stands out of the noise; where an axis rests on one sample, a ring shows
     how far it reaches without that sample. Right: the error of predicting a left-out cell by so
-    many axes, the least one in a ring.
+    many axes, the least one in a ring; errors of more than twice that without axes, which would
+    leave no room for the others, are triangles at the upper edge.
 
     Parameters
     ----------
@@ -34,8 +39,10 @@ def components(result: Any, *, ax: Any = None) -> Any:
     >>> left.get_xlabel()
     'component'
     """
+    drawn = ("ratio", "ratio_without", "loco")
+    style.check_result(result, drawn, "components", "pca_components(X)")
     options = {"ncols": 2, "figsize": (2 * style.COLUMN, 2.6)}
-    with style.canvas(None if ax is None else tuple(ax), **options) as both:
+    with style.canvas(None if ax is None else _pair(ax), **options) as both:
         left, right = both
         _draw_ratios(left, result)
         _draw_cells(right, result)
@@ -45,7 +52,10 @@ def components(result: Any, *, ax: Any = None) -> Any:
 def outliers(result: Any, *, n_named: int = 8, names: Any = None, ax: Any = None) -> Any:
     """Draw how far each sample is within the axes of a PCA, and from them; outliers are named.
 
-    Both distances are those of the PCA of all other samples. Lines are the limits.
+    Both distances are those of the PCA of all other samples. Dotted lines are limits that a share
+    of ``result.level`` of the samples exceed by chance, each by itself. Outliers are found among
+    all samples at that false discovery rate, so that a few beyond a limit are none. Without axes
+    (``n_components=0``) the distance from the mean is drawn against the place in the table.
 
     Parameters
     ----------
@@ -54,7 +64,8 @@ def outliers(result: Any, *, n_named: int = 8, names: Any = None, ax: Any = None
     n_named : int, default 8
         How many outliers get their name written, the clearest first.
     names : sequence of str of length n, optional
-        Names of the samples; by default row numbers.
+        Names of the samples; by default the index of the data frame that was fitted, or row
+        numbers.
     ax : matplotlib Axes, optional
         Where to draw; by default a new figure.
 
@@ -70,24 +81,51 @@ def outliers(result: Any, *, n_named: int = 8, names: Any = None, ax: Any = None
     >>> plots.outliers(pca_outliers(load_wine().data, 2)).get_ylabel()
     'Q, left out (distance from the axes)'
     """
+    style.check_result(result, ("t2_left_out", "q_left_out"), "outliers", "pca_outliers(X, 2)")
+    names = result.sample_names if names is None else names
     names = style.check_names(names, len(result.t2), "samples")
-    points = np.column_stack([_positive(result.t2_left_out), _positive(result.q_left_out)])
+    flat = not result.t2_left_out.any()
+    across = np.arange(len(names)) if flat else _positive(result.t2_left_out)
+    points = np.column_stack([across, _positive(result.q_left_out)])
     clear = np.isin(np.arange(len(points)), result.outliers)
     with style.canvas(ax) as ax:
         ax.scatter(*points[~clear].T, s=10, color="0.65", linewidths=0)
-        ax.scatter(*points[clear].T, s=20, color=style.colour_of(4), label="does not belong")
-        for limit, line in (
-            (result.t2_left_out_limit, ax.axvline),
-            (result.q_left_out_limit, ax.axhline),
-        ):
-            if limit > 0.0:
-                line(limit, color="0.4", linewidth=0.6, linestyle=":")
-        ax.set(xscale="log", yscale="log")
-        ax.set_xlabel("T2, left out (distance within the axes)")
-        ax.set_ylabel("Q, left out (distance from the axes)")
+        if clear.any():
+            look = {"s": 20, "color": style.colour_of(4), "label": "does not belong"}
+            ax.scatter(*points[clear].T, **look)
+        _draw_limits(ax, result)
+        ax.set_xlabel("place in the table" if flat else "T2, left out (distance within the axes)")
+        ax.set_ylabel(f"Q, left out (distance from the {'mean' if flat else 'axes'})")
+        ax.set(xscale="linear" if flat else "log", yscale="log")
         ax.margins(x=0.12, y=0.12)
+        for axis in (ax.yaxis,) if flat else (ax.xaxis, ax.yaxis):
+            style.plain_numbers(axis)
         style.write_names(ax, points, result.outliers[:n_named], names)
     return ax
+
+
+def _pair(ax: Any) -> tuple[Any, Any]:
+    """Return ``ax`` as two Axes; raise TypeError or ValueError unless it is a pair."""
+    message = "components draws two panels: pass ax=(left, right)"
+    if not isinstance(ax, Iterable):
+        raise TypeError(message)
+    both = tuple(ax)
+    if len(both) != 2:
+        raise ValueError(f"{message}, not {len(both)} Axes")
+    return both
+
+
+def _draw_limits(ax: Any, result: Any) -> None:
+    """Draw the limits of both distances as dotted lines, and a legend above the Axes."""
+    label = f"limit ({100 * result.level:.3g} % beyond by chance)"
+    for limit, line in (
+        (result.t2_left_out_limit, ax.axvline),
+        (result.q_left_out_limit, ax.axhline),
+    ):
+        if limit > 0.0:
+            line(limit, color="0.4", linewidth=0.6, linestyle=":", label=label)
+            label = "_"
+    style.legend_above(ax)
 
 
 def _draw_ratios(ax: Any, result: Any) -> None:
@@ -113,9 +151,15 @@ def _draw_ratios(ax: Any, result: Any) -> None:
 
 
 def _draw_cells(ax: Any, result: Any) -> None:
-    count = np.arange(len(result.loco))
+    count, best = np.arange(len(result.loco)), result.n_predictive
+    top = BLOWN_UP * result.loco[0]
+    off = result.loco > top
     ax.plot(count, result.loco, marker="o", ms=4, color=style.colour_of(0))
-    best = result.n_predictive
+    if off.any():
+        least = result.loco.min()
+        ax.set_ylim(least - 0.1 * (top - least), top + 0.05 * (top - least))
+        edge = np.full(np.count_nonzero(off), top)
+        ax.plot(count[off], edge, "^", ms=5, color=style.colour_of(0))
     ax.plot(best, result.loco[best], "o", ms=10, mfc="none", color=style.colour_of(4))
     _count_axis(ax, len(count) - 1, -0.4)
     ax.set(xlabel="components", ylabel="error of a left-out cell", title=f"{best} predict best")

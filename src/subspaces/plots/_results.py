@@ -46,6 +46,7 @@ def selection(result: Any, *, ax: Any = None) -> Any:
     >>> ax.get_xlabel()
     'number of clusters'
     """
+    style.check_result(result, ("columns", "best_"), "selection", "select_n_clusters(model, X)")
     columns = result.columns
     with style.canvas(ax) as ax:
         if "cluster" not in columns:
@@ -80,6 +81,7 @@ def comparison(result: Any, *, ax: Any = None) -> Any:
     >>> [label.get_text() for label in ax.get_yticklabels()]
     ['KSubspaces', 'KMeans']
     """
+    style.check_result(result, ("labels", "agreement"), "comparison", "compare(X, n_clusters)")
     names, values = list(result.labels), result.agreement
     if not names:
         raise ValueError("no method came to an end; there is nothing to draw")
@@ -113,8 +115,8 @@ def _draw_curve(ax: Any, result: Any) -> None:
         ax.set_xticks(x)
     else:
         ax.set_xscale("log")
-        style.plain_numbers(ax.xaxis)
         ax.set_xlim(x.min() / 1.1, x.max() * 1.1)
+        style.plain_numbers(ax.xaxis)
 
 
 def _draw_counts(ax: Any, columns: dict[str, Any]) -> None:

@@ -88,6 +88,18 @@ def check_names(names: Any, count: int, what: str) -> list[str]:
     return [short_name(name) for name in names]
 
 
+def check_result(result: Any, attributes: Sequence[str], function: str, source: str) -> None:
+    """Raise TypeError, with what to pass, unless ``result`` has the attributes that are drawn.
+
+    function: the plot that was called; source: the call that returns what it draws.
+    """
+    if not all(hasattr(result, name) for name in attributes):
+        raise TypeError(
+            f"{type(result).__name__} is not what plots.{function} draws. Use "
+            f"plots.{function}({source})"
+        )
+
+
 def write_names(ax: Any, points: Array, named: NDArray[np.intp], names: Sequence[str]) -> None:
     """Write the names of the points ``named`` beside them, where they cover the least.
 
@@ -120,12 +132,26 @@ def write_names(ax: Any, points: Array, named: NDArray[np.intp], names: Sequence
 
 
 def plain_numbers(axis: Any) -> None:
-    """Set the ticks of a logarithmic axis to 1, 2, 5, 10, ..., written out, not as powers."""
-    from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
+    """Set the ticks of a logarithmic axis to round numbers, written out, not as powers.
 
-    axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-    axis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    They are 1, 2, 5, 10, ..., evenly spaced numbers over less than a decade, and powers of ten over
+    more than three. Call it once the data are drawn.
+    """
+    from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator, StrMethodFormatter
+
+    low, high = axis.get_view_interval()
+    if high < 10 * low:
+        axis.set_major_locator(MaxNLocator(5))
+    else:
+        axis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 1000 * low else (1,)))
+    axis.set_major_formatter(StrMethodFormatter("{x:,.10g}"))
     axis.set_minor_locator(NullLocator())
+
+
+def legend_above(ax: Any) -> None:
+    """Set the legend of the Axes above them in one line, where it covers nothing."""
+    place = {"loc": "lower left", "bbox_to_anchor": (0, 1), "ncols": 3}
+    ax.legend(frameon=False, borderaxespad=0.2, columnspacing=1.2, handletextpad=0.4, **place)
 
 
 def heat_map(ax: Any, values: Array, cmap: str, most: float) -> Any:
