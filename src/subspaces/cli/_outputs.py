@@ -149,3 +149,8 @@ def _cell(value: Any) -> str:
     from subspaces.tables import is_number
 
     return text if is_number(text) else f"'{text}"
+
+
+def read_cell(text: str) -> str:
+    """Return the text of a cell that `as_csv` wrote, without the mark that disarms a formula."""
+    return text[1:] if text[:1] == "'" and text[1:].startswith(FORMULA) else text

@@ -6,7 +6,7 @@ from typing import Annotated
 from subspaces.cli import _options as options
 from subspaces.cli import _outputs
 from subspaces.cli._options import setting
-from subspaces.cli._say import say, say_json
+from subspaces.cli._say import say, say_json, warn
 
 
 def report(
@@ -14,11 +14,16 @@ def report(
     out: Annotated[
         Path | None, setting("HTML file; report.html beside the model unless given.", "FILE")
     ] = None,
-    title: Annotated[str | None, setting("Heading of the page.", "TEXT")] = None,
+    title: Annotated[
+        str | None, setting("Heading of the page; that of the fit unless given.", "TEXT")
+    ] = None,
     force: options.Force = False,
     as_document: options.Json = False,
 ) -> None:
     """Write a page about a model: one HTML file, for any browser, offline.
+
+    Known classes, markers and stability are those that subspaces fit left beside the model
+    (labels.csv, markers.csv, summary.json); the table is not read again.
 
     \b
     Examples:
@@ -27,12 +32,17 @@ def report(
     """
     target = model.with_name("report.html") if out is None else out
     _outputs.refuse_to_overwrite(target, force=force)
+    from subspaces.cli._left_by_fit import left_by_fit
     from subspaces.cli._predicting import read_model
     from subspaces.cli._results import with_messages_of_options
 
     fitted = with_messages_of_options(read_model(model))
+    left = left_by_fit(model, fitted)
+    given = {} if title is None else {"title": title}
     with _outputs.errors_named(target):
-        fitted.report(path=target, title=title)
+        fitted.report(path=target, **{**left.options, **given})
+    for message in left.lacking:
+        warn(message)
     if as_document:
         say_json({"model": str(model), "out": str(target)})
         return

@@ -1,6 +1,7 @@
 """Reports on a fitted model and on a PCA: one interactive HTML page that works offline."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from inspect import signature
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,8 @@ from subspaces.report._pca.draft import PCADraft
 from subspaces.report._pca.findings import PCAFindings, gather_pca
 from subspaces.report._samples import agreement, samples
 from subspaces.report._search import choice, search
-from subspaces.report._summary import missing, summary, warnings
+from subspaces.report._summary import missing as what_is_missing
+from subspaces.report._summary import summary, warnings
 from subspaces.runtime.parameters import check_options
 
 __all__ = ["render", "render_pca", "write", "write_pca"]
@@ -29,7 +31,7 @@ __all__ = ["render", "render_pca", "write", "write_pca"]
 SECTIONS: dict[str, tuple[str, Callable[[Draft], str | None]]] = {
     "summary": ("In short", summary),
     "warnings": ("Warnings", warnings),
-    "missing": ("What is missing", missing),
+    "missing": ("What is missing", what_is_missing),
     "clusters": ("The clusters", clusters),
     "agreement": ("Known classes", agreement),
     "choice": ("What was chosen", choice),
@@ -66,6 +68,7 @@ def render(
     stability: Any = None,
     selection: Any = None,
     markers: Any = None,
+    missing: Any = None,
 ) -> str:
     """Return the report of a fitted model as one HTML page.
 
@@ -89,6 +92,8 @@ def render(
         From `subspaces.selection`, where the model is its ``best_estimator_``.
     markers : Markers, optional
         From ``model.markers`` or `subspaces.diagnostics.markers`, shown in a table.
+    missing : MissingValues, optional
+        From `subspaces.tables.missing_values`, where X is not given: how much of it was missing.
 
     Returns
     -------
@@ -98,6 +103,7 @@ def render(
     require_plotly()
     check_is_fitted(model)
     found = gather(model, X, classes, sample_names, variable_names)
+    found = replace(found, missing=missing) if X is None else found
     heading = f"{type(model).__name__}: {len(found.clusters)} clusters" if title is None else title
     return page(Draft(found, stability, selection, X, markers), SECTIONS, heading, FOLDED)
 
