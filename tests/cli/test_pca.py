@@ -371,6 +371,27 @@ def test_earlier_results_need_force(run, fails, done, table):
     assert (folder / "scores.csv").read_bytes() != before["scores.csv"]
 
 
+@pytest.mark.parametrize("force", [[], ["--force"]], ids=["", "force"])
+def test_results_of_a_fit_and_of_a_pca_do_not_share_a_folder(run, fails, table, tmp_path, force):
+    fit = ["fit", table, "--labels", "type", "--clusters", 2, "--no-page", "--no-stability"]
+    pca = ["pca", table, "--labels", "type", "--no-page"]
+    for first, other, name in ((fit, pca, "fit"), (pca, fit, "pca")):
+        out = tmp_path / name
+        assert run(*first, "--out", out).code == 0
+        before = sorted(path.name for path in out.iterdir())
+        said = fails(*other, "--out", out, *force)
+        assert said == f"{out} holds the results of subspaces {name}. Use another --out"
+        assert sorted(path.name for path in out.iterdir()) == before
+
+
+def test_a_fit_and_a_pca_have_folders_of_their_own(run, table, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    fit = ["fit", table, "--labels", "type", "--clusters", 2, "--no-page", "--no-stability"]
+    assert run(*fit).code == run("pca", table, "--labels", "type", "--no-page").code == 0
+    assert (tmp_path / "result" / "model.npz").exists()
+    assert (tmp_path / "pca" / "scores.csv").exists()
+
+
 @pytest.mark.parametrize("at", ["scores.csv", "samples.csv", "summary.json"])
 def test_a_full_disk_leaves_earlier_results(monkeypatch, fails, done, table, at):
     folder, _ = done

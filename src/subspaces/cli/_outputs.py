@@ -22,6 +22,8 @@ from subspaces.runtime.writing import force_to_disk, keep_mode, written_whole
 UNFINISHED, FINISHED = ".unfinished-", ".finished-"
 # Marks, among finished files, an older file that was not written again and has to go.
 GONE = ".gone"
+# Files by which the results of a command are known; those of another do not go beside them.
+KNOWN_BY = {"fit": ("model.npz", "labels.csv"), "pca": ("scores.csv", "loadings.csv")}
 # A spreadsheet takes a cell that begins with one of these for a formula, and runs it.
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
@@ -33,14 +35,27 @@ def refuse_file(folder: Path) -> None:
 
 
 def refuse_folder(folder: Path, names: Sequence[str], *, force: bool) -> list[str]:
-    """Return which of ``names`` are in ``folder``; raise ValueError if any, unless ``force``."""
+    """Return which of ``names`` are in ``folder``; raise ValueError if any, unless ``force``.
+
+    The results of another command are refused in any case.
+    """
     refuse_file(folder)
     with errors_named(folder):
         settle(folder)
         there = [name for name in names if (folder / name).exists()]
+        _refuse_results_of_others(folder, names)
     if there and not force:
         raise ValueError(f"{folder} has {', '.join(there)} already. Use --force or another --out")
     return there
+
+
+def _refuse_results_of_others(folder: Path, names: Sequence[str]) -> None:
+    """Raise ValueError if ``folder`` has the results of a command that does not write ``names``."""
+    for command, files in KNOWN_BY.items():
+        if not set(files) & set(names) and all((folder / name).exists() for name in files):
+            raise ValueError(
+                f"{folder} holds the results of subspaces {command}. Use another --out"
+            )
 
 
 @contextmanager

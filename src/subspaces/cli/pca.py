@@ -33,7 +33,7 @@ def pca(
         float,
         setting("Share of false alarms among the samples that do not belong.", "SHARE", shown=True),
     ] = 0.05,
-    out: Annotated[Path, setting("Folder for the results.", "FOLDER", shown=True)] = Path("result"),
+    out: Annotated[Path, setting("Folder for the results.", "FOLDER", shown=True)] = Path("pca"),
     preset: Annotated[
         str | None,
         setting(
@@ -75,7 +75,7 @@ def pca(
 
     \b
     Examples:
-      subspaces pca data.csv --scale --out result/
+      subspaces pca data.csv --scale --out pca/
       subspaces pca data.csv --labels type --dims 3 --level 0.01
       subspaces pca arrays.gct --classes a.cls --preset expression
       subspaces pca genes.tsv --samples columns --ignore gene_name --log
