@@ -111,6 +111,8 @@ def test_the_summary_and_the_screen_say_the_verdict_first(done):
     assert [entry["rests_on"] for entry in table] == [f"sample {i}" for i in found.rests_on]
     assert (summary["samples"], summary["variables"]) == (100, 30)
     assert summary["outliers_verdict"] in ended.out
+    heads = "component % of variance strength rests most on without it"
+    assert heads in " ".join(ended.out.split())
     assert len(summary["influential"]) == 5
     for driver in summary["influential"]:
         assert driver["sample"] in ended.out

@@ -187,6 +187,40 @@ def test_the_keyboard_reaches_the_findings(page):
     page.keyboard.press("Enter")
 
 
+def test_captions_stay_within_their_tables(page):
+    """Also where a table is wider than the page and scrolls."""
+    within = """tables => tables.every((table) => {
+      const text = table.querySelector("caption span").getBoundingClientRect();
+      const place = table.closest(".scroll").getBoundingClientRect();
+      return text.left >= place.left && text.right <= place.right;
+    })"""
+    page.locator("nav a[href='#way']").click()
+    assert page.locator(".scroll > table").count() >= 6
+    assert page.locator(".scroll > table").evaluate_all(within)
+
+
+def test_on_paper_tables_keep_their_headings_and_say_how_long_they_are(browser, file):
+    with browser.new_page(viewport={"width": 718, "height": 900}) as page:
+        page.goto(file.as_uri())
+        page.emulate_media(media="print")
+        table = page.locator("#within table")
+        total = table.locator("tbody tr").count()
+        assert total > 30
+        assert table.locator("thead").inner_text().split()[:2] == ["Variable", "Cluster"]
+        assert table.locator("thead button").first.is_visible()
+        assert not page.locator("[data-copy]").first.is_visible()
+        assert table.locator("tbody tr:visible").count() == 30
+        said = "span => getComputedStyle(span, '::after').content"
+        caption = table.locator("caption span")
+        words = f'" Printed here: the first 30 of " "{total:,}" " rows."'
+        assert caption.evaluate(said) in (words, words.replace('" "', ""))
+        page.emulate_media(media="screen")
+        page.locator("#within input").fill("tp5")
+        page.emulate_media(media="print")
+        assert table.locator("tbody tr:visible").count() == 2
+        assert caption.evaluate(said) == "none"
+
+
 def test_without_a_script_the_tables_are_there(browser, file):
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()

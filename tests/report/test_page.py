@@ -7,11 +7,13 @@ import numpy as np
 import pytest
 
 import subspaces
-from subspaces import PSC, KSubspaces, SparseKMeans
+from subspaces import MPPCA, PSC, KSubspaces, SparseKMeans
 from subspaces.datasets import make_subspaces
 from subspaces.diagnostics import means_or_directions, stability
 from subspaces.estimators._record import Record
 from subspaces.report import SECTIONS, render, write, write_pca
+from subspaces.report._tables import percent_cell
+from tests.plain import generic
 from tests.report.hostile import SCRIPT, hostile_fit
 from tests.report.outline import Outline, figures_of, numbers, section, sections_of
 
@@ -91,6 +93,78 @@ def test_every_method_has_a_page(union, name):
         assert sections_of(page) == expected
         assert f"{name} found 2 clusters in 45 samples of 12 variables" in page
         assert {"own-0", "own-1", "loadings-0", "between"} <= set(figures_of(page))
+
+
+def test_one_sample_tells_nothing_of_a_group(union):
+    far = np.vstack([union.data, 900 * np.ones((1, 12))])
+    model = KSubspaces(3, n_components=[2, 2, 0], affine=True, init=[*union.target, 2]).fit(far)
+    assert np.bincount(model.labels_).tolist()[2] == 1
+    page = render(model, far)
+    cards = section(page, "clusters").split("<article")
+    assert 'One sample, <bdi class="name">sample 45</bdi>. It tells nothing' in cards[3]
+    assert "differ beyond chance" not in cards[3]
+    assert not {"own-2", "loadings-2", "apart-2"} & set(figures_of(page))
+    assert {"own-1", "loadings-1", "apart-1"} <= set(figures_of(page))
+    variables = section(page, "variables")
+    assert variables.count("Clusters of one sample are not listed.") == 2
+    assert 'data-group="1"' in variables
+    assert 'data-group="2"' not in variables
+
+
+def test_against_one_other_sample_nothing_is_set_apart(union):
+    far = np.vstack([union.data[:20], 900 * np.ones((1, 12))])
+    labels = [0] * 20 + [1]
+    model = KSubspaces(2, n_components=[2, 0], affine=True, init=labels).fit(far)
+    page = render(model, far)
+    assert "There is one other sample, which tells nothing" in section(page, "clusters")
+    assert "apart-0" not in figures_of(page)
+    assert "What sets each cluster apart" not in section(page, "variables")
+    every = KSubspaces(5, n_components=0, affine=True, init=range(5)).fit(np.eye(5))
+    assert "so that no variables are listed" in section(render(every), "variables")
+
+
+def test_influence_on_means_is_said_of_means(union):
+    model = PSC(2, n_components=0, affine=True, random_state=0).fit(union.data)
+    told = section(render(model, union.data), "samples")
+    assert "pulls the mean of its cluster" in told
+    assert "how well the means predict" in told
+    assert "subspace" not in told
+    assert np.allclose(model.influence_, model.record_.scores.min(axis=1))
+    assert ">Influence</button>" not in told
+    flat = PSC(2, n_components=2, random_state=0).fit(union.data)
+    assert ">Influence</button>" in section(render(flat), "samples")
+
+
+def test_a_tiny_share_is_no_power_of_ten():
+    assert ">&lt; 0.1 %</td>" in percent_cell(1e-13, least=0.1)
+    assert ">&lt; 0.001 %</td>" in percent_cell(1e-13)
+    assert 'data-value="1e-13"' in percent_cell(1e-13)
+    assert ">0 %<" in percent_cell(0.0)
+    assert ">0.0432 %<" in percent_cell(0.000432)
+    assert ">12.3 %<" in percent_cell(0.1234)
+    rows = np.array([[1e-9, 0.0], [0.0, 1e-9]] * 20) + np.eye(2)[[0, 1] * 20] * 5
+    page = render(
+        MPPCA(2, n_components=1, n_init=1, random_state=0).fit(rows + 0.01 * generic(40, 2))
+    )
+    assert not re.search(r"e-\d+ %", section(page, "samples"))
+
+
+def test_bars_of_means_have_a_unit(union):
+    model = PSC(2, n_components=2, random_state=0).fit(union.data)
+    title = "lower ← {} → higher"
+    for spread, unit in ((model.within_std_, "SD"), (np.full(12, np.nan), "difference of means")):
+        model.within_std_ = spread
+        found = figures_of(render(model))["apart-0"]["layout"]["xaxis"]["title"]["text"]
+        assert found == title.format(unit)
+
+
+def test_a_path_in_place_of_data_is_told_where_it_goes(union, tmp_path):
+    model = PSC(2, n_components=2, random_state=0).fit(union.data)
+    for path in ("x.html", tmp_path / "x.html"):
+        use = re.escape(f"X={str(path)!r} is a path, not the data of fit. Use report(path=")
+        with pytest.raises(TypeError, match=use):
+            model.report(path)
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_method_without_subspaces_says_so(union):
@@ -242,7 +316,8 @@ def test_how_far_to_trust_the_clusters_stands_in_short(union):
     assert f"<dt>Stability</dt><dd>{steady.stability:.2f}</dd>" in summary
     assert "Between clusters" not in summary
     alone = section(render(model), "summary")
-    assert "was not measured: <code>subspaces.diagnostics.stability(model, X)</code>" in alone
+    told = "was not measured: <code>subspaces.diagnostics.stability(model, X)</code> measures it"
+    assert told in alone
     assert "K-means" not in alone
     kept = replace(model.record_, verdicts=("K-means <b> agrees.", steady.verdict))
     model.record_ = kept

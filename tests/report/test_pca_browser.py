@@ -67,6 +67,15 @@ def fits(page):
     return wide[0] <= wide[1]
 
 
+def test_captions_wrap_and_tables_use_the_width(page):
+    place = page.locator("#components .scroll")
+    text = place.locator("caption span").bounding_box()
+    box = place.bounding_box()
+    assert text["x"] + text["width"] <= box["x"] + box["width"]
+    if page.viewport_size["width"] > 1000:
+        assert place.evaluate("place => place.scrollWidth === place.clientWidth")
+
+
 def test_every_section_is_seen_and_every_figure_drawn(page):
     for name, heading in SECTIONS.items():
         page.locator(f"#{name} h2", has_text=heading).wait_for()

@@ -46,6 +46,33 @@ def words_of(page):
     return " ".join(" ".join(Outline(page).words).split())
 
 
+def test_the_share_of_the_headline_is_that_of_the_table():
+    found = gather_pca(factors(200, 40, 5))
+    number = found.components.n_components
+    page = page_of_pca(found)
+    share = f"{100 * found.components.explained[:number].sum():.1f} %"
+    assert f"Together they hold {share} of the variance." in page
+    assert f"<dt>Variance they hold</dt><dd>{share}</dd>" in page
+    table = section(page, "components").split("<table")[1]
+    assert '<th scope="col">No.</th>' in table
+    rows = [re.findall("<td>(.*?)</td>", row) for row in table.split("<tr>")[2:]]
+    together = [row[2] for row in rows]
+    assert together[number - 1] == share
+    assert set(together[number:]) == {""}
+
+
+def test_samples_left_out_of_a_table_with_gaps_are_told_to_be_approximate():
+    X = factors(60, 20, 2)
+    X[3, 4] = np.nan
+    told = words_of(section(render_pca(X), "missing"))
+    assert "the axes stay those of all samples, and its distances are approximate." in told
+
+
+def test_without_a_component_nothing_is_held_together():
+    page = render_pca(np.random.default_rng(0).normal(size=(60, 20)))
+    assert ">Together</th>" not in section(page, "components")
+
+
 def test_the_findings_are_those_of_the_diagnostics(wine):
     X, _ = wine
     found = gather_pca(X, scale=True)
@@ -130,7 +157,7 @@ def test_the_verdict_stands_in_short(page, wine):
     found = gather_pca(wine[0], scale=True)
     summary = section(page, "summary")
     words = '<p class="verdict">3 components carry more than noise. Together they hold'
-    assert f"{words} 67 % of the variance.</p>" in summary
+    assert f"{words} 66.5 % of the variance.</p>" in summary
     assert found.components.verdict in summary
     assert found.outliers.verdict in summary
     assert "No component hangs on a single sample" in summary

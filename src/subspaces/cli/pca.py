@@ -144,7 +144,7 @@ def _show(summary: dict[str, Any]) -> None:
     say()
     found = summary["n_components"]
     shown = summary["components"][: max(found + BEYOND, summary["shown"])]
-    headings = ("component", "% of variance", "over the noise", "rests most on", "without it")
+    headings = ("component", "% of variance", "strength", "rests most on", "without it")
     other = "not counted" if summary["noise"] == "correlated" else "noise"
     words = ["a component" if entry["component"] <= found else other for entry in shown]
     rows = [_row(entry, word) for entry, word in zip(shown, words, strict=True)]

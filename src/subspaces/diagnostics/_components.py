@@ -44,8 +44,8 @@ class PCAComponents(WithVerdict):
         How many axes predict a left-out cell best. Of components near the edge some are there and
         yet make the prediction worse.
     ratio : ndarray of shape (m,)
-        Eigenvalue of each axis over the edge of the noise; above 1 it is a component, unless the
-        noise is correlated.
+        Strength of each axis: its eigenvalue over the edge of the noise; above 1 it is a component,
+        unless the noise is correlated.
     ratio_without : ndarray of shape (m,)
         The same without the sample that the axis rests on most.
     rests_on : ndarray of shape (m,)
@@ -102,7 +102,7 @@ class PCAComponents(WithVerdict):
         return as_frame(columns)
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the eigenvalues over the edge of the noise, and the leave-one-cell-out error.
+        """Draw the strengths of the components, and the leave-one-cell-out error.
 
         Parameters
         ----------

@@ -131,8 +131,8 @@ def pca_outliers(
     Hochberg 1995]. Scores that fall into clusters are not normal: T2 then says little.
 
     With missing cells the PCA is fitted to the observed ones. T2 allows for scores that fewer cells
-    place, Q is that of the observed cells times p over their number, and the left-out measures do
-    not turn the axes ("hat").
+    place, Q is that of the observed cells times p over their number, and where a sample is left out
+    the axes stay those of all samples ("hat").
 
     Examples
     --------

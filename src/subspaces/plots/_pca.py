@@ -12,12 +12,13 @@ BLOWN_UP = 2.0
 
 
 def components(result: Any, *, ax: Any = None) -> Any:
-    """Draw each eigenvalue over the edge of the noise, and the leave-one-cell-out error.
+    """Draw the strength of each component, and the leave-one-cell-out error.
 
-    Left: what is above 1 stands out of the noise; where an axis rests on one sample, a ring shows
-    how far it reaches without that sample. Right: the error of predicting a left-out cell by so
-    many axes, the least one in a ring; errors of more than twice that without axes, which would
-    leave no room for the others, are triangles at the upper edge.
+    Left: the strength is the eigenvalue of an axis over the edge of the noise, so that what is
+    above 1 stands out; where an axis rests on one sample, a ring shows its strength without that
+    sample. Right: the error of predicting a left-out cell by so many axes, the least one in a ring;
+    errors of more than twice that without axes, which would leave no room for the others, are
+    triangles at the upper edge.
 
     Parameters
     ----------
@@ -147,7 +148,7 @@ def _draw_ratios(ax: Any, result: Any) -> None:
     title = f"{result.n_components} stand out of the noise"
     if result.noise == "correlated":
         title = f"correlated noise: a break after {result.n_components}"
-    ax.set(xlabel="component", ylabel="eigenvalue over the noise's edge", title=title)
+    ax.set(xlabel="component", ylabel="strength (noise reaches 1)", title=title)
 
 
 def _draw_cells(ax: Any, result: Any) -> None:

@@ -128,6 +128,8 @@ def write(model: Any, X: Any = None, path: str | Path = "report.html", **options
         Where the page is.
     """
     check_options(options, _options_of(render), "report")
+    if isinstance(X, str | Path):
+        raise TypeError(f"X={str(X)!r} is a path, not the data of fit. Use report(path={str(X)!r})")
     return write_page(render(model, X, **options), path)
 
 

@@ -6,7 +6,7 @@ from subspaces.core.contrast import Contrast
 from subspaces.diagnostics._beyond_chance import beyond_chance
 from subspaces.report import _figures, _tables
 from subspaces.report._canvas import Places, colour
-from subspaces.report._draft import Draft, note_on_thinning
+from subspaces.report._draft import Draft, named, note_on_thinning
 from subspaces.report._findings import Cluster
 from subspaces.report._names import count
 from subspaces.report._names import dimension as in_dimensions
@@ -67,6 +67,11 @@ def _body(draft: Draft, cluster: Cluster) -> str:
     """
     if not len(cluster.members):
         return "<p>No sample is in this cluster.</p>"
+    if draft.found.alone(cluster):
+        return (
+            f"<p>One sample, {named(draft.found.sample_names, cluster.members)}. It tells nothing "
+            "of a group, so that no variables are listed here, and nothing is drawn.</p>"
+        )
     if not cluster.dimension:
         alone = draft.found.points or cluster.dimension is None
         words = "" if alone else "<p>A mean profile: there is no axis to draw.</p>"
@@ -90,6 +95,8 @@ def _sets_apart(draft: Draft, cluster: Cluster) -> str:
     heading = f"What sets cluster {k} apart"
     if apart is None:
         return _headed(heading, f"<p>{_why_unknown(draft)}</p>")
+    if draft.found.others_are_one(cluster):
+        return _headed(heading, "<p>There is one other sample, which tells nothing of a group.</p>")
     if not len(apart.order):
         return _headed(heading, "<p>No variable differs from the other samples.</p>")
     beyond = _beyond_chance(draft, cluster)
@@ -158,4 +165,6 @@ def variables(draft: Draft) -> str:
         shared = found.common is not None
         heading = "What all clusters share" if shared else "What varies within each cluster"
         within = f'<div id="within"><h3>{heading}</h3>{within}</div>'
+    if not (apart or within) and any(map(found.alone, found.clusters)):
+        return "<p>One sample tells nothing of a group, so that no variables are listed.</p>"
     return apart + within or "<p>No variable has a loading.</p>"

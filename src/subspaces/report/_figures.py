@@ -80,7 +80,7 @@ def differences(found: Findings, apart: Contrast, beyond: Places, shade: str) ->
     ]
     bars = _bars(narrow(np.clip(sizes, -edge, edge)), shade, words, TEXT_ALONE)
     bars["marker"]["opacity"] = np.where(np.isin(shown, beyond), 1.0, PALE)
-    title = f"lower ←{' SD ' * known}→ higher"
+    title = f"lower ← {'SD' if known else 'difference of means'} → higher"
     return _figure_of_list(bars, ticks, xtitle=title, shapes=_ends_of_chance(apart, known))
 
 

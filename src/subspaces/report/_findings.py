@@ -119,6 +119,14 @@ class Findings:
         """Whether all clusters have dimension 0, so that each is a mean profile without axes."""
         return all(cluster.dimension == 0 for cluster in self.clusters)
 
+    def alone(self, cluster: Cluster) -> bool:
+        """Whether a cluster is one sample of several, which tells nothing of a group."""
+        return len(cluster.members) == 1 < len(self.labels)
+
+    def others_are_one(self, cluster: Cluster) -> bool:
+        """Whether one sample is all that a cluster can differ from."""
+        return len(cluster.members) == len(self.labels) - 1
+
 
 def gather(model: Any, X: Any, classes: Any, sample_names: Any, variable_names: Any) -> Findings:
     """Return the findings of a fitted model for the report; X and names may be None."""

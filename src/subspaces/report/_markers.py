@@ -7,7 +7,15 @@ from subspaces.diagnostics._beyond_chance import called
 from subspaces.diagnostics._markers import LEVEL
 from subspaces.report._draft import NAMED, Draft
 from subspaces.report._names import escape
-from subspaces.report._tables import by_cluster, cluster_cell, lookup, number_cell, simple, swatch
+from subspaces.report._tables import (
+    by_cluster,
+    cluster_cell,
+    lookup,
+    number_cell,
+    percent_cell,
+    simple,
+    swatch,
+)
 
 # How many markers of each cluster the table has at most, and at least, and in all if these allow.
 MOST_EACH, LEAST_EACH, MOST = 50, 10, 400
@@ -70,7 +78,8 @@ def _table(found: Markers) -> str:
         own = found.of(k)
         for i in range(min(each, len(own["rank"]))):
             cells = [
-                number_cell(own[name][i], percent=percent) for name, (_, percent) in shown.items()
+                percent_cell(own[name][i]) if percent else number_cell(own[name][i])
+                for name, (_, percent) in shown.items()
             ]
             rows.append((own["variable"][i], str(k), [cluster_cell(k), *cells]))
     heads = ["Variable", "Cluster", *(head for head, _ in shown.values())]

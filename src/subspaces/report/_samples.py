@@ -59,7 +59,8 @@ def _influential(draft: Draft) -> str:
         return f"<h3>Influence</h3><p>{none}</p>"
     order = np.argsort(-found.influence, kind="stable")[:NAMED]
     alone = int(np.count_nonzero(~np.isfinite(found.influence)))
-    caption = "How strongly a sample pulls the subspace of its cluster towards itself."
+    what = "mean" if found.points else "subspace"
+    caption = f"How strongly a sample pulls the {what} of its cluster towards itself."
     if alone:
         caption += (
             f" {count(alone, 'sample')} alone along an axis: influence without bound, not drawn."
@@ -68,7 +69,7 @@ def _influential(draft: Draft) -> str:
     figure = draft.figure("influence", _figures.influence(found), label, caption)
     return (
         f"<h3>Influence</h3><p>The most influential: {named(found.sample_names, order)}. Check "
-        f"them first: they weigh most in how well the subspaces predict.</p>{figure}"
+        f"them first: they weigh most in how well the {what}s predict.</p>{figure}"
     )
 
 

@@ -12,7 +12,7 @@ from subspaces.tables import as_percent
 
 UNMEASURED = (
     "Whether other samples would give the same clusters was not measured: "
-    "<code>subspaces.diagnostics.stability(model, X)</code> does, and "
+    "<code>subspaces.diagnostics.stability(model, X)</code> measures it, and "
     "<code>model.report(X, stability=...)</code> shows it here."
 )
 

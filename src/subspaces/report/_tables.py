@@ -93,7 +93,7 @@ def _sample_columns(found: Findings) -> dict[str, Callable[[int], str]]:
     rivalry, classes, influence = found.rivalry, found.classes, found.influence
     columns: dict[str, Callable[[int], str]] = {}
     if rivalry is not None:
-        columns["Between"] = lambda i: number_cell(rivalry.closeness[i], percent=True)
+        columns["Between"] = lambda i: percent_cell(rivalry.closeness[i], least=0.1)
     columns["Cluster"] = lambda i: cluster_cell(int(found.labels[i]))
     if rivalry is not None:
         columns["Next"] = lambda i: cluster_cell(int(rivalry.rival[i]))
@@ -102,9 +102,16 @@ def _sample_columns(found: Findings) -> dict[str, Callable[[int], str]]:
     if rivalry is not None:
         columns["Own score"] = lambda i: number_cell(rivalry.own[i])
         columns["Score there"] = lambda i: number_cell(rivalry.other[i])
-    if influence is not None:
+    if influence is not None and not _is_own_score(found):
         columns["Influence"] = lambda i: number_cell(influence[i])
     return columns
+
+
+def _is_own_score(found: Findings) -> bool:
+    """Whether the influence of each sample is its own score again, as that on a mean can be."""
+    if not found.points or found.rivalry is None or found.influence is None:
+        return False
+    return bool(np.allclose(found.influence, found.rivalry.own))
 
 
 def _notable_samples(found: Findings) -> Any:
@@ -127,7 +134,11 @@ def differences(found: Findings, beyond: Mapping[int, Places]) -> str:
 
     beyond: by cluster, those that differ beyond chance, which come first.
     """
-    groups = [(c.number, c.apart) for c in found.clusters if c.apart is not None]
+    groups = [
+        (c.number, c.apart)
+        for c in found.clusters
+        if c.apart is not None and not found.alone(c) and not found.others_are_one(c)
+    ]
     full = sum(len(apart.order) for _, apart in groups)
     if not full:
         return ""
@@ -147,6 +158,7 @@ def differences(found: Findings, beyond: Mapping[int, Places]) -> str:
     caption += " Difference: mean of the cluster less the mean of all other samples."
     if known:
         caption += " Effect: the same in standard deviations within the clusters."
+    caption += _note_on_single_samples(found)
     heads = ["Variable", "Cluster", "Difference", *["Effect", "Beyond chance"] * known]
     return lookup("variable", caption, heads, rows, by_cluster(k for k, _ in groups))
 
@@ -155,7 +167,11 @@ def variables(found: Findings) -> str:
     """Return an HTML table of each cluster's loadings or of shared weights; "" if all are 0."""
     weights = found.common
     groups: list[tuple[int | None, Loadings]]
-    groups = [(c.number, c.loadings) for c in found.clusters if c.loadings is not None]
+    groups = [
+        (c.number, c.loadings)
+        for c in found.clusters
+        if c.loadings is not None and not found.alone(c)
+    ]
     if weights is not None:
         groups = [(None, weights)]
     full = sum(len(loadings.places) for _, loadings in groups)
@@ -173,7 +189,13 @@ def variables(found: Findings) -> str:
     if len(rows) < full:
         caption = f"The {most:,} strongest variables{whose}, {len(rows):,} of {full:,} rows"
     caption += ". Strength: share of what the subspace catches." if weights is None else "."
+    caption += _note_on_single_samples(found) if weights is None else ""
     return lookup("variable", caption, ["Variable", *heads], rows, choice)
+
+
+def _note_on_single_samples(found: Findings) -> str:
+    """Return a sentence on clusters of one sample, which are not listed; "" if there are none."""
+    return " Clusters of one sample are not listed." * any(map(found.alone, found.clusters))
 
 
 def _variable_rows(
@@ -181,7 +203,7 @@ def _variable_rows(
 ) -> Iterator[tuple[str, str, list[str]]]:
     rows = zip(loadings.places[:most], loadings.strength, loadings.values, strict=False)
     for j, strength, values in rows:
-        cells = [] if k is None else [cluster_cell(k), number_cell(strength, percent=True)]
+        cells = [] if k is None else [cluster_cell(k), percent_cell(strength)]
         cells += map(number_cell, values[:axes])
         cells += ["<td></td>"] * (axes - len(values))
         yield found.variable_names[j], "all" if k is None else str(k), cells
@@ -282,10 +304,12 @@ def by_cluster(clusters: Iterable[int | None]) -> dict[str, str]:
 
 
 def _scrolled(caption: str, top: str, rows: Iterable[str], kind: str) -> str:
-    label, body = escape(caption.split(".")[0]), "\n".join(rows)
+    lines = list(rows)
+    label, body = escape(caption.split(".")[0]), "\n".join(lines)
+    above = f'<span data-rows="{len(lines):,}">{caption}</span>'
     return (
         f'<div class="scroll" tabindex="0" role="region" aria-label="{label}">'
-        f'<table class="{kind}"><caption><span>{caption}</span></caption>'
+        f'<table class="{kind}"><caption>{above}</caption>'
         f"<thead><tr>{top}</tr></thead><tbody>\n{body}\n</tbody></table></div>"
     )
 
@@ -304,7 +328,17 @@ def _bar(share: float, shade: str) -> str:
     )
 
 
-def number_cell(value: float, *, percent: bool = False) -> str:
+def number_cell(value: float) -> str:
     """Return the HTML cell of a number, by which a table is sorted."""
-    text = f"{100 * value:.3g} %" if percent and value == value else number(value)
-    return f'<td class="n" data-value="{value:.6g}">{text}</td>'
+    return f'<td class="n" data-value="{value:.6g}">{number(value)}</td>'
+
+
+def percent_cell(share: float, *, least: float = 0.001) -> str:
+    """Return the HTML cell of a share in %, by which a table is sorted; "< 0.001 %" below that.
+
+    least: the smallest number of % that is written out.
+    """
+    if share != share:
+        return number_cell(share)
+    text = f"< {least:g}" if 0.0 < 100 * share < least else f"{100 * share:.3g}"
+    return f'<td class="n" data-value="{share:.6g}">{escape(text)} %</td>'

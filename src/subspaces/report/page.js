@@ -182,7 +182,9 @@ for (const box of document.querySelectorAll(".lookup")) {
       const fits = !group || row.dataset.group === group;
       row.hidden = !fits || !row.dataset.search.toLowerCase().includes(wanted);
     }
-    said.textContent = `${rows().length.toLocaleString("en")} of ${body.rows.length.toLocaleString("en")} rows`;
+    const shown = rows().length.toLocaleString("en");
+    table.caption.firstElementChild.dataset.rows = shown;  // what print says of its first rows
+    said.textContent = `${shown} of ${body.rows.length.toLocaleString("en")} rows`;
   };
   search.addEventListener("input", filter);
   if (choice) choice.addEventListener("change", filter);

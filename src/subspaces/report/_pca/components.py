@@ -63,7 +63,7 @@ def _on_the_break(found: PCAFindings) -> str:
 
 def _table_of_axes(found: PCAFindings) -> str:
     known = found.components
-    held = np.cumsum(known.explained)
+    held = _held_together(found)
     rows = []
     for r in range(found.n_axes):
         rows.append(
@@ -71,18 +71,31 @@ def _table_of_axes(found: PCAFindings) -> str:
                 str(r + 1),
                 _status(found, r),
                 f"{100 * known.explained[r]:.1f} %",
-                f"{100 * held[r]:.1f} %",
+                *held[r : r + 1],
                 _strength(known.ratio[r]),
                 name_of(found, known.rests_on[r]),
                 _strength(known.ratio_without[r]),
             ]
         )
-    heads = ["Nr", "What it is", "Variance", "Together", "Strength", "Rests most on", "Without it"]
+    heads = ["No.", "What it is", "Variance", "Together", "Strength", "Rests most on", "Without it"]
+    heads = heads if held else [head for head in heads if head != "Together"]
     caption = (
         "Each direction that was looked at. Strength: 1 is what noise reaches. Rests most on: the "
         "sample whose absence weakens it most, and its strength without it."
     )
     return _tables.simple(caption, heads, rows)
+
+
+def _held_together(found: PCAFindings) -> list[str]:
+    """Return the variance that the axes hold together, up to each; "" for noise.
+
+    Nothing at all where every axis is noise.
+    """
+    known = found.components
+    counted = found.n_axes if known.noise == "correlated" else known.n_components
+    sums = np.cumsum(known.explained)
+    cells = [f"{100 * held:.1f} %" if r < counted else "" for r, held in enumerate(sums)]
+    return cells if counted else []
 
 
 def _strength(ratio: float) -> str:
@@ -144,7 +157,7 @@ def _table_of_variables(found: PCAFindings) -> str:
             found.variable_names[j],
             "",
             [
-                _tables.number_cell(strength[j] / total, percent=True),
+                _tables.percent_cell(strength[j] / total),
                 *map(_tables.number_cell, found.loadings[j, :shown]),
             ],
         )

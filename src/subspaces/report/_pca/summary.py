@@ -39,8 +39,9 @@ def missing(draft: PCADraft) -> str | None:
     """Return the HTML of "What is missing"; None if nothing is."""
     found = draft.found
     done = (
-        "The PCA was fitted to the values that are there; samples are drawn where these place "
-        "them, and their left-out distances do not turn the axes."
+        "The PCA was fitted to the values that are there, and samples are drawn where these place "
+        "them. Where a sample is left out the axes stay those of all samples, and its distances "
+        "are approximate."
     )
     return missing_section(found.missing, found.sample_names, found.variable_names, done)
 
@@ -60,7 +61,7 @@ def _headline(found: PCAFindings) -> str:
         return f"{number} carries more than noise does."
     sure = f"{low or 'none'} beyond all doubt" if low < there else ""
     number += f", {sure}," if sure else ""
-    held = f"{100 * known.explained[:there].sum():.0f} % of the variance"
+    held = f"{100 * known.explained[:there].sum():.1f} % of the variance"
     if there == 1:
         return f"{number} carries more than noise. It holds {held}."
     return f"{number} carry more than noise. Together they hold {held}."
@@ -86,7 +87,7 @@ def _tiles(found: PCAFindings) -> list[tuple[str, str]]:
     out, n = len(found.outliers.outliers), len(found.scores)
     tiles = [
         ("Components", number),
-        *[("Variance they hold", f"{share:.0f} %")] * (known.n_components > 0),
+        *[("Variance they hold", f"{share:.1f} %")] * (known.n_components > 0),
         ("Samples that do not belong", f"{out:,} of {n:,}"),
         ("Variables", f"{len(found.variable_names):,}"),
     ]
