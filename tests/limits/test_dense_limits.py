@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.cluster import KMeans
+from sklearn.datasets import make_blobs
 from sklearn.decomposition import PCA
 
 from subspaces import (
@@ -70,6 +71,28 @@ def test_dimension_zero_is_k_means(seed):
         model.fit(X)
         assert rand_score(lloyd.labels_, model.labels_) == 1.0
         assert_allclose(model.objective_, lloyd.inertia_)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_mean_profiles_are_no_worse_than_from_k_means(seed):
+    """Few samples of many variables, of which some differ between the groups and some co-vary."""
+    random = np.random.default_rng(seed)
+    X = random.normal(20, 1.5, 300) + random.normal(0, 0.8, (30, 300))
+    X[:15, :25] += 1.6
+    X[:, 40:60] += random.normal(size=(30, 1))
+    model = PSC(2, n_components=0, affine=True, random_state=0).fit(X)
+    start = KMeans(2, n_init=10, random_state=0).fit(X).labels_
+    begun = PSC(2, n_components=0, affine=True, init=start, random_state=0).fit(X)
+    assert model.objective_ <= begun.objective_ * (1 + 1e-9)
+
+
+def test_all_of_a_few_thousand_samples_are_searched_for_mean_profiles():
+    X = make_blobs(2500, 6, centers=8, cluster_std=5, random_state=4)[0]
+    start = KMeans(8, n_init=10, random_state=0).fit(X).labels_
+    model = PSC(8, n_components=0, affine=True, random_state=0).fit(X)
+    begun = PSC(8, n_components=0, affine=True, init=start, random_state=0).fit(X)
+    assert {start["start"] for start in model.starts_} == {"k-means", "swapped"}
+    assert model.objective_ <= begun.objective_ * (1 + 1e-9)
 
 
 def test_residual_criterion_is_k_subspaces():

@@ -50,6 +50,11 @@ class Problem:
         return len({*zip(self.dimensions, self.allowed_variables, strict=True)}) == 1
 
     @property
+    def of_means(self) -> bool:
+        """Whether every cluster is its mean and nothing else: affine, of dimension 0."""
+        return self.affine and not any(self.dimensions)
+
+    @property
     def alike(self) -> bool:
         """Whether all clusters have the same dimension, and it is below the rank of the rows."""
         return len(set(self.dimensions)) == 1 and self.identified

@@ -270,7 +270,8 @@ class MiniBatchPSC(AlternatingClusterer):
         return subspaces_of_sample(in_passes, best.clustering.labels)
 
     def _choice(self, problem: Problem) -> str:
-        return "t_likelihood" if self._by_default(problem) else "objective"
+        by_default = self._by_default(problem)
+        return "t_likelihood" if by_default and not problem.of_means else "objective"
 
     def _by_default(self, problem: Problem) -> bool:
         """Whether the criterion is the one that "auto" takes, asked for by name or not."""

@@ -105,7 +105,7 @@ class PSC(AlternatingClusterer):
         that the sample had no part in. "residual": no leaving out, K-subspaces. "auto" is
         "distance" for equal dimensions, and "likelihood" for unequal ones or when a dimension
         equals the rank of the data; asked for by its name, that one gives the same model. With any
-        other, all starts are swept and the lowest objective wins. With ``n_variables``, "auto" is
+        other, and for dimension 0, all starts are swept and the lowest objective wins. With ``n_variables``, "auto" is
         the influence on the union of the clusters' variables, and only "residual" and
         "loo_projection" can be asked for instead.
     penalty : {"l1", "nonnegative"}, default "l1"
@@ -356,7 +356,7 @@ class PSC(AlternatingClusterer):
 
     def _choice(self, problem: Problem) -> str:
         by_default = self.criterion in ("auto", self._default_criterion(problem))
-        return "t_likelihood" if by_default else "objective"
+        return "t_likelihood" if by_default and not problem.of_means else "objective"
 
     def _beyond_passes(self) -> str | None:
         names = ("n_clusters", "n_components", "n_variables", "refine", "criterion")

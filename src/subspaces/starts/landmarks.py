@@ -16,6 +16,9 @@ Labels = NDArray[np.intp]
 # Of more rows than MOST_SEARCHED the starts see a sample of LANDMARKS, the loop sees all. The
 # sample is larger where a cluster would have fewer than PER_DIMENSION rows for each dimension.
 MOST_SEARCHED, LANDMARKS, PER_DIMENSION = 2000, 1500, 20
+# Clusters that are their means alone are searched on all rows of up to so many numbers: the time of
+# K-means is linear in them.
+MOST_FOR_MEANS = 1 << 20
 
 
 def landmarks(problem: Problem, random: np.random.Generator) -> Labels | None:
@@ -82,7 +85,7 @@ def search_by_landmarks(
     rows and swept on, so that the cost is linear in their number, and the list holds the runs on
     the sample. With few rows there are no landmarks: the search runs on all rows.
     """
-    chosen = landmarks(problem, random)
+    chosen = None if _are_few_for_means(problem) else landmarks(problem, random)
     small = problem if chosen is None else problem.subset(chosen)
     chosen_starts = starts(small)
     seeds = random.integers(2**31, size=len(chosen_starts)).tolist()
@@ -94,3 +97,9 @@ def search_by_landmarks(
     best = sweep(plan.in_view(problem), replace(best, first=labels), plan)
     plan.tell(Step("run", 1, 1, f"all samples from {story(best)}"))
     return best, runs
+
+
+def _are_few_for_means(problem: Problem) -> bool:
+    """Whether clusters are their means alone, and the rows few enough to search all of them."""
+    n = len(problem.rows.squared_norms)
+    return problem.of_means and n * problem.rows.rank <= MOST_FOR_MEANS

@@ -10,6 +10,7 @@ from subspaces.core.problem import Problem
 from subspaces.core.search import Start
 from subspaces.starts.graphs import ADMM_MOST_ROWS, Graphs, angular, from_graph
 from subspaces.starts.judges import NearExpression, ShapeInteraction
+from subspaces.starts.k_means import best_of_ten
 from subspaces.starts.sampled_subspaces import energetic_subspaces, sequential, swapped
 from subspaces.starts.screening import on_screened_variables
 
@@ -19,12 +20,20 @@ def portfolio(problem: Problem, n_starts: int, *, learned: bool = False) -> list
 
     Graphs of self-expression only where all clusters have one dimension, below the rank of the
     data, and are to keep it (not ``learned``); the lasso among them up to 700 rows. For sparse
-    loadings one kind alone, on the variables that carry more than noise.
+    loadings one kind alone, on the variables that carry more than noise. Where clusters are their
+    means alone, K-means and swapped means take turns.
     """
     if problem.sparsity is not None:
         return [("screened", on_screened_variables(energetic_subspaces, problem))] * n_starts
-    kinds = _for_equal(problem) if problem.alike and not learned else _for_unequal()
-    return list(islice(cycle(kinds), n_starts))
+    return list(islice(cycle(_kinds(problem, learned)), n_starts))
+
+
+def _kinds(problem: Problem, learned: bool) -> list[tuple[str, Start]]:
+    if learned:
+        return _for_unequal()
+    if problem.of_means:
+        return [("k-means", best_of_ten), ("swapped", swapped)]
+    return _for_equal(problem) if problem.alike else _for_unequal()
 
 
 def _for_equal(problem: Problem) -> list[tuple[str, Start]]:
