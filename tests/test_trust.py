@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.cluster import KMeans
 from sklearn.datasets import load_wine
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -12,6 +13,7 @@ from subspaces.datasets import make_subspaces
 from subspaces.diagnostics import _trust, means_or_directions, stability
 from subspaces.metrics import adjusted_rand_score
 from subspaces.preparation import attach_preparation, learn_preparation, prepare
+from subspaces.recipes import single_cell
 from subspaces.tables import Table
 
 
@@ -40,7 +42,47 @@ def test_groups_that_differ_in_their_directions_are_not_said_to_differ_in_their_
     model = PSC(2, random_state=0).fit(lines.data)
     found = means_or_directions(model, lines.data)
     assert found.agreement < 0.7
-    assert found.verdict == f"K-means agrees with {100 * found.agreement:.0f} % of these labels."
+    assert found.verdict.startswith(f"K-means agrees with {100 * found.agreement:.0f} % of these")
+    assert "differ mostly in their means" not in found.verdict
+
+
+def test_agreement_by_chance_is_called_so():
+    planes = make_subspaces([60, 80, 100], 40, [2] * 3, noise=0.1, random_state=0)
+    model = PSC(3, n_components=2, random_state=0).fit(planes.data)
+    said = means_or_directions(model, planes.data).verdict
+    assert said.endswith("% of these labels, no more than chance: these are not groups of means.")
+
+
+def test_the_level_of_chance_is_told_between():
+    X, _ = blobs()
+    model = PSC(3, affine=True, random_state=0).fit(X)
+    model.labels_ = np.where(np.arange(90) % 5 < 2, (model.labels_ + 1) % 3, model.labels_)
+    assert means_or_directions(model, X).verdict == (
+        "K-means agrees with 60 % of these labels; by chance it would with 39 %."
+    )
+
+
+@pytest.mark.parametrize("way", [1.0, 0.6])
+def test_mean_profiles_are_not_told_that_they_differ_in_their_means(way):
+    X, _ = blobs()
+    model = PSC(3, n_components=0, affine=True, random_state=0).fit(X)
+    if way < 1:
+        model.labels_ = np.where(np.arange(90) % 5 < 2, (model.labels_ + 1) % 3, model.labels_)
+    said = means_or_directions(model, X).verdict
+    assert said.startswith(
+        "These clusters are mean profiles, as those of K-means are, which agrees with "
+        f"{100 * way:.0f} % of the labels"
+    )
+    assert ("Try another number" in said) == (way < 1)
+
+
+def test_a_recipe_is_compared_with_k_means_on_what_it_clusters():
+    counts = np.random.default_rng(0).poisson(np.where(np.arange(60) < 30, 3, 9)[:, None], (60, 40))
+    counts[:30, :10] += 12
+    recipe = single_cell(2, random_state=0).fit(counts)
+    expected = means_or_directions(recipe[-1], recipe[:-1].transform(counts))
+    assert means_or_directions(recipe, counts) == expected
+    assert np.isfinite(expected.agreement)
 
 
 def test_k_means_sees_the_same_of_many_samples_each_time():
@@ -77,8 +119,9 @@ def test_other_samples_and_a_model_without_labels_are_named():
     model = PSC(3, random_state=0).fit(X)
     with pytest.raises(ValueError, match=r"X has 5 samples, .* fitted to 90. Use the data of fit"):
         means_or_directions(model, X[:5])
-    with pytest.raises(ValueError, match=r"Pipeline has no labels_. Use a fitted clusterer"):
-        means_or_directions(make_pipeline(model), X)
+    assert means_or_directions(make_pipeline(model), X) == means_or_directions(model, X)
+    with pytest.raises(ValueError, match=r"PSC has no labels_. Use a fitted clusterer, or a pipe"):
+        means_or_directions(PSC(3), X)
 
 
 @pytest.mark.parametrize(
@@ -117,8 +160,12 @@ def test_groups_of_means_are_steadier_under_k_means():
 
 def test_no_number_is_advised_to_be_chosen_from_a_table_with_holes():
     wine = StandardScaler().fit_transform(load_wine().data)
-    wine[np.random.default_rng(0).random(wine.shape) < 0.03] = np.nan
+    holes = np.random.default_rng(0).random(wine.shape) < 0.03
+    wine[:, :4][holes[:, :4]] = np.nan
     with pytest.warns(UserWarning, match=r"PSC\('auto'\) on variables without gaps to see"):
+        stability(PSC(3, n_init=3, random_state=0), wine, n_resamples=3, random_state=0)
+    wine[holes] = np.nan  # next to no variable is without gaps
+    with pytest.warns(UserWarning, match=r"and other numbers of clusters to see whether their"):
         stability(PSC(3, n_init=3, random_state=0), wine, n_resamples=3, random_state=0)
 
 
@@ -128,13 +175,20 @@ def test_no_number_is_advised_to_be_chosen_from_a_table_with_holes():
         (PSC(3), "K-means or PSC(K, n_components=0, affine=True), PSC(K, affine=True) for groups"),
         (PSC(3, affine=True), "K-means or PSC(K, n_components=0, affine=True)"),
         (PSC(3, n_components=[0, 1, 1], affine=True), "K-means or PSC(K, n_components=0"),
-        (PSC(3, n_components=0, affine=True), "K-means"),
     ],
 )
 def test_what_was_tried_is_not_advised(estimator, ways):
     said = _trust._ways_by_means(estimator)
     assert said.startswith(ways)
     assert ("centres of their own" in said) == (not estimator.affine)
+
+
+@pytest.mark.parametrize("estimator", [PSC(3, n_components=0, affine=True), KMeans(3)])
+def test_k_means_is_not_advised_to_those_who_use_it(estimator):
+    assert _trust._ways_by_means(estimator) == ""
+    said = _trust._stability_in_words(0.3, 7, 0.9, 3, "")
+    assert "K-means" not in said
+    assert "Try another number of clusters" in said
 
 
 def test_a_budget_ends_the_same_splits_sooner(monkeypatch):

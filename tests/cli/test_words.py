@@ -113,7 +113,7 @@ def test_no_word_of_python_is_left():
         ("still moved after max_iter=300 sweeps. Use a larger max_iter",
          "still moved after 300 sweeps. Use another --seed"),
         ("Use fewer clusters; diagnostics.stability tells",
-         "Use fewer clusters; the stability that subspaces fit prints tells"),
+         "Use fewer clusters; the stability of each fit tells"),
         ("belong together. Use share above 0.7 or n_nonzero above 5 or solver='elastic_net'",
          "belong together. Use another --method"),
         ("Use scaled variables, and PSC('auto') to see",
@@ -131,8 +131,8 @@ def test_no_word_of_python_is_left():
          "centres of their own, and scaled variables where their units differ.",
          "Try --affine --dims 0 for clusters by their means, --affine for groups with centres of "
          "their own, and --scale where units differ."),
-        ("Try K-means, and scaled variables where their units differ.",
-         "Try another number of clusters, and --scale where units differ."),
+        ("Use scaled variables, and other numbers of clusters to see",
+         "Use --scale where units differ, and other numbers of clusters to see"),
         # What users named stays as they named it.
         ("/a/X/n_clusters.csv: 'X', 'n_clusters=3'", "/a/X/n_clusters.csv: 'X', 'n_clusters=3'"),
         ("a=b.csv, line 3 ('floor=1')", "a=b.csv, line 3 ('floor=1')"),

@@ -8,7 +8,9 @@ import numpy as np
 from subspaces.cli._words import in_options, to_follow
 from subspaces.core.partition import smallest_size
 from subspaces.diagnostics import Stability, means_or_directions, stability
+from subspaces.diagnostics._trust import is_mostly_whole
 from subspaces.estimators import PSC
+from subspaces.estimators._level import clusters_of_levels
 from subspaces.estimators.psc import with_choices
 from subspaces.runtime.warning import collect_warnings
 from subspaces.tables import Table
@@ -22,11 +24,13 @@ BATCHES = (
 )
 # What is said where --dims was left out.
 ASSUMED = "Dimension 1 was assumed, since --dims was not given; --dims auto chooses it"
-# The same for a table with gaps, of which --dims auto is refused.
+# The same for a table with gaps, of which --dims auto is refused, and what is added where most of
+# the variables have none.
 ASSUMED_WITH_GAPS = (
     "Dimension 1 was assumed, since --dims was not given; compare the stability of --dims 1, 2 "
-    "and 3, or choose by --dims auto on variables without gaps (--drop-missing 0)"
+    "and 3"
 )
+BY_WHOLE_VARIABLES = ", or choose by --dims auto on variables without gaps (--drop-missing 0)"
 
 
 @dataclass(frozen=True)
@@ -99,11 +103,34 @@ def with_word_on_batches(trust: Trust) -> Trust:
     return Trust({**trust.found, "stability": entry}, measured)
 
 
+def with_word_on_levels(trust: Trust, model: Any) -> Trust:
+    """Return ``trust`` with a sentence on clusters whose first axis is their mean level."""
+    if not isinstance(model, PSC):
+        return trust
+    levels = clusters_of_levels(model.subspaces_, model.cluster_means_, model._sizes)
+    if not levels:
+        return trust
+    which = "each cluster" if len(levels) == len(model.subspaces_) else _named(levels)
+    verdict = (
+        f"The first axis of {which} is the mean level of its samples, so that what is high in all "
+        "of them stands in the list of what varies within. Use --affine for what varies alone."
+    )
+    return replace(trust, found={**trust.found, "level": {"verdict": verdict}})
+
+
+def _named(clusters: list[int]) -> str:
+    *first, last = map(str, clusters)
+    return f"clusters {', '.join(first)} and {last}" if first else f"cluster {last}"
+
+
 def with_assumed_dimension(trust: Trust, n_clusters: int | str, table: Table) -> Trust:
     """Return ``trust`` with the sentence that dimension 1 was assumed, where another can be."""
     if not can_choose_dimension(n_clusters, table):
         return trust
-    said = ASSUMED_WITH_GAPS if np.isnan(table.data).any() else ASSUMED
+    said = ASSUMED
+    if np.isnan(table.data).any():
+        whole = is_mostly_whole(table.data)
+        said = f"{ASSUMED_WITH_GAPS}{BY_WHOLE_VARIABLES if whole else ''}"
     return replace(trust, found={**trust.found, "assumed": {"verdict": f"{said}."}})
 
 

@@ -60,7 +60,7 @@ PLAIN = {
     "n_components_": ("", "the dimensions"),
     "recipes.expression": ("", "--preset expression"),
     "selection.select_n_clusters": ("", "subspaces select --preset expression"),
-    "diagnostics.stability": ("", "the stability that subspaces fit prints"),
+    "diagnostics.stability": ("", "the stability of each fit"),
 }
 # Advice that only Python can follow, and what to do here instead.
 ADVICE = (
@@ -73,7 +73,6 @@ ADVICE = (
         "Try --affine --dims 0 for clusters by their means",
     ),
     ("PSC(K, affine=True) for groups", "--affine for groups"),
-    ("Try K-means, and scaled", "Try another number of clusters, and scaled"),
     ("and scaled variables where their units differ", "and --scale where units differ"),
     ("Use K-means, or n_components=0 with affine=True,", "Use --affine --dims 0"),
     ("use PSC(...).fit(X).impute(X) on a dense table first", "fill it by subspaces fit --imputed"),
@@ -100,9 +99,14 @@ ADVICE = (
     ("margins='normal' in select_n_clusters", "--normal-scores"),
     ("a wider range of candidates", "a larger --max-clusters"),
     (
+        "scaled variables, and other numbers of clusters",
+        "--scale where units differ, and other numbers of clusters",
+    ),
+    (
         "scaled variables, and PSC('auto') on variables without gaps",
         "--scale where units differ, and --clusters auto with --drop-missing 0",
     ),
+    ("Use affine=True, or centred variables", "Use --affine"),
     ("scaled variables, and PSC('auto')", "--scale where units differ, and --clusters auto"),
 )
 # Advice to scale, and what is left of it where --scale was given.
@@ -114,6 +118,7 @@ SCALED = (
     (", or the variables in their scales", ""),
     (", and --scale where units differ", ""),
     ("--scale where units differ, and --clusters auto", "--clusters auto"),
+    ("--scale where units differ, and other numbers", "other numbers"),
     (" that are correlated or differ in scale", " that are correlated"),
     (", other dimensions or scaled variables", " or other dimensions"),
     (", other dimensions, or other values: logarithms, scaled variables", " or other dimensions"),

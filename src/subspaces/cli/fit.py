@@ -218,6 +218,7 @@ def _trusted(
                 trust, model, table, request.seed, scaled=scaled, preset=bool(request.preset)
             )
         trust = _trust.with_word_on_batches(trust) if request.preset else trust
+    trust = _trust.with_word_on_levels(trust, model)
     if request.method == "PSC" and not request.preset and assumed:
         trust = _trust.with_assumed_dimension(trust, request.n_clusters, table)
     return trust
@@ -242,7 +243,7 @@ def _show(summary: dict[str, Any]) -> None:
         say_stability(chosen, len(summary["clusters"]))
     if len(chosen.get("n_clusters", ())) > 1:
         say(f"Chosen: {chosen['verdict']}.")
-    for name in ("stability", "means_or_directions", "assumed", "markers"):
+    for name in ("stability", "means_or_directions", "level", "assumed", "markers"):
         if name in summary:
             say(summary[name]["verdict"])
 
@@ -259,12 +260,19 @@ def _sizes(clusters: list[dict[str, Any]], known: bool) -> tuple[list[str], list
 
 
 def _lists(clusters: list[dict[str, Any]]) -> tuple[list[str], list[list[str]]]:
-    """Return the headings and rows of a table of the variables; both empty if none is named."""
+    """Return the headings and rows of a table of the variables; both empty if none is named.
+
+    One sample tells nothing of a group, so none is named for a cluster of one.
+    """
     shown = [{name: _listed(cluster, name) for name in LISTS} for cluster in clusters]
-    lists = [name for name in LISTS if any(words[name] for words in shown)]
+    groups = [words for words, one in zip(shown, clusters, strict=True) if one["samples"] > 1]
+    lists = [name for name in LISTS if any(words[name] for words in groups)]
     rows = [
-        [str(cluster["cluster"]), *(words[name] for name in lists)]
-        for cluster, words in zip(clusters, shown, strict=True)
+        [
+            str(one["cluster"]),
+            *("one sample" if one["samples"] == 1 else words[name] for name in lists),
+        ]
+        for one, words in zip(clusters, shown, strict=True)
     ]
     return (["cluster", *(LISTS[name] for name in lists)], rows) if lists else ([], [])
 

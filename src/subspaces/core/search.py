@@ -255,7 +255,7 @@ def start_margin(runs: Sequence[Run]) -> float:
     """Return the least merit among runs that ended in another partition, less the best, relative.
 
     The difference is divided by the best run's ``|merit|``. Infinite if all swept runs ended in one
-    partition.
+    partition, 0 if no run is finite.
     """
     best, swept = best_run(runs), [run for run in runs if run.swept]
     ended = canonical_each(np.array([run.clustering.labels for run in [best, *swept]]))
@@ -263,6 +263,8 @@ def start_margin(runs: Sequence[Run]) -> float:
     others = [run.merit for run, other in zip(swept, elsewhere, strict=True) if other]
     if not others:
         return np.inf
+    if not np.isfinite(best.merit):
+        return 0.0
     return float((min(others) - best.merit) / max(abs(best.merit), np.finfo(float).tiny))
 
 

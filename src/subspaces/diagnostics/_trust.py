@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.cluster import KMeans
+from sklearn.cluster import BisectingKMeans, KMeans, MiniBatchKMeans
+from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 
 from subspaces import progress
@@ -38,6 +39,10 @@ FEWEST_SPLITS = 3
 # Halves that agree less than this look like chance: nobody takes them for clusters, and no warning
 # of one subspace is needed.
 CHANCE = 0.2
+# Draws of labels in another order, and the share of them that agree less than more than chance does.
+DRAWS, BEYOND_CHANCE = 50, 0.95
+# The share of variables without gaps from which on a choice can be made by those alone.
+MOSTLY_WHOLE = 0.5
 # The number of samples that tell whether one subspace describes them better than the clusters do.
 ENOUGH = 2000
 
@@ -76,7 +81,8 @@ class MeansOrDirections(WithVerdict):
     agreement : float
         Share of the labels with which K-means agrees, clusters matched; nan for one cluster.
     verdict : str
-        The agreement in a sentence, which says where the groups differ mostly in their means.
+        The agreement in a sentence, which says where the groups differ mostly in their means, and
+        where it is no more than chance.
     """
 
     agreement: float
@@ -174,14 +180,14 @@ def stability(
         parts = [
             (model, each[some], whole[some]) for model, each in zip(models, labels, strict=True)
         ]
-        _warn_of_one_subspace(parts, has_holes=bool(np.isnan(matrix).any()))
+        _warn_of_one_subspace(parts, matrix)
         has_gaps = not all(cuts_a_continuum(*part) for part in parts)
     held = len(np.unique(getattr(models[0], "labels_", labels[0])))
     distinct = count_distinct_rows(whole, held)
     if distinct < held:
         verdict = _split_in_words(distinct, held)
     else:
-        ways = _ways_by_means(estimator)
+        ways = _ways_by_means(_last_step(estimator))
         verdict = _stability_in_words(mean, len(agreement), k_means, n_clusters, ways, has_gaps)
     return Stability(mean, np.array(agreement), same / len(agreement), k_means, verdict)
 
@@ -204,20 +210,32 @@ def _absent_in_a_half(matrix: Array, halves: Sequence[Any]) -> NDArray[np.bool_]
     return absent
 
 
-def _warn_of_one_subspace(parts: Sequence[tuple[Any, Any, Array]], *, has_holes: bool) -> None:
+def _warn_of_one_subspace(parts: Sequence[tuple[Any, Any, Array]], matrix: Array) -> None:
     """Warn where one subspace describes the samples better than the clusters of either half.
 
     parts: of each half its model, the labels (n,) that it gives the samples, and these (n, p).
-    has_holes: whether cells were missing, from which no number of clusters is chosen.
+    matrix: the samples as given; from missing cells no number of clusters is chosen.
     """
-    whole = " on variables without gaps" if has_holes else ""
     if all(is_rather_one(*part) for part in parts):
         warn(
             "one subspace describes the samples better than these clusters do, so that what agrees "
             "may be due to variables that are correlated or differ in scale. Use scaled variables, "
-            f"and PSC('auto'){whole} to see whether one cluster is chosen",
+            f"and {_ways_to_see_one(matrix)}",
             above=3,
         )
+
+
+def _ways_to_see_one(matrix: Array) -> str:
+    """Return how to see whether samples are one cluster, by a way that their gaps allow."""
+    if not is_mostly_whole(matrix):
+        return "other numbers of clusters to see whether their halves agree as well"
+    whole = " on variables without gaps" if np.isnan(matrix).any() else ""
+    return f"PSC('auto'){whole} to see whether one cluster is chosen"
+
+
+def is_mostly_whole(matrix: Array) -> bool:
+    """Whether so many variables have no gaps that a choice can be made by those alone."""
+    return float(np.mean(~np.isnan(matrix).any(axis=0))) >= MOSTLY_WHOLE
 
 
 def _k_means_of_halves(matrix: Array, halves: Sequence[Any], n_clusters: int) -> list[Any]:
@@ -239,7 +257,8 @@ def _stability_in_words(
 ) -> str:
     """Return the verdict: solid, doubtful or noise-like, the evidence, and what to try.
 
-    ways: what to try where K-means is steadier.
+    ways: what to try where K-means is steadier; "" for clusters that are means themselves, of which
+    that says nothing.
     """
     if n_clusters == 1:
         return "There is one cluster, and two halves of the samples cannot disagree about it."
@@ -264,7 +283,7 @@ def _stability_in_words(
             " Try another number of clusters, other dimensions, or other values: logarithms, "
             "scaled variables."
         )
-    if k_means > mean + STEADIER:
+    if ways and k_means > mean + STEADIER:
         advice = (
             f" K-means is steadier on the same halves ({k_means:.2f}), so the groups may differ in "
             f"their means, or the variables in their scales. Try {ways}, and scaled variables "
@@ -274,13 +293,25 @@ def _stability_in_words(
 
 
 def _ways_by_means(estimator: Any) -> str:
-    """Return what an estimator leaves to try where groups differ in their means."""
+    """Return what an estimator leaves to try where groups differ in their means; "" if nothing."""
+    if _finds_means(estimator):
+        return ""
     if not getattr(estimator, "affine", False):
         centred = "PSC(K, affine=True) for groups with centres of their own"
         return f"K-means or PSC(K, n_components=0, affine=True), {centred}"
-    if np.any(estimator.n_components):
-        return "K-means or PSC(K, n_components=0, affine=True)"
-    return "K-means"
+    return "K-means or PSC(K, n_components=0, affine=True)"
+
+
+def _finds_means(estimator: Any) -> bool:
+    """Whether clusters are means by their making: of K-means, or affine of dimension 0."""
+    if isinstance(estimator, KMeans | MiniBatchKMeans | BisectingKMeans):
+        return True
+    has_centres = bool(getattr(estimator, "affine", False))
+    return has_centres and not np.any(getattr(estimator, "n_components", 1))
+
+
+def _last_step(estimator: Any) -> Any:
+    return estimator[-1] if isinstance(estimator, Pipeline) else estimator
 
 
 def _split_in_words(distinct: int, n_clusters: int) -> str:
@@ -296,12 +327,13 @@ def means_or_directions(model: Any, X: Any) -> MeansOrDirections:
     """Compare a model's labels with K-means: if both agree, the groups differ in their means.
 
     K-means with as many clusters sees the samples as the model does, after its preparation; where
-    there are more than 2,000, it sees 2,000 drawn with a fixed seed.
+    there are more than 2,000, it sees 2,000 drawn with a fixed seed. What chance would give is the
+    mean agreement with the same labels in another order.
 
     Parameters
     ----------
-    model : fitted clusterer
-        With ``labels_``.
+    model : fitted clusterer, or Pipeline that ends in one
+        With ``labels_``. A `recipes.Recipe` is such a pipeline.
     X : array-like of shape (n, p)
         The data of fit; raw samples for a model that prepares them.
 
@@ -318,13 +350,15 @@ def means_or_directions(model: Any, X: Any) -> MeansOrDirections:
     >>> union = make_subspaces([60, 80, 100], 40, [2, 2, 2], noise=0.1, random_state=0)
     >>> model = PSC(3, n_components=2, random_state=0).fit(union.data)
     >>> means_or_directions(model, union.data).verdict
-    'K-means agrees with 39 % of these labels.'
+    'K-means agrees with 39 % of these labels, no more than chance: these are not groups of means.'
     """
+    if isinstance(model, Pipeline):
+        X, model = model[:-1].transform(X) if len(model) > 1 else X, model[-1]
     labels = getattr(model, "labels_", None)
     if labels is None:
         raise ValueError(
-            f"{type(model).__name__} has no labels_. Use a fitted clusterer; of a pipeline, its "
-            "last step and the samples as that step sees them"
+            f"{type(model).__name__} has no labels_. Use a fitted clusterer, or a pipeline that "
+            "ends in one"
         )
     matrix, labels = _as_seen(model, X), np.asarray(labels)
     if len(matrix) != len(labels):
@@ -344,11 +378,37 @@ def means_or_directions(model: Any, X: Any) -> MeansOrDirections:
         )
     k_means = KMeans(n_clusters, n_init=10, random_state=0)
     whole = _without_holes(model, matrix)
-    agreement = matched_accuracy(labels, k_means_labels(whole, k_means))
+    by_means = k_means_labels(whole, k_means)
+    agreement = matched_accuracy(labels, by_means)
+    words = _of_means_in_words if _finds_means(model) else _of_directions_in_words
+    return MeansOrDirections(agreement, words(agreement, _by_chance(labels, by_means)))
+
+
+def _by_chance(labels: Any, others: Any) -> Array:
+    """Return the agreement (50,) of two partitions (n,), one of them in an order drawn anew."""
+    random = np.random.default_rng(0)
+    return np.array([matched_accuracy(random.permutation(labels), others) for _ in range(DRAWS)])
+
+
+def _of_directions_in_words(agreement: float, by_chance: Array) -> str:
     verdict = f"K-means agrees with {100 * agreement:.0f} % of these labels"
+    if agreement <= np.quantile(by_chance, BEYOND_CHANCE):
+        return f"{verdict}, no more than chance: these are not groups of means."
     if agreement > BY_MEANS:
-        verdict += ": these groups differ mostly in their means"
-    return MeansOrDirections(agreement, f"{verdict}.")
+        return f"{verdict}: these groups differ mostly in their means."
+    return f"{verdict}; by chance it would with {100 * by_chance.mean():.0f} %."
+
+
+def _of_means_in_words(agreement: float, by_chance: Array) -> str:
+    verdict = (
+        "These clusters are mean profiles, as those of K-means are, which agrees with "
+        f"{100 * agreement:.0f} % of the labels"
+    )
+    if agreement > BY_MEANS:
+        return f"{verdict}."
+    return (
+        f"{verdict}: the samples can be cut in more than one way. Try another number of clusters."
+    )
 
 
 def _as_seen(model: Any, X: Any, *, min_samples: int = 1) -> Array:

@@ -33,6 +33,7 @@ from subspaces.data.subspaces import Subspaces, from_subspaces, take, to_subspac
 from subspaces.data.validation import check_survey
 from subspaces.estimators import _many_rows, _missing
 from subspaces.estimators._base import Array, NewRows, SubspaceClusterer
+from subspaces.estimators._level import warn_of_constant_columns, warn_of_far_mean
 from subspaces.estimators._many_rows import ManyRows, NewBlocks, SurveyedBlocks
 from subspaces.estimators._search import Search, table_of_starts
 from subspaces.estimators._subspaces import dimensions_of, order_of_appearance, pose, widths
@@ -235,6 +236,9 @@ class AlternatingClusterer(SubspaceClusterer):
             with one_blas_thread() if X.size <= SMALL else nullcontext():
                 self._fit_few(X)
             self._sizes = partition.sizes(self.labels_, len(self.subspaces_)).astype(float)
+            if not self.affine and len(self.subspaces_) > 1:
+                warn_of_far_mean(X.mean(axis=0), float(np.einsum("ij,ij->", X, X)) / len(X))
+                warn_of_constant_columns(X, getattr(self, "feature_names_in_", None))
         else:
             with one_blas_thread():
                 self._fit_many(X)
@@ -311,6 +315,8 @@ class AlternatingClusterer(SubspaceClusterer):
         self._data = Data(n, problem.rank, problem.usual_energy)
         self._measure(problem, result, subspaces)
         self._search.warn_of_a_poor_end(result, found.runs, n, found.alike)
+        if not self.affine and self.n_clusters > 1:
+            warn_of_far_mean(to_host(X.survey.totals) / n, float(X.survey.energy) / n)
         if not np.isfinite(result.objective):
             warn(
                 "the objective is infinite: some sample is alone along an axis of its cluster. Use "

@@ -492,6 +492,11 @@ class PSC(AlternatingClusterer):
         return Sparsity(counts, self.penalty)
 
     def _problem(self, X: Array, rows: Rows | None = None) -> Problem:
+        if self.n_clusters == X.shape[0] > 1:
+            raise ValueError(
+                f"n_clusters={self.n_clusters} for as many samples leaves nothing to predict one "
+                "from. Use fewer clusters"
+            )
         problem = self._with_criterion(self._pose(X, "loo", self._sparsity(X), rows))
         if problem.identified:
             self._warn_of_unequal_dimensions(problem.dimensions)

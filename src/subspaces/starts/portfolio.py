@@ -21,7 +21,7 @@ def portfolio(problem: Problem, n_starts: int, *, learned: bool = False) -> list
     Graphs of self-expression only where all clusters have one dimension, below the rank of the
     data, and are to keep it (not ``learned``); the lasso among them up to 700 rows. For sparse
     loadings one kind alone, on the variables that carry more than noise. Where clusters are their
-    means alone, K-means and swapped means take turns.
+    means alone, K-means and `sequential` take turns.
     """
     if problem.sparsity is not None:
         return [("screened", on_screened_variables(energetic_subspaces, problem))] * n_starts
@@ -32,7 +32,7 @@ def _kinds(problem: Problem, learned: bool) -> list[tuple[str, Start]]:
     if learned:
         return _for_unequal()
     if problem.of_means:
-        return [("k-means", best_of_ten), ("swapped", swapped)]
+        return [("k-means", best_of_ten), ("sequential", sequential(0.5))]
     return _for_equal(problem) if problem.alike else _for_unequal()
 
 
