@@ -383,8 +383,8 @@ def as_table(X: Any, min_samples: int = 2) -> Any:
         gap = first_gap(Table(matrix, *_names(X, matrix.shape)))
         if gap is not None:
             raise ValueError(
-                f"X contains NaN: {gap}, and totals, sample means and the choice of genes rest on "
-                "all. Use SelectedPCA().fit(X).impute(X) on logarithms first, or leave out the "
+                f"{gap}, and totals, sample means and the choice of genes rest on all, without "
+                "NaN. Use SelectedPCA().fit(X).impute(X) on logarithms first, or leave out the "
                 "genes that have gaps, X.dropna(axis=1) of a frame"
             )
         check_squares(matrix)
