@@ -515,6 +515,53 @@ def test_a_cluster_of_one_sample_is_a_note(run, tmp_path):
     assert ended.code == 0, ended.err
     assert "Note: cluster 1 holds one sample (s7)" in ended.err
     assert "Leave it out, or use fewer clusters, or --criterion loo" in ended.err
+    (row,) = (line for line in ended.out.splitlines() if "one sample" in line)
+    assert row.split() == ["1", "one", "sample"]
+
+
+def write_levels(path, *, constant=False):
+    """Two groups of 30 samples on a level of about 20; one variable in years, if asked for."""
+    random = np.random.default_rng(0)
+    values = random.normal(20, 1.5, 60) + random.normal(0, 0.8, (60, 60))
+    values[:30, :9] += 1.6
+    values = np.column_stack([values, random.integers(30, 80, 60)])[:, : 60 + constant]
+    lines = [f"s{i}," + ",".join(f"{value:.4f}" for value in row) for i, row in enumerate(values)]
+    names = [*(f"p{j}" for j in range(60)), "age"][: 60 + constant]
+    path.write_text("\n".join([",".join(["sample", *names]), *lines]))
+    return path
+
+
+def test_a_column_in_other_units_is_named(run, tmp_path):
+    path = write_levels(tmp_path / "t.csv", constant=True)
+    fit = ["fit", path, "--clusters", 2, "--affine", "--no-page", "--no-stability", "--force",
+           "--out", tmp_path / "r"]  # fmt: skip
+    ended = run(*fit)
+    assert "Note: 'age' alone holds " in ended.err
+    assert "Use --scale, or --ignore age if it is no" in ended.err
+    for more in (["--ignore", "age"], ["--scale"]):
+        assert "alone holds" not in run(*fit, *more).err
+
+
+def test_an_axis_that_is_the_mean_level_is_told(run, tmp_path):
+    path = write_levels(tmp_path / "t.csv")
+    fit = ["fit", path, "--clusters", 2, "--no-stability", "--force", "--out", tmp_path / "r"]
+    ended = run(*fit, "--no-page")
+    assert "Note: the mean of all samples holds more than 99 % of the sum of squares" in ended.err
+    assert ended.err.rstrip().endswith("Use --affine")
+    level = json.loads((tmp_path / "r" / "summary.json").read_text())["level"]["verdict"]
+    assert level in ended.out
+    assert level.startswith("The first axis of each cluster is the mean level of its samples")
+    ended = run(*fit, "--affine", "--no-page")
+    assert "mean level" not in ended.out
+    assert "sum of squares" not in ended.err
+
+
+def test_as_many_clusters_as_samples_are_refused(fails, union_file, tmp_path):
+    said = fails("fit", union_file, "--labels", "type", "--clusters", 40, "--dims", 0, "--affine",
+                 "--out", tmp_path / "r")  # fmt: skip
+    assert said == (
+        "--clusters 40 for as many samples leaves nothing to predict one from. Use fewer clusters"
+    )
 
 
 SOLID = "Solid: models of two random halves of the samples find nearly the same clusters"
@@ -660,7 +707,7 @@ def test_a_cluster_without_axes_is_a_mean_profile(run, cells_file, tmp_path):
     ended = run("fit", cells_file, "--labels", "type", "--clusters", 3, "--preset", "expression",
                 "--no-stability", "--out", out)  # fmt: skip
     assert ended.code == 0, ended.err
-    assert ended.out.count("mean profile") == 3
+    assert ended.out.count("mean profile ") == 3
     page = (out / "report.html").read_text().split('<script type="application/json"')[0]
     assert "mean profile" in page
     assert "0 dimensions" not in page
