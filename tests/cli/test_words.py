@@ -25,6 +25,7 @@ PYTHON_ALONE = (
     "partial_fit", "init has ", "init=", "labels_true", "by='axes'", "range(1, ", "refine=",
     "forgetting=", "n_jobs=", "selects nothing", "n_nonzero above", "is not ascending", "pca_press",
     "no fit_predict", "cluster={", "consensus=", "as the model was given it",
+    "adata", "scanpy.pp", "markers(X, model.labels_)",
 )  # fmt: skip
 CHECKS = {"as_count", "as_choice", "as_real", "as_flag"}
 NAMES_OF_VALUES = {"loo_projection", "press_points", "press_sum", "codimension_one"}

@@ -21,6 +21,7 @@ from tests.estimators.checks import check_as_scikit_learn_does
 pytestmark = [
     pytest.mark.filterwarnings("ignore:n_components=. equals the rank"),
     pytest.mark.filterwarnings("ignore:a cluster kept emptying"),
+    pytest.mark.filterwarnings("ignore:the mean of all samples holds"),
     pytest.mark.filterwarnings("ignore:the likelihood still rose"),
     pytest.mark.filterwarnings("ignore:in .* starts a cluster became too small"),
     pytest.mark.filterwarnings("ignore:. of n_clusters=. clusters are the likeliest of no sample"),

@@ -210,6 +210,7 @@ def test_a_name_must_mean_one_variable():
 
 
 @pytest.mark.parametrize("affine", [False, True])
+@pytest.mark.filterwarnings("ignore:column 3 is constant and not 0")
 def test_constant_variables_and_one_of_huge_variance(affine):
     awkward = X.copy()
     awkward[:, 3] = 7.0

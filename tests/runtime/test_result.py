@@ -9,7 +9,7 @@ def test_results_print_what_they_say():
     said, attributes = repr(found).split("\n")
     assert said == f"PCAComponents: {found.verdict}"
     assert attributes.startswith("(attributes: n_components, low, high, n_predictive, ratio,")
-    assert attributes.endswith("loco, table, plot())")
+    assert attributes.endswith("loco, sample_names, table, plot())")
     assert "verdict" not in attributes
     assert repr(MeansOrDirections(0.5, "K-means agrees.")) == (
         "MeansOrDirections: K-means agrees.\n(attributes: agreement)"
@@ -22,7 +22,7 @@ def test_results_of_arrays_print_their_shapes():
     assert repr(found) == f"Press(press={found.press:.6g}, per_sample=<array (40,)>)"
     assert repr(pca_influence(X, 2)) == (
         "PCAInfluence(leverage=<array (40,)>, loo_error=<array (40,)>, influence=<array (40,)>, "
-        "gradient=<array (40, 6)>)"
+        "gradient=<array (40, 6)>, sample_names=None)"
     )
     model = PSC(2, random_state=0).fit(X)
     assert repr(model.subspaces_[0]) == (

@@ -241,8 +241,8 @@ class SubspaceClusterer(
     def _refuse(self, unknown: Iterable[str]) -> None:
         """Raise TypeError that names an argument of `fit` beyond X and y, if there is one."""
         for name in unknown:
-            use = "all samples count alike" if name == "sample_weight" else "Use X and y alone"
-            raise TypeError(f"{type(self).__name__}.fit takes no {name}: {use}")
+            alike = "all samples count alike. " if name == "sample_weight" else ""
+            raise TypeError(f"{type(self).__name__}.fit takes no {name}: {alike}Use X and y alone")
 
     def predict(self, X: Any) -> Any:
         """Give each row to the cluster under which it scores least.
