@@ -537,7 +537,7 @@ def test_a_column_in_other_units_is_named(run, tmp_path):
            "--out", tmp_path / "r"]  # fmt: skip
     ended = run(*fit)
     assert "Note: 'age' alone holds " in ended.err
-    assert "Use --scale, or --ignore age if it is no" in ended.err
+    assert "Use --scale, or --ignore age if it is not" in ended.err
     for more in (["--ignore", "age"], ["--scale"]):
         assert "alone holds" not in run(*fit, *more).err
 

@@ -23,6 +23,8 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:a cluster kept emptying"),
     pytest.mark.filterwarnings("ignore:the mean of all samples holds"),
     pytest.mark.filterwarnings("ignore:the likelihood still rose"),
+    # One of the checks has samples around 100.
+    pytest.mark.filterwarnings("ignore:the mean of all samples holds"),
     pytest.mark.filterwarnings("ignore:in .* starts a cluster became too small"),
     pytest.mark.filterwarnings("ignore:. of n_clusters=. clusters are the likeliest of no sample"),
 ]

@@ -216,8 +216,9 @@ def _holds_most(table: Table) -> list[str]:
     name = table.variable_names[largest]
     leave_out = in_options(f"ignore=[{name!r}]")
     return [
-        f"{name!r} alone holds {as_percent(share)} of the variance of all variables, and so decides "
-        f"much of what is found. Use --scale, or {leave_out} if it is no measurement like the others"
+        f"{name!r} alone holds {as_percent(share)} of the variance of all variables, and so "
+        f"decides much of what is found. Use --scale, or {leave_out} if it is not measured as the "
+        "others are"
     ]
 
 

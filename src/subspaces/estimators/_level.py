@@ -18,6 +18,8 @@ MOSTLY_MEAN = 0.85
 # The share of the energy along an axis that the members' mean holds, from which on the axis is
 # called their level.
 MOSTLY_LEVEL = 0.85
+# The share of the sum of squares from which on constant columns are told: less moves no cluster.
+TELLING = 0.05
 # Names that a warning lists before it says "...".
 SHOWN = 5
 
@@ -39,9 +41,13 @@ def _percent(share: float) -> str:
 
 
 def warn_of_constant_columns(X: Array, names: NDArray[Any] | None) -> None:
-    """Warn of columns of X (n, p) that are constant and not 0; names (p,), or None."""
-    constant = np.flatnonzero((X == X[0]).all(axis=0) & (X[0] != 0))
+    """Warn of columns of X (n, p) that are constant, not 0 and not small; names (p,), or None."""
+    constant = np.flatnonzero((X[0] == X).all(axis=0) & (X[0] != 0))
     if not 0 < len(constant) < X.shape[1]:
+        return
+    with np.errstate(all="ignore"):
+        share = len(X) * float(np.sum(X[0, constant] ** 2)) / float(np.einsum("ij,ij->", X, X))
+    if not share >= TELLING:
         return
     shown = constant[:SHOWN].tolist()
     listed = [f"column {j}" if names is None else repr(str(names[j])) for j in shown]

@@ -105,9 +105,9 @@ class PSC(AlternatingClusterer):
         that the sample had no part in. "residual": no leaving out, K-subspaces. "auto" is
         "distance" for equal dimensions, and "likelihood" for unequal ones or when a dimension
         equals the rank of the data; asked for by its name, that one gives the same model. With any
-        other, and for dimension 0, all starts are swept and the lowest objective wins. With ``n_variables``, "auto" is
-        the influence on the union of the clusters' variables, and only "residual" and
-        "loo_projection" can be asked for instead.
+        other, and for dimension 0, all starts are swept and the lowest objective wins. With
+        ``n_variables``, "auto" is the influence on the union of the clusters' variables, and only
+        "residual" and "loo_projection" can be asked for instead.
     penalty : {"l1", "nonnegative"}, default "l1"
         Kind of sparse loadings: of either sign, or none below zero.
     init : {"portfolio", "random", "k-means++", "local"}, labels or callable, default "portfolio"
