@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -10,6 +11,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from subspaces import PSC, load
+from subspaces.cli._trust import Trust, with_assumed_dimension
 from subspaces.datasets import make_proteomics, make_subspaces
 from subspaces.preparation import filled_in_raw_units, learn_preparation, prepare
 from subspaces.report import render
@@ -67,7 +69,15 @@ def test_the_dimension_that_was_assumed_is_told_with_gaps_too(run, gaps, tmp_pat
     ended = run("fit", gaps, "--labels", "type", "--clusters", 2, "--no-stability", "--no-page",
                 "--out", tmp_path / "r")  # fmt: skip
     assert "Dimension 1 was assumed" in ended.out
-    assert "--dims auto on variables without gaps (--drop-missing 0)" in ended.out
+    assert "compare the stability of --dims 1, 2 and 3." in ended.out  # every variable has gaps
+
+
+def test_variables_without_gaps_are_advised_where_most_have_none(gaps):
+    table = read_table(gaps, labels="type")
+    values = np.where(np.arange(table.data.shape[1]) < 7, 1.0, table.data)
+    trust = with_assumed_dimension(Trust({}, None), 2, replace(table, data=values))
+    said = trust.found["assumed"]["verdict"]
+    assert said.endswith("or choose by --dims auto on variables without gaps (--drop-missing 0).")
 
 
 def test_a_model_file_places_samples_with_gaps(run, gaps, tmp_path):
