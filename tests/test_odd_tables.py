@@ -429,8 +429,8 @@ def test_all_cells_that_are_no_numbers_are_told_at_once(refused):
 
 def test_a_typing_error_is_asked_about(refused):
     assert refused("x,y\n1,21.3o\n2,3\n").endswith(
-        "line 2, column 2 ('y'): '21.3o' is not a number (is 21.30 meant?). Use a number there, or "
-        "ignore=['y'] to leave the column out"
+        "line 2, column 2 ('y'): '21.3o' is not a number (is 21.30 meant?). Use a number there, "
+        "missing=['21.3o'] to do without it, or ignore=['y'] to leave the column out"
     )
     for typed, meant in (("2l.5", "21.5"), ("O.5", "0.5"), ("1..5", "1.5"), ("1 .5", "1.5")):
         assert f"{typed!r} is not a number (is {meant} meant?)" in refused(f"x,y\n1,{typed}\n2,3\n")

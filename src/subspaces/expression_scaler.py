@@ -14,6 +14,7 @@ from subspaces.data.validation import as_matrix, check_squares, row_names
 from subspaces.expression_values import (
     ARRAY_FLOOR,
     KINDS,
+    LARGEST_LOGARITHM,
     WHOLE,
     Reading,
     batch_hint,
@@ -237,6 +238,12 @@ class ExpressionScaler(TransformerMixin, BaseEstimator):
         if found_out and (doubtful := doubt(reading)):
             warn(doubtful, above=3)
         self.kind_ = reading.kind if found_out else asked
+        if asked == "log" and reading.largest > LARGEST_LOGARITHM:
+            warn(
+                f"values up to {reading.largest:.6g} were taken for logarithms, as asked, which "
+                f"are seldom above {LARGEST_LOGARITHM:g}. Use kind='intensities' if they are none",
+                above=3,
+            )
         is_logged = self.kind_ == "log" or (self.kind_ == "ratios" and reading.negative > 0)
         as_they_are = is_logged or self.kind_ == "shares"
         self.logged_ = not as_they_are if chosen == "auto" else chosen == "yes"

@@ -360,8 +360,8 @@ def test_the_screen_says_which_way_variables_differ_and_where_none_does(run, tmp
     assert [c["sets_apart"] for c in summary["clusters"]] == [[], []]
     page = (tmp_path / "n" / "report.html").read_text()
     assert page.count("Nothing differs beyond chance: among 30 variables up to") == 2
-    assert page.count("What is larger has to be a marker by split halves, too.") == 2
-    assert page.count("Chance explains the pale bars.") == 2
+    assert page.count("What is larger is no marker by split halves, which test differences") == 2
+    assert page.count("The pale bars may be those of a cut through one group.") == 2
 
 
 def test_the_expression_preset_prepares_and_predict_repeats_it(run, tmp_path):

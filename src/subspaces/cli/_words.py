@@ -79,7 +79,7 @@ ADVICE = (
     ("PSC(...).fit(X).impute(X) first", "fill the table by subspaces fit --imputed"),
     (
         "SelectedPCA().fit(X).impute(X) on logarithms first",
-        "subspaces fit --log --imputed first, then say --kind of the table that it writes",
+        "subspaces fit --log --imputed first, and then its imputed.csv, which is in the same units",
     ),
     (
         "leave out the genes that have gaps, X.dropna(axis=1) of a frame",

@@ -143,11 +143,12 @@ def _show(summary: dict[str, Any]) -> None:
         say(visible(f"Prepared: {summary['preparation']}."))
     say()
     found = summary["n_components"]
-    shown = summary["components"][: max(found + BEYOND, summary["shown"])]
+    perhaps = summary["high"] or found
+    shown = summary["components"][: max(found + BEYOND, perhaps, summary["shown"])]
     headings = ("component", "% of variance", "strength", "rests most on", "without it")
     other = "not counted" if summary["noise"] == "correlated" else "noise"
-    words = ["a component" if entry["component"] <= found else other for entry in shown]
-    rows = [_row(entry, word) for entry, word in zip(shown, words, strict=True)]
+    words = ["a component"] * found + ["perhaps"] * (perhaps - found) + [other] * len(shown)
+    rows = [_row(entry, word) for entry, word in zip(shown, words, strict=False)]
     say_table([*headings, ""], rows, numbers=(0, 1, 2, 4))
     say()
     if summary["shown"]:

@@ -368,8 +368,9 @@ def _of_halves(one_group: float, rates: Array | None) -> str | None:
         return None
     if one_group > LEVEL:
         return (
-            "One Gaussian group that K-means cuts is as well separated (p = "
-            f"{one_group:.2g}), so no split-half p-value is below that: these may be no clusters."
+            "K-means cuts one Gaussian group into clusters whose means are as far apart (p = "
+            f"{one_group:.2g}), so no split-half p-value is below that: differences of means do "
+            "not show that these are clusters."
         )
     found = int(np.count_nonzero(rates <= LEVEL))
     return (

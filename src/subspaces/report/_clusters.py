@@ -122,10 +122,14 @@ def _chance(draft: Draft, apart: Contrast, beyond: Places) -> str:
     more = ", and more where values are missing" if np.ptp(apart.limits) > 0 else ""
     split = draft.markers is not None and "fdr_split" in draft.markers.columns
     tested = " What is larger has to be a marker by split halves, too." * split
+    explained = " Chance explains the pale bars."
+    if split and len(apart.beyond_chance) and not len(beyond):
+        tested = " What is larger is no marker by split halves, which test differences of means."
+        explained = " The pale bars may be those of a cut through one group."
     pale = len(beyond) < min(len(apart.order), _figures.STRONGEST)
     return (
         f"{many} beyond chance: among {total} variables up to {apart.by_chance:.2g} SD (dotted) "
-        f"come by chance alone{more}.{tested}{' Chance explains the pale bars.' * pale}"
+        f"come by chance alone{more}.{tested}{explained * pale}"
     )
 
 

@@ -116,8 +116,7 @@ def _strays(block: Block, bad: Cells) -> str:
     left = sum(len(cells) for _, cells in others[LISTED - 1 :])
     if left:
         said += f", and {left} other cell{'s' * (left > 1)}"
-    marks = [text for text in list(found)[:LISTED] if not _meant(text)]
-    return f"{said}. {_stray_remedy(len(bad), marks, names)}"
+    return f"{said}. {_stray_remedy(len(bad), list(found)[:LISTED], names)}"
 
 
 def _placed(block: Block, text: str, cells: Cells) -> str:
@@ -126,10 +125,13 @@ def _placed(block: Block, text: str, cells: Cells) -> str:
     return f"{text!r} at {block.place(*cells[0])}{again}{_asked(text)}"
 
 
-def _stray_remedy(count: int, marks: Sequence[str], columns: Sequence[str]) -> str:
-    """Return the advice for ``count`` cells, some of them ``marks`` of a missing value perhaps."""
+def _stray_remedy(count: int, texts: Sequence[str], columns: Sequence[str]) -> str:
+    """Return the advice for ``count`` cells, whose texts may be marks of a missing value."""
     ways = ["a number there" if count == 1 else "numbers there"]
-    if marks:
+    marks = [text for text in texts if not _meant(text)]
+    if not marks:
+        ways.append(f"missing={list(texts)} to do without {'it' if count == 1 else 'them'}")
+    else:
         mark = "that marks a missing value" if len(marks) == 1 else "these mark missing values"
         ways.append(f"missing={list(marks)} if {mark}")
     if len(columns) <= LISTED:
