@@ -93,7 +93,7 @@ def render(
     markers : Markers, optional
         From ``model.markers`` or `subspaces.diagnostics.markers`, shown in a table.
     missing : MissingValues, optional
-        From `subspaces.tables.missing_values`, where X is not given: how much of it was missing.
+        From ``subspaces.tables.missing_values``, where X is not given: how much of it was missing.
 
     Returns
     -------
