@@ -285,7 +285,8 @@ class ExpressionScaler(TransformerMixin, BaseEstimator):
         if reading.largest <= floor and self.total_ is None:
             raise ValueError(
                 f"no value of X is above floor={floor:g} (largest {reading.largest:.3g}). Use a "
-                "lower floor, or log='no' where X is logged already"
+                "lower floor, or log='no' where X is logged already; of a recipe by set_params, "
+                "prepare__log='no'"
             )
         return floor
 

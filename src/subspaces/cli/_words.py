@@ -73,6 +73,7 @@ ADVICE = (
         "Try --affine --dims 0 for clusters by their means",
     ),
     ("PSC(K, affine=True) for groups", "--affine for groups"),
+    ("; of a recipe by set_params, prepare__log='no'", ""),
     ("and scaled variables where their units differ", "and --scale where units differ"),
     ("Use K-means, or n_components=0 with affine=True,", "Use --affine --dims 0"),
     ("use PSC(...).fit(X).impute(X) on a dense table first", "fill it by subspaces fit --imputed"),
