@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from subspaces.data.validation import count_distinct_rows
 from subspaces.runtime.warning import warn
 
 Array = NDArray[np.floating]
@@ -33,8 +34,7 @@ def n_copies(rows: Array) -> int:
     n = len(rows)
     if rows.shape[1] == 0 or len(np.unique(rows[:, 0])) == n:
         return 0
-    # 0.0 and -0.0 differ in their bytes.
-    copies = n - len({hash((row + 0.0).tobytes()) for row in rows})
+    copies = n - count_distinct_rows(rows, n)
     return 0 if copies == 0 or _are_few_possible(rows) else copies
 
 
