@@ -25,6 +25,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from subspaces.core.partition import canonical
 from subspaces.data.validation import as_matrix
 from subspaces.expression_scaler import leading_axes
+from subspaces.runtime.fitted import fits_a_draft
 from subspaces.runtime.memory import no_room
 from subspaces.runtime.parameters import as_count
 from subspaces.runtime.warning import PROCESS, warn
@@ -78,6 +79,7 @@ class ConsensusProfiles(ClusterMixin, BaseEstimator):
         self.n_clusters = n_clusters
         self.random_state = random_state
 
+    @fits_a_draft
     def fit(self, X: Any, y: Any = None) -> Self:
         """Find the clusters.
 
@@ -136,7 +138,7 @@ class ConsensusProfiles(ClusterMixin, BaseEstimator):
                 f"only {found} clusters were found for n_clusters={k}: the mixtures do not tell "
                 "more of them apart. Use fewer clusters",
                 ConvergenceWarning,
-                above=3,
+                above=4,
             )
 
     def _warn_of_single_samples(self, found: int) -> None:
@@ -147,7 +149,7 @@ class ConsensusProfiles(ClusterMixin, BaseEstimator):
             warn(
                 f"{len(alone)} of {found} clusters hold one sample each ({listed}), which tells "
                 "nothing of a group. Use fewer clusters, or leave such samples out",
-                above=3,
+                above=4,
             )
 
 
@@ -185,7 +187,7 @@ def _together(matrix: Array, k: int, seed: Any) -> Array:
             f"{unfinished} of {used} mixtures still moved after {MOST_ROUNDS} rounds: clusters "
             "overlap. Use fewer clusters",
             ConvergenceWarning,
-            above=3,
+            above=4,
         )
     return together / used
 

@@ -30,6 +30,7 @@ from subspaces.preparation import (
     log_above_floor,
     scaled_to_total,
 )
+from subspaces.runtime.fitted import fits_a_draft
 from subspaces.runtime.parameters import as_choice, as_count, as_flag, as_real
 from subspaces.runtime.warning import warn
 from subspaces.subspace import principal_axes
@@ -137,6 +138,7 @@ class ExpressionScaler(TransformerMixin, BaseEstimator):
         self.centre_samples = centre_samples
         self.kind = kind
 
+    @fits_a_draft
     def fit(self, X: Any, y: Any = None) -> Self:
         """Find out what the values are, which genes vary, and along which axes.
 
@@ -156,7 +158,7 @@ class ExpressionScaler(TransformerMixin, BaseEstimator):
         table = as_table(X)
         validate_data(self, X, skip_check_array=True)
         for hint in _hints(X, table):
-            warn(hint, above=2)
+            warn(hint, above=3)
         names = _names(X, table.shape)
         self._decide(table, names)
         values, means = self._log_values(table, names)
@@ -236,13 +238,13 @@ class ExpressionScaler(TransformerMixin, BaseEstimator):
         reading = read_cells(table) if asked == "cells" else read_values(table)
         found_out = asked in ("auto", "cells")
         if found_out and (doubtful := doubt(reading)):
-            warn(doubtful, above=3)
+            warn(doubtful, above=4)
         self.kind_ = reading.kind if found_out else asked
         if asked == "log" and reading.largest > LARGEST_LOGARITHM:
             warn(
                 f"values up to {reading.largest:.6g} were taken for logarithms, as asked, which "
                 f"are seldom above {LARGEST_LOGARITHM:g}. Use kind='intensities' if they are none",
-                above=3,
+                above=4,
             )
         is_logged = self.kind_ == "log" or (self.kind_ == "ratios" and reading.negative > 0)
         as_they_are = is_logged or self.kind_ == "shares"
@@ -319,7 +321,7 @@ class ExpressionScaler(TransformerMixin, BaseEstimator):
         warn(
             f"floor={self.floor_:g}{usual} replaces {percent(share)} of the values, so that what "
             f"they say is lost. Use a lower floor{counts}",
-            above=5,
+            above=6,
         )
 
     def _log_values(self, table: Any, names: Names) -> tuple[Any, Array]:

@@ -14,6 +14,7 @@ from typing import Any, ParamSpec, Self, TypeVar
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -26,6 +27,7 @@ from subspaces.estimators import PSC
 from subspaces.estimators._base import SubspaceClusterer
 from subspaces.expression_scaler import N_GENES, ExpressionScaler, as_preparation, as_table
 from subspaces.preparation import Preparation, attach_preparation
+from subspaces.runtime.fitted import draft_of
 from subspaces.runtime.parameters import as_flag
 
 __all__ = ["ConsensusProfiles", "ExpressionScaler", "Recipe", "expression", "single_cell"]
@@ -37,6 +39,11 @@ R = TypeVar("R")
 def _with_clusters(method: Callable[P, R]) -> Callable[P, R]:
     """Decorate a method so that only a recipe that ends with a clusterer has it."""
     return available_if(lambda recipe: hasattr(recipe[-1], "fit_predict"))(method)
+
+
+def _draft_of_step(step: Any) -> Any:
+    """Return a copy of a step to fit; "passthrough" stays as it is."""
+    return draft_of(step) if isinstance(step, BaseEstimator) else step
 
 
 class Recipe(Pipeline):
@@ -83,8 +90,14 @@ class Recipe(Pipeline):
         Recipe
             The fitted recipe.
         """
-        super().fit(X, y, **params)
-        self._hand_names_on(X)
+        # A fit that fails leaves all steps as they were.
+        draft = copy(self)
+        draft.steps = [(name, _draft_of_step(step)) for name, step in self.steps]
+        Pipeline.fit(draft, X, y, **params)
+        draft._hand_names_on(X)
+        for (_, step), (_, fitted) in zip(self.steps, draft.steps, strict=True):
+            if isinstance(step, BaseEstimator):
+                step.__dict__ = vars(fitted)
         return self
 
     @_with_clusters

@@ -7,7 +7,6 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from subspaces.core import partition
@@ -305,30 +304,28 @@ class AlternatingClusterer(SubspaceClusterer):
         # Labels that are given are a single run.
         given = Run("labels", result.labels, 0, 0.0, result, result.objective)
         self._store_course(result, found.runs or [given])
-        self.labels_ = X.blocks.join(result.labels, found.numbers)
         order = np.argsort(found.numbers)
-        self._store_means_in_passes(X.blocks, result.labels, found.points, order)
         subspaces = take(result.subspaces, order)
         self._sizes = subspaces.sizes
         self.subspaces_ = to_subspaces(subspaces, problem.origin)
         self.n_components_ = widths(self.subspaces_)
         self._data = Data(n, problem.rank, problem.usual_energy)
+        self._store_labels_in_passes(X.blocks, result.labels, found.points, order)
         self._measure(problem, result, subspaces)
         self._search.warn_of_a_poor_end(result, found.runs, n, found.alike)
         if not self.affine and self.n_clusters > 1:
             warn_of_far_mean(to_host(X.survey.totals) / n, float(X.survey.energy) / n)
-        if not np.isfinite(result.objective):
-            warn(
-                "the objective is infinite: some sample is alone along an axis of its cluster. Use "
-                "fewer clusters or dimensions",
-                ConvergenceWarning,
-            )
 
-    def _store_means_in_passes(
+    def _store_labels_in_passes(
         self, blocks: Blocks, labels: Any, points: Array, order: NDArray[np.intp]
     ) -> None:
-        means, self.within_std_ = _many_rows.means_and_spread(blocks, labels, points)
-        self.cluster_means_ = means[order]
+        """Set ``labels_`` and the means of the clusters, which get the numbers of their order.
+
+        labels: in blocks, before they are renumbered; points (K, p): near the clusters' means.
+        """
+        self.labels_ = blocks.join(labels, np.argsort(order))
+        sizes, means, self.within_std_ = _many_rows.sizes_means_and_spread(blocks, labels, points)
+        self._sizes, self.cluster_means_ = sizes[order], means[order]
 
     # New rows.
 

@@ -2,7 +2,7 @@
 
 import os
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from inspect import signature
 from pathlib import Path
@@ -37,7 +37,7 @@ from subspaces.data.validation import (
     row_names,
 )
 from subspaces.estimators import _missing
-from subspaces.estimators._fitted_state import fitted_state, in_memory
+from subspaces.estimators._fitted_state import fetched, fitted_state, in_memory
 from subspaces.estimators._record import Record, is_too_large, own_coordinates
 from subspaces.preparation import (
     Preparation,
@@ -47,6 +47,7 @@ from subspaces.preparation import (
     prepare_rows,
 )
 from subspaces.runtime import callbacks, model_file
+from subspaces.runtime.fitted import draft_of, take_fit
 from subspaces.runtime.frame import as_set_output
 from subspaces.runtime.memory import no_room
 from subspaces.runtime.model_file import SavedModel
@@ -198,26 +199,31 @@ class SubspaceClusterer(
             The fitted estimator.
         """
         self._refuse(unknown)
-        began = perf_counter()
+        draft, raised = draft_of(self), list[Warning]()
         try:
             with collect_warnings() as raised:
-                matrix = self._validate(X)
-                self.__dict__.pop("preparation_", None)  # X is taken as it is
-                self.__dict__.pop("_names_handed_on", None)
-                self._fit_with_callbacks(X, matrix)
-                if isinstance(matrix, np.ndarray):
-                    self.labels_ = self.labels_.astype(np.int32, copy=False)
-                    whole = NewRows(self, matrix).imputed()
-                    self._store_means(whole, np.isnan(matrix) if self.missing_share_ else None)
-                    self._warn_of_equal_samples(whole)
-                self._warn_of_single_samples(row_names(X))
-            seconds = perf_counter() - began
-            self.record_ = self._recorded(matrix, row_names(X), seconds, raised)
-            self._bring_attributes_to(X)
+                draft._fit_and_record(X, raised)
         finally:
             for warning in raised:
                 warn(warning, above=2)
+        take_fit(self, draft)
         return self
+
+    def _fit_and_record(self, X: Any, raised: Sequence[Warning]) -> None:
+        """Fit X and set all fitted attributes; raised: collects the warnings of the fit."""
+        began = perf_counter()
+        matrix = self._validate(X)
+        self._fit_with_callbacks(X, matrix)
+        if isinstance(matrix, np.ndarray):
+            self.labels_ = self.labels_.astype(np.int32, copy=False)
+            whole = NewRows(self, matrix).imputed()
+            self._store_means(whole, np.isnan(matrix) if self.missing_share_ else None)
+        else:
+            whole = matrix.few_rows()
+        self._warn_of_odd_samples(whole, row_names(X))
+        seconds = perf_counter() - began
+        self.record_ = self._recorded(matrix, row_names(X), seconds, raised)
+        self._bring_attributes_to(X)
 
     def fit_predict(self, X: Any, y: Any = None, **unknown: Any) -> Labels:
         """Fit and return ``labels_``.
@@ -454,8 +460,6 @@ class SubspaceClusterer(
     @callbacks.managed
     def _fit_with_callbacks(self, X: Any, matrix: Array) -> None:
         callbacks.begin(self, X)
-        self.__dict__.pop("missing_share_", None)
-        self.__dict__.pop("_observed", None)
         if _missing.has_holes(matrix):
             with one_blas_thread():
                 self._fit_with_holes(matrix)
@@ -581,9 +585,15 @@ class SubspaceClusterer(
             validate_data(self, X, reset=False, skip_check_array=True)
         return prepare_rows(matrix, preparation.needed, preparation, row_names(X))
 
-    def _warn_of_equal_samples(self, rows: Array) -> None:
-        """Warn where more clusters hold samples than there are distinct samples."""
-        held = len(np.unique(self.labels_))
+    def _warn_of_odd_samples(self, rows: Array | None, names: NDArray[Any] | None) -> None:
+        """Warn of more clusters with samples than there are distinct samples.
+
+        rows (n, p): those of the fit, without holes, None if they are many; names (n,): of the
+        samples, None for none.
+        """
+        if rows is None:
+            return
+        held = len(np.unique(fetched(self.labels_)))
         distinct = count_distinct_rows(rows, held)
         if distinct < held:
             warn(
@@ -662,12 +672,6 @@ class SubspaceClusterer(
                 f"X has values up to {largest:.3g}, the data of fit up to {self._scale:.3g}: too "
                 "far apart to score. Use data of like scale"
             )
-
-    def _warn_of_single_samples(self, names: NDArray[Any] | None) -> None:
-        """Warn of clusters with one sample each; names (n,): of the samples, None for none.
-
-        The base class warns of none.
-        """
 
     def _recorded(
         self, X: Any, names: NDArray[Any] | None, seconds: float, raised: Iterable[Warning]

@@ -265,14 +265,14 @@ def with_preparation(model: Any, state: dict[str, Any]) -> Any:
 
 def _attributes(model: Any) -> dict[str, Any]:
     known = {name: value for name, value in vars(model).items() if name in FORMS}
-    state = {name: _fetched(value) for name, value in known.items()}
+    state = {name: fetched(value) for name, value in known.items()}
     unknown = [name for name in vars(model) if name.endswith("_") and name not in FORMS]
     if unknown:
         raise TypeError(f"{unknown[0]} is not an attribute that a model file knows")
     return state
 
 
-def _fetched(value: Any) -> Any:
+def fetched(value: Any) -> Any:
     """Return an array of Dask or on a device as a numpy array, and any other value unchanged."""
     if is_dask(value):
         return value.compute()

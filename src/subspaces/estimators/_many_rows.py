@@ -55,6 +55,9 @@ FEW_ROWS = 10_000
 DEVICE_STARTS = 6
 # Samples of up to so many numbers (2 MB) are fetched from a device; larger ones are swept there.
 FEW_NUMBERS = 1 << 18
+# Sparse and Dask rows of up to this many numbers (128 MB), and of up to FEW_ROWS rows, are looked
+# at for copies and single samples as dense ones are.
+MOST_NUMBERS = 1 << 24
 
 
 @dataclass(frozen=True)
@@ -63,6 +66,12 @@ class SurveyedBlocks:
 
     blocks: Blocks
     survey: Survey
+
+    def few_rows(self) -> Array | None:
+        """Return all rows (n, p) in main memory, to compare them; None if they are many."""
+        n, p = self.blocks.shape
+        few = n <= FEW_ROWS and n * p <= MOST_NUMBERS
+        return self.blocks.sample(np.arange(n)) if few else None
 
 
 @dataclass(frozen=True)
@@ -317,17 +326,20 @@ def criterion_in_passes(problem: Problem) -> str:
     return name
 
 
-def means_and_spread(blocks: Blocks, labels: Any, points: Array) -> tuple[Array, Array]:
-    """Return the clusters' means (K, p) and the deviation around them (p,), in one pass.
+def sizes_means_and_spread(
+    blocks: Blocks, labels: Any, points: Array
+) -> tuple[Array, Array, Array]:
+    """Return the clusters' sizes (K,), means (K, p) and the deviation around them (p,).
 
-    points (K, p): near the means; squares are summed around them, so that few digits are lost.
+    One pass. points (K, p): near the means; squares are summed around them, so that few digits
+    are lost.
     """
     if isinstance(blocks, ArrayBlocks) and is_foreign(blocks.array):
         # Sums in double precision need room beside the rows.
         rows = blocks.block_rows or blocks.shape[0]
         blocks = replace(blocks, block_rows=max(rows // 4, 1))
     sums = blocks.fold(partial(sums_from, points=points), labels)[1]
-    return from_sums(sums, points)
+    return sums.sizes, *from_sums(sums, points)
 
 
 def blocks_of(X: Any) -> Blocks | None:

@@ -1,17 +1,21 @@
 """K-subspaces: the loop of predictive subspace clustering, with the residual as its score."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from subspaces.core import partition
 from subspaces.core.array import to_host
 from subspaces.core.problem import Problem
 from subspaces.core.rows import Rows
+from subspaces.data.block_views import assign_rows
+from subspaces.data.blocks import Blocks
 from subspaces.estimators._alternating import AlternatingClusterer
 from subspaces.estimators._base import Array
-from subspaces.estimators._subspaces import store_subspaces
+from subspaces.estimators._subspaces import order_of_appearance, store_subspaces
 from subspaces.runtime.warning import warn
 
 
@@ -141,7 +145,32 @@ class KSubspaces(AlternatingClusterer):
         self._store(problem, best, runs)
         store_subspaces(self, X, problem.dimensions, problem.affine)
         self.labels_ = partition.assign(self._scores(X))
-        empty = self.n_clusters - len(np.unique(self.labels_))
+        if self._reordered(order_of_appearance(self.labels_, self.n_clusters)):
+            self.labels_ = partition.assign(self._scores(X))
+        self._warn_of_empty_clusters(partition.sizes(self.labels_, self.n_clusters))
+
+    def _store_labels_in_passes(
+        self, blocks: Blocks, labels: Any, points: Array, order: NDArray[np.intp]
+    ) -> None:
+        # Those of the final subspaces, as `predict` finds them: rows may still have moved.
+        points, kept = points[order], np.arange(self.n_clusters)
+        nearest, found = blocks.fold(partial(assign_rows, plan=self._pass(blocks)), None)
+        order = np.argsort(found.first, kind="stable")
+        if self._reordered(order):
+            points = points[order]
+            nearest, _ = blocks.fold(partial(assign_rows, plan=self._pass(blocks)), None)
+        super()._store_labels_in_passes(blocks, nearest, points, kept)
+        self._warn_of_empty_clusters(self._sizes)
+
+    def _reordered(self, order: NDArray[np.intp]) -> bool:
+        """Bring subspaces of equal dimension into this order; return whether it is another one."""
+        if len(set(self.n_components_.tolist())) > 1 or np.all(order[:-1] < order[1:]):
+            return False
+        self.subspaces_ = [self.subspaces_[k] for k in order.tolist()]
+        return True
+
+    def _warn_of_empty_clusters(self, sizes: NDArray[Any]) -> None:
+        empty = int(np.count_nonzero(sizes == 0))
         if empty:
             warn(
                 f"{empty} of n_clusters={self.n_clusters} clusters are empty: another subspace is "

@@ -25,6 +25,7 @@ from subspaces.estimators._base import Array
 from subspaces.estimators._many_rows import in_memory, surveyed
 from subspaces.estimators._record import Record
 from subspaces.estimators._subspaces import dimensions_of, per_cluster, widths
+from subspaces.runtime.fitted import draft_of, take_fit
 from subspaces.runtime.parameters import as_choice, as_count, as_generator, as_real
 from subspaces.runtime.step import Step
 from subspaces.runtime.threads import one_blas_thread, usable_threads
@@ -167,6 +168,12 @@ class MiniBatchPSC(AlternatingClusterer):
         self
             The estimator.
         """
+        draft = draft_of(self, keep_fit=True)
+        draft._follow_batch(X)
+        take_fit(self, draft)
+        return self
+
+    def _follow_batch(self, X: Any) -> None:
         began = perf_counter()
         is_first = "subspaces_" not in vars(self)
         blocks = self._batch(X, is_first)
@@ -184,7 +191,6 @@ class MiniBatchPSC(AlternatingClusterer):
             self.__dict__.pop(name, None)
         self.record_ = Record(perf_counter() - began, (), None, None, None, None)
         self._bring_attributes_to(X)
-        return self
 
     def _batch(self, X: Any, is_first: bool) -> Blocks:
         """Return X as `Blocks`, after checks of its columns and scale against earlier batches."""
@@ -241,9 +247,8 @@ class MiniBatchPSC(AlternatingClusterer):
             numbers = np.argsort(np.argsort(summary.first, kind="stable"))
         order = np.argsort(numbers)
         points = np.array([subspace.centre for subspace in self.subspaces_])
-        self._store_means_in_passes(blocks, labels, points, order)
+        self._store_labels_in_passes(blocks, labels, points, order)
         self._store_stream(take(subspaces, order), reordered(sums, order))
-        self.labels_ = blocks.join(labels, numbers)
         self.objective_ = summary.objective
 
     def _begin(self, blocks: Blocks) -> Subspaces:

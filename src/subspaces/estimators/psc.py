@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from subspaces.core import criteria, influence, partition
@@ -39,8 +40,10 @@ from subspaces.data.subspaces import Subspaces
 from subspaces.estimators import _choosing
 from subspaces.estimators._alternating import AlternatingClusterer
 from subspaces.estimators._base import Array, Labels
+from subspaces.estimators._fitted_state import fetched
 from subspaces.estimators._subspaces import as_list_name, per_cluster, store_subspaces, widths
 from subspaces.rivals.ppca_mixture import refine_labels
+from subspaces.runtime.fitted import fit_of
 from subspaces.runtime.parameters import as_choice, as_count
 from subspaces.runtime.threads import one_blas_thread
 from subspaces.runtime.warning import warn
@@ -282,7 +285,6 @@ class PSC(AlternatingClusterer):
 
     def _fit(self, X: Any) -> None:
         self._check_choices()
-        self.__dict__.pop("selection_", None)
         super()._fit(X)
 
     def _fit_few(self, X: Array) -> None:
@@ -312,9 +314,21 @@ class PSC(AlternatingClusterer):
         self._store_variables()
         self._warn_of_repulsion(residuals, partition.sizes(self.labels_, len(residuals)))
 
-    def _warn_of_equal_samples(self, rows: Array) -> None:
-        super()._warn_of_equal_samples(rows)
-        warn_of_copies(rows)
+    def _warn_of_odd_samples(self, rows: Array | None, names: NDArray[Any] | None) -> None:
+        super()._warn_of_odd_samples(rows, names)
+        if rows is not None:
+            warn_of_copies(rows)
+        labels = fetched(self.labels_) if rows is not None else self.labels_
+        # Those of workers or a device are so many that single ones would be hard to find.
+        single = np.flatnonzero(np.bincount(labels) == 1) if isinstance(labels, np.ndarray) else []
+        if len(single):
+            self._warn_of_single_samples(single.tolist(), labels, names)
+        elif not np.isfinite(self.objective_):
+            warn(
+                "the objective is infinite: some sample is alone along an axis of its cluster. Use "
+                "fewer clusters or dimensions",
+                ConvergenceWarning,
+            )
 
     @property
     def _takes_missing(self) -> bool:
@@ -335,7 +349,7 @@ class PSC(AlternatingClusterer):
     def _store_mixture(self, X: Array, mixture: IncompleteMixture, weights: Array) -> None:
         super()._store_mixture(X, mixture, weights)
         self.criterion_ = "likelihood"
-        self.__dict__.pop("score_variance_", None)
+        self.__dict__.pop("score_variance_", None)  # of the filled table
         self._store_variables()
         cells = observed_cells(X)
         errors: Array = np.empty(len(X))
@@ -381,14 +395,10 @@ class PSC(AlternatingClusterer):
         self._store_variables()
         self._warn_of_repulsion(subspaces.residual, subspaces.sizes)
 
-    def _warn_of_single_samples(self, names: NDArray[Any] | None) -> None:
-        if not isinstance(self.labels_, np.ndarray):
-            return  # of workers or a device: so many rows that single ones would be hard to find
-        sizes = np.bincount(self.labels_)
-        single = np.flatnonzero(sizes == 1).tolist()
-        if not single or len(single) == len(sizes):
-            return  # as many clusters as samples were asked for
-        rows = [int(np.argmax(self.labels_ == k)) for k in single[:SHOWN]]
+    def _warn_of_single_samples(
+        self, single: list[int], labels: Labels, names: NDArray[Any] | None
+    ) -> None:
+        rows = [int(np.argmax(labels == k)) for k in single[:SHOWN]]
         listed = [f"row {i}" if names is None else str(names[i]) for i in rows]
         listed += ["..."] * (len(single) > SHOWN)
         hold = (
@@ -425,8 +435,7 @@ class PSC(AlternatingClusterer):
         if _choosing.is_auto(self.n_components):
             _choosing.warn_of_largest_dimension(best, X, self.max_components)
             self._warn_of_unequal_dimensions(best.n_components_.tolist())
-        fitted = {name: value for name, value in vars(best).items() if _is_fitted_name(name)}
-        self.__dict__.update(fitted)
+        self.__dict__.update(fit_of(best))
 
     def get_variables(self, cluster: int, by: str | None = None) -> NDArray[Any]:
         """Variables of a cluster, the strongest first: what sets it apart, or what varies in it.
@@ -695,9 +704,3 @@ class PSC(AlternatingClusterer):
         """Whether `transform` gives -log densities rather than squared errors."""
         identified = max(self.n_components_) < self._data.rank
         return self.criterion_ == "likelihood" or not identified
-
-
-def _is_fitted_name(name: str) -> bool:
-    """Whether a name is of a fitted attribute: it ends in an underscore, or is one of ours."""
-    public = name.endswith("_") and not name.startswith("_")
-    return public or name in ("_data", "_scale", "_sizes")

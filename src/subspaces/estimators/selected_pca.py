@@ -18,6 +18,7 @@ from subspaces.data.varying import VaryingTable, varying_table
 from subspaces.estimators import _missing
 from subspaces.estimators._fitted_state import pca_state
 from subspaces.runtime import model_file
+from subspaces.runtime.fitted import fits_a_draft
 from subspaces.runtime.frame import as_set_output
 from subspaces.runtime.model_file import SavedModel
 from subspaces.runtime.parameters import as_choice, as_count
@@ -139,6 +140,7 @@ class SelectedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         self.max_components = max_components
         self.min_components = min_components
 
+    @fits_a_draft
     def fit(self, X: Any, y: Any = None) -> Self:
         """Find the components.
 
@@ -157,7 +159,7 @@ class SelectedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         """
         table = varying_table(X, self.center, self.scale)
         validate_data(self, X, skip_check_array=True)
-        warn_of_copies(table.rows, above=2)
+        warn_of_copies(table.rows, above=3)
         method = as_choice(self.method, "method", KINDS_OF_NOISE)
         most = table.checked_maximum(self.max_components)
         found, axes = table.components(most, method)
@@ -169,9 +171,9 @@ class SelectedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             self._store_incomplete(table, table.cells, n_components)
         self._store_findings(table, found)
         for doubt in doubts_about_components(found, table.most_axes, table.names):
-            warn(doubt, above=2)
+            warn(doubt, above=3)
         if self.n_components_ == 0:
-            warn(_nothing(axes.rank), above=2)
+            warn(_nothing(axes.rank), above=3)
         return self
 
     def transform(self, X: Any) -> Array:
@@ -341,7 +343,7 @@ class SelectedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         n, p = table.shape[0], len(table.varies)
         with one_blas_thread():
             pca = fit_pca(cells, n_components, table.center)
-        _missing.warn_of_low_values(cells, pca.image, above=4)
+        _missing.warn_of_low_values(cells, pca.image, above=5)
         subspace = pca.subspace
         variances = subspace.spectrum / (n - table.center)
         signs = signs_of_largest(pca.coordinates)
