@@ -1,5 +1,7 @@
 """Labels are integers of 32 bits, as scikit-learn's KMeans has them; criteria go by their names."""
 
+import warnings
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -130,3 +132,70 @@ def test_other_criteria_are_compared_by_their_own_objective():
     assert all(row["promise"] == 0.0 for row in model.starts_)
     assert all(row["merit"] == row["objective"] for row in model.starts_)
     assert model.objective_ == min(row["objective"] for row in model.starts_)
+
+
+def as_kind(rows, kind):
+    if kind == "sparse":
+        return sparse.csr_array(rows)
+    if kind == "dask":
+        return pytest.importorskip("dask.array").from_array(rows, chunks=(400, rows.shape[1]))
+    return pytest.importorskip("torch").asarray(rows) if kind == "torch" else rows
+
+
+@pytest.mark.filterwarnings("ignore:labels still moved")
+@pytest.mark.parametrize("kind", ["array", "many rows", "sparse", "dask", "torch"])
+@pytest.mark.parametrize("max_iter", [1, 2, 50])
+@pytest.mark.parametrize("affine", [False, True])
+def test_k_subspaces_labels_are_predicted_whenever_it_stops(kind, max_iter, affine):
+    sizes = [4000] * 3 if kind in ("many rows", "torch") else [300] * 3
+    made = make_subspaces(sizes, 7, [2] * 3, noise=0.6, offset=affine, random_state=5)
+    rows = as_kind(made.data, kind)
+    with config_context(array_api_dispatch=kind == "torch"):
+        model = KSubspaces(
+            3, n_components=2, affine=affine, max_iter=max_iter, n_init=1, random_state=3
+        ).fit(rows)
+        labels, placed = np.asarray(model.labels_), np.asarray(model.predict(rows))
+    np.testing.assert_array_equal(labels, placed)
+    means = [made.data[labels == k].mean(axis=0) for k in range(3)]
+    np.testing.assert_allclose(np.asarray(model.cluster_means_), means, atol=1e-6)
+
+
+@pytest.mark.parametrize("max_iter", [2, 50])
+@pytest.mark.filterwarnings("ignore:labels still moved")
+def test_psc_subspaces_are_those_of_its_labels_whenever_it_stops(max_iter):
+    few = make_subspaces([300] * 3, 7, [2] * 3, noise=0.6, random_state=5).data
+    for kind in ("array", "sparse", "dask"):
+        rows = as_kind(few, kind)
+        model = PSC(3, n_components=2, max_iter=max_iter, n_init=1, random_state=3).fit(rows)
+        labels = np.asarray(model.labels_)
+        for k, subspace in enumerate(model.subspaces_):
+            axes = np.linalg.svd(few[labels == k], full_matrices=False)[2][:2]
+            np.testing.assert_allclose(
+                subspace.basis @ subspace.basis.T, axes.T @ axes, atol=1e-8, err_msg=kind
+            )
+
+
+def messages_of(model, rows):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.fit(rows)
+    return {str(warning.message).split(":")[0] for warning in caught}
+
+
+@pytest.mark.filterwarnings("ignore:.*clusters are empty")
+@pytest.mark.parametrize("seed", [3, 4, 7])
+def test_equal_samples_are_treated_and_told_alike_by_all_kinds_of_data(seed):
+    distinct = np.random.default_rng(seed).normal(size=(5, 3))
+    rows = distinct[[0, 1, 2, 3, 4, 0, 1, 0]]
+    means = {"n_components": 0, "affine": True, "random_state": 0}
+    for n_clusters in (5, 6):
+        found = {
+            kind: KSubspaces(n_clusters, **means).fit(as_kind(rows, kind)).labels_.tolist()
+            for kind in ("array", "sparse")
+        }
+        assert found["array"] == found["sparse"] == [0, 1, 2, 3, 4, 0, 1, 0]
+    for kind in ("array", "sparse", "dask"):
+        said = messages_of(KSubspaces(6, **means), as_kind(rows, kind))
+        assert any("1 of n_clusters=6 clusters are empty" in text for text in said), kind
+        said = messages_of(PSC(2, random_state=0), as_kind(rows, kind))
+        assert any("3 of 8 samples are exact copies" in text for text in said), kind

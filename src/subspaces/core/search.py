@@ -6,6 +6,7 @@ only those within reach of the best are swept and compared again (`benchmarks/ab
 what that gains).
 """
 
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -265,7 +266,8 @@ def start_margin(runs: Sequence[Run]) -> float:
         return np.inf
     if not np.isfinite(best.merit):
         return 0.0
-    return float((min(others) - best.merit) / max(abs(best.merit), np.finfo(float).tiny))
+    # Python's floats become infinite without a warning if the best merit is 0.
+    return float(min(others) - best.merit) / max(float(abs(best.merit)), sys.float_info.min)
 
 
 def story(run: Run) -> str:

@@ -215,10 +215,13 @@ class PSC(AlternatingClusterer):
 
     Notes
     -----
-    `predict` scores every row as an outsider, since it cannot know which rows were members. On the
-    training data it may therefore differ from ``labels_`` where leaving out decides: in less than
-    1 % of the samples of the paper's scenarios (benchmarks/dense_scenarios.py). Where a dimension
-    equals the rank of the data, `predict` and `transform` use "likelihood" whatever the criterion.
+    ``labels_`` are the clusters that ``subspaces_`` were fitted to, whatever the kind of X. A
+    sample was scored there by the subspace of its own cluster without it. `predict` scores every
+    row as an outsider, since it cannot know which rows were members. On the training data it may
+    therefore differ from ``labels_``: in less than 1 % of the samples of the paper's scenarios
+    (benchmarks/dense_scenarios.py), and in more if labels still moved when the fit ended
+    (``stop_reason_`` is "max_iter" or "cycle"). If a dimension equals the rank of the data,
+    `predict` and `transform` use "likelihood" whatever the criterion.
 
     X may be a numpy array, a file mapped into memory, a scipy sparse matrix or a Dask array. For
     the last three, and for more than 10,000 rows: "Big data: passes, chunks, zeros and streams",
@@ -320,9 +323,10 @@ class PSC(AlternatingClusterer):
             warn_of_copies(rows)
         labels = fetched(self.labels_) if rows is not None else self.labels_
         # Those of workers or a device are so many that single ones would be hard to find.
-        single = np.flatnonzero(np.bincount(labels) == 1) if isinstance(labels, np.ndarray) else []
-        if len(single):
-            self._warn_of_single_samples(single.tolist(), labels, names)
+        sizes = np.bincount(labels) if isinstance(labels, np.ndarray) else np.zeros(0)
+        single = np.flatnonzero(sizes == 1).tolist()
+        if single:
+            self._warn_of_single_samples(single, labels, names)
         elif not np.isfinite(self.objective_):
             warn(
                 "the objective is infinite: some sample is alone along an axis of its cluster. Use "
