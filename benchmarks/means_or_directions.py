@@ -72,10 +72,11 @@ def main():
         "# Means or directions: PSC compared with K-means\n\n"
         "`python benchmarks/means_or_directions.py`. The first two columns are the adjusted Rand "
         "index with the known classes, K given.\nThe third is the share of PSC's labels that "
-        "K-means gives, too (`diagnostics.means_or_directions`). The last two are the\nagreement of "
-        "models of two halves of the samples (`diagnostics.stability`, up to 10 halvings). Wine, "
-        "breast cancer and iris\nare scaled, with dimension 1. Digits have dimension 9, and the "
-        f"scenarios their own dimensions and noise 0.05. {DRAWS} data sets\nare drawn of each "
+        "K-means gives, too (`diagnostics.means_or_directions`). The last two are the\n"
+        "agreement of models of two halves of the samples (`diagnostics.stability`, up to 10 "
+        "halvings). Wine, breast cancer and iris\nare scaled, with dimension 1. Digits have "
+        f"dimension 9, and the scenarios their own dimensions and noise 0.05. {DRAWS} data sets\n"
+        "are drawn of each "
         "scenario: mean, lowest and highest.\n\n" + markdown(header, rows),
     )
 
