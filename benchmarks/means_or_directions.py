@@ -76,8 +76,7 @@ def main():
         "agreement of models of two halves of the samples (`diagnostics.stability`, up to 10 "
         "halvings). Wine, breast cancer and iris\nare scaled, with dimension 1. Digits have "
         f"dimension 9, and the scenarios their own dimensions and noise 0.05. {DRAWS} data sets\n"
-        "are drawn of each "
-        "scenario: mean, lowest and highest.\n\n" + markdown(header, rows),
+        "are drawn of each scenario: mean, lowest and highest.\n\n" + markdown(header, rows),
     )
 
 
