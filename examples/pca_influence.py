@@ -20,13 +20,13 @@ threes = digits.data[digits.target == 3]
 # %%
 # How well do the first axes predict an image that they have not seen? The error keeps falling with
 # every axis, even of noise; how many there are, `~subspaces.diagnostics.pca_components` tells.
-none = pca_press(threes, 0, center=True).press
-share = pca_press(threes, 5, center=True).press / none
+none = pca_press(threes, 0).press
+share = pca_press(threes, 5).press / none
 print(f"5 axes: {share:.3f} of the error without any")
 
 # %%
 # An image of high leverage claims an axis for itself; one of large error is unlike the others.
-result = pca_influence(threes, 5, center=True)
+result = pca_influence(threes, 5)
 worst = np.argsort(-result.loo_error)[:3]
 times = result.loo_error[worst] / np.median(result.loo_error)
 print("predicted worst:", worst.tolist(), "at", times.round(1).tolist(), "times the median error")

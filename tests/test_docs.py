@@ -14,6 +14,7 @@ import typer
 import subspaces
 from subspaces.cli import app, main
 from subspaces.cli._options import DOCUMENTATION
+from subspaces.comparison import METHODS
 from subspaces.tables import read_table
 
 ROOT = Path(__file__).parents[1]
@@ -59,6 +60,49 @@ def test_the_commands_of_the_readme_run_in_their_order(tmp_path, monkeypatch, ca
     assert len(Path("placed.csv").read_text().splitlines()) == 401
     inline = re.findall(r"`subspaces ([^`]*)`", text)  # a word on a command names no file
     assert not any(re.search(r"\w\.(csv|tsv|gct|npz|h5ad)", command) for command in inline)
+
+
+def cells(text):
+    """The cells of each row of the tables of a page."""
+    lines = (line for line in text.splitlines() if line.startswith("|"))
+    return [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines]
+
+
+def test_the_readme_is_short_and_has_the_figures_of_the_tables():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= 120
+    assert len(text.split()) <= 900
+    assert "twelve methods and K-means" in text
+    assert len(METHODS) == 12 + 1
+    names = {
+        "PSC": "PSC",
+        "K-subspaces": "KSubspaces",
+        "Robust shape interaction (affine)": "RSIM (affine, one dimension less)",
+        "Sparse subspace clustering (our defaults)": "SSC",
+        "K-means": "KMeans",
+    }
+    results = ROOT / "benchmarks" / "results"
+    measured = {row[0]: row for row in cells((results / "real.md").read_text(encoding="utf-8"))}
+    columns = [1 + c for c in (0, 3, 5, 6, 7)]  # motion, faces of ten, digits, objects, post
+    errors = {
+        name: [float(row[c].split("/")[0]) for c in columns]
+        for name, row in measured.items()
+        if name in [*names.values()]
+    }
+    shown = {row[0]: row[1:] for row in cells(text) if row[0] in names}
+    for name, theirs in names.items():
+        assert [float(v) for v in shown[name]] == pytest.approx(errors[theirs], abs=0.051), name
+    published = [measured["SSC (as published)"][c].split("/")[0] for c in columns[:2]]
+    said = re.search(r"authors' settings: ([\d.]+) on motion, ([\d.]+) on faces\.", text).groups()
+    assert [float(v) for v in said] == pytest.approx([float(v) for v in published], abs=0.051)
+    means = (results / "means_or_directions.md").read_text(encoding="utf-8")
+    indices = {row[0]: tuple(row[1:3]) for row in cells(means)}
+    found = re.search(
+        r"digits PSC scores (\S+) and K-means (\S+)\.\s+On the wine data it is the other way "
+        r"round: (\S+) and (\S+)\. ",
+        text,
+    )
+    assert found.groups() == (*indices["digits"], *indices["wine"])
 
 
 GUIDES = [ROOT / "docs" / "quickstart.md", ROOT / "docs" / "recipes.md"]

@@ -88,7 +88,7 @@ def test_leave_one_out_as_the_leverage_nears_one(far):
     random = np.random.default_rng(2)
     rows = random.normal(size=(8, 3)) * [3.0, 1.0, 0.3]
     rows[0] = [0.1, far, 0.2]
-    found = pca_press(rows, 1, method="exact").per_sample
+    found = pca_press(rows, 1, center=False, method="exact").per_sample
     for i in range(len(rows)):
         basis, _ = exact_axes(np.delete(rows, i, axis=0), 1)
         assert relative(found[i], exact_residual(rows[i], basis)) < LEFT_OUT
@@ -217,7 +217,7 @@ def test_one_or_two_rows_far_larger_than_all_others(n_far, far, dimension, cente
 def test_rows_far_from_the_origin_keep_what_tells_them_apart(dimension):
     """A direction 1e13 times the spread: an uncentred PCA still errs by the spread, not by 0."""
     rows = np.random.default_rng(4).normal(size=(9, 5)) + 1e13
-    found = pca_press(rows, dimension).per_sample
+    found = pca_press(rows, dimension, center=False).per_sample
     true = left_out(rows, dimension, False)
     # The values themselves are known to 1e13 eps = 0.002.
     assert max(relative(f, t) for f, t in zip(found, true, strict=True)) < 0.05
@@ -229,13 +229,14 @@ def test_rows_far_from_the_origin_keep_what_tells_them_apart(dimension):
 def test_what_lies_below_the_rounding_of_the_largest_is_not_dropped():
     """So many rows that the usual cut of small singular values would take the spread with it."""
     rows = np.random.default_rng(0).normal(size=(400, 300)) + 1e13
-    error = pca_press(rows, 1).per_sample[0]
+    error = pca_press(rows, 1, center=False).per_sample[0]
     assert error == pytest.approx(312.0, rel=0.01)
     squared = np.sum(rows**2, axis=1)
-    np.testing.assert_allclose(pca_press(rows, 0).per_sample, squared, rtol=1e-12)
+    none = pca_press(rows, 0, center=False).per_sample
+    np.testing.assert_allclose(none, squared, rtol=1e-12)
 
 
 def test_a_large_row_on_the_axis_of_the_others_is_predicted():
     """Its leverage is 1 - 6e-12, and yet the others span its axis."""
-    errors = pca_press([[1e6], [1.0], [2.0], [-1.0]], 1).per_sample
+    errors = pca_press([[1e6], [1.0], [2.0], [-1.0]], 1, center=False).per_sample
     np.testing.assert_array_equal(errors, 0.0)

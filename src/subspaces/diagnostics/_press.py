@@ -99,7 +99,7 @@ class PCAInfluence(InShort):
     sample_names: NDArray[Any] | None = None
 
 
-def pca_press(X: Any, n_components: int, *, center: bool = False, method: str = "exact") -> Press:
+def pca_press(X: Any, n_components: int, *, center: bool = True, method: str = "exact") -> Press:
     """Leave-one-out error of PCA from a single decomposition.
 
     Each sample is left out, a PCA of the others is fitted, and the sample is projected on it;
@@ -113,9 +113,10 @@ def pca_press(X: Any, n_components: int, *, center: bool = False, method: str = 
         is then that of its observed cells, times p over their number.
     n_components : int
         Number of axes, R.
-    center : bool, default False
-        Whether the PCA has a mean. If so, the mean is refitted without the sample too. To hold
-        one mean fixed instead, pass ``X - X.mean(axis=0)`` with ``center=False``.
+    center : bool, default True
+        Whether the PCA has a mean. If so, the mean is refitted without the sample too. If not,
+        the axes pass through the origin, as those of `PSC` do by default. To hold one mean fixed
+        instead, pass ``X - X.mean(axis=0)`` with ``center=False``.
     method : {"exact", "hat", "paper"}, default "exact"
         "exact" solves the secular equation, and refits the few samples that claim nearly all of
         the axes: equal to refitting, to rounding ("Reliability",
@@ -146,7 +147,7 @@ def pca_press(X: Any, n_components: int, *, center: bool = False, method: str = 
     >>> from subspaces.diagnostics import pca_press
     >>> X = np.random.default_rng(0).normal(size=(50, 8)) @ np.diag([9, 6, 1, 1, 1, 1, 1, 1])
     >>> round(pca_press(X, 2).press, 2)
-    6.89
+    7.08
     """
     method = as_choice(method, "method", ("exact", "hat", "paper"))
     X, n_components = _checked(X, n_components, center)
@@ -166,7 +167,7 @@ def pca_press(X: Any, n_components: int, *, center: bool = False, method: str = 
     return Press(float(errors.mean()), errors)
 
 
-def pca_influence(X: Any, n_components: int, *, center: bool = False) -> PCAInfluence:
+def pca_influence(X: Any, n_components: int, *, center: bool = True) -> PCAInfluence:
     """Find the samples that drive a PCA: leverage, leave-one-out error, influence, gradient.
 
     Parameters
@@ -175,9 +176,10 @@ def pca_influence(X: Any, n_components: int, *, center: bool = False) -> PCAInfl
         Samples in rows. NaN is a cell that was not observed: see the notes.
     n_components : int
         Number of axes, R.
-    center : bool, default False
-        Whether the PCA has a mean. It is refitted without the sample for ``loo_error`` and held
-        fixed for the other three.
+    center : bool, default True
+        Whether the PCA has a mean. If so, it is refitted without the sample for ``loo_error`` and
+        held fixed for the other three. If not, the axes pass through the origin, as those of `PSC`
+        do by default.
 
     Returns
     -------

@@ -39,7 +39,7 @@ def influence(result: Any, *, n_named: int = 5, names: Any = None, ax: Any = Non
     >>> from sklearn.datasets import load_iris
     >>> from subspaces import plots
     >>> from subspaces.diagnostics import pca_influence
-    >>> ax = plots.influence(pca_influence(load_iris().data, 2, center=True), n_named=2)
+    >>> ax = plots.influence(pca_influence(load_iris().data, 2), n_named=2)
     >>> [text.get_text() for text in ax.texts]
     ['100', '136']
     """
