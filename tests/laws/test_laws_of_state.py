@@ -32,7 +32,7 @@ from subspaces import (
 )
 from subspaces.datasets import make_subspaces
 from subspaces.recipes import ConsensusProfiles, ExpressionScaler
-from subspaces.runtime.fitted import PRIVATE, is_fitted_name
+from subspaces.runtime.fitted import is_fitted_name
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # what the odd tables among these are told
 
@@ -192,20 +192,6 @@ def test_every_estimator_is_here():
     assert len(PAIRS) > 400
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_fit_sets_nothing_that_a_later_one_would_not_remove(kind):
-    for case in KINDS[kind]:
-        model, _ = posed(kind, case)
-        gained = set(vars(fresh(kind, case))) - set(vars(model))
-        assert {name for name in gained if not is_fitted_name(name)} <= {"_callback_fit_ctx"}
-
-
-def test_private_names_are_those_of_some_fit():
-    found = {name for kind in KINDS for case in KINDS[kind] for name in vars(fresh(kind, case))}
-    of_others = {"_home", "_names_handed_on"}  # of arrays on a device, and of a recipe's last step
-    assert found & PRIVATE == PRIVATE - of_others
-
-
 def refused():
     """Data and parameters that every fit refuses."""
     X = np.array(union(1))
@@ -308,6 +294,7 @@ def test_a_recipe_whose_fit_fails_is_as_it_was():
 
 def test_what_the_user_sets_stays():
     model = KSubspaces(2, random_state=0).fit(union(1))
+    assert not any(map(is_fitted_name, vars(KSubspaces())))
     model.note = "of Tuesday"
     model.set_output(transform="pandas")
     model.fit(union(2))

@@ -11,16 +11,15 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 P = ParamSpec("P")
 M = TypeVar("M")
 
-# The private attributes that a fit sets; all others end in an underscore.
-PRIVATE = frozenset({
-    "_change", "_data", "_home", "_model", "_n_parameters", "_names_handed_on", "_observed",
-    "_origin", "_scale", "_sizes", "_sums",
-})  # fmt: skip
+# How the private attributes begin that scikit-learn sets on an estimator: what set_output,
+# set_callbacks and the routing of metadata were told.
+OF_SCIKIT_LEARN = ("_skl", "_callback", "_parent_callback", "_metadata_request")
 
 
 def is_fitted_name(name: str) -> bool:
-    """Whether an attribute of this name is set by a fit, and not by the user or scikit-learn."""
-    return name in PRIVATE or (name.endswith("_") and not name.startswith("_"))
+    """Whether a fit sets an attribute of this name; the user or scikit-learn set the others."""
+    private = name.startswith("_") and not name.startswith(OF_SCIKIT_LEARN)
+    return private or name.endswith("_")
 
 
 def draft_of(model: M, *, keep_fit: bool = False) -> M:
