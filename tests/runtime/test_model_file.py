@@ -396,8 +396,21 @@ def test_members_that_nobody_wrote(written, tmp_path):
     declared = {"descr": "<f8", "fortran_order": False, "shape": (2**50,)}
     np.lib.format.write_array_header_1_0(huge, declared)
     refused(tmp_path, packed(header, {**members, "array_1.npy": huge.getvalue()}), "has 0 bytes")
+    empty = io.BytesIO()
+    declared = {"descr": "<U0", "fortran_order": False, "shape": (1000,)}
+    np.lib.format.write_array_header_1_0(empty, declared)
+    refused(tmp_path, packed(header, {**members, "array_1.npy": empty.getvalue()}), "has 0 bytes")
     text = model_file._as_bytes(np.array(["ab"])).replace(b"a\0\0\0", b"\xff" * 4)
     refused(tmp_path, packed(header, {**members, "array_1.npy": text}), "text that is none")
+
+
+def test_a_member_that_the_header_does_not_name_is_not_read(written, tmp_path):
+    refused(tmp_path, packed(*unpacked(written), [("evil.npy", b"no array")]), "member 'evil'")
+    refused(tmp_path, packed(*unpacked(written), [("array_1", b"no array")]), "same name")
+
+
+def test_a_model_after_something_else_is_refused(written, tmp_path):
+    refused(tmp_path, b"#!/bin/sh\nexit\n" + written, "begins with something else")
 
 
 def test_declared_sizes_are_checked_before_anything_is_read(written, tmp_path, monkeypatch):
