@@ -80,6 +80,7 @@ def _restored(saved: model_file.SavedModel) -> SubspaceClusterer | SelectedPCA:
     if saved.estimator == SelectedPCA.__name__:
         check_pca_state(saved.state)
         pca = SelectedPCA().set_params(**saved.parameters)
+        pca._check_parameters()
         pca.__dict__.update(saved.state)
         return pca
     if saved.estimator not in ESTIMATORS:
