@@ -98,6 +98,29 @@ def test_the_lock_allows_what_the_project_requires():
         assert locked >= tuple(map(int, least.split(".")[:2]))
 
 
+def test_actions_are_pinned_by_commit():
+    """One that is named by its tag is a step for the maintainers, and none is named by a branch."""
+    steps = (HOME / "CONTRIBUTING.md").read_text()
+    files = sorted((HOME / ".github" / "workflows").glob("*.yml"))
+    used = [name for path in files for name in re.findall(r"uses: ([^.\n].*)", path.read_text())]
+    assert len(used) > 20
+    for action in used:
+        commit = re.fullmatch(r"[\w./-]+@[0-9a-f]{40}  # v\d+\.\d+\.\d+", action)
+        tag = re.fullmatch(r"[\w./-]+@v\d+\.\d+\.\d+", action)
+        assert commit or (tag and f"`{action}`" in steps), action
+
+
+def test_a_release_is_built_by_locked_tools():
+    locked = re.findall(r"^([\w.-]+)==", (HOME / ".ci" / "release.txt").read_text(), re.M)
+    names = {name.lower().replace("_", "-") for name in locked}
+    built_by = tomllib.loads((HOME / "pyproject.toml").read_text())["build-system"]["requires"]
+    wheels = (HOME / ".github" / "workflows" / "wheels.yml").read_text()
+    installs = re.findall(r"pip install (?:--constraint \S+ )?(.*)", wheels)
+    tools = {word for line in installs for word in line.split()}
+    assert {"build", "twine", "cibuildwheel"} <= tools
+    assert tools | {line.split(">=")[0] for line in built_by} <= names
+
+
 def test_make_bench_knows_every_benchmark():
     named = re.findall(r"benchmarks/(\w+)\.py", (HOME / "Makefile").read_text())
     scripts = {path.stem for path in (HOME / "benchmarks").glob("*.py")}

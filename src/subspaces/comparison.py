@@ -16,7 +16,7 @@ from subspaces.data.validation import as_matrix, place_of
 from subspaces.metrics import adjusted_rand_score, matched_accuracy, rand_score
 from subspaces.runtime.frame import as_frame, lined_up
 from subspaces.runtime.parameters import as_count, as_flag
-from subspaces.runtime.warning import PROCESS, collect_warnings
+from subspaces.runtime.warning import changed_filters, collect_warnings
 
 __all__ = ["METHODS", "Comparison", "compare"]
 
@@ -227,7 +227,7 @@ class _Run(NamedTuple):
 def _timed_fit(estimator: Any, X: Any) -> _Run:
     start = time.perf_counter()
     model, labels, error = None, None, ""
-    with collect_warnings() as ours, PROCESS, warnings.catch_warnings(record=True) as others:
+    with collect_warnings() as ours, changed_filters(record=True) as others:
         warnings.simplefilter("always")
         try:
             model = clone(estimator)

@@ -28,7 +28,7 @@ from subspaces.expression_scaler import leading_axes
 from subspaces.runtime.fitted import fits_a_draft
 from subspaces.runtime.memory import no_room
 from subspaces.runtime.parameters import as_count
-from subspaces.runtime.warning import PROCESS, warn
+from subspaces.runtime.warning import changed_filters, warn
 
 __all__ = ["ConsensusProfiles"]
 
@@ -217,6 +217,6 @@ def _mixture_labels(points: Array, k: int, seed: Any) -> tuple[NDArray[np.intp],
     )
     # scikit-learn's words on coinciding samples and on rounds are said by `fit`, once. Its starts
     # refuse the dispatch for other array libraries, also where rows are numpy's.
-    with PROCESS, warnings.catch_warnings(), config_context(array_api_dispatch=False):
+    with changed_filters(), config_context(array_api_dispatch=False):
         warnings.simplefilter("ignore", ConvergenceWarning)
         return mixture.fit_predict(points), bool(mixture.converged_)

@@ -26,7 +26,7 @@ from subspaces.recipes import ExpressionScaler, single_cell
 from subspaces.runtime.extras import install
 from subspaces.runtime.parameters import as_count, check_options
 from subspaces.runtime.serialise import is_serialisable
-from subspaces.runtime.warning import PROCESS, collect_warnings, warn
+from subspaces.runtime.warning import changed_filters, collect_warnings, warn
 from subspaces.selection import select_n_clusters
 from subspaces.subspace import Subspace, coordinates
 
@@ -232,7 +232,7 @@ def pca_components(
 @contextmanager
 def _views_may_become_their_own() -> Iterator[None]:
     """Hold back anndata's warning that storing something makes an AnnData of a view."""
-    with PROCESS, warnings.catch_warnings():
+    with changed_filters():
         warnings.filterwarnings("ignore", "Trying to modify attribute .* of view", UserWarning)
         yield
 

@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from subspaces import load
+from subspaces import KSubspaces, load
+from subspaces.cli import _markers
 
 
 def write_counts(path, n=45, p=90, seed=0):
@@ -205,3 +206,16 @@ def test_a_common_shift_of_genes_is_told_on_the_page_too(run, tmp_path):
     told = "where few genes differ, this comes of scaling samples to one total"
     assert told in ended.err
     assert told in (tmp_path / "r" / "report.html").read_text()
+
+
+def test_no_name_in_the_lists_is_a_formula(tmp_path):
+    random = np.random.default_rng(0)
+    X = random.normal(0, 1, (40, 6))
+    X[:20] += 6
+    names = ["=cmd|' /C calc'!A0", "\uff1dcmd", "@SUM(1)", "-x", " +y", "CD3+"]
+    model = KSubspaces(2, n_components=0, affine=True, random_state=0).fit(X)
+    _markers.write(tmp_path, model.markers(pd.DataFrame(X, columns=names)))
+    ranked = [line.split("\t")[0] for line in (tmp_path / "markers_0.rnk").read_text().splitlines()]
+    sets = [line.split("\t") for line in (tmp_path / "markers.gmt").read_text().splitlines()]
+    expected = {"'=cmd|' /C calc'!A0", "'\uff1dcmd", "'@SUM(1)", "'-x", "'+y", "CD3+"}
+    assert set(ranked) == set(sets[0][2:]) == expected

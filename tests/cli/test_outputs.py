@@ -77,6 +77,8 @@ def test_what_a_killed_process_left_unfinished_is_removed(tmp_path):
         ("+x", "'+x"),
         ("-x", "'-x"),
         ("\tx", "'\tx"),
+        ("\n=x", "'\n=x"),
+        *((sign + "x", f"'{sign}x") for sign in "\uff1d\uff0b\uff0d\uff20"),
         ("-1.5", "-1.5"),
         ("CD3+", "CD3+"),
         ("a,b\n=c", "a,b\n=c"),

@@ -1,8 +1,9 @@
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 
-from subspaces import PSC, SelectedPCA, recipes
+from subspaces import PSC, MiniBatchPSC, SelectedPCA, recipes
 from subspaces.diagnostics import pca_components, stability
 from subspaces.selection import select_n_clusters
 
@@ -39,3 +40,53 @@ def test_a_model_in_the_place_of_the_table_is_told_where_it_belongs(ask):
     said = "X is the estimator PSC, where a table belongs. Use the estimator first and the table"
     with pytest.raises(TypeError, match=said):
         ask(X, PSC(2, random_state=0))
+
+
+ASKED = pytest.mark.parametrize(
+    "ask",
+    [
+        PSC(2, random_state=0).fit,
+        PSC(2, n_init=2, random_state=0).fit(X).predict,
+        MiniBatchPSC(2, random_state=0).partial_fit,
+        SelectedPCA().fit,
+        pca_components,
+    ],
+    ids=["PSC", "predict", "MiniBatchPSC", "SelectedPCA", "pca_components"],
+)
+DAYS = np.datetime64("2020-01-01") + (100 * X).astype("timedelta64[D]")
+
+
+@ASKED
+@pytest.mark.parametrize(
+    "times",
+    [DAYS, DAYS - DAYS[0], np.tile(DAYS, (400, 1)), pd.DataFrame(DAYS), np.ma.array(DAYS)],
+    ids=["days", "spans", "many", "frame", "masked"],
+)
+def test_dates_and_times_are_not_taken_for_numbers(ask, times):
+    with pytest.raises(TypeError, match=r"X (is a table of|has) dates or times .*\. Use numbers"):
+        ask(times)
+
+
+@ASKED
+@pytest.mark.parametrize("zone", [None, "UTC"])
+def test_a_column_of_dates_is_named(ask, zone):
+    frame = pd.DataFrame(X[:, :7], columns=list("abcdefg"))
+    frame["when"] = pd.Series(DAYS[:, 0]).dt.tz_localize(zone)
+    with pytest.raises(TypeError, match=r"^X has dates or times in column 7 \('when'\)\. Use"):
+        ask(frame)
+
+
+def test_a_column_of_dates_in_polars_is_named():
+    polars = pytest.importorskip("polars")
+    frame = polars.DataFrame({"a": X[:, 0], "when": DAYS[:, 0]})
+    with pytest.raises(TypeError, match=r"^X has dates or times in column 1 \('when'\)\. Use"):
+        PSC(2).fit(frame)
+
+
+@pytest.mark.parametrize("kind", [sparse.csr_matrix, sparse.csc_array, np.asarray])
+@pytest.mark.parametrize("model", [PSC(2, random_state=0), MiniBatchPSC(2, random_state=0)])
+def test_imaginary_parts_are_not_dropped(model, kind):
+    with pytest.raises(ValueError, match=r"Complex data not supported\. Use X\.real"):
+        model.fit(kind(X + 1j * X))
+    with pytest.raises(ValueError, match="Complex data not supported"):
+        PSC(2, n_init=2, random_state=0).fit(X).predict(kind(X + 1j * X))

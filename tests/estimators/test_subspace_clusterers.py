@@ -177,6 +177,12 @@ def test_refinements():
     assert descent.stop_reason_ == "local minimum"
 
 
+def test_a_descent_of_many_samples_is_refused():
+    many = np.random.default_rng(3).normal(size=(10_001, 3))
+    with pytest.raises(ValueError, match=r"n_samples=10001\. Use refine='ppca' or None, or up to"):
+        PSC(2, refine="descent", random_state=0).fit(many)
+
+
 def test_running_out_of_sweeps_warns():
     with pytest.warns(match="labels still moved after max_iter=1 sweeps"):
         PSC(2, n_components=2, init="random", n_init=1, max_iter=1, random_state=0).fit(X)

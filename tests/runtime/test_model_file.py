@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import subspaces
-from subspaces import PSC, KSubspaces, SparseKMeans, load
+from subspaces import MCFA, PSC, KSubspaces, SelectedPCA, SparseKMeans, load
 from subspaces.datasets import make_subspaces
 from subspaces.estimators import _loading
 from subspaces.runtime import model_file
@@ -330,6 +330,13 @@ def test_headers_that_nobody_wrote(written, tmp_path):
         ("record_", {"Trap": {}}, "'Trap' is no kind"),
         ("_data", {"Data": {"n_samples": "4", "rank": 1, "mean_variance": 1.0}}, "n_samples"),
         ("_scale", {"array": "array_99"}, "'array'"),
+        ("_scale", {"float": "inf"}, "_scale"),
+        ("score_variance_", {"float": "nan"}, "score_variance_"),
+        ("noise_variance_", {"float": "nan"}, "noise_variance_"),
+        ("noise_variance_", -0.5, "noise_variance_"),
+        ("selection_", {"dict": {}}, "selection_"),
+        ("selection_", {"dict": {"n_clusters": [1, 2], "likelihood": [0.5]}}, "selection_"),
+        ("selection_", {"dict": {"n_clusters": 2, "likelihood": 0.5}}, "selection_"),
     ],
 )
 def test_attributes_of_the_wrong_kind(name, value, match, written, tmp_path):
@@ -347,12 +354,53 @@ def test_a_file_older_than_the_verdicts_is_read(written, tmp_path):
     assert load(tmp_path / "m.npz").record_.verdicts == ()
 
 
-@pytest.mark.parametrize("name", ["labels_", "_scale", "record_", "subspaces_", "criterion_"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "labels_", "_scale", "record_", "subspaces_", "criterion_", "within_std_", "cluster_means_",
+        "variables_",
+    ],
+)  # fmt: skip
 def test_missing_attributes(name, written, tmp_path):
     header, members = unpacked(written)
     del header["state"]["dict"][name]
     used = json.dumps(header)
     members = {k: v for k, v in members.items() if f'"{k[:-4]}"' in used}
+    refused(tmp_path, packed(header, members), name)
+
+
+def test_a_mixture_without_what_its_factor_scores_take(lines, tmp_path):
+    path = tmp_path / "m.npz"
+    quick(MCFA).fit(lines).save(path)
+    header, members = unpacked(path.read_bytes())
+    place = header["state"]["dict"].pop("_change")["array"]
+    members.pop(f"{place}.npy")
+    refused(tmp_path, packed(header, members), "no _change")
+
+
+@pytest.mark.parametrize(
+    ("part", "name", "value"),
+    [
+        ("parameters", "center", "yes"),
+        ("parameters", "scale", None),
+        ("parameters", "method", "loud"),
+        ("parameters", "max_components", 0),
+        ("parameters", "min_components", -1),
+        ("state", "noise_variance_", {"float": "nan"}),
+        ("state", "missing_share_", -1),
+        ("state", "scale_", None),
+    ],
+)
+def test_a_pca_that_no_fit_leaves(part, name, value, tmp_path):
+    path, random = tmp_path / "m.npz", np.random.default_rng(1)
+    X = random.normal(size=(60, 12)) + 3 * random.normal(size=(60, 1))
+    SelectedPCA(scale=True).fit(X).save(path)
+    header, members = unpacked(path.read_bytes())
+    if name == "scale_":  # zeros to divide by
+        place = f"{header['state']['dict'][name]['array']}.npy"
+        members[place] = model_file._as_bytes(np.zeros(12))
+    else:
+        header[part]["dict"][name] = value
     refused(tmp_path, packed(header, members), name)
 
 
@@ -396,8 +444,21 @@ def test_members_that_nobody_wrote(written, tmp_path):
     declared = {"descr": "<f8", "fortran_order": False, "shape": (2**50,)}
     np.lib.format.write_array_header_1_0(huge, declared)
     refused(tmp_path, packed(header, {**members, "array_1.npy": huge.getvalue()}), "has 0 bytes")
+    empty = io.BytesIO()
+    declared = {"descr": "<U0", "fortran_order": False, "shape": (1000,)}
+    np.lib.format.write_array_header_1_0(empty, declared)
+    refused(tmp_path, packed(header, {**members, "array_1.npy": empty.getvalue()}), "has 0 bytes")
     text = model_file._as_bytes(np.array(["ab"])).replace(b"a\0\0\0", b"\xff" * 4)
     refused(tmp_path, packed(header, {**members, "array_1.npy": text}), "text that is none")
+
+
+def test_a_member_that_the_header_does_not_name_is_not_read(written, tmp_path):
+    refused(tmp_path, packed(*unpacked(written), [("evil.npy", b"no array")]), "member 'evil'")
+    refused(tmp_path, packed(*unpacked(written), [("array_1", b"no array")]), "same name")
+
+
+def test_a_model_after_something_else_is_refused(written, tmp_path):
+    refused(tmp_path, b"#!/bin/sh\nexit\n" + written, "begins with something else")
 
 
 def test_declared_sizes_are_checked_before_anything_is_read(written, tmp_path, monkeypatch):

@@ -1,6 +1,7 @@
 """Fits side by side in one process: the same labels, each its own warnings, nothing left behind."""
 
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -18,7 +19,8 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from subspaces import MPPCA, PSC, SSC, KSubspaces, SparseKMeans
 from subspaces.datasets import make_subspaces
 from subspaces.runtime import threads
-from subspaces.runtime.warning import collect_warnings, warn
+from subspaces.runtime.cached import cached_property
+from subspaces.runtime.warning import PROCESS, changed_filters, collect_warnings, warn
 
 MODELS = [
     PSC(2, n_components=2, n_init=3, random_state=0),
@@ -163,11 +165,120 @@ def test_a_property_is_computed_by_one_thread_for_all():
     assert len({id(value) for value in found}) == 1
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
-def test_a_forked_process_has_threads_of_its_own():
-    assert list(threads.map_in_threads(2)(abs, [-1, 2])) == [1, 2]
+forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+in_threads = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+# A child that takes so many seconds waits for something that never comes.
+PATIENCE = 60
+
+
+def answer_of_child(work):
+    """What work() is in a forked process: True or False; None if that did not end, or failed."""
     child = os.fork()
     if child == 0:
-        os._exit(0 if list(threads.map_in_threads(2)(abs, [-1, 2])) == [1, 2] else 1)
-    assert os.waitpid(child, 0)[1] == 0
+        code = 3
+        try:
+            code = 1 if work() else 2
+        finally:
+            os._exit(code)
+    last = time.monotonic() + PATIENCE
+    while time.monotonic() < last:
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if ended:
+            return {1: True, 2: False}.get(os.waitstatus_to_exitcode(status))
+        time.sleep(0.01)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return None
+
+
+@contextmanager
+def beside(work):
+    """Another thread runs work(is_over) inside the block, and has begun when it starts."""
+    begun, over = threading.Event(), threading.Event()
+    thread = threading.Thread(target=work, args=(begun, over))
+    thread.start()
+    assert begun.wait(PATIENCE)
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+@forks
+@in_threads
+def test_a_forked_process_has_threads_of_its_own():
+    assert list(threads.map_in_threads(2)(abs, [-1, 2])) == [1, 2]
+    assert answer_of_child(lambda: list(threads.map_in_threads(2)(abs, [-1, 2])) == [1, 2])
+
+
+@forks
+@in_threads
+def test_a_process_forked_beside_fits_can_fit(data):
+    model = PSC(2, n_components=2, n_init=3, random_state=0)
+    expected = clone(model).fit(data).labels_
+
+    def fit_again_and_again(begun, over):
+        while not over.is_set():
+            clone(model).fit(data)
+            begun.set()
+
+    def fits_as_here():
+        return np.array_equal(clone(model).fit(data).labels_, expected)
+
+    with beside(fit_again_and_again):
+        assert [answer_of_child(fits_as_here) for _ in range(10)] == [True] * 10
+
+
+@forks
+@in_threads
+def test_what_another_thread_holds_is_free_in_a_forked_process():
+    before = list(warnings.filters)
+
+    def hold(begun, over):
+        with threads.one_blas_thread(), changed_filters():
+            warnings.simplefilter("ignore")
+            begun.set()
+            over.wait()
+
+    def is_free():
+        same = list(warnings.filters) == before
+        with threads.one_blas_thread(), changed_filters():
+            warnings.simplefilter("ignore")
+        return same and list(warnings.filters) == before and threads._blas.acquire(blocking=False)
+
+    with beside(hold):
+        assert answer_of_child(is_free)
+    assert list(warnings.filters) == before
+
+
+@forks
+@in_threads
+def test_what_the_forking_thread_holds_it_holds_in_the_new_process_too():
+    with threads.one_blas_thread(), changed_filters():
+        warnings.simplefilter("ignore")
+        held = list(warnings.filters)
+
+        def goes_on():
+            taken = together(lambda i: PROCESS.acquire(blocking=False), 1)
+            PROCESS.release()  # fails for a lock that this thread does not hold
+            PROCESS.acquire()
+            return taken == [False] and list(warnings.filters) == held
+
+        assert answer_of_child(goes_on)
+
+
+def test_a_cached_property_is_computed_once_and_kept():
+    class Holder:
+        calls = 0
+
+        @cached_property
+        def value(self):
+            """Its words."""
+            Holder.calls += 1
+            return object()
+
+    holder = Holder()
+    assert holder.value is holder.value
+    assert holder.value is not Holder().value
+    assert Holder.calls == 2

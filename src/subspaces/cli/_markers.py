@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from subspaces.cli._outputs import as_csv
+from subspaces.cli._outputs import as_csv, disarmed
 from subspaces.cli._words import in_options
 from subspaces.diagnostics import Markers
 from subspaces.diagnostics._beyond_chance import called
@@ -131,5 +131,5 @@ def _sets(found: Markers, cluster: int) -> Iterator[str]:
 
 
 def _word(name: str) -> str:
-    """Return a name without the tabs and ends of lines that would break a file apart."""
-    return " ".join(name.split())
+    """Return a name without tabs and ends of lines, which break a file apart, and no formula."""
+    return disarmed(" ".join(name.split()))

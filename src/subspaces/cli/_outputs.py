@@ -24,8 +24,9 @@ UNFINISHED, FINISHED = ".unfinished-", ".finished-"
 GONE = ".gone"
 # Files by which the results of a command are known; those of another do not go beside them.
 KNOWN_BY = {"fit": ("model.npz", "labels.csv"), "pca": ("scores.csv", "loadings.csv")}
-# A spreadsheet takes a cell that begins with one of these for a formula, and runs it.
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
+# A spreadsheet takes a cell that begins with one of these for a formula, and runs it; the last four
+# are =, +, - and @ in full width, which East Asian versions take for the same.
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 
 
 def refuse_file(folder: Path) -> None:
@@ -158,7 +159,11 @@ def as_csv(headings: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
 def _cell(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.6g}"
-    text = str(value)
+    return disarmed(str(value))
+
+
+def disarmed(text: str) -> str:
+    """Return the text of a cell, with ' in front if a spreadsheet would take it for a formula."""
     if not text.startswith(FORMULA):
         return text
     from subspaces.tables import is_number
@@ -167,5 +172,5 @@ def _cell(value: Any) -> str:
 
 
 def read_cell(text: str) -> str:
-    """Return the text of a cell that `as_csv` wrote, without the mark that disarms a formula."""
+    """Return the text of a cell that `as_csv` wrote, without the mark of `disarmed`."""
     return text[1:] if text[:1] == "'" and text[1:].startswith(FORMULA) else text

@@ -35,7 +35,6 @@ be in view.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -51,6 +50,7 @@ from subspaces.core.likelihood import (
 )
 from subspaces.core.rows import ClusterView
 from subspaces.core.sparse_view import influence_on, union_of_supports
+from subspaces.runtime.cached import cached_property
 
 Views = Sequence[ClusterView]
 

@@ -20,7 +20,6 @@ one. z_i are the expected scores of row i and zt = (z, 1) if there is a mean.
 """
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
@@ -45,6 +44,7 @@ from subspaces.core.incomplete import (
     products_of_loadings,
 )
 from subspaces.core.leave_one_out import centred
+from subspaces.runtime.cached import cached_property
 from subspaces.subspace import Subspace
 
 # Where 1 - h of a cell is no more than this, the other rows do not determine the column.

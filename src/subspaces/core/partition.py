@@ -1,11 +1,12 @@
 """Functions of labels (n,): sizes, canonical order, assignment, and refills of small clusters."""
 
 from collections.abc import Callable, Sequence
-from functools import cache, cached_property
+from functools import cache
 
 import numpy as np
 
 from subspaces.core.array import Array, Labels
+from subspaces.runtime.cached import cached_property
 
 # A cluster whose R-th eigenvalue per member is below this share of that of all rows does not span R
 # axes.

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 
@@ -12,6 +11,7 @@ from subspaces.core.partition import DEGENERATE
 from subspaces.core.rows import ClusterView, Rows
 from subspaces.core.sparse_loadings import Sparsity
 from subspaces.core.sparse_view import sparse_view
+from subspaces.runtime.cached import cached_property
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,6 @@ d           scores        (n, R)      (x - mu) V
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
@@ -23,6 +22,7 @@ from subspaces.core.array import Array, Indices, Labels, Mask
 from subspaces.core.influence import squared_influence_oblique
 from subspaces.core.rows import ClusterView, DenseRows, Rows
 from subspaces.core.sparse_loadings import Sparsity, captured_energy, sparse_loadings
+from subspaces.runtime.cached import cached_property
 from subspaces.subspace import inverse_overlap
 
 

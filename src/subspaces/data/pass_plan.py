@@ -1,7 +1,6 @@
 """The plan of one pass over the rows: what every block is scored and summed with."""
 
 from dataclasses import dataclass, field, fields
-from functools import cached_property
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -10,6 +9,7 @@ import numpy as np
 from subspaces.core.array import like, namespace, place, zeros_like
 from subspaces.core.criteria import CRITERIA, Tables
 from subspaces.data.subspaces import Subspaces
+from subspaces.runtime.cached import cached_property
 
 
 class PassArrays(NamedTuple):

@@ -10,13 +10,13 @@ from which one step of subspace iteration gives the next axes.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from subspaces.core.array import like, namespace, to_host, transposed
+from subspaces.runtime.cached import cached_property
 from subspaces.subspace import Subspace, largest_eigenpairs
 
 Array = NDArray[np.floating]

@@ -16,6 +16,9 @@ from subspaces.data.survey import Survey
 Array = NDArray[np.floating]
 Mask = NDArray[np.bool_]
 
+# numpy's and pandas' letters for dates and for spans of time.
+TIMES = ("m", "M")
+_USE_NUMBERS = "Use numbers, such as days since the first, or leave them out"
 # How many rows or columns without a value are named; the others are counted.
 NAMED = 5
 # Largest values outside these ranges have squares, or sums of many squares, that leave the normal
@@ -29,6 +32,7 @@ def as_matrix(X: Any, name: str = "X", *, min_samples: int = 2, missing: bool = 
     missing: whether NaN is a cell that was not observed; masked cells become NaN then.
     """
     _check_kind(X, name)
+    check_real(X, name)
     if isinstance(X, np.ma.MaskedArray):
         X = np.ma.asarray(X, dtype=np.float64).filled(np.nan)
     _check_names(X, name)
@@ -93,6 +97,29 @@ def _check_kind(X: Any, name: str) -> None:
     if is_foreign(X) and get_config()["array_api_dispatch"]:
         library = type(X).__module__.partition(".")[0]
         raise TypeError(f"{name} is an array of {library}, and one of numpy is needed here")
+
+
+def check_real(X: Any, name: str = "X") -> None:
+    """Raise an error for complex numbers, dates and times, which numpy would turn into floats."""
+    kind = getattr(getattr(X, "dtype", None), "kind", "")
+    if kind == "c":
+        raise ValueError(
+            f"{name} is not a table of real numbers: Complex data not supported. Use {name}.real, "
+            "or real and imaginary parts as columns of their own"
+        )
+    if kind in TIMES:
+        raise TypeError(f"{name} is a table of dates or times ({X.dtype}). {_USE_NUMBERS}")
+    dated = [j for j, kind in enumerate(getattr(X, "dtypes", ())) if _is_time(kind)]
+    if dated:
+        places = ", ".join(_named(X, 1, j) for j in dated[:NAMED])
+        more = f" and {len(dated) - NAMED} more" if len(dated) > NAMED else ""
+        raise TypeError(f"{name} has dates or times in {places}{more}. {_USE_NUMBERS}")
+
+
+def _is_time(kind: Any) -> bool:
+    """Whether the type of a column, of pandas or of polars, is one of dates or times."""
+    temporal = getattr(kind, "is_temporal", None)
+    return temporal() if callable(temporal) else getattr(kind, "kind", "") in TIMES
 
 
 def is_anndata(X: Any) -> bool:

@@ -1,7 +1,6 @@
 """Leave-one-out errors of PCA and of least squares, and each sample's influence on a PCA."""
 
 from dataclasses import dataclass
-from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from subspaces.core.secular import refit_factor
 from subspaces.data.copies import warn_of_copies
 from subspaces.data.validation import as_matrix, as_table_to_fit, check_squares, row_names
 from subspaces.estimators._missing import warn_of_low_values
+from subspaces.runtime.forks import process_lock
 from subspaces.runtime.parameters import as_choice, as_count, as_flag
 from subspaces.runtime.result import InShort
 from subspaces.runtime.threads import one_blas_thread
@@ -45,6 +45,9 @@ class Press(InShort):
     per_sample: Array
 
 
+_SCANS_LOCK = process_lock()
+
+
 class _Scans:
     """Memory of the calls of `pca_press`: who tries several numbers of axes is told once.
 
@@ -52,7 +55,7 @@ class _Scans:
     """
 
     def __init__(self) -> None:
-        self._lock, self._was_told = Lock(), False
+        self._was_told = False
         self._last: dict[tuple[int, ...], int] = {}
 
     def is_first(self, shape: tuple[int, ...], n_components: int) -> bool:
@@ -60,7 +63,7 @@ class _Scans:
 
         No axes at all is what others are compared with, and does not count.
         """
-        with self._lock:
+        with _SCANS_LOCK:
             if self._was_told or n_components == 0:
                 return False
             self._was_told = self._last.get(shape, n_components) != n_components

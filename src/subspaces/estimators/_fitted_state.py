@@ -41,6 +41,10 @@ def _finite(*shape: str) -> Form:
     )
 
 
+def _positive(*shape: str) -> Form:
+    return lambda value, sizes: _finite(*shape)(value, sizes) and bool((value > 0).all())
+
+
 def _below(bound: str, *shape: str) -> Form:
     """Return the check of an array of integers from 0 up to a named size, exclusive."""
 
@@ -88,6 +92,21 @@ def _record(value: Any, sizes: Sizes) -> bool:
     return all(part is None or form(part, sizes) for part, form in parts)
 
 
+def _variance(value: Any, sizes: Sizes) -> bool:
+    return _REAL(value, sizes) and 0 <= value < np.inf
+
+
+def _selection(value: Any, sizes: Sizes) -> bool:
+    """Whether a value is a dict of columns, with one entry for each candidate, and a verdict."""
+    if not isinstance(value, dict) or not _TEXT(value.get("verdict", ""), sizes):
+        return False
+    ways = [("bounds", "gaps"), ("n_clusters", "likelihood"), ("n_clusters", "stability")]
+    columns = [column for name, column in value.items() if name != "verdict"]
+    if not all(isinstance(c, list) or _has_shape(c, "iuf", ["*"], sizes) for c in columns):
+        return False
+    return any(set(way) <= set(value) for way in ways) and len(set(map(len, columns))) == 1
+
+
 def _names(value: Any, sizes: Sizes) -> bool:
     return _has_shape(value, "O", ["p"], sizes)
 
@@ -115,7 +134,7 @@ def _preparation(value: Any, sizes: Sizes) -> bool:
         "total": _REAL,
         "floor": _REAL,
         "centre": _finite("p"),
-        "spread": _finite("p"),
+        "spread": _positive("p"),
         "axes": _finite("*", "p"),
         "taken_for": _TEXT,
         "ignored": _listed(_TEXT),
@@ -155,7 +174,7 @@ FORMS: dict[str, Form] = {
     "_names_handed_on": _names,
     "_observed": _finite("K", "p"),
     "_origin": _finite("p"),
-    "_scale": _REAL,
+    "_scale": _variance,
     "_sizes": _finite("K"),
     "_sums": _sums,
     "affinity_matrix_": _graph,
@@ -176,7 +195,7 @@ FORMS: dict[str, Form] = {
     "log_likelihood_path_": _PATH,
     "means_": _finite("K", "p"),
     "method_": _TEXT,
-    "missing_share_": _REAL,
+    "missing_share_": _variance,
     "n_clusters_": _INT,
     "n_components_": lambda value, sizes: _has_shape(value, "i", ["K"], sizes),
     "n_features_in_": _INT,
@@ -188,7 +207,7 @@ FORMS: dict[str, Form] = {
         _listed(_INT, "K"),
         lambda value, sizes: _has_shape(value, "iu", ["K"], sizes),
     ),
-    "noise_variance_": _either(_REAL, _finite("K"), _finite("p")),
+    "noise_variance_": _either(_variance, _finite("K"), _finite("p")),
     "objective_": _REAL,
     "objective_path_": _PATH,
     "preparation_": _preparation,
@@ -196,8 +215,8 @@ FORMS: dict[str, Form] = {
     "q_": _INT,
     "rank_": _INT,
     "record_": _record,
-    "score_variance_": _REAL,
-    "selection_": _TABLE,
+    "score_variance_": _variance,
+    "selection_": _selection,
     "start_margin_": _REAL,
     "starts_": _ROWS,
     "stop_reason_": _TEXT,
@@ -216,20 +235,26 @@ PCA_FORMS: dict[str, Form] = {
     "high_": _either(_nothing, _INT),
     "low_": _either(_nothing, _INT),
     "mean_": _finite("p"),
-    "missing_share_": _REAL,
+    "missing_share_": _variance,
     "n_components_": _INT,
     "n_features_in_": _INT,
     "n_samples_": _INT,
     "noise_": _TEXT,
-    "noise_variance_": _REAL,
+    "noise_variance_": _variance,
     "ratio_": _numbers("m"),
     "rests_on_": _below("n", "m"),
-    "scale_": _either(_nothing, _finite("p")),
+    "scale_": _either(_nothing, _positive("p")),
     "singular_values_": _finite("R"),
     "verdict_": _TEXT,
 }
-# Attributes that every model file must have.
+# Attributes that every model file must have, and those that it must have if it has another.
 ALWAYS = ("_scale", "labels_", "n_features_in_", "objective_", "record_")
+TOGETHER = (
+    ("cluster_means_", "within_std_"),
+    ("within_std_", "cluster_means_"),
+    ("influence_", "variables_"),
+    ("factor_means_", "_change"),
+)
 
 
 def fitted_state(model: Any) -> dict[str, Any]:
@@ -293,6 +318,9 @@ def check_state(state: dict[str, Any]) -> None:
     for name in ALWAYS:
         if name not in state:
             raise ValueError(f"it has no {name}")
+    for name, other in TOGETHER:
+        if name in state and other not in state:
+            raise ValueError(f"it has {name} and no {other}")
     sizes = _sizes(state)
     for name, value in state.items():
         if name not in FORMS:

@@ -22,7 +22,7 @@ from subspaces.estimators.slbf import SLBF
 from subspaces.estimators.sparse_kmeans import SparseKMeans
 from subspaces.estimators.ssc import SSC
 from subspaces.runtime import model_file
-from subspaces.runtime.warning import PROCESS
+from subspaces.runtime.warning import changed_filters
 
 ESTIMATORS: dict[str, type[SubspaceClusterer]] = {
     kind.__name__: kind
@@ -80,6 +80,7 @@ def _restored(saved: model_file.SavedModel) -> SubspaceClusterer | SelectedPCA:
     if saved.estimator == SelectedPCA.__name__:
         check_pca_state(saved.state)
         pca = SelectedPCA().set_params(**saved.parameters)
+        pca._check_parameters()
         pca.__dict__.update(saved.state)
         return pca
     if saved.estimator not in ESTIMATORS:
@@ -95,7 +96,7 @@ def _restored(saved: model_file.SavedModel) -> SubspaceClusterer | SelectedPCA:
 
 def _check_scores(model: SubspaceClusterer) -> None:
     """Raise ValueError unless the loaded model can score a sample, which takes all its parts."""
-    with PROCESS, warnings.catch_warnings(), np.errstate(all="ignore"):
+    with changed_filters(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         scores = model._scores(np.zeros((1, model._n_variables)))
     if scores.shape != (1, model._n_features_out):

@@ -32,7 +32,7 @@ from subspaces.data.in_blocks import BlockProblem, RowsInBlocks, first_rows, sub
 from subspaces.data.pass_plan import Pass
 from subspaces.data.subspaces import Subspaces
 from subspaces.data.survey import Survey, survey
-from subspaces.data.validation import as_matrix, check_shape, check_survey
+from subspaces.data.validation import as_matrix, check_real, check_shape, check_survey
 from subspaces.estimators._base import Array
 from subspaces.estimators._subspaces import centred_rows, dimensions_of
 from subspaces.runtime.parameters import as_count, as_generator
@@ -350,6 +350,7 @@ def blocks_of(X: Any) -> Blocks | None:
         return as_blocks(X)
     if sparse.issparse(X):
         check_shape(X.shape)
+        check_real(X)
         return SparseBlocks(canonical(X))
     shape: tuple[int, ...] = getattr(X, "shape", ())
     if len(shape) != 2 or shape[0] <= FEW_ROWS or shape[1] == 0:

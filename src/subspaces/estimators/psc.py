@@ -41,6 +41,7 @@ from subspaces.estimators import _choosing
 from subspaces.estimators._alternating import AlternatingClusterer
 from subspaces.estimators._base import Array, Labels
 from subspaces.estimators._fitted_state import fetched
+from subspaces.estimators._many_rows import FEW_ROWS
 from subspaces.estimators._subspaces import as_list_name, per_cluster, store_subspaces, widths
 from subspaces.rivals.ppca_mixture import refine_labels
 from subspaces.runtime.fitted import fit_of
@@ -130,7 +131,8 @@ class PSC(AlternatingClusterer):
         equal noise, from the five best starts (with ``n_variables``: on the variables that carry
         more than noise).
         "descent": single samples are moved while that lowers the objective, so that the result is
-        a local minimum.
+        a local minimum. Its time grows with the square of n, to minutes for some thousand samples;
+        more than 10,000 are refused.
     max_clusters : int, default 8
         Most clusters that "auto" tries; with n samples it tries no more than n // 4.
     max_components : int, default 5
@@ -288,6 +290,12 @@ class PSC(AlternatingClusterer):
 
     def _fit(self, X: Any) -> None:
         self._check_choices()
+        if self.refine == "descent" and len(X) > FEW_ROWS:
+            raise ValueError(
+                "refine='descent' fits the clusters anew for every sample, so that its time grows "
+                f"with the square of n_samples={len(X)}. Use refine='ppca' or None, or up to "
+                f"{FEW_ROWS} samples"
+            )
         super()._fit(X)
 
     def _fit_few(self, X: Array) -> None:

@@ -21,7 +21,7 @@ from subspaces.runtime import model_file
 from subspaces.runtime.fitted import fits_a_draft
 from subspaces.runtime.frame import as_set_output
 from subspaces.runtime.model_file import SavedModel
-from subspaces.runtime.parameters import as_choice, as_count
+from subspaces.runtime.parameters import as_choice, as_count, as_flag
 from subspaces.runtime.threads import one_blas_thread
 from subspaces.runtime.warning import warn
 from subspaces.subspace import PrincipalAxes, signs_of_largest
@@ -302,6 +302,15 @@ class SelectedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     @property
     def _n_features_out(self) -> int:
         return self.n_components_
+
+    def _check_parameters(self) -> None:
+        """Raise an error for a parameter that no table allows."""
+        as_flag(self.center, "center")
+        as_flag(self.scale, "scale")
+        as_choice(self.method, "method", KINDS_OF_NOISE)
+        as_count(self.min_components, "min_components", low=0)
+        if self.max_components is not None:
+            as_count(self.max_components, "max_components", low=1)
 
     def _fewest(self, rank: int) -> int:
         """Return ``min_components``, checked against ``max_components`` and the rank of X."""

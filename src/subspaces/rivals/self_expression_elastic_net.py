@@ -18,7 +18,7 @@ from sklearn import config_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import enet_path
 
-from subspaces.runtime.warning import PROCESS
+from subspaces.runtime.warning import changed_filters
 from subspaces.starts.self_expression import (
     Array,
     Indices,
@@ -79,7 +79,7 @@ def elastic_net_coefficients(
     penalty = Penalty(l1_ratio, tolerance, max_iter)
     solved: list[Expansion] = []
     plain = config_context(skip_parameter_validation=True, array_api_dispatch=False)
-    with PROCESS, plain, warnings.catch_warnings():
+    with plain, changed_filters():
         warnings.simplefilter("ignore", ConvergenceWarning)
         for block in row_blocks(len(rows)):
             solved += _solve_block(rows, block[fidelity[block] > 0], fidelity, penalty)

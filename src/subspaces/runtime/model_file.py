@@ -92,14 +92,25 @@ def _as_bytes(array: NDArray[Any]) -> bytes:
     return buffer.getvalue()
 
 
+class _Unread(dict[str, Any]):
+    """The members of an archive by name; one is read when it is popped, as the header asks."""
+
+    def __init__(self, archive: zipfile.ZipFile) -> None:
+        names = {name.removesuffix(".npy"): name for name in archive.namelist()}
+        super().__init__({name: member for name, member in names.items() if name != HEADER})
+        self.archive = archive
+
+    def pop(self, name: str) -> NDArray[Any]:  # type: ignore[override]
+        return _array(self.archive.read(super().pop(name)))
+
+
 def _parse(content: bytes) -> SavedModel:
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         _check_members(archive.infolist(), len(content))
         header = _header(_array(archive.read(f"{HEADER}.npy")))
-        members = {entry.filename for entry in archive.infolist()} - {f"{HEADER}.npy"}
-        arrays = {name.removesuffix(".npy"): _array(archive.read(name)) for name in members}
-    parameters = deserialise(header.get("parameters"), arrays)
-    state = deserialise(header.get("state"), arrays)
+        arrays = _Unread(archive)
+        parameters = deserialise(header.get("parameters"), arrays)
+        state = deserialise(header.get("state"), arrays)
     if arrays:
         raise ValueError(f"its header does not say what its member {min(arrays)!r} is")
     if not (isinstance(parameters, dict) and isinstance(state, dict)):
@@ -112,7 +123,9 @@ def _check_members(members: list[zipfile.ZipInfo], n_bytes: int) -> None:
     names = [member.filename for member in members]
     if f"{HEADER}.npy" not in names:
         raise ForeignFileError(f"it has no member {HEADER}, so it is not of this library")
-    if len(set(names)) < len(names):
+    if min(member.header_offset for member in members) > 0:
+        raise ValueError("it begins with something else than a model")
+    if len({name.removesuffix(".npy") for name in names}) < len(names):
         raise ValueError("two of its members have the same name")
     if any(m.compress_type != zipfile.ZIP_STORED or m.flag_bits & 1 for m in members):
         raise ValueError("it has compressed or encrypted members, which a model file has not")
@@ -158,7 +171,9 @@ def _array(member: bytes) -> NDArray[Any]:
     if not is_serialisable_type(kind):
         raise ValueError(f"one of its arrays is of type {kind}: neither numbers nor text")
     content = member[stream.tell() :]
-    if min(shape, default=0) < 0 or prod(shape) * kind.itemsize != len(content):
+    # Text of no characters takes no bytes, however many cells there are.
+    size = prod(shape)
+    if min(shape, default=0) < 0 or size * kind.itemsize != len(content) or size > len(content):
         raise ValueError(f"an array of shape {shape} and type {kind} has {len(content)} bytes")
     array = np.ndarray(shape, kind, content, order="F" if fortran else "C")
     if kind.kind == "U" and not _is_text(array):

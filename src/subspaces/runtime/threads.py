@@ -6,17 +6,19 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
 from threading import Lock, local
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 from joblib import cpu_count
 from threadpoolctl import ThreadpoolController
 
+from subspaces.runtime.cached import cached_property
+from subspaces.runtime.forks import process_lock
 from subspaces.runtime.warning import PROCESS
 
 Value = TypeVar("Value")
 
 _held = local()
-_blas = Lock()
+_blas = process_lock()
 
 
 @contextmanager
@@ -26,7 +28,8 @@ def one_blas_thread() -> Iterator[None]:
     The limit of OpenMP belongs to a thread, that of BLAS to the process, so only the first of
     several threads sets and lifts the limit of BLAS: if each thread restored the limit it found,
     the last one would restore the limit of another thread. scikit-learn's K-means limits BLAS,
-    too, so K-means is called with PROCESS held.
+    too, so K-means is called with PROCESS held. A process that another thread forks meanwhile is
+    left with one thread of BLAS, as scikit-learn leaves it.
     """
     if getattr(_held, "inside", False):
         yield
@@ -46,17 +49,8 @@ def one_blas_thread() -> Iterator[None]:
             _blas.release()
 
 
-class computed_once(Generic[Value]):
-    """A property computed when it is first read, and by one thread: others wait for its value.
-
-    ``functools.cached_property`` lets several threads compute it.
-    """
-
-    def __init__(self, function: Callable[[Any], Value]) -> None:
-        self.function, self.__doc__ = function, function.__doc__
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
+class computed_once(cached_property[Value]):
+    """A property computed when it is first read, and by one thread: others wait for its value."""
 
     def __get__(self, holder: Any, owner: type | None = None) -> Value:
         known = holder.__dict__

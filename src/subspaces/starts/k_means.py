@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from subspaces.core.problem import Problem
 from subspaces.runtime.threads import one_blas_thread
-from subspaces.runtime.warning import PROCESS
+from subspaces.runtime.warning import changed_filters
 
 Array = NDArray[np.floating]
 Labels = NDArray[np.intp]
@@ -30,9 +30,8 @@ def k_means_labels(rows: Array, estimator: KMeans) -> Labels:
     """
     with (
         one_blas_thread() if rows.size <= SMALL else nullcontext(),
-        PROCESS,
         config_context(array_api_dispatch=False),
-        warnings.catch_warnings(),
+        changed_filters(),
     ):
         warnings.simplefilter("ignore", ConvergenceWarning)
         return estimator.fit(rows).labels_.astype(np.intp)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from subspaces.runtime.warning import PROCESS
+from subspaces.runtime.warning import changed_filters
 from subspaces.tables._content import check_room, content_of
 from subspaces.tables._table import (
     Array,
@@ -57,7 +57,7 @@ def expecting(path: Path, kind: str, advice: str = "") -> Iterator[None]:
     advice: what to do instead, as the end of the message.
     """
     try:
-        with PROCESS, warnings.catch_warnings():
+        with changed_filters():
             warnings.simplefilter("ignore")
             yield
     except Exception as error:
