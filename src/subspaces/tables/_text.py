@@ -46,7 +46,7 @@ def from_grid(path: Path, grid: Grid, wanted: Wanted, notes: tuple[str, ...] = (
     doubted = not known and _may_be_header(top, below)
     if doubted:
         line = f"line {grid.lines[0]} is read as the header, though it holds numbers"
-        notes = (*notes, f"{line}. If it is a sample, add a line of names above it")
+        notes = (*notes, f"{line}. If they are values, add a line of names above it")
     block, dropped = _block(path, marked, wanted, headed=known or doubted)
     classes: tuple[str, ...] | None = None
     wanted = replace(wanted, ignore=tuple(set(wanted.ignore) - dropped))
