@@ -105,6 +105,80 @@ def test_a_header_is_known_from_data(file, text, shape, first):
     assert table.variable_names[0] == first
 
 
+TWELVE = [[f"{7 * i % 12 / 4 - 1:.2f}", f"{5 * i % 12}", f"{i % 5}.5"] for i in range(12)]
+KINDS = [*"ababbabbabab"]
+
+
+def lines(top, *columns, separator=","):
+    """Return a file: a first line, and twelve lines of three numbers with more columns."""
+    rows = [[*row, *more] for row, *more in zip(TWELVE, *columns, strict=True)]
+    return "".join(f"{separator.join(row)}\n" for row in [top.split(","), *rows])
+
+
+@pytest.mark.parametrize(
+    ("text", "sure"),
+    [
+        (lines("0,1,2,what", KINDS), True),  # as pandas numbers columns, and one that was added
+        (lines("0,1,2,what", ["7"] * 12), True),
+        (lines("0,1,2,what", ["NA", *["7"] * 11]), True),
+        (lines("0,1,2,3", KINDS), True),
+        (lines('"0","1","2","what"', KINDS), True),
+        (lines("0,1,2,what", KINDS, separator=";").replace(".", ","), True),
+        (lines("2010,2011,2012,what", KINDS), False),
+        (lines("2010,2011,2012,what", ["1.5", "<LOD", *["7"] * 10]), False),
+        (lines("850.5,852.5,854.5,fat", ["7"] * 12), False),
+        (lines("850.5,852.5,854.5,fat", KINDS), False),
+        (lines("fat,852.5,854.5,856.5", ["7"] * 12), False),
+        (lines("8.5,8.25,8,7.5,5,4,2,1", *[["7"] * 12] * 5), False),  # in order, unlike the rest
+    ],
+)
+@pytest.mark.parametrize("samples", ["rows", "columns"])
+def test_a_header_with_numbers_in_it_is_no_sample(file, text, sure, samples):
+    top = text.splitlines()[0].replace('"', "").replace(";", ",").split(",")
+    extra = [name for name in ("what", "fat", "3") if name in top]
+    table = read_table(file(text), samples=samples, ignore=extra)
+    data = table.data if samples == "rows" else table.data.T
+    names = table.variable_names if samples == "rows" else table.sample_names
+    assert len(data) == 12
+    assert set(names) == set(top) - set(extra)
+    assert bool(table.notes) != sure
+    assert all("line 1 is read as the header" in note for note in table.notes)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "".join(f"s{i},{','.join(row)}\n" for i, row in enumerate(TWELVE)),  # names, no header
+        "s1,63,145,23\ns2,41,130,25.4\ns3,50,120,21.9\n",  # whole numbers by chance
+        "63,145,23\n41,130,25.4\n50,120,21.9\n",
+        "5,3,1\n-4,3,2\n7,8,9\n",
+        "5,3,1\n,3,2\n7,8,9\n",
+        "5,,1\n4,3,2\n7,8,9\n",
+        ",3,1\n4,3,2\n4,8,9\n",
+        "NA,3.5,1\n4,3,2\n7,8,9\n",
+        "3,5,7,9,11,13,15,17\n1,4,5,6,8,9,12,13\n2,3,6,8,9,12,14,15\n",  # curves: all in order
+    ],
+)
+def test_a_first_line_of_values_is_a_sample(file, text):
+    table = read_table(file(text))
+    assert len(table.data) == len(text.splitlines())
+    assert table.variable_names[0] == "v1"
+    assert not table.notes
+
+
+@pytest.mark.parametrize(
+    ("text", "cell"),
+    [
+        (lines("1.5,2,3.5,a", KINDS), "'a'"),
+        (lines("<LOD,2,3.5,4", ["<LOD", *["7"] * 11]).replace("-1.00", "<LOD"), "'<LOD'"),
+        (lines("1.5,<0.5,3.5,4", ["7"] * 12), "'<0.5'"),
+    ],
+)
+def test_a_text_that_is_a_value_makes_no_header(file, text, cell):
+    with pytest.raises(ValueError, match=rf"line 1, column \d \('v\d'\): {cell} is not a number"):
+        read_table(file(text))
+
+
 LONG = "id,a,b\n" + "".join(f"s{i},{i},{i}.5\n" for i in range(80))
 
 

@@ -10,7 +10,8 @@ import sys
 import pytest
 
 from subspaces.cli._outputs import as_csv, settle, staged
-from subspaces.cli._say import visible
+from subspaces.cli._say import matched_classes, visible
+from subspaces.cli.compare import _shown
 
 NAMES = ("labels.csv", "model.npz", "report.html")
 
@@ -96,3 +97,80 @@ def test_nothing_steers_the_terminal(run, tmp_path):
     assert ended.code == 0
     assert "\x1b" not in ended.out + ended.err
     assert "\\x1b[31mred" in ended.out
+
+
+FIT = ("fit", "--clusters", 2, "--labels", "type", "--no-stability", "--no-page")
+
+
+def spelt(path, how):
+    """Another name of the file: relative, through a linked folder, a link or a hard link to it."""
+    if how == "relative":
+        return os.path.relpath(path)
+    if how == "dots":
+        return path.parent / ".." / path.parent.name / path.name
+    other = path.parent.parent / f"{how} {path.name}"
+    if how == "folder":
+        other.symlink_to(path.parent, target_is_directory=True)
+        return other / path.name
+    (os.link if how == "hard" else os.symlink)(path, other)
+    return other
+
+
+@pytest.mark.parametrize("how", ["relative", "dots", "folder", "soft", "hard"])
+@pytest.mark.parametrize("force", [(), ("--force",)])
+@pytest.mark.parametrize(
+    ("command", "name"),
+    [
+        (FIT, "labels.csv"),
+        (FIT, "imputed.csv"),  # not written this time, but removed
+        (FIT, "markers.csv"),
+        (("pca", "--labels", "type"), "scores.csv"),
+        (("influence", "--labels", "type"), None),
+    ],
+)
+def test_an_input_is_never_overwritten(fails, union_file, command, name, force, how):
+    folder = union_file.parent / "in"
+    folder.mkdir()
+    data = union_file.rename(folder / (name or "data.csv"))
+    text = data.read_text()
+    first, *options = command
+    said = fails(first, spelt(data, how), *options, *force, "--out", folder if name else data)
+    assert said == f"{data} would be overwritten, and this command reads it. Use another --out"
+    assert data.read_text() == text
+    assert list(folder.iterdir()) == [data]
+
+
+def test_nor_are_models_classes_and_what_a_fit_left(run, fails, union_file, tmp_path):
+    result = tmp_path / "result"
+    assert run(*FIT[:1], union_file, *FIT[1:], "--out", result).code == 0
+    labels, samples = tmp_path / "labels.csv", tmp_path / "samples.csv"
+    for path in (labels, samples):
+        path.write_text(f"40 2 1\n# a b\n{'0 1 ' * 20}\n")
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    data = (union_file, "--ignore", "type", "--force")
+    for words in [
+        ("fit", *data, "--clusters", 2, "--classes", labels, "--out", tmp_path),
+        ("pca", *data, "--classes", samples, "--out", tmp_path),
+        ("influence", *data, "--classes", labels, "--out", labels),
+        ("predict", result, *data, "--classes", labels, "--out", labels),
+        ("predict", result, *data, "--out", union_file),
+        ("predict", result, *data, "--out", result / "model.npz"),
+        ("report", result, "--force", "--out", result / "model.npz"),
+        ("report", result, "--force", "--out", result / "labels.csv"),
+        ("report", result / "model.npz", "--force", "--out", result / "summary.json"),
+    ]:
+        said = fails(*words)
+        assert said.endswith(" would be overwritten, and this command reads it. Use another --out")
+    after = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    assert after == before
+
+
+@pytest.mark.parametrize(
+    ("right", "whole", "tenths"),
+    [(1.0, "100", "100.0"), (299 / 300, "99", "99.6"), (0.29, "29", "29.0"), (0.0, "0", "0.0")],
+)
+def test_all_are_right_only_if_all_are(right, whole, tenths):
+    said = matched_classes({"in_right_cluster": right, "adjusted_rand": 1.0})
+    assert f" {whole} % in the right cluster" in said
+    assert _shown("accuracy", right) == f"{tenths} %"
+    assert _shown("accuracy", 1 - 1e-4) == "99.9 %"

@@ -1,6 +1,8 @@
 """The command as a process: pipes, signals, exit codes, and what a missing extra looks like."""
 
+import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -123,3 +125,76 @@ def test_a_fault_of_ours_is_one_line_unless_asked_for(monkeypatch, fails, run, u
     monkeypatch.setenv("SUBSPACES_TRACEBACK", "1")
     with pytest.raises(KeyError):
         run("influence", union_file, "--labels", "type")
+
+
+PLAIN = ("--labels", "type", "--no-stability", "--no-page")
+
+
+def decoded(done):
+    return done.stdout.decode(), done.stderr.decode()
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
+def test_closed_streams_change_nothing_but_what_is_printed(union_file, closed):
+    out = union_file.parent / "r"
+    words = [*COMMAND, "fit", union_file, *PLAIN, "--clusters", "2", "--out", out]
+    line = shlex.join(map(str, words))
+    done = subprocess.run(["bash", "-c", f"{line} {closed}"], capture_output=True, timeout=60)
+    assert done.returncode == 0
+    assert (out / "summary.json").exists()
+    printed, said = decoded(done)
+    assert ("Wrote labels.csv" in printed) == (">&-" not in closed.split())
+    assert all(row.startswith(("Read ", "Note: ")) for row in said.splitlines())
+    done = subprocess.run(["bash", "-c", f"{line} {closed}"], capture_output=True, timeout=60)
+    assert done.returncode == 2
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+def test_any_encoding_prints_what_it_can(union_file, encoding):
+    union_file.write_bytes(union_file.read_bytes().replace(b"gene 0", "gène \u0142".encode()))
+    settings = {**os.environ, "PYTHONIOENCODING": f"{encoding}:strict"}
+    out = union_file.parent / "r"
+
+    def ran(*words):
+        words = [*COMMAND, *map(str, words)]
+        return subprocess.run(words, capture_output=True, timeout=60, env=settings)
+
+    done = ran("fit", union_file, *PLAIN, "--clusters", 2, "--out", out)
+    assert done.returncode == 0
+    shown = "gène \u0142".encode(encoding, "backslashreplace")
+    assert shown in done.stdout
+    assert shown in done.stderr
+    assert done.stdout.splitlines()[-1].startswith(b"Wrote labels.csv")
+    assert "gène \u0142" in (out / "variables.csv").read_text(encoding="utf-8")
+    done = ran("fit", union_file, *PLAIN, "--clusters", 2, "--out", out, "--force", "--json")
+    assert done.returncode == 0
+    clusters = json.loads(done.stdout)["clusters"]
+    assert any("gène \u0142" in cluster["varies"] for cluster in clusters)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems refuse such names")
+@pytest.mark.parametrize("command", ["fit", "pca"])
+def test_a_path_that_is_not_utf_8(union_file, command):
+    folder = os.fsencode(union_file.parent)
+    data, out = folder + b"/d\xe8.csv", folder + b"/r\xe8"
+    os.rename(union_file, data)
+    words = [*COMMAND, command, data, "--labels", "type", "--out", out]
+    words += ["--clusters", "2", "--no-stability"] if command == "fit" else []
+    # A locale in which Python prints strictly.
+    settings = {**os.environ, "PYTHONIOENCODING": "utf-8:strict"}
+    words += [] if command == "fit" else ["--json"]
+    done = subprocess.run(words, capture_output=True, timeout=60, env=settings)
+    printed, said = decoded(done)
+    assert done.returncode == 0, said
+    assert r"r\udce8" in printed
+    assert r"d\udce8.csv: 40 samples" in said
+    if command == "pca":
+        assert os.fsencode(json.loads(printed)["data"]) == data
+    with open(out + b"/summary.json", encoding="utf-8") as file:
+        assert os.fsencode(json.load(file)["data"]) == data
+    with open(out + b"/report.html", encoding="utf-8") as file:
+        assert "<title>d\ufffd.csv" in file.read()
+    if command == "fit":
+        words = [*COMMAND, "report", out, "--force"]
+        done = subprocess.run(words, capture_output=True, timeout=60, env=settings)
+        assert done.returncode == 0, done.stderr

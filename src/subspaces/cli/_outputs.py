@@ -14,6 +14,7 @@ import socket
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -35,14 +36,26 @@ def refuse_file(folder: Path) -> None:
         raise ValueError(f"{folder} is a file, not a folder. Use another --out")
 
 
-def refuse_folder(folder: Path, names: Sequence[str], *, force: bool) -> list[str]:
+def refuse_inputs(written: Iterable[Path], read: Iterable[Path | None]) -> None:
+    """Raise ValueError if a file to write is one to read, whatever it is called: links count."""
+    for source, target in product(filter(None, read), written):
+        if source.exists() and target.exists() and target.samefile(source):
+            raise ValueError(
+                f"{target} would be overwritten, and this command reads it. Use another --out"
+            )
+
+
+def refuse_folder(
+    folder: Path, names: Sequence[str], *, force: bool, read: Sequence[Path | None] = ()
+) -> list[str]:
     """Return which of ``names`` are in ``folder``; raise ValueError if any, unless ``force``.
 
-    The results of another command are refused in any case.
+    The results of another command are refused in any case, and so is a file of those in ``read``.
     """
     refuse_file(folder)
     with errors_named(folder):
         settle(folder)
+        refuse_inputs((folder / name for name in names), read)
         there = [name for name in names if (folder / name).exists()]
         _refuse_results_of_others(folder, names)
     if there and not force:
@@ -60,12 +73,14 @@ def _refuse_results_of_others(folder: Path, names: Sequence[str]) -> None:
 
 
 @contextmanager
-def staged(folder: Path, names: Sequence[str], *, force: bool) -> Iterator[Path]:
+def staged(
+    folder: Path, names: Sequence[str], *, force: bool, read: Sequence[Path | None] = ()
+) -> Iterator[Path]:
     """Yield a folder to write results in; once all are written they move into ``folder`` together.
 
     Other files in ``folder`` stay. After an error or Ctrl-C the folder is unchanged.
     """
-    there = refuse_folder(folder, names, force=force)
+    there = refuse_folder(folder, names, force=force, read=read)
     with errors_named(folder):
         made = [path for path in (folder, *folder.parents) if not path.exists()]
         folder.mkdir(parents=True, exist_ok=True)
@@ -134,9 +149,17 @@ def errors_named(path: Path) -> Iterator[None]:
         raise type(error)(error.errno, error.strerror or str(error), str(path)) from error
 
 
-def refuse_to_overwrite(path: Path | None, *, force: bool) -> None:
-    """Raise ValueError if ``path`` exists, unless ``force``; called before any work begins."""
-    if path is not None and path.exists() and not force:
+def refuse_to_overwrite(
+    path: Path | None, *, force: bool, read: Sequence[Path | None] = ()
+) -> None:
+    """Raise ValueError if ``path`` exists, unless ``force``; called before any work begins.
+
+    A file of those in ``read``, the command's inputs, is refused in any case.
+    """
+    if path is None:
+        return
+    refuse_inputs([path], read)
+    if path.exists() and not force:
         raise ValueError(f"{path} is there already. Use --force or another --out")
 
 

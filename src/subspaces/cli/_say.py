@@ -1,5 +1,6 @@
 """Printing for all commands: answers on stdout; notes, warnings and errors on stderr."""
 
+import codecs
 import json
 import math
 import sys
@@ -17,12 +18,12 @@ OUTER = {"candidate", "halving"}
 
 def say(text: str = "") -> None:
     """Print ``text``, a line of the command's answer, on stdout."""
-    typer.echo(text)
+    typer.echo(text, file=sys.stdout)
 
 
 def note(text: str) -> None:
     """Print ``text``, which is no part of the command's answer, on stderr."""
-    typer.echo(visible(text), err=True)
+    typer.echo(visible(text), file=sys.stderr)
 
 
 def warn(message: str) -> None:
@@ -38,9 +39,16 @@ def say_error(text: str) -> None:
 def matched_classes(agreement: Mapping[str, Any]) -> str:
     """Return a sentence with the matched accuracy and the adjusted Rand index."""
     return (
-        f"Known classes: {100 * agreement['in_right_cluster']:.0f} % in the right cluster, "
+        f"Known classes: {percent(agreement['in_right_cluster'])} in the right cluster, "
         f"adjusted Rand {agreement['adjusted_rand']:.3f}"
     )
+
+
+def percent(share: float, decimals: int = 0) -> str:
+    """Return a share in percent, rounded down, so that 100 % means all."""
+    scale = 10**decimals
+    # 100 times 0.29 is below 29.
+    return f"{math.floor(100 * scale * share + 1e-9) / scale:.{decimals}f} %"
 
 
 def visible(text: str) -> str:
@@ -49,13 +57,18 @@ def visible(text: str) -> str:
 
 
 def say_json(document: Mapping[str, Any]) -> None:
-    """Print a command's whole answer on stdout as one JSON document."""
-    typer.echo(as_json(document))
+    """Print a command's whole answer on stdout as one JSON document, readable as UTF-8."""
+    encoding = codecs.lookup(sys.stdout.encoding or "utf-8").name
+    say(as_json(document, ascii_only=encoding != "utf-8"))
 
 
-def as_json(document: Mapping[str, Any]) -> str:
-    """Return the document as the text of strict JSON; nan and infinity become null."""
-    return json.dumps(_serialisable(document), indent=2, ensure_ascii=False, allow_nan=False)
+def as_json(document: Mapping[str, Any], *, ascii_only: bool = False) -> str:
+    """Return the document as the text of strict JSON; nan and infinity become null.
+
+    Bytes of a path that are not UTF-8 become escapes, which Python reads back.
+    """
+    text = json.dumps(_serialisable(document), indent=2, ensure_ascii=ascii_only, allow_nan=False)
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def _serialisable(value: Any) -> Any:

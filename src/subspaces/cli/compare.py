@@ -6,7 +6,7 @@ import typer
 
 from subspaces.cli import _options as options
 from subspaces.cli._options import setting
-from subspaces.cli._say import note, say_json, say_table, working
+from subspaces.cli._say import note, percent, say_json, say_table, working
 from subspaces.cli._words import in_options
 
 MEASURES = {
@@ -101,9 +101,9 @@ def _show(found: Any) -> None:
     measures = [name for name in MEASURES if name in columns]
     rows = []
     for i in sorted(range(len(columns["method"])), key=lambda i: -_rank(columns[measures[0]][i])):
-        values = [_shown(name, columns[name][i]) for name in measures]
-        if columns["error"][i]:
-            values = ["failed", *[""] * (len(measures) - 1)]
+        values = ["failed", *[""] * (len(measures) - 1)]
+        if not columns["error"][i]:
+            values = [_shown(name, columns[name][i]) for name in measures]
         rows.append([columns["method"][i], *values, f"{columns['seconds'][i]:.2f}"])
     headings = ["method", *(MEASURES[name] for name in measures), "seconds"]
     say_table(headings, rows, numbers=range(1, len(headings)))
@@ -116,7 +116,7 @@ def _show(found: Any) -> None:
 
 
 def _shown(measure: str, value: float) -> str:
-    return f"{100 * value:.1f} %" if measure == "accuracy" else f"{value:.3f}"
+    return percent(value, 1) if measure == "accuracy" else f"{value:.3f}"
 
 
 def _rank(agreement: float) -> float:

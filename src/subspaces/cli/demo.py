@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from subspaces.cli._options import setting
 from subspaces.cli._outputs import refuse_file
-from subspaces.cli._say import say, say_table, warn, working
+from subspaces.cli._say import percent, say, say_table, warn, working
 from subspaces.runtime.extras import install
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def _compare_with_k_means(model: "PSC", X: Any, target: Any) -> Any:
             with collect_warnings() as caught:
                 labels = estimator.fit_predict(X)
             seconds = time.perf_counter() - start
-            right = f"{100 * matched_accuracy(target, labels):.1f} %"
+            right = percent(matched_accuracy(target, labels), 1)
             agreement = f"{adjusted_rand_score(target, labels):.3f}"
             rows.append([name, right, agreement, f"{seconds:.2f}"])
     headings = ("method", "in the right cluster", "adjusted Rand", "seconds")

@@ -144,11 +144,11 @@ def fit(
     )
     request.check()
     source = options.source(data, samples, labels, classes, ignore, missing, drop_missing)
-    _outputs.refuse_folder(out, FILES, force=force)
+    _outputs.refuse_folder(out, FILES, force=force, read=(data, classes))
     from subspaces.cli import _fitting, _inputs, _markers, _results
 
     files = (*FILES, *_markers.names(out))
-    with _outputs.staged(out, files, force=force) as stage:
+    with _outputs.staged(out, files, force=force, read=(data, classes)) as stage:
         table = _inputs.read_input(source)
         caught: list[Warning] = []
         posed, numbers = request, None

@@ -50,7 +50,7 @@ def influence(
       subspaces influence data.csv --dims 3 --scale --top 20 --out influence.csv
     """
     source = options.source(data, samples, labels, classes, ignore, missing, drop_missing)
-    _outputs.refuse_to_overwrite(out, force=force)
+    _outputs.refuse_to_overwrite(out, force=force, read=(data, classes))
     from subspaces.cli import _inputs
     from subspaces.cli._words import in_options
     from subspaces.diagnostics import pca_influence

@@ -88,7 +88,7 @@ def pca(
     if scale and not center:
         raise ValueError("--scale and --no-center exclude each other. Use one of the two")
     source = options.source(data, samples, labels, classes, ignore, missing, drop_missing)
-    _outputs.refuse_folder(out, FILES, force=force)
+    _outputs.refuse_folder(out, FILES, force=force, read=(data, classes))
     from subspaces.cli import _fitting, _inputs, _pca
     from subspaces.cli._words import in_options
     from subspaces.recipes import ExpressionScaler

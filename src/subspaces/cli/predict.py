@@ -36,7 +36,7 @@ def predict(
       subspaces predict result/model.npz new.tsv --samples columns --json
     """
     source = options.source(data, samples, labels, classes, ignore, missing)
-    _outputs.refuse_to_overwrite(out, force=force)
+    _outputs.refuse_to_overwrite(out, force=force, read=(model, data, classes))
     from subspaces.cli import _inputs, _predicting, _results
 
     fitted = _predicting.read_model(model)

@@ -8,6 +8,9 @@ from subspaces.cli import _outputs
 from subspaces.cli._options import setting
 from subspaces.cli._say import say, say_json, warn
 
+# What the page is made of, besides the model.
+BESIDE = ("summary.json", "labels.csv", "variables.csv", "markers.csv")
+
 
 def report(
     model: options.Model,
@@ -31,7 +34,8 @@ def report(
       subspaces report result/model.npz --out page.html --title "Leukaemia"
     """
     target = model.with_name("report.html") if out is None else out
-    _outputs.refuse_to_overwrite(target, force=force)
+    read = [model, *(model.with_name(name) for name in BESIDE)]
+    _outputs.refuse_to_overwrite(target, force=force, read=read)
     from subspaces.cli._left_by_fit import left_by_fit
     from subspaces.cli._predicting import read_model
     from subspaces.cli._results import with_messages_of_options

@@ -1,11 +1,15 @@
 """The reader of CSV and TSV files; it finds the separator, the header and the row names."""
 
+import re
+from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 from subspaces.tables._block import Block, is_figure, is_text
+from subspaces.tables._commas import notation_of
 from subspaces.tables._content import text_of
-from subspaces.tables._grid import Grid, as_grid, as_whole, without_marks
+from subspaces.tables._grid import Grid, as_grid, as_whole, is_missing, is_number, without_marks
 from subspaces.tables._numbers import to_table
 from subspaces.tables._table import CLASSES, Table, default_names, offered
 from subspaces.tables._wanted import Wanted
@@ -19,6 +23,10 @@ CORNERS = {
 }  # fmt: skip
 # Lines below the first that tell whether that is a header.
 LOOKED_AT = 20
+# The fewest numbers that are in order by design: by chance these are once in 20,000 lines.
+SCALE = 8
+# A measured value with more than digits in it, as 3.5x, <0.5 and $3.26 are: not a name.
+VALUE = re.compile(r"\W*\d+[.,]+\d")
 
 
 def read_text(path: Path, wanted: Wanted) -> Table:
@@ -32,7 +40,14 @@ def from_grid(path: Path, grid: Grid, wanted: Wanted, notes: tuple[str, ...] = (
 
     notes: sentences from reading the file, which the table keeps.
     """
-    block, dropped = _block(path, without_marks(grid, wanted.missing), wanted)
+    marked = without_marks(grid, wanted.missing)
+    top, below = marked.rows[0], marked.rows[1:]
+    known = _is_header(top, below)
+    doubted = not known and _may_be_header(top, below)
+    if doubted:
+        line = f"line {grid.lines[0]} is read as the header, though it holds numbers"
+        notes = (*notes, f"{line}. If they are values, add a line of names above it")
+    block, dropped = _block(path, marked, wanted, headed=known or doubted)
     classes: tuple[str, ...] | None = None
     wanted = replace(wanted, ignore=tuple(set(wanted.ignore) - dropped))
     if wanted.labels is not None and wanted.samples_in_columns:
@@ -45,9 +60,12 @@ def from_grid(path: Path, grid: Grid, wanted: Wanted, notes: tuple[str, ...] = (
     return to_table(path, block, classes, wanted, (*notes, *grid.notes))
 
 
-def _block(path: Path, grid: Grid, wanted: Wanted) -> tuple[Block, set[str]]:
-    """Return the grid split into names and cells, and the names of ignored columns on its left."""
-    header = grid.rows[0] if _has_header(grid.rows) else None
+def _block(path: Path, grid: Grid, wanted: Wanted, *, headed: bool) -> tuple[Block, set[str]]:
+    """Return the grid split into names and cells, and the names of ignored columns on its left.
+
+    headed: whether its first row is a header.
+    """
+    header = grid.rows[0] if headed else None
     rows, lines = (grid.rows[1:], grid.lines[1:]) if header else (grid.rows, grid.lines)
     if not rows:
         raise ValueError(f"{path} has a header line and nothing below. Add lines of numbers")
@@ -70,30 +88,66 @@ def _block(path: Path, grid: Grid, wanted: Wanted) -> tuple[Block, set[str]]:
     return Block(cells, row_names, columns, tuple(lines), places), dropped
 
 
-def _has_header(rows: list[list[str]]) -> bool:
-    """Return whether the first row is a header: text above numbers, or numbers used as names."""
-    top, below = rows[0], rows[1 : LOOKED_AT + 1]
-    if len(top) > 1 and top[0].lower() in CORNERS and (top[0] or all(top[1:])):
+def _is_header(top: list[str], below: list[list[str]]) -> bool:
+    """Return whether the row ``top`` is a header beyond doubt: most of it text, or 0, 1, 2, ..."""
+    names = {row[0] for row in below if row[0]}
+    # An empty corner stands above names, which are there once, or is itself a missing value.
+    indexed = top[0] != "" or (all(top[1:]) and len(names) == len(below))
+    if len(top) > 1 and top[0].lower() in CORNERS and indexed:
         return True
     if not below:
         return any(is_text(cell) or not cell for cell in top)
-    numeric = [j for j in range(len(top)) if any(is_figure(row[j]) for row in below)]
+    numeric = [j for j in range(len(top)) if any(is_figure(row[j]) for row in below[:LOOKED_AT])]
     texts = [j for j in numeric if is_text(top[j])]
     if 2 * len(texts) > len(numeric) or not numeric:
         return True
-    skipped = 1 if 0 not in numeric or 0 in texts else 0
-    return _counts(top[skipped:], [row[skipped:] for row in below])
+    counts = [as_whole(cell) for cell in top if is_figure(cell)]
+    n = len(counts)
+    return n >= 3 and counts in (list(range(n)), list(range(1, n + 1)))
 
 
-def _counts(top: list[str], below: list[list[str]]) -> bool:
-    """Return whether the row ``top`` is a header of numbers: 0, 1, 2, ... or ints over decimals."""
-    values = [as_whole(cell) for cell in top]
-    if len(top) < 3 or None in values:
-        return False
-    if values in (list(range(len(top))), list(range(1, len(top) + 1))):
+def _may_be_header(top: list[str], below: list[list[str]]) -> bool:
+    """Return whether the row ``top``, which holds numbers, is more like names than like a sample.
+
+    It has a name among its numbers, or whole numbers above decimals, or numbers that rise or fall
+    all along, as wavelengths do, unlike those of any line below.
+    """
+    places = [j for j, cell in enumerate(top) if is_text(cell)]
+    if any(_is_name(top[j], [row[j] for row in below]) for j in places):
         return True
-    whole = all(as_whole(cell) is not None for row in below for cell in row)
-    return len(set(values)) == len(values) and not whole
+    below = below[:LOOKED_AT]
+    places = [j for j in range(len(top)) if any(is_figure(row[j]) for row in below)]
+    numbers = [top[j] for j in places]
+    columns = [[row[j] for row in below] for j in places]
+    whole = {as_whole(cell) for cell in numbers} - {None}
+    if len(whole) == len(places) > 2 and all(any(map(_is_fraction, one)) for one in columns):
+        return True
+    return _is_scale(numbers) and not any(map(_is_scale, zip(*columns, strict=True)))
+
+
+def _is_name(top: str, below: list[str]) -> bool:
+    """Return whether a text is the name of the column of cells below it: of numbers, or classes."""
+    cells = [cell for cell in below if not is_missing(cell)]
+    if not cells or top in cells or VALUE.match(top):
+        return False
+    # A few cells among numbers may be marks or slips. A class that is there five times on average
+    # is seldom there once.
+    return 5 * sum(map(is_figure, cells)) >= 4 * len(cells) or 5 * len(set(cells)) <= len(cells)
+
+
+def _is_fraction(cell: str) -> bool:
+    return is_figure(cell) and as_whole(cell.lstrip("+-")) is None
+
+
+def _is_scale(cells: Sequence[str]) -> bool:
+    """Return whether these are numbers from 0 up, too many to be in order by chance, that are."""
+    notation = notation_of(cells)
+    plain = [notation.plain(cell) for cell in cells]
+    if len(plain) < SCALE or not all(map(is_number, plain)):
+        return False
+    numbers = list(map(float, plain))
+    steps = [later - former for former, later in pairwise(numbers)]
+    return min(numbers) >= 0 and (min(steps) > 0 or max(steps) < 0)
 
 
 def _starts_with_names(header: list[str] | None, rows: list[list[str]]) -> bool:
