@@ -110,7 +110,7 @@ def pca_press(X: Any, n_components: int, *, center: bool = False, method: str = 
     ----------
     X : array-like of shape (n, p)
         Samples in rows. NaN is a cell that was not observed, for ``method="hat"``: a sample's error
-        is then that of its observed cells, brought to all p: times (p - r) / (o - r), o their number.
+        is then that of its o observed cells, brought to all p: times (p - R) / (o - R).
     n_components : int
         Number of axes, R.
     center : bool, default False
