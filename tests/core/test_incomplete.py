@@ -174,6 +174,48 @@ def test_what_is_expected_in_the_holes_comes_near_the_truth():
     assert np.mean(found.labels == union.target) > 0.95
 
 
+@pytest.mark.parametrize("shift", [0.0, 2.0])
+def test_expected_squares_are_the_mean_over_what_may_stand_in_the_holes(shift):
+    rows, cluster = table(shift=shift, seed=4)
+    place = incomplete.as_subspace(cluster, NOISE**2, 30)
+    cells = incomplete.observed_cells(rows)
+    squares, residual = incomplete.expected_squares(cells, place, NOISE**2, 30)
+    along = place.basis @ place.basis.T
+    away = np.eye(len(along)) - along
+    everywhere = cluster.loadings @ cluster.loadings.T + NOISE**2 * np.eye(len(along))
+    for i, row in enumerate(rows):
+        hole, mean, spread = np.isnan(row), row - cluster.centre, np.zeros_like(along)
+        if hole.any():
+            seen = np.linalg.solve(everywhere[np.ix_(~hole, ~hole)], everywhere[~hole][:, hole])
+            mean[hole] = mean[~hole] @ seen
+            spread[np.ix_(hole, hole)] = (
+                everywhere[hole][:, hole] - everywhere[hole][:, ~hole] @ seen
+            )
+        scores = mean @ place.basis
+        expected = scores**2 + np.diag(place.basis.T @ spread @ place.basis)
+        assert_allclose(squares[i], expected, rtol=1e-9, atol=1e-12)
+        assert_allclose(residual[i], mean @ away @ mean + np.trace(away @ spread), atol=1e-9)
+
+
+def test_columns_of_few_values_are_not_known():
+    counts = np.array([1.0, 3.0, 4.0, 90.0])
+    assert incomplete.known_columns(counts, [1, 2]).tolist() == [0.0, 0.0, 1.0, 1.0]
+    assert incomplete.known_columns(counts, [0, 0]) is None
+    assert incomplete.known_columns(counts[2:], [2]) is None
+    assert incomplete.known_columns(counts[:2], [2]) is None  # none is left otherwise
+
+
+def test_the_number_of_steps_does_not_depend_on_the_unit():
+    union = make_subspaces([40, 40], 10, [2, 2], noise=0.2, random_state=3)
+    X = np.where(np.random.default_rng(3).random(union.data.shape) < 0.4, np.nan, union.data)
+    steps = []
+    for unit in (1e-3, 0.3, 1.0, 3.0, 1e3):
+        cells = incomplete.observed_cells(unit * X)
+        filled = incomplete.filled_by_pca(cells, 4, False).table
+        steps.append(len(incomplete.fit_mixture(cells, union.target, [2, 2], False, filled).path))
+    assert len(set(steps)) == 1
+
+
 def test_rows_are_chosen():
     cells = Cells(np.arange(6.0).reshape(3, 2), np.ones((3, 2)))
     assert_allclose(cells.rows(np.array([2])).values, [[4.0, 5.0]])

@@ -6,6 +6,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 
 import subspaces
 from subspaces import GPCA, MCFA, MPPCA, PSC, SCC, SLBF, SSC, KSubspaces, MiniBatchPSC, SparseKMeans
@@ -62,6 +63,35 @@ def test_a_model_of_a_complete_table_predicts_rows_with_holes(name):
     assert_allclose(model.transform(some)[::2], model.transform(UNION.data)[::2])
     assert_array_equal(model.impute(UNION.data), UNION.data)
     assert_allclose(model.reconstruct(some)[::2], model.reconstruct(UNION.data)[::2])
+
+
+WIDE = make_subspaces([20, 20], 60, [2, 2], noise=0.1, random_state=5)
+
+
+@pytest.mark.parametrize("affine", [False, True])
+@pytest.mark.parametrize("criterion", ["auto", "likelihood", "influence", "hat", None])
+@pytest.mark.parametrize("union", [UNION, WIDE], ids=["long", "wide"])
+def test_a_model_of_a_complete_table_scores_all_rows_in_one_unit(union, criterion, affine):
+    n_clusters = len(union.n_components)
+    if criterion is None:
+        model = KSubspaces(n_clusters, n_components=2, affine=affine, random_state=0)
+    else:
+        model = PSC(n_clusters, n_components=2, affine=affine, criterion=criterion, random_state=0)
+    model.fit(union.data)
+    scores, score = model.transform(union.data), model.score(union.data)
+    one = union.data.copy()
+    one[7, 3] = np.nan
+    assert model.score(one) == pytest.approx(score, rel=0.005)
+    assert_allclose(model.transform(one)[7], scores[7], rtol=0.2)
+    for share, near in ((0.1, 0.03), (0.4, 0.15)):
+        holes = np.random.default_rng(2).random(one.shape) < share
+        some = np.where(holes, np.nan, union.data)
+        some[::5] = union.data[::5]
+        found = model.transform(some)
+        assert_array_equal(found.argmin(axis=1), model.predict(some))
+        assert_allclose(found[::5], scores[::5])
+        assert_allclose(model.transform(some[3:5]), found[3:5])
+        assert model.score(some) == pytest.approx(score, rel=near)
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -126,6 +156,60 @@ def test_attributes_of_psc(models):
     assert np.all(np.diff(model.objective_path_) <= 1e-6 * np.abs(model.objective_path_[1:]))
 
 
+@pytest.mark.parametrize("model", [PSC, KSubspaces])
+@pytest.mark.parametrize("seed", [24, 28, 31])
+def test_labels_are_predictions_for_samples_between_clusters_too(model, seed):
+    union = make_subspaces([40, 40, 40], 12, [2, 2, 2], noise=0.15, random_state=seed)
+    holes = np.random.default_rng(100 + seed).random(union.data.shape) < 0.3
+    rows = np.where(holes, np.nan, union.data)
+    with collect_warnings():
+        found = model(3, n_components=2, n_init=2, random_state=0).fit(rows)
+    assert_array_equal(found.predict(rows), found.labels_)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_max_iter_counts_and_is_told(name):
+    model = clone(MODELS[name]).set_params(max_iter=1)
+    with collect_warnings() as caught:
+        model.fit(X)
+    assert model.n_iter_ <= 10
+    assert model.stop_reason_ == "max_iter"
+    told = [each for each in caught if isinstance(each, ConvergenceWarning)]
+    assert any("still rose" in str(each) and "max_iter" in str(each) for each in told)
+    with collect_warnings() as caught:
+        clone(MODELS[name]).fit(X)
+    assert not any("still rose" in str(each) for each in caught)
+
+
+def test_the_error_left_out_is_that_of_all_cells():
+    ratios = []
+    for seed in range(8):
+        union = make_subspaces([60, 60], 12, [2, 2], noise=0.05, random_state=seed)
+        holes = np.random.default_rng(seed).random(union.data.shape) < 0.3
+        model = PSC(2, n_components=2, random_state=0)
+        whole = model.fit(union.data).press_
+        with collect_warnings():
+            ratios.append(model.fit(np.where(holes, np.nan, union.data)).press_ / whole)
+    assert np.mean(ratios) == pytest.approx(1.0, abs=0.06)
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("value", [50.0, 1.0])
+def test_a_variable_that_hardly_any_sample_has_is_not_believed(name, value):
+    rows = np.column_stack([X / np.nanstd(X), np.full(180, np.nan)])
+    rows[17, -1] = value
+    with collect_warnings() as caught:
+        model, without = clone(MODELS[name]).fit(rows), clone(MODELS[name]).fit(rows[:, :-1])
+    assert any("1 of 17 variables have fewer than 4 values" in str(each) for each in caught)
+    assert_array_equal(model.labels_, without.labels_)
+    assert_array_equal(model.predict(rows), model.labels_)
+    assert_allclose(model.transform(rows), without.transform(rows[:, :-1]), rtol=0.01, atol=0.1)
+    filled = model.impute(rows)
+    assert_allclose(filled[:, :-1], without.impute(rows[:, :-1]), atol=0.01)
+    expected = 0.0 if name in ("PSC", "KSubspaces") else value
+    assert_allclose(np.delete(filled[:, -1], 17), expected, atol=1e-6)
+
+
 def test_place_and_unit_do_not_matter_where_flats_have_centres():
     one, other = fitted("affine"), fitted("affine", 1e3 * X + 5e3)
     assert np.mean(one.labels_ == other.labels_) > 0.99
@@ -149,10 +233,23 @@ def test_frames_masked_arrays_and_nullable_columns(models):
 def test_many_rows_are_filled_and_read_in_passes():
     union = make_subspaces([4000, 4000, 4000], 12, [2, 2, 2], noise=0.05, random_state=0)
     holes = np.random.default_rng(0).random(union.data.shape) < 0.1
-    with collect_warnings():
-        model = PSC(3, n_components=2, random_state=0).fit(np.where(holes, np.nan, union.data))
-    assert matched_accuracy(union.target, model.labels_) > 0.95
-    assert len(model.predict(np.where(holes, np.nan, union.data))) == 12000
+    rows = np.where(holes, np.nan, union.data)
+    names = [f"g{j}" for j in range(12)]
+    frame, masked = pd.DataFrame(rows, columns=names), np.ma.masked_array(union.data, mask=holes)
+    found = []
+    for table in (rows, frame, masked):
+        with collect_warnings():
+            found.append(PSC(3, n_components=2, random_state=0).fit(table))
+        assert_array_equal(found[-1].labels_, found[0].labels_)
+        assert_array_equal(found[-1].predict(table), found[0].labels_)
+        assert_array_equal(np.asarray(found[-1].impute(table))[~holes], union.data[~holes])
+    assert matched_accuracy(union.target, found[0].labels_) > 0.95
+    assert found[1].feature_names_in_.tolist() == names
+    frame.loc[3, "g1"] = np.inf
+    with pytest.raises(ValueError, match=r"inf at row 3, column 1 \('g1'\)"):
+        PSC(3).fit(frame)
+    with pytest.raises(ValueError, match="NaN"):
+        MiniBatchPSC(3).fit(frame)
 
 
 def test_low_values_that_are_missing_are_told():

@@ -16,7 +16,8 @@ a regression of each column on the scores, zt = (z, 1) if subspaces have centres
 
 with weights g. The ridge is a normal prior of variance tau^2, that of all observed cells, on
 loadings and means, so that a column that a cluster has hardly seen keeps to the mean of all. EM
-never lowers the likelihood less that prior's term.
+never lowers the likelihood less that prior's term. A column of fewer than R + 2 values is left out:
+its loadings could be anything that fits these (`known_columns`).
 
 ==========  =============  ============  ==================================================
 symbol      name           shape         meaning
@@ -36,15 +37,26 @@ from dataclasses import dataclass
 import numpy as np
 
 from subspaces.core.array import Array, Indices, Labels
-from subspaces.subspace import Subspace, centre_of, largest_eigenpairs, principal_axes
+from subspaces.subspace import (
+    Subspace,
+    centre_of,
+    largest_eigenpairs,
+    principal_axes,
+    scores,
+    squared_residual,
+)
 
 # A variance below this share of the cells' is rounding.
 VARIANCE_FLOOR = 1e-10
 # Regularised iterative PCA ends when a round changes the table by less than this share.
 FILLED = 1e-4
 MOST_ROUNDS = 200
-# EM ends when the likelihood rises by less than this share of itself.
-SETTLED = 1e-5
+# EM ends when a step raises the log-likelihood by no more than this for each observed cell, which
+# does not depend on the unit of the table.
+SETTLED = 1e-6
+# Steps of EM where nobody says how many; one in twenty tables with half of their cells needs more
+# than 100.
+MOST_STEPS = 500
 # A cluster counts as this much of a sample at least, so that its share has a logarithm.
 NOTHING = 1e-10
 
@@ -65,6 +77,10 @@ class Cells:
         """Return the chosen rows."""
         return Cells(self.values[chosen], self.observed[chosen])
 
+    def of_columns(self, known: Array | None) -> "Cells":
+        """Return the cells with those of columns that are 0 in known (p,) as if not observed."""
+        return self if known is None else Cells(self.values * known, self.observed * known)
+
 
 @dataclass(frozen=True)
 class Gaussian:
@@ -76,11 +92,15 @@ class Gaussian:
 
 @dataclass(frozen=True)
 class IncompleteMixture:
-    """Clusters, their shares (K,), and the variance of the noise in each, (K,)."""
+    """Clusters, their shares (K,), and the variance of the noise in each, (K,).
+
+    known (p,): 0 for columns that no density counts, else 1; None if all are counted.
+    """
 
     clusters: tuple[Gaussian, ...]
     shares: Array
     noise: Array
+    known: Array | None = None
 
 
 @dataclass(frozen=True)
@@ -116,6 +136,18 @@ def observed_cells(matrix: Array) -> Cells:
 def observed_means(cells: Cells) -> Array:
     """Mean of the observed cells of each column, (p,); 0 for a column without any."""
     return cells.values.sum(axis=0) / np.maximum(cells.observed.sum(axis=0), 1.0)
+
+
+def known_columns(counts: Array, dimensions: Sequence[int]) -> Array | None:
+    """Return 0 for columns of fewer than R + 2 values, else 1, (p,); None if all are known.
+
+    R values are fitted by R loadings exactly, whatever they are, and one more hardly contradicts
+    them: a single slip would be expected in other rows many times as large. counts (p,): of the
+    columns' values; R: the largest dimension. Without axes, and if no column has so many values,
+    all are known.
+    """
+    known = counts >= max(dimensions) + 2
+    return known.astype(float) if max(dimensions) and known.any() and not known.all() else None
 
 
 @dataclass(frozen=True)
@@ -244,7 +276,7 @@ def refitted(
 
 def fit_mixture(
     cells: Cells, labels: Labels, dimensions: Sequence[int], affine: bool, filled: Array,
-    shared: bool = True, max_iter: int = 100,
+    shared: bool = True, max_iter: int = MOST_STEPS,
 ) -> Fit:  # fmt: skip
     """Return the mixture that EM reaches from labels (n,); filled (n, p): for the first clusters.
 
@@ -265,7 +297,7 @@ def fit_mixture(
         found = posteriors(cells, mixture)
         weights, likelihood = responsibilities(found, mixture.shares)
         path.append(likelihood - penalty(mixture, prior))
-        has_converged = len(path) > 1 and path[-1] - path[-2] <= SETTLED * abs(path[-1])
+        has_converged = len(path) > 1 and path[-1] - path[-2] <= SETTLED * total
         if has_converged:
             break
         mixture = _stepped(cells, mixture, found, weights, (prior, floor), affine, shared)
@@ -320,7 +352,7 @@ def posteriors(cells: Cells, mixture: IncompleteMixture) -> list[Posterior]:
 
 def joint_costs(cells: Cells, mixture: IncompleteMixture) -> Array:
     """-log joint density of each row and cluster, by observed cells, (n, K)."""
-    found = posteriors(cells, mixture)
+    found = posteriors(cells.of_columns(mixture.known), mixture)
     return np.column_stack([under.cost for under in found]) - np.log(mixture.shares)
 
 
@@ -382,9 +414,35 @@ def as_gaussian(subspace: Subspace, noise: float, size: float) -> Gaussian:
     return Gaussian(subspace.basis * spread, subspace.centre)
 
 
+def expected_squares(
+    cells: Cells, subspace: Subspace, noise: float, size: float
+) -> tuple[Array, Array]:
+    """Squared scores (n, R) and squared residuals (n,) that rows of a cluster are expected to have.
+
+    That is the mean of either over what may stand in the holes, given the observed cells of the
+    row: with the holes at their expected values, plus what they vary around these. Their covariance
+    is ``sigma^2 (I + W_m S^-1 W_m')``, W_m the loadings of the missing cells. For a complete row
+    both are those of the row. size: the number of samples that the spectrum is of.
+    """
+    cluster = as_gaussian(subspace, noise, size)
+    found = posterior(cells, cluster, noise)
+    image = cluster.centre + found.scores @ cluster.loadings.T
+    rows = np.where(cells.observed == 0, image, cells.values)
+    spread = np.linalg.norm(cluster.loadings, axis=0)
+    unseen = np.eye(len(spread)) - products_of_loadings(cells.observed, subspace.basis)
+    through = unseen * spread  # B_m' W_m, B the basis
+    along = np.einsum("nrs,nst,nrt->nr", through, found.precision, through)
+    along = np.maximum(along + np.einsum("nrr->nr", unseen), 0.0)
+    everywhere = cells.values.shape[1] - cells.counts
+    everywhere += np.einsum("nrs,nsr->n", found.precision, through * spread[:, None])
+    squares = scores(rows, subspace) ** 2 + noise * along
+    off = np.maximum(everywhere - along.sum(axis=1), 0.0)
+    return squares, squared_residual(rows, subspace) + noise * off
+
+
 def predicted(cells: Cells, mixture: IncompleteMixture) -> Array:
     """Return what the mixture expects in every cell, given the observed ones of its row, (n, p)."""
-    found = posteriors(cells, mixture)
+    found = posteriors(cells.of_columns(mixture.known), mixture)
     weights, _ = responsibilities(found, mixture.shares)
     images = (
         weights[:, k, None] * (cluster.centre + found[k].scores @ cluster.loadings.T)

@@ -9,7 +9,10 @@ one. z_i are the expected scores of row i and zt = (z, 1) if there is a mean.
       e_ij = x_ij - zt_i' b_j,     h_ij = zt_i' (sum_i' M_i'j zt_i' zt_i'')^-1 zt_i,
 
   and without row i the error of the cell is ``e_ij/(1 - h_ij)``: the form "hat" of one PCA, column
-  by column. A row's error is the sum over its o_i observed cells, times p/o_i.
+  by column. A row's error is the sum over its o_i observed cells, brought to p cells: the scores
+  take ``f_i = tr S_i^-1 A_i`` of their freedom, R of p cells and no more than o_i of few, and noise
+  alone leaves ``sigma^2 (o_i - f_i)``. So the sum is multiplied by ``(p - f)/(o_i - f_i)``, f that
+  of a complete row, which is nearly ``(p - R)/(o_i - R)`` but for rows with hardly a cell.
 - Hotelling's T2. Under the model the covariance of z_i is ``S_i^-1 A_i``, so that
   ``T2_i = z_i' (S_i^-1 A_i)^-1 z_i = z_i' A_i^-1 S_i z_i``: fewer cells, shorter scores, the same
   distribution.
@@ -39,6 +42,7 @@ from subspaces.core.incomplete import (
     as_subspace,
     filled_by_pca,
     fit_mixture,
+    known_columns,
     observed_means,
     posterior,
     products_of_loadings,
@@ -99,6 +103,7 @@ def fit_pca(cells: Cells, n_components: int, affine: bool) -> IncompletePCA:
     """Return the PCA of the observed cells, with a mean if affine."""
     n, p = cells.values.shape
     origin = observed_means(cells) if affine else np.zeros(p)
+    cells = cells.of_columns(known_columns(cells.observed.sum(axis=0), [n_components]))
     shifted = Cells((cells.values - origin) * cells.observed, cells.observed)
     table = filled_by_pca(shifted, n_components, affine).table
     together = np.zeros(n, dtype=np.intp)
@@ -141,13 +146,24 @@ def row_errors(pca: IncompletePCA) -> tuple[Array, Array]:
     without any other.
     """
     rest, leverage = column_regressions(pca)
-    p, freedom = rest.shape[1], 1.0 - leverage
+    freedom = 1.0 - leverage
     determined = pca.cells.observed * (freedom > LEAST_FREEDOM)
     left_out = np.sum(determined * (rest / np.maximum(freedom, LEAST_FREEDOM)) ** 2, axis=1)
-    counts = determined.sum(axis=1)
+    counts, told = pca.cells.counts, determined.sum(axis=1)
+    scale = _of_all_cells(pca)
     errors = np.full(len(rest), np.inf)
-    np.divide(p * left_out, counts, out=errors, where=counts > 0)
-    return p / pca.cells.counts * np.sum(rest**2, axis=1), errors
+    np.divide(scale * left_out * counts, told, out=errors, where=told > 0)
+    return scale * np.sum(rest**2, axis=1), errors
+
+
+def _of_all_cells(pca: IncompletePCA) -> Array:
+    """``(p - f)/(o_i - f_i)`` of each row, (n,): what its squared errors are multiplied by."""
+    p, r = pca.cluster.loadings.shape
+    w, counts = pca.cluster.loadings, pca.cells.counts
+    whole = pca.noise * float(np.trace(np.linalg.inv(w.T @ w + pca.noise * np.eye(r))))
+    freedom = counts - r + pca.noise * np.einsum("nrr->n", pca.found.precision)
+    scale = np.zeros(len(counts))
+    return np.divide(p - r + whole, freedom, out=scale, where=counts > 0)
 
 
 def column_regressions(pca: IncompletePCA) -> tuple[Array, Array]:

@@ -131,7 +131,7 @@ def pca_outliers(
     Hochberg 1995]. Scores that fall into clusters are not normal: T2 then says little.
 
     With missing cells the PCA is fitted to the observed ones. T2 allows for scores that fewer cells
-    place, Q is that of the observed cells times p over their number, and where a sample is left out
+    place, Q is that of the o observed cells times (p - r) / (o - r), and where a sample is left out
     the axes stay those of all samples ("hat").
 
     Examples

@@ -113,7 +113,7 @@ def pca_press(X: Any, n_components: int, *, center: bool = True, method: str = "
     ----------
     X : array-like of shape (n, p)
         Samples in rows. NaN is a cell that was not observed, for ``method="hat"``: a sample's error
-        is then that of its observed cells, times p over their number.
+        is then that of its o observed cells, brought to all p: times (p - R) / (o - R).
     n_components : int
         Number of axes, R.
     center : bool, default True

@@ -42,6 +42,8 @@ from subspaces.runtime.threads import one_blas_thread
 from subspaces.runtime.warning import warn
 from subspaces.starts.sample_size import REFILL_ROWS
 
+# A step of EM moves less than a sweep: there are up to so many of them for each sweep.
+STEPS_A_SWEEP = 10
 # In a matrix of up to so many numbers threads of BLAS wait for each other longer than they work.
 SMALL = 1 << 21
 
@@ -205,7 +207,7 @@ class AlternatingClusterer(SubspaceClusterer):
         n, p = blocks.shape
         self._refuse_beyond_room(blocks.shape, 2 * min(n, REFILL_ROWS) * p)
         found = _many_rows.survey_of(blocks)
-        if self._takes_missing and found.has_holes and isinstance(X, np.ndarray):
+        if self._takes_missing and found.has_holes and isinstance(blocks.array, np.ndarray):
             return super()._validate(X)
         check_survey(found, blocks.array.dtype)
         self._scale = found.largest
@@ -221,7 +223,7 @@ class AlternatingClusterer(SubspaceClusterer):
         if beyond is None:
             if _many_rows.is_copied(X):
                 self._refuse_beyond_room(X.shape, X.shape[0] * X.shape[1])
-            return _many_rows.blocks_of(X)
+            return _many_rows.blocks_of(X, missing=self._takes_missing)
         if _many_rows.in_blocks_only(X):
             kind, fetch = ("Dask array", "compute") if is_dask(X) else ("sparse matrix", "toarray")
             raise ValueError(
@@ -248,40 +250,50 @@ class AlternatingClusterer(SubspaceClusterer):
         affine = bool(self.affine)
         dimensions = dimensions_of(self, X, low=0 if affine else 1)
         filled = _missing.fill(X, dimensions, affine)
-        found = _missing.fitted(filled, self._searched(filled), dimensions, affine)
+        most = STEPS_A_SWEEP * self.max_iter
+        found = _missing.fitted(filled, self._searched(filled), dimensions, affine, True, most)
         again = _missing.refilled(filled, found)
         if again is not None:
             labels = self._searched(again)
-            found = fit_mixture(again.cells, labels, dimensions, affine, again.table)
+            found = fit_mixture(again.cells, labels, dimensions, affine, again.table, True, most)
         k = len(dimensions)
         is_alike = len(set(dimensions)) == 1
         order = order_of_appearance(found.labels, k) if is_alike else np.arange(k)
         mixture = _missing.moved(found.mixture, filled.origin, order.tolist())
-        self._store_mixture(X, mixture, found.weights[:, order])
+        self.missing_share_ = float(np.isnan(X).mean())
+        self._observed = filled.cells.observed.sum(axis=0, keepdims=True)
+        self._store_mixture(X, mixture)
         self.objective_path_ = -np.array(found.path)
         self.n_iter_ = len(found.path)
         self.stop_reason_ = "converged" if found.has_converged else "max_iter"
+        if not found.has_converged:
+            warn(
+                f"the likelihood of the observed cells still rose after {most} steps, "
+                f"{STEPS_A_SWEEP} times max_iter. Use a larger max_iter",
+                ConvergenceWarning,
+            )
 
     def _searched(self, filled: _missing.FilledTable) -> NDArray[np.intp]:
         """Return the labels (n,) that the search finds in a filled table."""
         table = filled.table + filled.origin
         blocks = self._blocks(table)
-        self._fit(table if blocks is None else self._surveyed(table, blocks))
+        rows = table if blocks is None else SurveyedBlocks(blocks, _many_rows.survey_of(blocks))
+        self._fit(rows)
         return to_host(self.labels_).astype(np.intp)
 
     def _refuse_with_holes(self) -> None:
         """Raise ValueError for parameters that need every cell."""
 
-    def _store_mixture(self, X: Array, mixture: IncompleteMixture, weights: Array) -> None:
-        """Set labels, subspaces and objective; weights (n, K): of the clusters in each row."""
-        self.labels_ = np.argmax(weights, axis=1)
-        self._sizes = weights.sum(axis=0)
+    def _store_mixture(self, X: Array, mixture: IncompleteMixture) -> None:
+        """Set subspaces, and labels and objective as `predict` and `transform` have them."""
+        self._sizes = len(X) * mixture.shares
         self.noise_variance_ = float(mixture.noise[0])
         self.subspaces_ = [
             as_subspace(cluster, self.noise_variance_, size)
             for cluster, size in zip(mixture.clusters, self._sizes.tolist(), strict=True)
         ]
-        scores = _missing.scored(X, mixture)
+        scores = self._row_scores(X)
+        self.labels_ = partition.assign(scores)
         self.objective_ = float(scores[np.arange(len(X)), self.labels_].sum())
 
     def _mixture(self) -> IncompleteMixture:
@@ -291,12 +303,8 @@ class AlternatingClusterer(SubspaceClusterer):
             as_gaussian(subspace, noise, size)
             for subspace, size in zip(self.subspaces_, sizes.tolist(), strict=True)
         )
-        return IncompleteMixture(clusters, sizes / sizes.sum(), np.full(len(sizes), noise))
-
-    @property
-    def _noise_of_cells(self) -> float:
-        """Variance of the noise in a cell, by which rows with missing cells are judged."""
-        return self._scoring_noise
+        shares, noises = sizes / sizes.sum(), np.full(len(sizes), noise)
+        return IncompleteMixture(clusters, shares, noises, self._known_columns)
 
     def _fit_many(self, X: SurveyedBlocks) -> None:
         found = ManyRows(self, X.blocks, X.survey).fit()
@@ -346,7 +354,7 @@ class AlternatingClusterer(SubspaceClusterer):
         validate_data(self, X, reset=False, skip_check_array=True)
         if not is_dask(X):  # those of Dask are checked as they come
             found = _many_rows.survey_of(blocks)
-            if self._takes_missing and found.has_holes and isinstance(X, np.ndarray):
+            if self._takes_missing and found.has_holes and isinstance(blocks.array, np.ndarray):
                 return NewRows(self, self._validate_new(X), self._home)
             check_survey(found, blocks.array.dtype)
             self._check_scale(found.largest)

@@ -25,7 +25,7 @@ from subspaces import progress
 from subspaces.core import partition
 from subspaces.core.array import to_host
 from subspaces.core.contrast import Contrast, contrast, means_and_spread
-from subspaces.core.incomplete import IncompleteMixture
+from subspaces.core.incomplete import IncompleteMixture, known_columns
 from subspaces.data.devices import to_device
 from subspaces.data.validation import (
     as_matrix,
@@ -266,12 +266,16 @@ class SubspaceClusterer(
         return self._new_rows(X, "predict").labels()
 
     def transform(self, X: Any) -> Any:
-        """Score of each sample under each cluster; lower is nearer.
+        """Score of each sample under each cluster; lower is nearer, and `predict` takes the lowest.
 
         Parameters
         ----------
         X : array-like of shape (n, p)
-            New samples.
+            New samples. One with missing cells, under a model of a complete table, has the score
+            that is expected of it once its cells are known, given those that are: in the unit of
+            complete samples, and equal to theirs if nothing is missing. A model that was fitted to
+            a table with missing cells gives minus the log density of the observed cells, of
+            complete samples too.
 
         Returns
         -------
@@ -284,7 +288,8 @@ class SubspaceClusterer(
 
         Higher is better, as model selection in scikit-learn expects it. Squared errors fall with
         every further dimension or cluster, on new samples, too: to choose among those, use
-        ``PSC(criterion="likelihood")``, or `subspaces.selection`.
+        ``PSC(criterion="likelihood")``, or `subspaces.selection`. Samples with missing cells count
+        as `transform` scores them.
 
         Parameters
         ----------
@@ -502,17 +507,33 @@ class SubspaceClusterer(
     def _row_scores(self, X: Array) -> Array:
         """Return the score of each row under each cluster, (n, K), whether it has holes or not.
 
-        A row with holes is scored by the likelihood of its observed cells, and so are all rows
-        where the model itself was fitted to a table with holes.
+        All rows are scored in one unit: by the likelihood of their observed cells if the model was
+        fitted to a table with holes, and otherwise as complete rows are, at the squares that are
+        expected of a row with holes.
         """
-        holes = np.isnan(X).any(axis=1) | (self.missing_share_ > 0.0)
-        if not holes.any():
-            return self._scores(X)
-        scores = np.empty((len(X), self._n_features_out))
-        scores[holes] = _missing.scored(X[holes], self._mixture())
-        if not holes.all():
-            scores[~holes] = self._scores(X[~holes])
-        return scores
+        return _missing.scored(X, self._mixture()) if self.missing_share_ else self._scores(X)
+
+    def _places(self, X: Array) -> list[tuple[Array, Array]]:
+        """Return scores (n, r) and squared residuals (n,) of the rows for each subspace.
+
+        Of a row with holes, those that are expected.
+        """
+        if not _missing.has_holes(X):
+            return scores_and_residuals(X, self.subspaces_)
+        sizes = to_host(self._sizes).tolist()
+        return _missing.expected(X, self.subspaces_, self._noise_of_cells, sizes)
+
+    @property
+    def _noise_of_cells(self) -> float:
+        """Variance of the noise in a cell, by which rows with missing cells are judged."""
+        raise NotImplementedError
+
+    @property
+    def _known_columns(self) -> Array | None:
+        """As `incomplete.known_columns` of the table of fit."""
+        if self._observed is None:
+            return None
+        return known_columns(self._observed.sum(axis=0), self.n_components_.tolist())
 
     def _placed(self, X: Array) -> Array:
         """Return the rows, (n, p); one with holes as the point of its subspace expected of it."""
@@ -527,7 +548,7 @@ class SubspaceClusterer(
 
     def _scores(self, X: Array) -> Array:
         """Return the score of each row under each cluster, (n, K): its squared distance."""
-        return np.column_stack([far for _, far in scores_and_residuals(X, self.subspaces_)])
+        return np.column_stack([far for _, far in self._places(X)])
 
     def _new_rows(self, X: Any, method: str) -> Any:
         """Return X, checked, as an object such as `NewRows` whose methods return the answers.

@@ -342,8 +342,11 @@ def sizes_means_and_spread(
     return sums.sizes, *from_sums(sums, points)
 
 
-def blocks_of(X: Any) -> Blocks | None:
-    """Return X as `Blocks`; None for a dense array of up to ``FEW_ROWS`` rows."""
+def blocks_of(X: Any, *, missing: bool = False) -> Blocks | None:
+    """Return X as `Blocks`; None for a dense array of up to ``FEW_ROWS`` rows.
+
+    missing: whether NaN is a cell that was not observed, for tables that are copied.
+    """
     if is_dask(X):
         from subspaces.data.dask import as_blocks
 
@@ -358,14 +361,15 @@ def blocks_of(X: Any) -> Blocks | None:
     if device_of(X) is not None:
         X = fused.as_torch(X)
         return ArrayBlocks(as_floating(X), block_rows=device_rows(shape, fused.knows(X)))
-    return ArrayBlocks(as_matrix(X) if is_copied(X) else X, usable_threads())
+    return ArrayBlocks(as_matrix(X, missing=missing) if is_copied(X) else X, usable_threads())
 
 
 def is_copied(X: Any) -> bool:
     """Whether X must be copied into a new array of floats before its rows can be read in blocks."""
     if in_blocks_only(X) or len(getattr(X, "shape", ())) != 2 or device_of(X) is not None:
         return False
-    return not (isinstance(X, np.ndarray) and X.dtype in (np.float32, np.float64))
+    is_plain = isinstance(X, np.ndarray) and not isinstance(X, np.ma.MaskedArray)
+    return not (is_plain and X.dtype in (np.float32, np.float64))
 
 
 def in_blocks_only(X: Any) -> bool:

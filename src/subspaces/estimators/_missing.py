@@ -5,6 +5,9 @@ fits a mixture of probabilistic PCA to the observed cells from these clusters, a
 angles over common cells: the likelihood of what was observed decides; where what it expects in the
 holes is far from what was filled in, the search is made again on that
 (`core/incomplete.py`). Predictions go by the same likelihood.
+
+A model of a complete table scores a row with holes by its own criterion, at the squares that are
+expected of the row (`expected`).
 """
 
 from collections.abc import Sequence
@@ -18,6 +21,7 @@ from subspaces.core import incomplete
 from subspaces.core.incomplete import Cells, Fit, Gaussian, IncompleteMixture
 from subspaces.runtime.warning import warn
 from subspaces.starts.observed_pairs import MOST_ROWS, observed_pairs
+from subspaces.subspace import Subspace, scores_and_residuals
 
 Array = NDArray[np.floating]
 Labels = NDArray[np.intp]
@@ -48,16 +52,25 @@ class FilledTable:
 def fill(X: Array, dimensions: Sequence[int], affine: bool) -> FilledTable:
     """Return the table with its holes filled by as many axes as all clusters have together.
 
-    Warn where values seem to be missing because they are low, and of samples with few values.
+    Warn where values seem to be missing because they are low, and of samples and variables with few
+    values.
     """
     n, p = X.shape
     cells = incomplete.observed_cells(X)
     origin = incomplete.observed_means(cells) if affine else np.zeros(p)
+    known = incomplete.known_columns(cells.observed.sum(axis=0), dimensions)
+    cells = cells.of_columns(known)
     shifted = Cells((cells.values - origin) * cells.observed, cells.observed)
     together = sum(dimensions) + (len(dimensions) - 1) * affine
     rank = max(min(together, p // 2, n // 3), 1)
     found = incomplete.filled_by_pca(shifted, rank, affine)
     warn_of_low_values(cells, found.image)
+    if known is not None:
+        warn(
+            f"{int(np.sum(known == 0))} of {p} variables have fewer than {max(dimensions) + 2} "
+            f"values, too few for n_components={max(dimensions)}, and count for nothing. Leave "
+            "them out, or use a smaller n_components"
+        )
     few = int(np.count_nonzero(cells.counts <= max(dimensions)))
     if few:
         warn(
@@ -69,7 +82,7 @@ def fill(X: Array, dimensions: Sequence[int], affine: bool) -> FilledTable:
 
 def fitted(
     filled: FilledTable, labels: Labels, dimensions: Sequence[int], affine: bool,
-    shared: bool = True, max_iter: int = 100,
+    shared: bool, max_iter: int,
 ) -> Fit:  # fmt: skip
     """Return the mixture that the observed cells are likeliest under, from the labels (n,).
 
@@ -123,6 +136,24 @@ def scored(X: Array, mixture: IncompleteMixture) -> Array:
     return incomplete.joint_costs(incomplete.observed_cells(X), mixture)
 
 
+def expected(
+    X: Array, subspaces: Sequence[Subspace], noise: float, sizes: Sequence[float]
+) -> list[tuple[Array, Array]]:
+    """Return `scores_and_residuals` of rows with holes or without, of each subspace.
+
+    Of a row with holes the residual (n,) is the squared residual that is expected of it in that
+    cluster, and the scores (n, r) are the roots of the squared scores that are expected. noise: the
+    variance of the noise in a cell; sizes (K,): the numbers of samples behind the spectra.
+    """
+    holes = np.asarray(np.isnan(X).any(axis=1))
+    places = scores_and_residuals(np.where(holes[:, None], 0.0, X), subspaces)
+    cells = incomplete.observed_cells(X[holes])
+    for (along, residual), subspace, size in zip(places, subspaces, sizes, strict=True):
+        squares, residual[holes] = incomplete.expected_squares(cells, subspace, noise, size)
+        along[holes] = np.sqrt(squares)
+    return places
+
+
 def imputed(X: Array, mixture: IncompleteMixture) -> Array:
     """Return X with what the mixture expects in its holes; observed cells are as they were."""
     cells = incomplete.observed_cells(X)
@@ -139,4 +170,5 @@ def moved(mixture: IncompleteMixture, origin: Array, order: Sequence[int]) -> In
     """Return the mixture with ``origin`` added to the centres, its clusters in another order."""
     chosen = [mixture.clusters[k] for k in order]
     clusters = tuple(Gaussian(each.loadings, each.centre + origin) for each in chosen)
-    return IncompleteMixture(clusters, mixture.shares[list(order)], mixture.noise[list(order)])
+    shares, noise = mixture.shares[list(order)], mixture.noise[list(order)]
+    return IncompleteMixture(clusters, shares, noise)

@@ -196,7 +196,8 @@ class MPPCA(MixtureClusterer):
         Most steps of one start.
     tol : float, default 1e-5
         A start has converged when neither the rise of its log-likelihood per sample over five
-        steps nor the rise still expected is more than this.
+        steps nor the rise still expected is more than this. With missing cells, the fit to the
+        observed ones ends when a step raises the log-likelihood by at most 1e-6 a cell.
     random_state : int, RandomState or None
         Seed.
 
@@ -308,10 +309,13 @@ class MPPCA(MixtureClusterer):
             mixture.noise,
             X.shape[1],
         )
+        self.missing_share_ = float(np.isnan(X).mean())
+        self._observed = filled.cells.observed.sum(axis=0, keepdims=True)
         self._store_model(X, model)
         self.log_likelihood_path_ = np.array(found.path)
         self.n_iter_ = len(found.path)
         self.stop_reason_ = "converged" if found.has_converged else "max_iter"
+        self._warn_of_a_poor_end()
 
     def _mixture(self) -> IncompleteMixture:
         model = self._model
@@ -321,7 +325,7 @@ class MPPCA(MixtureClusterer):
                 model.centres, model.bases, model.variances, model.noise, strict=True
             )
         )
-        return IncompleteMixture(clusters, model.weights, model.noise)
+        return IncompleteMixture(clusters, model.weights, model.noise, self._known_columns)
 
     def _fit(self, X: Array) -> None:
         shared = as_choice(self.noise, "noise", ("own", "shared")) == "shared"
@@ -357,10 +361,11 @@ class MPPCA(MixtureClusterer):
         self._store_subspaces(X, model.bases)
 
     def _log_joint(self, X: Array) -> Array:
-        holes = np.isnan(X).any(axis=1)
+        holes = np.isnan(X).any(axis=1) | (self.missing_share_ > 0.0)
         if not holes.any():
             return ppca_mixture.log_joint(self._model, X)
-        joint = -_missing.scored(X, self._mixture())
+        joint = np.empty((len(X), len(self._model.weights)))
+        joint[holes] = -_missing.scored(X[holes], self._mixture())
         joint[~holes] = ppca_mixture.log_joint(self._model, X[~holes])
         return joint
 

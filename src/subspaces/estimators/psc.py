@@ -125,7 +125,7 @@ class PSC(AlternatingClusterer):
         two kinds at least, have ended in the best partition so far; otherwise 10, on a device 1,
         with ``n_variables`` 20. Labels are one start.
     max_iter : int, default 50
-        Most sweeps of one start.
+        Most sweeps of one start. With missing cells, EM makes up to ten times as many steps.
     refine : {None, "ppca", "descent"}, default None
         What is done with the best partition. "ppca": EM of a mixture of probabilistic PCA with
         equal noise, from the five best starts (with ``n_variables``: on the variables that carry
@@ -188,8 +188,10 @@ class PSC(AlternatingClusterer):
         "distance" weighs the axes against. There only if ``criterion_`` is "distance".
     missing_share_ : float
         Share of the cells of X that were missing. If there are any, the clusters are those of a
-        mixture fitted to the observed cells, ``criterion_`` is "likelihood", and errors and
-        influence are those of the observed cells, times p over their number, left out as "hat".
+        mixture fitted to the observed cells, ``labels_`` are ``predict(X)``, ``criterion_`` is
+        "likelihood", ``objective_path_`` and ``n_iter_`` are those of EM, and errors and influence
+        are left out as "hat" and brought to all p cells: those of o observed ones, times
+        (p - r) / (o - r).
     criterion_ : str
         The criterion that ran: "hat" where "loo" was asked for and rows are read in passes;
         "union_influence" is the default with ``n_variables``.
@@ -358,12 +360,12 @@ class PSC(AlternatingClusterer):
                 "another, or PSC(...).fit(X).impute(X) first"
             )
 
-    def _store_mixture(self, X: Array, mixture: IncompleteMixture, weights: Array) -> None:
-        super()._store_mixture(X, mixture, weights)
+    def _store_mixture(self, X: Array, mixture: IncompleteMixture) -> None:
+        super()._store_mixture(X, mixture)
         self.criterion_ = "likelihood"
         self.__dict__.pop("score_variance_", None)  # of the filled table
         self._store_variables()
-        cells = observed_cells(X)
+        cells = observed_cells(X).of_columns(self._mixture().known)
         errors: Array = np.empty(len(X))
         pulls: Array = np.empty(len(X))
         for k, cluster in enumerate(mixture.clusters):
@@ -378,7 +380,13 @@ class PSC(AlternatingClusterer):
 
     @property
     def _noise_of_cells(self) -> float:
-        return self.noise_variance_
+        if self.missing_share_:
+            return self.noise_variance_
+        # Of fewer samples than variables few directions hold the noise of all cells.
+        sizes = to_host(self._sizes)
+        directions = float(sizes @ (self._data.rank - self.n_components_))
+        free = float(sizes @ (self._n_variables - self.n_components_))
+        return self.noise_variance_ * directions / free if directions else self.noise_variance_
 
     def _choice(self, problem: Problem) -> str:
         by_default = self.criterion in ("auto", self._default_criterion(problem))
@@ -699,7 +707,7 @@ class PSC(AlternatingClusterer):
 
     def _seen(self, X: Array) -> Seen:
         """Return new rows as criteria take them: squared scores, residuals, cluster tables."""
-        found = scores_and_residuals(X, self.subspaces_)
+        found = self._places(X)
         dimensions = np.array([along.shape[1] for along, _ in found])
         energies = np.zeros((len(X), len(found), max(*dimensions, 1)))
         spectra = np.ones(energies.shape[1:])
