@@ -468,7 +468,6 @@ class SubspaceClusterer(
         if _missing.has_holes(matrix):
             with one_blas_thread():
                 self._fit_with_holes(matrix)
-            self.missing_share_ = float(np.isnan(matrix).mean())
         else:
             self._fit(matrix)
         callbacks.end(self, X)
