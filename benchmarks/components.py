@@ -5,7 +5,8 @@
                                     [--jobs N]       # processes, 2 by default
 
 Writes benchmarks/results/components.md when all parts are run. An interrupted run goes on where it
-stopped: remove build/components* to begin anew. With process-improve installed, its `sacv` and `ekf` stand beside ours on small tables.
+stopped: remove build/components* to begin anew. With process-improve installed, its `sacv` and
+`ekf` stand beside ours on small tables.
 
 Tables are noise plus components of random directions. The strength c of the weakest is that over
 the threshold below which no method sees it; the others have 1.4 c, 1.8 c, ... The threshold of
