@@ -240,6 +240,13 @@ def test_parts_of_a_whole_are_no_components(kind):
     assert "correlated" not in {each.noise for each in found}
 
 
+@pytest.mark.parametrize("n_parts", [3, 4])
+def test_some_axis_of_few_parts_is_compared_with_the_noise(n_parts):
+    rows = closed(np.random.default_rng(5).gamma(5.0, size=(200, n_parts)))
+    found = counted(rows)
+    assert (found.count, len(found.ratio)) == (0, 1)
+
+
 def test_components_of_parts_of_a_whole_are_counted():
     random = np.random.default_rng(3)
     strengths = np.outer(random.normal(size=600), random.normal(size=12))

@@ -140,7 +140,7 @@ def count_components(
         return _cut(without_noise(axes, center), most)
     axes = free_axes(_near_one(axes), freedom)
     directions = min(freedom, _directions(axes, freedom))
-    widest = min(directions // 2, max(directions - 2, 0))
+    widest = max(min(directions // 2, directions - 2), 1)
     if most is not None:
         widest = min(max(directions // 2, most), directions - 1)
     widest = min(widest, axes.rank - 1)
