@@ -1,10 +1,12 @@
 """How often `pca_components` finds the right number, beside cross-validation; and its time.
 
-    python benchmarks/components.py [--part detection|small|large|level|cells|time|real]
+    python benchmarks/components.py [--part detection|small|large|level|loud|bound|cells|time|real]
                                     [--data DIR]     # DIR, or SUBSPACES_DATA: gene_expression/*.npz
+                                    [--jobs N]       # processes, 2 by default
 
 Writes benchmarks/results/components.md when all parts are run. An interrupted run goes on where it
-stopped. With process-improve installed, its `sacv` and `ekf` stand beside ours on small tables.
+stopped: remove build/components* to begin anew. With process-improve installed, its `sacv` and
+`ekf` stand beside ours on small tables.
 
 Tables are noise plus components of random directions. The strength c of the weakest is that over
 the threshold below which no method sees it; the others have 1.4 c, 1.8 c, ... The threshold of
@@ -36,9 +38,26 @@ from subspaces.diagnostics import pca_components
 KINDS = {"equal": "Gaussian", "heavy": "t4", "unequal": "scales 1 to 10", "correlated": "AR(.5)"}
 SIZES = [(60, 20), (200, 60), (100, 400), (800, 100), (250, 250)]
 SETTINGS = [(0, 0.0), *((rank, c) for c in (1.2, 1.5, 2.0) for rank in (2, 5))]
-FIRST_SEED = 77_000
+FIRST_SEED, JOBS = 77_000, 2
 ENOUGH = 10_000
 LEVELS = (0.5, 0.9, 0.95, 0.98, 0.99)
+# Rows, columns, how many of these are loud, and their standard deviation beside 1.
+LOUD = [
+    (100, 200, 1, 3), (100, 200, 1, 5), (100, 500, 1, 5), (100, 500, 1, 10), (100, 1000, 1, 5),
+    (100, 1000, 1, 10), (100, 1000, 10, 5), (60, 300, 3, 4), (200, 60, 1, 1.6),
+]  # fmt: skip
+# Tables without components whose columns are not independent of each other, or have heavy tails.
+BOUND = {
+    "closed, equal parts": "parts of a whole, gamma of shape 5",
+    "clr, equal parts": "logarithms less their mean, Gaussian",
+    "closed, unequal parts": "parts of a whole, gamma of shapes 5 to 50",
+    "closed, one large part": "the same, 5, and 100 in one part",
+    "clr, unequal parts": "logarithms less their mean, scales 1 to 3",
+    "AR(.5)": "correlation .5 of neighbouring columns",
+    "independent": "Gaussian",
+    "t4": "heavy tails",
+    "Laplace": "heavy tails",
+}
 
 
 def threshold(d, n):
@@ -119,7 +138,7 @@ def detection():
         for rank, c in SETTINGS
         for seed in range(6 if rank else 9)
     ]
-    results = run_cells(found_in, cells, keep="components")
+    results = run_cells(found_in, cells, JOBS, keep="components")
     parts = []
     for title, chosen in (
         (f"All {len(cells)} tables", cells),
@@ -153,8 +172,8 @@ def small(repeats=40):
         for rank, c in settings
         for seed in range(repeats)
     ]
-    results = run_cells(found_in, cells, keep="components")
-    others = run_cells(by_process_improve, cells, keep="components_pi")
+    results = run_cells(found_in, cells, JOBS, keep="components")
+    others = run_cells(by_process_improve, cells, JOBS, keep="components_pi")
     rows = []
     for kind, name in KINDS.items():
         own = [cell for cell in cells if cell[0] == kind]
@@ -204,7 +223,7 @@ def large():
     """1000 x 2000."""
     settings = [(0, 0.0), (5, 1.5), (5, 2.0)]
     cells = [(kind, 1000, 2000, r, c, s) for kind in KINDS for r, c in settings for s in range(4)]
-    results = run_cells(found_in, cells, keep="components")
+    results = run_cells(found_in, cells, JOBS, keep="components")
     rows = []
     for kind, name in KINDS.items():
         row = [name]
@@ -233,7 +252,7 @@ def level(repeats=300):
         for n, p in SIZES
         for seed in range(repeats)
     ]
-    results = run_cells(false_alarms, cells, keep="components_level")
+    results = run_cells(false_alarms, cells, JOBS, keep="components_level")
     rows = []
     for kind in ("equal", "unequal"):
         for n, p in SIZES:
@@ -247,6 +266,93 @@ def level(repeats=300):
         "is above the edge, where it should be so many. Share: of the variance of the Tracy-Widom "
         "distribution, what remains where the noise is estimated from the same table.\n\n"
         + markdown(["noise", "size", *heads, "share"], rows)
+    )
+
+
+def loud_columns(n, p, count, scale, tails, seed):
+    """How many components are found in noise with a few loud columns."""
+    random = np.random.default_rng([FIRST_SEED + seed, n, p, count])
+    X = random.normal(size=(n, p)) if tails == "Gaussian" else random.standard_t(4, size=(n, p))
+    X[:, :count] *= scale
+    with threadpool_limits(1):
+        return count_components(all_axes(X - X.mean(axis=0)), True).count
+
+
+def share(found):
+    """Per cent, and its standard error."""
+    return f"{100 * np.mean(found):.1f} ({100 * np.std(found) / np.sqrt(len(found)):.1f})"
+
+
+def loud(repeats=100):
+    """Loud columns in noise."""
+    cells = [
+        (*one, tails, seed)
+        for one in LOUD
+        for tails in ("Gaussian", "t4")
+        for seed in range(repeats)
+    ]
+    results = run_cells(loud_columns, cells, JOBS, keep="components_loud")
+    rows = []
+    for n, p, count, scale in LOUD:
+        found = [
+            share([results[n, p, count, scale, tails, s] > 0 for s in range(repeats)])
+            for tails in ("Gaussian", "t4")
+        ]
+        rows.append([f"{n} x {p}", count, scale, *found])
+    return (
+        f"## Loud columns\n\n{repeats} tables of independent noise a row, a few columns of which "
+        "are louder: in how many % some component is found, with the standard error.\n\n"
+        + markdown(["size", "loud columns", "their sd", "Gaussian", "t4"], rows)
+    )
+
+
+def closed(parts):
+    return parts / parts.sum(axis=1, keepdims=True)
+
+
+def without_components(kind, n, p, random):
+    if kind.startswith("closed"):
+        shapes = np.full(p, 5.0)
+        if kind == "closed, unequal parts":
+            shapes = 5.0 * np.geomspace(1.0, 10.0, p)
+        if kind == "closed, one large part":
+            shapes[0] = 100.0
+        return closed(random.gamma(shapes, size=(n, p)))
+    if kind.startswith("clr"):
+        X = random.normal(size=(n, p)) * np.geomspace(1.0, 3.0 if "unequal" in kind else 1.0, p)
+        return X - X.mean(axis=1, keepdims=True)
+    if kind == "Laplace":
+        return random.laplace(size=(n, p))
+    return noise_of({"AR(.5)": "correlated", "t4": "heavy"}.get(kind, "equal"), n, p, random)[0]
+
+
+def counted(kind, n, p, seed):
+    """How many components are found, and what the noise is called."""
+    random = np.random.default_rng([FIRST_SEED + seed, n, p, len(kind)])
+    X = without_components(kind, n, p, random)
+    with threadpool_limits(1):
+        found = count_components(all_axes(X - X.mean(axis=0)), True)
+    return [found.count, found.noise]
+
+
+def bound(repeats=200):
+    """Parts of a whole, correlated columns of long tables, heavy tails."""
+    sizes = [(600, 12), (300, 12), (200, 30), (100, 400)]
+    cells = [(kind, n, p, s) for kind in BOUND for n, p in sizes for s in range(repeats)]
+    results = run_cells(counted, cells, JOBS, keep="components_bound")
+    rows = []
+    for kind, words in BOUND.items():
+        row = [f"{kind}: {words}"]
+        for n, p in sizes:
+            own = [results[kind, n, p, s] for s in range(repeats)]
+            told = np.mean([noise == "correlated" for _, noise in own])
+            row.append(f"{share([count > 0 for count, _ in own])}, {100 * told:.0f}")
+        rows.append(row)
+    return (
+        f"## Parts of a whole, correlated columns, heavy tails\n\n{repeats} tables without a "
+        "component each: in how many % some component is found, with the standard error, and in "
+        "how many % the columns are called correlated.\n\n"
+        + markdown(["", *(f"{n} x {p}" for n, p in sizes)], rows)
     )
 
 
@@ -292,7 +398,7 @@ def cells():
     """Leave-one-cell-out against refitting."""
     shapes = [(30, 15, 2), (25, 12, 1), (20, 30, 2), (40, 20, 3)]
     cells = [(*shape, center, 0) for shape in shapes for center in (True, False)]
-    results = run_cells(cell_accuracy, cells, keep="components_cells")
+    results = run_cells(cell_accuracy, cells, JOBS, keep="components_cells")
     rows = [
         [f"{n} x {p}", rank, "yes" if center else "no",
          *(f"{100 * value:.1f}" for value in results[n, p, rank, center, 0])]
@@ -384,12 +490,17 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--part")
     parser.add_argument("--data", default=os.environ.get("SUBSPACES_DATA"))
+    parser.add_argument("--jobs", type=int, default=2)
     given = parser.parse_args()
+    global JOBS
+    JOBS = given.jobs
     parts = {
         "detection": detection,
         "small": small,
         "large": large,
         "level": level,
+        "loud": loud,
+        "bound": bound,
         "cells": cells,
         "time": seconds,
         "real": lambda: real(given.data),

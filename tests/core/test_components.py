@@ -5,6 +5,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from subspaces.core.components import (
     all_axes,
     break_of_spectrum,
+    column_kurtosis,
     correlation_of_residuals,
     count_components,
     kurtosis,
@@ -183,3 +184,91 @@ def test_many_rows_and_faint_axes_have_the_same_decomposition():
         ** 2,
         rtol=1e-6,
     )
+
+
+@pytest.mark.parametrize(
+    ("shape", "n_loud", "sd"), [((100, 200), 1, 3.0), ((100, 500), 1, 10.0), ((80, 600), 8, 5.0)]
+)
+@pytest.mark.parametrize("tails", ["light", "heavy"])
+def test_loud_columns_are_no_components(shape, n_loud, sd, tails):
+    counts = []
+    for seed in range(40, 46):
+        random = np.random.default_rng(seed)
+        rows = random.normal(size=shape) if tails == "light" else random.standard_t(4, shape)
+        rows[:, :n_loud] *= sd
+        counts.append(counted(rows).count)
+    assert counts == [0] * 6
+
+
+def test_components_beside_a_loud_column_are_counted():
+    rows = planted(100, 300, 2, 5.0, 0)
+    rows[:, 0] += 3.0 * np.random.default_rng(1).normal(size=100)
+    assert counted(rows).count == 2
+
+
+def test_far_values_do_not_make_a_column_loud():
+    rows = planted(100, 60, 0, 1.0, 2)
+    rows[:2, 5] = 20.0, -20.0
+    axes = all_axes(rows - rows.mean(axis=0))
+    without, with_tails = (
+        noise_after(axes, 0, 99, "auto", tails) for tails in (None, column_kurtosis(axes, 0))
+    )
+    assert without.variances.argmax() == 5
+    assert without.at(0.99) > 1.2 * with_tails.at(0.99)
+
+
+def closed(parts):
+    return parts / parts.sum(axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize("kind", ["closed", "rounded", "logarithms", "two wholes", "unequal"])
+def test_parts_of_a_whole_are_no_components(kind):
+    found = []
+    for seed in range(60, 72):
+        random = np.random.default_rng(seed)
+        shape = 5.0 * np.geomspace(1.0, 10.0, 12) if kind == "unequal" else 5.0
+        rows = closed(random.gamma(shape, size=(600, 12)))
+        if kind == "two wholes":
+            rows = np.hstack([closed(random.gamma(5.0, size=(600, 6))) for _ in range(2)])
+        if kind == "rounded":
+            rows = rows.round(4)
+        if kind == "logarithms":
+            rows = random.normal(size=(600, 12))
+            rows -= rows.mean(axis=1, keepdims=True)
+        found.append(counted(rows))
+    assert sum(each.count > 0 for each in found) <= 1  # at the level of 1 %
+    assert "correlated" not in {each.noise for each in found}
+
+
+@pytest.mark.parametrize("n_parts", [3, 4])
+def test_some_axis_of_few_parts_is_compared_with_the_noise(n_parts):
+    rows = closed(np.random.default_rng(5).gamma(5.0, size=(200, n_parts)))
+    found = counted(rows)
+    assert (found.count, len(found.ratio)) == (0, 1)
+
+
+def test_components_of_parts_of_a_whole_are_counted():
+    random = np.random.default_rng(3)
+    strengths = np.outer(random.normal(size=600), random.normal(size=12))
+    parts = random.gamma(50.0, size=(600, 12)) * np.exp(0.1 * strengths)
+    assert counted(closed(parts)).count == 1
+
+
+def test_correlated_columns_of_long_tables_are_told():
+    for shape in ((600, 12), (1500, 8)):
+        found = [counted(planted(*shape, 0, 1.0, seed, "correlated")) for seed in range(30, 36)]
+        assert [(each.noise, each.count) for each in found] == [("correlated", 0)] * 6
+        alone = [counted(planted(*shape, 0, 1.0, seed)).noise for seed in range(30, 36)]
+        assert "correlated" not in alone
+    assert counted(planted(600, 12, 5, 4.0, 1)).noise == "equal"
+
+
+@pytest.mark.parametrize("most", [None, 50])
+def test_many_directions_without_noise_are_their_rank(most):
+    random = np.random.default_rng(0)
+    few, many = (
+        counted(random.normal(size=(200, rank)) @ random.normal(size=(rank, 60)), most=most)
+        for rank in (20, 35)
+    )
+    assert (few.count, few.noise) == (20, "none")
+    assert many.count <= 35

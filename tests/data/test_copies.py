@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from subspaces import PSC, SelectedPCA
-from subspaces.data.copies import n_copies
+from subspaces.data.copies import equal_by_chance, n_copies, warn_of_copies
 from subspaces.diagnostics import pca_components, pca_influence, pca_press, stability
 
 NOISE = np.random.default_rng(0).normal(size=(30, 20))
@@ -44,20 +44,56 @@ def test_copies_are_told_where_they_predict_each_other(ask):
         ask(two_lines())
 
 
-def test_a_few_copies_are_not_told():
-    X = np.vstack([NOISE, NOISE[:3]])
-    assert n_copies(X) == 3
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+def told(X):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        warn_of_copies(X)
+    return any("exact copies" in str(each.message) for each in caught)
+
+
+@pytest.mark.parametrize("share", [0.05, 0.1])
+def test_a_twentieth_of_copies_is_told(share):
+    X = np.random.default_rng(7).normal(size=(200, 60))
+    copied = round(share * 200)
+    X[:copied] = X[-copied:]
+    assert n_copies(X) == copied
+    assert told(X)
+    with pytest.warns(UserWarning, match=f"{copied} of 200 samples are exact copies"):
         pca_components(X)
 
 
-def test_rows_that_are_equal_by_chance_are_no_copies():
-    answers = np.random.default_rng(0).integers(0, 2, (200, 8)).astype(float)
-    assert len(np.unique(answers, axis=0)) < 150
-    assert n_copies(answers) == 0
+@pytest.mark.parametrize(("n", "copied"), [(200, 4), (20, 1)])
+def test_a_few_copies_are_not_told(n, copied):
+    X = np.random.default_rng(8).normal(size=(n, 30))
+    X[:copied] = X[-copied:]
+    assert n_copies(X) == copied
+    assert not told(X)
+
+
+@pytest.mark.parametrize(
+    ("shape", "frequency"), [((200, 60), 0.03), ((500, 40), 0.05), ((200, 8), 0.5), ((60, 12), 0.5)]
+)
+def test_rows_that_are_equal_by_chance_are_not_told(shape, frequency):
+    tables = [np.random.default_rng(s).binomial(1, frequency, shape) for s in range(20)]
+    assert not any(told(X.astype(float)) for X in tables)
+
+
+def test_copies_of_discrete_rows_are_told():
     answers = np.random.default_rng(0).integers(0, 5, (60, 30)).astype(float)
-    assert n_copies(np.vstack([answers, answers[:20]])) == 20
+    X = np.vstack([answers, answers[:20]])
+    assert n_copies(X) == 20
+    assert told(X)
+
+
+def test_equal_by_chance_are_the_pairs_of_rows_that_are_equal_if_columns_are_independent():
+    random = np.random.default_rng(1)
+    X = random.choice(3, size=(400, 4), p=[0.7, 0.2, 0.1]).astype(float)
+    equal = [
+        np.sum(np.triu(np.all(Y[:, None] == Y, axis=2), 1))
+        for Y in (random.permuted(X, axis=0) for _ in range(20))
+    ]
+    assert equal_by_chance(X) == pytest.approx(np.mean(equal), rel=0.03)
+    assert equal_by_chance(NOISE) == 0.0
 
 
 def test_zeros_of_either_sign_and_missing_cells_are_equal():

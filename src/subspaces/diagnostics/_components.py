@@ -129,7 +129,9 @@ def pca_components(
 
     An axis is a component if its eigenvalue is above what noise alone stays below in 99 of 100
     tables, given the noise that the axes before it leave. The columns of the noise may have unequal
-    variances. Heavy tails and correlated columns are recognised.
+    variances, and may be parts of a whole that sum to a constant. Heavy tails and correlated
+    columns are recognised. With heavy tails the level is 95 of 100 tables, and the eigenvalue has
+    to reach it without its most influential sample.
 
     Parameters
     ----------
@@ -161,7 +163,9 @@ def pca_components(
     At https://subspaces.readthedocs.io "One PCA you can trust" shows one table of each kind, "The
     edge of noise" and "A left-out cell" have the formulas. Variables that do not vary are left out.
     With missing cells, whether there are more than r components is asked of the table whose holes r
-    axes have filled; a cell that was not observed counts neither as noise nor as predicted.
+    axes have filled; a cell that was not observed counts neither as noise nor as predicted. A
+    variable much louder than the others is no component, but hides those that are weaker than it:
+    use ``scale=True`` then.
 
     References
     ----------
