@@ -9,6 +9,7 @@ from sklearn.cluster import KMeans
 from subspaces import MPPCA, PSC, KSubspaces, load
 from subspaces.datasets import make_scenario, make_subspaces
 from subspaces.diagnostics import ambiguity, pca_components, stability
+from subspaces.metrics import adjusted_rand_score
 from subspaces.selection import select_n_clusters, select_n_components, select_n_variables
 from tests.plain import generic
 
@@ -325,6 +326,17 @@ def test_noise_free_unions_are_found_exactly(name):
     model = PSC("auto", n_components="auto", n_init=3, max_clusters=3, random_state=0)
     model.fit(scenario.data)
     assert sorted(model.n_components_) == sorted(scenario.n_components)
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("affine", [False, True])
+def test_noise_free_subspaces_of_unequal_dimensions_stay_apart(affine, seed):
+    union = make_subspaces([40, 40, 40], 20, [1, 2, 3], offset=float(affine), random_state=seed)
+    model = PSC("auto", n_components="auto", affine=affine, max_clusters=5, n_init=3)
+    model.set_params(random_state=seed + 7).fit(union.data)
+    assert model.n_components_.tolist() == [1, 2, 3]
+    assert adjusted_rand_score(union.target, model.labels_) == 1.0
+    assert model.init == "portfolio"
 
 
 @pytest.mark.filterwarnings("ignore:. clusters were chosen, the most that were tried")

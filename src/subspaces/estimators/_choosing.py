@@ -1,7 +1,6 @@
 """Fits that choose what is "auto": the number of clusters, their dimensions, their variables."""
 
-from collections.abc import Iterable, Sequence
-from itertools import combinations_with_replacement
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ from sklearn.base import clone
 
 from subspaces.core import choosing
 from subspaces.core.alternation import alternate
+from subspaces.core.exact_union import EXACT, exact_union
 from subspaces.core.search import first_partition
 from subspaces.core.words_on_components import doubts_about_components
 from subspaces.data.in_view import RowsInView, RowsOfUnknownDimension
@@ -23,8 +23,6 @@ Array = NDArray[np.floating]
 
 # Most rounds of a fit and a choice; the last choice is kept even if it would still change.
 MAX_ROUNDS = 4
-# The share of the data's energy below which a squared residual is rounding.
-EXACT = 1e-18
 # Excess kurtosis around the clusters. Clear unions with Gaussian noise stay below .3; where noise
 # with heavy tails was taken for clusters it is .6 and more (benchmarks/noise_families.py).
 HEAVY = 0.5
@@ -243,28 +241,24 @@ def is_exact(model: Any, matrix: Array) -> bool:
     return worst <= EXACT * float(np.sum(matrix**2))
 
 
-def exact_union(
-    estimator: Any, X: Any, matrix: Array, candidates: Iterable[int], max_components: int
+def fit_exact(
+    estimator: Any, X: Any, matrix: Array, candidates: Sequence[int], max_components: int
 ) -> Any | None:
     """Return a model whose subspaces hold every sample without error; None if there is none.
 
     One cluster as large as the rank always fits, so that only dimensions below the rank are tried.
-    Of all exact models the one with the smallest largest dimension is returned, and among those
-    the one with the fewest clusters.
     """
-    centred = matrix - matrix.mean(axis=0) if estimator.affine else matrix
-    rank = principal_axes(centred).rank
-    if not choosing.has_exact_subspaces(centred, min(max_components, rank - 1), estimator.affine):
+    rank = principal_axes(matrix - centre_of(matrix, bool(estimator.affine))).rank
+    largest = min(max_components, rank - 1)
+    union = exact_union(matrix, largest, bool(estimator.affine), candidates[-1])
+    if union is None or len(union[1]) not in candidates:
         return None
-    for largest in range(1, min(max_components, rank - 1) + 1):
-        for n_clusters in candidates:
-            for rest in combinations_with_replacement(range(1, largest + 1), n_clusters - 1):
-                dimensions = [*rest, largest]
-                if sum(r + 2 for r in dimensions) > len(matrix):
-                    continue
-                model = quietly_fitted(estimator, X, n_clusters=n_clusters, n_components=dimensions)
-                if is_exact(model, matrix):
-                    return model
+    labels, dimensions = union
+    posed = {"n_clusters": len(dimensions), "n_components": dimensions}
+    for start in (estimator.init, labels):
+        model = quietly_fitted(estimator, X, **posed, init=start)
+        if is_exact(model, matrix):
+            return model.set_params(init=estimator.init)
     return None
 
 
@@ -276,7 +270,7 @@ def fit_automatic(estimator: Any, X: Any, matrix: Array) -> tuple[Any, dict[str,
     most = min(estimator.max_clusters, max(len(matrix) // 4, 1))
     candidates = range(1, most + 1) if is_auto(estimator.n_clusters) else [estimator.n_clusters]
     if is_auto(estimator.n_components) and estimator.n_variables is None:
-        exact = exact_union(estimator, X, matrix, candidates, estimator.max_components)
+        exact = fit_exact(estimator, X, matrix, candidates, estimator.max_components)
         if exact is not None:
             table = selection_table([exact], matrix)
             return exact, {**table, "verdict": choosing.verdict_on_exact(len(exact.subspaces_))}
