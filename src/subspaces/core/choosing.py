@@ -177,6 +177,12 @@ def excess_kurtosis(residuals: Array) -> float:
     return float(np.median(stats.kurtosis(kept, axis=0)))
 
 
+def values_of_columns(matrix: Array) -> float:
+    """Return the median over the columns of how many different values they have."""
+    ordered = np.sort(matrix, axis=0)
+    return float(np.median(1 + np.count_nonzero(np.diff(ordered, axis=0), axis=0)))
+
+
 def second_differences(values: Sequence[float]) -> Array:
     """``log W_{K-1} + log W_{K+1} - 2 log W_K`` for consecutive K, (m,); nan at both ends.
 

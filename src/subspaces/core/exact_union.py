@@ -38,13 +38,11 @@ def exact_union(
     rows = _with_constant(distinct) if affine else distinct
     random = np.random.default_rng(0)
     left = np.flatnonzero(rows.any(axis=1))
-    tolerance = float(np.sum(rows**2))
+    largest, energy = max_components + affine, float(np.sum(rows**2))
     found: list[tuple[int, Indices]] = []
     while len(left) and len(found) < most:
         seeds = random.permutation(len(left))[:TRIES]
-        each = (
-            _subspace_of(rows[left], seed, max_components + affine, tolerance) for seed in seeds
-        )
+        each = (_subspace_of(rows[left], seed, largest, energy) for seed in seeds)
         r, members = next((one for one in each if one is not None), (0, left[:0]))
         if r <= affine:
             return None

@@ -129,7 +129,8 @@ def pca_components(
 
     An axis is a component if its eigenvalue is above what noise alone stays below in 99 of 100
     tables, given the noise that the axes before it leave. The columns of the noise may have unequal
-    variances. Heavy tails and correlated columns are recognised.
+    variances. Heavy tails and correlated columns are recognised. Samples that depend on their
+    neighbours, as in a time series, are warned of.
 
     Parameters
     ----------
@@ -201,7 +202,7 @@ def pca_components(
         warn_of_low_values(table.cells, image, above=3)
     loco = _left_out_cells(axes, table.center, len(found.ratio), random, table.observed)
     predictive = int(np.argmin(loco))
-    for doubt in doubts_about_components(found, table.most_axes, table.names, predictive):
+    for doubt in doubts_about_components(found, table.most_axes, table.names, axes, predictive):
         warn(doubt, above=2)
     explained = axes.eigenvalues[: len(found.ratio)] / max(axes.eigenvalues.sum(), 1e-300)
     verdict = verdict_on_components(found, table.shape, predictive)

@@ -10,6 +10,7 @@ from sklearn.base import clone
 from subspaces.core import choosing
 from subspaces.core.alternation import alternate
 from subspaces.core.exact_union import EXACT, exact_union
+from subspaces.core.row_order import neighbours_depend
 from subspaces.core.search import first_partition
 from subspaces.core.words_on_components import doubts_about_components
 from subspaces.data.in_view import RowsInView, RowsOfUnknownDimension
@@ -26,6 +27,8 @@ MAX_ROUNDS = 4
 # Excess kurtosis around the clusters. Clear unions with Gaussian noise stay below .3; where noise
 # with heavy tails was taken for clusters it is .6 and more (benchmarks/noise_families.py).
 HEAVY = 0.5
+# Different values of most columns up to which they can look like clusters, if some are rare.
+FEW_VALUES = 4
 
 
 def not_through_holes(name: str) -> ValueError:
@@ -48,6 +51,15 @@ def closed_form_errors(model: Any, X: Array) -> Array:
         basis = model.subspaces_[k].basis
         errors[model.labels_ == k] = choosing.closed_form_errors(rows, basis, bool(model.affine))
     return errors
+
+
+def residuals_of(model: Any, X: Array) -> Array:
+    """Return what the subspace of its cluster leaves of each sample, (n, p)."""
+    residuals = np.empty_like(X)
+    for k, (rows, subspace) in enumerate(zip(members_of(model, X), model.subspaces_, strict=True)):
+        image = rows @ subspace.basis @ np.linalg.pinv(subspace.basis)
+        residuals[model.labels_ == k] = rows - image
+    return residuals
 
 
 def mean_residuals(model: Any, X: Array) -> float:
@@ -250,6 +262,8 @@ def fit_exact(
     """
     rank = principal_axes(matrix - centre_of(matrix, bool(estimator.affine))).rank
     largest = min(max_components, rank - 1)
+    if largest < 1:
+        return None
     union = exact_union(matrix, largest, bool(estimator.affine), candidates[-1])
     if union is None or len(union[1]) not in candidates:
         return None
@@ -382,26 +396,38 @@ def warn_of_one_subspace(model: Any, X: Any, matrix: Array, max_components: int)
     given = row_names(X)
     names = [str(name) for name in (range(len(matrix)) if given is None else given)]
     # Of the largest dimension `warn_of_largest_dimension` warns.
-    for doubt in doubts_about_components(found, 0, names):
+    for doubt in doubts_about_components(found, 0, names, principal_axes(rows)):
         warn(doubt, above=3)
 
 
-def warn_of_heavy_tails(model: Any, matrix: Array) -> None:
-    """Warn if the residuals of several clusters have heavy tails, which can pass for clusters."""
-    if len(model.subspaces_) == 1:
+def warn_of_what_passes_for_clusters(model: Any, matrix: Array) -> None:
+    """Warn of several clusters if the table has what can look like clusters; one warning at most.
+
+    That is samples which depend on their neighbours, columns of few values, or heavy tails.
+    """
+    n_clusters = len(model.subspaces_)
+    if n_clusters == 1:
         return
-    residuals = np.empty_like(matrix)
-    for k, (rows, subspace) in enumerate(
-        zip(members_of(model, matrix), model.subspaces_, strict=True)
-    ):
-        residuals[model.labels_ == k] = rows - rows @ subspace.basis @ np.linalg.pinv(
-            subspace.basis
-        )
+    residuals = residuals_of(model, matrix)
     kurtosis = choosing.excess_kurtosis(residuals)
-    if kurtosis > HEAVY:
+    if neighbours_depend(residuals):
+        warn(
+            "neighbouring samples depend on each other, as in a time series, and stretches of "
+            f"such a series can look like {n_clusters} clusters. Use the differences between "
+            "neighbours, or one sample out of several, to see whether they stay",
+            above=3,
+        )
+    elif choosing.values_of_columns(matrix) <= FEW_VALUES:
+        warn(
+            f"most variables have {FEW_VALUES} different values or fewer, and such a table can "
+            "look like clusters where there are none. Use diagnostics.stability to see whether "
+            f"the {n_clusters} clusters hold",
+            above=3,
+        )
+    elif kurtosis > HEAVY:
         warn(
             f"the values have heavy tails or are skewed (excess kurtosis {kurtosis:.1f} around the "
-            f"{len(model.subspaces_)} clusters), and such a table can look like clusters where "
+            f"{n_clusters} clusters), and such a table can look like clusters where "
             "there are none. Use margins='normal' in select_n_clusters to see whether they stay",
             above=3,
         )
