@@ -20,8 +20,8 @@ import numpy as np
 from subspaces.core.array import Array
 
 # Both figures have to be above these. Independent rows reach z = 4 once in 30,000 tables. With less
-# memory dependence adds few components. Of 33 real tables, sorted by their classes, none has z above
-# 4 and more memory: beyond the components of a PCA .27 at most, around clusters .26.
+# memory dependence adds few components. Of 33 real tables, sorted by their classes, none is above
+# both: the memory is .27 at most beyond the components of a PCA, and .26 around clusters.
 CLEAR_Z, MUCH_MEMORY = 4.0, 0.3
 # Fewer rows have no order to speak of.
 FEWEST_ROWS = 8
