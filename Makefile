@@ -103,6 +103,7 @@ bench: $(READY)
 	$(BIN)/python benchmarks/selection.py
 	$(BIN)/python benchmarks/automatic_clusters.py
 	$(BIN)/python benchmarks/noise_families.py
+	$(BIN)/python benchmarks/noise_families.py --structure
 	$(BIN)/python benchmarks/components.py
 	$(BIN)/python benchmarks/missing.py
 	$(BIN)/python benchmarks/markers.py

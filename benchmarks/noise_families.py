@@ -1,10 +1,13 @@
 """How many clusters are chosen in nine kinds of noise and in clear unions, and who is warned.
 
     python benchmarks/noise_families.py [--sets 20] [--auto-sets 20] [--stability-sets 10]
+    python benchmarks/noise_families.py --structure [--sets 20] [--auto-sets 5]
 
-Writes benchmarks/results/noise_families.md. 150 samples of 20 variables, candidates 1 to 4, two
-starts a fit. The noise has no clusters: K = 1 is right. R = 1 is given for noise and R = 2 for the
-planes, or left open. A run that was interrupted goes on where it stopped.
+Writes benchmarks/results/noise_families.md. With --structure it writes
+benchmarks/results/structure_without_clusters.md: few values, order, curves and gradients. 150
+samples of 20 variables, candidates 1 to 4, two starts a fit. The noise has no clusters: K = 1 is
+right. R = 1 is given for noise and R = 2 for the planes, or left open. A run that was interrupted
+goes on where it stopped.
 """
 
 import argparse
@@ -15,7 +18,7 @@ from harness import markdown, run_cells, save
 
 from subspaces import PSC
 from subspaces.datasets import make_subspaces
-from subspaces.diagnostics import stability
+from subspaces.diagnostics import pca_components, stability
 from subspaces.selection import select_n_clusters
 
 N, P, N_INIT = 150, 20, 2
@@ -31,9 +34,23 @@ NOISE = {
     "rows t3": "rows of a spherical t with 3 degrees of freedom",
     "AR of t3": "as AR .9, of t3 cells",
 }
-UNIONS = {"2 planes": 2, "3 planes": 3}
+STRUCTURE = {
+    "binary": "independent cells 0 or 1, the share of ones from .1 to .9 over the columns",
+    "0, 1, 2": "independent binomial cells of two draws with share .2",
+    "gamma": "independent gamma cells of shape 4: skewness 1, excess kurtosis 1.5",
+    "walk": "a random walk: each row the one before plus normal steps",
+    "AR .5 rows": "each row .5 times the one before, plus normal noise",
+    "closed curve": "a circle of radius 1 in one plane, with noise .1, in random order",
+    "gradient": "even positions on one line from -1 to 1, with noise .1, in random order",
+    "gradient, 5": "the same in 5 variables",
+    "sorted planes": "two planes 3 apart with noise .2, sorted by cluster, where K = 2 is right",
+}
+UNIONS = {"2 planes": 2, "3 planes": 3, "sorted planes": 2}
+# Kinds of order of noise in which the components of one PCA are counted.
+ORDERED = ("walk", "AR .5 rows", "no order")
+SHAPES = ((25, 8), (60, 20), (600, 12), (40, 80))
 LINES = [(affine, margins) for affine in (False, True) for margins in ("data", "normal")]
-WARNED, AGREED = "have heavy tails or are skewed", 0.2
+WARNED, AGREED = "can look like", 0.2
 
 
 def correlated(cells):
@@ -44,8 +61,46 @@ def correlated(cells):
     return rows
 
 
+def autoregressive(cells):
+    """Rows of which each resembles the one before."""
+    rows = cells.copy()
+    for i in range(1, len(rows)):
+        rows[i] = 0.5 * rows[i - 1] + np.sqrt(1 - 0.5**2) * rows[i]
+    return rows
+
+
+def structure(family, seed):
+    """Rows of one set of `STRUCTURE` without clusters."""
+    random = np.random.default_rng([seed, 2030])
+    normal, turn = random.normal(size=(N, P)), random.uniform(0, 2 * np.pi, N)
+    axes = np.linalg.qr(random.normal(size=(P, 2)))[0]
+    even = random.permutation(np.linspace(-1, 1, N))
+    rows = {
+        "binary": lambda: (random.random((N, P)) < random.uniform(0.1, 0.9, P)).astype(float),
+        "0, 1, 2": lambda: random.binomial(2, 0.2, (N, P)).astype(float),
+        "gamma": lambda: random.gamma(4.0, size=(N, P)),
+        "walk": lambda: np.cumsum(normal, axis=0),
+        "AR .5 rows": lambda: autoregressive(normal),
+        "closed curve": lambda: np.c_[np.cos(turn), np.sin(turn)] @ axes.T + 0.1 * normal,
+        "gradient": lambda: np.outer(even, axes[:, 0]) + 0.1 * normal,
+        "gradient, 5": lambda: np.outer(even, _unit(axes[:5, 0])) + 0.1 * normal[:, :5],
+    }
+    return rows[family]()
+
+
+def _unit(vector):
+    return vector / np.linalg.norm(vector)
+
+
 def draw(family, affine, seed):
     """Rows of one set."""
+    if family == "sorted planes":
+        offset = 3.0 if affine else 0.0
+        return make_subspaces(
+            [N // 2] * 2, P, [2, 2], noise=0.2, offset=offset, shuffle=False, random_state=seed
+        ).data
+    if family in STRUCTURE:
+        return structure(family, seed)
     if family in UNIONS:
         k = UNIONS[family]
         offset = 1.0 if affine else 0.0
@@ -102,13 +157,15 @@ def agreement(family, affine, seed):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sets", type=int, default=20)
-    parser.add_argument("--auto-sets", type=int, default=20, help="sets with dimensions left open")
+    parser.add_argument("--auto-sets", type=int, help="sets with dimensions left open")
     parser.add_argument("--stability-sets", type=int, default=10)
     parser.add_argument("--margins", nargs="+", default=["data", "normal"])
+    parser.add_argument("--structure", action="store_true", help="few values, order, curves")
     given = parser.parse_args()
-    families = [*NOISE, *UNIONS]
-    lines = [line for line in LINES if line[1] in given.margins]
-    sets = {"given": given.sets, "auto": given.auto_sets}
+    families = list(STRUCTURE) if given.structure else [*NOISE, "2 planes", "3 planes"]
+    margins = ["data"] if given.structure else given.margins
+    lines = [line for line in LINES if line[1] in margins]
+    sets = {"given": given.sets, "auto": given.auto_sets or (5 if given.structure else 20)}
     cells = [
         (family, affine, dimensions, margins, seed)
         for dimensions, count in sets.items()
@@ -116,6 +173,13 @@ def main():
         for seed in range(count)
         for family in families
     ]
+    if given.structure:
+        found = run_cells(chosen, cells, keep="structure_without_clusters")
+        one_pca = run_cells(
+            components, [(k, n, p, s) for k in ORDERED for n, p in SHAPES for s in range(20)]
+        )
+        save("structure_without_clusters", structure_page(found, one_pca, families, lines, sets))
+        return
     found = run_cells(chosen, cells, keep="noise_families")
     halves = run_cells(
         agreement,
@@ -125,8 +189,51 @@ def main():
     save("noise_families", page(found, halves, families, lines, sets))
 
 
-def page(found, halves, families, lines, sets):
-    """The whole page."""
+def components(kind, n, p, seed):
+    """Whether `pca_components` finds a component in noise, and whether it warns of the order."""
+    random = np.random.default_rng([seed, 2031])
+    rows = random.normal(size=(n, p))
+    if kind == "walk":
+        rows = np.cumsum(rows, axis=0)
+    elif kind == "AR .5 rows":
+        rows = autoregressive(rows)
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        found = pca_components(rows).n_components > 0
+    return found, any("neighbouring samples" in str(warning.message) for warning in heard)
+
+
+def structure_page(found, one_pca, families, lines, sets):
+    """The page of `STRUCTURE`."""
+    kinds = "\n".join(f"- {name}: {words}" for name, words in STRUCTURE.items())
+    shares, warned = tables(found, families, lines, sets)
+    return (
+        "# How many clusters in tables that have other structure\n\n"
+        f"`python benchmarks/noise_families.py --structure`. {N} samples of {P} variables, "
+        f"candidates 1 to {CANDIDATES[-1]}, `n_init={N_INIT}`.\nR given: 2 for the planes, 1 for "
+        f"all others.\n\n{kinds}\n\n"
+        f"{sets['given']} sets a cell with R given, {sets['auto']} with R auto. "
+        "Share of the sets in which K is right, which is 1 but for the planes:\n\n"
+        + markdown(["", *families], shares)
+        + "\n\nThe warning that such a table can look like clusters: in how many of the wrong "
+        "choices it was given,\nand in how many of the right ones:\n\n"
+        + markdown(["wrong; right", *families], warned)
+        + "\n\nOne PCA of noise, 20 tables a cell: in how many `pca_components` finds components, "
+        "and in how many of these\nit warns that neighbouring samples depend on each other:\n\n"
+        + markdown(
+            ["samples x variables", *(f"{n} x {p}" for n, p in SHAPES)],
+            [[kind, *(_counted(one_pca, kind, *shape) for shape in SHAPES)] for kind in ORDERED],
+        )
+    )
+
+
+def _counted(one_pca, kind, n, p):
+    cells = [value for cell, value in one_pca.items() if cell[:3] == (kind, n, p)]
+    return f"{sum(found for found, _ in cells)}, {sum(warned for _, warned in cells)}"
+
+
+def tables(found, families, lines, sets):
+    """Rows of two tables: how often K is right, and how often the warning was given."""
     shares, warned = [], []
     for dimensions, count in sets.items():
         for affine, margins in lines:
@@ -142,7 +249,13 @@ def page(found, halves, families, lines, sets):
             shares.append([name, *(f"{np.mean(r):.2f}" for r in right)])
             if margins == "data":
                 warned.append([name, *(_warned(c, r) for c, r in zip(columns, right, strict=True))])
+    return shares, warned
+
+
+def page(found, halves, families, lines, sets):
+    """The whole page."""
     kinds = "\n".join(f"- {name}: {words}" for name, words in NOISE.items())
+    shares, warned = tables(found, families, lines, sets)
     return (
         f"# How many clusters in noise without any, and in clear unions\n\n"
         f"`python benchmarks/noise_families.py`. {N} samples of {P} variables, candidates 1 to "
@@ -151,8 +264,8 @@ def page(found, halves, families, lines, sets):
         f"{sets['given']} sets a cell with R given, {sets['auto']} with R auto. "
         "Share of the sets in which K is right, which is 1 in noise:\n\n"
         + markdown(["", *families], shares)
-        + "\n\nThe warning of heavy tails, for margins as they are: in how many of the wrong "
-        "choices it was given,\nand in how many of the right ones:\n\n"
+        + "\n\nThe warning that such a table can look like clusters, for margins as they are: "
+        "in how many of the wrong choices it was given,\nand in how many of the right ones:\n\n"
         + markdown(["wrong; right", *families], warned)
         + "\n\nHalves that agree on two clusters forced on noise (planes: on as many as there "
         f"are): the mean of `diagnostics.stability`,\nthe largest, and in how many of the sets "

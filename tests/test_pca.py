@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
-from sklearn.datasets import load_iris, load_wine
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 
-from subspaces import plots
+from subspaces import SelectedPCA, plots
 from subspaces.diagnostics import pca_components, pca_outliers
 from subspaces.runtime.warning import collect_warnings
 from tests.core.test_components import planted
@@ -83,6 +83,30 @@ def test_heavy_tails_are_told():
     found, _ = quietly(planted(200, 60, 2, 3.0, 5, "heavy"))
     assert found.noise == "heavy"
     assert "most influential sample" in found.verdict
+
+
+@pytest.mark.parametrize("shape", [(60, 20), (150, 12), (40, 80)])
+def test_samples_that_depend_on_their_neighbours_are_told(shape):
+    steps = np.random.default_rng(11).normal(size=shape)
+    said = "neighbouring samples depend on each other, as in a time series"
+    found, doubts = quietly(steps.cumsum(axis=0) + 30.0)
+    assert found.n_components > 0
+    assert any(said in doubt for doubt in doubts)
+    with pytest.warns(UserWarning, match=f"{said}.* Use the differences between neighbours"):
+        SelectedPCA().fit(steps.cumsum(axis=0))
+    found, doubts = quietly(steps)
+    assert found.n_components == 0
+    assert not doubts
+
+
+@pytest.mark.parametrize("load", [load_iris, load_wine, load_breast_cancer, load_digits])
+@pytest.mark.parametrize("scale", [False, True])
+def test_a_table_sorted_by_class_is_no_time_series(load, scale):
+    X, y = load(return_X_y=True)
+    sorted_by_class = X[np.argsort(y, kind="stable")][:: max(len(X) // 300, 1)]
+    found, doubts = quietly(sorted_by_class, scale=scale)
+    assert found.n_components > 0 or found.noise == "correlated"
+    assert not any("neighbouring samples" in doubt for doubt in doubts)
 
 
 def test_a_component_that_rests_on_one_sample_is_told_by_its_name():

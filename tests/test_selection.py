@@ -7,8 +7,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.cluster import KMeans
 
 from subspaces import MPPCA, PSC, KSubspaces, load
+from subspaces.core.row_order import CLEAR_Z, likeness
 from subspaces.datasets import make_scenario, make_subspaces
 from subspaces.diagnostics import ambiguity, pca_components, stability
+from subspaces.metrics import adjusted_rand_score
 from subspaces.selection import select_n_clusters, select_n_components, select_n_variables
 from tests.plain import generic
 
@@ -123,6 +125,39 @@ def test_clusters_in_a_skewed_table_are_doubted_and_normal_margins_see_none():
     found = select_n_clusters(estimator, X, range(1, 4), margins="normal")  # quietly
     assert found.best_ == 1
     assert_allclose(found.best_estimator_.subspaces_[0].centre, X.mean(axis=0))
+
+
+def random_walk(random):
+    return np.cumsum(random.normal(size=(120, 15)), axis=0)
+
+
+def rare_answers(random):
+    return (random.random((150, 20)) < random.uniform(0.1, 0.9, 20)).astype(float)
+
+
+@pytest.mark.filterwarnings("ignore:.*were chosen, the (most|largest)")
+@pytest.mark.parametrize(
+    ("draw", "said"),
+    [
+        (random_walk, "neighbouring samples depend on each other, as in a time series"),
+        (rare_answers, "most variables have 4 different values or fewer"),
+    ],
+)
+def test_clusters_that_order_or_few_values_can_make_are_doubted_once(draw, said):
+    X = draw(np.random.default_rng(1))
+    with pytest.warns(UserWarning, match=said) as heard:
+        model = PSC("auto", affine=True, n_init=2, max_clusters=4, random_state=0).fit(X)
+    assert model.n_clusters_ > 1
+    with pytest.warns(UserWarning, match=said):
+        select_n_clusters(PSC(affine=True, n_init=2, random_state=0), X, range(1, 5))
+    assert sum("can look like" in str(warning.message) for warning in heard) == 1
+
+
+def test_clusters_sorted_by_class_are_no_time_series():
+    union = make_subspaces([40, 60, 50], 12, [2, 2, 2], noise=0.1, offset=2.0, random_state=3)
+    assert likeness(union.data - union.data.mean(axis=0)) > CLEAR_Z
+    model = PSC(n_components=2, affine=True, n_init=2, random_state=0)
+    assert select_n_clusters(model, union.data, range(1, 5)).best_ == 3  # warnings are errors here
 
 
 def test_a_union_survives_normal_margins_and_its_model_takes_the_data_as_they_are():
@@ -325,6 +360,17 @@ def test_noise_free_unions_are_found_exactly(name):
     model = PSC("auto", n_components="auto", n_init=3, max_clusters=3, random_state=0)
     model.fit(scenario.data)
     assert sorted(model.n_components_) == sorted(scenario.n_components)
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("affine", [False, True])
+def test_noise_free_subspaces_of_unequal_dimensions_stay_apart(affine, seed):
+    union = make_subspaces([40, 40, 40], 20, [1, 2, 3], offset=float(affine), random_state=seed)
+    model = PSC("auto", n_components="auto", affine=affine, max_clusters=5, n_init=3)
+    model.set_params(random_state=seed + 7).fit(union.data)
+    assert model.n_components_.tolist() == [1, 2, 3]
+    assert adjusted_rand_score(union.target, model.labels_) == 1.0
+    assert model.init == "portfolio"
 
 
 @pytest.mark.filterwarnings("ignore:. clusters were chosen, the most that were tried")

@@ -203,7 +203,7 @@ def select_n_clusters(
     if margins == "normal":
         best = _choosing.quietly_fitted(estimator, X, n_clusters=numbers[place])
     elif len(numbers) > 1:
-        _choosing.warn_of_heavy_tails(best, matrix)
+        _choosing.warn_of_what_passes_for_clusters(best, matrix)
     return Selection(numbers[place], best, margin, columns, criterion, verdict)
 
 

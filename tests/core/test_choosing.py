@@ -234,3 +234,8 @@ def test_strong_variables_are_chosen_in_every_half():
     strong = np.abs(union.loadings[0][:, 0]) > 0.5
     assert np.all(often[strong] == 1.0)
     assert often[~union.loadings[0].any(axis=1)].max() < 0.9
+
+
+def test_columns_of_few_values():
+    columns = [np.arange(10), np.arange(10) % 2, np.arange(10) % 3]
+    assert choice.values_of_columns(np.column_stack(columns).astype(float)) == 3.0

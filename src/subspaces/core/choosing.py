@@ -177,6 +177,12 @@ def excess_kurtosis(residuals: Array) -> float:
     return float(np.median(stats.kurtosis(kept, axis=0)))
 
 
+def values_of_columns(matrix: Array) -> float:
+    """Return the median over the columns of how many different values they have."""
+    ordered = np.sort(matrix, axis=0)
+    return float(np.median(1 + np.count_nonzero(np.diff(ordered, axis=0), axis=0)))
+
+
 def second_differences(values: Sequence[float]) -> Array:
     """``log W_{K-1} + log W_{K+1} - 2 log W_K`` for consecutive K, (m,); nan at both ends.
 
@@ -430,24 +436,3 @@ def variable_candidates(n_features: int) -> list[int]:
     steps = int(7 * np.log10(max(n_features / 20, 1))) + 2
     large = np.unique(np.geomspace(20, max(n_features, 20), steps).round()).astype(int)
     return [*small, *[int(m) for m in large if 20 < m <= n_features]]
-
-
-def has_exact_subspaces(matrix: Array, max_components: int, affine: bool) -> bool:
-    """Return whether the nearest rows of some row lie on a common subspace without error.
-
-    Up to 20 random rows are tried, each with its r + 2 nearest (one more if affine), for dimensions
-    r up to ``max_components``. If False, a search for an exact union of subspaces is pointless.
-    """
-    norms = np.linalg.norm(matrix, axis=1)
-    rows = matrix if affine else matrix[norms > 0] / norms[norms > 0, None]
-    random = np.random.default_rng(0)
-    for seed in random.choice(len(rows), min(20, len(rows)), replace=False):
-        if affine:
-            order = np.argsort(np.sum((rows - rows[seed]) ** 2, axis=1), kind="stable")
-        else:
-            order = np.argsort(-np.abs(rows @ rows[seed]), kind="stable")
-        for r in range(1, max_components + 1):
-            near = rows[order[: r + 3 + affine]]
-            if principal_axes(near - near.mean(axis=0) if affine else near).rank <= r:
-                return True
-    return False

@@ -5,6 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from subspaces.core.components import FEW_COLUMNS, FEW_ROWS, Components
+from subspaces.core.row_order import neighbours_depend
+from subspaces.subspace import PrincipalAxes
 
 
 def verdict_on_components(found: Components, shape: tuple[int, int], predictive: int | None) -> str:
@@ -28,15 +30,28 @@ def verdict_on_components(found: Components, shape: tuple[int, int], predictive:
 
 
 def doubts_about_components(
-    found: Components, limit: int, names: Sequence[str], predictive: int | None = None
+    found: Components,
+    limit: int,
+    names: Sequence[str],
+    axes: PrincipalAxes,
+    predictive: int | None = None,
 ) -> list[str]:
-    """Return what is doubtful, a sentence each: correlated noise, a cap, a single sample.
+    """Return what is doubtful, a sentence each: order, correlated noise, a cap, a single sample.
 
-    limit: the most components that could be told from noise; names: of the samples; predictive: how
-    many axes predict a left-out cell best, if known.
+    limit: the most components that could be told from noise; names: of the samples; axes: those
+    that were counted; predictive: how many predict a left-out cell best, if known.
     """
     doubts = []
-    if found.noise == "correlated":
+    beyond = axes.coordinates[:, found.count :]
+    depend = found.count > 0 and found.noise != "none" and neighbours_depend(beyond)
+    if depend:
+        doubts.append(
+            "neighbouring samples depend on each other, as in a time series, and noise of that "
+            "kind passes for components. Use the differences between neighbours, or one sample out "
+            "of several, to see which stay"
+        )
+    # Such samples make variables look correlated, and more components would be more of the same.
+    if found.noise == "correlated" and not depend:
         told = f"{found.count} is where the spectrum breaks, not a test. Use it as a guess"
         if found.count == 0:
             told = "0 does not mean that all of it is noise"
@@ -46,7 +61,7 @@ def doubts_about_components(
             f"the variables are correlated beyond a few components (z = {found.correlation:.0f}), "
             f"so that {told}"
         )
-    if found.noise != "none" and limit > found.count == len(found.ratio) > 0:
+    if found.noise != "none" and not depend and limit > found.count == len(found.ratio) > 0:
         many = "1 component was" if found.count == 1 else f"{found.count} components were"
         tried = "was" if found.count == 1 else "were"
         doubts.append(

@@ -131,7 +131,8 @@ def pca_components(
     tables, given the noise that the axes before it leave. The columns of the noise may have unequal
     variances, and may be parts of a whole that sum to a constant. Heavy tails and correlated
     columns are recognised. With heavy tails the level is 95 of 100 tables, and the eigenvalue has
-    to reach it without its most influential sample.
+    to reach it without its most influential sample. Samples that depend on their neighbours, as in
+    a time series, are warned of.
 
     Parameters
     ----------
@@ -205,7 +206,7 @@ def pca_components(
         warn_of_low_values(table.cells, image, above=3)
     loco = _left_out_cells(axes, table.center, len(found.ratio), random, table.observed)
     predictive = int(np.argmin(loco))
-    for doubt in doubts_about_components(found, table.most_axes, table.names, predictive):
+    for doubt in doubts_about_components(found, table.most_axes, table.names, axes, predictive):
         warn(doubt, above=2)
     explained = axes.eigenvalues[: len(found.ratio)] / max(axes.eigenvalues.sum(), 1e-300)
     verdict = verdict_on_components(found, table.shape, predictive)

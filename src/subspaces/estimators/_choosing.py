@@ -1,7 +1,6 @@
 """Fits that choose what is "auto": the number of clusters, their dimensions, their variables."""
 
-from collections.abc import Iterable, Sequence
-from itertools import combinations_with_replacement
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,8 @@ from sklearn.base import clone
 
 from subspaces.core import choosing
 from subspaces.core.alternation import alternate
+from subspaces.core.exact_union import EXACT, exact_union
+from subspaces.core.row_order import neighbours_depend
 from subspaces.core.search import first_partition
 from subspaces.core.words_on_components import doubts_about_components
 from subspaces.data.in_view import RowsInView, RowsOfUnknownDimension
@@ -23,11 +24,11 @@ Array = NDArray[np.floating]
 
 # Most rounds of a fit and a choice; the last choice is kept even if it would still change.
 MAX_ROUNDS = 4
-# The share of the data's energy below which a squared residual is rounding.
-EXACT = 1e-18
 # Excess kurtosis around the clusters. Clear unions with Gaussian noise stay below .3; where noise
 # with heavy tails was taken for clusters it is .6 and more (benchmarks/noise_families.py).
 HEAVY = 0.5
+# Different values of most columns up to which they can look like clusters, if some are rare.
+FEW_VALUES = 4
 
 
 def not_through_holes(name: str) -> ValueError:
@@ -50,6 +51,15 @@ def closed_form_errors(model: Any, X: Array) -> Array:
         basis = model.subspaces_[k].basis
         errors[model.labels_ == k] = choosing.closed_form_errors(rows, basis, bool(model.affine))
     return errors
+
+
+def residuals_of(model: Any, X: Array) -> Array:
+    """Return what the subspace of its cluster leaves of each sample, (n, p)."""
+    residuals = np.empty_like(X)
+    for k, (rows, subspace) in enumerate(zip(members_of(model, X), model.subspaces_, strict=True)):
+        image = rows @ subspace.basis @ np.linalg.pinv(subspace.basis)
+        residuals[model.labels_ == k] = rows - image
+    return residuals
 
 
 def mean_residuals(model: Any, X: Array) -> float:
@@ -243,28 +253,26 @@ def is_exact(model: Any, matrix: Array) -> bool:
     return worst <= EXACT * float(np.sum(matrix**2))
 
 
-def exact_union(
-    estimator: Any, X: Any, matrix: Array, candidates: Iterable[int], max_components: int
+def fit_exact(
+    estimator: Any, X: Any, matrix: Array, candidates: Sequence[int], max_components: int
 ) -> Any | None:
     """Return a model whose subspaces hold every sample without error; None if there is none.
 
     One cluster as large as the rank always fits, so that only dimensions below the rank are tried.
-    Of all exact models the one with the smallest largest dimension is returned, and among those
-    the one with the fewest clusters.
     """
-    centred = matrix - matrix.mean(axis=0) if estimator.affine else matrix
-    rank = principal_axes(centred).rank
-    if not choosing.has_exact_subspaces(centred, min(max_components, rank - 1), estimator.affine):
+    rank = principal_axes(matrix - centre_of(matrix, bool(estimator.affine))).rank
+    largest = min(max_components, rank - 1)
+    if largest < 1:
         return None
-    for largest in range(1, min(max_components, rank - 1) + 1):
-        for n_clusters in candidates:
-            for rest in combinations_with_replacement(range(1, largest + 1), n_clusters - 1):
-                dimensions = [*rest, largest]
-                if sum(r + 2 for r in dimensions) > len(matrix):
-                    continue
-                model = quietly_fitted(estimator, X, n_clusters=n_clusters, n_components=dimensions)
-                if is_exact(model, matrix):
-                    return model
+    union = exact_union(matrix, largest, bool(estimator.affine), candidates[-1])
+    if union is None or len(union[1]) not in candidates:
+        return None
+    labels, dimensions = union
+    posed = {"n_clusters": len(dimensions), "n_components": dimensions}
+    for start in (estimator.init, labels):
+        model = quietly_fitted(estimator, X, **posed, init=start)
+        if is_exact(model, matrix):
+            return model.set_params(init=estimator.init)
     return None
 
 
@@ -276,7 +284,7 @@ def fit_automatic(estimator: Any, X: Any, matrix: Array) -> tuple[Any, dict[str,
     most = min(estimator.max_clusters, max(len(matrix) // 4, 1))
     candidates = range(1, most + 1) if is_auto(estimator.n_clusters) else [estimator.n_clusters]
     if is_auto(estimator.n_components) and estimator.n_variables is None:
-        exact = exact_union(estimator, X, matrix, candidates, estimator.max_components)
+        exact = fit_exact(estimator, X, matrix, candidates, estimator.max_components)
         if exact is not None:
             table = selection_table([exact], matrix)
             return exact, {**table, "verdict": choosing.verdict_on_exact(len(exact.subspaces_))}
@@ -388,26 +396,38 @@ def warn_of_one_subspace(model: Any, X: Any, matrix: Array, max_components: int)
     given = row_names(X)
     names = [str(name) for name in (range(len(matrix)) if given is None else given)]
     # Of the largest dimension `warn_of_largest_dimension` warns.
-    for doubt in doubts_about_components(found, 0, names):
+    for doubt in doubts_about_components(found, 0, names, principal_axes(rows)):
         warn(doubt, above=3)
 
 
-def warn_of_heavy_tails(model: Any, matrix: Array) -> None:
-    """Warn if the residuals of several clusters have heavy tails, which can pass for clusters."""
-    if len(model.subspaces_) == 1:
+def warn_of_what_passes_for_clusters(model: Any, matrix: Array) -> None:
+    """Warn of several clusters if the table has what can look like clusters; one warning at most.
+
+    That is samples which depend on their neighbours, columns of few values, or heavy tails.
+    """
+    n_clusters = len(model.subspaces_)
+    if n_clusters == 1:
         return
-    residuals = np.empty_like(matrix)
-    for k, (rows, subspace) in enumerate(
-        zip(members_of(model, matrix), model.subspaces_, strict=True)
-    ):
-        residuals[model.labels_ == k] = rows - rows @ subspace.basis @ np.linalg.pinv(
-            subspace.basis
-        )
+    residuals = residuals_of(model, matrix)
     kurtosis = choosing.excess_kurtosis(residuals)
-    if kurtosis > HEAVY:
+    if neighbours_depend(residuals):
+        warn(
+            "neighbouring samples depend on each other, as in a time series, and stretches of "
+            f"such a series can look like {n_clusters} clusters. Use the differences between "
+            "neighbours, or one sample out of several, to see whether they stay",
+            above=3,
+        )
+    elif choosing.values_of_columns(matrix) <= FEW_VALUES:
+        warn(
+            f"most variables have {FEW_VALUES} different values or fewer, and such a table can "
+            "look like clusters where there are none. Use diagnostics.stability to see whether "
+            f"the {n_clusters} clusters hold",
+            above=3,
+        )
+    elif kurtosis > HEAVY:
         warn(
             f"the values have heavy tails or are skewed (excess kurtosis {kurtosis:.1f} around the "
-            f"{len(model.subspaces_)} clusters), and such a table can look like clusters where "
+            f"{n_clusters} clusters), and such a table can look like clusters where "
             "there are none. Use margins='normal' in select_n_clusters to see whether they stay",
             above=3,
         )

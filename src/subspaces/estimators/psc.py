@@ -451,7 +451,7 @@ class PSC(AlternatingClusterer):
                 "n_components='auto', and diagnostics.stability to see which hold",
             )
         if len(tried) > 1:
-            _choosing.warn_of_heavy_tails(best, X)
+            _choosing.warn_of_what_passes_for_clusters(best, X)
         if _choosing.is_auto(self.n_components):
             _choosing.warn_of_largest_dimension(best, X, self.max_components)
             self._warn_of_unequal_dimensions(best.n_components_.tolist())

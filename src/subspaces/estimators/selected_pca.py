@@ -170,7 +170,7 @@ class SelectedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         else:
             self._store_incomplete(table, table.cells, n_components)
         self._store_findings(table, found)
-        for doubt in doubts_about_components(found, table.most_axes, table.names):
+        for doubt in doubts_about_components(found, table.most_axes, table.names, axes):
             warn(doubt, above=3)
         if self.n_components_ == 0:
             warn(_nothing(axes.rank), above=3)
