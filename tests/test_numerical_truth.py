@@ -241,6 +241,7 @@ def test_a_large_row_on_the_axis_of_the_others_is_predicted():
     errors = pca_press([[1e6], [1.0], [2.0], [-1.0]], 1).per_sample
     np.testing.assert_array_equal(errors, 0.0)
 
+
 def as_dask(X):
     return pytest.importorskip("dask.array").from_array(X, chunks=(100, -1))
 
@@ -285,9 +286,7 @@ def test_faint_noise_is_reported_as_it_is(cast, n, p, affine, noise):
     model = PSC(2, n_components=2, affine=affine, init=target).fit(cast(X))
     labels = np.asarray(model.labels_)
     np.testing.assert_array_equal(labels, target)
-    np.testing.assert_allclose(
-        model.noise_variance_, noise_by_svd(X, labels, 2, affine), rtol=1e-6
-    )
+    np.testing.assert_allclose(model.noise_variance_, noise_by_svd(X, labels, 2, affine), rtol=1e-6)
     np.testing.assert_array_equal(np.asarray(model.predict(cast(X))), labels)
 
 

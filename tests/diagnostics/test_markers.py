@@ -568,7 +568,7 @@ def test_skewed_frames_have_the_skewness_of_the_scores():
     found = _split_half._skewed(frame, np.array([1.5, -0.8, 0.0]))
     np.testing.assert_allclose(found.T @ found, np.eye(3), atol=1e-12)
     np.testing.assert_allclose(found.sum(axis=0), 0.0, atol=1e-11)
-    np.testing.assert_allclose(stats.skew(found), [1.5, -0.8, 0.0], atol=0.15)
+    np.testing.assert_allclose(stats.skew(found), [1.5, -0.8, 0.0], atol=0.03)
     np.testing.assert_allclose(np.abs(found[:, 2] @ frame[:, 2]), 1.0, atol=1e-3)
 
 

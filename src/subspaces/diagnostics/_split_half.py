@@ -21,7 +21,7 @@ values and Z = U diag(d), clusters separate as well as
 
 and among B drawn tables Z* = U* diag(d), each cut into as many clusters, p = (1 + #{T(Z*) >= T(Z)})
 / (B + 1). K-means maximises T, so that p is valid for labels from any method. The columns of a
-skewed U* have gamma distributions with the skewness g = sqrt(n) sum_i U_i^3 of those of U.
+skewed U* have gamma distributions and the skewness g = sqrt(n) sum_i U_i^3 of those of U.
 """
 
 from collections.abc import Callable
@@ -44,6 +44,8 @@ Places = NDArray[np.intp]
 
 # Starts of K-means on a drawn table of a few columns; more hardly find a better cut.
 N_INIT = 5
+# Bends of a drawn table: the third leaves the skewness of 100 samples within .1 of that wanted.
+BENDS = 3
 
 
 def split_half_p_values(
@@ -92,14 +94,11 @@ def null_p_values(
 ) -> tuple[float, float]:
     """Return the p-values of one Gaussian group, and of one group as skewed as the samples."""
     left, singular = _leading_axes(values, n_clusters)
-    n = len(left)
-    found = separation(left * singular, codes)
-    # The factor makes the skewness of few samples unbiased where they are Gaussian.
-    skewness = n * np.sqrt(n - 1.0) / max(n - 2, 1) * np.sum(left**3, axis=0)
+    found, skewness = separation(left * singular, codes), _skewness(left)
     as_good = [0, 0]
     for drawn in range(n_nulls):
         progress.tell(progress.Step("null", drawn, n_nulls, f"table {drawn + 1} of one group"))
-        frame = _drawn_frame(n, len(singular), random)
+        frame = _drawn_frame(len(left), len(singular), random)
         seed = int(random.integers(2**31 - 1))
         for i, null in enumerate((frame * singular, _skewed(frame, skewness) * singular)):
             k_means = KMeans(n_clusters, n_init=N_INIT, random_state=seed)
@@ -137,13 +136,22 @@ def _drawn_frame(n: int, width: int, random: np.random.Generator) -> Array:
 def _skewed(frame: Array, skewness: Array) -> Array:
     """Return a drawn frame (n, a) whose columns are bent to gamma distributions of a skewness (a,).
 
-    They are orthonormal and of mean 0 again.
+    They are orthonormal and of mean 0 again. Few samples are less skewed than what they are drawn
+    from, so the distributions follow the skewness that the columns come to have.
     """
-    shares = ndtr(frame * np.sqrt(len(frame)))
-    return _orthonormal(pearson3.ppf(shares, skewness))
+    shares, drawn_from = ndtr(frame * np.sqrt(len(frame))), skewness
+    for _ in range(BENDS):
+        bent = _orthonormal(pearson3.ppf(shares, drawn_from))
+        drawn_from = drawn_from + skewness - _skewness(bent)
+    return bent
+
+
+def _skewness(columns: Array) -> Array:
+    """Return the skewness (a,) of columns (n, a) of mean 0 and length 1."""
+    return np.sqrt(len(columns)) * np.sum(columns**3, axis=0)
 
 
 def _orthonormal(columns: Array) -> Array:
     """Return columns (n, a) less their means, made orthonormal one after the other."""
-    frame, _ = np.linalg.qr(columns - columns.mean(axis=0))
-    return frame
+    frame, triangle = np.linalg.qr(columns - columns.mean(axis=0))
+    return frame * np.where(np.diag(triangle) < 0.0, -1.0, 1.0)
