@@ -173,7 +173,12 @@ def on_shape(kind, n_clusters, seed):
 
 
 def shapes_page(n_tables):
-    many = {shape: n_tables * (2 if "exponential" in shape[0] else 1) for shape in SHAPES}
+    more = {"Gaussian": 4, "exponential": 2}  # the level is to be known better than the power
+    many = {
+        shape: n_tables
+        * max([times for name, times in more.items() if name in shape[0]], default=1)
+        for shape in SHAPES
+    }
     cells = [(*shape, seed) for shape in SHAPES for seed in range(many[shape])]
     found = run_cells(partial(quiet, on_shape), cells, n_jobs=1, keep="markers/shapes")
     rows = []
@@ -188,8 +193,8 @@ def shapes_page(n_tables):
         "# Groups of other shapes, and the test of one group\n\n`python benchmarks/markers.py "
         "--shapes`. How often K-means clusters have a p-value of one group of at most\n"
         f"{LEVEL:g}: mean (standard error) over {n_tables} tables of 100 samples x 200 genes, "
-        f"twice as many\nof exponential factors, {N_NULLS} drawn tables each.\n\n"
-        + markdown(heads, rows)
+        f"twice as many\nof exponential factors, four times as many of Gaussian ones; {N_NULLS} "
+        "drawn tables each.\n\n" + markdown(heads, rows)
     )
 
 
