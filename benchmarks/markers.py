@@ -1,6 +1,7 @@
 """Markers: how wrong naive p-values are on one group, what split halves say, and real genes.
 
     python benchmarks/markers.py --data DIR [--seeds 3] [--nulls 60]
+    python benchmarks/markers.py --shapes
 
 1. Tables of one Gaussian group cut in two: how often anything is called a marker.
 2. Other ways to honest p-values on the same tables: only variables halved, samples halved, noise
@@ -13,7 +14,9 @@
    classes; only to measure with): the share of a cluster's first 20 markers that are among the top
    2 % (at least 20) of genes by the F test of the class that it matches against all others.
 
-Writes benchmarks/results/markers.md; an interrupted run goes on where it stopped.
+Writes benchmarks/results/markers.md; an interrupted run goes on where it stopped. With --shapes it
+takes two minutes and writes benchmarks/results/markers_shapes.md alone: how often K-means clusters
+of one group of another shape than a Gaussian, and of planted groups, pass the test of one group.
 """
 
 import argparse
@@ -27,6 +30,7 @@ import numpy as np
 from harness import markdown, mean_and_error, run_cells, save
 from scipy import stats
 from sklearn.base import clone
+from sklearn.cluster import KMeans
 from sklearn.decomposition import PCA
 from sklearn.feature_selection import f_classif
 from sklearn.pipeline import make_pipeline
@@ -34,6 +38,7 @@ from threadpoolctl import threadpool_limits
 
 from subspaces import PSC, diagnostics
 from subspaces.diagnostics._composition import at_one_size
+from subspaces.diagnostics._split_half import null_p_values
 from subspaces.metrics import adjusted_rand_score, matched_labels
 from subspaces.recipes import ExpressionScaler, expression
 
@@ -117,6 +122,80 @@ SETTINGS = [
 ]
 WAYS = [f"{way} {what}" for way in ("naive", "split", "thinned") for what in ("FDR", "found")]
 SETTINGS = {str(place): setting for place, setting in enumerate(SETTINGS)}
+
+
+def one_factor(scores):
+    """Tables of independent genes and one factor with scores by a function of n and random."""
+    return lambda n, p, random: (
+        isotropic(n, p, random) + np.outer(scores(n, random), random.normal(size=p))
+    )
+
+
+def exponential_factors(n, p, random):
+    return isotropic(n, p, random) + random.exponential(size=(n, 3)) @ _loadings(p, random)
+
+
+def planted(shares, levels):
+    """Groups of these shares whose scores along one factor of 40 genes have these means."""
+
+    def table(n, p, random):
+        X, sizes = isotropic(n, p, random), np.rint(n * np.array(shares)).astype(int)
+        X[:, :40] += np.outer(np.repeat(levels, sizes), random.choice([-1, 1], 40)) / np.sqrt(40)
+        return X
+
+    return table
+
+
+# Tables of one group and of several, and into how many clusters K-means cuts them.
+SHAPES = {
+    ("one Gaussian factor", 2): one_factor(lambda n, random: random.normal(size=n)),
+    ("one Gaussian factor", 3): one_factor(lambda n, random: random.normal(size=n)),
+    ("three Gaussian factors", 2): factors,
+    ("one exponential factor", 2): one_factor(lambda n, random: random.exponential(size=n)),
+    ("one exponential factor", 3): one_factor(lambda n, random: random.exponential(size=n)),
+    ("three exponential factors", 2): exponential_factors,
+    ("one log-normal factor, sigma .6", 2): one_factor(lambda n, r: r.lognormal(0, 0.6, n)),
+    ("counts with two factors", 2): counts,
+    ("an even gradient", 2): gradient,
+    ("two groups, 50 and 50 %, 5 apart", 2): planted([0.5, 0.5], [0, 5]),
+    ("two groups, 80 and 20 %, 6 apart", 2): planted([0.8, 0.2], [0, 6]),
+    ("two groups, 90 and 10 %, 8 apart", 2): planted([0.9, 0.1], [0, 8]),
+    ("three groups, 70, 20, 10 %, at 0, 12, 26", 3): planted([0.7, 0.2, 0.1], [0, 12, 26]),
+}
+
+
+def on_shape(kind, n_clusters, seed):
+    """P-values of one group for K-means clusters: Gaussian, and as skewed as the samples."""
+    random = np.random.default_rng([seed, 3])
+    X = SHAPES[kind, n_clusters](100, 200, random)
+    labels = KMeans(n_clusters, n_init=10, random_state=seed).fit_predict(X)
+    return list(null_p_values(X, labels, n_clusters, N_NULLS, random))
+
+
+def shapes_page(n_tables):
+    more = {"Gaussian": 4, "exponential": 2}  # the level is to be known better than the power
+    many = {
+        shape: n_tables
+        * max([times for name, times in more.items() if name in shape[0]], default=1)
+        for shape in SHAPES
+    }
+    cells = [(*shape, seed) for shape in SHAPES for seed in range(many[shape])]
+    found = run_cells(partial(quiet, on_shape), cells, n_jobs=1, keep="markers/shapes")
+    rows = []
+    for kind, n_clusters in SHAPES:
+        seeds = range(many[kind, n_clusters])
+        p_values = np.array([found[kind, n_clusters, seed] for seed in seeds])
+        columns = p_values[:, 0], p_values[:, 1], p_values.max(axis=1)
+        passed = [mean_and_error(values <= LEVEL, 2) for values in columns]
+        rows.append([kind, n_clusters, *passed])
+    heads = ["samples", "clusters", "Gaussian null", "skewed null", "both, as reported"]
+    return (
+        "# Groups of other shapes, and the test of one group\n\n`python benchmarks/markers.py "
+        "--shapes`. How often K-means clusters have a p-value of one group of at most\n"
+        f"{LEVEL:g}: mean (standard error) over {n_tables} tables of 100 samples x 200 genes, "
+        f"twice as many\nof exponential factors, four times as many of Gaussian ones; {N_NULLS} "
+        "drawn tables each.\n\n" + markdown(heads, rows)
+    )
 
 
 def two_clusters(seed):
@@ -436,7 +515,12 @@ def main():
     parser.add_argument("--seeds", type=int, default=3, help="of the fits to real data")
     parser.add_argument("--nulls", type=int, default=60, help="tables of one group, each kind")
     parser.add_argument("--groups", type=int, default=40, help="tables of two groups, each kind")
-    save("markers", page(parser.parse_args()).rstrip())
+    parser.add_argument("--shapes", action="store_true", help="groups of other shapes alone")
+    given = parser.parse_args()
+    if given.shapes:
+        save("markers_shapes", shapes_page(40))
+    else:
+        save("markers", page(given).rstrip())
 
 
 if __name__ == "__main__":

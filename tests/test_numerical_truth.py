@@ -7,8 +7,9 @@ import mpmath
 import numpy as np
 import pytest
 from mpmath import mp, mpf
+from scipy import sparse
 
-from subspaces import PSC, KSubspaces, MiniBatchPSC
+from subspaces import PSC, KSubspaces, MiniBatchPSC, load
 from subspaces.core.partition import assign
 from subspaces.core.rows import DenseRows
 from subspaces.datasets import make_subspaces
@@ -240,3 +241,92 @@ def test_a_large_row_on_the_axis_of_the_others_is_predicted():
     """Its leverage is 1 - 6e-12, and yet the others span its axis."""
     errors = pca_press([[1e6], [1.0], [2.0], [-1.0]], 1, center=False).per_sample
     np.testing.assert_array_equal(errors, 0.0)
+
+
+def as_dask(X):
+    return pytest.importorskip("dask.array").from_array(X, chunks=(100, -1))
+
+
+def faint_union(n, p, noise, affine, seed=5):
+    """Two planes, off the origin if affine, with noise of a given sd; and the labels."""
+    random = np.random.default_rng(seed)
+    target = np.arange(n) % 2
+    bases, centres = random.normal(size=(2, 2, p)), 3.0 + random.normal(size=(2, p))
+    X = np.einsum("ir,irj->ij", random.normal(size=(n, 2)), bases[target])
+    return X + affine * centres[target] + noise * random.normal(size=(n, p)), target
+
+
+def noise_by_svd(X, labels, r, affine):
+    """Squared singular values beyond the first r, over the degrees of freedom."""
+    rank = np.linalg.matrix_rank(X - X.mean(axis=0) if affine else X)
+    energy = freedom = 0.0
+    for k in np.unique(labels):
+        own = X[labels == k]
+        own = own - own.mean(axis=0) if affine else own
+        energy += np.sum(np.linalg.svd(own, compute_uv=False)[r:] ** 2)
+        freedom += (len(own) - affine) * (rank - r)
+    return energy / freedom
+
+
+@pytest.mark.parametrize("noise", [1e-3, 1e-5, 1e-6, 1e-7])
+@pytest.mark.parametrize("affine", [False, True])
+@pytest.mark.parametrize(
+    ("cast", "n", "p"),
+    [
+        (np.asarray, 300, 20),
+        (np.asarray, 60, 300),
+        (np.asarray, 120, 80),
+        (sparse.csr_array, 300, 20),
+        (sparse.csr_array, 400, 210),
+        (as_dask, 300, 20),
+    ],
+)
+def test_faint_noise_is_reported_as_it_is(cast, n, p, affine, noise):
+    """Down to a share of 1e-7 of the signal, which inner products of the rows do not see."""
+    X, target = faint_union(n, p, noise, affine)
+    model = PSC(2, n_components=2, affine=affine, init=target).fit(cast(X))
+    labels = np.asarray(model.labels_)
+    np.testing.assert_array_equal(labels, target)
+    np.testing.assert_allclose(model.noise_variance_, noise_by_svd(X, labels, 2, affine), rtol=1e-6)
+    np.testing.assert_array_equal(np.asarray(model.predict(cast(X))), labels)
+
+
+@pytest.mark.parametrize("affine", [False, True])
+def test_faint_noise_of_a_stream(affine):
+    """Its sums lose what the rows still have: two digits of noise of 1e-6 remain."""
+    X, target = faint_union(300, 20, 1e-6, affine)
+    model = MiniBatchPSC(2, n_components=2, affine=affine, random_state=0).fit(X)
+    np.testing.assert_array_equal(model.labels_, target)
+    expected = noise_by_svd(X, target, 2, affine)
+    np.testing.assert_allclose(model.noise_variance_, expected, rtol=1e-2)
+
+
+@pytest.mark.parametrize("affine", [False, True])
+def test_faint_noise_around_sparse_loadings(affine):
+    X, target = faint_union(200, 12, 1e-6, affine)
+    X[target == 0, 6:] *= 1e-6
+    X[target == 1, :6] *= 1e-6
+    model = PSC(2, n_components=2, n_variables=6, affine=affine, init=target).fit(X)
+    np.testing.assert_array_equal(model.labels_, target)
+    energy = sum(
+        squared_residual(X[target == k], each).sum() for k, each in enumerate(model.subspaces_)
+    )
+    expected = energy / ((200 - 2 * affine) * 10)
+    np.testing.assert_allclose(model.noise_variance_, expected, rtol=1e-3)
+
+
+def test_rows_without_noise_have_finite_scores(tmp_path):
+    """What is reported may be 0, what scores divide by may not."""
+    X, target = faint_union(200, 6, 0.0, False)
+    X[target == 0, 2:], X[target == 1, :4] = 0.0, 0.0
+    for criterion in ("distance", "likelihood"):
+        model = PSC(2, n_components=2, init=target, criterion=criterion).fit(X)
+        assert model.noise_variance_ < 1e-25
+        assert np.isfinite(model.transform(X)).all()
+        assert np.isfinite(model.transform(sparse.csr_array(X))).all()
+        np.testing.assert_array_equal(model.predict(X), target)
+        holed = X.copy()
+        holed[::7, 1] = np.nan
+        assert np.isfinite(model.transform(holed)).all()
+        model.save(tmp_path / "model")
+        np.testing.assert_array_equal(load(tmp_path / "model").transform(X), model.transform(X))

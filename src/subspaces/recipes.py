@@ -227,7 +227,7 @@ class Recipe(Pipeline):
             Whether to add p-values that are not optimistic, from clusters that copies of the last
             step find in halves of the genes: see `subspaces.diagnostics.markers`.
         n_nulls : int, default 99
-            With ``split_half``, how many tables of one Gaussian group are drawn.
+            With ``split_half``, how many tables of one group are drawn.
         random_state : int, RandomState or None
             Seed of the halves and of these tables.
 

@@ -535,6 +535,43 @@ def test_drawn_frames_are_orthonormal_of_mean_zero_and_uniform():
     np.testing.assert_allclose(second, (np.eye(6) - 1 / 6) / 5, atol=0.02)
 
 
+def one_factor(scores, random):
+    return np.outer(scores, random.normal(size=40)) + random.normal(size=(len(scores), 40))
+
+
+def one_group_p_values(draw, n_tables=12):
+    """P-values of one group for the three K-means clusters of tables of one factor."""
+    found = []
+    for seed in range(n_tables):
+        random = np.random.default_rng([seed, 11])
+        X = one_factor(draw(random), random)
+        labels = KMeans(3, n_init=5, random_state=0).fit_predict(X)
+        found.append(_split_half.one_group_p_value(X, labels, 3, 19, random))
+    return np.array(found)
+
+
+def test_a_skewed_factor_is_no_group():
+    """Its long tail is cut more sharply than a Gaussian one: 4 of these 12 tables passed for it."""
+    assert np.sum(one_group_p_values(lambda random: random.exponential(size=100)) <= 0.05) <= 1
+
+
+def test_groups_of_unequal_size_are_no_skewed_factor():
+    def draw(random):
+        return np.repeat([0.0, 6.0, 13.0], [70, 20, 10]) + random.normal(size=100)
+
+    np.testing.assert_array_equal(one_group_p_values(draw), 0.05)
+
+
+def test_skewed_frames_have_the_skewness_of_the_scores():
+    random = np.random.default_rng(0)
+    frame = _split_half._drawn_frame(5000, 3, random)
+    found = _split_half._skewed(frame, np.array([1.5, -0.8, 0.0]))
+    np.testing.assert_allclose(found.T @ found, np.eye(3), atol=1e-12)
+    np.testing.assert_allclose(found.sum(axis=0), 0.0, atol=1e-11)
+    np.testing.assert_allclose(stats.skew(found), [1.5, -0.8, 0.0], atol=0.03)
+    np.testing.assert_allclose(np.abs(found[:, 2] @ frame[:, 2]), 1.0, atol=1e-3)
+
+
 @pytest.mark.parametrize("correlated", [False, True])
 def test_one_group_has_no_markers_by_split_halves_though_the_naive_ones_find_some(correlated):
     naive, split = [], []

@@ -32,7 +32,8 @@ from subspaces.runtime.serialise import serialisable
 
 Views = Sequence[ClusterView]
 
-# A variance below this share of the rows' mean variance along one direction counts as none.
+# What densities and distances divide by is at least this share of the rows' mean variance along one
+# direction: rows exactly on their subspaces have costs, too.
 VARIANCE_FLOOR = 1e-10
 # Degrees of freedom of Student tails: the fewest whole ones with a finite variance.
 T_DEGREES = 3.0
@@ -53,16 +54,16 @@ class Data:
 def pooled_variance(views: Views, data: Data) -> float:
     """Noise variance ``sigma^2``: the members' residual energy over ``sum_k n_k (D - R_k)``.
 
-    A cluster with a mean has ``n_k - 1`` in place of ``n_k``.
+    A cluster with a mean has ``n_k - 1`` in place of ``n_k``. It is a divisor: see `as_divisor`.
     """
     energy = sum(float(view.squared_residual[view.members].sum()) for view in views)
     freedom = sum((view.size - view.affine) * (data.rank - view.n_components) for view in views)
-    return variance_of(energy, freedom, data)
+    return as_divisor(energy / max(freedom, 1), data)
 
 
-def variance_of(energy: float, freedom: int, data: Data) -> float:
-    """``energy / freedom``, at least VARIANCE_FLOOR times the mean variance of the rows."""
-    return max(energy / max(freedom, 1), VARIANCE_FLOOR * data.mean_variance)
+def as_divisor(variance: float, data: Data) -> float:
+    """Return a variance, but at least VARIANCE_FLOOR times the mean variance of the rows."""
+    return max(variance, VARIANCE_FLOOR * data.mean_variance)
 
 
 def robust_variance(views: Views, data: Data) -> float:
@@ -73,8 +74,8 @@ def robust_variance(views: Views, data: Data) -> float:
 
 
 def capped_variance(median: float, freedom: int, data: Data) -> float:
-    """``2 median / freedom``, at least VARIANCE_FLOOR times the mean variance of the rows."""
-    return max(2.0 * median / freedom, VARIANCE_FLOOR * data.mean_variance)
+    """``2 median / freedom``, a divisor: see `as_divisor`."""
+    return as_divisor(2.0 * median / freedom, data)
 
 
 def t_likelihood(views: Views, data: Data) -> float:

@@ -11,6 +11,7 @@ import numpy as np
 
 from subspaces.core.array import Array
 from subspaces.core.eigenvalues import rank_of
+from subspaces.core.leave_one_out import centred
 from subspaces.subspace import Subspace, centre_of, principal_axes
 
 # Rows drawn to look for few directions: if they span more than half as many as they are, the table
@@ -59,3 +60,15 @@ def in_few_coordinates(matrix: Array, affine: bool) -> Coordinates | None:
     if np.linalg.norm(rest) > rounding * np.linalg.norm(rows):
         return None
     return Coordinates(origin, axes, points)
+
+
+def n_directions(rows: Array, affine: bool, counted: int) -> int:
+    """Return how many directions rows (n, p), from their mean if affine, span up to rounding.
+
+    counted: the rank of their inner products, where a direction of a singular value below the root
+    of rounding is lost. It is right if there are no more directions.
+    """
+    most = min(len(rows) - affine, rows.shape[1])
+    if counted >= most:
+        return counted
+    return min(int(np.linalg.matrix_rank(centred(rows, affine))), most)

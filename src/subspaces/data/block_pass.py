@@ -27,13 +27,15 @@ from scipy import sparse
 from subspaces.core.array import like, membership, namespace, to_host, zeros_like
 from subspaces.core.criteria import CRITERIA, Seen
 from subspaces.data import compiled_pass, fused
-from subspaces.data.blocks import working_memory
+from subspaces.data.blocks import slices, working_memory
 from subspaces.data.pass_plan import Pass, PassArrays
 from subspaces.data.subspaces import ClusterSums
 
 # The scores of all rows of a device may take 1 / SCORES_SHARE of the memory of the rows; more are
 # found block by block.
 SCORES_SHARE = 4
+# Residuals are formed of so many numbers (2 MB) at a time.
+FEW_NUMBERS = 1 << 18
 # Among so many leading rows every cluster usually has a member, and the search for the first ends.
 LEADING_ROWS = 4096
 
@@ -176,6 +178,25 @@ def influence_and_errors(rows: Any, labels: Any, start: int, plan: Pass) -> tupl
         scored = _scores_and_distances(centred(rows, plan), plan)
         influence, errors = (_assigned(*scored, labels, each)[1] for each in plans)
     return influence, grand_total(errors)
+
+
+def residual_energy(rows: Any, labels: Any, start: int, plan: Pass) -> tuple[None, float]:
+    """Return None, and the squared distances of the rows from their own subspaces, summed.
+
+    The residuals themselves are formed, in double precision: few rows at a time.
+    """
+    step, energy = max(FEW_NUMBERS // rows.shape[1], 1), 0.0
+    for part in slices(rows.shape[0], step):
+        some = rows[part].toarray() if sparse.issparse(rows) else rows[part, ...]
+        xp = namespace(some)
+        some = centred(xp.astype(some, xp.float64), plan)
+        for k in range(plan.n_clusters):
+            own = _take(some, xp.nonzero(labels[part] == k)[0])
+            axes = like(plan.subspaces.axes[k], own)
+            own = own - like(plan.subspaces.centres[k], own)
+            rest = own - (own @ axes) @ axes.T
+            energy += float(xp.sum(rest * rest))
+    return None, energy
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from subspaces.core.array import is_foreign, like, namespace
 from subspaces.core.criteria import CRITERIA
-from subspaces.core.likelihood import VARIANCE_FLOOR, Data, capped_variance
+from subspaces.core.likelihood import VARIANCE_FLOOR, Data, as_divisor, capped_variance
 from subspaces.core.partition import (
     DEGENERATE,
     Draw,
@@ -26,6 +26,7 @@ from subspaces.core.partition import (
     refill_size,
     smallest_size,
 )
+from subspaces.core.rows import CANCELLATION
 from subspaces.core.samples import Assignment, Fitted, Samples
 from subspaces.data import block_pass
 from subspaces.data.blocks import (
@@ -49,6 +50,7 @@ from subspaces.data.subspaces import (
     from_scatter,
     left_singular,
     nearest_residuals,
+    squared_lengths,
     with_one,
 )
 from subspaces.subspace import centre_of
@@ -122,8 +124,8 @@ class BlockProblem:
         residuals = nearest_residuals(self._witnesses(), subspaces)
         freedom = max(self.rank - int(subspaces.dimensions.min()), 1)
         data = Data(self.blocks.shape[0], self.rank, self.usual_energy)
-        noise = max(subspaces.noise, VARIANCE_FLOOR * self.usual_energy)
-        return min(noise, capped_variance(float(np.median(residuals)), freedom, data))
+        capped = capped_variance(float(np.median(residuals)), freedom, data)
+        return min(as_divisor(subspaces.noise, data), capped)
 
     def _witnesses(self) -> Any:
         """Return the sample rows, at most WITNESSES, in float64, on the device of the rows."""
@@ -353,6 +355,18 @@ def first_rows(problem: BlockProblem, labels: Any) -> Array:
     blocks = at_once(problem.blocks)
     blocks = blocks.in_one_thread() if isinstance(blocks, ArrayBlocks) else blocks
     return blocks.fold(visit, labels)[1].first
+
+
+def residual_energy(problem: BlockProblem, labels: Any, subspaces: Subspaces) -> float:
+    """Return the squared distances of all rows from their own subspaces, summed.
+
+    It is what sums of squares leave, unless that is little: then one more pass forms residuals.
+    """
+    left, lengths = float(subspaces.residual.sum()), squared_lengths(subspaces.centres)
+    if left > CANCELLATION * float(subspaces.energy.sum() + subspaces.sizes @ lengths):
+        return left
+    plan = problem.plan(subspaces, "residual")
+    return float(problem.blocks.fold(partial(block_pass.residual_energy, plan=plan), labels)[1])
 
 
 def influence_and_press(

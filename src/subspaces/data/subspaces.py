@@ -76,7 +76,7 @@ class Subspaces:
         if self.linear:
             return np.zeros_like(self.spectra), np.zeros(len(self.spectra))
         shift = (self.centres[:, None, :] @ self.axes)[:, 0, :]
-        return to_host(shift), _squared_lengths(self.centres)
+        return to_host(shift), squared_lengths(self.centres)
 
     def to_host(self) -> "Subspaces":
         """Return a copy whose centres and axes are in main memory."""
@@ -206,7 +206,8 @@ def _centres(sums: ClusterSums, affine: bool) -> Any:
     return sums.totals / like(np.maximum(sums.sizes, 1)[:, None], sums.totals)
 
 
-def _squared_lengths(centres: Any) -> Array:
+def squared_lengths(centres: Any) -> Array:
+    """Return the squared length of each centre, (K,)."""
     return to_host(namespace(centres).vecdot(centres, centres))
 
 
@@ -225,7 +226,7 @@ def _assembled(
     """
     counts = np.asarray(dimensions, dtype=np.intp)
     used = np.arange(axes.shape[2]) < counts[:, None]
-    around = sums.energy - sums.sizes * _squared_lengths(centres)
+    around = sums.energy - sums.sizes * squared_lengths(centres)
     captured = np.where(used, np.maximum(spectra, 0.0), 0.0)
     freedom = float(np.maximum(sums.sizes - affine, 0.0) @ np.maximum(rank - counts, 0))
     noise = float(np.maximum(around - captured.sum(axis=1), 0.0).sum()) / max(freedom, 1.0)

@@ -83,8 +83,8 @@ class Markers(WithVerdict):
         cluster and outside, nan where that is not known; after a split into halves ``p_split`` and
         ``fdr_split``.
     one_group : float
-        P-value of the hypothesis that all samples are one Gaussian group; nan without a split. No
-        ``p_split`` and no ``fdr_split`` is below it.
+        P-value of the hypothesis that all samples are one group, Gaussian or as skewed as they are;
+        nan without a split. No ``p_split`` and no ``fdr_split`` is below it.
     verdict : str
         Sentences on how far to trust the p-values.
     """
@@ -132,9 +132,9 @@ def markers(
     logarithms of normalised counts or intensities. The p-values are optimistic, since the clusters
     were found in the same samples. With ``estimator`` there are others beside them that a cut of
     one Gaussian group does not fool: a variable is tested between clusters that were found without
-    its half of the variables, and no p-value is below the one at which K-means cuts one Gaussian
-    group, of any covariance, as sharply as these clusters are cut ("Markers that are more than the
-    cut", https://subspaces.readthedocs.io).
+    its half of the variables, and no p-value is below the one at which K-means cuts one group, of
+    any covariance, Gaussian or as skewed as the samples, as sharply as these clusters are cut
+    ("Markers that are more than the cut", https://subspaces.readthedocs.io).
 
     Parameters
     ----------
@@ -155,7 +155,7 @@ def markers(
     estimator : clusterer or Pipeline, optional
         What found the labels. Copies of it are fitted to each half of the variables.
     n_nulls : int, default 99
-        With ``estimator``, how many tables of one Gaussian group are drawn: ``p_split`` and
+        With ``estimator``, how many tables of one group are drawn: ``p_split`` and
         ``fdr_split`` are at least 1 / (n_nulls + 1).
     random_state : int, RandomState or None
         Seed of the halves and of these tables.
@@ -368,9 +368,9 @@ def _of_halves(one_group: float, rates: Array | None) -> str | None:
         return None
     if one_group > LEVEL:
         return (
-            "K-means cuts one Gaussian group into clusters whose means are as far apart (p = "
-            f"{one_group:.2g}), so no split-half p-value is below that: differences of means do "
-            "not show that these are clusters."
+            "K-means cuts one group, Gaussian or as skewed as the samples, into clusters whose "
+            f"means are as far apart (p = {one_group:.2g}), so no split-half p-value is below "
+            "that: differences of means do not show that these are clusters."
         )
     found = int(np.count_nonzero(rates <= LEVEL))
     return (

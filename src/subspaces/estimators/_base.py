@@ -392,7 +392,7 @@ class SubspaceClusterer(
             Whether to add p-values that are not optimistic, from clusters that copies of this model
             find in halves of the variables: see `subspaces.diagnostics.markers`.
         n_nulls : int, default 99
-            With ``split_half``, how many tables of one Gaussian group are drawn.
+            With ``split_half``, how many tables of one group are drawn.
         random_state : int, RandomState or None
             Seed of the halves and of these tables.
 

@@ -13,6 +13,7 @@ from scipy import sparse
 from subspaces.core.alternation import Clustering, alternate
 from subspaces.core.array import as_floating, is_dask, is_foreign, like, namespace, place, to_host
 from subspaces.core.criteria import CRITERIA
+from subspaces.core.low_rank import n_directions
 from subspaces.core.problem import Problem
 from subspaces.core.rows import GramRows, Rows
 from subspaces.core.search import AGREEING, Run, agree
@@ -170,7 +171,7 @@ class ManyRows:
         blocks, rows = self.blocks, posed.rows
         shifted = posed.affine and not blocks.stays_sparse
         origin = as_held(self.survey.totals / blocks.shape[0], blocks) if shifted else None
-        rank = rank_of_all(rows, posed.affine, blocks.shape[1])
+        rank = rank_of_all(rows.rank, spanned(rows, posed.affine), blocks.shape[1])
         return BlockProblem(
             blocks,
             posed.dimensions,
@@ -324,6 +325,19 @@ def criterion_in_passes(problem: Problem) -> str:
     if name is None:
         raise ValueError(f"criterion={problem.criterion!r} needs all rows in view")
     return name
+
+
+def directions_of_all(problem: BlockProblem) -> int:
+    """Return the rank of all rows, estimated from the singular values of the sample rows.
+
+    Unlike ``problem.rank`` it has directions that inner products lose (`n_directions`).
+    """
+    p = problem.blocks.shape[1]
+    if problem.rank >= p:
+        return problem.rank
+    sample = problem.sample_rows()
+    counted = n_directions(sample, problem.affine, problem.rank)
+    return rank_of_all(counted, len(sample) - problem.affine, p)
 
 
 def sizes_means_and_spread(

@@ -11,7 +11,8 @@ from sklearn.utils.validation import validate_data
 
 from subspaces.core import criteria
 from subspaces.core.array import to_host
-from subspaces.core.likelihood import VARIANCE_FLOOR, Data
+from subspaces.core.likelihood import VARIANCE_FLOOR, Data, as_divisor
+from subspaces.core.low_rank import n_directions
 from subspaces.core.problem import Problem
 from subspaces.core.rows import Rows
 from subspaces.data import block_pass, block_views
@@ -85,7 +86,8 @@ class MiniBatchPSC(AlternatingClusterer):
     criterion_ : str
         The criterion in use.
     noise_variance_ : float
-        Variance per direction outside the subspaces, pooled over the clusters.
+        Variance per direction outside the subspaces, pooled over the clusters. Sums over the
+        batches do not tell it from rounding below 1e-14 of the energy of a sample.
     objective_ : float
         Sum over the samples of their score under the own cluster.
     n_iter_ : int
@@ -263,12 +265,13 @@ class MiniBatchPSC(AlternatingClusterer):
         problem = self._problem(sample)
         default = _default_criterion(problem)
         self.criterion_ = default if self.criterion == "auto" else self.criterion
-        self._data = Data(n, problem.rows.rank, problem.data.mean_variance)
+        rank = n_directions(sample, problem.affine, problem.rows.rank)
+        self._data = Data(n, rank, problem.data.mean_variance)
         best, _ = self._best_run(sample, problem)
         shifted = self.affine and not blocks.stays_sparse
         self._origin = _near(centre_of(sample, True)) if shifted else np.zeros(sample.shape[1])
         seen = sample - self._origin
-        rank, energy = self._data.rank, self._data.mean_variance
+        energy = self._data.mean_variance
         in_passes = BlockProblem(
             ArrayBlocks(seen), dimensions, "residual", problem.affine, rank, energy, lambda: seen
         )
@@ -297,7 +300,7 @@ class MiniBatchPSC(AlternatingClusterer):
     def _store_stream(self, subspaces: Subspaces, sums: ClusterSums) -> None:
         self.subspaces_ = to_subspaces(subspaces, to_host(self._origin))
         self.n_components_ = widths(self.subspaces_)
-        self.noise_variance_ = max(subspaces.noise, VARIANCE_FLOOR * self._data.mean_variance)
+        self.noise_variance_ = subspaces.noise
         self._sizes = subspaces.sizes
         self._sums = {name: getattr(sums, name) for name in SUMS}
 
@@ -311,6 +314,10 @@ class MiniBatchPSC(AlternatingClusterer):
     @property
     def _scoring(self) -> str:
         return self.criterion_
+
+    @property
+    def _scoring_noise(self) -> float:
+        return as_divisor(self.noise_variance_, self._data)
 
     def _scores(self, X: Array) -> Array:
         blocks = ArrayBlocks(X)

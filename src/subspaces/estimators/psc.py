@@ -22,27 +22,28 @@ from subspaces.core.incomplete_pca import (
     squared_influence,
 )
 from subspaces.core.leave_one_out import exact_errors
-from subspaces.core.likelihood import (
-    VARIANCE_FLOOR,
-    capped_variance,
-    pooled_variance,
-    variance_of,
-)
-from subspaces.core.low_rank import in_few_coordinates
+from subspaces.core.likelihood import as_divisor, capped_variance
+from subspaces.core.low_rank import in_few_coordinates, n_directions
 from subspaces.core.problem import Problem, view_clusters
 from subspaces.core.rows import ClusterView, DenseRows, Rows
 from subspaces.core.search import Run
 from subspaces.core.sparse_loadings import Sparsity
 from subspaces.core.sparse_view import SparseView, loadings_of, seen_through, union_of_supports
 from subspaces.data.copies import warn_of_copies
-from subspaces.data.in_blocks import BlockProblem, influence_and_press
+from subspaces.data.in_blocks import BlockProblem, influence_and_press, residual_energy
 from subspaces.data.subspaces import Subspaces
 from subspaces.estimators import _choosing
 from subspaces.estimators._alternating import AlternatingClusterer
 from subspaces.estimators._base import Array, Labels
 from subspaces.estimators._fitted_state import fetched
-from subspaces.estimators._many_rows import FEW_ROWS
-from subspaces.estimators._subspaces import as_list_name, per_cluster, store_subspaces, widths
+from subspaces.estimators._many_rows import FEW_ROWS, directions_of_all
+from subspaces.estimators._subspaces import (
+    as_list_name,
+    distance_from_own_subspaces,
+    per_cluster,
+    store_subspaces,
+    widths,
+)
 from subspaces.rivals.ppca_mixture import refine_labels
 from subspaces.runtime.fitted import fit_of
 from subspaces.runtime.parameters import as_choice, as_count
@@ -182,10 +183,14 @@ class PSC(AlternatingClusterer):
         mean fitted without the sample, on all variables; exact, by leave-one-out projection with
         ``n_variables``, and to first order in passes over more than 10,000 rows.
     noise_variance_ : float
-        Variance per direction outside the subspaces, pooled over the clusters.
+        Variance per direction outside the subspaces, pooled over the clusters. The directions are
+        those that X spans: p, or fewer where there are fewer samples. "likelihood" divides by at
+        least 1e-10 of the mean variance of X per direction. With missing cells, this is at least
+        1e-10 of the mean square of a cell.
     score_variance_ : float
-        The same, but at most twice what the median squared residual of a sample says: what
-        "distance" weighs the axes against. There only if ``criterion_`` is "distance".
+        The same, but at most twice what the median squared residual of a sample says, and at least
+        1e-10 of the mean variance of X per direction: what "distance" weighs the axes against.
+        There only if ``criterion_`` is "distance".
     missing_share_ : float
         Share of the cells of X that were missing. If there are any, the clusters are those of a
         mixture fitted to the observed cells, ``labels_`` are ``predict(X)``, ``criterion_`` is
@@ -380,13 +385,14 @@ class PSC(AlternatingClusterer):
 
     @property
     def _noise_of_cells(self) -> float:
+        noise = as_divisor(self.noise_variance_, self._data)
         if self.missing_share_:
-            return self.noise_variance_
+            return noise
         # Of fewer samples than variables few directions hold the noise of all cells.
         sizes = to_host(self._sizes)
         directions = float(sizes @ (self._data.rank - self.n_components_))
         free = float(sizes @ (self._n_variables - self.n_components_))
-        return self.noise_variance_ * directions / free if directions else self.noise_variance_
+        return noise * directions / free if directions else noise
 
     def _choice(self, problem: Problem) -> str:
         by_default = self.criterion in ("auto", self._default_criterion(problem))
@@ -407,10 +413,10 @@ class PSC(AlternatingClusterer):
     def _measure(self, problem: BlockProblem, result: Clustering, subspaces: Subspaces) -> None:
         self.n_clusters_, self.n_variables_ = self.n_clusters, None
         self.criterion_ = problem.criterion
-        self.noise_variance_ = max(subspaces.noise, VARIANCE_FLOOR * self._data.mean_variance)
+        energy = residual_energy(problem, result.labels, result.subspaces)
+        self._store_noise(energy, subspaces.sizes, directions_of_all(problem))
         if self.criterion_ == "distance":
-            robust = problem.robust_noise(subspaces)
-            self.score_variance_ = min(self.noise_variance_, robust)
+            self.score_variance_ = problem.robust_noise(subspaces)
         self.influence_, self.press_ = influence_and_press(problem, result.labels, result.subspaces)
         self._store_variables()
         self._warn_of_repulsion(subspaces.residual, subspaces.sizes)
@@ -603,7 +609,7 @@ class PSC(AlternatingClusterer):
         """
         errors = np.empty(len(self.labels_))
         self.influence_ = np.empty(len(self.labels_))
-        residuals, own, freedom = [], np.empty(len(self.labels_)), 0
+        residuals, own = [], np.empty(len(self.labels_))
         for k, (axes, dimension) in enumerate(zip(all_axes, problem.dimensions, strict=True)):
             members = self.labels_ == k
             errors[members] = exact_errors(X[members], dimension, problem.affine, axes)
@@ -611,14 +617,22 @@ class PSC(AlternatingClusterer):
             self.influence_[members] = influence.squared_influence(kept, residual, spectrum)
             residuals.append(float(residual.sum()))
             own[members] = residual
-            freedom += (len(residual) - problem.affine) * (self._data.rank - len(spectrum))
         self.press_ = float(errors.mean())
-        self.noise_variance_ = variance_of(sum(residuals), freedom, self._data)
+        sizes, energy = partition.sizes(self.labels_, len(residuals)), sum(residuals)
+        self._store_noise(energy, sizes, n_directions(X, problem.affine, self._data.rank))
         if problem.criterion == "distance":
             free = max(self._data.rank - int(min(self.n_components_)), 1)
             capped = capped_variance(float(np.median(own)), free, self._data)
-            self.score_variance_ = min(self.noise_variance_, capped)
+            self.score_variance_ = min(as_divisor(self.noise_variance_, self._data), capped)
         return residuals
+
+    def _store_noise(self, energy: float, sizes: NDArray[Any], rank: int) -> None:
+        """Set ``noise_variance_``: the residual energy over ``sum_k n_k (rank - R_k)``.
+
+        A cluster with a mean has ``n_k - 1`` in place of ``n_k``.
+        """
+        freedom = float((sizes - bool(self.affine)) @ (rank - self.n_components_))
+        self.noise_variance_ = energy / max(freedom, 1.0)
 
     def _sparse_views(self, problem: Problem, result: Clustering) -> list[ClusterView]:
         """Return a view of each cluster, with the loadings that gave ``objective_``.
@@ -650,7 +664,9 @@ class PSC(AlternatingClusterer):
         self.n_components_ = widths(self.subspaces_)
         own = [own_costs(costs(name, views, self._data), self.labels_) for name in MEASURES]
         self.influence_, self.press_ = own[0], float(own[1].mean())
-        self.noise_variance_ = pooled_variance(views, self._data)
+        sizes = partition.sizes(self.labels_, len(views))
+        rank = n_directions(X, bool(self.affine), self._data.rank)
+        self._store_noise(distance_from_own_subspaces(self, X), sizes, rank)
         shared = np.flatnonzero(union_of_supports(views))
         part = X[:, shared] - shift[shared]
         lengths = [v.squared_norms_on(part, shared) for v in sparse]
@@ -683,7 +699,9 @@ class PSC(AlternatingClusterer):
 
     @property
     def _scoring_noise(self) -> float:
-        return self.score_variance_ if self._scoring == "distance" else self.noise_variance_
+        if self._scoring == "distance":
+            return self.score_variance_
+        return as_divisor(self.noise_variance_, self._data)
 
     def _scores(self, X: Array) -> Array:
         criterion = criteria.CRITERIA[self._scored_by]

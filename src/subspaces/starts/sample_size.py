@@ -51,12 +51,12 @@ def spanned(rows: Rows, affine: bool) -> int:
     return len(rows.squared_norms) - bool(affine)
 
 
-def rank_of_all(rows: Rows, affine: bool, n_variables: int) -> int:
-    """Estimate the rank of all rows from the rank of some.
+def rank_of_all(rank: int, most: int, n_variables: int) -> int:
+    """Estimate the rank of all rows from the rank of some; most: directions that so few can span.
 
-    If these span nearly as many directions as so few rows can, it is the number of variables.
+    If these span nearly as many, it is the number of variables.
     """
-    return n_variables if rows.rank > NEARLY * spanned(rows, affine) else rows.rank
+    return n_variables if rank > NEARLY * most else rank
 
 
 def thinned(rows: NDArray[Any], count: int) -> NDArray[Any]:
