@@ -2,7 +2,6 @@
 
     python benchmarks/components.py [--part detection|small|large|level|loud|bound|cells|time|real]
                                     [--data DIR]     # DIR, or SUBSPACES_DATA: gene_expression/*.npz
-                                    [--jobs N]       # processes, 2 by default
 
 Writes benchmarks/results/components.md when all parts are run. An interrupted run goes on where it
 stopped: remove build/components* to begin anew. With process-improve installed, its `sacv` and
@@ -38,7 +37,7 @@ from subspaces.diagnostics import pca_components
 KINDS = {"equal": "Gaussian", "heavy": "t4", "unequal": "scales 1 to 10", "correlated": "AR(.5)"}
 SIZES = [(60, 20), (200, 60), (100, 400), (800, 100), (250, 250)]
 SETTINGS = [(0, 0.0), *((rank, c) for c in (1.2, 1.5, 2.0) for rank in (2, 5))]
-FIRST_SEED, JOBS = 77_000, 2
+FIRST_SEED = 77_000
 ENOUGH = 10_000
 LEVELS = (0.5, 0.9, 0.95, 0.98, 0.99)
 # Rows, columns, how many of these are loud, and their standard deviation beside 1.
@@ -138,7 +137,7 @@ def detection():
         for rank, c in SETTINGS
         for seed in range(6 if rank else 9)
     ]
-    results = run_cells(found_in, cells, JOBS, keep="components")
+    results = run_cells(found_in, cells, keep="components")
     parts = []
     for title, chosen in (
         (f"All {len(cells)} tables", cells),
@@ -172,8 +171,8 @@ def small(repeats=40):
         for rank, c in settings
         for seed in range(repeats)
     ]
-    results = run_cells(found_in, cells, JOBS, keep="components")
-    others = run_cells(by_process_improve, cells, JOBS, keep="components_pi")
+    results = run_cells(found_in, cells, keep="components")
+    others = run_cells(by_process_improve, cells, keep="components_pi")
     rows = []
     for kind, name in KINDS.items():
         own = [cell for cell in cells if cell[0] == kind]
@@ -223,7 +222,7 @@ def large():
     """1000 x 2000."""
     settings = [(0, 0.0), (5, 1.5), (5, 2.0)]
     cells = [(kind, 1000, 2000, r, c, s) for kind in KINDS for r, c in settings for s in range(4)]
-    results = run_cells(found_in, cells, JOBS, keep="components")
+    results = run_cells(found_in, cells, keep="components")
     rows = []
     for kind, name in KINDS.items():
         row = [name]
@@ -252,7 +251,7 @@ def level(repeats=300):
         for n, p in SIZES
         for seed in range(repeats)
     ]
-    results = run_cells(false_alarms, cells, JOBS, keep="components_level")
+    results = run_cells(false_alarms, cells, keep="components_level")
     rows = []
     for kind in ("equal", "unequal"):
         for n, p in SIZES:
@@ -291,7 +290,7 @@ def loud(repeats=100):
         for tails in ("Gaussian", "t4")
         for seed in range(repeats)
     ]
-    results = run_cells(loud_columns, cells, JOBS, keep="components_loud")
+    results = run_cells(loud_columns, cells, keep="components_loud")
     rows = []
     for n, p, count, scale in LOUD:
         found = [
@@ -339,7 +338,7 @@ def bound(repeats=200):
     """Parts of a whole, correlated columns of long tables, heavy tails."""
     sizes = [(600, 12), (300, 12), (200, 30), (100, 400)]
     cells = [(kind, n, p, s) for kind in BOUND for n, p in sizes for s in range(repeats)]
-    results = run_cells(counted, cells, JOBS, keep="components_bound")
+    results = run_cells(counted, cells, keep="components_bound")
     rows = []
     for kind, words in BOUND.items():
         row = [f"{kind}: {words}"]
@@ -398,7 +397,7 @@ def cells():
     """Leave-one-cell-out against refitting."""
     shapes = [(30, 15, 2), (25, 12, 1), (20, 30, 2), (40, 20, 3)]
     cells = [(*shape, center, 0) for shape in shapes for center in (True, False)]
-    results = run_cells(cell_accuracy, cells, JOBS, keep="components_cells")
+    results = run_cells(cell_accuracy, cells, keep="components_cells")
     rows = [
         [f"{n} x {p}", rank, "yes" if center else "no",
          *(f"{100 * value:.1f}" for value in results[n, p, rank, center, 0])]
@@ -490,10 +489,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--part")
     parser.add_argument("--data", default=os.environ.get("SUBSPACES_DATA"))
-    parser.add_argument("--jobs", type=int, default=2)
     given = parser.parse_args()
-    global JOBS
-    JOBS = given.jobs
     parts = {
         "detection": detection,
         "small": small,

@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
 
 
-def run_cells(function, cells, n_jobs=2, keep=None):
+def run_cells(function, cells, n_jobs=-1, keep=None):
     """Call ``function(*cell)`` for every cell, with a count on the terminal; a dict of results.
 
     With ``keep``, a name, each result goes to a file under build/ as soon as it is there, and a run
