@@ -52,7 +52,7 @@ VARIANCE_FLOOR = 1e-10
 FILLED = 1e-4
 MOST_ROUNDS = 200
 # EM ends when a step raises the log-likelihood by no more than this for each observed cell, which
-# does not depend on the unit of the table. A tenth of it takes ten times as long on images of faces,
+# does not depend on the unit of the table. A tenth of it takes ten times as long on faces,
 # for the same labels.
 SETTLED = 1e-5
 # Steps of EM where nobody says how many; one in twenty tables with half of their cells needs more

@@ -336,6 +336,25 @@ class AlternatingClusterer(SubspaceClusterer):
         sizes, means, self.within_std_ = _many_rows.sizes_means_and_spread(blocks, labels, points)
         self._sizes, self.cluster_means_ = sizes[order], means[order]
 
+    def _warn_of_odd_samples(self, rows: Array | None, names: NDArray[Any] | None) -> None:
+        super()._warn_of_odd_samples(rows, names)
+        if not self._warned_of_single_samples(rows is not None, names) and not np.isfinite(
+            self.objective_
+        ):
+            warn(
+                "the objective is infinite: some sample is alone along an axis of its cluster. Use "
+                "fewer clusters or dimensions",
+                ConvergenceWarning,
+            )
+
+    def _warned_of_single_samples(self, few: bool, names: NDArray[Any] | None) -> bool:
+        """Warn of clusters with one sample each, and return whether there are any.
+
+        few: whether there are few samples; names (n,): of the samples, None for none. The base
+        class warns of none.
+        """
+        return False
+
     # New rows.
 
     def _bring_attributes_to(self, X: Any) -> None:

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from subspaces.core import criteria, influence, partition
@@ -336,18 +335,6 @@ class PSC(AlternatingClusterer):
         super()._warn_of_odd_samples(rows, names)
         if rows is not None:
             warn_of_copies(rows)
-        labels = fetched(self.labels_) if rows is not None else self.labels_
-        # Those of workers or a device are so many that single ones would be hard to find.
-        sizes = np.bincount(labels) if isinstance(labels, np.ndarray) else np.zeros(0)
-        single = np.flatnonzero(sizes == 1).tolist()
-        if single:
-            self._warn_of_single_samples(single, labels, names)
-        elif not np.isfinite(self.objective_):
-            warn(
-                "the objective is infinite: some sample is alone along an axis of its cluster. Use "
-                "fewer clusters or dimensions",
-                ConvergenceWarning,
-            )
 
     @property
     def _takes_missing(self) -> bool:
@@ -421,9 +408,13 @@ class PSC(AlternatingClusterer):
         self._store_variables()
         self._warn_of_repulsion(subspaces.residual, subspaces.sizes)
 
-    def _warn_of_single_samples(
-        self, single: list[int], labels: Labels, names: NDArray[Any] | None
-    ) -> None:
+    def _warned_of_single_samples(self, few: bool, names: NDArray[Any] | None) -> bool:
+        labels = fetched(self.labels_) if few else self.labels_
+        # Those of workers or a device are so many that single ones would be hard to find.
+        sizes = np.bincount(labels) if isinstance(labels, np.ndarray) else np.zeros(0)
+        single = np.flatnonzero(sizes == 1).tolist()
+        if not single:
+            return False
         rows = [int(np.argmax(labels == k)) for k in single[:SHOWN]]
         listed = [f"row {i}" if names is None else str(names[i]) for i in rows]
         listed += ["..."] * (len(single) > SHOWN)
@@ -438,6 +429,7 @@ class PSC(AlternatingClusterer):
             f"sets it apart and tells nothing of a group. Leave it out, or use fewer clusters, "
             f"or criterion={loo!r}, which cuts no sample off"
         )
+        return True
 
     def _store_variables(self) -> None:
         used = [subspace.basis.any(axis=1) for subspace in self.subspaces_]
