@@ -526,3 +526,10 @@ class TestTheRecipeAsOneModel:
             recipe.save("nowhere.npz")
         with pytest.raises(TypeError, match="has neither a page nor a model file"):
             recipe.report()
+
+
+def test_complex_tables_are_refused_sparse_ones_too():
+    values = np.exp(np.random.default_rng(1).normal(size=(20, 6)))
+    for table in (values * 1j, sparse.csr_array(values * (1 + 1j))):
+        with pytest.raises(ValueError, match="Complex data not supported"):
+            ExpressionScaler(kind="log").fit(table)

@@ -10,7 +10,7 @@ from scipy.sparse.linalg import svds
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
-from subspaces.data.validation import as_matrix, check_squares, row_names
+from subspaces.data.validation import as_matrix, check_real, check_squares, row_names
 from subspaces.expression_values import (
     ARRAY_FLOOR,
     KINDS,
@@ -399,6 +399,7 @@ def as_table(X: Any, min_samples: int = 2) -> Any:
             )
         check_squares(matrix)
         return matrix
+    check_real(X)
     table = sparse.csr_array(X, dtype=np.float64)
     if table.shape[0] < min_samples:
         raise ValueError(f"X has n_samples={table.shape[0]}; at least {min_samples} are needed")

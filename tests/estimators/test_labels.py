@@ -155,7 +155,9 @@ def test_k_subspaces_labels_are_predicted_whenever_it_stops(kind, max_iter, affi
             3, n_components=2, affine=affine, max_iter=max_iter, n_init=1, random_state=3
         ).fit(rows)
         labels, placed = np.asarray(model.labels_), np.asarray(model.predict(rows))
+        scores = np.asarray(model.transform(rows))
     np.testing.assert_array_equal(labels, placed)
+    np.testing.assert_allclose(model.objective_, scores.min(axis=1).sum(), rtol=1e-9)
     means = [made.data[labels == k].mean(axis=0) for k in range(3)]
     np.testing.assert_allclose(np.asarray(model.cluster_means_), means, atol=1e-6)
 
@@ -199,3 +201,16 @@ def test_equal_samples_are_treated_and_told_alike_by_all_kinds_of_data(seed):
         assert any("1 of n_clusters=6 clusters are empty" in text for text in said), kind
         said = messages_of(PSC(2, random_state=0), as_kind(rows, kind))
         assert any("3 of 8 samples are exact copies" in text for text in said), kind
+
+
+@pytest.mark.parametrize("affine", [False, True])
+@pytest.mark.parametrize("cls", IN_PASSES)
+def test_a_model_of_any_kind_of_data_places_rows_of_any_other(cls, affine):
+    rows = make_subspaces([300] * 2, 7, [2] * 2, noise=0.3, offset=affine, random_state=6).data
+    kinds = ("array", "sparse", "dask")
+    for of_fit in kinds:
+        model = cls(2, n_components=2, affine=affine, random_state=0).fit(as_kind(rows, of_fit))
+        expected = model.predict(as_kind(rows, of_fit))
+        for kind in kinds:
+            found = model.predict(as_kind(rows, kind))
+            np.testing.assert_array_equal(np.asarray(found), np.asarray(expected), kind)

@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
+from sklearn.base import clone
 
 import subspaces
-from subspaces import MCFA, PSC, KSubspaces, SelectedPCA, SparseKMeans, load
+from subspaces import MCFA, PSC, KSubspaces, MiniBatchPSC, SelectedPCA, SparseKMeans, load
 from subspaces.datasets import make_subspaces
 from subspaces.estimators import _loading
 from subspaces.runtime import model_file
@@ -367,6 +368,26 @@ def test_missing_attributes(name, written, tmp_path):
     used = json.dumps(header)
     members = {k: v for k, v in members.items() if f'"{k[:-4]}"' in used}
     refused(tmp_path, packed(header, members), name)
+
+
+@pytest.mark.parametrize(
+    ("model", "name"),
+    [
+        (KSubspaces(2, random_state=0), "_sizes"),
+        (KSubspaces(2, random_state=0), "_data"),
+        (PSC(2, random_state=0), "noise_variance_"),
+        (MiniBatchPSC(2, random_state=0), "_sums"),
+        (MiniBatchPSC(2, random_state=0), "n_iter_"),
+    ],
+)
+def test_missing_attributes_that_only_some_samples_need(model, name, lines, tmp_path):
+    path = tmp_path / "model.npz"
+    clone(model).fit(sparse.csr_array(lines)).save(path)
+    saved = model_file.read(path)
+    del saved.state[name]
+    model_file.write(path, saved)
+    with pytest.raises(ValueError, match="no model that can be loaded"):
+        load(path)
 
 
 def test_a_mixture_without_what_its_factor_scores_take(lines, tmp_path):

@@ -174,7 +174,7 @@ FORMS: dict[str, Form] = {
     "_names_handed_on": _names,
     "_observed": _finite("K", "p"),
     "_origin": _finite("p"),
-    "_scale": _variance,
+    "_scale": lambda value, sizes: _variance(value, sizes) and value > 0,
     "_sizes": _finite("K"),
     "_sums": _sums,
     "affinity_matrix_": _graph,

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from subspaces.data.blocks import ArrayBlocks
+from subspaces.estimators._alternating import AlternatingClusterer
 from subspaces.estimators._base import SubspaceClusterer
 from subspaces.estimators._fitted_state import check_pca_state, check_state, with_preparation
 from subspaces.estimators.ensemble import EnsembleKSubspaces
@@ -91,13 +93,23 @@ def _restored(saved: model_file.SavedModel) -> SubspaceClusterer | SelectedPCA:
     short = saved.state["labels_"].astype(np.int32)  # files of earlier versions have 64 bits
     with_preparation(model, {**saved.state, "labels_": short})
     _check_scores(model)
+    if isinstance(model, MiniBatchPSC) and not {"_sums", "_origin", "n_iter_"} <= set(saved.state):
+        raise ValueError("it has not what a further batch takes")
     return model
 
 
 def _check_scores(model: SubspaceClusterer) -> None:
-    """Raise ValueError unless the loaded model can score a sample, which takes all its parts."""
+    """Raise an error unless the loaded model can score a sample, which takes all its parts.
+
+    Also in passes and with a missing cell, if it can do that at all.
+    """
+    row = np.zeros((1, model._n_variables))
     with changed_filters(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        scores = model._scores(np.zeros((1, model._n_variables)))
+        scores = model._scores(row)
+        if isinstance(model, AlternatingClusterer):
+            model._pass(ArrayBlocks(row))
+        if model._takes_missing:
+            model._mixture()
     if scores.shape != (1, model._n_features_out):
         raise ValueError("its parts do not fit together")

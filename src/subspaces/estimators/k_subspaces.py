@@ -147,10 +147,14 @@ class KSubspaces(AlternatingClusterer):
         best, runs = self._best_run(X, problem)
         self._search.warn_of_a_poor_end(best.clustering, runs, len(X), problem.alike)
         self._store(problem, best, runs)
+        self._data = problem.data
         store_subspaces(self, X, problem.dimensions, problem.affine)
-        self.labels_ = partition.assign(self._scores(X))
-        if self._reordered(order_of_appearance(self.labels_, self.n_clusters)):
-            self.labels_ = partition.assign(self._scores(X))
+        scores = self._scores(X)
+        if self._reordered(order_of_appearance(partition.assign(scores), self.n_clusters)):
+            scores = self._scores(X)
+        self.labels_ = partition.assign(scores)
+        if self.stop_reason_ != "converged":
+            self.objective_ = float(scores.min(axis=1).sum())
         self._warn_of_empty_clusters(partition.sizes(self.labels_, self.n_clusters))
 
     def _store_labels_in_passes(
@@ -162,7 +166,9 @@ class KSubspaces(AlternatingClusterer):
         order = np.argsort(found.first, kind="stable")
         if self._reordered(order):
             points = points[order]
-            nearest, _ = blocks.fold(partial(assign_rows, plan=self._pass(blocks)), None)
+            nearest, found = blocks.fold(partial(assign_rows, plan=self._pass(blocks)), None)
+        if self.stop_reason_ != "converged":
+            self.objective_ = found.objective
         super()._store_labels_in_passes(blocks, nearest, points, kept)
         self._warn_of_empty_clusters(self._sizes)
 

@@ -35,16 +35,18 @@ def one_blas_thread() -> Iterator[None]:
         yield
         return
     first = _blas.acquire(blocking=False)
-    with PROCESS:
-        limits = _controller(blas=first).limit(limits=1)
-        limits.__enter__()
-    _held.inside = True
-    try:
+    limits = None
+    try:  # what an interrupt may leave set is lifted
+        with PROCESS:
+            limits = _controller(blas=first).limit(limits=1)
+            limits.__enter__()
+        _held.inside = True
         yield
     finally:
         _held.inside = False
-        with PROCESS:
-            limits.__exit__(None, None, None)
+        if limits is not None:
+            with PROCESS:
+                limits.__exit__(None, None, None)
         if first:
             _blas.release()
 
