@@ -352,3 +352,15 @@ def test_sparse_matrices_refuse_holes():
 def test_the_tag_says_that_holes_are_taken(name):
     assert MODELS[name].__sklearn_tags__().input_tags.allow_nan
     assert not PSC(2, n_variables=3).__sklearn_tags__().input_tags.allow_nan
+
+
+@pytest.mark.parametrize("cls", [PSC, KSubspaces])
+def test_a_fit_that_converged_is_not_told_to_go_on(cls):
+    union = make_subspaces([60, 60], 12, [2, 2], noise=0.2, random_state=77)
+    random = np.random.default_rng(7)
+    rows = np.where(random.random(union.data.shape) < 0.4, np.nan, union.data)
+    for max_iter in (2, 5, 50):
+        with collect_warnings() as caught:
+            model = cls(2, n_components=2, max_iter=max_iter, random_state=0).fit(rows)
+        told = any("max_iter" in str(warning) for warning in caught)
+        assert told == (model.stop_reason_ == "max_iter")

@@ -40,7 +40,7 @@ from subspaces.estimators._subspaces import dimensions_of, order_of_appearance, 
 from subspaces.runtime.parameters import as_count, as_jobs
 from subspaces.runtime.step import Step, silence
 from subspaces.runtime.threads import one_blas_thread
-from subspaces.runtime.warning import warn
+from subspaces.runtime.warning import collect_warnings, warn
 from subspaces.starts.sample_size import REFILL_ROWS
 
 # A step of EM moves less than a sweep: there are up to so many of them for each sweep.
@@ -279,7 +279,11 @@ class AlternatingClusterer(SubspaceClusterer):
         table = filled.table + filled.origin
         blocks = self._blocks(table)
         rows = table if blocks is None else SurveyedBlocks(blocks, _many_rows.survey_of(blocks))
-        self._fit(rows)
+        with collect_warnings() as raised:
+            self._fit(rows)
+        for warning in raised:  # whether labels still moved does not matter: EM goes on from them
+            if not isinstance(warning, ConvergenceWarning) or self.stop_reason_ == "infeasible":
+                warn(warning)
         return to_host(self.labels_).astype(np.intp)
 
     def _refuse_with_holes(self) -> None:
