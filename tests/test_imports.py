@@ -17,3 +17,11 @@ def test_an_import_costs_little_beyond_scikit_learn():
     if ours > theirs + MOST_SECONDS:  # once more: even a processor's time has its accidents
         ours = min(ours, seconds("import subspaces"))
     assert ours <= theirs + MOST_SECONDS
+
+
+def test_an_estimator_needs_no_reader_of_files_and_no_page():
+    code = "import sys; from subspaces import PSC; print(*sys.modules)"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    rooms = {name.split(".")[1] for name in run.stdout.split() if name.startswith("subspaces.")}
+    assert "estimators" in rooms
+    assert not rooms & {"tables", "recipes", "expression_scaler", "report", "cli", "scverse"}

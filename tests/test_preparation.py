@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from subspaces.estimators._fitted_state import FORMS
+from subspaces.named_table import Table
 from subspaces.preparation import (
     Preparation,
     attach_preparation,
@@ -9,7 +10,6 @@ from subspaces.preparation import (
     learn_preparation,
     prepare,
 )
-from subspaces.tables import Table
 
 
 @pytest.fixture

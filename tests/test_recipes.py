@@ -15,10 +15,10 @@ from sklearn.exceptions import ConvergenceWarning
 from subspaces import load, recipes
 from subspaces.expression_scaler import as_preparation
 from subspaces.metrics import adjusted_rand_score
+from subspaces.named_table import Table
 from subspaces.preparation import prepare
 from subspaces.recipes import ConsensusProfiles, ExpressionScaler
 from subspaces.subspace import principal_axes
-from subspaces.tables import Table
 
 CLASSES = np.repeat([0, 1, 2], [18, 25, 12])
 OWN_GENES = [range(first, first + 10) for first in (45, 60, 101)]

@@ -12,9 +12,9 @@ from subspaces import PSC, progress
 from subspaces.datasets import make_subspaces
 from subspaces.diagnostics import _trust, means_or_directions, stability
 from subspaces.metrics import adjusted_rand_score
+from subspaces.named_table import Table
 from subspaces.preparation import attach_preparation, learn_preparation, prepare
 from subspaces.recipes import single_cell
-from subspaces.tables import Table
 
 
 def blobs(n=90, p=6, seed=0):

@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import Bunch, check_random_state
 
+from subspaces.named_table import Table
 from subspaces.runtime.parameters import as_choice, as_count, as_real
 from subspaces.subspace import Subspace
-from subspaces.tables import Table, doubts, read_cls, read_table
+from subspaces.tables import doubts, read_cls, read_table
 
 __all__ = ["make_proteomics", "make_scenario", "make_subspaces", "read_expression"]
 

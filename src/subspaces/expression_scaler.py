@@ -23,6 +23,7 @@ from subspaces.expression_values import (
     read_cells,
     read_values,
 )
+from subspaces.named_table import Table, first_gap
 from subspaces.preparation import (
     Preparation,
     as_figure,
@@ -34,7 +35,7 @@ from subspaces.runtime.fitted import fits_a_draft
 from subspaces.runtime.parameters import as_choice, as_count, as_flag, as_real
 from subspaces.runtime.warning import warn
 from subspaces.subspace import principal_axes
-from subspaces.tables import Table, first_gap, orientation_hint
+from subspaces.tables import orientation_hint
 
 __all__ = ["ExpressionScaler", "as_preparation", "as_table", "leading_axes"]
 

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from subspaces.named_table import Table, first_gap, listed
 from subspaces.runtime.parameters import as_count, as_real
-from subspaces.tables import Table, first_gap, listed
 
 __all__ = [
     "Preparation",

@@ -16,9 +16,9 @@ from subspaces.diagnostics._measured import told_apart
 from subspaces.diagnostics._rank_test import false_discovery_rates, rank_test
 from subspaces.diagnostics._split_half import split_half_p_values
 from subspaces.expression_scaler import as_preparation
+from subspaces.named_table import Table
 from subspaces.preparation import attach_preparation, prepare
 from subspaces.recipes import ExpressionScaler, expression
-from subspaces.tables import Table
 
 
 def tied(n=30, p=12, seed=0):

@@ -15,10 +15,11 @@ from subspaces.comparison import METHODS, Setting
 from subspaces.core.contrast import means_and_spread
 from subspaces.estimators import PSC
 from subspaces.expression_scaler import as_preparation
+from subspaces.named_table import Table
 from subspaces.preparation import Preparation, attach_preparation, prepare
 from subspaces.runtime.warning import collect_warnings
 from subspaces.selection import Selection, select_n_clusters
-from subspaces.tables import Table, orientation_hint
+from subspaces.tables import orientation_hint
 
 Array = NDArray[np.floating]
 

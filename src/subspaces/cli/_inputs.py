@@ -10,18 +10,16 @@ from subspaces.cli._options import Side, Source
 from subspaces.cli._say import note, warn
 from subspaces.cli._words import in_options
 from subspaces.datasets import with_classes
-from subspaces.preparation import Preparation, learn_preparation, prepare
-from subspaces.tables import (
+from subspaces.named_table import (
     Table,
     as_percent,
-    counts_hint,
-    doubts,
     first_gap,
     listed,
     missing_values,
-    read_table,
     without_missing,
 )
+from subspaces.preparation import Preparation, learn_preparation, prepare
+from subspaces.tables import counts_hint, doubts, read_table
 
 # How many times the largest standard deviation may be the smallest, a tenth of either aside, before
 # the variables are taken for measured in different units.

@@ -14,7 +14,7 @@ import numpy as np
 
 from subspaces.cli._outputs import read_cell
 from subspaces.diagnostics import Markers, Stability
-from subspaces.tables import MissingValues
+from subspaces.named_table import MissingValues
 
 # Columns of markers.csv that hold whole numbers; all others but the names hold real ones.
 WHOLE = ("cluster", "rank")

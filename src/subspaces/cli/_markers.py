@@ -21,8 +21,8 @@ from subspaces.cli._words import in_options
 from subspaces.diagnostics import Markers
 from subspaces.diagnostics._beyond_chance import called
 from subspaces.diagnostics._markers import LEVEL
+from subspaces.named_table import Table
 from subspaces.runtime.warning import collect_warnings
-from subspaces.tables import Table
 
 # The most variables in a set: enrichment tools leave out sets of more than some hundreds.
 LARGEST_SET = 100

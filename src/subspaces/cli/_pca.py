@@ -10,11 +10,11 @@ from typing import Any
 from subspaces.cli._outputs import as_csv
 from subspaces.cli._say import as_json, warn
 from subspaces.cli._words import in_options
+from subspaces.named_table import Table
 from subspaces.preparation import Preparation
 from subspaces.report import page_of_pca
 from subspaces.report._pca.findings import PCAFindings
 from subspaces.runtime.extras import install
-from subspaces.tables import Table
 
 # How many variables of each component, and how many samples, a summary names.
 STRONGEST, INFLUENTIAL = 5, 5

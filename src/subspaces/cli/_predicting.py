@@ -7,8 +7,8 @@ from subspaces.cli._outputs import settle
 from subspaces.cli._results import sample_columns
 from subspaces.cli._say import warn
 from subspaces.estimators import load
+from subspaces.named_table import Table
 from subspaces.preparation import match_variables
-from subspaces.tables import Table
 
 
 def read_model(path: Path) -> Any:

@@ -19,9 +19,9 @@ from subspaces.diagnostics import Markers, ambiguity
 from subspaces.diagnostics._beyond_chance import beyond_chance
 from subspaces.estimators import PSC, SparseKMeans
 from subspaces.metrics import adjusted_rand_score, matched_accuracy
+from subspaces.named_table import Table, missing_values
 from subspaces.preparation import Preparation, filled_in_raw_units, match_variables
 from subspaces.runtime.extras import install
-from subspaces.tables import Table, missing_values
 
 # Of the ambiguity in files, which would have values such as 1e-100.
 DECIMALS = 6

@@ -12,8 +12,8 @@ from subspaces.diagnostics._trust import is_mostly_whole
 from subspaces.estimators import PSC
 from subspaces.estimators._level import clusters_of_levels
 from subspaces.estimators.psc import with_choices
+from subspaces.named_table import Table
 from subspaces.runtime.warning import collect_warnings
-from subspaces.tables import Table
 
 # Seconds after which no further halving begins.
 BUDGET = 30.0

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from subspaces.core.contrast import Contrast
 from subspaces.data.validation import row_names
 from subspaces.estimators._record import own_coordinates, squared_distances
+from subspaces.named_table import MissingValues, missing_values
 from subspaces.report._names import as_text
 from subspaces.subspace import Subspace
-from subspaces.tables import MissingValues, missing_values
 
 Array = NDArray[np.floating]
 Places = NDArray[np.intp]

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from subspaces.named_table import MissingValues, as_percent
 from subspaces.report._names import escape
 from subspaces.report._tables import simple
-from subspaces.tables import MissingValues, as_percent
 
 # How many samples and variables are listed, those with most missing first.
 LISTED = 5

@@ -5,10 +5,10 @@ from typing import Any
 
 from subspaces.diagnostics import means_or_directions
 from subspaces.metrics import adjusted_rand_score
+from subspaces.named_table import as_percent
 from subspaces.report._draft import Draft
 from subspaces.report._missing import missing_section
 from subspaces.report._names import count, escape, sentence
-from subspaces.tables import as_percent
 
 UNMEASURED = (
     "Whether other samples would give the same clusters was not measured: "

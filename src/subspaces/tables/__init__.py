@@ -4,40 +4,26 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+from subspaces.named_table import Table
 from subspaces.runtime.parameters import as_choice
 from subspaces.tables._binary import read_npz
 from subspaces.tables._excel import read_xlsx
-from subspaces.tables._gaps import (
-    MissingValues,
-    as_percent,
-    first_gap,
-    listed,
-    missing_values,
-    without_missing,
-)
 from subspaces.tables._gct import read_cls, read_gct
 from subspaces.tables._grid import is_number
 from subspaces.tables._h5ad import read_h5ad
 from subspaces.tables._hints import counts_hint, doubts, orientation_hint
 from subspaces.tables._parquet import read_parquet
-from subspaces.tables._table import Table, without_numbers
+from subspaces.tables._table import without_numbers
 from subspaces.tables._text import read_text
 from subspaces.tables._wanted import Wanted
 
 __all__ = [
-    "MissingValues",
-    "Table",
-    "as_percent",
     "counts_hint",
     "doubts",
-    "first_gap",
     "is_number",
-    "listed",
-    "missing_values",
     "orientation_hint",
     "read_cls",
     "read_table",
-    "without_missing",
 ]
 
 READERS: dict[str, Callable[[Path, Wanted], Table]] = {

@@ -4,10 +4,10 @@ from datetime import date, time
 from pathlib import Path
 from typing import Any
 
+from subspaces.named_table import Table
 from subspaces.runtime.extras import install
 from subspaces.tables._binary import expecting, zip_content
 from subspaces.tables._grid import tidied
-from subspaces.tables._table import Table
 from subspaces.tables._text import from_grid
 from subspaces.tables._wanted import Wanted
 

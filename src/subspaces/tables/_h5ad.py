@@ -14,10 +14,11 @@ from typing import Any
 
 import numpy as np
 
+from subspaces.named_table import Table
 from subspaces.runtime.extras import install
 from subspaces.tables._binary import as_numbers, as_texts
 from subspaces.tables._content import check_room
-from subspaces.tables._table import Table, checked, offered, unused_classes
+from subspaces.tables._table import checked, offered, unused_classes
 from subspaces.tables._wanted import Wanted, reduced
 
 # Seconds that reading may take: for any file, and for every byte of it.

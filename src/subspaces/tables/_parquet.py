@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from subspaces.named_table import Table
 from subspaces.runtime.extras import install
 from subspaces.tables._bad_cells import text_remedy
 from subspaces.tables._binary import as_texts, expecting
 from subspaces.tables._content import check_room, content_of
-from subspaces.tables._table import CLASSES, Table, checked, default_names, offered
+from subspaces.tables._table import CLASSES, checked, default_names, offered
 from subspaces.tables._wanted import Wanted, check_asked, check_known
 
 

@@ -1,16 +1,14 @@
-"""The class of the table that every reader returns, and checks of its names and numbers."""
+"""Checks of the names and numbers of a table that was read."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.floating]
+from subspaces.named_table import Table
 
 # What people call a column of known classes.
 CLASSES = {
@@ -22,41 +20,6 @@ TOTALS = {
     "average", "avg", "count", "cv", "max", "mean", "median", "min", "sd", "se", "sem", "std",
     "stdev", "sum", "total", "totals",
 }  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Table:
-    """A matrix of numbers with the names of its samples and variables, as read from a file.
-
-    Attributes
-    ----------
-    data : ndarray of shape (n, p)
-        Samples in rows; NaN where a value is missing.
-    sample_names, variable_names : tuple of str
-        Each name once. Without names in the file: sample1, sample2, ... and v1, v2, ...
-    classes : tuple of str or None
-        Known class of each sample, "" for one that has none.
-    left_out : tuple of str
-        Columns of the file that were not asked for, or have too many values missing.
-    notes : tuple of str
-        What was guessed to read the file, a sentence each.
-    """
-
-    data: Array
-    sample_names: tuple[str, ...]
-    variable_names: tuple[str, ...]
-    classes: tuple[str, ...] | None = None
-    left_out: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-
-    @property
-    def frame(self) -> Any:
-        """The data as a pandas DataFrame with the names, or None where pandas is missing."""
-        if find_spec("pandas") is None:
-            return None
-        import pandas as pd
-
-        return pd.DataFrame(self.data, list(self.sample_names), list(self.variable_names))
 
 
 @dataclass(frozen=True)

@@ -12,12 +12,12 @@ from subspaces.core.incomplete_pca import fit_pca, squared_influence
 from subspaces.core.leave_one_out import centred
 from subspaces.data.validation import as_table_to_fit, row_names
 from subspaces.diagnostics import PCAComponents, PCAOutliers, pca_components, pca_outliers
+from subspaces.named_table import MissingValues, missing_values
 from subspaces.report._findings import Array, Places, one_each
 from subspaces.report._names import as_text
 from subspaces.runtime.parameters import as_count, as_flag
 from subspaces.runtime.warning import collect_warnings
 from subspaces.subspace import PrincipalAxes
-from subspaces.tables import MissingValues, missing_values
 
 # Fewer samples leave nothing to tell a component from noise by.
 FEWEST_SAMPLES = 5

@@ -1,11 +1,11 @@
 """HTML of the sections "In short" and "Warnings" of the page on one PCA."""
 
+from subspaces.named_table import as_percent
 from subspaces.report._missing import missing_section
 from subspaces.report._names import count, escape
 from subspaces.report._pca.draft import PCADraft, name_of
 from subspaces.report._pca.findings import PCAFindings
 from subspaces.report._summary import list_of_warnings, tile
-from subspaces.tables import as_percent
 
 MEANING = (
     "A component is a direction along which variables change together. Noise makes such "
