@@ -10,12 +10,11 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.pipeline import Pipeline
 
 from subspaces import halving, plots, progress
-from subspaces.core import choosing
+from subspaces.core import choosing, ppca_mixture
 from subspaces.data.validation import as_matrix
 from subspaces.estimators import PSC, _choosing
 from subspaces.estimators.mixtures import MixtureClusterer
 from subspaces.expression_scaler import ExpressionScaler, as_table
-from subspaces.rivals import ppca_mixture
 from subspaces.runtime.frame import as_frame, lined_up
 from subspaces.runtime.parameters import as_choice, as_count
 from subspaces.runtime.warning import warn

@@ -5,8 +5,8 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.stats import multivariate_normal, multivariate_t
 
+from subspaces.core import em
 from subspaces.datasets import make_scenario, make_subspaces
-from subspaces.rivals import em
 from subspaces.rivals import factor_mixture as fm
 from subspaces.rivals import factor_mixture_em as fit
 

@@ -12,10 +12,10 @@ from scipy import sparse
 
 from subspaces.core.array import is_dask, is_foreign, to_host
 from subspaces.core.likelihood import Data
+from subspaces.core.ppca_mixture import PPCAMixture
 from subspaces.estimators._record import Record
 from subspaces.preparation import Preparation, attach_preparation, steps_of
 from subspaces.rivals.factor_mixture import FactorMixture
-from subspaces.rivals.ppca_mixture import PPCAMixture
 from subspaces.subspace import Subspace
 
 # Sizes by name: n samples, p variables, K clusters, q factors; "*" is any number. A form tells

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import logsumexp
 from sklearn.exceptions import ConvergenceWarning
 
-from subspaces.core import partition
+from subspaces.core import em, partition, ppca_mixture
 from subspaces.core.incomplete import (
     IncompleteMixture,
     as_gaussian,
@@ -18,7 +18,7 @@ from subspaces.core.incomplete import (
 from subspaces.estimators import _missing
 from subspaces.estimators._base import Array, SubspaceClusterer
 from subspaces.estimators._subspaces import dimensions_of, order_of_appearance, widths
-from subspaces.rivals import em, factor_mixture, factor_mixture_em, ppca_mixture
+from subspaces.rivals import factor_mixture, factor_mixture_em
 from subspaces.rivals.mixture_starts import first_partitions, leading_loadings, random_loadings
 from subspaces.rivals.student import FIRST_DF
 from subspaces.runtime.parameters import as_choice, as_count, as_generator, as_real

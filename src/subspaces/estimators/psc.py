@@ -23,6 +23,7 @@ from subspaces.core.incomplete_pca import (
 from subspaces.core.leave_one_out import exact_errors
 from subspaces.core.likelihood import as_divisor, capped_variance
 from subspaces.core.low_rank import in_few_coordinates, n_directions
+from subspaces.core.ppca_mixture import refine_labels
 from subspaces.core.problem import Problem, view_clusters
 from subspaces.core.rows import ClusterView, DenseRows, Rows
 from subspaces.core.search import Run
@@ -43,7 +44,6 @@ from subspaces.estimators._subspaces import (
     store_subspaces,
     widths,
 )
-from subspaces.rivals.ppca_mixture import refine_labels
 from subspaces.runtime.fitted import fit_of
 from subspaces.runtime.parameters import as_choice, as_count
 from subspaces.runtime.threads import one_blas_thread

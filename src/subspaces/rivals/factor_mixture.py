@@ -34,7 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
-from subspaces.rivals import em
+from subspaces.core import em
 from subspaces.rivals.student import log_t
 from subspaces.runtime.serialise import serialisable
 

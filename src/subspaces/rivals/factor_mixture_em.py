@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import linalg
 
-from subspaces.rivals import em
+from subspaces.core import em
 from subspaces.rivals.factor_mixture import (
     Array,
     FactorMixture,

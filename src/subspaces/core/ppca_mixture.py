@@ -28,8 +28,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
+from subspaces.core import em
 from subspaces.core.partition import smallest_size
-from subspaces.rivals import em
 from subspaces.runtime.serialise import serialisable
 from subspaces.subspace import largest_eigenpairs
 

@@ -4,10 +4,10 @@ from numpy.testing import assert_allclose
 from scipy.stats import multivariate_normal
 from sklearn.decomposition import PCA
 
+from subspaces.core import em, ppca_mixture
+from subspaces.core.ppca_mixture import fit_mixture, refine_labels
 from subspaces.datasets import make_scenario, make_subspaces
 from subspaces.metrics import rand_score
-from subspaces.rivals import em, ppca_mixture
-from subspaces.rivals.ppca_mixture import fit_mixture, refine_labels
 from tests.plain import generic
 
 

@@ -3,7 +3,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from subspaces.rivals import em
+from subspaces.core import em
 
 
 @dataclass(frozen=True)
