@@ -29,6 +29,27 @@ def test_unions_without_noise_are_found(n_features, dimensions, seed, affine):
 
 
 @pytest.mark.parametrize("affine", [False, True])
+@pytest.mark.parametrize("dimensions", [[2, 2, 2], [1, 2, 3], [1, 1, 2, 3], [3, 3]])
+@pytest.mark.parametrize("n_features", [9, 12])
+def test_unions_of_whole_numbers_are_found(n_features, dimensions, affine):
+    # Some rows of a plane lie on one line by chance, and neighbours may be parallel.
+    random = np.random.default_rng([n_features, *dimensions, affine])
+    for _ in range(12):
+        parts = []
+        for r in dimensions:
+            axes = random.integers(-3, 4, (r, n_features))
+            offset = random.integers(-9, 10, n_features) if affine else 0
+            parts.append(random.integers(-5, 6, (25, r)) @ axes + offset)
+        X = np.vstack(parts).astype(float)
+        labels, found = exact_union(X, 5, affine, len(dimensions))
+        assert found == dimensions
+        for k, r in enumerate(found):
+            rows = X[labels == k]
+            centre = rows.mean(axis=0) if affine else 0.0
+            assert np.linalg.matrix_rank(rows - centre) == r
+
+
+@pytest.mark.parametrize("affine", [False, True])
 def test_repeated_rows_change_nothing(affine):
     X, target = without_noise([15, 15, 15], 12, [1, 2, 3], affine, 5)
     again = np.arange(0, 45, 3)

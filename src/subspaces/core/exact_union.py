@@ -4,6 +4,9 @@ In a union without noise each row is a combination of as many others as its subs
 A row and those others therefore give the whole subspace, whose rows are then set aside. Rows of a
 table with rounded values do so by chance, too, but few subspaces do not hold all of them.
 
+Some rows of a plane may lie on one line, as whole numbers do, and the line may be found first. It
+is dropped once the plane is found, which holds its rows.
+
 An affine subspace of r dimensions is a linear one of r + 1 in rows with one more entry, a constant.
 """
 
@@ -20,7 +23,8 @@ EXACT = 1e-18
 NEARLY_EXACT = 1e-12
 # A row takes no part in a combination if its term is below this share of the result.
 NO_PART = 1e-7
-# A subspace of r dimensions holds at least this many distinct rows more than r.
+# A subspace of r dimensions holds at least this many distinct rows more than r, not counting those
+# that were set aside.
 MORE_THAN_CHANCE = 3
 # Rows that may fail to give a subspace, one after the other, before the search ends.
 TRIES = 20
@@ -40,21 +44,22 @@ def exact_union(
     left = np.flatnonzero(rows.any(axis=1))
     largest, energy = max_components + affine, float(np.sum(rows**2))
     found: list[tuple[int, Indices]] = []
-    while len(left) and len(found) < most:
+    while len(left) and len(found) < most + TRIES:
         seeds = random.permutation(len(left))[:TRIES]
-        each = (_subspace_of(rows[left], seed, largest, energy) for seed in seeds)
+        each = (_subspace_of(rows, left, seed, largest, energy) for seed in seeds)
         r, members = next((one for one in each if one is not None), (0, left[:0]))
         if r <= affine:
             return None
-        found.append((r - affine, left[members]))
-        left = np.delete(left, members)
-    if len(left):
+        found = [one for one in found if not np.isin(one[1], members).all()]
+        found.append((r, members))
+        left = np.setdiff1d(left, members)
+    if len(left) or len(found) > most:
         return None
     found.sort(key=lambda one: one[0])
     labels = np.zeros(len(rows), dtype=np.intp)
     for k, (_, members) in enumerate(found):
         labels[members] = k
-    return labels[place.ravel()], [r for r, _ in found]
+    return labels[place.ravel()], [r - affine for r, _ in found]
 
 
 def _with_constant(rows: Array) -> Array:
@@ -64,15 +69,21 @@ def _with_constant(rows: Array) -> Array:
     return np.column_stack([centred, np.full(len(rows), size)])
 
 
-def _subspace_of(rows: Array, seed: int, largest: int, energy: float) -> tuple[int, Indices] | None:
-    """Return the dimension of the subspace of a row and the rows in it; None if there is none."""
-    for others in _neighbours(rows, seed, largest):
-        basis = _span(rows[seed], rows[others])
+def _subspace_of(
+    rows: Array, left: Indices, seed: int, largest: int, energy: float
+) -> tuple[int, Indices] | None:
+    """Return the dimension of the subspace of a row and all rows in it; None if there is none.
+
+    Only rows that are left, of which ``seed`` is one, give the subspace.
+    """
+    few = rows[left]
+    for others in _neighbours(few, seed, largest):
+        basis = _span(few[seed], few[others])
         if basis is None:
             continue
         near = _within(rows, basis, NEARLY_EXACT * energy)
         members = _within(rows, principal_axes(rows[near]).basis[:, : len(basis.T)], EXACT * energy)
-        if len(members) >= len(basis.T) + MORE_THAN_CHANCE:
+        if np.isin(left, members).sum() >= len(basis.T) + MORE_THAN_CHANCE:
             return len(basis.T), members
     return None
 
@@ -80,25 +91,29 @@ def _subspace_of(rows: Array, seed: int, largest: int, energy: float) -> tuple[i
 def _neighbours(rows: Array, seed: int, largest: int) -> Iterator[Indices]:
     """Yield two lists of up to ``largest`` rows that may span a row: by pursuit, and the nearest.
 
-    Pursuit takes, one by one, the row that is most correlated with what is left of the seed.
+    Pursuit takes, one by one, the row that is most correlated with what is left of the seed. A row
+    in the span of those before it is passed over, so that a combination of them is the only one.
     """
-    lengths = np.linalg.norm(rows, axis=1)
-    angles = np.abs(rows @ rows[seed]) / lengths
-    angles[seed] = -1.0
-    taken: list[int] = []
-    residual = rows[seed]
-    for _ in range(min(largest, len(rows) - 1)):
-        correlations = np.abs(rows @ residual) / lengths
-        correlations[[seed, *taken]] = -1.0
-        taken.append(int(np.argmax(correlations)))
-        basis = np.linalg.qr(rows[taken].T)[0]
-        residual = rows[seed] - basis @ (basis.T @ rows[seed])
-        if np.sum(residual**2) <= NO_PART**2 * lengths[seed] ** 2:
-            break
-    yield np.array(taken, dtype=np.intp)
-    order = np.argsort(-angles, kind="stable")[: min(largest, len(rows) - 1)]
-    for count in range(1, len(order) + 1):
-        yield order[:count]
+    squares = np.einsum("ij,ij->i", rows, rows)
+    lengths = np.sqrt(squares)
+    for pursued in (True, False):
+        taken: list[int] = []
+        residual, beyond = rows[seed], squares.copy()
+        angles = np.abs(rows @ residual) / lengths
+        while len(taken) < largest:
+            free = beyond > NEARLY_EXACT * squares
+            free[seed] = False
+            if not free.any():
+                break
+            taken.append(int(np.argmax(np.where(free, angles, -1.0))))
+            basis = np.linalg.qr(rows[taken].T)[0]
+            beyond -= (rows @ basis[:, -1]) ** 2
+            residual = rows[seed] - basis @ (basis.T @ rows[seed])
+            if np.sum(residual**2) <= NO_PART**2 * squares[seed]:
+                break
+            if pursued:
+                angles = np.abs(rows @ residual) / lengths
+        yield np.array(taken, dtype=np.intp)
 
 
 def _span(row: Array, others: Array) -> Array | None:
