@@ -1,6 +1,6 @@
 """How often `pca_components` finds the right number, beside cross-validation; and its time.
 
-    python benchmarks/components.py [--part detection|small|large|level|loud|bound|cells|time|real]
+    python benchmarks/components.py [--part PART]    # see the end of this file
                                     [--data DIR]     # DIR, or SUBSPACES_DATA: gene_expression/*.npz
 
 Writes benchmarks/results/components.md when all parts are run. An interrupted run goes on where it
@@ -305,6 +305,33 @@ def loud(repeats=100):
     )
 
 
+def few(repeats=100):
+    """Three strong components among few variables."""
+    rows = []
+    for n, p in ((60, 6), (60, 8), (60, 10), (60, 15), (150, 6), (150, 8)):
+        tables = []
+        for seed in range(repeats):
+            random = np.random.default_rng([FIRST_SEED + seed, n, p])
+            scores, axes = random.normal(size=(n, 3)), random.normal(size=(3, p))
+            tables.append(2.0 * scores @ axes + 0.1 * random.normal(size=(n, p)))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = [pca_components(table) for table in tables]
+            equal = [pca_components(table, method="equal") for table in tables]
+        covered = [each.low is not None and each.low <= 3 <= each.high for each in found]
+        counts = [
+            100 * np.mean([each.n_components == 3 for each in ways]) for ways in (found, equal)
+        ]
+        rows.append(
+            [f"{n} x {p}", f"{counts[0]:.0f}", f"{100 * np.mean(covered):.0f}", f"{counts[1]:.0f}"]
+        )
+    heads = ["size", "right in %", "`low` to `high` covers 3, in %", 'right with `method="equal"`']
+    return (
+        "## Few variables\n\nThree components that hold 99 % of the variance, "
+        f"{repeats} tables a row.\n\n" + markdown(heads, rows)
+    )
+
+
 def closed(parts):
     return parts / parts.sum(axis=1, keepdims=True)
 
@@ -496,6 +523,7 @@ def main():
         "large": large,
         "level": level,
         "loud": loud,
+        "few": few,
         "bound": bound,
         "cells": cells,
         "time": seconds,
