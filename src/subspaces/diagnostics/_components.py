@@ -196,7 +196,7 @@ def pca_components(
     '3 components stand out of the noise; weaker ones, below 0.77 % of the variance, are not seen.'
     """
     table = varying_table(X, center, scale)
-    warn_of_copies(table.rows, above=2)
+    warn_of_copies(table.rows, above=2, of_components=True)
     method = as_choice(method, "method", KINDS_OF_NOISE)
     random = as_generator(random_state)
     found, axes = table.components(table.checked_maximum(max_components), method)
