@@ -45,7 +45,7 @@ class PCAComponents(WithVerdict):
         yet make the prediction worse.
     ratio : ndarray of shape (m,)
         Strength of each axis: its eigenvalue over the edge of the noise; above 1 it is a component,
-        unless the noise is correlated.
+        unless the noise is correlated. Before it may lie the axis of a loud variable, below 1.
     ratio_without : ndarray of shape (m,)
         The same without the sample that the axis rests on most.
     rests_on : ndarray of shape (m,)
@@ -165,8 +165,10 @@ def pca_components(
     edge of noise" and "A left-out cell" have the formulas. Variables that do not vary are left out.
     With missing cells, whether there are more than r components is asked of the table whose holes r
     axes have filled; a cell that was not observed counts neither as noise nor as predicted. A
-    variable much louder than the others is no component, but hides those that are weaker than it:
-    use ``scale=True`` then.
+    variable much louder than the others is no component, but hides those that are weaker than it.
+    If the spectrum breaks after components that a loud variable does not hide, its own axis is
+    counted with them, since the leading axes hold all of them only then; the verdict says so. Use
+    ``scale=True`` in either case.
 
     References
     ----------
