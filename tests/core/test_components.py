@@ -12,6 +12,7 @@ from subspaces.core.components import (
     noise_after,
     without_most_influential,
 )
+from subspaces.core.words_on_components import verdict_on_components
 from subspaces.subspace import principal_axes
 from tests.plain import generic
 
@@ -206,6 +207,31 @@ def test_components_beside_a_loud_column_are_counted():
     assert counted(rows).count == 2
 
 
+def beside_a_loud_column(n, p, rank, seed):
+    rows = planted(n, p, rank, 4.0, seed)
+    rows[:, 0] += 10.0 * np.random.default_rng(100 + seed).normal(size=n)
+    return rows
+
+
+def test_a_loud_column_does_not_make_noise_correlated():
+    """The axis of the loud column lies among the components, and is counted with them."""
+    found = [counted(beside_a_loud_column(100, 300, 2, seed)) for seed in range(10)]
+    assert [(each.count, each.noise) for each in found] == [(3, "unequal")] * 10
+    assert all(each.above < each.low <= each.count <= each.high for each in found)
+    assert all(abs(each.correlation) < 3.0 for each in found)
+    assert all("A loud variable" in verdict_on_components(f, (100, 300), None) for f in found)
+    alone = counted(planted(100, 300, 2, 4.0, 0))
+    assert "A loud variable" not in verdict_on_components(alone, (100, 300), None)
+
+
+def test_correlated_noise_beside_a_loud_column_stays_correlated():
+    for seed in range(5):
+        rows = planted(100, 300, 2, 4.0, seed, "correlated")
+        rows[:, 0] += 5.0 * np.random.default_rng(100 + seed).normal(size=100)
+        found = counted(rows)
+        assert (found.noise, found.low) == ("correlated", None)
+
+
 def test_far_values_do_not_make_a_column_loud():
     rows = planted(100, 60, 0, 1.0, 2)
     rows[:2, 5] = 20.0, -20.0
@@ -252,6 +278,26 @@ def test_components_of_parts_of_a_whole_are_counted():
     strengths = np.outer(random.normal(size=600), random.normal(size=12))
     parts = random.gamma(50.0, size=(600, 12)) * np.exp(0.1 * strengths)
     assert counted(closed(parts)).count == 1
+
+
+@pytest.mark.parametrize(
+    ("n", "p", "rho"), [(400, 10, 0.7), (600, 12, 0.7), (600, 12, 0.9), (1000, 15, 0.9)]
+)
+def test_closely_correlated_columns_of_long_tables_are_told(n, p, rho):
+    """All axes that can be tried pass, and the others are as correlated as these were."""
+    kinds = []
+    for seed in range(50, 70):
+        rows = np.random.default_rng(seed).normal(size=(n, p))
+        for j in range(1, p):
+            rows[:, j] = rho * rows[:, j - 1] + np.sqrt(1.0 - rho**2) * rows[:, j]
+        kinds.append(counted(rows).noise)
+    assert kinds.count("correlated") >= 18
+
+
+@pytest.mark.parametrize(("n", "p"), [(600, 12), (1000, 15)])
+def test_as_many_components_as_can_be_tried_are_no_correlation(n, p):
+    found = [counted(planted(n, p, p // 2, 5.0, seed)) for seed in range(70, 80)]
+    assert [(each.low, each.count) for each in found] == [(p // 2, p // 2)] * 10
 
 
 def test_correlated_columns_of_long_tables_are_told():

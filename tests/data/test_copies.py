@@ -44,11 +44,17 @@ def test_copies_are_told_where_they_predict_each_other(ask):
         ask(two_lines())
 
 
-def told(X):
+def told(X, **options):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        warn_of_copies(X)
-    return any("exact copies" in str(each.message) for each in caught)
+        warn_of_copies(X, **options)
+    return any("exact cop" in str(each.message) for each in caught)
+
+
+def pca_components_of(X):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return pca_components(X).n_components
 
 
 @pytest.mark.parametrize("share", [0.05, 0.1])
@@ -60,6 +66,50 @@ def test_a_twentieth_of_copies_is_told(share):
     assert told(X)
     with pytest.warns(UserWarning, match=f"{copied} of 200 samples are exact copies"):
         pca_components(X)
+
+
+@pytest.mark.parametrize(("n", "p", "copied"), [(100, 20, 3), (200, 60, 6), (700, 5, 21)])
+def test_three_in_a_hundred_are_told(n, p, copied):
+    X = np.random.default_rng(9).normal(size=(n, p))
+    X[:copied] = X[-copied:]
+    assert told(X)
+    X[0] += 1.0
+    assert not told(X)
+
+
+@pytest.mark.parametrize(("n", "p", "times"), [(200, 60, 6), (60, 300, 2), (500, 50, 9)])
+def test_a_sample_that_is_there_so_often_that_it_makes_a_component_is_told(n, p, times):
+    counts = []
+    for seed in range(10, 15):
+        X = np.random.default_rng(seed).normal(size=(n, p))
+        X[:times] = X[0]
+        counts.append(pca_components_of(X))
+        assert told(X, of_components=True)
+        assert not told(X)
+        assert not told(X[times - 1 :], of_components=True)
+    assert sum(count > 0 for count in counts) >= 3
+
+
+def test_a_sample_that_is_there_twice_makes_no_component_of_a_long_table():
+    X = np.random.default_rng(11).normal(size=(200, 60))
+    X[0] = X[1]
+    assert pca_components_of(X) == 0
+    assert not told(X, of_components=True)
+
+
+@pytest.mark.parametrize("ask", [pca_components, SelectedPCA().fit])
+def test_one_copy_is_told_in_the_singular(ask):
+    X = np.random.default_rng(12).normal(size=(30, 200))
+    X[0] = X[1]
+    with pytest.warns(UserWarning, match=r"^1 of 30 samples is an exact copy of another, .* Use"):
+        ask(X)
+
+
+@pytest.mark.parametrize("shape", [(60, 70), (40, 200)])
+def test_rows_of_a_wide_table_that_are_equal_by_chance_are_not_told(shape):
+    tables = [np.random.default_rng(s).binomial(1, 0.02, shape) for s in range(20)]
+    assert max(n_copies(X.astype(float)) for X in tables) > 0
+    assert not any(told(X.astype(float), of_components=True) for X in tables)
 
 
 @pytest.mark.parametrize(("n", "copied"), [(200, 4), (20, 1)])

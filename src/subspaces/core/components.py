@@ -78,11 +78,12 @@ class Components:
     """How many components there are, and each axis beside the noise.
 
     count, low, high: how many, at three levels; low and high are None where columns are correlated.
-    above: how many are above the edge of independent noise, whatever the noise is. noise: "none",
-    "equal", "unequal", "heavy" or "correlated". ratio, ratio_without (m,): each eigenvalue with all
-    rows and without its most influential one, over the edge; rests_on (m,): that row; alone (m,):
-    whether the axis is a component by that row alone. correlation: the z value of correlated
-    columns; hidden: the share of the energy below which a component is not seen.
+    above: how many are above the edge of independent noise, whatever the noise is; fewer than the
+    count if a loud column came before the last component. noise: "none", "equal", "unequal",
+    "heavy" or "correlated". ratio, ratio_without (m,): each eigenvalue with all rows and without
+    its most influential one, over the edge; rests_on (m,): that row; alone (m,): whether the axis
+    is a component by that row alone. correlation: the z value of correlated columns; hidden: the
+    share of the energy below which a component is not seen.
     """
 
     count: int
@@ -214,7 +215,15 @@ def _counted(axes: PrincipalAxes, center: bool, tried: int, noise: str, widest: 
     level = LEVEL
     ends: tuple[int | None, int | None] = (low, _might_be(values, edge, count))
     broken = break_of_spectrum(axes.eigenvalues, widest)
-    found_correlated = noise == "auto" and _is_correlated(axes, z, above - broken, widest)
+    found_correlated = noise == "auto" and _is_correlated(axes, z, above, broken, widest)
+    if found_correlated and above < broken <= tried:
+        # A loud column ended the count, and the components after it look like correlated noise. If
+        # the columns are independent after the break, what was correlated lies before it.
+        behind = correlation_of_residuals(axes, broken, freedom)
+        if behind <= SLIGHT_Z and kurtosis(axes, broken) <= HEAVY_KURTOSIS:
+            found_correlated, kind, count, z = False, "unequal", broken, behind
+            sure = [r + 1 for r in range(broken) if values[r] > edge(r).at(SURE)]
+            ends = (max(sure, default=0), _might_be(values, edge, broken))
     if noise == "correlated" or found_correlated:
         kind, count, ends = "correlated", broken, (None, None)
     elif noise == "heavy" or (noise == "auto" and kurtosis(axes, count) > HEAVY_KURTOSIS):
@@ -241,17 +250,19 @@ def _rests_on_one(ratio: Array, without: Array, n: int) -> Mask:
     return (ratio > 1.0) & (without <= 1.0) & (lost > UNUSUAL * 2.0 * np.log(n) / n)
 
 
-def _is_correlated(axes: PrincipalAxes, z: float, beyond: int, widest: int) -> bool:
-    """Whether columns are correlated, with this z value and so many axes beyond the break.
+def _is_correlated(axes: PrincipalAxes, z: float, above: int, broken: int, widest: int) -> bool:
+    """Whether columns are correlated, with this z value after ``above`` axes.
 
-    widest: the most axes that can be tried.
+    broken: after how many the spectrum breaks; widest: the most axes that can be tried.
     """
     n, p = len(axes.coordinates), len(axes.basis)
     # A break needs eigenvalues after it.
     if axes.rank <= BEYOND + 1 or (n < FEW_ROWS and p < FEW_COLUMNS):
         return False
-    clear = z > max(CORRELATED_Z, CORRELATED_SHARE * n)
-    return clear or (z > SLIGHT_Z and beyond >= min(BEYOND_BREAK, max(widest - 1, 1)))
+    # If all axes that can be tried are above the edge, a component that was missed is no excuse.
+    share = 0.0 if above == widest else CORRELATED_SHARE
+    clear = z > max(CORRELATED_Z, share * n)
+    return clear or (z > SLIGHT_Z and above - broken >= min(BEYOND_BREAK, max(widest - 1, 1)))
 
 
 def without_noise(axes: PrincipalAxes, center: bool) -> Components:

@@ -22,6 +22,11 @@ def verdict_on_components(found: Components, shape: tuple[int, int], predictive:
         )
     if found.noise == "correlated":
         return " ".join(sentences)
+    if found.noise == "unequal" and found.above < found.count:
+        sentences.append(
+            "A loud variable lies among them and may be one of them by itself: use scale=True to "
+            "see the others alone."
+        )
     if found.noise != "none" and shape[0] < FEW_ROWS and shape[1] < FEW_COLUMNS:
         sentences.append("The table is too small to tell correlated noise from components.")
     if predictive is not None and predictive < found.count:

@@ -45,7 +45,7 @@ class PCAComponents(WithVerdict):
         yet make the prediction worse.
     ratio : ndarray of shape (m,)
         Strength of each axis: its eigenvalue over the edge of the noise; above 1 it is a component,
-        unless the noise is correlated.
+        unless the noise is correlated. Before it may lie the axis of a loud variable, below 1.
     ratio_without : ndarray of shape (m,)
         The same without the sample that the axis rests on most.
     rests_on : ndarray of shape (m,)
@@ -165,8 +165,10 @@ def pca_components(
     edge of noise" and "A left-out cell" have the formulas. Variables that do not vary are left out.
     With missing cells, whether there are more than r components is asked of the table whose holes r
     axes have filled; a cell that was not observed counts neither as noise nor as predicted. A
-    variable much louder than the others is no component, but hides those that are weaker than it:
-    use ``scale=True`` then.
+    variable much louder than the others is no component, but hides those that are weaker than it.
+    If the spectrum breaks after components that a loud variable does not hide, its own axis is
+    counted with them, since the leading axes hold all of them only then; the verdict says so. Use
+    ``scale=True`` in either case.
 
     References
     ----------
@@ -196,7 +198,7 @@ def pca_components(
     '3 components stand out of the noise; weaker ones, below 0.77 % of the variance, are not seen.'
     """
     table = varying_table(X, center, scale)
-    warn_of_copies(table.rows, above=2)
+    warn_of_copies(table.rows, above=2, of_components=True)
     method = as_choice(method, "method", KINDS_OF_NOISE)
     random = as_generator(random_state)
     found, axes = table.components(table.checked_maximum(max_components), method)

@@ -159,7 +159,7 @@ class SelectedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         """
         table = varying_table(X, self.center, self.scale)
         validate_data(self, X, skip_check_array=True)
-        warn_of_copies(table.rows, above=3)
+        warn_of_copies(table.rows, above=3, of_components=True)
         method = as_choice(self.method, "method", KINDS_OF_NOISE)
         most = table.checked_maximum(self.max_components)
         found, axes = table.components(most, method)
