@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.cluster import KMeans
 
 from subspaces import estimators, plots
+from subspaces._types import Array, Labels
 from subspaces.data.validation import as_matrix, place_of
 from subspaces.metrics import adjusted_rand_score, matched_accuracy, rand_score
 from subspaces.runtime.frame import as_frame, lined_up
@@ -19,8 +19,6 @@ from subspaces.runtime.parameters import as_count, as_flag
 from subspaces.runtime.warning import changed_filters, collect_warnings
 
 __all__ = ["METHODS", "Comparison", "compare"]
-
-Labels = NDArray[np.intp]
 
 
 @dataclass(frozen=True)
@@ -113,7 +111,7 @@ class Comparison:
         return as_frame(self.columns, index="method")
 
     @property
-    def agreement(self) -> NDArray[np.floating]:
+    def agreement(self) -> Array:
         """Adjusted Rand index between the methods that came to an end, (m, m)."""
         found = list(self.labels.values())
         return np.array([[adjusted_rand_score(one, other) for other in found] for one in found])

@@ -7,16 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import Bunch, check_random_state
 
+from subspaces._types import Array, Mask
 from subspaces.runtime.parameters import as_choice, as_count, as_real
 from subspaces.subspace import Subspace
 from subspaces.tables import Table, doubts, read_cls, read_table
 
 __all__ = ["make_proteomics", "make_scenario", "make_subspaces", "read_expression"]
 
-Array = NDArray[np.floating]
 
 # Dimensions of the clusters and of the ambient space [MM2014, section "Simulation experiments"].
 SCENARIOS: dict[str, tuple[tuple[int, ...], int]] = {
@@ -263,9 +262,7 @@ def make_proteomics(
     )
 
 
-def _below_detection(
-    random: np.random.RandomState, values: Array, share: float
-) -> NDArray[np.bool_]:
+def _below_detection(random: np.random.RandomState, values: Array, share: float) -> Mask:
     """Return which values a detector misses, that share of them: the lower, the likelier."""
     if share == 0.0:
         return np.zeros(values.shape, dtype=bool)

@@ -10,6 +10,7 @@ from scipy.sparse.linalg import svds
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
+from subspaces._types import Array, Indices
 from subspaces.data.validation import as_matrix, check_real, check_squares, row_names
 from subspaces.expression_values import (
     ARRAY_FLOOR,
@@ -38,7 +39,6 @@ from subspaces.tables import Table, first_gap, orientation_hint
 
 __all__ = ["ExpressionScaler", "as_preparation", "as_table", "leading_axes"]
 
-Array = NDArray[np.floating]
 # Of the samples and of the genes.
 Names = tuple[tuple[Any, ...], tuple[Any, ...]]
 
@@ -456,12 +456,12 @@ def _sparse_logs(table: Any, total: float | None, log: bool) -> Any:
     return values
 
 
-def _dense_part(values: Any, means: Array, genes: NDArray[np.intp]) -> Array:
+def _dense_part(values: Any, means: Array, genes: Indices) -> Array:
     """Return some columns of the values, each row less its mean, as a dense matrix."""
     return _as_dense(values[:, genes]) - means[:, None]
 
 
-def _most_variable(values: Any, means: Array, count: int | None) -> NDArray[np.intp]:
+def _most_variable(values: Any, means: Array, count: int | None) -> Indices:
     """Return the columns of largest variance of ``values - means``, ascending; of equals, first.
 
     Columns of one value are left out where others are not: they vary by the means of samples alone.

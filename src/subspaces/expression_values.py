@@ -25,9 +25,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from subspaces._types import Array, Counts
 from subspaces.preparation import as_figure
 
 __all__ = [
@@ -41,7 +41,6 @@ __all__ = [
     "read_values",
 ]
 
-Array = NDArray[np.floating]
 
 KINDS = ("intensities", "log", "ratios", "shares", "counts")
 
@@ -233,7 +232,7 @@ def _sparse_facts(X: Any) -> dict[str, float]:
     return {"smallest": float(min(outer)), "largest": float(max(outer)), **shares}
 
 
-def _counts(values: Array, positive: bool) -> NDArray[np.intp]:
+def _counts(values: Array, positive: bool) -> Counts:
     """Return how many values each of SHARES holds for; positive: whether all of the table are."""
     beyond = np.abs(values) > LARGEST_LOGARITHM
     if positive:

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.pipeline import Pipeline
 
 from subspaces import halving, plots, progress
+from subspaces._types import Array
 from subspaces.core import choosing
 from subspaces.data.validation import as_matrix
 from subspaces.estimators import PSC, _choosing
@@ -22,7 +22,6 @@ from subspaces.runtime.warning import warn
 
 __all__ = ["Selection", "select_n_clusters", "select_n_components", "select_n_variables"]
 
-Array = NDArray[np.floating]
 
 # Ways to average the paper's leave-one-out errors; each returns the terms of the samples, (n,).
 PRESS = {

@@ -5,9 +5,9 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from subspaces import recipes
+from subspaces._types import Array
 from subspaces.cli._request import Request
 from subspaces.cli._trust import Trust
 from subspaces.cli._words import in_options
@@ -19,8 +19,6 @@ from subspaces.preparation import Preparation, attach_preparation, prepare
 from subspaces.runtime.warning import collect_warnings
 from subspaces.selection import Selection, select_n_clusters
 from subspaces.tables import Table, orientation_hint
-
-Array = NDArray[np.floating]
 
 # The largest number of clusters that --clusters auto tries unless --max-clusters says more.
 MOST_CLUSTERS = 8

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy import linalg, stats
 
-from subspaces.core.array import Array, Labels, Mask
+from subspaces._types import Array, Labels, Mask
 from subspaces.core.components import (
     FEWEST_COLUMNS,
     FEWEST_ROWS,

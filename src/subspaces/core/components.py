@@ -24,7 +24,7 @@ from functools import cache
 import numpy as np
 from scipy import special
 
-from subspaces.core.array import Array, Indices, Mask
+from subspaces._types import Array, Indices, Mask
 from subspaces.core.leave_one_out import graded_axes
 from subspaces.core.noise_edge import NoiseEdge, edge_of_noise
 from subspaces.core.secular import downdate, refit_factor

@@ -26,8 +26,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from subspaces._types import Array
 from subspaces.core import influence
-from subspaces.core.array import Array
 from subspaces.core.components import (
     Components,
     all_axes,

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from subspaces.core.array import Array
+from subspaces._types import Array
 from subspaces.subspace import inverse_overlap, largest_eigenpairs, principal_axes
 
 # A loading is settled when no value moves by more than this share of the largest.

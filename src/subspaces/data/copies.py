@@ -1,12 +1,10 @@
 """Samples that are exact copies of others: leaving one out leaves its copies in."""
 
 import numpy as np
-from numpy.typing import NDArray
 
+from subspaces._types import Array
 from subspaces.data.validation import count_distinct_rows
 from subspaces.runtime.warning import warn
-
-Array = NDArray[np.floating]
 
 # The least share of copies that is reported, their least number, and the most samples that are
 # looked at. In noise of 200 samples and 60 variables 3 % of copies give components in 5 % of the

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subspaces import plots
+from subspaces._types import Array, Indices, Mask
 from subspaces.core.components import KINDS_OF_NOISE
 from subspaces.core.leave_one_cell_out import cell_errors
 from subspaces.core.words_on_components import doubts_about_components, verdict_on_components
@@ -19,8 +20,6 @@ from subspaces.runtime.parameters import as_choice, as_generator
 from subspaces.runtime.result import WithVerdict
 from subspaces.runtime.warning import warn
 from subspaces.subspace import PrincipalAxes
-
-Array = NDArray[np.floating]
 
 # Cells whose left-out errors are computed: of larger tables those of random rows.
 MOST_CELLS = 1 << 20
@@ -75,8 +74,8 @@ class PCAComponents(WithVerdict):
     n_predictive: int
     ratio: Array
     ratio_without: Array
-    rests_on: NDArray[np.intp]
-    alone: NDArray[np.bool_]
+    rests_on: Indices
+    alone: Mask
     noise: str
     correlation: float
     hidden: float

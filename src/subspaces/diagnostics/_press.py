@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from subspaces._types import Array
 from subspaces.core import influence
 from subspaces.core.incomplete import observed_cells
 from subspaces.core.incomplete_pca import IncompletePCA, fit_pca, row_errors, squared_influence
@@ -20,8 +21,6 @@ from subspaces.runtime.result import InShort
 from subspaces.runtime.threads import one_blas_thread
 from subspaces.runtime.warning import warn
 from subspaces.subspace import Subspace, centre_of, leading, principal_axes
-
-Array = NDArray[np.floating]
 
 # The share of the sum of squares from which a mean is told.
 MOSTLY = 0.5

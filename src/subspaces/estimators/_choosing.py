@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 
+from subspaces._types import Array, Indices, Labels
 from subspaces.core import choosing
 from subspaces.core.alternation import alternate
 from subspaces.core.exact_union import EXACT, exact_union
@@ -19,8 +19,6 @@ from subspaces.runtime.step import Step
 from subspaces.runtime.warning import collect_warnings, warn
 from subspaces.starts.screening import screen_variables
 from subspaces.subspace import centre_of, principal_axes, squared_residual
-
-Array = NDArray[np.floating]
 
 # Most rounds of a fit and a choice; the last choice is kept even if it would still change.
 MAX_ROUNDS = 4
@@ -165,7 +163,7 @@ def fit_jointly(estimator: Any, X: Any, matrix: Array, max_components: int) -> A
     method = "noise" if problem.sparsity is None else "press"
     variables = problem.allowed_variables
 
-    def dimension_of(k: int, members: NDArray[np.intp]) -> int:
+    def dimension_of(k: int, members: Indices) -> int:
         affine = bool(estimator.affine)
         rows = matrix[members] - centre_of(matrix[members], affine)
         found = choosing.dimension_of_members(
@@ -433,7 +431,7 @@ def warn_of_what_passes_for_clusters(model: Any, matrix: Array) -> None:
         )
 
 
-def is_rather_one(model: Any, labels: NDArray[np.intp], matrix: Array) -> bool:
+def is_rather_one(model: Any, labels: Labels, matrix: Array) -> bool:
     """Whether samples are likelier under one subspace than under the clusters of a model.
 
     labels (n,): the model's clusters for the samples. False where a cluster is too small to tell.
@@ -447,7 +445,7 @@ def is_rather_one(model: Any, labels: NDArray[np.intp], matrix: Array) -> bool:
     return bool(worse.sum() <= 0.0)
 
 
-def cuts_a_continuum(model: Any, labels: NDArray[np.intp], matrix: Array) -> bool:
+def cuts_a_continuum(model: Any, labels: Labels, matrix: Array) -> bool:
     """Whether clusters that are mean profiles may be parts of one cloud without gaps.
 
     K centres span K - 1 directions. If one subspace of up to so many dimensions is as likely, up to

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from subspaces._types import Array, Labels
 from subspaces.core.alternation import Clustering
 from subspaces.core.array import to_host
 from subspaces.core.problem import Problem
 from subspaces.core.search import AGREEING, Plan, Run, Start, best_run, search
 from subspaces.data.in_view import RowsInView
-from subspaces.estimators._base import Array, Labels
 from subspaces.runtime.parameters import as_count, as_generator
 from subspaces.runtime.step import Step
 from subspaces.runtime.warning import warn

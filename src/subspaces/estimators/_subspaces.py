@@ -5,15 +5,15 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
+from subspaces._types import Array, Counts, Labels
 from subspaces.core import partition
 from subspaces.core.problem import Problem
 from subspaces.core.rows import DenseRows, Rows, choose_rows
 from subspaces.core.sparse_loadings import Sparsity
 from subspaces.data.validation import check_rank
-from subspaces.estimators._base import Array, Labels, SubspaceClusterer
+from subspaces.estimators._base import SubspaceClusterer
 from subspaces.runtime.parameters import as_choice, as_count, as_flag
 from subspaces.runtime.warning import warn
 from subspaces.subspace import (
@@ -163,7 +163,7 @@ def principal_coordinates(X: Array, affine: bool) -> Array:
     return points
 
 
-def widths(subspaces: Sequence[Subspace]) -> NDArray[np.intp]:
+def widths(subspaces: Sequence[Subspace]) -> Counts:
     """Return the dimension of each subspace, (K,)."""
     return np.array([subspace.basis.shape[1] for subspace in subspaces])
 

@@ -5,12 +5,13 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from subspaces._types import Array, Labels
 from subspaces.core import partition
 from subspaces.core.problem import Problem
 from subspaces.core.search import Plan, search
 from subspaces.data.in_view import RowsInView
 from subspaces.estimators import _subspaces
-from subspaces.estimators._base import Array, Labels, SubspaceClusterer
+from subspaces.estimators._base import SubspaceClusterer
 from subspaces.rivals.ensemble import (
     co_association,
     entries_to_keep,

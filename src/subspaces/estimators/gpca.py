@@ -5,12 +5,13 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from subspaces._types import Array, Labels
 from subspaces.core import partition
 from subspaces.core.alternation import alternate
 from subspaces.core.problem import Problem
 from subspaces.data.in_view import RowsInView
 from subspaces.estimators import _subspaces
-from subspaces.estimators._base import Array, Labels, SubspaceClusterer
+from subspaces.estimators._base import SubspaceClusterer
 from subspaces.rivals.gpca import homogeneous, hyperplane_labels, vote_labels
 from subspaces.rivals.vanishing_polynomials import n_monomials, n_vanishing
 from subspaces.runtime.parameters import as_choice, as_count, as_flag, as_generator, as_real

@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import validate_data
 
+from subspaces._types import Array
 from subspaces.core import criteria
 from subspaces.core.array import to_host
 from subspaces.core.likelihood import VARIANCE_FLOOR, Data, as_divisor
@@ -22,7 +23,6 @@ from subspaces.data.stream import SUMS, Stream, follow, reordered
 from subspaces.data.subspaces import ClusterSums, Subspaces, from_subspaces, take, to_subspaces
 from subspaces.data.validation import as_matrix
 from subspaces.estimators._alternating import AlternatingClusterer
-from subspaces.estimators._base import Array
 from subspaces.estimators._many_rows import in_memory, surveyed
 from subspaces.estimators._record import Record
 from subspaces.estimators._subspaces import dimensions_of, per_cluster, widths

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.special import logsumexp
 from sklearn.exceptions import ConvergenceWarning
 
+from subspaces._types import Array
 from subspaces.core import partition
 from subspaces.core.incomplete import (
     IncompleteMixture,
@@ -16,7 +17,7 @@ from subspaces.core.incomplete import (
     as_subspace,
 )
 from subspaces.estimators import _missing
-from subspaces.estimators._base import Array, SubspaceClusterer
+from subspaces.estimators._base import SubspaceClusterer
 from subspaces.estimators._subspaces import dimensions_of, order_of_appearance, widths
 from subspaces.rivals import em, factor_mixture, factor_mixture_em, ppca_mixture
 from subspaces.rivals.mixture_starts import first_partitions, leading_loadings, random_loadings

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from subspaces._types import Array, Labels
 from subspaces.core import criteria, influence, partition
 from subspaces.core.alternation import Clustering
 from subspaces.core.array import to_host
@@ -33,7 +34,6 @@ from subspaces.data.in_blocks import BlockProblem, influence_and_press, residual
 from subspaces.data.subspaces import Subspaces
 from subspaces.estimators import _choosing
 from subspaces.estimators._alternating import AlternatingClusterer
-from subspaces.estimators._base import Array, Labels
 from subspaces.estimators._fitted_state import fetched
 from subspaces.estimators._many_rows import FEW_ROWS, directions_of_all
 from subspaces.estimators._subspaces import (

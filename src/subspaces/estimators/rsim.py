@@ -2,8 +2,9 @@
 
 from typing import Any
 
+from subspaces._types import Array
 from subspaces.estimators import _subspaces
-from subspaces.estimators._base import Array, SubspaceClusterer
+from subspaces.estimators._base import SubspaceClusterer
 from subspaces.rivals.shape_interaction import best_cut
 from subspaces.runtime.parameters import as_flag, as_generator, as_real
 from subspaces.starts.self_expression import lifted_rows

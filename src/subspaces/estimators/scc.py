@@ -5,8 +5,9 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from subspaces._types import Array
 from subspaces.estimators import _subspaces
-from subspaces.estimators._base import Array, SubspaceClusterer
+from subspaces.estimators._base import SubspaceClusterer
 from subspaces.rivals.scc import Arrangement, curvature_clustering
 from subspaces.runtime.parameters import as_count, as_flag, as_generator
 from subspaces.runtime.threads import one_blas_thread

@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from subspaces._types import Array
 from subspaces.core import partition
-from subspaces.estimators._base import Array, SubspaceClusterer
+from subspaces.estimators._base import SubspaceClusterer
 from subspaces.rivals import sparse_kmeans
 from subspaces.rivals.sparse_kmeans import Rule, WeightedClustering, gap_table
 from subspaces.runtime.parameters import as_count, as_generator, as_real

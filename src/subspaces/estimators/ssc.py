@@ -4,11 +4,12 @@ from typing import Any
 
 from scipy.sparse.csgraph import connected_components
 
+from subspaces._types import Array, Labels
 from subspaces.core import partition
 from subspaces.core.problem import Problem
 from subspaces.data.validation import check_rank
 from subspaces.estimators import _subspaces
-from subspaces.estimators._base import Array, Labels, SubspaceClusterer
+from subspaces.estimators._base import SubspaceClusterer
 from subspaces.rivals.self_expression_elastic_net import elastic_net_coefficients, fidelities
 from subspaces.runtime.parameters import as_choice, as_count, as_flag, as_generator, as_real
 from subspaces.runtime.warning import warn

@@ -16,11 +16,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
 from scipy.special import logsumexp, softmax
 
-Array = NDArray[np.floating]
+from subspaces._types import Array
 
 BRIEF = 10
 WINDOW = 5

@@ -24,13 +24,11 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 
+from subspaces._types import Array, Counts, Labels
 from subspaces.starts.k_means import k_means_labels
 
-Array = NDArray[np.floating]
-Labels = NDArray[np.intp]
 # From the between-cluster sums of squares (p,) to the weights (p,).
 Rule = Callable[[Array], Array]
 
@@ -60,7 +58,7 @@ class GapTable:
     objectives: Array
     gaps: Array
     standard_errors: Array
-    counts: NDArray[np.intp]
+    counts: Counts
 
     @property
     def chosen(self) -> float:

@@ -10,16 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from subspaces._types import Array
 from subspaces.runtime.warning import changed_filters
 from subspaces.tables._content import check_room, content_of
-from subspaces.tables._table import (
-    Array,
-    Table,
-    checked,
-    default_names,
-    offered,
-    unused_classes,
-)
+from subspaces.tables._table import Table, checked, default_names, offered, unused_classes
 from subspaces.tables._wanted import Wanted, reduced
 
 VARIABLES = ("variable_names", "genes", "feature_names")

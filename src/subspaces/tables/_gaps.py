@@ -4,11 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from subspaces._types import Array
 from subspaces.tables._table import Table
-
-Array = NDArray[np.floating]
 
 # How many names a sentence lists; the others are counted.
 LISTED = 5

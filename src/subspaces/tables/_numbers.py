@@ -6,11 +6,12 @@ from pathlib import Path
 
 import numpy as np
 
+from subspaces._types import Array
 from subspaces.tables._bad_cells import bad_cells_in_words
 from subspaces.tables._block import Block, text_columns
 from subspaces.tables._commas import notation_of
 from subspaces.tables._grid import is_missing, is_number
-from subspaces.tables._table import Array, Table, checked
+from subspaces.tables._table import Table, checked
 from subspaces.tables._wanted import Wanted, check_asked, check_known
 
 # Cells that tell whether points separate thousands, where every cell is a number as it is.

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.floating]
+from subspaces._types import Array
 
 # What people call a column of known classes.
 CLASSES = {

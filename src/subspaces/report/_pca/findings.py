@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from subspaces._types import Array, Indices
 from subspaces.core import influence
 from subspaces.core.components import all_axes
 from subspaces.core.incomplete import observed_cells
@@ -12,7 +13,7 @@ from subspaces.core.incomplete_pca import fit_pca, squared_influence
 from subspaces.core.leave_one_out import centred
 from subspaces.data.validation import as_table_to_fit, row_names
 from subspaces.diagnostics import PCAComponents, PCAOutliers, pca_components, pca_outliers
-from subspaces.report._findings import Array, Places, one_each
+from subspaces.report._findings import one_each
 from subspaces.report._names import as_text
 from subspaces.runtime.parameters import as_count, as_flag
 from subspaces.runtime.warning import collect_warnings
@@ -68,12 +69,12 @@ class PCAFindings:
         return np.flatnonzero(found.alone[: found.n_components]).tolist()
 
     @property
-    def most_influential(self) -> Places:
+    def most_influential(self) -> Indices:
         """Rows of the samples, the most influential first."""
         return np.argsort(-self.influence, kind="stable")
 
     @property
-    def highest_leverage(self) -> Places:
+    def highest_leverage(self) -> Indices:
         """Rows of the samples, those of the highest leverage first."""
         return np.argsort(-self.leverage, kind="stable")
 
@@ -81,7 +82,7 @@ class PCAFindings:
         """Return the share of the variance that axis r, from 0, has: one number for all to show."""
         return float((self.components if r < self.n_axes else self).explained[r])
 
-    def strongest(self, r: int) -> Places:
+    def strongest(self, r: int) -> Indices:
         """Return the columns of the variables, the strongest on component r, from 0, first."""
         return np.argsort(-np.abs(self.loadings[:, r]), kind="stable")
 
