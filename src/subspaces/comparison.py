@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.cluster import KMeans
 
 from subspaces import estimators, plots
-from subspaces._types import Array, Labels
+from subspaces._types import Array, Labels, PerCluster, Seed
 from subspaces.data.validation import as_matrix, place_of
 from subspaces.metrics import adjusted_rand_score, matched_accuracy, rand_score
 from subspaces.runtime.frame import as_frame, lined_up
@@ -31,7 +31,7 @@ class Setting:
     n_clusters: int
     dimensions: list[int]
     affine: bool
-    random_state: Any
+    random_state: Seed
     rank: int
 
     @property
@@ -134,12 +134,12 @@ class Comparison:
 def compare(
     X: Any,
     n_clusters: int = 2,
-    n_components: Any = 1,
+    n_components: PerCluster = 1,
     *,
     methods: Iterable[str] | Mapping[str, Any] | None = None,
     labels: Any = None,
     affine: bool = False,
-    random_state: Any = 0,
+    random_state: Seed = 0,
     progress: Callable[[str], None] | None = None,
 ) -> Comparison:
     """Cluster one data set by several methods.

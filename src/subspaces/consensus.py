@@ -21,7 +21,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import GaussianMixture
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from subspaces._types import Array, Labels
+from subspaces._types import Array, Labels, Seed
 from subspaces.core.partition import canonical
 from subspaces.data.validation import as_matrix
 from subspaces.expression_scaler import leading_axes
@@ -74,7 +74,7 @@ class ConsensusProfiles(ClusterMixin, BaseEstimator):
     [20, 20, 20]
     """
 
-    def __init__(self, n_clusters: int = 2, *, random_state: Any = None) -> None:
+    def __init__(self, n_clusters: int = 2, *, random_state: Seed = None) -> None:
         self.n_clusters = n_clusters
         self.random_state = random_state
 

@@ -1,7 +1,7 @@
 """`ExpressionScaler`: from expression values of any kind to the scale on which samples compare."""
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,11 +10,10 @@ from scipy.sparse.linalg import svds
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
-from subspaces._types import Array, Indices
+from subspaces._types import Array, AskedKind, Indices, TakeLog
 from subspaces.data.validation import as_matrix, check_real, check_squares, row_names
 from subspaces.expression_values import (
     ARRAY_FLOOR,
-    KINDS,
     LARGEST_LOGARITHM,
     WHOLE,
     Reading,
@@ -127,9 +126,9 @@ class ExpressionScaler(TransformerMixin, BaseEstimator):
         n_axes: int | None = None,
         n_genes: int | None = N_GENES,
         floor: float | None = None,
-        log: str = "auto",
+        log: TakeLog = "auto",
         centre_samples: bool = True,
-        kind: str = "auto",
+        kind: AskedKind = "auto",
     ) -> None:
         self.n_axes = n_axes
         self.n_genes = n_genes
@@ -233,8 +232,8 @@ class ExpressionScaler(TransformerMixin, BaseEstimator):
 
         That is ``kind_``, ``logged_``, ``total_``, ``offset_`` and ``floor_``.
         """
-        asked = as_choice(self.kind, "kind", ("auto", "cells", *KINDS))
-        chosen = as_choice(self.log, "log", ("auto", "yes", "no"))
+        asked = as_choice(self.kind, "kind", get_args(AskedKind))
+        chosen = as_choice(self.log, "log", get_args(TakeLog))
         reading = read_cells(table) if asked == "cells" else read_values(table)
         found_out = asked in ("auto", "cells")
         if found_out and (doubtful := doubt(reading)):

@@ -22,12 +22,12 @@ otherwise                                                      intensities
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from scipy import sparse
 
-from subspaces._types import Array, Counts
+from subspaces._types import Array, Counts, ExpressionKind
 from subspaces.preparation import as_figure
 
 __all__ = [
@@ -42,7 +42,7 @@ __all__ = [
 ]
 
 
-KINDS = ("intensities", "log", "ratios", "shares", "counts")
+KINDS: tuple[ExpressionKind, ...] = get_args(ExpressionKind)
 
 # A logarithm to base 2 beyond this would be of an intensity above 2^30, which no scanner gives.
 LARGEST_LOGARITHM = 30.0
@@ -88,7 +88,7 @@ class Reading:
         or below 1/30 where all are positive.
     """
 
-    kind: str
+    kind: ExpressionKind
     logged: bool
     because: str
     smallest: float
@@ -182,7 +182,7 @@ def _decided(
     below_one: float,
     below_floor: float,
     beyond: float,
-) -> tuple[str, bool, str]:
+) -> tuple[ExpressionKind, bool, str]:
     """Return the kind of the values, whether they are logarithms already, and why, in words."""
     if negative > 0:
         if beyond > FEW:

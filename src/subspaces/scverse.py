@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.pipeline import Pipeline
 
-from subspaces._types import Array, Codes, Mask
+from subspaces._types import Array, Auto, Codes, Mask, NoiseKind, PerCluster, Seed
 from subspaces.core.array import is_dask
 from subspaces.core.partition import sizes
 from subspaces.diagnostics import PCAComponents
@@ -43,12 +43,12 @@ MOST_DENSE_BYTES = 8 * 2**30
 
 def psc(
     adata: Any,
-    n_clusters: Any = 2,
+    n_clusters: int | Auto = 2,
     *,
     layer: str | None = None,
     use_rep: str | None = None,
     batch_key: str | None = None,
-    n_components: Any = None,
+    n_components: PerCluster | Auto | None = None,
     key_added: str = "psc",
     copy: bool = False,
     **parameters: Any,
@@ -151,9 +151,9 @@ def pca_components(
     mask_var: Any = "auto",
     center: bool = True,
     scale: bool = False,
-    method: str = "auto",
+    method: NoiseKind = "auto",
     max_components: int | None = None,
-    random_state: Any = 0,
+    random_state: Seed = 0,
     key_added: str = "pca_components",
 ) -> int:
     """Find how many components a PCA of the cells has, for ``n_comps`` of `scanpy.pp.pca`.
@@ -210,7 +210,7 @@ def pca_components(
     if genes is not None:
         matrix = matrix[:, genes]
     advice = "Use fewer genes, such as the highly variable ones, or fewer cells"
-    options = {
+    options: dict[str, Any] = {
         "center": center,
         "scale": scale,
         "method": method,

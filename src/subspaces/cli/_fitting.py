@@ -8,6 +8,7 @@ import numpy as np
 
 from subspaces import recipes
 from subspaces._types import Array
+from subspaces.cli._options import CRITERIA, known_name
 from subspaces.cli._request import Request
 from subspaces.cli._trust import Trust
 from subspaces.cli._words import in_options
@@ -114,7 +115,7 @@ def _estimator(request: Request, table: Table) -> Any:
             n_components=request.n_components,
             n_variables=request.n_variables,
             affine=request.affine,
-            criterion=request.criterion,
+            criterion=known_name(request.criterion, CRITERIA, "--criterion"),
             random_state=request.seed,
             **request.limits,
         )

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from subspaces._types import Array, Mask
+from subspaces._types import Array, Mask, NoiseKind
 from subspaces.core.components import (
     FEWEST_COLUMNS,
     FEWEST_ROWS,
@@ -55,7 +55,7 @@ class VaryingTable:
         """The largest number of axes beside which enough is left to tell the noise from."""
         return most_axes(*self.shape, self.center)
 
-    def components(self, most: int | None, noise: str) -> tuple[Components, PrincipalAxes]:
+    def components(self, most: int | None, noise: NoiseKind) -> tuple[Components, PrincipalAxes]:
         """Return how many axes are components, by `count_components`, and all axes.
 
         Those of a table with holes are the axes of the table that the components filled.

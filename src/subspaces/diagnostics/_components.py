@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subspaces import plots
-from subspaces._types import Array, Indices, Mask
+from subspaces._types import Array, FoundNoise, Indices, Mask, NoiseKind, Seed
 from subspaces.core.components import KINDS_OF_NOISE
 from subspaces.core.leave_one_cell_out import cell_errors
 from subspaces.core.words_on_components import doubts_about_components, verdict_on_components
@@ -76,7 +76,7 @@ class PCAComponents(WithVerdict):
     ratio_without: Array
     rests_on: Indices
     alone: Mask
-    noise: str
+    noise: FoundNoise
     correlation: float
     hidden: float
     explained: Array
@@ -120,9 +120,9 @@ def pca_components(
     *,
     center: bool = True,
     scale: bool = False,
-    method: str = "auto",
+    method: NoiseKind = "auto",
     max_components: int | None = None,
-    random_state: Any = None,
+    random_state: Seed = None,
 ) -> PCAComponents:
     """Find how many components a PCA has, and how many of them help to predict a cell.
 

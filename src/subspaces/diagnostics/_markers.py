@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from subspaces._types import Array, Codes, Indices, Labels, Mask
+from subspaces._types import Array, Codes, Indices, Labels, Mask, Seed
 from subspaces.core.array import to_host
 from subspaces.core.contrast import means_and_spread
 from subspaces.diagnostics._composition import SHIFTED, common_shift
@@ -122,7 +122,7 @@ def markers(
     expressed: Any = None,
     estimator: Any = None,
     n_nulls: int = 99,
-    random_state: Any = None,
+    random_state: Seed = None,
 ) -> Markers:
     """Test which variables set clusters apart from all other samples.
 

@@ -12,7 +12,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 
 from subspaces import progress
-from subspaces._types import Array, Mask
+from subspaces._types import Array, Mask, Seed
 from subspaces.data.copies import warn_of_copies
 from subspaces.data.validation import as_matrix, count_distinct_rows
 from subspaces.estimators import PSC, KSubspaces, _missing
@@ -94,7 +94,7 @@ def stability(
     *,
     n_resamples: int = 10,
     budget_s: float | None = None,
-    random_state: Any = None,
+    random_state: Seed = None,
 ) -> Stability:
     """Measure how far models fitted to random halves of the samples find the same clusters.
 

@@ -189,7 +189,7 @@ class AlternatingClusterer(SubspaceClusterer):
 
     def _numbers_held(self, n: int, p: int) -> int:
         """Return how many numbers a fit holds: twice X, and n^2 inner products if n < p K."""
-        n_clusters = self.n_clusters if isinstance(self.n_clusters, Integral) else 1
+        n_clusters = int(self.n_clusters) if isinstance(self.n_clusters, Integral) else 1
         by_products = n < p * n_clusters and getattr(self, "n_variables", None) is None
         return super()._numbers_held(n, p) + (n**2 if by_products else 0)
 

@@ -157,7 +157,7 @@ class SubspaceClusterer(
     not the squared distance from ``subspaces_``.
     """
 
-    n_clusters: int
+    n_clusters: Any  # an int; of PSC, until it has chosen, perhaps "auto"
     n_components: Any
     labels_: FittedLabels
     subspaces_: list[Subspace]

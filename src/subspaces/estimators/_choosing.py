@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from subspaces._types import Array, Indices, Labels
+from subspaces._types import Array, ClustersCriterion, DimensionsCriterion, Indices, Labels, Penalty
 from subspaces.core import choosing
 from subspaces.core.alternation import alternate
 from subspaces.core.exact_union import EXACT, exact_union
@@ -106,14 +106,19 @@ def eigenvalue_table(model: Any, X: Array, max_components: int) -> list[Array]:
 
 
 def best_dimensions(
-    model: Any, X: Array, max_components: int, method: str, random: np.random.Generator
+    model: Any,
+    X: Array,
+    max_components: int,
+    method: DimensionsCriterion,
+    random: np.random.Generator,
 ) -> list[int]:
     """Return the dimension that a rule chooses for each cluster of a fitted model, K integers.
 
     method: "press", "noise", "parallel" or "exact", as in `selection.select_n_components`.
     """
     pairs = zip(members_of(model, X), variables_per_cluster(model), strict=True)
-    penalty, affine = getattr(model, "penalty", "l1"), bool(model.affine)
+    affine = bool(model.affine)
+    penalty: Penalty = getattr(model, "penalty", "l1")
     found = [
         choosing.dimension_of_members(rows, affine, max_components, method, m, penalty, random)
         for rows, m in pairs
@@ -131,7 +136,9 @@ def fewest_dimensions(model: Any) -> int:
     return 0 if model.n_clusters == 1 and model.affine and not sparse else 1
 
 
-def fit_dimensions(estimator: Any, X: Any, matrix: Array, max_components: int, method: str) -> Any:
+def fit_dimensions(
+    estimator: Any, X: Any, matrix: Array, max_components: int, method: DimensionsCriterion
+) -> Any:
     """Return a model with chosen dimensions: fit and choose in turn until the choice repeats.
 
     method: the rule of `best_dimensions`.
@@ -160,7 +167,7 @@ def fit_jointly(estimator: Any, X: Any, matrix: Array, max_components: int) -> A
     draft = clone(estimator).set_params(n_components=min(2, max_components))
     problem = draft._problem(matrix)
     starts, seeds = draft._search.seeded_starts(matrix, problem)
-    method = "noise" if problem.sparsity is None else "press"
+    method: DimensionsCriterion = "noise" if problem.sparsity is None else "press"
     variables = problem.allowed_variables
 
     def dimension_of(k: int, members: Indices) -> int:
@@ -194,7 +201,7 @@ def likelihood(model: Any, matrix: Array) -> Array:
     return choosing.left_out_likelihood(matrix, model.labels_, dimensions, bool(model.affine))
 
 
-def default_criterion(estimator: Any) -> str:
+def default_criterion(estimator: Any) -> ClustersCriterion:
     """Return the name of the criterion for the number of clusters: "likelihood" or "free".
 
     "likelihood" is the leave-one-out likelihood. "free", for sparse loadings of given dimension,
@@ -344,7 +351,7 @@ def _fit_one(estimator: Any, X: Any, matrix: Array) -> Any:
     def fitted(posed: Any) -> Any:
         if not is_auto(posed.n_components):
             return quietly_fitted(posed, X)
-        method = "noise" if posed.n_variables is None else "press"
+        method: DimensionsCriterion = "noise" if posed.n_variables is None else "press"
         return fit_dimensions(posed, X, matrix, posed.max_components, method)
 
     if not is_auto(estimator.n_variables):

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from subspaces._types import Array, Indices
+from subspaces._types import Array, Auto, Indices, Init, PerCluster, Seed
 from subspaces.core import partition
 from subspaces.core.array import to_host
 from subspaces.core.problem import Problem
@@ -108,12 +108,12 @@ class KSubspaces(AlternatingClusterer):
         self,
         n_clusters: int = 2,
         *,
-        n_components: Any = 1,
+        n_components: PerCluster = 1,
         affine: bool = False,
-        init: Any = "portfolio",
-        n_init: Any = "auto",
+        init: Init = "portfolio",
+        n_init: int | Auto = "auto",
         max_iter: int = 50,
-        random_state: Any = None,
+        random_state: Seed = None,
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:

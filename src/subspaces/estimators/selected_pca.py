@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from subspaces._types import Array, Indices
+from subspaces._types import Array, Indices, NoiseKind
 from subspaces.core.components import KINDS_OF_NOISE, Components
 from subspaces.core.incomplete import VARIANCE_FLOOR, Cells, Gaussian, IncompleteMixture
 from subspaces.core.incomplete_pca import fit_pca
@@ -128,7 +128,7 @@ class SelectedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         *,
         center: bool = True,
         scale: bool = False,
-        method: str = "auto",
+        method: NoiseKind = "auto",
         max_components: int | None = None,
         min_components: int = 0,
     ) -> None:

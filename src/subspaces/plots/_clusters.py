@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from subspaces._types import Array, Indices
+from subspaces._types import Array, Indices, VariableList
 from subspaces.core.contrast import Contrast
 from subspaces.data.validation import row_names
 from subspaces.estimators._record import squared_distances
@@ -111,7 +111,7 @@ def loadings(
     model: Any,
     cluster: int = 0,
     *,
-    by: str | None = None,
+    by: VariableList | None = None,
     n_shown: int = 20,
     names: Any = None,
     ax: Any = None,

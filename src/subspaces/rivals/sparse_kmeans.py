@@ -26,7 +26,7 @@ from functools import partial
 import numpy as np
 from sklearn.cluster import KMeans
 
-from subspaces._types import Array, Counts, Labels
+from subspaces._types import Array, Counts, Labels, StopReason
 from subspaces.starts.k_means import k_means_labels
 
 # From the between-cluster sums of squares (p,) to the weights (p,).
@@ -47,7 +47,7 @@ class WeightedClustering:
     labels: Labels
     weights: Array
     path: tuple[float, ...]
-    stop_reason: str
+    stop_reason: StopReason
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ def alternate_weights(
     """
     weights = np.full(X.shape[1], X.shape[1] ** -0.5)
     path: list[float] = []
-    reason = "max_iter"
+    reason: StopReason = "max_iter"
     for _ in range(max_iter):
         between = between_squares(X, labels)
         before, weights = weights, rule(between)
