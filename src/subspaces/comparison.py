@@ -309,7 +309,7 @@ def _takes_gaps(estimator: Any) -> bool:
 
 
 def _checked_setting(
-    matrix: Any, n_clusters: Any, n_components: Any, affine: Any, random_state: Any
+    matrix: Any, n_clusters: Any, n_components: Any, affine: Any, random_state: Seed
 ) -> Setting:
     n, p = matrix.shape
     k = as_count(n_clusters, "n_clusters", low=1, high=n, why=f" for {n} samples")

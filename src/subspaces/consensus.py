@@ -162,7 +162,7 @@ def _check_room(n: int, p: int) -> None:
         )
 
 
-def _together(matrix: Array, k: int, seed: Any) -> Array:
+def _together(matrix: Array, k: int, seed: Seed) -> Array:
     """Return the share of the runs in which two samples are in one cluster, (n, n).
 
     Runs to which all samples are equal, as samples of one direction are at unit length, are left
@@ -204,7 +204,7 @@ def _points(rows: Array, cosine: bool, n_axes: int) -> Array:
     return rows @ leading_axes(rows, n_axes).T
 
 
-def _mixture_labels(points: Array, k: int, seed: Any) -> tuple[Labels, bool]:
+def _mixture_labels(points: Array, k: int, seed: Seed) -> tuple[Labels, bool]:
     """Return the labels of a Gaussian mixture of one covariance, and whether it came to rest."""
     mixture = GaussianMixture(
         k,

@@ -364,7 +364,7 @@ def single_cell(
 
 
 def _recipe(
-    scaler: ExpressionScaler, n_clusters: Any, n_components: Any, n_variables: Any, seed: Any
+    scaler: ExpressionScaler, n_clusters: Any, n_components: Any, n_variables: Any, seed: Seed
 ) -> Recipe:
     """Return the `Recipe` of a scaler, which gets as many axes as the clusters need, and PSC."""
     for name, value in (("n_clusters", n_clusters), ("n_components", n_components)):

@@ -375,7 +375,7 @@ def _centred(matrix: Any, batches: Codes | None) -> Any:
 
 def _of_mean_profiles(
     adata: Any,
-    n_clusters: Any,
+    n_clusters: int | Auto,
     source: dict[str, Any],
     batches: Codes | None,
     key: str,
@@ -433,7 +433,7 @@ def _recipe_input(
 
 
 def _number(
-    n_clusters: Any, scaler: ExpressionScaler, matrix: Any, settings: dict[str, Any]
+    n_clusters: int | Auto, scaler: ExpressionScaler, matrix: Any, settings: dict[str, Any]
 ) -> tuple[Any, dict[str, str]]:
     """Return the number of clusters and, where stability chose it, the sentence on the choice."""
     if n_clusters != "auto":

@@ -213,7 +213,11 @@ def select_n_clusters(
 
 
 def _select_by_stability(
-    recipe: Pipeline, X: Any, candidates: Iterable[int], criterion: str, margins: str
+    recipe: Pipeline,
+    X: Any,
+    candidates: Iterable[int],
+    criterion: ClustersCriterion,
+    margins: Margins,
 ) -> Selection:
     """Choose the number of clusters of a recipe by how far halves of the samples agree."""
     steps = dict(recipe.steps)
@@ -255,7 +259,7 @@ def _select_by_stability(
 
 
 def _shares(
-    estimator: Any, X: Any, matrix: Array, models: list[Any], criterion: str
+    estimator: Any, X: Any, matrix: Array, models: list[Any], criterion: ClustersCriterion
 ) -> tuple[dict[str, Array], int | None]:
     """Return a dict from the name of a criterion to its terms (m, n): n samples in m models.
 
@@ -457,7 +461,9 @@ def select_n_variables(
     return Selection(best, final, margin, columns, criterion, verdict)
 
 
-def _counted_variables(model: Any, matrix: Array, criterion: str, rate: float) -> dict[str, Array]:
+def _counted_variables(
+    model: Any, matrix: Array, criterion: VariablesCriterion, rate: float
+) -> dict[str, Array]:
     """Return a table with one row per cluster: how many variables the criterion finds in it."""
     random = np.random.default_rng(0)
     counts = []

@@ -202,7 +202,7 @@ def markers_of_model(
     cluster: Any,
     split_half: bool,
     n_nulls: int,
-    random_state: Any,
+    random_state: Seed,
     preparation: Preparation | None = None,
 ) -> Markers:
     """Return the `Markers` of a fitted model, as its method ``markers`` does.
@@ -235,7 +235,7 @@ def _markers(
     cluster: Any,
     cluster_half: Callable[[Indices], Any] | None,
     n_nulls: int,
-    random_state: Any,
+    random_state: Seed,
     worth: str,
 ) -> Markers:
     """Return the `Markers` of a table; cluster_half: as `split_half_p_values` takes it, or None.

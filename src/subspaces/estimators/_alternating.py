@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from subspaces._types import Array, Indices, Labels
+from subspaces._types import Array, Auto, Indices, Init, Labels, Seed
 from subspaces.core import partition
 from subspaces.core.alternation import Clustering
 from subspaces.core.array import is_dask, to_host
@@ -58,10 +58,10 @@ class AlternatingClusterer(SubspaceClusterer):
     """
 
     affine: bool
-    init: Any
-    n_init: Any
+    init: Init
+    n_init: int | Auto
     max_iter: int
-    random_state: Any
+    random_state: Seed
     n_jobs: int | None
     verbose: int
 

@@ -22,7 +22,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from subspaces import progress
-from subspaces._types import Array, Counts, FittedLabels, Mask
+from subspaces._types import Array, Counts, FittedLabels, Mask, Seed
 from subspaces.core import partition
 from subspaces.core.array import to_host
 from subspaces.core.contrast import Contrast, contrast, means_and_spread
@@ -372,7 +372,7 @@ class SubspaceClusterer(
         *,
         split_half: bool = False,
         n_nulls: int = 99,
-        random_state: Any = None,
+        random_state: Seed = None,
     ) -> Any:
         """Variables that set clusters apart from all other samples, with tests of each.
 

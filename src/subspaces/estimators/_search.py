@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from subspaces._types import Array, Labels
+from subspaces._types import Array, Auto, Init, Labels, Seed
 from subspaces.core.alternation import Clustering
 from subspaces.core.array import to_host
 from subspaces.core.problem import Problem
@@ -35,10 +35,10 @@ class Search:
     """
 
     n_clusters: int
-    init: Any
-    n_init: Any
+    init: Init
+    n_init: int | Auto
     max_iter: int
-    random_state: Any
+    random_state: Seed
     n_jobs: int | None
     tell: Callable[[Step], None]
 
@@ -117,6 +117,7 @@ class Search:
 
     def called(self, X: Any, random: np.random.Generator) -> Any:
         """Return the labels that the function given as ``init`` returns for X, not yet checked."""
+        assert callable(self.init)
         return self.init(X, self.n_clusters, random_state=int(random.integers(2**31)))
 
     def _called(self, X: Array) -> Start:

@@ -37,7 +37,7 @@ class MixtureClusterer(SubspaceClusterer):
     n_init: int
     max_iter: int
     tol: float
-    random_state: Any
+    random_state: Seed
 
     scores_are_likelihoods_ = True
 

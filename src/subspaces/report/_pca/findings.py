@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from subspaces._types import Array, Indices
+from subspaces._types import Array, Auto, Indices, Seed
 from subspaces.core import influence
 from subspaces.core.components import all_axes
 from subspaces.core.incomplete import observed_cells
@@ -93,13 +93,13 @@ class PCAFindings:
 
 def gather_pca(
     X: Any,
-    n_components: Any = "auto",
+    n_components: int | Auto = "auto",
     *,
     center: bool = True,
     scale: bool = False,
     level: float = 0.05,
     max_components: int | None = None,
-    random_state: Any = None,
+    random_state: Seed = None,
     classes: Any = None,
 ) -> PCAFindings:
     """Return the findings on a PCA of X; the parameters are those of `report.render_pca`."""
@@ -149,7 +149,7 @@ def gather_pca(
     )
 
 
-def _checked(n_components: Any, axes: PrincipalAxes, center: bool) -> int:
+def _checked(n_components: int | Auto, axes: PrincipalAxes, center: bool) -> int:
     """Return the number of components; raise an error for more than the samples span.
 
     One of the samples is left out when the others are to predict it.
