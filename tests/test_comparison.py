@@ -14,6 +14,7 @@ from sklearn.preprocessing import StandardScaler
 from subspaces import KSubspaces, compare
 from subspaces.comparison import METHODS
 from subspaces.datasets import make_scenario, make_subspaces
+from tests.estimators.checks import CLUSTERERS
 
 UNION = make_subspaces([30, 40], 8, [2, 1], noise=0.02, random_state=0)
 
@@ -21,6 +22,10 @@ UNION = make_subspaces([30, 40], 8, [2, 1], noise=0.02, random_state=0)
 class Failing(KMeans):
     def fit_predict(self, X, y=None):
         raise RuntimeError("out of luck\nand more")
+
+
+def test_every_clusterer_but_the_one_for_streams_is_compared():
+    assert set(METHODS) == {*CLUSTERERS, "KMeans"} - {"MiniBatchPSC"}
 
 
 def test_every_method_on_one_data_set():

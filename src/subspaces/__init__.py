@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         MiniBatchPSC,
         SelectedPCA,
         SparseKMeans,
+        all_estimators,
         load,
     )
 
@@ -53,6 +54,7 @@ __all__ = [
     "MiniBatchPSC",
     "SelectedPCA",
     "SparseKMeans",
+    "all_estimators",
     "compare",
     "datasets",
     "diagnostics",
@@ -75,7 +77,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'subspaces' has no attribute {name!r}")
     if name == "compare":
         return import_module("subspaces.comparison").compare
-    if name == "load" or name[0].isupper():  # all public classes are estimators
+    if name in ("all_estimators", "load") or name[0].isupper():  # all public classes are estimators
         return getattr(import_module("subspaces.estimators"), name)
     return import_module(f"subspaces.{name}")
 

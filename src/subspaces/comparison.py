@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.cluster import KMeans
 
 from subspaces import estimators, plots
+from subspaces._types import Array, Labels, PerCluster, Seed
 from subspaces.data.validation import as_matrix, place_of
 from subspaces.metrics import adjusted_rand_score, matched_accuracy, rand_score
 from subspaces.runtime.frame import as_frame, lined_up
@@ -19,8 +19,6 @@ from subspaces.runtime.parameters import as_count, as_flag
 from subspaces.runtime.warning import changed_filters, collect_warnings
 
 __all__ = ["METHODS", "Comparison", "compare"]
-
-Labels = NDArray[np.intp]
 
 
 @dataclass(frozen=True)
@@ -33,7 +31,7 @@ class Setting:
     n_clusters: int
     dimensions: list[int]
     affine: bool
-    random_state: Any
+    random_state: Seed
     rank: int
 
     @property
@@ -113,7 +111,7 @@ class Comparison:
         return as_frame(self.columns, index="method")
 
     @property
-    def agreement(self) -> NDArray[np.floating]:
+    def agreement(self) -> Array:
         """Adjusted Rand index between the methods that came to an end, (m, m)."""
         found = list(self.labels.values())
         return np.array([[adjusted_rand_score(one, other) for other in found] for one in found])
@@ -136,12 +134,12 @@ class Comparison:
 def compare(
     X: Any,
     n_clusters: int = 2,
-    n_components: Any = 1,
+    n_components: PerCluster = 1,
     *,
     methods: Iterable[str] | Mapping[str, Any] | None = None,
     labels: Any = None,
     affine: bool = False,
-    random_state: Any = 0,
+    random_state: Seed = 0,
     progress: Callable[[str], None] | None = None,
 ) -> Comparison:
     """Cluster one data set by several methods.
@@ -311,7 +309,7 @@ def _takes_gaps(estimator: Any) -> bool:
 
 
 def _checked_setting(
-    matrix: Any, n_clusters: Any, n_components: Any, affine: Any, random_state: Any
+    matrix: Any, n_clusters: Any, n_components: Any, affine: Any, random_state: Seed
 ) -> Setting:
     n, p = matrix.shape
     k = as_count(n_clusters, "n_clusters", low=1, high=n, why=f" for {n} samples")

@@ -13,7 +13,6 @@ from itertools import product
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import squareform
 from sklearn import config_context
@@ -22,6 +21,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import GaussianMixture
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from subspaces._types import Array, Labels, Seed
 from subspaces.core.partition import canonical
 from subspaces.data.validation import as_matrix
 from subspaces.expression_scaler import leading_axes
@@ -32,7 +32,6 @@ from subspaces.runtime.warning import changed_filters, warn
 
 __all__ = ["ConsensusProfiles"]
 
-Array = NDArray[np.floating]
 
 # What the runs differ in: genes kept, whether samples are brought to unit length, and axes kept for
 # each cluster.
@@ -75,7 +74,7 @@ class ConsensusProfiles(ClusterMixin, BaseEstimator):
     [20, 20, 20]
     """
 
-    def __init__(self, n_clusters: int = 2, *, random_state: Any = None) -> None:
+    def __init__(self, n_clusters: int = 2, *, random_state: Seed = None) -> None:
         self.n_clusters = n_clusters
         self.random_state = random_state
 
@@ -114,7 +113,7 @@ class ConsensusProfiles(ClusterMixin, BaseEstimator):
         self._warn_of_single_samples(len(parts))
         return self
 
-    def predict(self, X: Any) -> NDArray[np.intp]:
+    def predict(self, X: Any) -> Labels:
         """Give each sample to the cluster of the nearest mean.
 
         Parameters
@@ -163,7 +162,7 @@ def _check_room(n: int, p: int) -> None:
         )
 
 
-def _together(matrix: Array, k: int, seed: Any) -> Array:
+def _together(matrix: Array, k: int, seed: Seed) -> Array:
     """Return the share of the runs in which two samples are in one cluster, (n, n).
 
     Runs to which all samples are equal, as samples of one direction are at unit length, are left
@@ -205,7 +204,7 @@ def _points(rows: Array, cosine: bool, n_axes: int) -> Array:
     return rows @ leading_axes(rows, n_axes).T
 
 
-def _mixture_labels(points: Array, k: int, seed: Any) -> tuple[NDArray[np.intp], bool]:
+def _mixture_labels(points: Array, k: int, seed: Seed) -> tuple[Labels, bool]:
     """Return the labels of a Gaussian mixture of one covariance, and whether it came to rest."""
     mixture = GaussianMixture(
         k,

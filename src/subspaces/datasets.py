@@ -4,12 +4,12 @@ import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import Bunch, check_random_state
 
+from subspaces._types import Array, Mask, SamplesIn, ScenarioName, ScoreDistribution, Seed
 from subspaces.named_table import Table
 from subspaces.runtime.parameters import as_choice, as_count, as_real
 from subspaces.subspace import Subspace
@@ -17,10 +17,9 @@ from subspaces.tables import doubts, read_cls, read_table
 
 __all__ = ["make_proteomics", "make_scenario", "make_subspaces", "read_expression"]
 
-Array = NDArray[np.floating]
 
 # Dimensions of the clusters and of the ambient space [MM2014, section "Simulation experiments"].
-SCENARIOS: dict[str, tuple[tuple[int, ...], int]] = {
+SCENARIOS: dict[ScenarioName, tuple[tuple[int, ...], int]] = {
     "a": ((1, 1), 3),
     "b": ((1, 2), 3),
     "c": ((2, 2), 3),
@@ -41,11 +40,11 @@ def make_subspaces(
     *,
     noise: float = 0.0,
     offset: float = 0.0,
-    scores: str = "uniform",
+    scores: ScoreDistribution = "uniform",
     n_variables: int | None = None,
     nonnegative: bool = False,
     shuffle: bool = False,
-    random_state: Any = None,
+    random_state: Seed = None,
 ) -> Bunch:
     """Draw samples near a union of random subspaces.
 
@@ -95,7 +94,7 @@ def make_subspaces(
     ]
     sizes = _cluster_sizes(n_samples, len(dimensions))
     noise, offset = as_real(noise, "noise"), as_real(offset, "offset")
-    scores = as_choice(scores, "scores", ("uniform", "normal", "ball"))
+    scores = as_choice(scores, "scores", get_args(ScoreDistribution))
     if n_variables is not None:
         n_variables = as_count(n_variables, "n_variables", low=1, high=n_features)
     random = check_random_state(random_state)
@@ -121,13 +120,13 @@ def make_subspaces(
 
 
 def make_scenario(
-    name: str,
+    name: ScenarioName,
     *,
     sparse: bool = False,
     noise: float | None = None,
     n_features: int | None = None,
-    scores: str | None = None,
-    random_state: Any = None,
+    scores: ScoreDistribution | None = None,
+    random_state: Seed = None,
 ) -> Bunch:
     """Draw one of the five scenarios of the paper: 100 samples a cluster.
 
@@ -188,7 +187,7 @@ def make_proteomics(
     noise: float = 0.5,
     missing: float = 0.2,
     low: float = 0.5,
-    random_state: Any = None,
+    random_state: Seed = None,
 ) -> Bunch:
     """Draw log2 intensities of proteins with groups of samples, and hide some of the values.
 
@@ -264,9 +263,7 @@ def make_proteomics(
     )
 
 
-def _below_detection(
-    random: np.random.RandomState, values: Array, share: float
-) -> NDArray[np.bool_]:
+def _below_detection(random: np.random.RandomState, values: Array, share: float) -> Mask:
     """Return which values a detector misses, that share of them: the lower, the likelier."""
     if share == 0.0:
         return np.zeros(values.shape, dtype=bool)
@@ -278,7 +275,7 @@ def read_expression(
     path: Any,
     classes: Any = None,
     *,
-    samples: str = "rows",
+    samples: SamplesIn = "rows",
     labels: str | None = None,
     ignore: str | Iterable[str] = (),
     missing: str | Iterable[str] = (),
@@ -391,7 +388,9 @@ def _draw_loadings(
     return loadings
 
 
-def _draw_scores(random: np.random.RandomState, size: int, dimension: int, kind: str) -> Array:
+def _draw_scores(
+    random: np.random.RandomState, size: int, dimension: int, kind: ScoreDistribution
+) -> Array:
     if kind == "uniform":
         return random.uniform(-1.0, 1.0, (size, dimension))
     positions = random.standard_normal((size, dimension))

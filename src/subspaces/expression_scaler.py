@@ -1,7 +1,7 @@
 """`ExpressionScaler`: from expression values of any kind to the scale on which samples compare."""
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,10 +10,10 @@ from scipy.sparse.linalg import svds
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
+from subspaces._types import Array, AskedKind, Indices, TakeLog
 from subspaces.data.validation import as_matrix, check_real, check_squares, row_names
 from subspaces.expression_values import (
     ARRAY_FLOOR,
-    KINDS,
     LARGEST_LOGARITHM,
     WHOLE,
     Reading,
@@ -39,7 +39,6 @@ from subspaces.tables import orientation_hint
 
 __all__ = ["ExpressionScaler", "as_preparation", "as_table", "leading_axes"]
 
-Array = NDArray[np.floating]
 # Of the samples and of the genes.
 Names = tuple[tuple[Any, ...], tuple[Any, ...]]
 
@@ -128,9 +127,9 @@ class ExpressionScaler(TransformerMixin, BaseEstimator):
         n_axes: int | None = None,
         n_genes: int | None = N_GENES,
         floor: float | None = None,
-        log: str = "auto",
+        log: TakeLog = "auto",
         centre_samples: bool = True,
-        kind: str = "auto",
+        kind: AskedKind = "auto",
     ) -> None:
         self.n_axes = n_axes
         self.n_genes = n_genes
@@ -234,8 +233,8 @@ class ExpressionScaler(TransformerMixin, BaseEstimator):
 
         That is ``kind_``, ``logged_``, ``total_``, ``offset_`` and ``floor_``.
         """
-        asked = as_choice(self.kind, "kind", ("auto", "cells", *KINDS))
-        chosen = as_choice(self.log, "log", ("auto", "yes", "no"))
+        asked = as_choice(self.kind, "kind", get_args(AskedKind))
+        chosen = as_choice(self.log, "log", get_args(TakeLog))
         reading = read_cells(table) if asked == "cells" else read_values(table)
         found_out = asked in ("auto", "cells")
         if found_out and (doubtful := doubt(reading)):
@@ -457,12 +456,12 @@ def _sparse_logs(table: Any, total: float | None, log: bool) -> Any:
     return values
 
 
-def _dense_part(values: Any, means: Array, genes: NDArray[np.intp]) -> Array:
+def _dense_part(values: Any, means: Array, genes: Indices) -> Array:
     """Return some columns of the values, each row less its mean, as a dense matrix."""
     return _as_dense(values[:, genes]) - means[:, None]
 
 
-def _most_variable(values: Any, means: Array, count: int | None) -> NDArray[np.intp]:
+def _most_variable(values: Any, means: Array, count: int | None) -> Indices:
     """Return the columns of largest variance of ``values - means``, ascending; of equals, first.
 
     Columns of one value are left out where others are not: they vary by the means of samples alone.

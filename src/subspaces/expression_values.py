@@ -22,12 +22,12 @@ otherwise                                                      intensities
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from subspaces._types import Array, Counts, ExpressionKind
 from subspaces.preparation import as_figure
 
 __all__ = [
@@ -41,9 +41,8 @@ __all__ = [
     "read_values",
 ]
 
-Array = NDArray[np.floating]
 
-KINDS = ("intensities", "log", "ratios", "shares", "counts")
+KINDS: tuple[ExpressionKind, ...] = get_args(ExpressionKind)
 
 # A logarithm to base 2 beyond this would be of an intensity above 2^30, which no scanner gives.
 LARGEST_LOGARITHM = 30.0
@@ -89,7 +88,7 @@ class Reading:
         or below 1/30 where all are positive.
     """
 
-    kind: str
+    kind: ExpressionKind
     logged: bool
     because: str
     smallest: float
@@ -183,7 +182,7 @@ def _decided(
     below_one: float,
     below_floor: float,
     beyond: float,
-) -> tuple[str, bool, str]:
+) -> tuple[ExpressionKind, bool, str]:
     """Return the kind of the values, whether they are logarithms already, and why, in words."""
     if negative > 0:
         if beyond > FEW:
@@ -233,7 +232,7 @@ def _sparse_facts(X: Any) -> dict[str, float]:
     return {"smallest": float(min(outer)), "largest": float(max(outer)), **shares}
 
 
-def _counts(values: Array, positive: bool) -> NDArray[np.intp]:
+def _counts(values: Array, positive: bool) -> Counts:
     """Return how many values each of SHARES holds for; positive: whether all of the table are."""
     beyond = np.abs(values) > LARGEST_LOGARITHM
     if positive:

@@ -26,6 +26,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 
 from subspaces import progress
+from subspaces._types import Array, Indices
 from subspaces.core.choosing import left_out_likelihood
 from subspaces.expression_scaler import ExpressionScaler, as_table
 from subspaces.metrics import adjusted_rand_score
@@ -43,7 +44,6 @@ __all__ = [
     "strength_of",
 ]
 
-Array = NDArray[np.floating]
 
 # Halvings of the samples; of large tables as many as read so many values together, which takes a
 # minute, but no fewer than three. The size alone decides: a seed gives one answer on any machine.
@@ -235,7 +235,7 @@ def strength_of(first: NDArray[Any], second: NDArray[Any]) -> float:
     return float(np.mean(kept))
 
 
-def _labels(recipe: Pipeline, points: Array, half: NDArray[np.intp], k: int) -> NDArray[Any]:
+def _labels(recipe: Pipeline, points: Array, half: Indices, k: int) -> NDArray[Any]:
     """Return the labels (n,) of all samples by k clusters of one half."""
     model = clone(recipe["cluster"]).set_params(n_clusters=k)
     seen = points[:, : _axes(recipe, k)]

@@ -3,11 +3,11 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 from sklearn.metrics import adjusted_rand_score, rand_score
 from sklearn.metrics.cluster import contingency_matrix
 
+from subspaces._types import Array, Labels
 from subspaces.subspace import Subspace, principal_angles
 
 __all__ = [
@@ -49,7 +49,7 @@ def matched_accuracy(labels_true: Any, labels_pred: Any) -> float:
     return float(table[linear_sum_assignment(table, maximize=True)].sum() / table.sum())
 
 
-def matched_labels(labels_true: Any, labels_pred: Any) -> NDArray[np.intp]:
+def matched_labels(labels_true: Any, labels_pred: Any) -> Labels:
     """Rename the predicted clusters after the true ones that they match best, one to one.
 
     A predicted cluster without a partner gets a new number.
@@ -77,7 +77,7 @@ def matched_labels(labels_true: Any, labels_pred: Any) -> NDArray[np.intp]:
     return np.asarray(owner[found], dtype=np.intp)
 
 
-def subspace_angles(first: Subspace, second: Subspace) -> NDArray[np.floating]:
+def subspace_angles(first: Subspace, second: Subspace) -> Array:
     """Principal angles between the directions of two subspaces, in radians, the largest first.
 
     Parameters

@@ -6,9 +6,8 @@ from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.floating]
+from subspaces._types import Array
 
 # How many names a sentence lists; the others are counted.
 LISTED = 5

@@ -10,8 +10,8 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from subspaces._types import Array
 from subspaces.named_table import Table, first_gap, listed
 from subspaces.runtime.parameters import as_count, as_real
 
@@ -31,8 +31,6 @@ __all__ = [
     "scaled_to_total",
     "steps_of",
 ]
-
-Array = NDArray[np.floating]
 
 
 @dataclass(frozen=True, repr=False)

@@ -11,10 +11,10 @@ from operator import matmul
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.pipeline import Pipeline
 
+from subspaces._types import Array, Auto, Codes, Mask, NoiseKind, PerCluster, Seed
 from subspaces.core.array import is_dask
 from subspaces.core.partition import sizes
 from subspaces.diagnostics import PCAComponents
@@ -32,7 +32,6 @@ from subspaces.subspace import Subspace, coordinates
 
 __all__ = ["pca_components", "psc"]
 
-Array = NDArray[np.floating]
 
 # Parameters of `PSC` that say what a cluster is.
 SHAPE = {"affine", "criterion", "n_variables"}
@@ -44,12 +43,12 @@ MOST_DENSE_BYTES = 8 * 2**30
 
 def psc(
     adata: Any,
-    n_clusters: Any = 2,
+    n_clusters: int | Auto = 2,
     *,
     layer: str | None = None,
     use_rep: str | None = None,
     batch_key: str | None = None,
-    n_components: Any = None,
+    n_components: PerCluster | Auto | None = None,
     key_added: str = "psc",
     copy: bool = False,
     **parameters: Any,
@@ -152,9 +151,9 @@ def pca_components(
     mask_var: Any = "auto",
     center: bool = True,
     scale: bool = False,
-    method: str = "auto",
+    method: NoiseKind = "auto",
     max_components: int | None = None,
-    random_state: Any = 0,
+    random_state: Seed = 0,
     key_added: str = "pca_components",
 ) -> int:
     """Find how many components a PCA of the cells has, for ``n_comps`` of `scanpy.pp.pca`.
@@ -211,7 +210,7 @@ def pca_components(
     if genes is not None:
         matrix = matrix[:, genes]
     advice = "Use fewer genes, such as the highly variable ones, or fewer cells"
-    options = {
+    options: dict[str, Any] = {
         "center": center,
         "scale": scale,
         "method": method,
@@ -237,7 +236,7 @@ def _views_may_become_their_own() -> Iterator[None]:
         yield
 
 
-def _chosen_genes(adata: Any, mask_var: Any, use_rep: str | None) -> NDArray[np.bool_] | None:
+def _chosen_genes(adata: Any, mask_var: Any, use_rep: str | None) -> Mask | None:
     """Return which genes to take, (genes,), or None for all."""
     is_auto = isinstance(mask_var, str) and mask_var == "auto"
     if use_rep is not None and not (is_auto or mask_var is None):
@@ -259,7 +258,7 @@ def _chosen_genes(adata: Any, mask_var: Any, use_rep: str | None) -> NDArray[np.
     return mask
 
 
-def _named(matrix: Array, adata: Any, genes: NDArray[np.bool_] | None, use_rep: str | None) -> Any:
+def _named(matrix: Array, adata: Any, genes: Mask | None, use_rep: str | None) -> Any:
     """Return the matrix as a frame with the names of the cells and, where they differ, of genes."""
     import pandas as pd
 
@@ -343,7 +342,7 @@ def _dense(matrix: Any, name: str, who: str, advice: str) -> Array:
     return matrix.toarray()
 
 
-def _batches(adata: Any, batch_key: str | None) -> NDArray[np.intp] | None:
+def _batches(adata: Any, batch_key: str | None) -> Codes | None:
     """Return the number of each cell's batch, (n,), with a warning; None where there are none."""
     if batch_key is None:
         return None
@@ -361,7 +360,7 @@ def _batches(adata: Any, batch_key: str | None) -> NDArray[np.intp] | None:
     return batches
 
 
-def _centred(matrix: Any, batches: NDArray[np.intp] | None) -> Any:
+def _centred(matrix: Any, batches: Codes | None) -> Any:
     """Return the matrix (n, p) with the mean of each batch at that of all cells."""
     if batches is None:
         return matrix
@@ -376,9 +375,9 @@ def _centred(matrix: Any, batches: NDArray[np.intp] | None) -> Any:
 
 def _of_mean_profiles(
     adata: Any,
-    n_clusters: Any,
+    n_clusters: int | Auto,
     source: dict[str, Any],
-    batches: NDArray[np.intp] | None,
+    batches: Codes | None,
     key: str,
     parameters: dict[str, Any],
 ) -> dict[str, dict[str, Any]]:
@@ -410,7 +409,7 @@ def _of_mean_profiles(
 
 
 def _recipe_input(
-    adata: Any, layer: str | None, batches: NDArray[np.intp] | None
+    adata: Any, layer: str | None, batches: Codes | None
 ) -> tuple[Any, ExpressionScaler, str | None]:
     """Return the cells, the recipe's scaler for them and, for batches, what was done before it.
 
@@ -434,7 +433,7 @@ def _recipe_input(
 
 
 def _number(
-    n_clusters: Any, scaler: ExpressionScaler, matrix: Any, settings: dict[str, Any]
+    n_clusters: int | Auto, scaler: ExpressionScaler, matrix: Any, settings: dict[str, Any]
 ) -> tuple[Any, dict[str, str]]:
     """Return the number of clusters and, where stability chose it, the sentence on the choice."""
     if n_clusters != "auto":

@@ -2,14 +2,20 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.pipeline import Pipeline
 
 from subspaces import halving, plots, progress
+from subspaces._types import (
+    Array,
+    ClustersCriterion,
+    DimensionsCriterion,
+    Margins,
+    VariablesCriterion,
+)
 from subspaces.core import choosing, ppca_mixture
 from subspaces.data.validation import as_matrix
 from subspaces.estimators import PSC, _choosing
@@ -21,7 +27,6 @@ from subspaces.runtime.warning import warn
 
 __all__ = ["Selection", "select_n_clusters", "select_n_components", "select_n_variables"]
 
-Array = NDArray[np.floating]
 
 # Ways to average the paper's leave-one-out errors; each returns the terms of the samples, (n,).
 PRESS = {
@@ -29,9 +34,9 @@ PRESS = {
     "press_points": choosing.press_of_points,
     "press_sum": choosing.press_sum,
 }
-CLUSTER_CRITERIA = ("auto", *PRESS, "likelihood", "free", "sod", "bic", "stability")
-DIMENSION_CRITERIA = ("auto", "press", "noise", "parallel", "exact", "joint")
-VARIABLE_CRITERIA = ("gap", "ftest", "stability")
+CLUSTER_CRITERIA: tuple[ClustersCriterion, ...] = get_args(ClustersCriterion)
+DIMENSION_CRITERIA: tuple[DimensionsCriterion, ...] = get_args(DimensionsCriterion)
+VARIABLE_CRITERIA: tuple[VariablesCriterion, ...] = get_args(VariablesCriterion)
 # "stability" draws so many random halves, and keeps a variable chosen in at least this share.
 HALVES, OFTEN = 20, 0.5
 
@@ -93,8 +98,8 @@ def select_n_clusters(
     X: Any,
     candidates: Iterable[int] = range(1, 9),
     *,
-    criterion: str = "auto",
-    margins: str = "data",
+    criterion: ClustersCriterion = "auto",
+    margins: Margins = "data",
 ) -> Selection:
     """Choose the number of clusters.
 
@@ -158,7 +163,7 @@ def select_n_clusters(
     '2 clusters; 3 are no better (difference 13, standard error 6.7)'
     """
     criterion = as_choice(criterion, "criterion", CLUSTER_CRITERIA)
-    margins = as_choice(margins, "margins", ("data", "normal"))
+    margins = as_choice(margins, "margins", get_args(Margins))
     if isinstance(estimator, Pipeline):
         return _select_by_stability(estimator, X, candidates, criterion, margins)
     matrix = _complete(X, "n_clusters")
@@ -207,7 +212,11 @@ def select_n_clusters(
 
 
 def _select_by_stability(
-    recipe: Pipeline, X: Any, candidates: Iterable[int], criterion: str, margins: str
+    recipe: Pipeline,
+    X: Any,
+    candidates: Iterable[int],
+    criterion: ClustersCriterion,
+    margins: Margins,
 ) -> Selection:
     """Choose the number of clusters of a recipe by how far halves of the samples agree."""
     steps = dict(recipe.steps)
@@ -249,7 +258,7 @@ def _select_by_stability(
 
 
 def _shares(
-    estimator: Any, X: Any, matrix: Array, models: list[Any], criterion: str
+    estimator: Any, X: Any, matrix: Array, models: list[Any], criterion: ClustersCriterion
 ) -> tuple[dict[str, Array], int | None]:
     """Return a dict from the name of a criterion to its terms (m, n): n samples in m models.
 
@@ -288,7 +297,7 @@ def _differences(values: Array, shares: Array | None, place: int) -> dict[str, A
 
 
 def select_n_components(
-    estimator: Any, X: Any, max_components: int = 5, *, criterion: str = "auto"
+    estimator: Any, X: Any, max_components: int = 5, *, criterion: DimensionsCriterion = "auto"
 ) -> Selection:
     """Choose the dimension of each cluster, the number of clusters given.
 
@@ -331,7 +340,7 @@ def select_n_components(
     max_components = as_count(max_components, "max_components", low=1, high=matrix.shape[1])
     criterion = as_choice(criterion, "criterion", DIMENSION_CRITERIA)
     sparse = getattr(estimator, "n_variables", None) is not None
-    default = "press" if sparse else "noise"
+    default: DimensionsCriterion = "press" if sparse else "noise"
     if criterion == "auto":
         criterion = default
     if criterion == "press" and not sparse:
@@ -390,7 +399,7 @@ def select_n_variables(
     X: Any,
     candidates: Iterable[int] | None = None,
     *,
-    criterion: str = "gap",
+    criterion: VariablesCriterion = "gap",
     rate: float = 0.1,
 ) -> Selection:
     """Choose the number of variables per loading, at the partition that the estimator finds.
@@ -451,7 +460,9 @@ def select_n_variables(
     return Selection(best, final, margin, columns, criterion, verdict)
 
 
-def _counted_variables(model: Any, matrix: Array, criterion: str, rate: float) -> dict[str, Array]:
+def _counted_variables(
+    model: Any, matrix: Array, criterion: VariablesCriterion, rate: float
+) -> dict[str, Array]:
     """Return a table with one row per cluster: how many variables the criterion finds in it."""
     random = np.random.default_rng(0)
     counts = []

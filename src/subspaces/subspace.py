@@ -18,13 +18,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import linalg
 
+from subspaces._types import Array
 from subspaces.runtime.result import InShort
 from subspaces.runtime.serialise import serialisable
-
-Array = NDArray[np.floating]
 
 # ||x||^2 - sum d^2 keeps twelve digits down to this share of ||x||^2.
 CANCELLATION = 1e-4

@@ -1,8 +1,12 @@
-"""Scikit-learn's own checks of an estimator, on this machine."""
+"""All clusterers; scikit-learn's own checks of an estimator, on this machine."""
 
 from importlib.util import find_spec
 
 from sklearn.utils import estimator_checks
+
+from subspaces import all_estimators
+
+CLUSTERERS = {name: kind for name, kind in all_estimators() if hasattr(kind, "fit_predict")}
 
 
 def check_as_scikit_learn_does(estimator, expected=None):

@@ -1,22 +1,9 @@
 import pytest
 
-from subspaces import (
-    GPCA,
-    MCFA,
-    MPPCA,
-    PSC,
-    RSIM,
-    SCC,
-    SLBF,
-    SSC,
-    EnsembleKSubspaces,
-    KSubspaces,
-    MCtFA,
-    MiniBatchPSC,
-    SparseKMeans,
-)
+import subspaces
+from subspaces import all_estimators
 from subspaces.recipes import ConsensusProfiles, ExpressionScaler
-from tests.estimators.checks import check_as_scikit_learn_does
+from tests.estimators.checks import CLUSTERERS, check_as_scikit_learn_does
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:n_components=. equals the rank"),
@@ -30,29 +17,30 @@ pytestmark = [
 ]
 
 
-@pytest.mark.parametrize(
-    "estimator",
-    [
-        # With a seed: one of the checks of scikit-learn 1.7 compares two fits and sets none.
-        PSC(n_init=1, random_state=0),
-        KSubspaces(n_init=1, affine=True, random_state=0),
-        MiniBatchPSC(n_init=1, affine=True, random_state=0),
-        GPCA(),
-        SCC(),
-        SLBF(),
-        RSIM(),
-        EnsembleKSubspaces(n_runs=10),
-        SparseKMeans(bound=1.0, n_init=2),
-        MPPCA(n_init=2, max_iter=5),
-        MCFA(n_init=1, max_iter=5),
-        MCtFA(n_init=1, max_iter=5),
-        SSC(),
-        ConsensusProfiles(),
-    ],
-    ids=lambda estimator: type(estimator).__name__,
-)
-def test_scikit_learns_own_checks(estimator):
-    check_as_scikit_learn_does(estimator)
+# What makes the checks quick; and a seed, since one of scikit-learn 1.7 compares two fits and sets
+# none.
+QUICK = {
+    "PSC": {"n_init": 1, "random_state": 0},
+    "KSubspaces": {"n_init": 1, "affine": True, "random_state": 0},
+    "MiniBatchPSC": {"n_init": 1, "affine": True, "random_state": 0},
+    "EnsembleKSubspaces": {"n_runs": 10},
+    "SparseKMeans": {"bound": 1.0, "n_init": 2},
+    "MPPCA": {"n_init": 2, "max_iter": 5},
+    "MCFA": {"n_init": 1, "max_iter": 5},
+    "MCtFA": {"n_init": 1, "max_iter": 5},
+}
+
+
+@pytest.mark.parametrize("kind", [*CLUSTERERS.values(), ConsensusProfiles])
+def test_scikit_learns_own_checks(kind):
+    check_as_scikit_learn_does(kind(**QUICK.get(kind.__name__, {})))
+
+
+def test_the_list_has_all_that_is_public():
+    public = {name for name in subspaces.__all__ if isinstance(getattr(subspaces, name), type)}
+    names = [name for name, _ in all_estimators()]
+    assert names == sorted(public)
+    assert all(getattr(subspaces, name) is kind for name, kind in all_estimators())
 
 
 def test_the_scaler_passes_all_but_tables_with_an_empty_sample():

@@ -8,19 +8,14 @@ import pytest
 from sklearn import config_context
 from sklearn.base import clone
 
-import subspaces
 from subspaces import MPPCA, PSC, SSC, KSubspaces, SelectedPCA
 from subspaces.datasets import make_subspaces
+from tests.estimators.checks import CLUSTERERS
 
 polars = pytest.importorskip("polars")
 
 GENES = [f"g{j}" for j in range(5)]
 CELLS = [f"c{i}" for i in range(45)]
-ESTIMATORS = [
-    value
-    for value in (getattr(subspaces, name) for name in subspaces.__all__)
-    if inspect.isclass(value) and hasattr(value, "fit_predict")
-]
 QUICK = {"n_init": 3, "n_runs": 10, "bound": 1.5}
 
 
@@ -45,7 +40,7 @@ def polars_frame(lines):
     return polars.DataFrame(lines, schema=GENES)
 
 
-@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda value: value.__name__)
+@pytest.mark.parametrize("estimator", CLUSTERERS.values(), ids=CLUSTERERS)
 def test_pandas_in_and_out(estimator, pandas_frame, lines):
     model = quick(estimator).set_output(transform="pandas").fit(pandas_frame)
     scores = model.transform(pandas_frame[::3])
@@ -57,7 +52,7 @@ def test_pandas_in_and_out(estimator, pandas_frame, lines):
     assert isinstance(model.record_.scores, np.ndarray)
 
 
-@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda value: value.__name__)
+@pytest.mark.parametrize("estimator", CLUSTERERS.values(), ids=CLUSTERERS)
 def test_polars_in_and_out(estimator, polars_frame, lines):
     model = quick(estimator).set_output(transform="polars").fit(polars_frame)
     scores = model.transform(polars_frame)

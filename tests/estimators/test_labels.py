@@ -9,14 +9,13 @@ from sklearn import config_context
 from sklearn.base import clone
 from sklearn.cluster import KMeans
 
-import subspaces
 from subspaces import PSC, KSubspaces, MiniBatchPSC, load
 from subspaces.datasets import make_subspaces
 from subspaces.runtime.model_file import SavedModel, read, write
+from tests.estimators.checks import CLUSTERERS
 
 UNION = make_subspaces([60, 60], 6, [1, 1], noise=0.05, random_state=0)
 X = UNION.data
-ESTIMATORS = [name for name in subspaces.estimators.__all__ if name not in ("load", "SelectedPCA")]
 IN_PASSES = (PSC, KSubspaces, MiniBatchPSC)
 MANY = make_subspaces([5001, 5000], 6, [1, 1], noise=0.05, random_state=0)
 
@@ -30,9 +29,9 @@ def many_rows(kind):
     return MANY.data if kind == "array" else pytest.importorskip("torch").asarray(MANY.data)
 
 
-@pytest.mark.parametrize("name", ESTIMATORS)
+@pytest.mark.parametrize("name", CLUSTERERS)
 def test_labels_are_of_the_type_of_k_means(name):
-    model = getattr(subspaces, name)(2, random_state=0)
+    model = CLUSTERERS[name](2, random_state=0)
     if "n_init" in model.get_params():
         model.set_params(n_init=1)
     assert model.fit_predict(X).dtype == np.int32

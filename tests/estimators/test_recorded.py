@@ -6,16 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import subspaces
 from subspaces import PSC, KSubspaces, SparseKMeans
 from subspaces.datasets import make_subspaces
 from subspaces.estimators import _record as record
+from tests.estimators.checks import CLUSTERERS
 
-ESTIMATORS = [
-    value
-    for value in (getattr(subspaces, name) for name in subspaces.__all__)
-    if inspect.isclass(value) and hasattr(value, "fit_predict")
-]
 TUNED = {"n_init": 3, "n_runs": 10, "bound": 1.5}
 
 
@@ -31,7 +26,7 @@ def small(estimator):
     return estimator(2, random_state=0, **given)
 
 
-@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda value: value.__name__)
+@pytest.mark.parametrize("estimator", CLUSTERERS.values(), ids=CLUSTERERS)
 def test_the_record_is_what_the_model_says_of_its_samples(estimator, lines):
     model = small(estimator).fit(lines)
     kept = model.record_

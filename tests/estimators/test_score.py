@@ -9,20 +9,19 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-import subspaces
 from subspaces import PSC, KSubspaces, MiniBatchPSC
 from subspaces.datasets import make_subspaces
+from tests.estimators.checks import CLUSTERERS
 
 UNION = make_subspaces([80, 80], 10, [2, 2], noise=0.2, shuffle=True, random_state=0)
 X = UNION.data
-ESTIMATORS = [name for name in subspaces.estimators.__all__ if name not in ("load", "SelectedPCA")]
-OWN = [name for name in ESTIMATORS if not hasattr(getattr(subspaces, name), "score_samples")]
+OWN = [name for name, kind in CLUSTERERS.items() if not hasattr(kind, "score_samples")]
 
 
 @pytest.mark.parametrize("name", OWN)
 def test_the_score_is_minus_the_mean_of_the_own_scores(name):
     """Also where the output is a frame."""
-    model = getattr(subspaces, name)(2, random_state=0).fit(X)
+    model = CLUSTERERS[name](2, random_state=0).fit(X)
     expected = -model.transform(X)[np.arange(len(X)), model.predict(X)].mean()
     assert_allclose(model.score(X), expected)
     assert model.score(X, UNION.target) == model.score(X)
@@ -71,9 +70,9 @@ def test_a_grid_search_runs_through_a_pipeline():
 
 
 @pytest.mark.parametrize("method", ["fit", "fit_predict"])
-@pytest.mark.parametrize("name", ESTIMATORS)
+@pytest.mark.parametrize("name", CLUSTERERS)
 def test_weights_of_samples_are_refused_in_plain_words(name, method):
-    model = getattr(subspaces, name)(2)
+    model = CLUSTERERS[name](2)
     with pytest.raises(TypeError, match=f"^{name}.fit takes no sample_weight.*Use") as refused:
         getattr(model, method)(X, sample_weight=np.ones(len(X)))
     assert "SubspaceClusterer" not in str(refused.value)

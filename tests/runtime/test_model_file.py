@@ -13,19 +13,13 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.base import clone
 
-import subspaces
 from subspaces import MCFA, PSC, KSubspaces, MiniBatchPSC, SelectedPCA, SparseKMeans, load
 from subspaces.datasets import make_subspaces
-from subspaces.estimators import _loading
 from subspaces.runtime import model_file
 from subspaces.runtime.serialise import deserialise, serialise
 from subspaces.subspace import Subspace
+from tests.estimators.checks import CLUSTERERS
 
-ESTIMATORS = [
-    value
-    for value in (getattr(subspaces, name) for name in subspaces.__all__)
-    if inspect.isclass(value) and hasattr(value, "fit_predict")
-]
 QUICK = {"n_init": 3, "n_runs": 10}
 METHODS = (
     "predict", "transform", "project", "reconstruct", "predict_proba", "score_samples",
@@ -87,14 +81,9 @@ def assert_round_trip(model, X, path):
     return loaded
 
 
-@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda value: value.__name__)
+@pytest.mark.parametrize("estimator", CLUSTERERS.values(), ids=CLUSTERERS)
 def test_a_loaded_model_is_the_saved_one(estimator, lines, tmp_path):
     assert_round_trip(quick(estimator).fit(lines), lines[::2], tmp_path / "m.npz")
-
-
-@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda value: value.__name__)
-def test_the_table_has_every_estimator(estimator):
-    assert _loading.ESTIMATORS[estimator.__name__] is estimator
 
 
 @pytest.mark.filterwarnings("ignore:. clusters were chosen, the most that were tried")

@@ -5,9 +5,10 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from subspaces import recipes
+from subspaces._types import Array
+from subspaces.cli._options import CRITERIA, known_name
 from subspaces.cli._request import Request
 from subspaces.cli._trust import Trust
 from subspaces.cli._words import in_options
@@ -20,8 +21,6 @@ from subspaces.preparation import Preparation, attach_preparation, prepare
 from subspaces.runtime.warning import collect_warnings
 from subspaces.selection import Selection, select_n_clusters
 from subspaces.tables import orientation_hint
-
-Array = NDArray[np.floating]
 
 # The largest number of clusters that --clusters auto tries unless --max-clusters says more.
 MOST_CLUSTERS = 8
@@ -117,7 +116,7 @@ def _estimator(request: Request, table: Table) -> Any:
             n_components=request.n_components,
             n_variables=request.n_variables,
             affine=request.affine,
-            criterion=request.criterion,
+            criterion=known_name(request.criterion, CRITERIA, "--criterion"),
             random_state=request.seed,
             **request.limits,
         )

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from subspaces.cli._options import Side, Source
+from subspaces.cli._options import Source
 from subspaces.cli._say import note, warn
 from subspaces.cli._words import in_options
 from subspaces.datasets import with_classes
@@ -51,7 +51,7 @@ def read_input(source: Source, variables: Iterable[str] | None = None) -> Table:
         f"Read {path}: {n:,} sample{'s' * (n != 1)} ({_first(table.sample_names)}) x "
         f"{p:,} variable{'s' * (p != 1)} ({_first(table.variable_names)}){missed}"
     )
-    doubted = doubts(table, source.samples.value)
+    doubted = doubts(table, source.samples)
     if gaps is not None and variables is None and source.drop_missing is None:
         doubted += _mostly_missing(table)
     table = replace(table, notes=(*table.notes, *doubted))
@@ -64,7 +64,7 @@ def _read(source: Source, variables: Iterable[str] | None) -> Table:
     try:
         table = read_table(
             source.path,
-            samples=source.samples.value,
+            samples=source.samples,
             labels=source.labels,
             ignore=source.ignored,
             variables=variables,
@@ -78,7 +78,7 @@ def _read(source: Source, variables: Iterable[str] | None) -> Table:
 def _check_samples(table: Table, source: Source) -> None:
     """Raise ValueError for one sample, or for samples that are all equal."""
     if len(table.data) == 1:
-        other = "rows" if source.samples is Side.columns else "columns"
+        other = "rows" if source.samples == "columns" else "columns"
         raise ValueError(
             f"{source.path}: one sample has no others to be compared with. Use a table of more, or "
             f"--samples {other} if they are its {other}"

@@ -4,11 +4,15 @@ import csv
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, overload
 
 import typer
+
+if TYPE_CHECKING:
+    from subspaces._types import Auto, ClustersCriterion, CriterionName, ExpressionKind
+
+Name = TypeVar("Name", bound=str)
 
 # Names that the library knows, repeated here because importing it takes longer than an answer may;
 # a test compares the two.
@@ -20,7 +24,7 @@ ENDINGS = (
     ".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz", ".gct", ".gct.gz", ".xlsx", ".npz",
     ".parquet", ".h5ad",
 )  # fmt: skip
-CRITERIA = (
+CRITERIA: "tuple[CriterionName, ...]" = (
     "auto",
     "influence",
     "loo",
@@ -30,13 +34,13 @@ CRITERIA = (
     "likelihood",
     "loo_projection",
 )
-SCORES = (
+SCORES: "tuple[ClustersCriterion, ...]" = (
     "auto", "press", "press_points", "press_sum", "likelihood", "free", "sod", "bic", "stability",
 )  # fmt: skip
 PRESETS = ("expression", "cells")
 # Where the pages are: as pyproject.toml has it.
 DOCUMENTATION = "https://subspaces.readthedocs.io"
-KINDS = ("intensities", "log", "ratios", "shares", "counts")
+KINDS: "tuple[ExpressionKind, ...]" = ("intensities", "log", "ratios", "shares", "counts")
 
 
 def setting(text: str, metavar: str, *, shown: bool = False, **more: Any) -> Any:
@@ -112,7 +116,7 @@ def share(value: float | None) -> float | None:
 
 
 # Where the samples are in a file.
-Side = StrEnum("Side", ["rows", "columns"])
+Side = Literal["rows", "columns"]
 
 Data = Annotated[
     Path,
@@ -250,10 +254,12 @@ def _listed(values: Sequence[str] | None) -> tuple[str, ...]:
     return tuple(entry for line in lines for entry in line)
 
 
-def check_known(text: str | None, known: Sequence[str], option: str) -> None:
-    """Raise ValueError, naming ``option``, if ``text`` is neither None nor in ``known``."""
-    if text is not None and text not in known:
-        raise ValueError(f"{option} {text} is unknown. Use {', '.join(known)}")
+def known_name(text: str, known: Sequence[Name], option: str) -> Name:
+    """Return the name in ``known`` that was typed; raise ValueError, naming ``option``, if none."""
+    for name in known:
+        if name == text:
+            return name
+    raise ValueError(f"{option} {text} is unknown. Use {', '.join(known)}")
 
 
 def check_preset(preset: str | None, kind: str | None, excluded: Mapping[str, bool]) -> None:
@@ -261,8 +267,10 @@ def check_preset(preset: str | None, kind: str | None, excluded: Mapping[str, bo
 
     excluded: the options that a preset excludes, and whether each was typed.
     """
-    check_known(preset, PRESETS, "--preset")
-    check_known(kind, KINDS, "--kind")
+    if preset is not None:
+        known_name(preset, PRESETS, "--preset")
+    if kind is not None:
+        known_name(kind, KINDS, "--kind")
     typed = [name for name, was_typed in excluded.items() if was_typed]
     if preset and typed:
         raise ValueError(f"{typed[0]} and --preset {preset} exclude each other. Use one of the two")
@@ -285,20 +293,32 @@ def scaler_of_preset(
     return without_none(kind=kind, floor=floor, log=logged, n_genes=top_variables)
 
 
-def one_or_auto(text: str | None, option: str) -> int | str | None:
+@overload
+def one_or_auto(text: str, option: str) -> "int | Auto": ...
+@overload
+def one_or_auto(text: str | None, option: str) -> "int | Auto | None": ...
+def one_or_auto(text: str | None, option: str) -> "int | Auto | None":
     """Return the value of an option as an int, or unchanged if it is "auto" or None."""
-    if text is None or text == "auto":
-        return text
+    if text is None:
+        return None
+    if text == "auto":
+        return "auto"
     try:
         return int(text)
     except ValueError:
         raise ValueError(f"{option} {text!r} is not a number. Use 3, say, or auto") from None
 
 
-def per_cluster(text: str | None, option: str) -> int | str | list[int] | None:
+@overload
+def per_cluster(text: str, option: str) -> "int | Auto | list[int]": ...
+@overload
+def per_cluster(text: str | None, option: str) -> "int | Auto | list[int] | None": ...
+def per_cluster(text: str | None, option: str) -> "int | Auto | list[int] | None":
     """Return an option's value as an int, or a list for ``1,2,2``; "auto" and None unchanged."""
-    if text is None or text == "auto":
-        return text
+    if text is None:
+        return None
+    if text == "auto":
+        return "auto"
     try:
         numbers = [int(part) for part in text.split(",")]
     except ValueError:

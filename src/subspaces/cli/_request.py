@@ -37,7 +37,7 @@ class Request:
         options.check_limit(self.limits.get("max_components"), self.n_components, "dims")
         if self.preset:
             self._check_preset()
-        options.check_known(self.criterion, options.CRITERIA, "--criterion")
+        options.known_name(self.criterion, options.CRITERIA, "--criterion")
         if self.method != "PSC":
             self._check_rival()
         if self.margins == "normal" and self.n_clusters != "auto":

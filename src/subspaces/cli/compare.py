@@ -31,7 +31,7 @@ def compare(
             f"Some of: {', '.join(options.METHOD_NAMES)}; all of them unless given.", "NAME,NAME"
         ),
     ] = None,
-    samples: options.Samples = options.Side.rows,
+    samples: options.Samples = "rows",
     ignore: options.Ignore = None,
     missing: options.Missing = None,
     drop_missing: options.DropMissing = None,

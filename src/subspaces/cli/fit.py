@@ -65,7 +65,7 @@ def fit(
     ignore: options.Ignore = None,
     missing: options.Missing = None,
     drop_missing: options.DropMissing = None,
-    samples: options.Samples = options.Side.rows,
+    samples: options.Samples = "rows",
     floor: options.Floor = None,
     log: options.LogOrNot = None,
     kind: options.Kind = None,

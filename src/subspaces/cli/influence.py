@@ -22,7 +22,7 @@ def influence(
     top: Annotated[int, setting("How many samples to show.", "N", shown=True, min=1)] = 10,
     by: Annotated[By, typer.Option(help="What to rank by.")] = By.influence,
     out: Annotated[Path | None, setting("CSV file for all samples.", "FILE")] = None,
-    samples: options.Samples = options.Side.rows,
+    samples: options.Samples = "rows",
     labels: options.Labels = None,
     classes: options.Classes = None,
     ignore: options.Ignore = None,

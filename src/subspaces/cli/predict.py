@@ -15,7 +15,7 @@ def predict(
     out: Annotated[
         Path | None, setting("CSV file for the answer; it is printed unless given.", "FILE")
     ] = None,
-    samples: options.Samples = options.Side.rows,
+    samples: options.Samples = "rows",
     labels: options.Labels = None,
     classes: options.Classes = None,
     ignore: options.Ignore = None,

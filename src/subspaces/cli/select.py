@@ -34,7 +34,7 @@ def select(
             shown=True,
         ),
     ] = "auto",
-    samples: options.Samples = options.Side.rows,
+    samples: options.Samples = "rows",
     labels: options.Labels = None,
     classes: options.Classes = None,
     ignore: options.Ignore = None,
@@ -87,7 +87,7 @@ def select(
     if n_variables == "auto":
         raise ValueError("--variables auto is for subspaces fit --clusters auto. Use 50, say")
     options.check_limit(max_dims, n_components, "dims")
-    options.check_known(criterion, options.SCORES, "--criterion")
+    decides_by = options.known_name(criterion, options.SCORES, "--criterion")
     if criterion == "stability" and not preset:
         raise ValueError("--criterion stability is for --preset expression or cells. Use one")
     source = options.source(data, samples, labels, classes, ignore, missing, drop_missing)
@@ -114,8 +114,13 @@ def select(
     )
     numbers = range(1, max_clusters + 1)
     with working("Clustering"), collect_warnings() as caught:
-        margins = "normal" if normal_scores else "data"
-        found = select_n_clusters(model, table.frame, numbers, criterion=criterion, margins=margins)
+        found = select_n_clusters(
+            model,
+            table.frame,
+            numbers,
+            criterion=decides_by,
+            margins="normal" if normal_scores else "data",
+        )
     # The criterion "free" tries learned dimensions beside the one assumed.
     is_open = dims is None and found.criterion != "free"
     is_open = is_open and _trust.can_choose_dimension(max_clusters, table)

@@ -1,8 +1,7 @@
 """The command ``simulate``, which writes a table of simulated clusters."""
 
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -12,7 +11,7 @@ from subspaces.cli._options import flag, setting
 from subspaces.cli._say import say, say_json
 
 # The scenarios of the paper.
-Scenario = StrEnum("Scenario", ["a", "b", "c", "d", "e"])
+Scenario = Literal["a", "b", "c", "d", "e"]
 
 
 def simulate(
@@ -50,7 +49,7 @@ def simulate(
     _outputs.refuse_to_overwrite(out, force=force)
     from subspaces.datasets import make_scenario
 
-    drawn = make_scenario(scenario.value, sparse=sparse, noise=noise, random_state=seed)
+    drawn = make_scenario(scenario, sparse=sparse, noise=noise, random_state=seed)
     n, p = drawn.data.shape
     headings = ["sample", *(f"x{j + 1}" for j in range(p)), "cluster"]
     rows = (

@@ -14,6 +14,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from subspaces._types import StopReason
 from subspaces.core.partition import Draw
 from subspaces.core.samples import Assignment, Fitted, Samples
 from subspaces.runtime.step import Step, Tell, silence
@@ -40,7 +41,7 @@ class Clustering:
     labels: Any
     objective: float
     path: tuple[float, ...]
-    stop_reason: str
+    stop_reason: StopReason
     repairs: int
     moving: int = 0
     subspaces: Any = None
@@ -58,7 +59,8 @@ def alternate(
     fitted, repairs = repair(samples, samples.begin(start), 0, random, first=True)
     at_first, path, seen = repairs, list[float](), set[Hashable]()
     best: tuple[Fitted, Assignment] | None = None
-    reason, degenerate = "max_iter", list[int]()
+    reason: StopReason = "max_iter"
+    degenerate = list[int]()
     while len(path) < max_iter:
         key = samples.key(fitted)
         returned = key in seen

@@ -1,4 +1,4 @@
-"""The types of arrays, and the one place that asks which library an array belongs to."""
+"""The one place that asks which library an array belongs to."""
 
 from functools import cache
 from importlib import import_module
@@ -8,11 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-
-Array = NDArray[np.floating]
-Labels = NDArray[np.intp]
-Indices = NDArray[np.intp]
-Mask = NDArray[np.bool_]
 
 
 def namespace(array: Any) -> ModuleType:

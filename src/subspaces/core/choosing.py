@@ -17,7 +17,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy import linalg, stats
 
-from subspaces.core.array import Array, Labels, Mask
+from subspaces._types import Array, DimensionsCriterion, Labels, Mask, NoiseKind, Penalty
 from subspaces.core.components import (
     FEWEST_COLUMNS,
     FEWEST_ROWS,
@@ -243,7 +243,7 @@ def against_one_subspace(
 
 
 def dimension_by_press(
-    rows: Array, max_components: int, n_variables: int, penalty: str, affine: bool = False
+    rows: Array, max_components: int, n_variables: int, penalty: Penalty, affine: bool = False
 ) -> Array:
     """PRESS of a cluster with 1, 2, ... sparse loadings, (max_components,); least is best.
 
@@ -282,7 +282,7 @@ def components_of_members(
         return without_noise(axes, affine)
     if n < FEWEST_ROWS or p < FEWEST_COLUMNS:
         return None
-    noise = "auto" if p >= COLUMNS_A_COMPONENT * max_components else "equal"
+    noise: NoiseKind = "auto" if p >= COLUMNS_A_COMPONENT * max_components else "equal"
     return count_components(axes, affine, max_components, noise)
 
 
@@ -310,7 +310,7 @@ def permutation_gap(
     members: Sequence[Array],
     dimensions: Sequence[int],
     candidates: Sequence[int],
-    penalty: str,
+    penalty: Penalty,
     random: np.random.Generator,
 ) -> Array:
     """Log captured energy less its mean over copies with permuted columns, (len(candidates),).
@@ -331,7 +331,7 @@ def smallest_of_the_best(gaps: Array) -> int:
 
 
 def _log_energies(
-    members: Sequence[Array], dimensions: Sequence[int], candidates: Sequence[int], penalty: str
+    members: Sequence[Array], dimensions: Sequence[int], candidates: Sequence[int], penalty: Penalty
 ) -> Array:
     """Log of the members' energy on loadings of m variables, for each m, (len(candidates),)."""
     totals = []
@@ -387,7 +387,7 @@ def selection_frequency(
     rows: Array,
     n_components: int,
     n_variables: int,
-    penalty: str,
+    penalty: Penalty,
     n_halves: int,
     random: np.random.Generator,
 ) -> Array:
@@ -410,9 +410,9 @@ def dimension_of_members(
     rows: Array,
     affine: bool,
     max_components: int,
-    method: str,
+    method: DimensionsCriterion,
     n_variables: int | None,
-    penalty: str,
+    penalty: Penalty,
     random: np.random.Generator,
 ) -> int:
     """Return the dimension of a cluster by ``method``; rows (n, p) are from their mean if affine.

@@ -20,18 +20,19 @@ d_j         variances     (p,)       of the noise in the columns
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
+from typing import get_args
 
 import numpy as np
 from scipy import special
 
-from subspaces.core.array import Array, Indices, Mask
+from subspaces._types import Array, FoundNoise, Indices, Mask, NoiseKind
 from subspaces.core.leave_one_out import graded_axes
 from subspaces.core.noise_edge import NoiseEdge, edge_of_noise
 from subspaces.core.secular import downdate, refit_factor
 from subspaces.subspace import PrincipalAxes, principal_axes
 
 # What the noise may be taken for.
-KINDS_OF_NOISE = ("auto", "equal", "unequal", "heavy", "correlated")
+KINDS_OF_NOISE: tuple[NoiseKind, ...] = get_args(NoiseKind)
 # How often noise alone stays below the edge that an eigenvalue has to pass; the two ends of what is
 # reported beside the count; and the level for heavy tails. An eigenvalue without its most
 # influential row is below that with all rows: at .95 noise of six kinds of tails passes in 0.9 % of
@@ -90,7 +91,7 @@ class Components:
     low: int | None
     high: int | None
     above: int
-    noise: str
+    noise: FoundNoise
     ratio: Array
     ratio_without: Array
     rests_on: Indices
@@ -124,7 +125,7 @@ def most_axes(n_samples: int, n_columns: int, center: bool) -> int:
 
 
 def count_components(
-    axes: PrincipalAxes, center: bool, most: int | None = None, noise: str = "auto"
+    axes: PrincipalAxes, center: bool, most: int | None = None, noise: NoiseKind = "auto"
 ) -> Components:
     """Return how many axes are components, and what kind of noise the others are.
 
@@ -197,7 +198,9 @@ def _cut(found: Components, most: int | None) -> Components:
     )
 
 
-def _counted(axes: PrincipalAxes, center: bool, tried: int, noise: str, widest: int) -> Components:
+def _counted(
+    axes: PrincipalAxes, center: bool, tried: int, noise: NoiseKind, widest: int
+) -> Components:
     """`count_components` among the first ``tried`` axes; a break may come up to ``widest``."""
     freedom = len(axes.coordinates) - center
     values = axes.eigenvalues[:tried]
@@ -210,7 +213,7 @@ def _counted(axes: PrincipalAxes, center: bool, tried: int, noise: str, widest: 
 
     count, low = (_last_above(values, edge, each) for each in (LEVEL, SURE))
     above = count
-    kind = "equal" if np.ptp(edge(count).variances) == 0.0 else "unequal"
+    kind: FoundNoise = "equal" if np.ptp(edge(count).variances) == 0.0 else "unequal"
     z = correlation_of_residuals(axes, count, freedom)
     level = LEVEL
     ends: tuple[int | None, int | None] = (low, _might_be(values, edge, count))
@@ -276,7 +279,7 @@ def without_noise(axes: PrincipalAxes, center: bool) -> Components:
 
 
 def noise_after(
-    axes: PrincipalAxes, r: int, freedom: int, noise: str = "auto", tails: Array | None = None
+    axes: PrincipalAxes, r: int, freedom: int, noise: NoiseKind = "auto", tails: Array | None = None
 ) -> NoiseEdge:
     """Return the edge of the noise that the first r axes leave.
 

@@ -23,10 +23,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import stats
 
-from subspaces.core.array import Array, Indices
+from subspaces._types import Array, Codes, Indices, Mask
 from subspaces.subspace import centre_of
 
 # The probability that any effect is beyond chance where none differs.
@@ -98,9 +97,9 @@ def _limits(cluster: int, sizes: Array, observed: Array) -> Array:
 
 def means_and_spread(
     rows: Array,
-    labels: NDArray[np.integer],
+    labels: Codes,
     n_clusters: int,
-    holes: NDArray[np.bool_] | None = None,
+    holes: Mask | None = None,
 ) -> tuple[Array, Array]:
     """Return each cluster's mean (K, p), and the standard deviations (p,) around these means.
 

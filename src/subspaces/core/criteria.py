@@ -40,8 +40,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from subspaces._types import Array, Counts, Labels
 from subspaces.core import influence
-from subspaces.core.array import Array, Indices, Labels, namespace
+from subspaces.core.array import namespace
 from subspaces.core.likelihood import (
     Data,
     gaussian_without,
@@ -67,7 +68,7 @@ class Tables:
     """
 
     spectra: Array
-    dimensions: Indices
+    dimensions: Counts
     sizes: NDArray[Any]
     affine: bool
     variance: float

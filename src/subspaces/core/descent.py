@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from subspaces._types import Array, Labels
 from subspaces.core import partition
 from subspaces.core.alternation import Clustering
-from subspaces.core.array import Array, Labels
 from subspaces.core.criteria import costs, own_costs
 from subspaces.core.problem import Problem, degenerate, view_clusters
 from subspaces.core.rows import ClusterView

@@ -8,7 +8,7 @@ the largest, where size is the number of rows.
 import numpy as np
 from scipy.linalg import lapack
 
-from subspaces.core.array import Array
+from subspaces._types import Array
 
 # Steps of the subspace iteration, and axes beyond those asked for: enough for one digit.
 STEPS, MORE_AXES = 2, 10

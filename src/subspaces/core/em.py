@@ -16,11 +16,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
 from scipy.special import logsumexp, softmax
 
-Array = NDArray[np.floating]
+from subspaces._types import Array, StopReason
 
 BRIEF = 10
 WINDOW = 5
@@ -53,7 +51,7 @@ class Climb(Generic[State]):
     start: str
     state: State
     path: tuple[float, ...]
-    stop_reason: str
+    stop_reason: StopReason
 
     @property
     def log_likelihood(self) -> float:
@@ -86,7 +84,7 @@ def climb(
     step: Callable[[State], State],
     max_iter: int,
     tolerance: float,
-    at_most: str = "max_iter",
+    at_most: StopReason = "max_iter",
 ) -> Climb[State]:
     """Return the climb continued until the likelihood settles, or to ``max_iter`` steps in all.
 

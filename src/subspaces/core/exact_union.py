@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from subspaces.core.array import Array, Indices, Labels
+from subspaces._types import Array, Indices, Labels
 from subspaces.subspace import principal_axes
 
 # The share of the data's energy below which a squared residual is rounding.

@@ -36,7 +36,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from subspaces.core.array import Array, Indices, Labels
+from subspaces._types import Array, Indices, Labels
 from subspaces.subspace import (
     Subspace,
     centre_of,

@@ -26,8 +26,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from subspaces._types import Array, NoiseKind
 from subspaces.core import influence
-from subspaces.core.array import Array
 from subspaces.core.components import (
     Components,
     all_axes,
@@ -113,7 +113,7 @@ def fit_pca(cells: Cells, n_components: int, affine: bool) -> IncompletePCA:
 
 
 def count_through_holes(
-    cells: Cells, center: bool, most: int | None = None, noise: str = "auto"
+    cells: Cells, center: bool, most: int | None = None, noise: NoiseKind = "auto"
 ) -> tuple[Components, Array]:
     """`count_components` of a table with holes, and the table (n, p) that those axes filled."""
     n, p = cells.values.shape

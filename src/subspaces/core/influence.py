@@ -25,7 +25,8 @@ from typing import Any
 
 import numpy as np
 
-from subspaces.core.array import Array, Mask, namespace
+from subspaces._types import Array, Mask
+from subspaces.core.array import namespace
 from subspaces.core.secular import LEVERAGE_ONE
 from subspaces.subspace import Subspace, inverse_overlap
 

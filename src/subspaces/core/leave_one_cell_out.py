@@ -24,7 +24,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from subspaces.core.array import Array, Indices
+from subspaces._types import Array, Indices
 from subspaces.subspace import PrincipalAxes
 
 # 1 - h is at least this: where h nears 1 the other cells do not determine the cell.

@@ -13,7 +13,7 @@ it digits, and this module removes both:
 
 import numpy as np
 
-from subspaces.core.array import Array
+from subspaces._types import Array
 from subspaces.core.influence import leverage
 from subspaces.core.secular import downdate
 from subspaces.subspace import PrincipalAxes, centre_of, principal_axes

@@ -26,7 +26,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from subspaces.core.array import Array
+from subspaces._types import Array
 from subspaces.core.rows import ClusterView
 from subspaces.runtime.serialise import serialisable
 

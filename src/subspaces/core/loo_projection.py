@@ -24,7 +24,7 @@ q_rs        shared        (n, R, R)     ||x||^2 over the supports of both v_r an
 
 import numpy as np
 
-from subspaces.core.array import Array
+from subspaces._types import Array
 from subspaces.core.secular import refit_factor
 
 

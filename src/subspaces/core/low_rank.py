@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from subspaces.core.array import Array
+from subspaces._types import Array
 from subspaces.core.eigenvalues import rank_of
 from subspaces.core.leave_one_out import centred
 from subspaces.subspace import Subspace, centre_of, principal_axes

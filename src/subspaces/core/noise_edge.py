@@ -21,7 +21,7 @@ from functools import cache
 import numpy as np
 from scipy import optimize, special
 
-from subspaces.core.array import Array
+from subspaces._types import Array
 
 # The Tracy-Widom distribution of order one as a shifted gamma distribution [Chiani 2014].
 SHAPE, SCALE, SHIFT = 46.446, 0.186054, -9.84801

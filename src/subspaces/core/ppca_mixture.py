@@ -25,16 +25,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import linalg
 
+from subspaces._types import Array, Labels
 from subspaces.core import em
 from subspaces.core.partition import smallest_size
 from subspaces.runtime.serialise import serialisable
 from subspaces.subspace import largest_eigenpairs
-
-Array = NDArray[np.floating]
-Labels = NDArray[np.intp]
 
 NOISE_FLOOR = 1e-10
 SETTLED = 1e-6

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from subspaces.core.array import Array, Indices, Labels
+from subspaces._types import Array, Indices, Labels
 from subspaces.core.likelihood import Data
 from subspaces.core.partition import DEGENERATE
 from subspaces.core.rows import ClusterView, Rows

@@ -17,7 +17,7 @@ and z is large, but the next but one is as near: it is about 0.
 
 import numpy as np
 
-from subspaces.core.array import Array
+from subspaces._types import Array
 
 # Both figures have to be above these. Independent rows reach z = 4 once in 30,000 tables. With less
 # memory dependence adds few components. Of 33 real tables, sorted by their classes, none is above

@@ -20,8 +20,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from subspaces._types import Array, Indices
 from subspaces.core import loo_projection
-from subspaces.core.array import Array, Indices
 from subspaces.core.eigenvalues import (
     counted_rank,
     gram_factor,

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from subspaces._types import Array
 from subspaces.core import partition
-from subspaces.core.array import Array
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,8 @@ from threading import local
 import numpy as np
 from joblib import effective_n_jobs
 
+from subspaces._types import Labels
 from subspaces.core.alternation import Clustering, alternate, repair
-from subspaces.core.array import Labels
 from subspaces.core.partition import LazyGenerator, canonical_each
 from subspaces.core.problem import Problem
 from subspaces.core.samples import Fitted, Samples

@@ -34,7 +34,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from subspaces.core.array import Array, Indices, Mask
+from subspaces._types import Array, Indices, Mask
 from subspaces.kernels import compiled
 
 EPS = float(np.finfo(np.float64).eps)

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from subspaces.core.array import Array
+from subspaces._types import Array, Penalty
 from subspaces.subspace import inverse_overlap, largest_eigenpairs, principal_axes
 
 # A loading is settled when no value moves by more than this share of the largest.
@@ -40,7 +40,7 @@ class Sparsity:
     """Number of variables per loading, for each cluster, and the kind of penalty."""
 
     n_variables: tuple[int, ...]
-    penalty: str
+    penalty: Penalty
 
 
 def captured_energy(scores: Array, overlap: Array) -> Array:
@@ -49,7 +49,7 @@ def captured_energy(scores: Array, overlap: Array) -> Array:
 
 
 def sparse_loadings(
-    rows: Array, n_components: int, n_variables: int, penalty: str, start: Array | None = None
+    rows: Array, n_components: int, n_variables: int, penalty: Penalty, start: Array | None = None
 ) -> Array:
     """Unit loadings (p, R) of rows (n, p), with at most ``n_variables`` non-zero values each.
 
@@ -80,7 +80,9 @@ def _padded(basis: Array, n_components: int) -> Array:
     return np.pad(basis[:, :n_components], ((0, 0), (0, missing)))
 
 
-def _one_loading(rows: Array, left: Array, n_variables: int, penalty: str) -> tuple[Array, Array]:
+def _one_loading(
+    rows: Array, left: Array, n_variables: int, penalty: Penalty
+) -> tuple[Array, Array]:
     """Return the scores u (n,) and loading v (p,) at which the iteration from ``left`` settles."""
     shrink = _soft_nonnegative if penalty == "nonnegative" else _soft
     left = _unit(left) if left.any() else _unit(_leading_left(rows))

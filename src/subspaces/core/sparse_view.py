@@ -17,8 +17,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from subspaces._types import Array, Indices, Labels, Mask
 from subspaces.core import loo_projection
-from subspaces.core.array import Array, Indices, Labels, Mask
 from subspaces.core.influence import squared_influence_oblique
 from subspaces.core.rows import ClusterView, DenseRows, Rows
 from subspaces.core.sparse_loadings import Sparsity, captured_energy, sparse_loadings

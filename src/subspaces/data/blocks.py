@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn import get_config
 
+from subspaces._types import Indices
 from subspaces.core.array import like, namespace, to_host, zeros_like
 from subspaces.data.subspaces import ClusterSums
 from subspaces.runtime.threads import map_in_threads
@@ -66,7 +67,7 @@ class Blocks(ABC):
         return self.fold(visit, None)[0]
 
     @abstractmethod
-    def sample(self, indices: NDArray[np.intp]) -> NDArray[np.float64]:
+    def sample(self, indices: Indices) -> NDArray[np.float64]:
         """Return the rows with these indices, (m, p), in main memory."""
 
     @abstractmethod
@@ -74,7 +75,7 @@ class Blocks(ABC):
         """Convert labels (n,) to what `fold` takes: 32-bit integers where the rows are."""
 
     @abstractmethod
-    def join(self, labels: Any, numbers: NDArray[np.intp]) -> Any:
+    def join(self, labels: Any, numbers: Indices) -> Any:
         """Return ``numbers[label]`` for every label, (n,), as 32-bit integers beside the rows."""
 
 
@@ -114,7 +115,7 @@ class ArrayBlocks(Blocks):
         p = self.shape[1]
         return min(max(BLOCK_NUMBERS // p, BLOCK_ROWS), max(MOST_NUMBERS // p, 256))
 
-    def sample(self, indices: NDArray[np.intp]) -> NDArray[np.float64]:
+    def sample(self, indices: Indices) -> NDArray[np.float64]:
         """Return the rows with these indices, (m, p), in main memory, as float64."""
         return to_host(rows_of(self.array, indices), np.float64)
 
@@ -125,7 +126,7 @@ class ArrayBlocks(Blocks):
             return xp.astype(labels, xp.int32)
         return like(to_host(labels), self.array, xp.int32)
 
-    def join(self, labels: Any, numbers: NDArray[np.intp]) -> Any:
+    def join(self, labels: Any, numbers: Indices) -> Any:
         """Return ``numbers[label]`` for every label, (n,): 32-bit integers where the labels are."""
         xp = namespace(labels)
         if xp is not np:
@@ -164,7 +165,7 @@ def least_divisor(blocks: Blocks) -> float:
     return float(np.finfo(np.float32 if in_single(blocks) else np.float64).tiny)
 
 
-def rows_of(array: Any, indices: NDArray[np.intp]) -> Any:
+def rows_of(array: Any, indices: Indices) -> Any:
     """Return the rows of an array with these indices, (m, p), on its device."""
     xp = namespace(array)
     if xp is np:

@@ -10,13 +10,10 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from subspaces._types import Array, Indices
 from subspaces.data.pass_plan import Pass
 from subspaces.kernels import compiled
-
-Array = NDArray[np.floating]
-Indices = NDArray[np.intp]
 
 
 class ScoredRows(NamedTuple):

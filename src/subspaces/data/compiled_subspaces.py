@@ -8,16 +8,13 @@ from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from subspaces._types import Array, Labels
 from subspaces.core import sparse_loadings
 from subspaces.core.criteria import CRITERIA, Seen, Tables, own_costs
 from subspaces.core.problem import Problem
 from subspaces.core.rows import DenseRows, GramRows
 from subspaces.kernels import compiled
-
-Array = NDArray[np.floating]
-Labels = NDArray[np.intp]
 
 
 class CompiledSubspaces(ABC):

@@ -6,10 +6,10 @@ from operator import add
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
-from subspaces.core.array import Array, like, membership, namespace, to_host
+from subspaces._types import Array, Codes
+from subspaces.core.array import like, membership, namespace, to_host
 from subspaces.core.contrast import pooled_deviation
 from subspaces.data import compiled_pass
 
@@ -59,7 +59,7 @@ def sums_from(rows: Any, labels: Any, start: int, points: Array) -> tuple[None, 
     return None, Sums(to_host(sizes), to_host(totals), to_host(squares))
 
 
-def _sparse_sums(rows: Any, labels: NDArray[np.integer], points: Array) -> Sums:
+def _sparse_sums(rows: Any, labels: Codes, points: Array) -> Sums:
     """Return the `Sums` of a sparse block; entries that are zero are counted, not written out."""
     n_clusters, p = points.shape
     of_entry = np.repeat(labels, np.diff(rows.indptr))

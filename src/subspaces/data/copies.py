@@ -3,11 +3,9 @@
 from collections import Counter
 
 import numpy as np
-from numpy.typing import NDArray
 
+from subspaces._types import Array
 from subspaces.runtime.warning import warn
-
-Array = NDArray[np.floating]
 
 # The least percentage of copies that is reported, their least number, and the most samples that
 # are looked at. In noise of 200 samples and 60 variables 3 % of copies give components in 5 % of

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from subspaces._types import Codes, Indices
 from subspaces.data.blocks import BLOCK_NUMBERS, ArrayBlocks, Blocks, Visit, gathered, slices
 from subspaces.data.subspaces import MOST_VARIABLES
 
@@ -53,15 +54,15 @@ class SparseBlocks(Blocks):
         rows = sparse.csr_array(numbers, shape=(part.stop - part.start, self.shape[1]))
         return rows if self.stays_sparse else rows.toarray()
 
-    def sample(self, indices: NDArray[np.intp]) -> NDArray[np.float64]:
+    def sample(self, indices: Indices) -> NDArray[np.float64]:
         """Return the rows with these indices, (m, p), dense, as float64."""
         return self.array[indices].toarray().astype(np.float64, copy=False)
 
-    def split(self, labels: NDArray[np.integer]) -> Any:
+    def split(self, labels: Codes) -> Any:
         """Convert labels (n,) to a numpy array of 32-bit integers."""
         return np.asarray(labels, dtype=np.int32)
 
-    def join(self, labels: Any, numbers: NDArray[np.intp]) -> Any:
+    def join(self, labels: Any, numbers: Indices) -> Any:
         """Return ``numbers[label]`` for every label, (n,), as 32-bit integers."""
         return numbers.astype(np.int32)[labels]
 

@@ -20,6 +20,7 @@ from dask.array import Array, concatenate, from_array, from_delayed
 from numpy.typing import NDArray
 from scipy import sparse
 
+from subspaces._types import Codes, Indices
 from subspaces.data.blocks import Blocks, Visit
 from subspaces.data.csr import blocks_within
 from subspaces.data.subspaces import MOST_VARIABLES
@@ -41,7 +42,7 @@ class DaskBlocks(Blocks):
 
     array: Any
     chunks: tuple[Any, ...]
-    starts: NDArray[np.intp]
+    starts: Indices
 
     @property
     def stays_sparse(self) -> bool:
@@ -93,7 +94,7 @@ class DaskBlocks(Blocks):
             ]
         )
 
-    def sample(self, indices: NDArray[np.intp]) -> NDArray[np.float64]:
+    def sample(self, indices: Indices) -> NDArray[np.float64]:
         """Return the rows with these indices, (m, p), in ascending order, fetched from workers."""
         wanted = np.sort(indices)
         chunk_of = np.searchsorted(self.starts, wanted, side="right") - 1
@@ -106,13 +107,13 @@ class DaskBlocks(Blocks):
             )
         return np.concatenate(rows)
 
-    def split(self, labels: NDArray[np.integer]) -> Any:
+    def split(self, labels: Codes) -> Any:
         """Convert labels (n,) to a Dask array of 32 bits, chunked like the rows."""
         sizes = tuple(np.diff(self.starts).tolist())
         with watched():
             return from_array(np.asarray(labels, dtype=np.int32), chunks=(sizes,)).persist()
 
-    def join(self, labels: Any, numbers: NDArray[np.intp]) -> Any:
+    def join(self, labels: Any, numbers: Indices) -> Any:
         """Return ``numbers[label]`` for every label, as a lazy Dask array (n,) of 32 bits."""
         short = numbers.astype(np.int32)
         return labels.map_blocks(short.__getitem__, dtype=short.dtype)
@@ -160,7 +161,7 @@ def visit_checked(rows: Any, labels: Any, start: int, visit: Visit) -> tuple[Any
     return visit(rows, labels, start)
 
 
-def take_rows(chunk: Any, indices: NDArray[np.intp]) -> NDArray[np.float64]:
+def take_rows(chunk: Any, indices: Indices) -> NDArray[np.float64]:
     """Return the rows of one chunk with these indices, dense, as float64; runs on a worker."""
     return blocks_within(chunk).sample(indices)
 

@@ -9,11 +9,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from subspaces._types import Array, Mask
 from subspaces.core.array import like, namespace, to_host, transposed
-
-Array = NDArray[np.floating]
 
 # The largest residual at the end, against the largest eigenvalue; eigenvalues err by its square.
 TOLERANCE = 1e-6
@@ -26,9 +24,7 @@ MOST_STEPS = 50
 DEPENDENT = 1e-13
 
 
-def leading_axes(
-    product: Callable[[Any], Any], guess: Any, in_use: NDArray[np.bool_]
-) -> tuple[Any, Array]:
+def leading_axes(product: Callable[[Any], Any], guess: Any, in_use: Mask) -> tuple[Any, Array]:
     """Return axes (K, p, R) and eigenvalues (K, R), the largest first; exact where ``in_use``.
 
     product: returns ``S_k W_k`` for any W (K, p, R) of orthonormal columns, R at most p / 3; guess
@@ -100,7 +96,7 @@ def _with_the_step(coefficients: Array, rank: int) -> Array:
     return np.concatenate([coefficients, _orthonormal(step, coefficients, longest)], axis=2)
 
 
-def _largest(lengths: Array, values: Array, in_use: NDArray[np.bool_]) -> float:
+def _largest(lengths: Array, values: Array, in_use: Mask) -> float:
     """Return the largest residual of an axis in use over its cluster's largest eigenvalue."""
     top = np.maximum(values[:, :1], np.finfo(float).tiny)
     return float(np.where(in_use, lengths / top, 0.0).max(initial=0.0))

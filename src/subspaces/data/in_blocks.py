@@ -14,8 +14,8 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from subspaces._types import Array, Labels
 from subspaces.core.array import is_foreign, like, namespace
 from subspaces.core.criteria import CRITERIA
 from subspaces.core.likelihood import VARIANCE_FLOOR, Data, as_divisor, capped_variance
@@ -54,8 +54,6 @@ from subspaces.data.subspaces import (
     with_one,
 )
 from subspaces.subspace import centre_of
-
-Array = NDArray[np.floating]
 
 # After so many passes scatter matrices are summed from all rows, lest rounding build up.
 REFRESH = 10
@@ -343,7 +341,7 @@ def _refilled(problem: BlockProblem, subspaces: Subspaces, k: int, random: Draw)
     )
 
 
-def subspaces_of_sample(problem: BlockProblem, labels: NDArray[np.intp]) -> Subspaces:
+def subspaces_of_sample(problem: BlockProblem, labels: Labels) -> Subspaces:
     """Return the exact subspaces of a partition of the sample rows; labels (m,)."""
     small = replace(problem, blocks=ArrayBlocks(problem.sample_rows()), origin=None)
     return small.exact_subspaces(small.blocks.split(labels), _random_subspaces(small))[1]

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from subspaces._types import Array, Labels
 from subspaces.core import partition
 from subspaces.core.alternation import Clustering
 from subspaces.core.criteria import costs, own_costs
@@ -21,9 +21,6 @@ from subspaces.core.samples import Assignment, Fitted
 from subspaces.core.search import Searchable
 from subspaces.core.sparse_view import energy_on_loadings, loadings_of
 from subspaces.data.compiled_subspaces import SparseLoadings, compiled_subspaces
-
-Array = NDArray[np.floating]
-Labels = NDArray[np.intp]
 
 # Views of clusters met before take FEW_BYTES at most, or TIMES_THE_ROWS times what the rows take.
 FEW_BYTES, TIMES_THE_ROWS = 2_000_000, 4

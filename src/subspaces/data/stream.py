@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from subspaces._types import Array, Indices
 from subspaces.core.array import to_host
 from subspaces.core.partition import smallest_size
 from subspaces.data import block_pass
@@ -52,7 +53,7 @@ class Stream:
     rank: int
     forgetting: float
     least_noise: float
-    origin: NDArray[np.floating]
+    origin: Array
 
 
 def follow(
@@ -99,7 +100,7 @@ def _faded(sums: ClusterSums, weight: float) -> ClusterSums:
     return replace(sums, objective=0.0, moved=0, **lower)
 
 
-def reordered(sums: ClusterSums, order: NDArray[np.intp]) -> ClusterSums:
+def reordered(sums: ClusterSums, order: Indices) -> ClusterSums:
     """Return the sums with the clusters in another order."""
     return replace(sums, **{name: getattr(sums, name)[order] for name in SUMS})
 

@@ -13,13 +13,11 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from subspaces._types import Array, Counts, Indices, Mask
 from subspaces.core.array import like, namespace, to_host, transposed
 from subspaces.runtime.cached import cached_property
 from subspaces.subspace import Subspace, largest_eigenpairs
-
-Array = NDArray[np.floating]
 
 # Up to so many variables whole scatter matrices are summed; beyond, K p^2 numbers are too many.
 MOST_VARIABLES = 200
@@ -43,19 +41,19 @@ class Subspaces:
     centres: Any
     axes: Any
     spectra: Array
-    alive: NDArray[np.bool_]
-    dimensions: NDArray[np.intp]
+    alive: Mask
+    dimensions: Counts
     sizes: Array
     energy: Array
     noise: float
 
     @property
-    def in_use(self) -> NDArray[np.bool_]:
+    def in_use(self) -> Mask:
         """Which axes lie within their cluster's dimension, (K, R)."""
         return np.arange(self.alive.shape[1]) < self.dimensions[:, None]
 
     @property
-    def dead(self) -> NDArray[np.bool_]:
+    def dead(self) -> Mask:
         """Whether one of a cluster's axes has no energy, (K,)."""
         return np.any(self.in_use & ~self.alive, axis=1)
 
@@ -267,7 +265,7 @@ def nearest_residuals(rows: Any, subspaces: Subspaces) -> Array:
     return np.maximum(to_host(xp.min(xp.stack(found), axis=0)), 0.0)
 
 
-def take(subspaces: Subspaces, order: NDArray[np.intp]) -> Subspaces:
+def take(subspaces: Subspaces, order: Indices) -> Subspaces:
     """Return the subspaces with the clusters in another order."""
     arrays = {field.name: getattr(subspaces, field.name) for field in fields(subspaces)}
     noise = arrays.pop("noise")

@@ -4,13 +4,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from subspaces._types import Array
 from subspaces.core.array import namespace, to_host
 from subspaces.data.block_pass import grand_total, squared_lengths, total
-
-Array = NDArray[np.floating]
 
 
 @dataclass(frozen=True)

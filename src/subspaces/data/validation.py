@@ -10,11 +10,9 @@ from sklearn import get_config
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 
+from subspaces._types import Array, Mask
 from subspaces.core.array import is_dask, is_foreign
 from subspaces.data.survey import Survey
-
-Array = NDArray[np.floating]
-Mask = NDArray[np.bool_]
 
 # numpy's and pandas' letters for dates and for spans of time.
 TIMES = ("m", "M")

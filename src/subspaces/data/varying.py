@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from subspaces._types import Array, Mask, NoiseKind
 from subspaces.core.components import (
     FEWEST_COLUMNS,
     FEWEST_ROWS,
@@ -21,8 +21,6 @@ from subspaces.data.validation import as_table_to_fit, check_squares, row_names
 from subspaces.runtime.parameters import as_count, as_flag
 from subspaces.subspace import PrincipalAxes, centre_of
 
-Array = NDArray[np.floating]
-
 
 @dataclass(frozen=True)
 class VaryingTable:
@@ -35,7 +33,7 @@ class VaryingTable:
     """
 
     rows: Array
-    varies: NDArray[np.bool_]
+    varies: Mask
     center: bool
     mean: Array
     scale: Array | None
@@ -57,7 +55,7 @@ class VaryingTable:
         """The largest number of axes beside which enough is left to tell the noise from."""
         return most_axes(*self.shape, self.center)
 
-    def components(self, most: int | None, noise: str) -> tuple[Components, PrincipalAxes]:
+    def components(self, most: int | None, noise: NoiseKind) -> tuple[Components, PrincipalAxes]:
         """Return how many axes are components, by `count_components`, and all axes.
 
         Those of a table with holes are the axes of the table that the components filled.

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from subspaces.core.array import Indices
+from subspaces._types import Indices
 from subspaces.core.contrast import Contrast
 from subspaces.diagnostics._markers import LEVEL, Markers
 

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subspaces import plots
+from subspaces._types import Array, FoundNoise, Indices, Mask, NoiseKind, Seed
 from subspaces.core.components import KINDS_OF_NOISE
 from subspaces.core.leave_one_cell_out import cell_errors
 from subspaces.core.words_on_components import doubts_about_components, verdict_on_components
@@ -19,8 +20,6 @@ from subspaces.runtime.parameters import as_choice, as_generator
 from subspaces.runtime.result import WithVerdict
 from subspaces.runtime.warning import warn
 from subspaces.subspace import PrincipalAxes
-
-Array = NDArray[np.floating]
 
 # Cells whose left-out errors are computed: of larger tables those of random rows.
 MOST_CELLS = 1 << 20
@@ -75,9 +74,9 @@ class PCAComponents(WithVerdict):
     n_predictive: int
     ratio: Array
     ratio_without: Array
-    rests_on: NDArray[np.intp]
-    alone: NDArray[np.bool_]
-    noise: str
+    rests_on: Indices
+    alone: Mask
+    noise: FoundNoise
     correlation: float
     hidden: float
     explained: Array
@@ -121,9 +120,9 @@ def pca_components(
     *,
     center: bool = True,
     scale: bool = False,
-    method: str = "auto",
+    method: NoiseKind = "auto",
     max_components: int | None = None,
-    random_state: Any = None,
+    random_state: Seed = None,
 ) -> PCAComponents:
     """Find how many components a PCA has, and how many of them help to predict a cell.
 

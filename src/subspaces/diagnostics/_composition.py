@@ -8,10 +8,8 @@ few such genes. They stay at one total, and a shift that most genes of a cluster
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.floating]
-Codes = NDArray[np.integer]
+from subspaces._types import Array, Codes, Mask
 
 # The share of samples that express a gene from which its ratios count; a zero counts as low.
 NEARLY_ALL = 0.9
@@ -40,7 +38,7 @@ def at_one_size(scaled: Array) -> Array | None:
     return scaled * np.exp(sizes.mean() - sizes)[:, None]
 
 
-def common_shift(values: Array, expressed: NDArray[np.bool_], codes: Codes) -> tuple[int, Array]:
+def common_shift(values: Array, expressed: Mask, codes: Codes) -> tuple[int, Array]:
     """Return the cluster whose genes are shifted most, and by how much: (2,), nan if unknown.
 
     That is the median over genes that half of the samples express of the difference between means
@@ -54,7 +52,7 @@ def common_shift(values: Array, expressed: NDArray[np.bool_], codes: Codes) -> t
     return max(found, key=lambda one: abs(one[1][1]))
 
 
-def _shift(values: Array, inside: NDArray[np.bool_]) -> Array:
+def _shift(values: Array, inside: Mask) -> Array:
     parts = values[inside], values[~inside]
     difference = parts[0].mean(axis=0) - parts[1].mean(axis=0)
     error = np.sqrt(sum(part.var(axis=0) / len(part) for part in parts))

@@ -22,13 +22,9 @@ pair. The p-value of ties broken at random is exact, and this one is not below i
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import stats
 
-Array = NDArray[np.floating]
-Counts = NDArray[np.integer]
-Mask = NDArray[np.bool_]
-
+from subspaces._types import Array, Counts, Mask
 
 # Beyond so many samples above the lowest, u / j (e - j) is taken to be distributed as at that many.
 # Of 4000 samples, p-values down to 1e-5 are then at most 1.2 times too large; none is too small.

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from subspaces._types import Array, Codes, Indices, Labels, Mask, Seed
 from subspaces.core.array import to_host
 from subspaces.core.contrast import means_and_spread
 from subspaces.diagnostics._composition import SHIFTED, common_shift
@@ -42,9 +43,6 @@ from subspaces.runtime.frame import as_frame
 from subspaces.runtime.parameters import as_count, as_generator
 from subspaces.runtime.result import WithVerdict
 from subspaces.runtime.warning import collect_warnings, warn
-
-Array = NDArray[np.floating]
-Places = NDArray[np.intp]
 
 # The rate of false discoveries at which markers are counted in sentences.
 LEVEL = 0.05
@@ -124,7 +122,7 @@ def markers(
     expressed: Any = None,
     estimator: Any = None,
     n_nulls: int = 99,
-    random_state: Any = None,
+    random_state: Seed = None,
 ) -> Markers:
     """Test which variables set clusters apart from all other samples.
 
@@ -191,7 +189,7 @@ def markers(
                 "that found the labels"
             )
 
-        def cluster_half(half: Places) -> Any:
+        def cluster_half(half: Indices) -> Any:
             return clone(estimator).fit_predict(tested.clustered[:, half])
 
     worth = OF_LABELS if estimator is None else OPTIMISTIC
@@ -204,7 +202,7 @@ def markers_of_model(
     cluster: Any,
     split_half: bool,
     n_nulls: int,
-    random_state: Any,
+    random_state: Seed,
     preparation: Preparation | None = None,
 ) -> Markers:
     """Return the `Markers` of a fitted model, as its method ``markers`` does.
@@ -217,7 +215,7 @@ def markers_of_model(
     preparation = preparation or getattr(model, "preparation_", None)
     raw, tested = data_of_fit(model, labels, X, preparation)
 
-    def cluster_half(half: Places) -> Any:
+    def cluster_half(half: Indices) -> Any:
         rows = tested.clustered[:, half]
         if preparation is not None:
             rows = as_clustered(preparation, tested, half)
@@ -235,9 +233,9 @@ def _markers(
     tested: Measured,
     labels: Any,
     cluster: Any,
-    cluster_half: Callable[[Places], Any] | None,
+    cluster_half: Callable[[Indices], Any] | None,
     n_nulls: int,
-    random_state: Any,
+    random_state: Seed,
     worth: str,
 ) -> Markers:
     """Return the `Markers` of a table; cluster_half: as `split_half_p_values` takes it, or None.
@@ -273,9 +271,9 @@ def _markers(
 
 def _split(
     tested: Measured,
-    codes: Places,
+    codes: Codes,
     n_clusters: int,
-    cluster_half: Callable[[Places], Any],
+    cluster_half: Callable[[Indices], Any],
     n_nulls: int,
     random: np.random.Generator,
 ) -> tuple[float, Array]:
@@ -290,7 +288,7 @@ def _split(
     return one_group, split_half_p_values(tested.values, codes, n_clusters, cluster_half, random)
 
 
-def _statistics(tested: Measured, codes: Places, n_clusters: int) -> dict[str, Array]:
+def _statistics(tested: Measured, codes: Codes, n_clusters: int) -> dict[str, Array]:
     """Return the columns of a `Markers` by name, without a split, each (K, p)."""
     auc, p_values = rank_test(tested.values, codes, n_clusters)
     difference, effect, shares_in, shares_out = np.full((4, *auc.shape), np.nan)
@@ -312,7 +310,7 @@ def _statistics(tested: Measured, codes: Places, n_clusters: int) -> dict[str, A
     }
 
 
-def _effects(values: Array, codes: Places, sizes: Array) -> tuple[Array, Array]:
+def _effects(values: Array, codes: Codes, sizes: Array) -> tuple[Array, Array]:
     """Return d_k and d_k / s_k, (K, p) each; 0 / 0 is 0, and a difference without spread infinite.
 
     A cluster that is empty, or all there is, has nan.
@@ -334,7 +332,7 @@ def _effects(values: Array, codes: Places, sizes: Array) -> tuple[Array, Array]:
         return difference, np.where(difference == 0.0, 0.0, difference / spread)
 
 
-def _shares(expressed: NDArray[np.bool_], codes: Places, sizes: Array) -> tuple[Array, Array]:
+def _shares(expressed: Mask, codes: Codes, sizes: Array) -> tuple[Array, Array]:
     """Return the shares of samples that express each variable in and outside clusters, (K, p)."""
     counts = np.array([expressed[codes == k].sum(axis=0) for k in range(len(sizes))])
     others = counts.sum(axis=0) - counts
@@ -416,9 +414,7 @@ def _of_obs(X: Any, name: str) -> Any:
     return X.obs[name].to_numpy()
 
 
-def _checked_labels(
-    labels: Any, n: int
-) -> tuple[NDArray[Any], NDArray[np.intp], NDArray[np.bool_]]:
+def _checked_labels(labels: Any, n: int) -> tuple[NDArray[Any], Codes, Mask]:
     """Return the clusters, the place of each sample's among them, and who is in any cluster."""
     given = np.asarray(labels)
     if given.shape != (n,):
@@ -457,7 +453,7 @@ def _asked(cluster: Any, clusters: NDArray[Any]) -> Sequence[int]:
     return places
 
 
-def _warn_of_small(clusters: NDArray[Any], codes: Places, asked: Sequence[int]) -> None:
+def _warn_of_small(clusters: NDArray[Any], codes: Codes, asked: Sequence[int]) -> None:
     """Warn of clusters too small to test, or with too few samples outside."""
     sizes = np.bincount(codes, minlength=len(clusters))
     small = [k for k in asked if min(sizes[k], len(codes) - sizes[k]) < FEWEST]
@@ -482,7 +478,7 @@ def _warn_of_few_directions(model: Any) -> None:
         )
 
 
-def _warn_of_scaling(counts: Array, tested: Measured, labels: Places) -> None:
+def _warn_of_scaling(counts: Array, tested: Measured, labels: Labels) -> None:
     """Warn where clusters differ in their totals, to which rare genes owe a bias, or in most genes.
 
     counts (n, p): before they were scaled.
@@ -509,15 +505,13 @@ def _warn_of_scaling(counts: Array, tested: Measured, labels: Places) -> None:
             )
 
 
-def _among(
-    inside: NDArray[np.bool_], cluster_half: Callable[[Places], Any]
-) -> Callable[[Places], NDArray[np.intp]]:
+def _among(inside: Mask, cluster_half: Callable[[Indices], Any]) -> Callable[[Indices], Labels]:
     """Return cluster_half with its warnings kept, labels from 0 up, of the samples inside alone.
 
     The whole number -1, for samples in no cluster, stays.
     """
 
-    def found(half: Places) -> NDArray[np.intp]:
+    def found(half: Indices) -> Labels:
         with collect_warnings():
             labels = np.asarray(to_host(cluster_half(half)))[inside]
         names, codes = np.unique(labels, return_inverse=True)

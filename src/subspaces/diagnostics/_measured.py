@@ -14,10 +14,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import validate_data
 
+from subspaces._types import Array, Indices, Labels, Mask
 from subspaces.core.array import to_host
 from subspaces.core.contrast import means_and_spread
 from subspaces.data.validation import as_table_to_fit, check_squares, is_named
@@ -26,9 +26,6 @@ from subspaces.expression_values import counts_hint
 from subspaces.preparation import Preparation, check_present, prepare_rows, scaled_to_total
 from subspaces.runtime.warning import warn
 from subspaces.subspace import principal_axes
-
-Array = NDArray[np.floating]
-Places = NDArray[np.intp]
 
 # Means of clusters that differ by more than this share of the largest value are not of the data of
 # fit. Single precision and files of five digits stay below; samples in another order are above it
@@ -58,7 +55,7 @@ class Measured:
     values: Array
     clustered: Array
     names: list[str]
-    expressed: NDArray[np.bool_] | None
+    expressed: Mask | None
     sized: bool = False
 
     @property
@@ -66,7 +63,7 @@ class Measured:
         """How many cells were not observed."""
         return int(np.count_nonzero(np.isnan(self.values)))
 
-    def of(self, inside: NDArray[np.bool_]) -> "Measured":
+    def of(self, inside: Mask) -> "Measured":
         """Return the samples inside, (n,) True or False, alone."""
         expressed = None if self.expressed is None else self.expressed[inside]
         return replace(
@@ -114,7 +111,7 @@ def as_tested(X: Any, names: Any, expressed: Any) -> Measured:
 
 
 def data_of_fit(
-    model: Any, labels: Places, X: Any, preparation: Preparation | None
+    model: Any, labels: Labels, X: Any, preparation: Preparation | None
 ) -> tuple[Array, Measured]:
     """Return X as a matrix and as it is tested; ValueError where it is not the data of fit."""
     if preparation is None:
@@ -147,7 +144,7 @@ def _needed_part(X: Any, preparation: Preparation) -> Array:
 
 
 def _check_means(
-    model: Any, labels: Places, raw: Array, names: list[str], preparation: Preparation | None
+    model: Any, labels: Labels, raw: Array, names: list[str], preparation: Preparation | None
 ) -> None:
     """Raise ValueError where the clusters of raw (n, p), prepared, have other means than in fit.
 
@@ -212,7 +209,7 @@ def _on_scale_of(preparation: Preparation, raw: Array) -> Measured:
     return Measured(values, clustered, list(needed), expressed, sized is not None)
 
 
-def as_clustered(preparation: Preparation, tested: Measured, half: Places) -> Array:
+def as_clustered(preparation: Preparation, tested: Measured, half: Indices) -> Array:
     """Return the values of a half of the variables as the preparation hands them to a clusterer.
 
     The variables that are not kept are left out, and those that were centred are. Where axes are

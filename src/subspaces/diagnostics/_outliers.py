@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from subspaces import plots
+from subspaces._types import Array, Indices
 from subspaces.core.components import all_axes
 from subspaces.core.incomplete_pca import hotelling, row_errors
 from subspaces.core.leave_one_out import centred, exact_errors
@@ -17,8 +18,6 @@ from subspaces.diagnostics._press import incomplete_pca
 from subspaces.runtime.frame import as_frame
 from subspaces.runtime.parameters import as_count, as_flag, as_real
 from subspaces.runtime.result import WithVerdict
-
-Array = NDArray[np.floating]
 
 # The standard deviation of a normal distribution over its median absolute deviation.
 NORMAL_MAD = 1.4826
@@ -63,7 +62,7 @@ class PCAOutliers(WithVerdict):
     q_left_out_limit: float
     t2_p_value: Array
     q_p_value: Array
-    outliers: NDArray[np.intp]
+    outliers: Indices
     level: float
     verdict: str
     sample_names: NDArray[Any] | None = None

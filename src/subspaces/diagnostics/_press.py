@@ -1,11 +1,12 @@
 """Leave-one-out errors of PCA and of least squares, and each sample's influence on a PCA."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
+from subspaces._types import Array, PressMethod
 from subspaces.core import influence
 from subspaces.core.incomplete import observed_cells
 from subspaces.core.incomplete_pca import IncompletePCA, fit_pca, row_errors, squared_influence
@@ -20,8 +21,6 @@ from subspaces.runtime.result import InShort
 from subspaces.runtime.threads import one_blas_thread
 from subspaces.runtime.warning import warn
 from subspaces.subspace import Subspace, centre_of, leading, principal_axes
-
-Array = NDArray[np.floating]
 
 # The share of the sum of squares from which a mean is told.
 MOSTLY = 0.5
@@ -102,7 +101,9 @@ class PCAInfluence(InShort):
     sample_names: NDArray[Any] | None = None
 
 
-def pca_press(X: Any, n_components: int, *, center: bool = True, method: str = "exact") -> Press:
+def pca_press(
+    X: Any, n_components: int, *, center: bool = True, method: PressMethod = "exact"
+) -> Press:
     """Leave-one-out error of PCA from a single decomposition.
 
     Each sample is left out, a PCA of the others is fitted, and the sample is projected on it;
@@ -152,7 +153,7 @@ def pca_press(X: Any, n_components: int, *, center: bool = True, method: str = "
     >>> round(pca_press(X, 2).press, 2)
     7.08
     """
-    method = as_choice(method, "method", ("exact", "hat", "paper"))
+    method = as_choice(method, "method", get_args(PressMethod))
     X, n_components = _checked(X, n_components, center)
     if method != "hat" and np.isnan(X).any():
         raise ValueError(
@@ -276,7 +277,7 @@ def _warn_of_mean(X: Array) -> None:
         )
 
 
-def _errors(X: Array, n_components: int, center: bool, method: str) -> Array:
+def _errors(X: Array, n_components: int, center: bool, method: PressMethod) -> Array:
     """Return the squared leave-one-out error of each sample, (n,); the mean is refitted, too."""
     if method == "exact":
         return exact_errors(X, n_components, center)

@@ -26,13 +26,10 @@ n, n_k and m_k are then its own.
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import stats
 
+from subspaces._types import Array, Codes, Counts, Indices, Mask
 from subspaces.diagnostics._exact_ranks import exact_p_values, tied_pairs
-
-Array = NDArray[np.floating]
-Codes = NDArray[np.integer]
 
 # The most values that are ranked at once, which bounds the memory beside the table.
 BLOCK = 1 << 22
@@ -71,7 +68,7 @@ def rank_test(values: Array, codes: Codes, n_clusters: int) -> tuple[Array, Arra
     return auc, p_values
 
 
-def alike_observed(values: Array) -> Iterator[tuple[Codes, Codes]]:
+def alike_observed(values: Array) -> Iterator[tuple[Indices, Indices]]:
     """Yield the samples, and the variables that were observed in these and in no others.
 
     Variables that no sample has are left out.
@@ -92,7 +89,7 @@ def alike_observed(values: Array) -> Iterator[tuple[Codes, Codes]]:
 
 def _of_block(
     values: Array, codes: Codes, n_clusters: int
-) -> tuple[Array, Array, Codes, Codes, Codes, NDArray[np.bool_]]:
+) -> tuple[Array, Array, Counts, Counts, Counts, Mask]:
     """Return the results of `rank_test` by the normal distribution, and what exact ones need.
 
     That is |2 W|, less the tied pairs (K, p); how many samples are beyond the value that most share
@@ -115,7 +112,7 @@ def _of_block(
     return auc, p_values, doubled, beyond, fewer[:, None], rough
 
 
-def _normal_p_values(ranks: Array, excess: Array, sizes: Codes) -> Array:
+def _normal_p_values(ranks: Array, excess: Array, sizes: Counts) -> Array:
     """Return the two-sided p-values (K, p) of the normal distribution with the variance of W_k."""
     n = len(ranks)
     share = sizes * (n - sizes) / max(n * (n - 1.0), 1.0)
@@ -126,7 +123,7 @@ def _normal_p_values(ranks: Array, excess: Array, sizes: Codes) -> Array:
     return np.minimum(2 * stats.norm.sf(z), 1.0)
 
 
-def _turn_shared_value_down(ranks: Array) -> Codes:
+def _turn_shared_value_down(ranks: Array) -> Counts:
     """Return how many samples are beyond the lowest rank, or the highest if more samples share it.
 
     The ranks (n, p) of the latter variables change their sign, which the size of W_k does not see.
@@ -137,7 +134,7 @@ def _turn_shared_value_down(ranks: Array) -> Codes:
     return len(ranks) - np.maximum(lowest, highest)
 
 
-def _tied_pairs(ranks: Array, members: NDArray[np.bool_], wanted: NDArray[np.bool_]) -> Codes:
+def _tied_pairs(ranks: Array, members: Mask, wanted: Mask) -> Counts:
     """Return `tied_pairs`, (K, p), of the clusters and variables that are wanted; 0 elsewhere."""
     pairs = np.zeros(wanted.shape, dtype=int)
     some = np.ix_(wanted.any(axis=1), wanted.any(axis=0))

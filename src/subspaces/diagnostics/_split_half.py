@@ -27,20 +27,16 @@ skewed U* have gamma distributions and the skewness g = sqrt(n) sum_i U_i^3 of t
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse.linalg import svds
 from scipy.special import ndtr
 from scipy.stats import pearson3
 from sklearn.cluster import KMeans
 
 from subspaces import progress
+from subspaces._types import Array, Codes, Indices
 from subspaces.diagnostics._rank_test import rank_test
 from subspaces.metrics import matched_labels
 from subspaces.starts.k_means import k_means_labels
-
-Array = NDArray[np.floating]
-Codes = NDArray[np.integer]
-Places = NDArray[np.intp]
 
 # Starts of K-means on a drawn table of a few columns; more hardly find a better cut.
 N_INIT = 5
@@ -52,7 +48,7 @@ def split_half_p_values(
     values: Array,
     codes: Codes,
     n_clusters: int,
-    cluster_half: Callable[[Places], Codes],
+    cluster_half: Callable[[Indices], Codes],
     random: np.random.Generator,
 ) -> Array:
     """Return the p-values of the rank test, (K, p), between clusters of the other half.

@@ -6,13 +6,13 @@ from time import monotonic
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.cluster import BisectingKMeans, KMeans, MiniBatchKMeans
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 
 from subspaces import progress
+from subspaces._types import Array, Mask, Seed
 from subspaces.data.copies import warn_of_copies
 from subspaces.data.validation import as_matrix, count_distinct_rows
 from subspaces.estimators import PSC, KSubspaces, _missing
@@ -23,8 +23,6 @@ from subspaces.runtime.parameters import as_count, as_real
 from subspaces.runtime.result import WithVerdict
 from subspaces.runtime.warning import collect_warnings, warn
 from subspaces.starts.k_means import k_means_labels
-
-Array = NDArray[np.floating]
 
 # Where K-means agrees with a larger share of the labels, it has found the same groups by their
 # means.
@@ -96,7 +94,7 @@ def stability(
     *,
     n_resamples: int = 10,
     budget_s: float | None = None,
-    random_state: Any = None,
+    random_state: Seed = None,
 ) -> Stability:
     """Measure how far models fitted to random halves of the samples find the same clusters.
 
@@ -194,7 +192,7 @@ def stability(
     return Stability(mean, np.array(agreement), same / len(agreement), k_means, verdict)
 
 
-def _absent_in_a_half(matrix: Array, halves: Sequence[Any]) -> NDArray[np.bool_]:
+def _absent_in_a_half(matrix: Array, halves: Sequence[Any]) -> Mask:
     """Return which variables (p,) have no value in one half: that half knows nothing of them.
 
     Marginal over a variable that nobody observed, a density is the one without it, so that both

@@ -1,5 +1,6 @@
-"""The estimators, with scikit-learn's interface, and `load` for saved models."""
+"""The estimators, with scikit-learn's interface, a list of all, and `load` for saved models."""
 
+from subspaces.estimators._all import all_estimators
 from subspaces.estimators._loading import load
 from subspaces.estimators.ensemble import EnsembleKSubspaces
 from subspaces.estimators.gpca import GPCA
@@ -29,5 +30,6 @@ __all__ = [
     "MiniBatchPSC",
     "SelectedPCA",
     "SparseKMeans",
+    "all_estimators",
     "load",
 ]

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from subspaces._types import Array, Auto, Indices, Init, Labels, Seed
 from subspaces.core import partition
 from subspaces.core.alternation import Clustering
 from subspaces.core.array import is_dask, to_host
@@ -32,7 +33,7 @@ from subspaces.data.pass_plan import Pass
 from subspaces.data.subspaces import Subspaces, from_subspaces, take, to_subspaces
 from subspaces.data.validation import check_survey
 from subspaces.estimators import _many_rows, _missing
-from subspaces.estimators._base import Array, NewRows, SubspaceClusterer
+from subspaces.estimators._base import NewRows, SubspaceClusterer
 from subspaces.estimators._level import warn_of_constant_columns, warn_of_far_mean
 from subspaces.estimators._many_rows import ManyRows, NewBlocks, SurveyedBlocks
 from subspaces.estimators._search import Search, table_of_starts
@@ -57,10 +58,10 @@ class AlternatingClusterer(SubspaceClusterer):
     """
 
     affine: bool
-    init: Any
-    n_init: Any
+    init: Init
+    n_init: int | Auto
     max_iter: int
-    random_state: Any
+    random_state: Seed
     n_jobs: int | None
     verbose: int
 
@@ -188,7 +189,7 @@ class AlternatingClusterer(SubspaceClusterer):
 
     def _numbers_held(self, n: int, p: int) -> int:
         """Return how many numbers a fit holds: twice X, and n^2 inner products if n < p K."""
-        n_clusters = self.n_clusters if isinstance(self.n_clusters, Integral) else 1
+        n_clusters = int(self.n_clusters) if isinstance(self.n_clusters, Integral) else 1
         by_products = n < p * n_clusters and getattr(self, "n_variables", None) is None
         return super()._numbers_held(n, p) + (n**2 if by_products else 0)
 
@@ -274,7 +275,7 @@ class AlternatingClusterer(SubspaceClusterer):
                 ConvergenceWarning,
             )
 
-    def _searched(self, filled: _missing.FilledTable) -> NDArray[np.intp]:
+    def _searched(self, filled: _missing.FilledTable) -> Labels:
         """Return the labels (n,) that the search finds in a filled table."""
         table = filled.table + filled.origin
         blocks = self._blocks(table)
@@ -330,7 +331,7 @@ class AlternatingClusterer(SubspaceClusterer):
             warn_of_far_mean(to_host(X.survey.totals) / n, float(X.survey.energy) / n)
 
     def _store_labels_in_passes(
-        self, blocks: Blocks, labels: Any, points: Array, order: NDArray[np.intp]
+        self, blocks: Blocks, labels: Any, points: Array, order: Indices
     ) -> None:
         """Set ``labels_`` and the means of the clusters, which get the numbers of their order.
 

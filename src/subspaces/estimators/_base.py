@@ -22,6 +22,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from subspaces import progress
+from subspaces._types import Array, Counts, FittedLabels, Mask, Seed
 from subspaces.core import partition
 from subspaces.core.array import to_host
 from subspaces.core.contrast import Contrast, contrast, means_and_spread
@@ -57,9 +58,6 @@ from subspaces.runtime.threads import one_blas_thread
 from subspaces.runtime.warning import collect_warnings, warn
 from subspaces.subspace import Subspace, coordinates, project, scores_and_residuals
 
-Array = NDArray[np.floating]
-# Of 32 bits once a fit has ended, as scikit-learn's KMeans has them.
-Labels = NDArray[np.signedinteger[Any]]
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -131,7 +129,7 @@ class NewRows:
             rows[own] = _missing.placed(self.matrix[own], cluster, noise)[0]
         return rows
 
-    def _labels(self) -> Labels:
+    def _labels(self) -> FittedLabels:
         return partition.assign(self.model._row_scores(self.matrix))
 
 
@@ -159,11 +157,11 @@ class SubspaceClusterer(
     not the squared distance from ``subspaces_``.
     """
 
-    n_clusters: int
+    n_clusters: Any  # an int; of PSC, until it has chosen, perhaps "auto"
     n_components: Any
-    labels_: Labels
+    labels_: FittedLabels
     subspaces_: list[Subspace]
-    n_components_: NDArray[np.intp]
+    n_components_: Counts
     record_: Record
     cluster_means_: Array
     within_std_: Array
@@ -225,7 +223,7 @@ class SubspaceClusterer(
         self.record_ = self._recorded(matrix, row_names(X), seconds, raised)
         self._bring_attributes_to(X)
 
-    def fit_predict(self, X: Any, y: Any = None, **unknown: Any) -> Labels:
+    def fit_predict(self, X: Any, y: Any = None, **unknown: Any) -> FittedLabels:
         """Fit and return ``labels_``.
 
         Parameters
@@ -374,7 +372,7 @@ class SubspaceClusterer(
         *,
         split_half: bool = False,
         n_nulls: int = 99,
-        random_state: Any = None,
+        random_state: Seed = None,
     ) -> Any:
         """Variables that set clusters apart from all other samples, with tests of each.
 
@@ -623,7 +621,7 @@ class SubspaceClusterer(
                 ConvergenceWarning,
             )
 
-    def _store_means(self, rows: Array, holes: NDArray[np.bool_] | None) -> None:
+    def _store_means(self, rows: Array, holes: Mask | None) -> None:
         """Set ``cluster_means_`` (K, p) and ``within_std_`` (p,), the deviation around them.
 
         holes (n, p): which cells of the rows were filled, if any.

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 
+from subspaces._types import Array, ClustersCriterion, DimensionsCriterion, Indices, Labels, Penalty
 from subspaces.core import choosing
 from subspaces.core.alternation import alternate
 from subspaces.core.exact_union import EXACT, exact_union
@@ -19,8 +19,6 @@ from subspaces.runtime.step import Step
 from subspaces.runtime.warning import collect_warnings, warn
 from subspaces.starts.screening import screen_variables
 from subspaces.subspace import centre_of, principal_axes, squared_residual
-
-Array = NDArray[np.floating]
 
 # Most rounds of a fit and a choice; the last choice is kept even if it would still change.
 MAX_ROUNDS = 4
@@ -108,14 +106,19 @@ def eigenvalue_table(model: Any, X: Array, max_components: int) -> list[Array]:
 
 
 def best_dimensions(
-    model: Any, X: Array, max_components: int, method: str, random: np.random.Generator
+    model: Any,
+    X: Array,
+    max_components: int,
+    method: DimensionsCriterion,
+    random: np.random.Generator,
 ) -> list[int]:
     """Return the dimension that a rule chooses for each cluster of a fitted model, K integers.
 
     method: "press", "noise", "parallel" or "exact", as in `selection.select_n_components`.
     """
     pairs = zip(members_of(model, X), variables_per_cluster(model), strict=True)
-    penalty, affine = getattr(model, "penalty", "l1"), bool(model.affine)
+    affine = bool(model.affine)
+    penalty: Penalty = getattr(model, "penalty", "l1")
     found = [
         choosing.dimension_of_members(rows, affine, max_components, method, m, penalty, random)
         for rows, m in pairs
@@ -133,7 +136,9 @@ def fewest_dimensions(model: Any) -> int:
     return 0 if model.n_clusters == 1 and model.affine and not sparse else 1
 
 
-def fit_dimensions(estimator: Any, X: Any, matrix: Array, max_components: int, method: str) -> Any:
+def fit_dimensions(
+    estimator: Any, X: Any, matrix: Array, max_components: int, method: DimensionsCriterion
+) -> Any:
     """Return a model with chosen dimensions: fit and choose in turn until the choice repeats.
 
     method: the rule of `best_dimensions`.
@@ -162,10 +167,10 @@ def fit_jointly(estimator: Any, X: Any, matrix: Array, max_components: int) -> A
     draft = clone(estimator).set_params(n_components=min(2, max_components))
     problem = draft._problem(matrix)
     starts, seeds = draft._search.seeded_starts(matrix, problem)
-    method = "noise" if problem.sparsity is None else "press"
+    method: DimensionsCriterion = "noise" if problem.sparsity is None else "press"
     variables = problem.allowed_variables
 
-    def dimension_of(k: int, members: NDArray[np.intp]) -> int:
+    def dimension_of(k: int, members: Indices) -> int:
         affine = bool(estimator.affine)
         rows = matrix[members] - centre_of(matrix[members], affine)
         found = choosing.dimension_of_members(
@@ -196,7 +201,7 @@ def likelihood(model: Any, matrix: Array) -> Array:
     return choosing.left_out_likelihood(matrix, model.labels_, dimensions, bool(model.affine))
 
 
-def default_criterion(estimator: Any) -> str:
+def default_criterion(estimator: Any) -> ClustersCriterion:
     """Return the name of the criterion for the number of clusters: "likelihood" or "free".
 
     "likelihood" is the leave-one-out likelihood. "free", for sparse loadings of given dimension,
@@ -346,7 +351,7 @@ def _fit_one(estimator: Any, X: Any, matrix: Array) -> Any:
     def fitted(posed: Any) -> Any:
         if not is_auto(posed.n_components):
             return quietly_fitted(posed, X)
-        method = "noise" if posed.n_variables is None else "press"
+        method: DimensionsCriterion = "noise" if posed.n_variables is None else "press"
         return fit_dimensions(posed, X, matrix, posed.max_components, method)
 
     if not is_auto(estimator.n_variables):
@@ -433,7 +438,7 @@ def warn_of_what_passes_for_clusters(model: Any, matrix: Array) -> None:
         )
 
 
-def is_rather_one(model: Any, labels: NDArray[np.intp], matrix: Array) -> bool:
+def is_rather_one(model: Any, labels: Labels, matrix: Array) -> bool:
     """Whether samples are likelier under one subspace than under the clusters of a model.
 
     labels (n,): the model's clusters for the samples. False where a cluster is too small to tell.
@@ -447,7 +452,7 @@ def is_rather_one(model: Any, labels: NDArray[np.intp], matrix: Array) -> bool:
     return bool(worse.sum() <= 0.0)
 
 
-def cuts_a_continuum(model: Any, labels: NDArray[np.intp], matrix: Array) -> bool:
+def cuts_a_continuum(model: Any, labels: Labels, matrix: Array) -> bool:
     """Whether clusters that are mean profiles may be parts of one cloud without gaps.
 
     K centres span K - 1 directions. If one subspace of up to so many dimensions is as likely, up to

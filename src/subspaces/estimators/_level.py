@@ -6,10 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from subspaces._types import Array
 from subspaces.runtime.warning import warn
 from subspaces.subspace import Subspace
-
-Array = NDArray[np.floating]
 
 # The share of the sum of squares that the mean of all samples may hold before subspaces through the
 # origin are doubted. Where they are right it was .79 at most (moving points, faces, digits,

@@ -1,4 +1,4 @@
-"""`load`: read a saved model, whose class is looked up by name in a fixed table."""
+"""`load`: read a saved model, whose class is looked up by name among `all_estimators`."""
 
 import os
 import warnings
@@ -8,31 +8,14 @@ from typing import Any
 import numpy as np
 
 from subspaces.data.blocks import ArrayBlocks
+from subspaces.estimators._all import all_estimators
 from subspaces.estimators._alternating import AlternatingClusterer
 from subspaces.estimators._base import SubspaceClusterer
 from subspaces.estimators._fitted_state import check_pca_state, check_state, with_preparation
-from subspaces.estimators.ensemble import EnsembleKSubspaces
-from subspaces.estimators.gpca import GPCA
-from subspaces.estimators.k_subspaces import KSubspaces
 from subspaces.estimators.mini_batch_psc import MiniBatchPSC
-from subspaces.estimators.mixtures import MCFA, MPPCA, MCtFA
-from subspaces.estimators.psc import PSC
-from subspaces.estimators.rsim import RSIM
-from subspaces.estimators.scc import SCC
 from subspaces.estimators.selected_pca import SelectedPCA
-from subspaces.estimators.slbf import SLBF
-from subspaces.estimators.sparse_kmeans import SparseKMeans
-from subspaces.estimators.ssc import SSC
 from subspaces.runtime import model_file
 from subspaces.runtime.warning import changed_filters
-
-ESTIMATORS: dict[str, type[SubspaceClusterer]] = {
-    kind.__name__: kind
-    for kind in (
-        EnsembleKSubspaces, GPCA, KSubspaces, MCFA, MCtFA, MiniBatchPSC, MPPCA, PSC, RSIM, SCC,
-        SLBF, SparseKMeans, SSC,
-    )
-}  # fmt: skip
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -79,15 +62,17 @@ def load(path: str | os.PathLike[str]) -> Any:
 
 
 def _restored(saved: model_file.SavedModel) -> SubspaceClusterer | SelectedPCA:
-    if saved.estimator == SelectedPCA.__name__:
+    kinds = dict(all_estimators())
+    if saved.estimator not in kinds:
+        raise ValueError(f"it is of the estimator {saved.estimator!r}, which this library has not")
+    kind = kinds[saved.estimator]
+    if issubclass(kind, SelectedPCA):
         check_pca_state(saved.state)
-        pca = SelectedPCA().set_params(**saved.parameters)
+        pca = kind().set_params(**saved.parameters)
         pca._check_parameters()
         pca.__dict__.update(saved.state)
         return pca
-    if saved.estimator not in ESTIMATORS:
-        raise ValueError(f"it is of the estimator {saved.estimator!r}, which this library has not")
-    model = ESTIMATORS[saved.estimator]()
+    model = kind()
     model.set_params(**saved.parameters)
     check_state(saved.state)
     short = saved.state["labels_"].astype(np.int32)  # files of earlier versions have 64 bits

@@ -7,9 +7,9 @@ from itertools import cycle, islice
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from subspaces._types import Array, Indices
 from subspaces.core.alternation import Clustering, alternate
 from subspaces.core.array import as_floating, is_dask, is_foreign, like, namespace, place, to_host
 from subspaces.core.criteria import CRITERIA
@@ -34,7 +34,6 @@ from subspaces.data.pass_plan import Pass
 from subspaces.data.subspaces import Subspaces
 from subspaces.data.survey import Survey, survey
 from subspaces.data.validation import as_matrix, check_real, check_shape, check_survey
-from subspaces.estimators._base import Array
 from subspaces.estimators._subspaces import centred_rows, dimensions_of
 from subspaces.runtime.parameters import as_count, as_generator
 from subspaces.runtime.step import Step
@@ -88,7 +87,7 @@ class ManyRowsFit:
     result: Clustering
     runs: list[Run]
     alike: bool
-    numbers: NDArray[np.intp]
+    numbers: Indices
     points: Array
 
 
@@ -135,7 +134,7 @@ class ManyRows:
         points = self._points_near(problem, result.subspaces)
         return ManyRowsFit(problem, result, runs, alike, numbers, points)
 
-    def _unsearched(self, chosen: NDArray[np.intp], few: int) -> Problem:
+    def _unsearched(self, chosen: Indices, few: int) -> Problem:
         """Return the `Problem` of all rows, with rank and energy from a few of the chosen rows.
 
         chosen (m,): row numbers; few: how many of them are read. All m are read where the few span
@@ -148,7 +147,7 @@ class ManyRows:
             )
         return self.model._problem(self.blocks, rows)
 
-    def _few_rows(self, chosen: NDArray[np.intp]) -> Rows:
+    def _few_rows(self, chosen: Indices) -> Rows:
         """Return the chosen rows as `Rows`.
 
         Of many numbers on a device only the inner products, computed there, are fetched.
@@ -194,7 +193,7 @@ class ManyRows:
     def _device_starts(
         self,
         problem: BlockProblem,
-        chosen: NDArray[np.intp],
+        chosen: Indices,
         kinds: list[tuple[str, DeviceStart]],
         random: np.random.Generator,
     ) -> tuple[Subspaces, list[Run]]:
@@ -414,7 +413,7 @@ def surveyed(blocks: Blocks) -> Survey:
     return found
 
 
-def _sampled_again(blocks: Blocks, chosen: NDArray[np.intp], sample: Array) -> Callable[[], Array]:
+def _sampled_again(blocks: Blocks, chosen: Indices, sample: Array) -> Callable[[], Array]:
     """Return a function without arguments that returns the chosen rows, (m, p).
 
     It reads them from the blocks when called, so that the sample need not stay in memory. For Dask

@@ -15,16 +15,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from subspaces._types import Array, Labels
 from subspaces.core import incomplete
 from subspaces.core.incomplete import Cells, Fit, Gaussian, IncompleteMixture
 from subspaces.runtime.warning import warn
 from subspaces.starts.observed_pairs import MOST_ROWS, observed_pairs
 from subspaces.subspace import Subspace, scores_and_residuals
-
-Array = NDArray[np.floating]
-Labels = NDArray[np.intp]
 
 # Fitted values in the holes are told to be low where they are so many standard deviations below the
 # others, and so many standard errors (benchmarks/missing.py prints both).

@@ -7,12 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from subspaces._types import Array, Labels
 from subspaces.runtime.result import InShort
 from subspaces.runtime.serialise import serialisable
 from subspaces.subspace import Subspace, coordinates, project, squared_residual
-
-Array = NDArray[np.floating]
-Labels = NDArray[np.intp]
 
 # Where scores and coordinates, n * (K + R) numbers, are more than this (40 MB), none are kept.
 MOST_NUMBERS = 5_000_000

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from subspaces._types import Array, Auto, Init, Labels, Seed
 from subspaces.core.alternation import Clustering
 from subspaces.core.array import to_host
 from subspaces.core.problem import Problem
 from subspaces.core.search import AGREEING, Plan, Run, Start, best_run, search
 from subspaces.data.in_view import RowsInView
-from subspaces.estimators._base import Array, Labels
 from subspaces.runtime.parameters import as_count, as_generator
 from subspaces.runtime.step import Step
 from subspaces.runtime.warning import warn
@@ -35,10 +35,10 @@ class Search:
     """
 
     n_clusters: int
-    init: Any
-    n_init: Any
+    init: Init
+    n_init: int | Auto
     max_iter: int
-    random_state: Any
+    random_state: Seed
     n_jobs: int | None
     tell: Callable[[Step], None]
 
@@ -117,6 +117,7 @@ class Search:
 
     def called(self, X: Any, random: np.random.Generator) -> Any:
         """Return the labels that the function given as ``init`` returns for X, not yet checked."""
+        assert callable(self.init)
         return self.init(X, self.n_clusters, random_state=int(random.integers(2**31)))
 
     def _called(self, X: Array) -> Start:

@@ -2,18 +2,18 @@
 
 from collections.abc import Sequence
 from numbers import Integral
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
+from subspaces._types import Array, Counts, Labels, VariableList
 from subspaces.core import partition
 from subspaces.core.problem import Problem
 from subspaces.core.rows import DenseRows, Rows, choose_rows
 from subspaces.core.sparse_loadings import Sparsity
 from subspaces.data.validation import check_rank
-from subspaces.estimators._base import Array, Labels, SubspaceClusterer
+from subspaces.estimators._base import SubspaceClusterer
 from subspaces.runtime.parameters import as_choice, as_count, as_flag
 from subspaces.runtime.warning import warn
 from subspaces.subspace import (
@@ -26,10 +26,10 @@ from subspaces.subspace import (
 )
 
 # The two lists of a cluster's variables that `get_variables` and the plots can give.
-LISTS = ("axes", "difference")
+LISTS: tuple[VariableList, ...] = get_args(VariableList)
 
 
-def as_list_name(by: str | None, subspace: Subspace) -> str:
+def as_list_name(by: VariableList | None, subspace: Subspace) -> VariableList:
     """Return "axes" or "difference": ``by``, or by default "axes" if the subspace has axes."""
     if by is None:
         return "axes" if subspace.basis.shape[1] else "difference"
@@ -41,7 +41,7 @@ def per_cluster(
 ) -> tuple[int, ...]:
     """Return the parameter ``name`` as K integers from ``low`` to ``high``; one stands for all."""
     why, most = f" for {n_samples} samples", n_samples
-    if isinstance(model.n_clusters, Integral) and not 1 <= model.n_clusters <= n_samples:
+    if isinstance(model.n_clusters, Integral) and not 1 <= int(model.n_clusters) <= n_samples:
         most = _most_clusters(model.n_components, n_samples)
     n_clusters = as_count(model.n_clusters, "n_clusters", low=1, high=most, why=why)
     given = getattr(model, name)
@@ -163,7 +163,7 @@ def principal_coordinates(X: Array, affine: bool) -> Array:
     return points
 
 
-def widths(subspaces: Sequence[Subspace]) -> NDArray[np.intp]:
+def widths(subspaces: Sequence[Subspace]) -> Counts:
     """Return the dimension of each subspace, (K,)."""
     return np.array([subspace.basis.shape[1] for subspace in subspaces])
 

@@ -1,16 +1,15 @@
 """`EnsembleKSubspaces`: many runs of K-subspaces vote on which samples belong together."""
 
-from typing import Any
-
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from subspaces._types import Array, Auto, Labels, PerCluster, Seed
 from subspaces.core import partition
 from subspaces.core.problem import Problem
 from subspaces.core.search import Plan, search
 from subspaces.data.in_view import RowsInView
 from subspaces.estimators import _subspaces
-from subspaces.estimators._base import Array, Labels, SubspaceClusterer
+from subspaces.estimators._base import SubspaceClusterer
 from subspaces.rivals.ensemble import (
     co_association,
     entries_to_keep,
@@ -102,14 +101,14 @@ class EnsembleKSubspaces(SubspaceClusterer):
         self,
         n_clusters: int = 2,
         *,
-        n_components: Any = 1,
+        n_components: PerCluster = 1,
         affine: bool = False,
         n_runs: int = 100,
         max_iter: int = 3,
         n_candidates: int | None = None,
-        n_base_components: Any = None,
-        q: Any = "auto",
-        random_state: Any = None,
+        n_base_components: PerCluster | None = None,
+        q: int | Auto = "auto",
+        random_state: Seed = None,
         n_jobs: int | None = None,
     ) -> None:
         self.n_clusters = n_clusters

@@ -1,23 +1,24 @@
 """Generalised PCA: clusters from the polynomials that vanish on all of them."""
 
-from typing import Any
+from typing import get_args
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from subspaces._types import Array, Auto, GPCAMethod, Labels, PerCluster, Seed
 from subspaces.core import partition
 from subspaces.core.alternation import alternate
 from subspaces.core.problem import Problem
 from subspaces.data.in_view import RowsInView
 from subspaces.estimators import _subspaces
-from subspaces.estimators._base import Array, Labels, SubspaceClusterer
+from subspaces.estimators._base import SubspaceClusterer
 from subspaces.rivals.gpca import homogeneous, hyperplane_labels, vote_labels
 from subspaces.rivals.vanishing_polynomials import n_monomials, n_vanishing
 from subspaces.runtime.parameters import as_choice, as_count, as_flag, as_generator, as_real
 from subspaces.runtime.warning import warn
 from subspaces.subspace import principal_axes
 
-METHODS = ("auto", "codimension_one", "voting")
+METHODS: tuple[GPCAMethod, ...] = get_args(GPCAMethod)
 # A square matrix of this size takes some ten seconds to decompose.
 MOST_MONOMIALS = 2000
 POOR_ENDS = {
@@ -125,14 +126,14 @@ class GPCA(SubspaceClusterer):
         self,
         n_clusters: int = 2,
         *,
-        n_components: Any = 1,
+        n_components: PerCluster = 1,
         affine: bool = False,
-        method: str = "auto",
-        n_projected: Any = "auto",
+        method: GPCAMethod = "auto",
+        n_projected: int | Auto = "auto",
         tolerance: float = 0.4,
         polish: bool = True,
         max_iter: int = 50,
-        random_state: Any = None,
+        random_state: Seed = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.n_components = n_components

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
+from subspaces._types import Array, Auto, Indices, Init, PerCluster, Seed
 from subspaces.core import partition
 from subspaces.core.array import to_host
 from subspaces.core.problem import Problem
@@ -14,7 +15,6 @@ from subspaces.core.rows import Rows
 from subspaces.data.block_views import assign_rows
 from subspaces.data.blocks import Blocks
 from subspaces.estimators._alternating import AlternatingClusterer
-from subspaces.estimators._base import Array
 from subspaces.estimators._subspaces import order_of_appearance, store_subspaces
 from subspaces.runtime.warning import warn
 
@@ -108,12 +108,12 @@ class KSubspaces(AlternatingClusterer):
         self,
         n_clusters: int = 2,
         *,
-        n_components: Any = 1,
+        n_components: PerCluster = 1,
         affine: bool = False,
-        init: Any = "portfolio",
-        n_init: Any = "auto",
+        init: Init = "portfolio",
+        n_init: int | Auto = "auto",
         max_iter: int = 50,
-        random_state: Any = None,
+        random_state: Seed = None,
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
@@ -158,7 +158,7 @@ class KSubspaces(AlternatingClusterer):
         self._warn_of_empty_clusters(partition.sizes(self.labels_, self.n_clusters))
 
     def _store_labels_in_passes(
-        self, blocks: Blocks, labels: Any, points: Array, order: NDArray[np.intp]
+        self, blocks: Blocks, labels: Any, points: Array, order: Indices
     ) -> None:
         # Those of the final subspaces, as `predict` finds them: rows may still have moved.
         points, kept = points[order], np.arange(self.n_clusters)
@@ -172,7 +172,7 @@ class KSubspaces(AlternatingClusterer):
         super()._store_labels_in_passes(blocks, nearest, points, kept)
         self._warn_of_empty_clusters(self._sizes)
 
-    def _reordered(self, order: NDArray[np.intp]) -> bool:
+    def _reordered(self, order: Indices) -> bool:
         """Bring subspaces of equal dimension into this order; return whether it is another one."""
         if len(set(self.n_components_.tolist())) > 1 or np.all(order[:-1] < order[1:]):
             return False

@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import validate_data
 
+from subspaces._types import Array, Auto, InitName, PerCluster, Seed, StreamCriterionName
 from subspaces.core import criteria
 from subspaces.core.array import to_host
 from subspaces.core.likelihood import VARIANCE_FLOOR, Data, as_divisor
@@ -22,7 +23,6 @@ from subspaces.data.stream import SUMS, Stream, follow, reordered
 from subspaces.data.subspaces import ClusterSums, Subspaces, from_subspaces, take, to_subspaces
 from subspaces.data.validation import as_matrix
 from subspaces.estimators._alternating import AlternatingClusterer
-from subspaces.estimators._base import Array
 from subspaces.estimators._many_rows import in_memory, surveyed
 from subspaces.estimators._record import Record
 from subspaces.estimators._subspaces import dimensions_of, per_cluster, widths
@@ -129,15 +129,15 @@ class MiniBatchPSC(AlternatingClusterer):
         self,
         n_clusters: int = 2,
         *,
-        n_components: Any = 1,
+        n_components: PerCluster = 1,
         affine: bool = False,
-        criterion: str = "auto",
-        init: str = "portfolio",
-        n_init: Any = "auto",
+        criterion: StreamCriterionName = "auto",
+        init: InitName = "portfolio",
+        n_init: int | Auto = "auto",
         batch_size: int = 10_000,
         max_batches: int = 20,
         forgetting: float = 0.9,
-        random_state: Any = None,
+        random_state: Seed = None,
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:

@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 from functools import partial
 from numbers import Real
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from scipy.special import logsumexp
 from sklearn.exceptions import ConvergenceWarning
 
+from subspaces._types import Array, MixtureNoise, PerCluster, Seed
 from subspaces.core import em, partition, ppca_mixture
 from subspaces.core.incomplete import (
     IncompleteMixture,
@@ -16,7 +17,7 @@ from subspaces.core.incomplete import (
     as_subspace,
 )
 from subspaces.estimators import _missing
-from subspaces.estimators._base import Array, SubspaceClusterer
+from subspaces.estimators._base import SubspaceClusterer
 from subspaces.estimators._subspaces import dimensions_of, order_of_appearance, widths
 from subspaces.rivals import factor_mixture, factor_mixture_em
 from subspaces.rivals.mixture_starts import first_partitions, leading_loadings, random_loadings
@@ -36,7 +37,7 @@ class MixtureClusterer(SubspaceClusterer):
     n_init: int
     max_iter: int
     tol: float
-    random_state: Any
+    random_state: Seed
 
     scores_are_likelihoods_ = True
 
@@ -268,12 +269,12 @@ class MPPCA(MixtureClusterer):
         self,
         n_clusters: int = 2,
         *,
-        n_components: Any = 1,
-        noise: str = "own",
+        n_components: PerCluster = 1,
+        noise: MixtureNoise = "own",
         n_init: int = 10,
         max_iter: int = 500,
         tol: float = 1e-5,
-        random_state: Any = None,
+        random_state: Seed = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.n_components = n_components
@@ -289,7 +290,7 @@ class MPPCA(MixtureClusterer):
 
     def _fit_with_holes(self, X: Array) -> None:
         """Fit the filled table, then the observed cells from its clusters."""
-        shared = as_choice(self.noise, "noise", ("own", "shared")) == "shared"
+        shared = as_choice(self.noise, "noise", get_args(MixtureNoise)) == "shared"
         dimensions = dimensions_of(self, X)
         filled = _missing.fill(X, dimensions, affine=True)
         self._fit(filled.table + filled.origin)
@@ -328,7 +329,7 @@ class MPPCA(MixtureClusterer):
         return IncompleteMixture(clusters, model.weights, model.noise, self._known_columns)
 
     def _fit(self, X: Array) -> None:
-        shared = as_choice(self.noise, "noise", ("own", "shared")) == "shared"
+        shared = as_choice(self.noise, "noise", get_args(MixtureNoise)) == "shared"
         dimensions = dimensions_of(self, X)
         n_starts, random = self._check_search(X)
         setting = ppca_mixture.pose(X, dimensions, affine=True, shared_noise=shared)
@@ -476,7 +477,7 @@ class MCFA(MixtureClusterer):
         n_init: int = 10,
         max_iter: int = 500,
         tol: float = 1e-5,
-        random_state: Any = None,
+        random_state: Seed = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.n_components = n_components
@@ -611,7 +612,7 @@ class MCtFA(MixtureClusterer):
         n_init: int = 10,
         max_iter: int = 500,
         tol: float = 1e-5,
-        random_state: Any = None,
+        random_state: Seed = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.n_components = n_components

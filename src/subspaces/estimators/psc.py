@@ -2,13 +2,25 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from subspaces._types import (
+    Array,
+    Auto,
+    CriterionName,
+    Init,
+    Labels,
+    Penalty,
+    PerCluster,
+    Refinement,
+    Seed,
+    VariableList,
+)
 from subspaces.core import criteria, influence, partition
 from subspaces.core.alternation import Clustering
 from subspaces.core.array import to_host
@@ -34,7 +46,6 @@ from subspaces.data.in_blocks import BlockProblem, influence_and_press, residual
 from subspaces.data.subspaces import Subspaces
 from subspaces.estimators import _choosing
 from subspaces.estimators._alternating import AlternatingClusterer
-from subspaces.estimators._base import Array, Labels
 from subspaces.estimators._fitted_state import fetched
 from subspaces.estimators._many_rows import FEW_ROWS, directions_of_all
 from subspaces.estimators._subspaces import (
@@ -52,8 +63,8 @@ from subspaces.starts.screening import screened_rows
 from subspaces.subspace import PrincipalAxes, Subspace, scores_and_residuals
 
 MEASURES = ("union_influence", "loo_projection")
-REFINEMENTS = ("ppca", "descent")
-PENALTIES = ("l1", "nonnegative")
+REFINEMENTS: tuple[Refinement, ...] = get_args(Refinement)
+PENALTIES: tuple[Penalty, ...] = get_args(Penalty)
 # Parameters that may be "auto".
 OPEN = ("n_clusters", "n_components", "n_variables")
 # The attraction below which the influence of a member grows as it fits better (docs/repulsion.md).
@@ -261,20 +272,20 @@ class PSC(AlternatingClusterer):
 
     def __init__(
         self,
-        n_clusters: int = 2,
+        n_clusters: int | Auto = 2,
         *,
-        n_components: Any = 1,
-        n_variables: Any = None,
+        n_components: PerCluster | Auto = 1,
+        n_variables: PerCluster | Auto | None = None,
         affine: bool = False,
-        criterion: str = "auto",
-        penalty: str = "l1",
-        init: Any = "portfolio",
-        n_init: Any = "auto",
+        criterion: CriterionName = "auto",
+        penalty: Penalty = "l1",
+        init: Init = "portfolio",
+        n_init: int | Auto = "auto",
         max_iter: int = 50,
-        refine: str | None = None,
+        refine: Refinement | None = None,
         max_clusters: int = 8,
         max_components: int = 5,
-        random_state: Any = None,
+        random_state: Seed = None,
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
@@ -455,7 +466,7 @@ class PSC(AlternatingClusterer):
             self._warn_of_unequal_dimensions(best.n_components_.tolist())
         self.__dict__.update(fit_of(best))
 
-    def get_variables(self, cluster: int, by: str | None = None) -> NDArray[Any]:
+    def get_variables(self, cluster: int, by: VariableList | None = None) -> NDArray[Any]:
         """Variables of a cluster, the strongest first: what sets it apart, or what varies in it.
 
         Parameters

@@ -1,9 +1,8 @@
 """Robust shape interaction matrix."""
 
-from typing import Any
-
+from subspaces._types import Array, Seed
 from subspaces.estimators import _subspaces
-from subspaces.estimators._base import Array, SubspaceClusterer
+from subspaces.estimators._base import SubspaceClusterer
 from subspaces.rivals.shape_interaction import best_cut
 from subspaces.runtime.parameters import as_flag, as_generator, as_real
 from subspaces.starts.self_expression import lifted_rows
@@ -95,10 +94,10 @@ class RSIM(SubspaceClusterer):
         self,
         n_clusters: int = 2,
         *,
-        n_components: Any = 1,
+        n_components: int = 1,
         affine: bool = True,
         power: float = 3.5,
-        random_state: Any = None,
+        random_state: Seed = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.n_components = n_components

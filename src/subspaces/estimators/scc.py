@@ -1,12 +1,11 @@
 """Spectral curvature clustering."""
 
-from typing import Any
-
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from subspaces._types import Array, Auto, Seed
 from subspaces.estimators import _subspaces
-from subspaces.estimators._base import Array, SubspaceClusterer
+from subspaces.estimators._base import SubspaceClusterer
 from subspaces.rivals.scc import Arrangement, curvature_clustering
 from subspaces.runtime.parameters import as_count, as_flag, as_generator
 from subspaces.runtime.threads import one_blas_thread
@@ -89,11 +88,11 @@ class SCC(SubspaceClusterer):
         self,
         n_clusters: int = 2,
         *,
-        n_components: Any = 1,
+        n_components: int = 1,
         linear: bool = False,
-        n_columns: Any = "auto",
+        n_columns: int | Auto = "auto",
         max_iter: int = 50,
-        random_state: Any = None,
+        random_state: Seed = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.n_components = n_components

@@ -4,10 +4,10 @@ import os
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from subspaces._types import Array, Indices, NoiseKind
 from subspaces.core.components import KINDS_OF_NOISE, Components
 from subspaces.core.incomplete import VARIANCE_FLOOR, Cells, Gaussian, IncompleteMixture
 from subspaces.core.incomplete_pca import fit_pca
@@ -25,8 +25,6 @@ from subspaces.runtime.parameters import as_choice, as_count, as_flag
 from subspaces.runtime.threads import one_blas_thread
 from subspaces.runtime.warning import warn
 from subspaces.subspace import PrincipalAxes, signs_of_largest
-
-Array = NDArray[np.floating]
 
 
 class SelectedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -119,7 +117,7 @@ class SelectedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     high_: int | None
     noise_: str
     ratio_: Array
-    rests_on_: NDArray[np.intp]
+    rests_on_: Indices
     verdict_: str
     missing_share_: float
     n_samples_: int
@@ -130,7 +128,7 @@ class SelectedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         *,
         center: bool = True,
         scale: bool = False,
-        method: str = "auto",
+        method: NoiseKind = "auto",
         max_components: int | None = None,
         min_components: int = 0,
     ) -> None:

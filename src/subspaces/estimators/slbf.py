@@ -1,9 +1,8 @@
 """Spectral local best-fit flats, and local best-fit flats without the spectral step."""
 
-from typing import Any
-
+from subspaces._types import Array, Auto, Labels, Seed
 from subspaces.estimators import _subspaces
-from subspaces.estimators._base import Array, Labels, SubspaceClusterer
+from subspaces.estimators._base import SubspaceClusterer
 from subspaces.rivals.slbf import graph_clustering, greedy_clustering
 from subspaces.runtime.parameters import as_count, as_flag, as_generator
 
@@ -84,11 +83,11 @@ class SLBF(SubspaceClusterer):
         self,
         n_clusters: int = 2,
         *,
-        n_components: Any = 1,
+        n_components: int = 1,
         affine: bool = True,
         spectral: bool = True,
-        n_candidates: Any = "auto",
-        random_state: Any = None,
+        n_candidates: int | Auto = "auto",
+        random_state: Seed = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.n_components = n_components

@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from subspaces._types import Array, Seed
 from subspaces.core import partition
-from subspaces.estimators._base import Array, SubspaceClusterer
+from subspaces.estimators._base import SubspaceClusterer
 from subspaces.rivals import sparse_kmeans
 from subspaces.rivals.sparse_kmeans import Rule, WeightedClustering, gap_table
 from subspaces.runtime.parameters import as_count, as_generator, as_real
@@ -114,7 +115,7 @@ class SparseKMeans(SubspaceClusterer):
         n_init: int = 10,
         max_iter: int = 50,
         tol: float = 1e-4,
-        random_state: Any = None,
+        random_state: Seed = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.bound = bound

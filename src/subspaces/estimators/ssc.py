@@ -1,14 +1,15 @@
 """Sparse subspace clustering: a graph of which samples express which, cut by its spectrum."""
 
-from typing import Any
+from typing import Any, get_args
 
 from scipy.sparse.csgraph import connected_components
 
+from subspaces._types import Array, Labels, PerCluster, Seed, SSCSolver
 from subspaces.core import partition
 from subspaces.core.problem import Problem
 from subspaces.data.validation import check_rank
 from subspaces.estimators import _subspaces
-from subspaces.estimators._base import Array, Labels, SubspaceClusterer
+from subspaces.estimators._base import SubspaceClusterer
 from subspaces.rivals.self_expression_elastic_net import elastic_net_coefficients, fidelities
 from subspaces.runtime.parameters import as_choice, as_count, as_flag, as_generator, as_real
 from subspaces.runtime.warning import warn
@@ -20,7 +21,7 @@ from subspaces.starts.self_expression_omp import omp_coefficients
 from subspaces.starts.spectral import spectral_labels
 from subspaces.subspace import centre_of, principal_axes
 
-SOLVERS = ("elastic_net", "lasso", "omp", "admm", "lsr")
+SOLVERS: tuple[SSCSolver, ...] = get_args(SSCSolver)
 # Published settings: five non-zeros for faces; alpha and share for motion and for faces.
 OMP_NONZERO, LSR_FEWEST = 5, 10
 ADMM_ALPHA, ADMM_AFFINE_ALPHA, AFFINE_SHARE = 20.0, 800.0, 0.7
@@ -129,14 +130,14 @@ class SSC(SubspaceClusterer):
         self,
         n_clusters: int = 2,
         *,
-        n_components: Any = 1,
-        solver: str = "elastic_net",
+        n_components: PerCluster = 1,
+        solver: SSCSolver = "elastic_net",
         affine: bool = False,
         n_nonzero: int | None = None,
         alpha: float | None = None,
         l1_ratio: float = 0.9,
         share: float | None = None,
-        random_state: Any = None,
+        random_state: Seed = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.n_components = n_components

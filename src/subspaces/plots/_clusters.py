@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
+from subspaces._types import Array, Indices, VariableList
 from subspaces.core.contrast import Contrast
 from subspaces.data.validation import row_names
 from subspaces.estimators._record import squared_distances
 from subspaces.estimators._subspaces import as_list_name
 from subspaces.plots import _style as style
-from subspaces.plots._style import Array
 from subspaces.runtime.parameters import as_count
 from subspaces.subspace import Subspace, coordinates, principal_angles
 
@@ -111,7 +111,7 @@ def loadings(
     model: Any,
     cluster: int = 0,
     *,
-    by: str | None = None,
+    by: VariableList | None = None,
     n_shown: int = 20,
     names: Any = None,
     ax: Any = None,
@@ -205,7 +205,7 @@ def _draw_loadings(ax: Any, values: Array) -> None:
     ax.set_xlabel("loading")
 
 
-def _draw_differences(ax: Any, found: Contrast, shown: NDArray[np.intp], cluster: int) -> None:
+def _draw_differences(ax: Any, found: Contrast, shown: Indices, cluster: int) -> None:
     """Draw one bar per variable, its effect in standard deviations; triangles if infinite.
 
     Where effects are not known, bars are the differences of means.
@@ -342,7 +342,7 @@ def _check_classes(classes: Any, count: int) -> NDArray[np.str_]:
     return known
 
 
-def _furthest(places: Array) -> NDArray[np.intp]:
+def _furthest(places: Array) -> Indices:
     """Return the indices of the points, (m,), furthest from their mean first.
 
     Distances are in standard deviations of each coordinate.

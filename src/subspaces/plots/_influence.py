@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 
+from subspaces._types import Array
 from subspaces.estimators._base import SubspaceClusterer
 from subspaces.plots import _style as style
 from subspaces.plots._clusters import last_step
-from subspaces.plots._style import Array
 
 
 def influence(result: Any, *, n_named: int = 5, names: Any = None, ax: Any = None) -> Any:

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 from scipy.spatial import ConvexHull
 
-from subspaces.plots._style import COLUMN, Array, canvas, colour_of
+from subspaces._types import Array
+from subspaces.plots._style import COLUMN, canvas, colour_of
 from subspaces.subspace import Subspace, scores
 
 

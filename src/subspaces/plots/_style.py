@@ -7,11 +7,9 @@ from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from subspaces._types import Array, Indices
 from subspaces.runtime.extras import install
-
-Array = NDArray[np.floating]
 
 # Okabe & Ito's colours: told apart with any colour vision, in print and on a projector.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#F0E442", "#000000")
@@ -100,7 +98,7 @@ def check_result(result: Any, attributes: Sequence[str], function: str, source: 
         )
 
 
-def write_names(ax: Any, points: Array, named: NDArray[np.intp], names: Sequence[str]) -> None:
+def write_names(ax: Any, points: Array, named: Indices, names: Sequence[str]) -> None:
     """Write the names of the points ``named`` beside them, where they cover the least.
 
     points (n, 2): all points; named: indices of those to name; names: one for each point.

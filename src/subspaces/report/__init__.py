@@ -8,6 +8,7 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
+from subspaces._types import Auto, Seed
 from subspaces.report._canvas import require_plotly
 from subspaces.report._clusters import clusters, variables
 from subspaces.report._draft import Draft
@@ -140,13 +141,13 @@ def _options_of(function: Callable[..., Any]) -> list[str]:
 
 def render_pca(
     X: Any,
-    n_components: Any = "auto",
+    n_components: int | Auto = "auto",
     *,
     center: bool = True,
     scale: bool = False,
     level: float = 0.05,
     max_components: int | None = None,
-    random_state: Any = None,
+    random_state: Seed = None,
     classes: Any = None,
     title: str | None = None,
 ) -> str:

@@ -8,14 +8,11 @@ from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from subspaces._types import Array, Indices
 from subspaces.report._findings import Findings
 from subspaces.report._names import number, plotly_text
 from subspaces.runtime.extras import install
-
-Array = NDArray[np.floating]
-Places = NDArray[np.intp]
 
 # Okabe & Ito's colours that can be read on white and on black, and a number of symbols prime to
 # theirs: 42 clusters before a pair of colour and symbol comes again.
@@ -49,7 +46,7 @@ def symbol(k: int) -> str:
     return SYMBOLS[k % len(SYMBOLS)]
 
 
-def thinned(found: Findings, members: Places) -> Places:
+def thinned(found: Findings, members: Indices) -> Indices:
     """Return positions in ``members`` of the samples to draw: all, or a random part if too many.
 
     The part includes the 20 most influential samples and the 20 nearest to another cluster.
@@ -60,7 +57,7 @@ def thinned(found: Findings, members: Places) -> Places:
     return random_part(len(members), most, measures)
 
 
-def random_part(count: int, most: int, measures: Sequence[Array]) -> Places:
+def random_part(count: int, most: int, measures: Sequence[Array]) -> Indices:
     """Return ``most`` of the positions 0, 1, ... in their order, at random, or all ``count``.
 
     measures: one value per position each, of which the 20 largest are in the part.
@@ -134,7 +131,7 @@ def narrow(values: Any) -> Array:
     return given.astype(np.float32) if fits else given
 
 
-def marks(found: Findings, k: int, rows: Places, *, size: int = 7, **trace: Any) -> dict[str, Any]:
+def marks(found: Findings, k: int, rows: Indices, *, size: int = 7, **trace: Any) -> dict[str, Any]:
     """Return a plotly trace with one marker per sample in ``rows``, in the style of cluster ``k``.
 
     The hover text names the sample; ``trace`` adds or replaces entries, such as x and y.

@@ -2,10 +2,11 @@
 
 import numpy as np
 
+from subspaces._types import Indices
 from subspaces.core.contrast import Contrast
 from subspaces.diagnostics._beyond_chance import beyond_chance
 from subspaces.report import _figures, _tables
-from subspaces.report._canvas import Places, colour
+from subspaces.report._canvas import colour
 from subspaces.report._draft import Draft, named, note_on_thinning
 from subspaces.report._findings import Cluster
 from subspaces.report._names import count
@@ -105,7 +106,7 @@ def _sets_apart(draft: Draft, cluster: Cluster) -> str:
     return _headed(heading, draft.figure(f"apart-{k}", chart, heading, words))
 
 
-def _beyond_chance(draft: Draft, cluster: Cluster) -> Places:
+def _beyond_chance(draft: Draft, cluster: Cluster) -> Indices:
     """Return the variables (m,) that set a cluster apart beyond chance; none where not known."""
     if cluster.apart is None:
         return np.zeros(0, dtype=int)
@@ -113,7 +114,7 @@ def _beyond_chance(draft: Draft, cluster: Cluster) -> Places:
     return beyond_chance(cluster.apart, names, cluster.number, draft.markers)
 
 
-def _chance(draft: Draft, apart: Contrast, beyond: Places) -> str:
+def _chance(draft: Draft, apart: Contrast, beyond: Indices) -> str:
     """Return sentences on how many differ beyond chance; "" if effects are not known."""
     if np.isnan(apart.effect).any():
         return ""

@@ -6,14 +6,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from subspaces._types import Array, Indices, Mask
 from subspaces.core.contrast import Contrast
 from subspaces.plots import CRITERION_NAMES
 from subspaces.report._canvas import (
     COLOURS,
     DIVERGING,
     TEXT_ALONE,
-    Array,
-    Places,
     distance_scale,
     figure,
     line,
@@ -59,7 +58,7 @@ def own_subspace(found: Findings, cluster: Cluster, *, three: bool = False) -> A
     return figure([points], height=340, xtitle=titles[0], ytitle=titles[1])
 
 
-def differences(found: Findings, apart: Contrast, beyond: Places, shade: str) -> Any:
+def differences(found: Findings, apart: Contrast, beyond: Indices, shade: str) -> Any:
     """Return a plotly bar chart of 15 variables that differ from the other samples.
 
     Those ``beyond`` chance come first, the largest effect first, and then the others, pale. Bars
@@ -188,7 +187,7 @@ def between_clusters(found: Findings, unit: str) -> Any:
     return figure(traces, height=440, legend=True, xaxis=across, yaxis=upright, **titles)
 
 
-def _drawn_rows(found: Findings, drawn: NDArray[np.bool_]) -> Iterator[tuple[int, Places]]:
+def _drawn_rows(found: Findings, drawn: Mask) -> Iterator[tuple[int, Indices]]:
     """Yield each cluster's number and the rows of X to draw: a thinned part of those in ``drawn``.
 
     drawn (n,): whether a sample can be drawn: its values are finite, for example.

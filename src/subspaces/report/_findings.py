@@ -5,17 +5,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from subspaces._types import Array, Indices, Labels
 from subspaces.core.contrast import Contrast
 from subspaces.data.validation import row_names
 from subspaces.estimators._record import own_coordinates, squared_distances
 from subspaces.named_table import MissingValues, missing_values
 from subspaces.report._names import as_text
 from subspaces.subspace import Subspace
-
-Array = NDArray[np.floating]
-Places = NDArray[np.intp]
 
 # Keeps a share of nothing at 0 rather than nan: less than any sum of squares that counts.
 TINY = 1e-300
@@ -34,11 +31,11 @@ class Rivalry:
 
     own: Array
     other: Array
-    rival: Places
+    rival: Indices
     closeness: Array
 
     @property
-    def between(self) -> Places:
+    def between(self) -> Indices:
         """Indices of the samples whose closeness to a rival exceeds BETWEEN, the closest first."""
         order = np.argsort(-self.closeness, kind="stable")
         return order[self.closeness[order] > BETWEEN]
@@ -52,7 +49,7 @@ class Loadings:
     axis, or the weights of a method without axes.
     """
 
-    places: Places
+    places: Indices
     strength: Array
     values: Array
 
@@ -69,7 +66,7 @@ class Cluster:
     """
 
     number: int
-    members: Places
+    members: Indices
     apart: Contrast | None
     dimension: int | None = None
     coordinates: Array | None = None
@@ -95,7 +92,7 @@ class Findings:
     """
 
     model: Any
-    labels: Places
+    labels: Labels
     sample_names: list[str]
     variable_names: list[str]
     classes: list[str] | None
@@ -108,7 +105,7 @@ class Findings:
     missing: MissingValues | None
 
     @property
-    def known(self) -> tuple[list[str], Places]:
+    def known(self) -> tuple[list[str], Indices]:
         """Classes and labels of the samples that have a class, which "" is not."""
         own = self.classes or []
         with_class = [i for i, name in enumerate(own) if name]
@@ -168,7 +165,7 @@ def _coordinates(model: Any, matrix: Array | None) -> Array | None:
     return own_coordinates(model._placed(matrix), model.labels_, model.subspaces_)
 
 
-def rivalry(scores: Array, labels: Places, likelihoods: bool) -> Rivalry | None:
+def rivalry(scores: Array, labels: Labels, likelihoods: bool) -> Rivalry | None:
     """Return own scores, best other scores and rivals from scores (n, K); None if K is 1."""
     if scores.shape[1] < 2:
         return None
@@ -183,7 +180,7 @@ def rivalry(scores: Array, labels: Places, likelihoods: bool) -> Rivalry | None:
     return Rivalry(own, other, rival, np.clip(closeness, 0.0, 1.0))
 
 
-def beyond_first(apart: Contrast, beyond: Places) -> Places:
+def beyond_first(apart: Contrast, beyond: Indices) -> Indices:
     """Return the variables that differ, (m,): those ``beyond`` chance first, then the others."""
     others = apart.order[~np.isin(apart.order, beyond)]
     return np.concatenate([beyond, others])

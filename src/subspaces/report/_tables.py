@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from subspaces.report._canvas import SYMBOLS, Places, colour
+from subspaces._types import Indices
+from subspaces.report._canvas import SYMBOLS, colour
 from subspaces.report._findings import Findings, Loadings, beyond_first
 from subspaces.report._names import count, escape, number
 
@@ -129,7 +130,7 @@ def _notable_samples(found: Findings) -> Any:
     return order[np.isin(order, [*order[:half], *influential])]
 
 
-def differences(found: Findings, beyond: Mapping[int, Places]) -> str:
+def differences(found: Findings, beyond: Mapping[int, Indices]) -> str:
     """Return an HTML table of the variables that set each cluster apart; "" if not known.
 
     beyond: by cluster, those that differ beyond chance, which come first.

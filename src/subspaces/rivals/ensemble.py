@@ -13,16 +13,13 @@ that always stay together all point to the same q rows and are connected, howeve
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from subspaces._types import Labels
 from subspaces.core.partition import assign, refill, sizes
 from subspaces.core.problem import Problem
 from subspaces.starts.matching import match_dimensions
 from subspaces.starts.spectral import spectral_labels
-
-Array = NDArray[np.floating]
-Labels = NDArray[np.intp]
 
 # Most entries of A that are formed at once: 32 MiB.
 BLOCK = 2**22

@@ -31,14 +31,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import linalg
 
+from subspaces._types import Array, Indices
 from subspaces.core import em
 from subspaces.rivals.student import log_t
 from subspaces.runtime.serialise import serialisable
-
-Array = NDArray[np.floating]
 
 # Variables taken at a time where the residuals of all rows are formed.
 BLOCK = 256
@@ -139,7 +137,7 @@ def _with_orthonormal(model: FactorMixture, scale: Array) -> FactorMixture:
     return replace(model, loadings=frame * scale, means=means, roots=roots)
 
 
-def reordered(model: FactorMixture, order: NDArray[np.intp]) -> FactorMixture:
+def reordered(model: FactorMixture, order: Indices) -> FactorMixture:
     """Return the mixture with its components in another order."""
     parts = {name: getattr(model, name)[order] for name in ("weights", "means", "roots", "df")}
     return replace(model, **parts)

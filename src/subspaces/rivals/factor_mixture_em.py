@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import linalg
 
+from subspaces._types import Array
 from subspaces.core import em
 from subspaces.rivals.factor_mixture import (
-    Array,
     FactorMixture,
     Reduced,
     log_joint_at,

@@ -17,15 +17,12 @@ lies in every subspace.
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import linalg
 
+from subspaces._types import Array, Labels
 from subspaces.rivals.vanishing_polynomials import blocks, gradients, n_vanishing, vanishing
 from subspaces.starts.self_expression import unit_rows
 from subspaces.starts.spectral import rows_to_labels
-
-Array = NDArray[np.floating]
-Labels = NDArray[np.intp]
 
 # Most rows whose normals are candidates; so many are drawn where there are more.
 CANDIDATES = 500

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from itertools import cycle, islice
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import linalg
 from sklearn.cluster import KMeans
 from sklearn.utils.extmath import randomized_svd
 
+from subspaces._types import Array, Labels
 from subspaces.core.partition import refill, too_small
 from subspaces.core.problem import Problem
 from subspaces.core.rows import choose_rows
@@ -21,9 +21,6 @@ from subspaces.starts.graphs import angular
 from subspaces.starts.k_means import k_means_labels
 from subspaces.starts.landmarks import on_landmarks
 from subspaces.starts.sampled_subspaces import random_labels, sequential, swapped
-
-Array = NDArray[np.floating]
-Labels = NDArray[np.intp]
 
 
 def k_means(problem: Problem, random: np.random.Generator) -> Labels:

@@ -23,14 +23,11 @@ psin_i          sines       (b, d+1)     polar sines of the base alone, squared
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from subspaces._types import Array, Labels
 from subspaces.rivals.subspace_error import mean_squared_distance
 from subspaces.starts.spectral import rows_to_labels
 from subspaces.subspace import largest_eigenpairs
-
-Array = NDArray[np.floating]
-Labels = NDArray[np.intp]
 
 # The rounds end when one lowers the error by less than this share of the error before it.
 LEAST_FALL = 0.01

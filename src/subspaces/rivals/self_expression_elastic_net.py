@@ -18,16 +18,9 @@ from sklearn import config_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import enet_path
 
+from subspaces._types import Array, Indices
 from subspaces.runtime.warning import changed_filters
-from subspaces.starts.self_expression import (
-    Array,
-    Indices,
-    Sparse,
-    largest,
-    largest_products,
-    products,
-    row_blocks,
-)
+from subspaces.starts.self_expression import Sparse, largest, largest_products, products, row_blocks
 
 # Rows in the first support, most rows that join it in a round, and the rounds after which to stop.
 FIRST_SUPPORT, GROWTH, MOST_ROUNDS = 50, 50, 100

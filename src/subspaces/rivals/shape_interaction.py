@@ -37,14 +37,11 @@ gamma   power                 how much larger products are preferred to smaller 
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from subspaces._types import Array, Labels
 from subspaces.starts.self_expression import unit_rows
 from subspaces.starts.spectral import leading_eigenpairs, rows_to_labels
 from subspaces.subspace import principal_axes
-
-Array = NDArray[np.floating]
-Labels = NDArray[np.intp]
 
 # What the program for normalised cuts adds to the diagonal of A; the degrees get twice as much.
 REGULARISATION = 0.5

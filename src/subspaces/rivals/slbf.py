@@ -30,13 +30,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
+from subspaces._types import Array, Labels
 from subspaces.rivals.subspace_error import mean_squared_distance
 from subspaces.starts.spectral import spectral_labels
-
-Array = NDArray[np.floating]
-Labels = NDArray[np.intp]
 
 # The multiples of the local scales that SLBF tries.
 MULTIPLES = (0.25, 0.5, 1.0, 2.0, 4.0)

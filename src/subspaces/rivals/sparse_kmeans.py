@@ -24,13 +24,11 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 
+from subspaces._types import Array, Counts, Labels, StopReason
 from subspaces.starts.k_means import k_means_labels
 
-Array = NDArray[np.floating]
-Labels = NDArray[np.intp]
 # From the between-cluster sums of squares (p,) to the weights (p,).
 Rule = Callable[[Array], Array]
 
@@ -49,7 +47,7 @@ class WeightedClustering:
     labels: Labels
     weights: Array
     path: tuple[float, ...]
-    stop_reason: str
+    stop_reason: StopReason
 
 
 @dataclass(frozen=True)
@@ -60,7 +58,7 @@ class GapTable:
     objectives: Array
     gaps: Array
     standard_errors: Array
-    counts: NDArray[np.intp]
+    counts: Counts
 
     @property
     def chosen(self) -> float:
@@ -125,7 +123,7 @@ def alternate_weights(
     """
     weights = np.full(X.shape[1], X.shape[1] ** -0.5)
     path: list[float] = []
-    reason = "max_iter"
+    reason: StopReason = "max_iter"
     for _ in range(max_iter):
         between = between_squares(X, labels)
         before, weights = weights, rule(between)

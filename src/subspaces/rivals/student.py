@@ -5,11 +5,10 @@ the Gaussian itself.
 """
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import betaln, digamma, gammaln
 
-Array = NDArray[np.floating]
+from subspaces._types import Array
 
 # Bounds of the degrees of freedom, and where they start; from 200 up a t is all but Gaussian.
 LEAST_DF, MOST_DF, FIRST_DF = 1e-4, 200.0, 30.0

@@ -1,11 +1,9 @@
 """How well clusters lie on subspaces: the error by which SCC and SLBF choose among partitions."""
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import linalg
 
-Array = NDArray[np.floating]
-Labels = NDArray[np.intp]
+from subspaces._types import Array, Labels
 
 
 def mean_squared_distance(points: Array, labels: Labels, dimension: int, affine: bool) -> float:

@@ -27,11 +27,9 @@ from itertools import combinations, combinations_with_replacement
 from math import comb, factorial, prod
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import linalg
 
-Array = NDArray[np.floating]
-Indices = NDArray[np.intp]
+from subspaces._types import Array, Indices
 
 # Most numbers held at a time while rows are embedded: 32 MiB.
 BLOCK = 2**22

@@ -4,11 +4,12 @@ import re
 from collections.abc import Collection, Iterable
 from difflib import get_close_matches
 from numbers import Integral
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from sklearn.utils import check_random_state
 
+Choice = TypeVar("Choice", bound=str)
 # One of a thing that is counted in the plural.
 ONE_OF_MANY = re.compile(r"\b1 (sample|variable|cluster)s\b")
 
@@ -28,7 +29,7 @@ def as_count(value: Any, name: str, *, low: int, high: int | None = None, why: s
     return count
 
 
-def as_choice(value: Any, name: str, choices: tuple[str, ...]) -> str:
+def as_choice(value: Any, name: str, choices: tuple[Choice, ...]) -> Choice:
     """Return ``value`` if it is one of ``choices``; otherwise raise ValueError."""
     if not isinstance(value, str) or value not in choices:
         raise ValueError(f"{name}={value!r} is unknown. Use one of {', '.join(choices)}")

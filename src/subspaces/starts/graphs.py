@@ -14,15 +14,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from subspaces._types import Array, Indices, Labels
 from subspaces.core.problem import Problem
 from subspaces.core.search import Start
 from subspaces.runtime.threads import computed_once
 from subspaces.starts.matching import match_dimensions
 from subspaces.starts.self_expression import (
-    Indices,
     Sparse,
     affinity,
     from_entries,
@@ -35,9 +34,6 @@ from subspaces.starts.self_expression_admm import admm_coefficients, admm_fideli
 from subspaces.starts.self_expression_lsr import lsr_coefficients, lsr_from_products
 from subspaces.starts.self_expression_omp import omp_coefficients, omp_from_products
 from subspaces.starts.spectral import embedding, rows_to_labels
-
-Array = NDArray[np.floating]
-Labels = NDArray[np.intp]
 
 # Neighbours of the widest angular graph, found once for all of them.
 MOST_NEIGHBOURS = 20

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from subspaces.core.array import Array, Labels
+from subspaces._types import Array, Labels
 from subspaces.core.problem import Problem
 from subspaces.core.search import JudgingStart
 from subspaces.runtime.threads import computed_once

@@ -4,17 +4,14 @@ import warnings
 from contextlib import nullcontext
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn import config_context
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
+from subspaces._types import Array, Labels
 from subspaces.core.problem import Problem
 from subspaces.runtime.threads import one_blas_thread
 from subspaces.runtime.warning import changed_filters
-
-Array = NDArray[np.floating]
-Labels = NDArray[np.intp]
 
 # Up to so many numbers threads wait for each other longer than they work.
 SMALL = 1 << 20

@@ -4,14 +4,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from subspaces._types import Labels
 from subspaces.core.partition import assign
 from subspaces.core.problem import Problem
 from subspaces.core.search import Plan, Run, Start, best_run, search, story, sweep
 from subspaces.runtime.step import Step
-
-Labels = NDArray[np.intp]
 
 # Of more rows than MOST_SEARCHED the starts see a sample of LANDMARKS, the loop sees all. The
 # sample is larger where a cluster would have fewer than PER_DIMENSION rows for each dimension.

@@ -11,7 +11,8 @@ at which all coefficients vanish (`SSC` has 5 times), so that few neighbours are
 
 import numpy as np
 
-from subspaces.starts.self_expression import Array, Indices, Sparse, from_entries
+from subspaces._types import Array, Indices
+from subspaces.starts.self_expression import Sparse, from_entries
 
 FIDELITY, L1_RATIO = 2.0, 0.9
 # Rows are done when no coefficient moves by more; the few that are not after so many sweeps are

@@ -1,15 +1,13 @@
 """Which part of a partition gets which dimension, where the clusters' dimensions differ."""
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
+from subspaces._types import Labels
 from subspaces.core.criteria import costs
 from subspaces.core.likelihood import Data
 from subspaces.core.partition import smallest_size
 from subspaces.core.problem import Problem
-
-Labels = NDArray[np.intp]
 
 
 def match_dimensions(problem: Problem, parts: Labels) -> Labels:

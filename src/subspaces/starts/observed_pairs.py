@@ -10,7 +10,7 @@ search on a filled table does.
 
 import numpy as np
 
-from subspaces.core.array import Array, Labels
+from subspaces._types import Array, Labels
 from subspaces.core.incomplete import Cells
 from subspaces.starts.graphs import angular_affinity, cut, normalised
 from subspaces.starts.self_expression import largest

@@ -8,17 +8,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from subspaces.core.problem import Problem
 from subspaces.core.search import Start
 from subspaces.starts import device, sampled_subspaces
 from subspaces.starts.device import DeviceStart
 from subspaces.starts.landmarks import on_landmarks
 from subspaces.starts.portfolio import portfolio
-
-Labels = NDArray[np.intp]
 
 # choose(problem, n_starts, learned=...): so many names and starts for a problem; learned where the
 # clusters will not keep the dimensions that the problem has.

@@ -11,15 +11,12 @@
 from collections.abc import Iterable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from subspaces._types import Array, Labels
 from subspaces.core.partition import assign
 from subspaces.core.problem import Problem
 from subspaces.core.search import Start
 from subspaces.starts.seeding import kmeans_parallel
-
-Array = NDArray[np.floating]
-Labels = NDArray[np.intp]
 
 # Subspaces in the pool of `sequential` and of `swapped`.
 CANDIDATES = 30

@@ -3,15 +3,12 @@
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from subspaces._types import Array, Indices
 from subspaces.core.problem import Problem
 from subspaces.core.rows import DenseRows
 from subspaces.core.search import Start
 from subspaces.starts.landmarks import on_landmarks
-
-Array = NDArray[np.floating]
-Indices = NDArray[np.intp]
 
 # Standard deviations from the mean beyond which a value is left out of it.
 CLIP = 3.0

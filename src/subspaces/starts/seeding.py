@@ -8,10 +8,8 @@ drawn, one per cluster is kept: each time the row whose subspace leaves the leas
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.floating]
-Indices = NDArray[np.intp]
+from subspaces._types import Array, Indices
 
 # Squared distances (c, n) of all rows from the subspaces, of one dimension, through some rows (c,).
 Around = Callable[[Indices, int], Array]

@@ -11,11 +11,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
-Array = NDArray[np.floating]
-Indices = NDArray[np.intp]
+from subspaces._types import Array, Indices
+
 # scipy's csr_array, (n, n)
 Sparse = Any
 

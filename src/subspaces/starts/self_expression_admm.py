@@ -20,13 +20,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from subspaces.starts.self_expression import (
-    Array,
-    Indices,
-    Sparse,
-    largest_products,
-    row_blocks,
-)
+from subspaces._types import Array, Indices
+from subspaces.starts.self_expression import Sparse, largest_products, row_blocks
 from subspaces.subspace import principal_axes
 
 # Few enough numbers that the arrays of one block stay in the processor's cache.

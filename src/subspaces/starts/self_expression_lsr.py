@@ -12,15 +12,9 @@ import numpy as np
 from scipy import sparse
 from scipy.linalg import lapack
 
+from subspaces._types import Array, Indices
 from subspaces.core.eigenvalues import positive_eigenpairs, smaller_scatter
-from subspaces.starts.self_expression import (
-    Array,
-    Indices,
-    Sparse,
-    from_entries,
-    largest,
-    row_blocks,
-)
+from subspaces.starts.self_expression import Sparse, from_entries, largest, row_blocks
 
 
 def lsr_coefficients(rows: Array, keep: int, ridge: float = 0.01) -> Sparse:

@@ -8,10 +8,10 @@ their inner products take the same steps by the normal equations.
 """
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
-from subspaces.starts.self_expression import Array, Indices, Sparse, from_entries, row_blocks
+from subspaces._types import Array, Indices
+from subspaces.starts.self_expression import Sparse, from_entries, row_blocks
 
 # A row taken must leave the span of those before by this share of its length.
 INDEPENDENT = 1e-8
@@ -62,9 +62,7 @@ def _pursue_products(products: Array, block: Indices, steps: int, tolerance: flo
     return from_entries(taken, values, len(products))
 
 
-def _largest_other(
-    correlations: Array, own: Indices, taken: Indices
-) -> tuple[Indices, NDArray[np.floating]]:
+def _largest_other(correlations: Array, own: Indices, taken: Indices) -> tuple[Indices, Array]:
     """Return the column of the largest correlation of each row, (b,), and its value, (b,).
 
     correlations (b, n), overwritten; own (b,): the rows themselves; taken (b, t): rows taken

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from subspaces.core.array import Array
+from subspaces._types import Array
 from subspaces.starts.self_expression import lifted_rows, unit_rows
 from subspaces.subspace import largest_eigenpairs
 

@@ -8,17 +8,15 @@ from contextlib import suppress
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 from sklearn.cluster import KMeans
 
+from subspaces._types import Array, Labels
 from subspaces.starts.k_means import k_means_labels
 from subspaces.subspace import largest_eigenpairs
 
-Array = NDArray[np.floating]
-Labels = NDArray[np.intp]
 # A dense array or a scipy sparse one, (n, n), symmetric, no entry below 0.
 Affinity = Any
 

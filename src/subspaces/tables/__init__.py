@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
+from subspaces._types import SamplesIn
 from subspaces.named_table import Table
 from subspaces.runtime.parameters import as_choice
 from subspaces.tables._binary import read_npz
@@ -42,7 +43,7 @@ COMPRESSED = (".csv", ".tsv", ".txt", ".gct")
 def read_table(
     path: Any,
     *,
-    samples: str = "rows",
+    samples: SamplesIn = "rows",
     labels: str | None = None,
     ignore: str | Iterable[str] = (),
     variables: Iterable[str] | None = None,
@@ -76,7 +77,7 @@ def read_table(
     Table
         Samples in rows, whatever the file had; NaN where a value is missing.
     """
-    as_choice(samples, "samples", ("rows", "columns"))
+    as_choice(samples, "samples", get_args(SamplesIn))
     path = Path(path)
     wanted = Wanted(
         samples == "columns",

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from subspaces.named_table import Array, Table
+from subspaces._types import Array
+from subspaces.named_table import Table
 from subspaces.runtime.warning import changed_filters
 from subspaces.tables._content import check_room, content_of
 from subspaces.tables._table import checked, default_names, offered, unused_classes

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from subspaces.named_table import Array, Table
+from subspaces._types import Array
+from subspaces.named_table import Table
 from subspaces.tables._bad_cells import bad_cells_in_words
 from subspaces.tables._block import Block, text_columns
 from subspaces.tables._commas import notation_of

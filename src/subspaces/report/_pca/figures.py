@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 
+from subspaces._types import Indices
 from subspaces.report._canvas import (
     COLOURS,
     TEXT_ALONE,
-    Places,
     dots,
     figure,
     log_scale,
@@ -104,7 +104,7 @@ def loadings(found: PCAFindings) -> Any:
     return loadings_chart(names, found.loadings[places], COLOURS[0], axis="component")
 
 
-def strongest_of_all(found: PCAFindings) -> Places:
+def strongest_of_all(found: PCAFindings) -> Indices:
     """Return the columns of up to 15 variables, the strongest of each component in turn.
 
     They are ordered by the component on which they load most, then by their loadings on it.

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from subspaces._types import Array, Auto, Indices, Seed
 from subspaces.core import influence
 from subspaces.core.components import all_axes
 from subspaces.core.incomplete import observed_cells
@@ -13,7 +14,7 @@ from subspaces.core.leave_one_out import centred
 from subspaces.data.validation import as_table_to_fit, row_names
 from subspaces.diagnostics import PCAComponents, PCAOutliers, pca_components, pca_outliers
 from subspaces.named_table import MissingValues, missing_values
-from subspaces.report._findings import Array, Places, one_each
+from subspaces.report._findings import one_each
 from subspaces.report._names import as_text
 from subspaces.runtime.parameters import as_count, as_flag
 from subspaces.runtime.warning import collect_warnings
@@ -68,12 +69,12 @@ class PCAFindings:
         return np.flatnonzero(found.alone[: found.n_components]).tolist()
 
     @property
-    def most_influential(self) -> Places:
+    def most_influential(self) -> Indices:
         """Rows of the samples, the most influential first."""
         return np.argsort(-self.influence, kind="stable")
 
     @property
-    def highest_leverage(self) -> Places:
+    def highest_leverage(self) -> Indices:
         """Rows of the samples, those of the highest leverage first."""
         return np.argsort(-self.leverage, kind="stable")
 
@@ -81,7 +82,7 @@ class PCAFindings:
         """Return the share of the variance that axis r, from 0, has: one number for all to show."""
         return float((self.components if r < self.n_axes else self).explained[r])
 
-    def strongest(self, r: int) -> Places:
+    def strongest(self, r: int) -> Indices:
         """Return the columns of the variables, the strongest on component r, from 0, first."""
         return np.argsort(-np.abs(self.loadings[:, r]), kind="stable")
 
@@ -92,13 +93,13 @@ class PCAFindings:
 
 def gather_pca(
     X: Any,
-    n_components: Any = "auto",
+    n_components: int | Auto = "auto",
     *,
     center: bool = True,
     scale: bool = False,
     level: float = 0.05,
     max_components: int | None = None,
-    random_state: Any = None,
+    random_state: Seed = None,
     classes: Any = None,
 ) -> PCAFindings:
     """Return the findings on a PCA of X; the parameters are those of `report.render_pca`."""
@@ -148,7 +149,7 @@ def gather_pca(
     )
 
 
-def _checked(n_components: Any, axes: PrincipalAxes, center: bool) -> int:
+def _checked(n_components: int | Auto, axes: PrincipalAxes, center: bool) -> int:
     """Return the number of components; raise an error for more than the samples span.
 
     One of the samples is left out when the others are to predict it.

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from subspaces.report._canvas import Array
+from subspaces._types import Array
 
 # Characters of a name that is written within a figure; a longer one is cut.
 LONGEST = 18

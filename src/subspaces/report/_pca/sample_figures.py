@@ -5,10 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from subspaces._types import Array, Indices
 from subspaces.report._canvas import (
     MOST_POINTS,
-    Array,
-    Places,
     distance_scale,
     dots,
     figure,
@@ -106,7 +105,7 @@ def belonging(found: PCAFindings) -> Any:
     )
 
 
-def drawn(found: PCAFindings) -> Places:
+def drawn(found: PCAFindings) -> Indices:
     """Return the rows of the samples that figures draw: all, or a random part of too many."""
     known = found.outliers
     clearness = -np.minimum(known.t2_p_value, known.q_p_value)
@@ -140,7 +139,7 @@ def _of_samples(found: PCAFindings, across: Array, upright: Array, **layout: Any
     return figure(traces, height=460, legend=len(traces) > 1, **layout)
 
 
-def class_groups(found: PCAFindings) -> Iterator[tuple[str, int | None, Places]]:
+def class_groups(found: PCAFindings) -> Iterator[tuple[str, int | None, Indices]]:
     """Yield the name, the number of the style and the drawn rows of each class, or of all samples.
 
     Of many classes the smaller ones are one group, without a style.

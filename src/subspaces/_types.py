@@ -1,0 +1,75 @@
+"""The types that more than one module speaks of: arrays, parameters, and the names of options."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.floating]
+Indices = NDArray[np.intp]
+Mask = NDArray[np.bool_]
+# The cluster of each row, from 0 up, while a fit is under way.
+Labels = NDArray[np.intp]
+# The same once it has ended: of 32 bits, as scikit-learn's KMeans has them.
+FittedLabels = NDArray[np.signedinteger[Any]]
+# Clusters or classes as whole numbers of any type: passes over many rows keep the shortest.
+Codes = NDArray[np.integer]
+# How many there are of something: dimensions, sizes, pairs.
+Counts = NDArray[np.integer]
+
+
+class SupportsArray(Protocol):
+    """What numpy can read: its own arrays, series of data frames, arrays of other libraries."""
+
+    def __array__(self) -> NDArray[Any]:
+        """Return the values."""
+
+
+Auto = Literal["auto"]
+Seed = int | np.random.RandomState | None
+# One number for all clusters, or one for each.
+PerCluster = int | Sequence[int] | SupportsArray
+
+# Of PSC, KSubspaces and MiniBatchPSC. Those of the streams need one row at a time alone.
+CriterionName = Literal[
+    "auto", "influence", "loo", "distance", "hat", "residual", "likelihood", "loo_projection"
+]
+StreamCriterionName = Literal["auto", "influence", "residual", "likelihood"]
+InitName = Literal["portfolio", "random", "k-means++", "local"]
+Init = InitName | Sequence[int] | SupportsArray | Callable[..., Any]
+Penalty = Literal["l1", "nonnegative"]
+Refinement = Literal["ppca", "descent"]
+# "not swept" and "brief": the search, of PSC and of a mixture, gave the start up early.
+StopReason = Literal[
+    "converged", "overshot", "cycle", "max_iter", "infeasible", "local minimum", "refined",
+    "not swept", "brief",
+]  # fmt: skip
+# The lists of a cluster's variables: along its axes, or by what sets it apart.
+VariableList = Literal["axes", "difference"]
+
+# Of the rivals.
+SSCSolver = Literal["elastic_net", "lasso", "omp", "admm", "lsr"]
+GPCAMethod = Literal["auto", "codimension_one", "voting"]
+MixtureNoise = Literal["own", "shared"]
+
+# Of one PCA: what its noise may be taken for, what it was found to be, and its errors.
+NoiseKind = Literal["auto", "equal", "unequal", "heavy", "correlated"]
+FoundNoise = Literal["none", "equal", "unequal", "heavy", "correlated"]
+PressMethod = Literal["exact", "hat", "paper"]
+
+# Of choosing numbers of clusters, dimensions and variables.
+ClustersCriterion = Literal[
+    "auto", "press", "press_points", "press_sum", "likelihood", "free", "sod", "bic", "stability"
+]
+DimensionsCriterion = Literal["auto", "press", "noise", "parallel", "exact", "joint"]
+VariablesCriterion = Literal["gap", "ftest", "stability"]
+Margins = Literal["data", "normal"]
+
+# Of tables, gene expression and simulated data.
+SamplesIn = Literal["rows", "columns"]
+ExpressionKind = Literal["intensities", "log", "ratios", "shares", "counts"]
+AskedKind = Literal["auto", "cells", "intensities", "log", "ratios", "shares", "counts"]
+TakeLog = Literal["auto", "yes", "no"]
+ScenarioName = Literal["a", "b", "c", "d", "e"]
+ScoreDistribution = Literal["uniform", "normal", "ball"]

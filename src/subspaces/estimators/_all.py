@@ -1,0 +1,39 @@
+"""`all_estimators`: the one list of them."""
+
+from subspaces.estimators._base import SubspaceClusterer
+from subspaces.estimators.ensemble import EnsembleKSubspaces
+from subspaces.estimators.gpca import GPCA
+from subspaces.estimators.k_subspaces import KSubspaces
+from subspaces.estimators.mini_batch_psc import MiniBatchPSC
+from subspaces.estimators.mixtures import MCFA, MPPCA, MCtFA
+from subspaces.estimators.psc import PSC
+from subspaces.estimators.rsim import RSIM
+from subspaces.estimators.scc import SCC
+from subspaces.estimators.selected_pca import SelectedPCA
+from subspaces.estimators.slbf import SLBF
+from subspaces.estimators.sparse_kmeans import SparseKMeans
+from subspaces.estimators.ssc import SSC
+
+Estimator = type[SubspaceClusterer] | type[SelectedPCA]
+
+ESTIMATORS: tuple[Estimator, ...] = (
+    EnsembleKSubspaces, GPCA, KSubspaces, MCFA, MCtFA, MiniBatchPSC, MPPCA, PSC, RSIM, SCC,
+    SelectedPCA, SLBF, SparseKMeans, SSC,
+)  # fmt: skip
+
+
+def all_estimators() -> list[tuple[str, Estimator]]:
+    """Return the names and classes of all estimators: the clusterers and `SelectedPCA`.
+
+    Returns
+    -------
+    list of (str, class)
+        Sorted by name, as `sklearn.utils.discovery.all_estimators` gives those of scikit-learn.
+
+    Examples
+    --------
+    >>> from subspaces import all_estimators
+    >>> [name for name, kind in all_estimators() if hasattr(kind, "partial_fit")]
+    ['MiniBatchPSC']
+    """
+    return sorted((kind.__name__, kind) for kind in ESTIMATORS)
