@@ -31,7 +31,7 @@ Seed = int | np.random.RandomState | None
 # One number for all clusters, or one for each.
 PerCluster = int | Sequence[int] | SupportsArray
 
-# Of PSC, KSubspaces and MiniBatchPSC. Those of the streams need one row at a time alone.
+# Of PSC, KSubspaces and MiniBatchPSC; "stream": of the last, which scores rows as outsiders.
 CriterionName = Literal[
     "auto", "influence", "loo", "distance", "hat", "residual", "likelihood", "loo_projection"
 ]

@@ -6,11 +6,11 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-import subspaces
 from subspaces import PSC, KSubspaces, MiniBatchPSC, load, recipes
 from subspaces.core.contrast import contrast, means_and_spread
 from subspaces.metrics import adjusted_rand_score
 from subspaces.runtime import model_file
+from tests.estimators.checks import CLUSTERERS
 
 SIZES, P = (30, 40, 50), 600
 
@@ -69,9 +69,8 @@ def test_linear_subspaces_have_means_too(shifted, affine):
 
 def test_every_estimator_knows_the_means(shifted):
     X = shifted[0][:, ::10]
-    names = "KSubspaces SCC SSC SLBF RSIM GPCA MPPCA MCFA SparseKMeans"
-    for name in names.split():
-        model = getattr(subspaces, name)(3, random_state=0)
+    for name, kind in CLUSTERERS.items():
+        model = kind(3, random_state=0)
         if "n_init" in model.get_params():
             model.set_params(n_init=2)
         model.fit(X)

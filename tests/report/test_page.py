@@ -6,22 +6,19 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-import subspaces
 from subspaces import MPPCA, PSC, KSubspaces, SparseKMeans
 from subspaces.datasets import make_subspaces
 from subspaces.diagnostics import means_or_directions, stability
 from subspaces.estimators._record import Record
 from subspaces.report import SECTIONS, render, write, write_pca
 from subspaces.report._tables import percent_cell
+from tests.estimators.checks import CLUSTERERS
 from tests.plain import generic
 from tests.report.hostile import SCRIPT, hostile_fit
 from tests.report.outline import Outline, figures_of, numbers, section, sections_of
 
 MEGABYTE = 1_000_000
-METHODS = [
-    "PSC", "KSubspaces", "EnsembleKSubspaces", "SSC", "SCC", "SLBF", "RSIM", "GPCA", "MPPCA",
-    "MCFA", "MCtFA",
-]  # fmt: skip
+METHODS = [name for name in CLUSTERERS if name != "SparseKMeans"]  # which has no dimensions
 
 
 def upright_title(page):
@@ -80,7 +77,7 @@ def test_the_page_allows_its_own_scripts_and_no_request(hostile):
 def test_every_method_has_a_page(union, name):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model = getattr(subspaces, name)(2, n_components=2, random_state=0)
+        model = CLUSTERERS[name](2, n_components=2, random_state=0)
         if "n_init" in model.get_params():
             model.set_params(n_init=1)
         model.fit(union.data)

@@ -1,7 +1,7 @@
 """The list of starts that ``init`` takes by name, each with a version for main memory and devices.
 
-To add a start, add one entry to `STARTS`. PSC, KSubspaces and MiniBatchPSC then take its name, and
-their errors list it.
+To add a start, add one entry to `STARTS`, and its name to `_types.InitName` for editors. PSC,
+KSubspaces and MiniBatchPSC then take it, and their errors list it.
 """
 
 from collections.abc import Callable, Sequence
