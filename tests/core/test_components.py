@@ -219,9 +219,9 @@ def test_a_loud_column_does_not_make_noise_correlated():
     assert [(each.count, each.noise) for each in found] == [(3, "unequal")] * 10
     assert all(each.above < each.low <= each.count <= each.high for each in found)
     assert all(abs(each.correlation) < 3.0 for each in found)
-    assert all("A loud variable" in verdict_on_components(f, (100, 300), None) for f in found)
+    assert all("single loud variable" in verdict_on_components(f, (100, 300), None) for f in found)
     alone = counted(planted(100, 300, 2, 4.0, 0))
-    assert "A loud variable" not in verdict_on_components(alone, (100, 300), None)
+    assert "single loud variable" not in verdict_on_components(alone, (100, 300), None)
 
 
 def test_correlated_noise_beside_a_loud_column_stays_correlated():

@@ -24,8 +24,8 @@ def verdict_on_components(found: Components, shape: tuple[int, int], predictive:
         return " ".join(sentences)
     if found.noise == "unequal" and found.above < found.count:
         sentences.append(
-            "A loud variable lies among them and may be one of them by itself: use scale=True to "
-            "see the others alone."
+            "One of them may be a single loud variable. Scale the variables to see the others "
+            "alone."
         )
     if found.noise != "none" and shape[0] < FEW_ROWS and shape[1] < FEW_COLUMNS:
         sentences.append("The table is too small to tell correlated noise from components.")
