@@ -21,7 +21,7 @@ PARTS = {
     "probe": ("low_rank.py", "in_few_coordinates"),
     "rows": ("_subspaces.py", "centred_rows"),
     "shape": ("shape_interaction.py", "clearest"),
-    "near": ("local_elastic_net.py", "local_elastic_net"),
+    "near": ("self_expression.py", "local_elastic_net"),
     "OMP": ("graphs.py", "omp"),
     "LSR": ("graphs.py", "lsr"),
     "ADMM": ("graphs.py", "admm"),

@@ -15,11 +15,11 @@ from subspaces.core.search import JudgingStart, Plan, best_run, search
 from subspaces.data.in_view import RowsInView
 from subspaces.datasets import make_subspaces
 from subspaces.metrics import matched_accuracy
-from subspaces.starts import judges, local_elastic_net, shape_interaction
+from subspaces.starts import judges, shape_interaction
 from subspaces.starts.graphs import Graphs
 from subspaces.starts.judges import NearExpression, ShapeInteraction, leaving, summed_dimensions
 from subspaces.starts.portfolio import portfolio
-from subspaces.starts.self_expression import unit_rows
+from subspaces.starts.self_expression import local_elastic_net, unit_rows
 from tests.plain import generic
 from tests.starts.posed import pose
 
@@ -247,7 +247,7 @@ def test_local_elastic_nets_are_scikit_learns_row_by_row(m):
     rows = unit_rows(generic(50, 8, seed=3, decay=0.9))
     cosines = np.abs(rows @ rows.T) - 2 * np.eye(50)
     nearest = np.argsort(-cosines, axis=1)[:, :m]
-    found = local_elastic_net.local_elastic_net(rows, nearest).toarray()
+    found = local_elastic_net(rows, nearest).toarray()
     expected = np.zeros_like(found)
     for i, near in enumerate(nearest):
         fidelity = 2.0 * 0.9 / np.abs(rows[near] @ rows[i]).max()
@@ -263,7 +263,7 @@ def test_local_elastic_nets_are_scikit_learns_row_by_row(m):
 def test_a_local_net_of_copies_zero_rows_and_opposites_is_finite():
     rows = np.array([[1.0, 0.0], [1.0, 0.0], [-1.0, 0.0], [0.0, 0.0], [0.0, 1.0]])
     nearest = np.array([[1, 2], [0, 2], [0, 1], [0, 4], [3, 0]])
-    found = local_elastic_net.local_elastic_net(rows, nearest).toarray()
+    found = local_elastic_net(rows, nearest).toarray()
     assert np.isfinite(found).all()
     assert not found[3:].any()
     assert found[0, 1] > 0.0 > found[2, 0]

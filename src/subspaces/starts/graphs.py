@@ -7,7 +7,7 @@
 
 Each graph errs in its own way, and so the sum of two, each normalised to ``D^-1/2 A D^-1/2``, is
 often cut better than either. All graphs are sparse; only `spectral` makes one dense, (n, n), to cut
-it, and only up to 300 rows (`self_expression_admm` may, up to 700).
+it, and only up to 300 rows (`admm_coefficients` may, up to 700).
 """
 
 from collections.abc import Callable
@@ -16,23 +16,25 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from subspaces._types import Array, Indices, Labels
+from subspaces._types import Array, Indices, Labels, Sparse
 from subspaces.core.problem import Problem
 from subspaces.core.search import Start
 from subspaces.runtime.threads import computed_once
 from subspaces.starts.matching import match_dimensions
 from subspaces.starts.self_expression import (
-    Sparse,
+    admm_coefficients,
+    admm_fidelity,
     affinity,
     from_entries,
     largest,
     lifted_rows,
+    lsr_coefficients,
+    lsr_from_products,
+    omp_coefficients,
+    omp_from_products,
     row_blocks,
     unit_rows,
 )
-from subspaces.starts.self_expression_admm import admm_coefficients, admm_fidelity
-from subspaces.starts.self_expression_lsr import lsr_coefficients, lsr_from_products
-from subspaces.starts.self_expression_omp import omp_coefficients, omp_from_products
 from subspaces.starts.spectral import embedding, rows_to_labels
 
 # Neighbours of the widest angular graph, found once for all of them.

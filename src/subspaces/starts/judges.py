@@ -23,14 +23,13 @@ from typing import Any
 
 import numpy as np
 
-from subspaces._types import Array, Labels
+from subspaces._types import Array, Labels, Sparse
 from subspaces.core.problem import Problem
 from subspaces.core.search import JudgingStart
 from subspaces.runtime.threads import computed_once
 from subspaces.starts.graphs import Graphs, cut
 from subspaces.starts.landmarks import extend
-from subspaces.starts.local_elastic_net import local_elastic_net
-from subspaces.starts.self_expression import Sparse, affinity
+from subspaces.starts.self_expression import affinity, local_elastic_net
 from subspaces.starts.shape_interaction import Interaction, clearest
 from subspaces.starts.spectral import rows_to_labels
 
