@@ -12,7 +12,6 @@ from subspaces.estimators import _subspaces
 from subspaces.estimators._base import SubspaceClusterer
 from subspaces.runtime.parameters import as_choice, as_count, as_flag, as_generator, as_real
 from subspaces.runtime.warning import warn
-from subspaces.starts.matching import match_dimensions
 from subspaces.starts.self_expression import (
     admm_coefficients,
     admm_fidelity,
@@ -24,7 +23,7 @@ from subspaces.starts.self_expression import (
     omp_coefficients,
     unit_rows,
 )
-from subspaces.starts.spectral import spectral_labels
+from subspaces.starts.spectral import cut, match_dimensions
 from subspaces.subspace import centre_of, principal_axes
 
 SOLVERS: tuple[SSCSolver, ...] = get_args(SSCSolver)
@@ -177,7 +176,7 @@ class SSC(SubspaceClusterer):
                 "other data or a larger alpha"
             )
         self._warn_of_pieces(len(dimensions), max(dimensions))
-        parts = spectral_labels(self.affinity_matrix_, len(dimensions), random)
+        parts = cut(self.affinity_matrix_, len(dimensions), random)
         self.labels_ = self._order(X, parts, dimensions)
         _subspaces.store_subspaces(self, X, dimensions, affine)
         self.objective_ = _subspaces.distance_from_own_subspaces(self, X)
