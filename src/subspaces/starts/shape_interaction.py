@@ -21,8 +21,9 @@ from subspaces.starts.self_expression import lifted_rows, unit_rows
 from subspaces.subspace import largest_eigenpairs
 
 N_RANKS = 5
-# Eigenvalues of a Laplacian below this are rounding of single precision.
-ROUNDING = 1e-6
+# Eigenvalues of a normalised Laplacian, which lie in 0 to 2, are at least this: the rounding of
+# single precision.
+LEAST_EIGENVALUE = 1e-6
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ def interaction(axes: Array, n_clusters: int) -> Interaction:
     degrees = graph.sum(axis=1)
     scale = 1.0 / np.sqrt(np.where(degrees > 0.0, degrees, 1.0))
     values, vectors = largest_eigenpairs(graph * scale * scale[:, None], n_clusters + 1)
-    gap = np.maximum(1.0 - values[:2], ROUNDING)  # ascending: the (K + 1)-th, the K-th
+    gap = np.maximum(1.0 - values[:2], LEAST_EIGENVALUE)  # ascending: the (K + 1)-th, the K-th
     return Interaction(graph, vectors[:, :0:-1], float(min(gap[1] / gap[0], 1.0)))
 
 
