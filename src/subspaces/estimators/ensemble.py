@@ -1,5 +1,7 @@
 """`EnsembleKSubspaces`: many runs of K-subspaces vote on which samples belong together."""
 
+from typing import Annotated
+
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
@@ -18,6 +20,7 @@ from subspaces.rivals.ensemble import (
 )
 from subspaces.runtime.parameters import as_count, as_generator, as_jobs
 from subspaces.runtime.warning import warn
+from subspaces.starts.self_expression import Sparse
 
 
 class EnsembleKSubspaces(SubspaceClusterer):
@@ -96,6 +99,11 @@ class EnsembleKSubspaces(SubspaceClusterer):
     >>> rand_score(planes.target, model.labels_)
     1.0
     """
+
+    affinity_matrix_: Annotated[Sparse, "n", "n"]
+    q_: int
+    objective_: float
+    n_iter_: int
 
     def __init__(
         self,

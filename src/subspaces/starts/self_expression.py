@@ -8,15 +8,15 @@ of size (n, n).
 """
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 from scipy import sparse
+from scipy.sparse import csr_array
 
 from subspaces._types import Array, Indices
 
-# scipy's csr_array, (n, n)
-Sparse = Any
+Sparse: TypeAlias = csr_array  # (n, n)
 
 # Numbers in one block of a dense (rows of the block, n) array.
 BLOCK = 2**18
