@@ -61,9 +61,11 @@ def errors_by_choice(folder, name, index, kind, criterion):
     near = min(run.promise for run in runs) + REACH * len(rows)
     chosen = {
         "own": min(runs, key=lambda run: run.clustering.objective),
-        "after": min(runs, key=lambda run: run.merit),
+        "after": min(runs, key=lambda run: run.selection_cost),
         "before": min(runs, key=lambda run: run.promise),
-        "both": min((run for run in runs if run.promise <= near), key=lambda run: run.merit),
+        "both": min(
+            (run for run in runs if run.promise <= near), key=lambda run: run.selection_cost
+        ),
     }
     return {
         rule: 100 * (1 - matched_accuracy(truth, run.clustering.labels))

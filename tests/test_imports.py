@@ -24,4 +24,4 @@ def test_an_estimator_needs_no_reader_of_files_and_no_page():
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     rooms = {name.split(".")[1] for name in run.stdout.split() if name.startswith("subspaces.")}
     assert "estimators" in rooms
-    assert not rooms & {"tables", "recipes", "expression_scaler", "report", "cli", "scverse"}
+    assert not rooms & {"app", "recipes", "expression_scaler", "report", "cli", "scverse"}

@@ -35,7 +35,6 @@ from subspaces.runtime.fitted import fits_a_draft
 from subspaces.runtime.parameters import as_choice, as_count, as_flag, as_real
 from subspaces.runtime.warning import warn
 from subspaces.subspace import principal_axes
-from subspaces.tables import orientation_hint
 
 __all__ = ["ExpressionScaler", "as_preparation", "as_table", "leading_axes"]
 
@@ -420,6 +419,8 @@ def _names(X: Any, shape: tuple[int, int]) -> Names:
 
 def _hints(X: Any, table: Any) -> list[str]:
     """Return warnings on the names of a frame: genes in rows, a batch among the genes."""
+    from subspaces.app.tables import orientation_hint
+
     names = list(map(str, getattr(X, "columns", ())))
     rows = row_names(X)
     found = [batch_hint(names)]

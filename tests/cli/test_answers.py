@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from subspaces import expression_values
+from subspaces.app.tables import COMPRESSED, READERS
 from subspaces.cli import _options
 from subspaces.cli._options import METHOD_NAMES
 from subspaces.core.criteria import names
 from subspaces.selection import CLUSTER_CRITERIA
-from subspaces.tables import COMPRESSED, READERS
 from tests.cli.conftest import write_union
 
 HEAVY = ("numpy", "scipy", "sklearn", "pandas", "matplotlib", "plotly")

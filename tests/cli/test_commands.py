@@ -7,11 +7,11 @@ from importlib.util import find_spec
 import numpy as np
 import pytest
 
+from subspaces.app.tables import read_table
 from subspaces.cli._options import METHOD_NAMES
 from subspaces.comparison import METHODS
 from subspaces.datasets import SCENARIOS, make_scenario
 from subspaces.diagnostics import pca_influence
-from subspaces.tables import read_table
 
 
 def test_select_prints_the_table_and_the_choice(run, union_file):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from subspaces import cli, load
-from subspaces.tables import read_table
+from subspaces.app.tables import read_table
 from tests.cli.conftest import write_union
 from tests.fuzz.commands import words
 from tests.fuzz.mutations import mutate

@@ -302,7 +302,7 @@ def by_first(labels):
     return 1.0 + float(np.count_nonzero(labels != UNION.target))
 
 
-def test_charges_enter_promise_and_merit_of_every_run():
+def test_charges_enter_promise_and_cost_of_every_run():
     firsts = [UNION.target, shaken()]
     plain = search(POSED, [("a", fixed(firsts[0])), ("b", fixed(firsts[1]))], [1, 2], PLAN)
     judge = Judge(firsts[0], by_first)
@@ -312,8 +312,8 @@ def test_charges_enter_promise_and_merit_of_every_run():
         assert before.swept
         assert after.swept
         assert after.promise == pytest.approx(before.promise + by_first(before.first))
-        merit = before.merit + by_first(before.clustering.labels)
-        assert after.merit == pytest.approx(merit)
+        cost = before.selection_cost + by_first(before.clustering.labels)
+        assert after.selection_cost == pytest.approx(cost)
     assert by_first(firsts[1]) > by_first(firsts[0]) == 1.0
 
 
@@ -323,7 +323,7 @@ def test_each_judge_is_heard_once_and_all_are_summed():
     starts = [("a", one), ("b", two), ("a", one), ("a", fixed(UNION.target))]
     for run in search(POSED, starts, [1, 2, 3, 4], PLAN)[2:]:
         assert run.promise == pytest.approx(plain.promise + 35.0)
-        assert run.merit == pytest.approx(plain.merit + 35.0)
+        assert run.selection_cost == pytest.approx(plain.selection_cost + 35.0)
 
 
 @pytest.mark.parametrize("shortlist", [False, True])
@@ -335,16 +335,16 @@ def test_runs_compared_by_their_objective_are_not_charged(shortlist):
 
     plain = search(POSED, [("a", fixed(UNION.target))], [1], plan)[0]
     judged = search(POSED, [("a", Judge(UNION.target, never))], [1], plan)[0]
-    assert judged.merit == plain.merit == plain.clustering.objective
+    assert judged.selection_cost == plain.selection_cost == plain.clustering.objective
     assert judged.promise == plain.promise
 
 
-def test_without_a_shortlist_merits_alone_are_charged():
+def test_without_a_shortlist_costs_alone_are_charged():
     plan = replace(PLAN, shortlist=False)
     plain = search(POSED, [("a", fixed(UNION.target))], [1], plan)[0]
     judged = search(POSED, [("a", Judge(UNION.target, lambda labels: 7.0))], [1], plan)[0]
     assert judged.promise == plain.promise == 0.0
-    assert judged.merit == pytest.approx(plain.merit + 7.0)
+    assert judged.selection_cost == pytest.approx(plain.selection_cost + 7.0)
 
 
 def test_a_partition_without_promise_is_not_judged():
@@ -369,7 +369,7 @@ def test_a_charge_can_turn_the_choice():
     runs = search(POSED, starts, [1, 2], plan)
     best, other = best_run(runs), next(run for run in runs if run is not best_run(runs))
     assert not np.array_equal(best.clustering.labels, other.clustering.labels)
-    gap = other.merit - best.merit
+    gap = other.selection_cost - best.selection_cost
 
     def fee(labels):
         return 2.0 * gap * np.array_equal(labels, best.clustering.labels)

@@ -8,6 +8,7 @@ import numpy as np
 
 from subspaces import recipes
 from subspaces._types import Array
+from subspaces.app.tables import orientation_hint
 from subspaces.cli._options import CRITERIA, known_name
 from subspaces.cli._request import Request
 from subspaces.cli._trust import Trust
@@ -20,7 +21,6 @@ from subspaces.named_table import Table
 from subspaces.preparation import Preparation, attach_preparation, prepare
 from subspaces.runtime.warning import collect_warnings
 from subspaces.selection import Selection, select_n_clusters
-from subspaces.tables import orientation_hint
 
 # The largest number of clusters that --clusters auto tries unless --max-clusters says more.
 MOST_CLUSTERS = 8

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from subspaces.app.tables import counts_hint, doubts, read_table
 from subspaces.cli._options import Source
 from subspaces.cli._say import note, warn
 from subspaces.cli._words import in_options
@@ -19,7 +20,6 @@ from subspaces.named_table import (
     without_missing,
 )
 from subspaces.preparation import Preparation, learn_preparation, prepare
-from subspaces.tables import counts_hint, doubts, read_table
 
 # How many times the largest standard deviation may be the smallest, a tenth of either aside, before
 # the variables are taken for measured in different units.

@@ -1,6 +1,6 @@
 """Sparse subspace clustering: a graph of which samples express which, cut by its spectrum."""
 
-from typing import Any, get_args
+from typing import Annotated, Any, get_args
 
 from scipy.sparse.csgraph import connected_components
 
@@ -130,6 +130,9 @@ class SSC(SubspaceClusterer):
     >>> matched_accuracy(union.target, model.labels_)
     1.0
     """
+
+    affinity_matrix_: Annotated[Sparse, "n", "n"]
+    objective_: float
 
     def __init__(
         self,

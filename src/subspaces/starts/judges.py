@@ -47,8 +47,9 @@ FEW_ROWS, PER_DIMENSION = 500, 8
 N_NEAREST = 10
 # Ranks that are tried for the graph of shape interaction.
 N_RANKS = 5
-# Eigenvalues of a Laplacian below this are rounding of single precision.
-ROUNDING = 1e-6
+# Eigenvalues of a normalised Laplacian, which lie in 0 to 2, are at least this: the rounding of
+# single precision.
+LEAST_EIGENVALUE = 1e-6
 
 
 def leaving(graph: Affinity, labels: Labels, n_clusters: int) -> Array:
@@ -107,7 +108,7 @@ def interaction(axes: Array, n_clusters: int) -> Interaction:
     graph = cosines**3 * np.sqrt(cosines)  # quicker than a power of 3.5
     np.fill_diagonal(graph, 0.0)
     values, vectors = largest_eigenpairs(normalised(graph), n_clusters + 1)
-    gap = np.maximum(1.0 - values[:2], ROUNDING)  # ascending: the (K + 1)-th, the K-th
+    gap = np.maximum(1.0 - values[:2], LEAST_EIGENVALUE)  # ascending: the (K + 1)-th, the K-th
     return Interaction(graph, vectors[:, :0:-1], float(min(gap[1] / gap[0], 1.0)))
 
 

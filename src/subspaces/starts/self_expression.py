@@ -428,9 +428,9 @@ def _iterate(
 
 
 FIDELITY, L1_RATIO = 2.0, 0.9
-# Rows are done when no coefficient moves by more; the few that are not after so many sweeps are
-# nearly copies of each other, and any of them will do.
-SETTLED, MOST_SWEEPS, LOOK_EVERY = 1e-4, 100, 10
+# A row of length 1 is done if no coefficient moves by more than this in a sweep. Rows that are not
+# done after MOST_SWEEPS are nearly copies of each other, and any of them will do.
+COEFFICIENT_TOLERANCE, MOST_SWEEPS, LOOK_EVERY = 1e-4, 100, 10
 
 
 def local_elastic_net(rows: Array, nearest: Indices) -> Sparse:
@@ -467,7 +467,7 @@ def local_elastic_net(rows: Array, nearest: Indices) -> Sparse:
             np.maximum(largest, np.abs(step), out=largest)
         if sweep % LOOK_EVERY == 0 or sweep == MOST_SWEEPS:
             found[:, active] = coefficients
-            moving = largest > SETTLED
+            moving = largest > COEFFICIENT_TOLERANCE
             if not moving.any():
                 break
             active, rest, coefficients = active[moving], rest[:, moving], coefficients[:, moving]
