@@ -14,9 +14,10 @@ from subspaces import estimators, plots
 from subspaces._types import Array, Labels, PerCluster, Seed
 from subspaces.data.validation import as_matrix, place_of
 from subspaces.metrics import adjusted_rand_score, matched_accuracy, rand_score
-from subspaces.runtime.frame import as_frame, lined_up
 from subspaces.runtime.parameters import as_count, as_flag
-from subspaces.runtime.warning import changed_filters, collect_warnings
+from subspaces.runtime.result import as_frame, lined_up
+from subspaces.runtime.threads import changed_filters
+from subspaces.runtime.warning import collect_warnings
 
 __all__ = ["METHODS", "Comparison", "compare"]
 

@@ -28,7 +28,8 @@ from subspaces.expression_scaler import leading_axes
 from subspaces.runtime.fitted import fits_a_draft
 from subspaces.runtime.memory import no_room
 from subspaces.runtime.parameters import as_count
-from subspaces.runtime.warning import changed_filters, warn
+from subspaces.runtime.threads import changed_filters
+from subspaces.runtime.warning import warn
 
 __all__ = ["ConsensusProfiles"]
 

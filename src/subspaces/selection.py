@@ -21,8 +21,8 @@ from subspaces.data.validation import as_matrix
 from subspaces.estimators import PSC, _choosing
 from subspaces.estimators.mixtures import MixtureClusterer
 from subspaces.expression_scaler import ExpressionScaler, as_table
-from subspaces.runtime.frame import as_frame, lined_up
 from subspaces.runtime.parameters import as_choice, as_count
+from subspaces.runtime.result import as_frame, lined_up
 from subspaces.runtime.warning import warn
 
 __all__ = ["Selection", "select_n_clusters", "select_n_components", "select_n_variables"]

@@ -15,9 +15,8 @@ from subspaces.data.copies import warn_of_copies
 from subspaces.data.validation import row_names
 from subspaces.data.varying import varying_table
 from subspaces.estimators._missing import warn_of_low_values
-from subspaces.runtime.frame import as_frame
 from subspaces.runtime.parameters import as_choice, as_generator
-from subspaces.runtime.result import WithVerdict
+from subspaces.runtime.result import WithVerdict, as_frame
 from subspaces.runtime.warning import warn
 from subspaces.subspace import PrincipalAxes
 

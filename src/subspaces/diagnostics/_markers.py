@@ -39,9 +39,8 @@ from subspaces.diagnostics._rank_test import (
 from subspaces.diagnostics._split_half import one_group_p_value, split_half_p_values
 from subspaces.estimators.psc import with_choices
 from subspaces.preparation import Preparation
-from subspaces.runtime.frame import as_frame
 from subspaces.runtime.parameters import as_count, as_generator
-from subspaces.runtime.result import WithVerdict
+from subspaces.runtime.result import WithVerdict, as_frame
 from subspaces.runtime.warning import collect_warnings, warn
 
 # The rate of false discoveries at which markers are counted in sentences.

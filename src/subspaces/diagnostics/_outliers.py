@@ -15,9 +15,8 @@ from subspaces.core.leave_one_out import centred, exact_errors
 from subspaces.core.secular import downdate, refit_factor
 from subspaces.data.validation import as_table_to_fit, check_squares, row_names
 from subspaces.diagnostics._press import incomplete_pca
-from subspaces.runtime.frame import as_frame
 from subspaces.runtime.parameters import as_count, as_flag, as_real
-from subspaces.runtime.result import WithVerdict
+from subspaces.runtime.result import WithVerdict, as_frame
 
 # The standard deviation of a normal distribution over its median absolute deviation.
 NORMAL_MAD = 1.4826

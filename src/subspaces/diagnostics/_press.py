@@ -15,10 +15,9 @@ from subspaces.core.secular import refit_factor
 from subspaces.data.copies import warn_of_copies
 from subspaces.data.validation import as_matrix, as_table_to_fit, check_squares, row_names
 from subspaces.estimators._missing import warn_of_low_values
-from subspaces.runtime.forks import process_lock
 from subspaces.runtime.parameters import as_choice, as_count, as_flag
 from subspaces.runtime.result import InShort
-from subspaces.runtime.threads import one_blas_thread
+from subspaces.runtime.threads import one_blas_thread, process_lock
 from subspaces.runtime.warning import warn
 from subspaces.subspace import Subspace, centre_of, leading, principal_axes
 

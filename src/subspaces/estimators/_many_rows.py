@@ -35,8 +35,8 @@ from subspaces.data.subspaces import Subspaces
 from subspaces.data.survey import Survey, survey
 from subspaces.data.validation import as_matrix, check_real, check_shape, check_survey
 from subspaces.estimators._subspaces import centred_rows, dimensions_of
+from subspaces.progress import Step
 from subspaces.runtime.parameters import as_count, as_generator
-from subspaces.runtime.step import Step
 from subspaces.runtime.threads import usable_threads
 from subspaces.starts.device import DeviceStart
 from subspaces.starts.landmarks import (

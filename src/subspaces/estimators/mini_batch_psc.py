@@ -26,9 +26,9 @@ from subspaces.estimators._alternating import AlternatingClusterer
 from subspaces.estimators._many_rows import in_memory, surveyed
 from subspaces.estimators._record import Record
 from subspaces.estimators._subspaces import dimensions_of, per_cluster, widths
+from subspaces.progress import Step
 from subspaces.runtime.fitted import draft_of, take_fit
 from subspaces.runtime.parameters import as_choice, as_count, as_generator, as_real
-from subspaces.runtime.step import Step
 from subspaces.runtime.threads import one_blas_thread, usable_threads
 from subspaces.starts import landmarks
 from subspaces.starts.registry import STARTS

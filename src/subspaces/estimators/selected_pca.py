@@ -20,9 +20,9 @@ from subspaces.estimators import _missing
 from subspaces.estimators._fitted_state import pca_state
 from subspaces.runtime import model_file
 from subspaces.runtime.fitted import fits_a_draft
-from subspaces.runtime.frame import as_set_output
 from subspaces.runtime.model_file import SavedModel
 from subspaces.runtime.parameters import as_choice, as_count, as_flag
+from subspaces.runtime.result import as_set_output
 from subspaces.runtime.threads import one_blas_thread
 from subspaces.runtime.warning import warn
 from subspaces.subspace import PrincipalAxes, signs_of_largest
