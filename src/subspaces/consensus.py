@@ -10,9 +10,10 @@ Average linkage on 1 - A gives the clusters (Monti et al. 2003).
 
 import warnings
 from itertools import product
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import squareform
 from sklearn import config_context
@@ -21,7 +22,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import GaussianMixture
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from subspaces._types import Array, Labels, Seed
+from subspaces._types import Array, Data, Labels, Seed
 from subspaces.core.partition import canonical
 from subspaces.data.validation import as_matrix
 from subspaces.expression_scaler import leading_axes
@@ -79,7 +80,7 @@ class ConsensusProfiles(ClusterMixin, BaseEstimator):
         self.random_state = random_state
 
     @fits_a_draft
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Data, y: ArrayLike | None = None) -> Self:
         """Find the clusters.
 
         Parameters
@@ -113,7 +114,7 @@ class ConsensusProfiles(ClusterMixin, BaseEstimator):
         self._warn_of_single_samples(len(parts))
         return self
 
-    def predict(self, X: Any) -> Labels:
+    def predict(self, X: Data) -> Labels:
         """Give each sample to the cluster of the nearest mean.
 
         Parameters

@@ -26,7 +26,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 
 from subspaces import progress
-from subspaces._types import Array, Indices
+from subspaces._types import Array, Data, Indices
 from subspaces.core.choosing import left_out_likelihood
 from subspaces.expression_scaler import ExpressionScaler, as_table
 from subspaces.metrics import adjusted_rand_score
@@ -146,7 +146,7 @@ class Numbers:
 
 
 def compare_numbers(
-    recipe: Pipeline, X: Any, numbers: Sequence[int], *, halvings: int = HALVINGS
+    recipe: Pipeline, X: Data, numbers: Sequence[int], *, halvings: int = HALVINGS
 ) -> Numbers:
     """Fit a recipe with each number of clusters, and measure how far halves agree on it.
 
@@ -195,7 +195,7 @@ def _axes(recipe: Pipeline, k: int) -> int | None:
 
 
 def _halved(
-    recipe: Pipeline, fitted: ExpressionScaler, table: Any, numbers: Sequence[int], halvings: int
+    recipe: Pipeline, fitted: ExpressionScaler, table: Array, numbers: Sequence[int], halvings: int
 ) -> tuple[Array, Array]:
     """Return the agreement of models of two halves, and the strength, both (m, halvings).
 
@@ -245,7 +245,9 @@ def _labels(recipe: Pipeline, points: Array, half: Indices, k: int) -> NDArray[A
     return np.asarray(model.fit(seen[half]).predict(seen))
 
 
-def stability_table(columns: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
+def stability_table(
+    columns: Mapping[str, Sequence[float] | Array],
+) -> tuple[list[str], list[list[str]]]:
     """Return how stable each number of clusters is, as text: headings and rows.
 
     columns: `Numbers.columns`, or the same as lists.
@@ -320,7 +322,7 @@ def _count(number: int) -> str:
     return "1 cluster" if number == 1 else f"{number} clusters"
 
 
-def _listed(numbers: Sequence[Any]) -> str:
+def _listed(numbers: Sequence[int | str]) -> str:
     """Return numbers as text: 2, 3 and 4."""
     *others, last = map(str, numbers)
     return f"{', '.join(others)} and {last}" if others else last

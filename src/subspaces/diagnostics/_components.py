@@ -1,5 +1,6 @@
 """How many components a PCA has, and how many of them predict."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -7,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subspaces import plots
-from subspaces._types import Array, FoundNoise, Indices, Mask, NoiseKind, Seed
+from subspaces._types import Array, Axes, Data, FoundNoise, Indices, Mask, NoiseKind, Seed
 from subspaces.core.components import KINDS_OF_NOISE
 from subspaces.core.leave_one_cell_out import cell_errors
 from subspaces.core.words_on_components import doubts_about_components, verdict_on_components
@@ -100,7 +101,7 @@ class PCAComponents(WithVerdict):
         }
         return as_frame(columns)
 
-    def plot(self, ax: Any = None) -> Any:
+    def plot(self, ax: Sequence[Axes] | None = None) -> Any:
         """Draw the strengths of the components, and the leave-one-cell-out error.
 
         Parameters
@@ -116,7 +117,7 @@ class PCAComponents(WithVerdict):
 
 
 def pca_components(
-    X: Any,
+    X: Data,
     *,
     center: bool = True,
     scale: bool = False,

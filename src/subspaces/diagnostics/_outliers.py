@@ -1,5 +1,6 @@
 """Which samples do not belong to a PCA: far within its axes, or far from them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,7 +9,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from subspaces import plots
-from subspaces._types import Array, Indices
+from subspaces._types import Array, Axes, Data, Indices
 from subspaces.core.components import all_axes
 from subspaces.core.incomplete_pca import hotelling, row_errors
 from subspaces.core.leave_one_out import centred, exact_errors
@@ -80,7 +81,7 @@ class PCAOutliers(WithVerdict):
             return as_frame(columns)
         return as_frame({"sample": self.sample_names, **columns}, index="sample")
 
-    def plot(self, names: Any = None, ax: Any = None) -> Any:
+    def plot(self, names: Sequence[str] | None = None, ax: Axes | None = None) -> Any:
         """Draw the two left-out distances against each other, with limits; outliers are named.
 
         Parameters
@@ -98,7 +99,7 @@ class PCAOutliers(WithVerdict):
 
 
 def pca_outliers(
-    X: Any, n_components: int, *, center: bool = True, level: float = 0.05
+    X: Data, n_components: int, *, center: bool = True, level: float = 0.05
 ) -> PCAOutliers:
     """Find the samples that do not belong to a PCA.
 
@@ -285,7 +286,9 @@ def _judged_outside(
     return p_values, float((centre + spread * stats.norm.isf(level)) ** 3)
 
 
-def _verdict(outliers: Array, t2_p: Array, q_p: Array, level: float, given: Any) -> str:
+def _verdict(
+    outliers: Array, t2_p: Array, q_p: Array, level: float, given: NDArray[Any] | None
+) -> str:
     n = len(t2_p)
     names = [str(name) for name in (range(n) if given is None else given)]
     if not len(outliers):

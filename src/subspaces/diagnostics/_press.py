@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from typing import Any, get_args
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from subspaces._types import Array, PressMethod
+from subspaces._types import Array, Data, PressMethod
 from subspaces.core import influence
 from subspaces.core.incomplete import observed_cells
 from subspaces.core.incomplete_pca import IncompletePCA, fit_pca, row_errors, squared_influence
@@ -102,7 +102,7 @@ class PCAInfluence(InShort):
 
 
 def pca_press(
-    X: Any, n_components: int, *, center: bool = True, method: PressMethod = "exact"
+    X: Data, n_components: int, *, center: bool = True, method: PressMethod = "exact"
 ) -> Press:
     """Leave-one-out error of PCA from a single decomposition.
 
@@ -171,7 +171,7 @@ def pca_press(
     return Press(float(errors.mean()), errors)
 
 
-def pca_influence(X: Any, n_components: int, *, center: bool = True) -> PCAInfluence:
+def pca_influence(X: Data, n_components: int, *, center: bool = True) -> PCAInfluence:
     """Find the samples that drive a PCA: leverage, leave-one-out error, influence, gradient.
 
     Parameters
@@ -224,7 +224,9 @@ def pca_influence(X: Any, n_components: int, *, center: bool = True) -> PCAInflu
     )
 
 
-def _incomplete_influence(X: Array, n_components: int, center: bool, names: Any) -> PCAInfluence:
+def _incomplete_influence(
+    X: Array, n_components: int, center: bool, names: NDArray[Any] | None
+) -> PCAInfluence:
     """`pca_influence` of a table with holes."""
     pca = incomplete_pca(X, n_components, center)
     place, scores = pca.subspace, pca.coordinates
@@ -247,7 +249,7 @@ def incomplete_pca(X: Array, n_components: int, center: bool) -> IncompletePCA:
     return pca
 
 
-def _checked(X: Any, n_components: int, center: bool) -> tuple[Array, int]:
+def _checked(X: Data, n_components: int, center: bool) -> tuple[Array, int]:
     """Return X as a matrix, and the number of axes as an integer.
 
     Raise ValueError for more axes than the samples span when one of them is left out.
@@ -291,7 +293,7 @@ def _errors(X: Array, n_components: int, center: bool, method: PressMethod) -> A
     return f * influence.paper_errors(np.sqrt(f) * scores, f * squared_residual, spectrum)
 
 
-def ols_press(X: Any, y: Any) -> Press:
+def ols_press(X: Data, y: ArrayLike) -> Press:
     """Leave-one-out error of ordinary least squares from a single fit.
 
     Parameters
