@@ -187,7 +187,7 @@ def compare(
     """
     matrix = as_matrix(X, missing=True)
     truth = _checked_labels(labels, len(matrix))
-    setting = _checked_setting(matrix, n_clusters, n_components, affine, random_state)
+    setting = _checked_setting(matrix, n_clusters, n_components, random_state, affine=affine)
     chosen = _chosen_estimators(methods, setting)
     _check_gaps(matrix, X, chosen)
     runs = {}
@@ -312,7 +312,7 @@ def _takes_gaps(estimator: Estimator) -> bool:
 
 
 def _checked_setting(
-    matrix: Array, n_clusters: int, n_components: PerCluster, affine: bool, random_state: Seed
+    matrix: Array, n_clusters: int, n_components: PerCluster, random_state: Seed, *, affine: bool
 ) -> Setting:
     n, p = matrix.shape
     k = as_count(n_clusters, "n_clusters", low=1, high=n, why=f" for {n} samples")

@@ -174,7 +174,7 @@ def _together(matrix: Array, k: int, seed: Seed) -> Array:
     together = np.zeros((n, n))
     used, unfinished = 0, 0
     for genes, cosine, axes in product(sorted({min(genes, p) for genes in GENES}), COSINE, AXES):
-        points = _points(matrix[:, order[:genes]], cosine, axes * k)
+        points = _points(matrix[:, order[:genes]], axes * k, cosine=cosine)
         if not points.any():
             continue
         # Axes of one size, so that what is added to the variances is small beside them.
@@ -192,7 +192,7 @@ def _together(matrix: Array, k: int, seed: Seed) -> Array:
     return together / used
 
 
-def _points(rows: Array, cosine: bool, n_axes: int) -> Array:
+def _points(rows: Array, n_axes: int, *, cosine: bool) -> Array:
     """Return the samples along the leading axes, at most (n, n_axes)."""
     if cosine:
         lengths = np.linalg.norm(rows, axis=1, keepdims=True)

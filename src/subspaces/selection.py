@@ -97,7 +97,7 @@ class Selection:
 
 
 def select_n_clusters(
-    estimator: SubspaceClusterer,
+    estimator: SubspaceClusterer | Pipeline,
     X: Data,
     candidates: Iterable[int] = range(1, 9),
     *,
@@ -370,7 +370,7 @@ def select_n_components(
     if rule == "noise":
         _choosing.warn_of_one_subspace(model, X, matrix, max_components)
     by_press = rule == "press"
-    columns = _dimension_columns(model, matrix, max_components, by_press)
+    columns = _dimension_columns(model, matrix, max_components, by_press=by_press)
     margin = _dimension_margin(columns) if by_press else float("nan")
     chosen = model.n_components_.tolist()
     verdict = f"Dimensions of the clusters: {', '.join(map(str, chosen))}"
@@ -380,7 +380,7 @@ def select_n_components(
 
 
 def _dimension_columns(
-    model: PSC, matrix: Array, max_components: int, by_press: bool
+    model: PSC, matrix: Array, max_components: int, *, by_press: bool
 ) -> dict[str, Array]:
     """Return the table of `select_n_components`, with one row per cluster and dimension.
 

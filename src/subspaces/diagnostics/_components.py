@@ -206,7 +206,7 @@ def pca_components(
         r = max(found.count, 1)
         image = axes.coordinates[:, :r] @ axes.basis[:, :r].T
         warn_of_low_values(table.cells, image, above=3)
-    loco = _left_out_cells(axes, table.center, len(found.ratio), random, table.observed)
+    loco = _left_out_cells(axes, len(found.ratio), random, table.observed, center=table.center)
     predictive = int(np.argmin(loco))
     for doubt in doubts_about_components(found, table.most_axes, table.names, axes, predictive):
         warn(doubt, above=2)
@@ -232,9 +232,13 @@ def pca_components(
 
 
 def _left_out_cells(
-    axes: PrincipalAxes, center: bool, most: int, random: np.random.Generator,
+    axes: PrincipalAxes,
+    most: int,
+    random: np.random.Generator,
     observed: Array | None = None,
-) -> Array:  # fmt: skip
+    *,
+    center: bool,
+) -> Array:
     """Return the mean squared leave-one-cell-out error with 0, 1, ... axes, ``most`` at least.
 
     observed (n, p): 1 at the cells that count, by default all.

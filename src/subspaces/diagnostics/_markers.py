@@ -201,10 +201,11 @@ def markers_of_model(
     model: SubspaceClusterer,
     X: Data,
     cluster: ClusterName | None,
-    split_half: bool,
     n_nulls: int,
     random_state: Seed,
     preparation: Preparation | None = None,
+    *,
+    split_half: bool,
 ) -> Markers:
     """Return the `Markers` of a fitted model, as its method ``markers`` does.
 

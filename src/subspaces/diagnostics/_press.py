@@ -154,7 +154,7 @@ def pca_press(
     7.08
     """
     method = as_choice(method, "method", get_args(PressMethod))
-    X, n_components = _checked(X, n_components, center)
+    X, n_components = _checked(X, n_components, center=center)
     if method != "hat" and np.isnan(X).any():
         raise ValueError(
             f"X contains NaN, and method={method!r} needs every cell. Use method='hat', which goes "
@@ -167,7 +167,7 @@ def pca_press(
             "it cannot choose the number. Use diagnostics.pca_components",
             above=2,
         )
-    errors = _errors(X, n_components, bool(center), method)
+    errors = _errors(X, n_components, method, center=bool(center))
     return Press(float(errors.mean()), errors)
 
 
@@ -210,9 +210,9 @@ def pca_influence(X: Data, n_components: int, *, center: bool = True) -> PCAInfl
     17
     """
     names = row_names(X)
-    X, n_components = _checked(X, n_components, center)
+    X, n_components = _checked(X, n_components, center=center)
     if np.isnan(X).any():
-        return _incomplete_influence(X, n_components, bool(center), names)
+        return _incomplete_influence(X, n_components, names, center=bool(center))
     axes = graded_axes(centred(X, bool(center)))
     scores, squared_residual, spectrum = axes.split(n_components)
     return PCAInfluence(
@@ -225,10 +225,10 @@ def pca_influence(X: Data, n_components: int, *, center: bool = True) -> PCAInfl
 
 
 def _incomplete_influence(
-    X: Array, n_components: int, center: bool, names: NDArray[Any] | None
+    X: Array, n_components: int, names: NDArray[Any] | None, *, center: bool
 ) -> PCAInfluence:
     """`pca_influence` of a table with holes."""
-    pca = incomplete_pca(X, n_components, center)
+    pca = incomplete_pca(X, n_components, center=center)
     place, scores = pca.subspace, pca.coordinates
     spectrum = np.sum(scores**2, axis=0)
     gradient = influence.gradient(pca.completed, Subspace(place.centre, place.basis, spectrum))
@@ -241,7 +241,7 @@ def _incomplete_influence(
     )
 
 
-def incomplete_pca(X: Array, n_components: int, center: bool) -> IncompletePCA:
+def incomplete_pca(X: Array, n_components: int, *, center: bool) -> IncompletePCA:
     """Return the PCA of a table with holes; warn where low values seem to be missing."""
     with one_blas_thread():
         pca = fit_pca(observed_cells(X), n_components, center)
@@ -249,7 +249,7 @@ def incomplete_pca(X: Array, n_components: int, center: bool) -> IncompletePCA:
     return pca
 
 
-def _checked(X: Data, n_components: int, center: bool) -> tuple[Array, int]:
+def _checked(X: Data, n_components: int, *, center: bool) -> tuple[Array, int]:
     """Return X as a matrix, and the number of axes as an integer.
 
     Raise ValueError for more axes than the samples span when one of them is left out.
@@ -279,12 +279,12 @@ def _warn_of_mean(X: Array) -> None:
         )
 
 
-def _errors(X: Array, n_components: int, center: bool, method: PressMethod) -> Array:
+def _errors(X: Array, n_components: int, method: PressMethod, *, center: bool) -> Array:
     """Return the squared leave-one-out error of each sample, (n,); the mean is refitted, too."""
     if method == "exact":
         return exact_errors(X, n_components, center)
     if np.isnan(X).any():
-        return row_errors(incomplete_pca(X, n_components, center))[1]
+        return row_errors(incomplete_pca(X, n_components, center=center))[1]
     axes = graded_axes(centred(X, center))
     scores, squared_residual, spectrum = axes.split(n_components)
     if method == "hat":

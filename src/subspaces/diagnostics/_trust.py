@@ -198,7 +198,9 @@ def stability(
         verdict = _split_in_words(distinct, held)
     else:
         ways = _ways_by_means(_last_step(estimator))
-        verdict = _stability_in_words(mean, len(agreement), k_means, n_clusters, ways, has_gaps)
+        verdict = _stability_in_words(
+            mean, len(agreement), k_means, n_clusters, ways, has_gaps=has_gaps
+        )
     return Stability(mean, np.array(agreement), same / len(agreement), k_means, verdict)
 
 
@@ -263,7 +265,7 @@ def _k_means_of_halves(matrix: Array, halves: Sequence[Indices], n_clusters: int
 
 
 def _stability_in_words(
-    mean: float, splits: int, k_means: float, n_clusters: int, ways: str, has_gaps: bool = True
+    mean: float, splits: int, k_means: float, n_clusters: int, ways: str, *, has_gaps: bool = True
 ) -> str:
     """Return the verdict: solid, doubtful or noise-like, the evidence, and what to try.
 
