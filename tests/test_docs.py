@@ -12,8 +12,8 @@ import pytest
 import typer
 
 import subspaces
-from subspaces.cli import app, main
-from subspaces.cli._options import DOCUMENTATION
+from subspaces.app.cli import app, main
+from subspaces.app.cli._options import DOCUMENTATION
 from subspaces.comparison import METHODS
 from subspaces.tables import read_table
 

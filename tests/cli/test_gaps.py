@@ -11,10 +11,11 @@ import pytest
 from numpy.testing import assert_allclose
 
 from subspaces import PSC, load
-from subspaces.cli._trust import Trust, with_assumed_dimension
+from subspaces.app.cli._trust import Trust, with_assumed_dimension
+from subspaces.app.preparation import learn_preparation
 from subspaces.datasets import make_proteomics, make_subspaces
 from subspaces.named_table import Table
-from subspaces.preparation import filled_in_raw_units, learn_preparation, prepare
+from subspaces.preparation import filled_in_raw_units, prepare
 from subspaces.report import render
 from subspaces.tables import read_table
 
