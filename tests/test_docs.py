@@ -14,8 +14,8 @@ import typer
 import subspaces
 from subspaces.app.cli import app, main
 from subspaces.app.cli._options import DOCUMENTATION
+from subspaces.app.tables import read_table
 from subspaces.comparison import METHODS
-from subspaces.tables import read_table
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("[!_]*.md"))]

@@ -12,9 +12,9 @@ import pytest
 from subspaces import expression_values
 from subspaces.app.cli import _options
 from subspaces.app.cli._options import METHOD_NAMES
+from subspaces.app.tables import COMPRESSED, READERS
 from subspaces.core.criteria import names
 from subspaces.selection import CLUSTER_CRITERIA
-from subspaces.tables import COMPRESSED, READERS
 from tests.cli.conftest import write_union
 
 HEAVY = ("numpy", "scipy", "sklearn", "pandas", "matplotlib", "plotly")

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from subspaces.app.cli._options import METHOD_NAMES
+from subspaces.app.tables import read_table
 from subspaces.comparison import METHODS
 from subspaces.datasets import SCENARIOS, make_scenario
 from subspaces.diagnostics import pca_influence
-from subspaces.tables import read_table
 
 
 def test_select_prints_the_table_and_the_choice(run, union_file):

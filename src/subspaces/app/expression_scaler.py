@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
 from subspaces._types import Array, AskedKind, Indices, TakeLog
+from subspaces.app.tables import orientation_hint
 from subspaces.data.validation import as_matrix, check_real, check_squares, row_names
 from subspaces.expression_values import (
     ARRAY_FLOOR,
@@ -34,7 +35,6 @@ from subspaces.runtime.fitted import fits_a_draft
 from subspaces.runtime.parameters import as_choice, as_count, as_flag, as_real
 from subspaces.runtime.warning import warn
 from subspaces.subspace import leading_axes
-from subspaces.tables import orientation_hint
 
 __all__ = ["ExpressionScaler", "as_preparation", "as_table"]
 

@@ -13,6 +13,7 @@ from subspaces.app.cli._request import Request
 from subspaces.app.cli._trust import Trust
 from subspaces.app.cli._words import in_options
 from subspaces.app.expression_scaler import as_preparation
+from subspaces.app.tables import orientation_hint
 from subspaces.comparison import METHODS, Setting
 from subspaces.core.contrast import means_and_spread
 from subspaces.estimators import PSC
@@ -20,7 +21,6 @@ from subspaces.named_table import Table
 from subspaces.preparation import Preparation, attach_preparation, prepare
 from subspaces.runtime.warning import collect_warnings
 from subspaces.selection import Selection, select_n_clusters
-from subspaces.tables import orientation_hint
 
 # The largest number of clusters that --clusters auto tries unless --max-clusters says more.
 MOST_CLUSTERS = 8

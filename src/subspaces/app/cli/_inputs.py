@@ -10,6 +10,7 @@ from subspaces.app.cli._options import Source
 from subspaces.app.cli._say import note, warn
 from subspaces.app.cli._words import in_options
 from subspaces.app.preparation import learn_preparation
+from subspaces.app.tables import counts_hint, doubts, read_table
 from subspaces.datasets import with_classes
 from subspaces.named_table import (
     Table,
@@ -20,7 +21,6 @@ from subspaces.named_table import (
     without_missing,
 )
 from subspaces.preparation import Preparation, prepare
-from subspaces.tables import counts_hint, doubts, read_table
 
 # How many times the largest standard deviation may be the smallest, a tenth of either aside, before
 # the variables are taken for measured in different units.

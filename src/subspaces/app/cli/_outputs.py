@@ -189,7 +189,7 @@ def disarmed(text: str) -> str:
     """Return the text of a cell, with ' in front if a spreadsheet would take it for a formula."""
     if not text.startswith(FORMULA):
         return text
-    from subspaces.tables import is_number
+    from subspaces.app.tables import is_number
 
     return text if is_number(text) else f"'{text}"
 

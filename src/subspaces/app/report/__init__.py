@@ -94,7 +94,7 @@ def render(
     markers : Markers, optional
         From ``model.markers`` or `subspaces.diagnostics.markers`, shown in a table.
     missing : MissingValues, optional
-        From ``subspaces.tables.missing_values``, where X is not given: how much of it was missing.
+        From ``subspaces.named_table.missing_values``, if X is not given: how much was missing.
 
     Returns
     -------

@@ -14,16 +14,16 @@ from typing import Any
 
 import numpy as np
 
+from subspaces.app.tables._binary import as_numbers, as_texts
+from subspaces.app.tables._content import check_room
+from subspaces.app.tables._table import checked, offered, unused_classes
+from subspaces.app.tables._wanted import Wanted, reduced
 from subspaces.named_table import Table
 from subspaces.runtime.extras import install
-from subspaces.tables._binary import as_numbers, as_texts
-from subspaces.tables._content import check_room
-from subspaces.tables._table import checked, offered, unused_classes
-from subspaces.tables._wanted import Wanted, reduced
 
 # Seconds that reading may take: for any file, and for every byte of it.
 PATIENCE, SECONDS_PER_BYTE = 120.0, 1e-7
-CODE = "import sys; from subspaces.tables._h5ad import main; sys.exit(main(*sys.argv[1:]))"
+CODE = "import sys; from subspaces.app.tables._h5ad import main; sys.exit(main(*sys.argv[1:]))"
 # The exit code of the other process where it said what is wrong.
 REFUSED = 2
 

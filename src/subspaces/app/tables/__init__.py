@@ -5,18 +5,18 @@ from pathlib import Path
 from typing import Any, get_args
 
 from subspaces._types import SamplesIn
+from subspaces.app.tables._binary import read_npz
+from subspaces.app.tables._excel import read_xlsx
+from subspaces.app.tables._gct import read_cls, read_gct
+from subspaces.app.tables._grid import is_number
+from subspaces.app.tables._h5ad import read_h5ad
+from subspaces.app.tables._hints import counts_hint, doubts, orientation_hint
+from subspaces.app.tables._parquet import read_parquet
+from subspaces.app.tables._table import without_numbers
+from subspaces.app.tables._text import read_text
+from subspaces.app.tables._wanted import Wanted
 from subspaces.named_table import Table
 from subspaces.runtime.parameters import as_choice
-from subspaces.tables._binary import read_npz
-from subspaces.tables._excel import read_xlsx
-from subspaces.tables._gct import read_cls, read_gct
-from subspaces.tables._grid import is_number
-from subspaces.tables._h5ad import read_h5ad
-from subspaces.tables._hints import counts_hint, doubts, orientation_hint
-from subspaces.tables._parquet import read_parquet
-from subspaces.tables._table import without_numbers
-from subspaces.tables._text import read_text
-from subspaces.tables._wanted import Wanted
 
 __all__ = [
     "counts_hint",

@@ -4,12 +4,12 @@ from datetime import date, time
 from pathlib import Path
 from typing import Any
 
+from subspaces.app.tables._binary import expecting, zip_content
+from subspaces.app.tables._grid import tidied
+from subspaces.app.tables._text import from_grid
+from subspaces.app.tables._wanted import Wanted
 from subspaces.named_table import Table
 from subspaces.runtime.extras import install
-from subspaces.tables._binary import expecting, zip_content
-from subspaces.tables._grid import tidied
-from subspaces.tables._text import from_grid
-from subspaces.tables._wanted import Wanted
 
 # Bytes of memory that a byte of an unpacked sheet takes as cells and numbers.
 ROOM = 16

@@ -3,11 +3,11 @@
 import re
 from collections.abc import Iterable, Sequence
 
-from subspaces.tables._block import Block, is_text, text_columns
-from subspaces.tables._commas import Notation
-from subspaces.tables._grid import is_number
-from subspaces.tables._table import CLASSES
-from subspaces.tables._wanted import Wanted
+from subspaces.app.tables._block import Block, is_text, text_columns
+from subspaces.app.tables._commas import Notation
+from subspaces.app.tables._grid import is_number
+from subspaces.app.tables._table import CLASSES
+from subspaces.app.tables._wanted import Wanted
 
 # Columns or rows of text that a message names one by one; if there are more it counts them.
 MOST_NAMED = 10

@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 
 from subspaces._types import Array
+from subspaces.app.tables._bad_cells import bad_cells_in_words
+from subspaces.app.tables._block import Block, text_columns
+from subspaces.app.tables._commas import notation_of
+from subspaces.app.tables._grid import is_missing, is_number
+from subspaces.app.tables._table import checked
+from subspaces.app.tables._wanted import Wanted, check_asked, check_known
 from subspaces.named_table import Table
-from subspaces.tables._bad_cells import bad_cells_in_words
-from subspaces.tables._block import Block, text_columns
-from subspaces.tables._commas import notation_of
-from subspaces.tables._grid import is_missing, is_number
-from subspaces.tables._table import checked
-from subspaces.tables._wanted import Wanted, check_asked, check_known
 
 # Cells that tell whether points separate thousands, where every cell is a number as it is.
 LOOKED_AT = 50_000

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from subspaces.app.tables._bad_cells import text_remedy
+from subspaces.app.tables._binary import as_texts, expecting
+from subspaces.app.tables._content import check_room, content_of
+from subspaces.app.tables._table import CLASSES, checked, default_names, offered
+from subspaces.app.tables._wanted import Wanted, check_asked, check_known
 from subspaces.named_table import Table
 from subspaces.runtime.extras import install
-from subspaces.tables._bad_cells import text_remedy
-from subspaces.tables._binary import as_texts, expecting
-from subspaces.tables._content import check_room, content_of
-from subspaces.tables._table import CLASSES, checked, default_names, offered
-from subspaces.tables._wanted import Wanted, check_asked, check_known
 
 
 def read_parquet(path: Path, wanted: Wanted) -> Table:

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from subspaces._types import Array
+from subspaces.app.tables._content import check_room, content_of
+from subspaces.app.tables._table import checked, default_names, offered, unused_classes
+from subspaces.app.tables._wanted import Wanted, reduced
 from subspaces.named_table import Table
 from subspaces.runtime.warning import changed_filters
-from subspaces.tables._content import check_room, content_of
-from subspaces.tables._table import checked, default_names, offered, unused_classes
-from subspaces.tables._wanted import Wanted, reduced
 
 VARIABLES = ("variable_names", "genes", "feature_names")
 SAMPLES = ("sample_names", "samples")

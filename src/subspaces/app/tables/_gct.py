@@ -3,12 +3,12 @@
 from dataclasses import replace
 from pathlib import Path
 
+from subspaces.app.tables._block import Block
+from subspaces.app.tables._content import text_of
+from subspaces.app.tables._grid import Grid, as_grid, as_whole, without_marks
+from subspaces.app.tables._numbers import to_table
+from subspaces.app.tables._wanted import Wanted
 from subspaces.named_table import Table
-from subspaces.tables._block import Block
-from subspaces.tables._content import text_of
-from subspaces.tables._grid import Grid, as_grid, as_whole, without_marks
-from subspaces.tables._numbers import to_table
-from subspaces.tables._wanted import Wanted
 
 # How many sizes line 2 has: rows, columns, and in 1.3 also extra columns and rows.
 SIZES = {"#1.2": 2, "#1.3": 4}

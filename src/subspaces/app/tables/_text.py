@@ -6,14 +6,14 @@ from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
+from subspaces.app.tables._block import Block, is_figure, is_text
+from subspaces.app.tables._commas import notation_of
+from subspaces.app.tables._content import text_of
+from subspaces.app.tables._grid import Grid, as_grid, as_whole, is_missing, is_number, without_marks
+from subspaces.app.tables._numbers import to_table
+from subspaces.app.tables._table import CLASSES, default_names, offered
+from subspaces.app.tables._wanted import Wanted
 from subspaces.named_table import Table
-from subspaces.tables._block import Block, is_figure, is_text
-from subspaces.tables._commas import notation_of
-from subspaces.tables._content import text_of
-from subspaces.tables._grid import Grid, as_grid, as_whole, is_missing, is_number, without_marks
-from subspaces.tables._numbers import to_table
-from subspaces.tables._table import CLASSES, default_names, offered
-from subspaces.tables._wanted import Wanted
 
 # What people write above a column of names.
 CORNERS = {

@@ -3,9 +3,9 @@
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from subspaces.tables._commas import is_numeric
-from subspaces.tables._grid import is_missing, is_number
-from subspaces.tables._table import Places
+from subspaces.app.tables._commas import is_numeric
+from subspaces.app.tables._grid import is_missing, is_number
+from subspaces.app.tables._table import Places
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from subspaces.app.tables._table import offered
 from subspaces.named_table import Table
-from subspaces.tables._table import offered
 
 
 @dataclass(frozen=True)
