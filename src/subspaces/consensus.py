@@ -41,8 +41,8 @@ MOST_GENES = max(GENES)
 STARTS, LEAST_VARIANCE = 3, 1e-6
 # Rounds of each start, as many as scikit-learn gives.
 MOST_ROUNDS = 100
-# Differences up to so much of the largest value are of rounding.
-ROUNDING = 1e-13
+# Samples are equal if they differ by at most this share of the largest value.
+EQUAL_SAMPLES = 1e-13
 
 
 class ConsensusProfiles(ClusterMixin, BaseEstimator):
@@ -199,7 +199,7 @@ def _points(rows: Array, cosine: bool, n_axes: int) -> Array:
     size = np.abs(rows).max()
     rows = rows - rows.mean(axis=0)
     # What rounding leaves of equal rows is no difference.
-    if np.abs(rows).max() <= ROUNDING * size:
+    if np.abs(rows).max() <= EQUAL_SAMPLES * size:
         return np.zeros((len(rows), 1))
     return rows @ leading_axes(rows, n_axes).T
 

@@ -32,7 +32,7 @@ from subspaces.core.choosing import left_out_likelihood
 from subspaces.data.validation import as_matrix
 from subspaces.metrics import adjusted_rand_score
 from subspaces.runtime.warning import collect_warnings
-from subspaces.starts.k_means import k_means_labels
+from subspaces.starts.spectral import k_means_labels
 
 __all__ = [
     "DOUBTFUL",
