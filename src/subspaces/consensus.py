@@ -25,11 +25,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from subspaces._types import Array, Data, Labels, Seed
 from subspaces.core.partition import canonical
 from subspaces.data.validation import as_matrix
-from subspaces.expression_scaler import leading_axes
 from subspaces.runtime.fitted import fits_a_draft
 from subspaces.runtime.memory import no_room
 from subspaces.runtime.parameters import as_count
 from subspaces.runtime.warning import changed_filters, warn
+from subspaces.subspace import leading_axes
 
 __all__ = ["ConsensusProfiles"]
 
