@@ -12,9 +12,9 @@ import pytest
 import typer
 
 import subspaces
+from subspaces.app.cli import app, main
+from subspaces.app.cli._options import DOCUMENTATION
 from subspaces.app.tables import read_table
-from subspaces.cli import app, main
-from subspaces.cli._options import DOCUMENTATION
 from subspaces.comparison import METHODS
 
 ROOT = Path(__file__).parents[1]

@@ -1,7 +1,7 @@
 """Checks of the rows users pass: an error says what was wrong, where, and what to use instead."""
 
 import sys
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +10,7 @@ from sklearn import get_config
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 
-from subspaces._types import Array, Mask
+from subspaces._types import Array, Frame, Mask
 from subspaces.core.array import is_dask, is_foreign
 from subspaces.data.survey import Survey
 
@@ -156,7 +156,7 @@ def _check_names(X: Any, name: str) -> None:
     )
 
 
-def is_named(X: Any) -> bool:
+def is_named(X: Any) -> TypeGuard[Frame]:
     """Whether X is a data frame whose columns all have text as names, as scikit-learn asks."""
     columns = getattr(X, "columns", None)
     return columns is not None and all(isinstance(name, str) for name in columns)

@@ -402,7 +402,7 @@ class SubspaceClusterer(
         """
         from subspaces.diagnostics._markers import markers_of_model
 
-        return markers_of_model(self, X, cluster, split_half, n_nulls, random_state)
+        return markers_of_model(self, X, cluster, n_nulls, random_state, split_half=split_half)
 
     def report(self, X: Any = None, path: str | Path = "report.html", **options: Any) -> Path:
         """Write what was found as one interactive HTML page that works offline.
