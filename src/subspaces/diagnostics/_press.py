@@ -12,8 +12,13 @@ from subspaces.core.incomplete import observed_cells
 from subspaces.core.incomplete_pca import IncompletePCA, fit_pca, row_errors, squared_influence
 from subspaces.core.leave_one_out import NEARLY_ALL, centred, exact_errors, graded_axes
 from subspaces.core.secular import refit_factor
-from subspaces.data.copies import warn_of_copies
-from subspaces.data.validation import as_matrix, as_table_to_fit, check_squares, row_names
+from subspaces.data.validation import (
+    as_matrix,
+    as_table_to_fit,
+    check_squares,
+    row_names,
+    warn_of_copies,
+)
 from subspaces.estimators._missing import warn_of_low_values
 from subspaces.runtime.parameters import as_choice, as_count, as_flag
 from subspaces.runtime.result import InShort

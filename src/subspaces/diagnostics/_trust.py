@@ -22,8 +22,7 @@ from subspaces._types import (
     Mask,
     Seed,
 )
-from subspaces.data.copies import warn_of_copies
-from subspaces.data.validation import as_matrix, count_distinct_rows
+from subspaces.data.validation import as_matrix, count_distinct_rows, warn_of_copies
 from subspaces.estimators import PSC, KSubspaces, _missing
 from subspaces.estimators._base import SubspaceClusterer
 from subspaces.estimators._choosing import cuts_a_continuum, is_rather_one

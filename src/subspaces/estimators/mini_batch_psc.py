@@ -16,7 +16,7 @@ from subspaces.core.likelihood import VARIANCE_FLOOR, Data, as_divisor
 from subspaces.core.low_rank import n_directions
 from subspaces.core.problem import Problem
 from subspaces.core.rows import Rows
-from subspaces.data import block_pass, block_views
+from subspaces.data import block_pass
 from subspaces.data.blocks import ArrayBlocks, Blocks
 from subspaces.data.in_blocks import BlockProblem, subspaces_of_sample
 from subspaces.data.stream import SUMS, Stream, follow, reordered
@@ -243,7 +243,7 @@ class MiniBatchPSC(AlternatingClusterer):
         """
         self._store_stream(subspaces, sums)
         plan = self._pass(blocks)
-        labels, summary = blocks.fold(partial(block_views.assign_rows, plan=plan), None)
+        labels, summary = blocks.fold(partial(block_pass.assign_rows, plan=plan), None)
         numbers = np.arange(self.n_clusters)
         if len(set(subspaces.dimensions)) == 1:
             numbers = np.argsort(np.argsort(summary.first, kind="stable"))

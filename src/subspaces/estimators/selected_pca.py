@@ -13,8 +13,7 @@ from subspaces.core.components import KINDS_OF_NOISE, Components
 from subspaces.core.incomplete import VARIANCE_FLOOR, Cells, Gaussian, IncompleteMixture
 from subspaces.core.incomplete_pca import fit_pca
 from subspaces.core.words_on_components import doubts_about_components, verdict_on_components
-from subspaces.data.copies import warn_of_copies
-from subspaces.data.validation import as_matrix, check_squares
+from subspaces.data.validation import as_matrix, check_squares, warn_of_copies
 from subspaces.data.varying import VaryingTable, varying_table
 from subspaces.estimators import _missing
 from subspaces.estimators._fitted_state import pca_state
