@@ -68,6 +68,9 @@ class Estimator(Protocol):
     def get_params(self) -> dict[str, Any]:
         """Return its parameters by name."""
 
+    def set_params(self, **params: Any) -> Any:
+        """Set some of them, and return it."""
+
 
 class FittedClusterer(Estimator, Protocol):
     """An estimator that has found clusters."""

@@ -4,6 +4,8 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
+from inspect import signature
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,9 +13,11 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone
 from sklearn.cluster import KMeans
 
-from subspaces import estimators, plots
+from subspaces import plots
 from subspaces._types import Array, Axes, Data, Estimator, Labels, PerCluster, Seed
 from subspaces.data.validation import as_matrix, place_of
+from subspaces.estimators._all import ESTIMATORS
+from subspaces.estimators._base import SubspaceClusterer
 from subspaces.metrics import adjusted_rand_score, matched_accuracy, rand_score
 from subspaces.runtime.parameters import as_count, as_flag
 from subspaces.runtime.result import as_frame, lined_up
@@ -40,7 +44,7 @@ class Setting:
     def own(self) -> dict[str, Any]:
         """Parameters of estimators that take one dimension per cluster."""
         same = len(set(self.dimensions)) == 1
-        return {**self.common, "n_components": self.dimensions[0] if same else self.dimensions}
+        return {**self.bare, "n_components": self.dimensions[0] if same else self.dimensions}
 
     @property
     def common(self) -> dict[str, Any]:
@@ -57,22 +61,21 @@ class Setting:
         """Parameters of estimators without dimensions."""
         return {"n_clusters": self.n_clusters, "random_state": self.random_state}
 
+    def made(self, kind: type[SubspaceClusterer]) -> SubspaceClusterer:
+        """Return an estimator of this kind, with those of the parameters that it has."""
+        dimensions = {"each": self.own, "largest": self.common, "sum": self.union}
+        given = dimensions[getattr(kind, "_dimension_to_compare", "each")]
+        given |= {"affine": self.affine, "linear": not self.affine}
+        known = signature(kind).parameters
+        return kind(**{name: value for name, value in given.items() if name in known})
 
-METHODS: dict[str, Callable[[Setting], Any]] = {
-    "PSC": lambda s: estimators.PSC(affine=s.affine, **s.own),
-    "KSubspaces": lambda s: estimators.KSubspaces(affine=s.affine, **s.own),
-    "EnsembleKSubspaces": lambda s: estimators.EnsembleKSubspaces(affine=s.affine, **s.own),
-    "SSC": lambda s: estimators.SSC(affine=s.affine, **s.own),
-    "SCC": lambda s: estimators.SCC(linear=not s.affine, **s.common),
-    "SLBF": lambda s: estimators.SLBF(affine=s.affine, **s.common),
-    "RSIM": lambda s: estimators.RSIM(affine=s.affine, **s.common),
-    "GPCA": lambda s: estimators.GPCA(affine=s.affine, **s.own),
-    "MPPCA": lambda s: estimators.MPPCA(**s.own),
-    "MCFA": lambda s: estimators.MCFA(**s.union),
-    "MCtFA": lambda s: estimators.MCtFA(**s.union),
-    "SparseKMeans": lambda s: estimators.SparseKMeans(**s.bare),
-    "KMeans": lambda s: KMeans(n_init=10, **s.bare),
-}
+
+# All clusterers but those of streams, which are for what does not fit into memory.
+METHODS: dict[str, Callable[[Setting], Estimator]] = {
+    kind.__name__: partial(Setting.made, kind=kind)
+    for kind in ESTIMATORS
+    if issubclass(kind, SubspaceClusterer) and not hasattr(kind, "partial_fit")
+} | {"KMeans": lambda setting: KMeans(n_init=10, **setting.bare)}
 
 
 @dataclass(frozen=True, repr=False)

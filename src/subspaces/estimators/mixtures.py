@@ -485,6 +485,7 @@ class MCFA(MixtureClusterer):
     (200, 3)
     """
 
+    _dimension_to_compare = "sum"  # all clusters share one space
     loadings_: Annotated[Array, "p", "q"]
     factor_means_: Annotated[Array, "K", "q"]
     factor_covariances_: Annotated[Array, "K", "q", "q"]
@@ -627,6 +628,7 @@ class MCtFA(MixtureClusterer):
     True
     """
 
+    _dimension_to_compare = "sum"  # all clusters share one space
     loadings_: Annotated[Array, "p", "q"]
     factor_means_: Annotated[Array, "K", "q"]
     factor_covariances_: Annotated[Array, "K", "q", "q"]

@@ -79,6 +79,7 @@ class SLBF(SubspaceClusterer):
     True
     """
 
+    _dimension_to_compare = "largest"  # one for all clusters
     objective_: float
 
     def __init__(
