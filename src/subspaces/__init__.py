@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from subspaces import (
         datasets,
         diagnostics,
+        facts,
         metrics,
         plots,
         progress,
@@ -58,6 +59,7 @@ __all__ = [
     "compare",
     "datasets",
     "diagnostics",
+    "facts",
     "load",
     "metrics",
     "plots",
