@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from subspaces._types import Array
+from subspaces._types import Array, Data, Estimator
 from subspaces.core.array import to_host
 from subspaces.core.contrast import Contrast, means_and_spread
 from subspaces.data.validation import as_matrix
@@ -21,7 +21,7 @@ from subspaces.estimators import _missing
 from subspaces.estimators._base import SubspaceClusterer
 from subspaces.estimators._record import own_coordinates
 from subspaces.preparation import Preparation, attach_preparation
-from subspaces.runtime.cached import cached_property
+from subspaces.runtime.threads import cached_property
 
 __all__ = ["Facts", "Samples", "facts_of", "samples_of", "with_facts"]
 
@@ -152,7 +152,7 @@ def facts_of(model: SubspaceClusterer) -> Facts:
     return Facts(model)
 
 
-def samples_of(model: Any, X: Any, *, min_samples: int = 1) -> Samples:
+def samples_of(model: Estimator, X: Data, *, min_samples: int = 1) -> Samples:
     """Return the samples of a table as a model sees them.
 
     Parameters
@@ -187,7 +187,7 @@ def with_facts(
     model: Model,
     *,
     preparation: Preparation | None = None,
-    X: Any = None,
+    X: Data | None = None,
     variable_names: NDArray[Any] | None = None,
     sample_names: NDArray[Any] | None = None,
     selection: dict[str, Any] | None = None,

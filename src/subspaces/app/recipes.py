@@ -244,7 +244,7 @@ class Recipe(Pipeline):
             X = as_table(X)  # genes by their places
         dense = X.toarray() if sparse.issparse(X) else X
         return markers_of_model(
-            model, dense, cluster, split_half, n_nulls, random_state, preparation
+            model, dense, cluster, n_nulls, random_state, preparation, split_half=split_half
         )
 
 

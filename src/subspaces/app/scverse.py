@@ -27,7 +27,8 @@ from subspaces.expression_values import counts_hint
 from subspaces.runtime.extras import install
 from subspaces.runtime.parameters import as_count, check_options
 from subspaces.runtime.serialise import is_serialisable
-from subspaces.runtime.warning import changed_filters, collect_warnings, warn
+from subspaces.runtime.threads import changed_filters
+from subspaces.runtime.warning import collect_warnings, warn
 from subspaces.selection import select_n_clusters
 from subspaces.subspace import Subspace, coordinates
 

@@ -12,10 +12,19 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 
 from subspaces import progress
-from subspaces._types import Array, Mask, Seed
-from subspaces.data.copies import warn_of_copies
-from subspaces.data.validation import count_distinct_rows
+from subspaces._types import (
+    Array,
+    Data,
+    Estimator,
+    FittedClusterer,
+    FittedLabels,
+    Indices,
+    Mask,
+    Seed,
+)
+from subspaces.data.validation import count_distinct_rows, warn_of_copies
 from subspaces.estimators import PSC, KSubspaces
+from subspaces.estimators._base import SubspaceClusterer
 from subspaces.estimators._choosing import cuts_a_continuum, is_rather_one
 from subspaces.facts import Samples, samples_of
 from subspaces.halving import DOUBTFUL, SOLID
@@ -90,8 +99,8 @@ class MeansOrDirections(WithVerdict):
 
 
 def stability(
-    estimator: Any,
-    X: Any,
+    estimator: Estimator,
+    X: Data,
     *,
     n_resamples: int = 10,
     budget_s: float | None = None,
@@ -189,11 +198,13 @@ def stability(
         verdict = _split_in_words(distinct, held)
     else:
         ways = _ways_by_means(_last_step(estimator))
-        verdict = _stability_in_words(mean, len(agreement), k_means, n_clusters, ways, has_gaps)
+        verdict = _stability_in_words(
+            mean, len(agreement), k_means, n_clusters, ways, has_gaps=has_gaps
+        )
     return Stability(mean, np.array(agreement), same / len(agreement), k_means, verdict)
 
 
-def _absent_in_a_half(matrix: Array, halves: Sequence[Any]) -> Mask:
+def _absent_in_a_half(matrix: Array, halves: Sequence[Indices]) -> Mask:
     """Return which variables (p,) have no value in one half: that half knows nothing of them.
 
     Marginal over a variable that nobody observed, a density is the one without it, so that both
@@ -239,7 +250,7 @@ def is_mostly_whole(matrix: Array) -> bool:
     return float(np.mean(~np.isnan(matrix).any(axis=0))) >= MOSTLY_WHOLE
 
 
-def _k_means_of_halves(matrix: Array, halves: Sequence[Any], n_clusters: int) -> list[Any]:
+def _k_means_of_halves(matrix: Array, halves: Sequence[Indices], n_clusters: int) -> list[Any]:
     """Return the labels of all samples by K-means of each half, two arrays (n,).
 
     Of a half with more than ``MOST_COMPARED`` samples, K-means is fitted to so many.
@@ -254,7 +265,7 @@ def _k_means_of_halves(matrix: Array, halves: Sequence[Any], n_clusters: int) ->
 
 
 def _stability_in_words(
-    mean: float, splits: int, k_means: float, n_clusters: int, ways: str, has_gaps: bool = True
+    mean: float, splits: int, k_means: float, n_clusters: int, ways: str, *, has_gaps: bool = True
 ) -> str:
     """Return the verdict: solid, doubtful or noise-like, the evidence, and what to try.
 
@@ -293,7 +304,7 @@ def _stability_in_words(
     return words + advice
 
 
-def _ways_by_means(estimator: Any) -> str:
+def _ways_by_means(estimator: Estimator) -> str:
     """Return what an estimator leaves to try where groups differ in their means; "" if nothing."""
     if _finds_means(estimator):
         return ""
@@ -303,7 +314,7 @@ def _ways_by_means(estimator: Any) -> str:
     return "K-means or PSC(K, n_components=0, affine=True)"
 
 
-def _finds_means(estimator: Any) -> bool:
+def _finds_means(estimator: Estimator) -> bool:
     """Whether clusters are means by their making: of K-means, or affine of dimension 0."""
     if isinstance(estimator, KMeans | MiniBatchKMeans | BisectingKMeans):
         return True
@@ -311,7 +322,7 @@ def _finds_means(estimator: Any) -> bool:
     return has_centres and not np.any(getattr(estimator, "n_components", 1))
 
 
-def _last_step(estimator: Any) -> Any:
+def _last_step(estimator: Estimator) -> Any:
     return estimator[-1] if isinstance(estimator, Pipeline) else estimator
 
 
@@ -324,7 +335,7 @@ def _split_in_words(distinct: int, n_clusters: int) -> str:
     )
 
 
-def means_or_directions(model: Any, X: Any) -> MeansOrDirections:
+def means_or_directions(model: FittedClusterer, X: Data) -> MeansOrDirections:
     """Compare a model's labels with K-means: if both agree, the groups differ in their means.
 
     K-means with as many clusters sees the samples as the model does, after its preparation; where
@@ -387,7 +398,7 @@ def means_or_directions(model: Any, X: Any) -> MeansOrDirections:
     return MeansOrDirections(agreement, _of_directions_in_words(agreement, by_chance))
 
 
-def _agreement_by_chance(labels: Any, others: Any) -> float:
+def _agreement_by_chance(labels: FittedLabels, others: FittedLabels) -> float:
     """Return the mean agreement of two partitions (n,), one of them in an order drawn anew."""
     random = np.random.default_rng(0)
     draws = (matched_accuracy(random.permutation(labels), others) for _ in range(DRAWS))
@@ -416,7 +427,7 @@ def _of_means_in_words(agreement: float) -> str:
     )
 
 
-def ambiguity(model: Any, X: Any) -> Array:
+def ambiguity(model: SubspaceClusterer, X: Data) -> Array:
     """How nearly each sample sits between two clusters: 0 clearly in one, 1 exactly between.
 
     The best score under a cluster over the second best; for a likelihood, the ratio of the two

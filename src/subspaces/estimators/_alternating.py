@@ -38,8 +38,8 @@ from subspaces.estimators._level import warn_of_constant_columns, warn_of_far_me
 from subspaces.estimators._many_rows import ManyRows, NewBlocks, SurveyedBlocks
 from subspaces.estimators._search import Search, table_of_starts
 from subspaces.estimators._subspaces import dimensions_of, order_of_appearance, pose, widths
+from subspaces.progress import Step, silence
 from subspaces.runtime.parameters import as_count, as_jobs
-from subspaces.runtime.step import Step, silence
 from subspaces.runtime.threads import one_blas_thread
 from subspaces.runtime.warning import collect_warnings, warn
 from subspaces.starts.landmarks import REFILL_ROWS
