@@ -6,7 +6,7 @@ from functools import cache
 import numpy as np
 
 from subspaces._types import Array, Labels
-from subspaces.runtime.cached import cached_property
+from subspaces.runtime.threads import cached_property
 
 # A cluster whose R-th eigenvalue per member is below this share of that of all rows does not span R
 # axes.

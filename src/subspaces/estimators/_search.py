@@ -14,8 +14,8 @@ from subspaces.core.array import to_host
 from subspaces.core.problem import Problem
 from subspaces.core.search import AGREEING, Plan, Run, Start, best_run, search
 from subspaces.data.in_view import RowsInView
+from subspaces.progress import Step
 from subspaces.runtime.parameters import as_count, as_generator
-from subspaces.runtime.step import Step
 from subspaces.runtime.warning import warn
 from subspaces.starts import landmarks, registry
 from subspaces.starts.landmarks import search_by_landmarks
@@ -165,7 +165,7 @@ def table_of_starts(runs: Sequence[Run]) -> list[dict[str, Any]]:
         {
             "start": run.start,
             "promise": run.promise,
-            "merit": run.merit if run.swept else None,
+            "merit": run.selection_cost if run.swept else None,
             "objective": run.clustering.objective if run.swept else None,
             "n_iter": run.clustering.n_iter,
             "stop_reason": run.clustering.stop_reason,

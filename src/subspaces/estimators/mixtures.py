@@ -3,13 +3,14 @@
 from collections.abc import Sequence
 from functools import partial
 from numbers import Real
-from typing import Any, get_args
+from typing import Annotated, Any, get_args
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import logsumexp
 from sklearn.exceptions import ConvergenceWarning
 
-from subspaces._types import Array, MixtureNoise, PerCluster, Seed
+from subspaces._types import Array, Data, MixtureNoise, PerCluster, Seed, StopReason
 from subspaces.core import em, partition, ppca_mixture
 from subspaces.core.incomplete import (
     IncompleteMixture,
@@ -39,9 +40,20 @@ class MixtureClusterer(SubspaceClusterer):
     tol: float
     random_state: Seed
 
+    weights_: Annotated[Array, "K"]
+    means_: Annotated[Array, "K", "p"]
+    log_likelihood_: float
+    log_likelihood_path_: Annotated[Array, "*"]
+    objective_: float
+    bic_: float
+    n_iter_: int
+    stop_reason_: StopReason
+    starts_: list[dict[str, str | float]]
+    _n_parameters: int
+
     scores_are_likelihoods_ = True
 
-    def predict_proba(self, X: Any) -> Array:
+    def predict_proba(self, X: Data) -> Array:
         """Probability of each cluster given the sample.
 
         Parameters
@@ -56,7 +68,7 @@ class MixtureClusterer(SubspaceClusterer):
         """
         return em.responsibilities(self._log_joint(self._validate_new(X)))
 
-    def score_samples(self, X: Any) -> Array:
+    def score_samples(self, X: Data) -> Array:
         """Log density of each sample.
 
         Parameters
@@ -70,7 +82,7 @@ class MixtureClusterer(SubspaceClusterer):
         """
         return logsumexp(self._log_joint(self._validate_new(X)), axis=1)
 
-    def score(self, X: Any, y: Any = None) -> float:
+    def score(self, X: Data, y: ArrayLike | None = None) -> float:
         """Mean log density of the samples.
 
         Parameters
@@ -86,7 +98,7 @@ class MixtureClusterer(SubspaceClusterer):
         """
         return float(self.score_samples(X).mean())
 
-    def bic(self, X: Any) -> float:
+    def bic(self, X: Data) -> float:
         """Bayesian information criterion on some samples; lower is better.
 
         Parameters
@@ -264,6 +276,10 @@ class MPPCA(MixtureClusterer):
     >>> model.noise_variance_.round(4)
     array([0.0023, 0.0022])
     """
+
+    noise_variance_: Annotated[Array, "K"]
+    explained_variance_: Annotated[list[Annotated[Array, "*"]], "K"]
+    _model: ppca_mixture.PPCAMixture
 
     def __init__(
         self,
@@ -469,6 +485,15 @@ class MCFA(MixtureClusterer):
     (200, 3)
     """
 
+    _dimension_to_compare = "sum"  # all clusters share one space
+    loadings_: Annotated[Array, "p", "q"]
+    factor_means_: Annotated[Array, "K", "q"]
+    factor_covariances_: Annotated[Array, "K", "q", "q"]
+    noise_variance_: Annotated[Array, "p"]
+    df_: Annotated[Array, "K"]
+    _model: factor_mixture.FactorMixture
+    _change: Annotated[Array, "q", "q"]
+
     def __init__(
         self,
         n_clusters: int = 2,
@@ -489,7 +514,7 @@ class MCFA(MixtureClusterer):
     def _fit(self, X: Array) -> None:
         _fit_common_factors(self, X, np.inf)
 
-    def factor_scores(self, X: Any) -> Array:
+    def factor_scores(self, X: Data) -> Array:
         """Mean of the factors given the sample, over all clusters.
 
         Parameters
@@ -602,6 +627,15 @@ class MCtFA(MixtureClusterer):
     >>> bool((model.labels_ == lines.target).all())
     True
     """
+
+    _dimension_to_compare = "sum"  # all clusters share one space
+    loadings_: Annotated[Array, "p", "q"]
+    factor_means_: Annotated[Array, "K", "q"]
+    factor_covariances_: Annotated[Array, "K", "q", "q"]
+    noise_variance_: Annotated[Array, "p"]
+    df_: Annotated[Array, "K"]
+    _model: factor_mixture.FactorMixture
+    _change: Annotated[Array, "q", "q"]
 
     def __init__(
         self,

@@ -90,6 +90,10 @@ class RSIM(SubspaceClusterer):
     1.0
     """
 
+    _dimension_to_compare = "largest"  # one for all clusters
+    rank_: int
+    objective_: float
+
     def __init__(
         self,
         n_clusters: int = 2,

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from subspaces.runtime.memory import available, in_words, no_room
-from subspaces.runtime.warning import changed_filters
+from subspaces.runtime.threads import changed_filters
 
 # Bytes of memory that a byte of text takes as cells and numbers, on the way to a table.
 TEXT_ROOM = 16
