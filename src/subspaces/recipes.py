@@ -22,6 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 from subspaces._types import Auto, CriterionName, PerCluster, Seed
 from subspaces.consensus import MOST_GENES, ConsensusProfiles
 from subspaces.core.contrast import means_and_spread
+from subspaces.core.partition import Partition
 from subspaces.data.validation import row_names
 from subspaces.diagnostics._markers import Markers, markers_of_model
 from subspaces.estimators import PSC
@@ -189,7 +190,8 @@ class Recipe(Pipeline):
             )
         attach_preparation(model, self._preparation(X))
         if X is not None and scaler.axes_ is not None:
-            found = means_and_spread(scaler._ratios(X), model.labels_, len(model.cluster_means_))
+            clusters = Partition(model.labels_, len(model.cluster_means_))
+            found = means_and_spread(scaler._ratios(X), clusters)
             model.cluster_means_, model.within_std_ = found
         return model
 

@@ -15,6 +15,7 @@ from subspaces.cli._trust import Trust
 from subspaces.cli._words import in_options
 from subspaces.comparison import METHODS, Setting
 from subspaces.core.contrast import means_and_spread
+from subspaces.core.partition import Partition
 from subspaces.estimators import PSC
 from subspaces.expression_scaler import as_preparation
 from subspaces.named_table import Table
@@ -98,7 +99,7 @@ def attach(model: Any, preparation: Preparation, table: Table, trust: Trust) -> 
     model.record_ = replace(record, messages=messages, verdicts=trust.verdicts)
     if preparation.axes is not None:
         whole = prepare(table, replace(preparation, axes=None)).data
-        found = means_and_spread(whole, model.labels_, len(model.cluster_means_))
+        found = means_and_spread(whole, Partition(model.labels_, len(model.cluster_means_)))
         model.cluster_means_, model.within_std_ = found
 
 
