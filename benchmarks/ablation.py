@@ -18,7 +18,7 @@ from subspaces.core.rows import choose_rows
 from subspaces.core.search import REACH, Plan, search
 from subspaces.data.in_view import RowsInView
 from subspaces.metrics import matched_accuracy
-from subspaces.starts.portfolio import portfolio
+from subspaces.starts.registry import portfolio
 from subspaces.starts.sampled_subspaces import random_labels
 
 # Every sixth sequence and few draws of many faces: ten random starts on those take minutes.

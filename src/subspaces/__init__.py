@@ -39,21 +39,22 @@ if TYPE_CHECKING:
 
     __version__: str
 
-__all__ = [
-    "GPCA",
-    "MCFA",
-    "MPPCA",
+# The estimators first, in the order in which `compare` shows them.
+__all__ = [  # noqa: RUF022
     "PSC",
-    "RSIM",
+    "MiniBatchPSC",
+    "KSubspaces",
+    "EnsembleKSubspaces",
+    "SSC",
     "SCC",
     "SLBF",
-    "SSC",
-    "EnsembleKSubspaces",
-    "KSubspaces",
+    "RSIM",
+    "GPCA",
+    "MPPCA",
+    "MCFA",
     "MCtFA",
-    "MiniBatchPSC",
-    "SelectedPCA",
     "SparseKMeans",
+    "SelectedPCA",
     "all_estimators",
     "compare",
     "datasets",

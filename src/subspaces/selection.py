@@ -7,11 +7,14 @@ from typing import Any, get_args
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import _num_samples
 
 from subspaces import halving, plots, progress
 from subspaces._types import (
     Array,
+    Axes,
     ClustersCriterion,
+    Data,
     DimensionsCriterion,
     Margins,
     VariablesCriterion,
@@ -19,10 +22,10 @@ from subspaces._types import (
 from subspaces.core import choosing, ppca_mixture
 from subspaces.data.validation import as_matrix
 from subspaces.estimators import PSC, _choosing
+from subspaces.estimators._base import SubspaceClusterer
 from subspaces.estimators.mixtures import MixtureClusterer
-from subspaces.expression_scaler import ExpressionScaler, as_table
-from subspaces.runtime.frame import as_frame, lined_up
 from subspaces.runtime.parameters import as_choice, as_count
+from subspaces.runtime.result import as_frame, lined_up
 from subspaces.runtime.warning import warn
 
 __all__ = ["Selection", "select_n_clusters", "select_n_components", "select_n_variables"]
@@ -78,7 +81,7 @@ class Selection:
         """The columns as a pandas DataFrame; ``columns`` itself where pandas is missing."""
         return as_frame(self.columns)
 
-    def plot(self, ax: Any = None) -> Any:
+    def plot(self, ax: Axes | None = None) -> Any:
         """Draw the criterion against the candidates.
 
         Parameters
@@ -94,8 +97,8 @@ class Selection:
 
 
 def select_n_clusters(
-    estimator: Any,
-    X: Any,
+    estimator: SubspaceClusterer | Pipeline,
+    X: Data,
     candidates: Iterable[int] = range(1, 9),
     *,
     criterion: ClustersCriterion = "auto",
@@ -213,14 +216,14 @@ def select_n_clusters(
 
 def _select_by_stability(
     recipe: Pipeline,
-    X: Any,
+    X: Data,
     candidates: Iterable[int],
     criterion: ClustersCriterion,
     margins: Margins,
 ) -> Selection:
     """Choose the number of clusters of a recipe by how far halves of the samples agree."""
     steps = dict(recipe.steps)
-    if not isinstance(steps.get("prepare"), ExpressionScaler) or "cluster" not in steps:
+    if not hasattr(steps.get("prepare"), "project") or "cluster" not in steps:
         raise TypeError("a Pipeline has to be a recipe. Use recipes.expression, say")
     if criterion not in ("auto", "stability") or margins != "data":
         raise ValueError(
@@ -232,7 +235,7 @@ def _select_by_stability(
     _check_one_dimension(steps["cluster"])
     if steps["cluster"].n_variables is not None:
         raise ValueError("n_variables is not for the choice of a number. Use n_variables=None")
-    n = as_table(X).shape[0]
+    n = _num_samples(X)
     # Each half needs two samples a cluster.
     most = max(n // 4, 1)
     numbers = [k for k in _check_candidates(candidates, n) if k <= most]
@@ -258,7 +261,11 @@ def _select_by_stability(
 
 
 def _shares(
-    estimator: Any, X: Any, matrix: Array, models: list[Any], criterion: ClustersCriterion
+    estimator: SubspaceClusterer,
+    X: Data,
+    matrix: Array,
+    models: list[Any],
+    criterion: ClustersCriterion,
 ) -> tuple[dict[str, Array], int | None]:
     """Return a dict from the name of a criterion to its terms (m, n): n samples in m models.
 
@@ -297,7 +304,11 @@ def _differences(values: Array, shares: Array | None, place: int) -> dict[str, A
 
 
 def select_n_components(
-    estimator: Any, X: Any, max_components: int = 5, *, criterion: DimensionsCriterion = "auto"
+    estimator: SubspaceClusterer,
+    X: Data,
+    max_components: int = 5,
+    *,
+    criterion: DimensionsCriterion = "auto",
 ) -> Selection:
     """Choose the dimension of each cluster, the number of clusters given.
 
@@ -359,7 +370,7 @@ def select_n_components(
     if rule == "noise":
         _choosing.warn_of_one_subspace(model, X, matrix, max_components)
     by_press = rule == "press"
-    columns = _dimension_columns(model, matrix, max_components, by_press)
+    columns = _dimension_columns(model, matrix, max_components, by_press=by_press)
     margin = _dimension_margin(columns) if by_press else float("nan")
     chosen = model.n_components_.tolist()
     verdict = f"Dimensions of the clusters: {', '.join(map(str, chosen))}"
@@ -369,7 +380,7 @@ def select_n_components(
 
 
 def _dimension_columns(
-    model: Any, matrix: Array, max_components: int, by_press: bool
+    model: PSC, matrix: Array, max_components: int, *, by_press: bool
 ) -> dict[str, Array]:
     """Return the table of `select_n_components`, with one row per cluster and dimension.
 
@@ -395,8 +406,8 @@ def _dimension_margin(columns: dict[str, Array]) -> float:
 
 
 def select_n_variables(
-    estimator: Any,
-    X: Any,
+    estimator: SubspaceClusterer,
+    X: Data,
     candidates: Iterable[int] | None = None,
     *,
     criterion: VariablesCriterion = "gap",
@@ -461,7 +472,7 @@ def select_n_variables(
 
 
 def _counted_variables(
-    model: Any, matrix: Array, criterion: VariablesCriterion, rate: float
+    model: PSC, matrix: Array, criterion: VariablesCriterion, rate: float
 ) -> dict[str, Array]:
     """Return a table with one row per cluster: how many variables the criterion finds in it."""
     random = np.random.default_rng(0)
@@ -539,7 +550,7 @@ def _check_candidates(candidates: Iterable[int], most: int) -> list[int]:
     return numbers
 
 
-def _complete(X: Any, name: str) -> Array:
+def _complete(X: Data, name: str) -> Array:
     """Return X as a matrix; raise ValueError for missing cells, which no number is chosen from."""
     matrix = as_matrix(X, missing=True)
     if np.isnan(matrix).any():
@@ -547,7 +558,7 @@ def _complete(X: Any, name: str) -> Array:
     return matrix
 
 
-def _check_clusterer(estimator: Any, *further: str) -> None:
+def _check_clusterer(estimator: SubspaceClusterer, *further: str) -> None:
     """Raise TypeError for an estimator without the parameters of one subspace per cluster.
 
     further: names of other parameters that it must have.
@@ -565,7 +576,7 @@ def _check_clusterer(estimator: Any, *further: str) -> None:
         )
 
 
-def _check_one_dimension(estimator: Any) -> None:
+def _check_one_dimension(estimator: SubspaceClusterer) -> None:
     if np.ndim(estimator.n_components):
         raise ValueError(
             f"n_components={estimator.n_components!r} is a list, which fits one number of clusters "

@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 
 from subspaces import expression_values
+from subspaces.app.cli import _options
 from subspaces.app.tables import COMPRESSED, READERS
-from subspaces.cli import _options
-from subspaces.cli._options import METHOD_NAMES
 from subspaces.core.criteria import names
 from subspaces.selection import CLUSTER_CRITERIA
 from tests.cli.conftest import write_union
@@ -20,7 +19,7 @@ from tests.cli.conftest import write_union
 HEAVY = ("numpy", "scipy", "sklearn", "pandas", "matplotlib", "plotly")
 CODE = f"""
 import contextlib, io, json, sys
-from subspaces.cli import main
+from subspaces.app.cli import main
 for words in json.loads(sys.argv[1]):
     with contextlib.redirect_stderr(io.StringIO()) as said:
         code = main(words)
@@ -120,7 +119,6 @@ def test_the_names_are_those_of_the_library():
     assert ("auto", *names(public=True)) == _options.CRITERIA
     assert set(_options.SCORES) == set(CLUSTER_CRITERIA)
     assert tuple(expression_values.KINDS) == _options.KINDS
-    assert len(METHOD_NAMES) == 13
 
 
 def test_what_a_preset_does_not_choose(fails, union_file):

@@ -8,10 +8,9 @@ from scipy import sparse
 from sklearn.metrics import adjusted_rand_score
 
 from subspaces import PSC, KSubspaces, MiniBatchPSC
-from subspaces.data.blocks import ArrayBlocks
-from subspaces.data.csr import SparseBlocks
+from subspaces.data.blocks import ArrayBlocks, SparseBlocks
 from subspaces.datasets import make_subspaces
-from subspaces.starts.sample_size import sample_size
+from subspaces.starts.landmarks import sample_size
 
 
 def mapped(path, X, kind):

@@ -7,7 +7,8 @@ import zipfile
 import numpy as np
 import pytest
 
-from subspaces import cli, load
+from subspaces import load
+from subspaces.app import cli
 from subspaces.app.tables import read_table
 from tests.cli.conftest import write_union
 from tests.fuzz.commands import words

@@ -15,11 +15,11 @@ from subspaces.core.search import JudgingStart, Plan, best_run, search
 from subspaces.data.in_view import RowsInView
 from subspaces.datasets import make_subspaces
 from subspaces.metrics import matched_accuracy
-from subspaces.starts import judges, local_elastic_net, shape_interaction
+from subspaces.starts import judges
 from subspaces.starts.graphs import Graphs
 from subspaces.starts.judges import NearExpression, ShapeInteraction, leaving, summed_dimensions
-from subspaces.starts.portfolio import portfolio
-from subspaces.starts.self_expression import unit_rows
+from subspaces.starts.registry import portfolio
+from subspaces.starts.self_expression import local_elastic_net, unit_rows
 from tests.plain import generic
 from tests.starts.posed import pose
 
@@ -145,7 +145,7 @@ def test_left_vectors_are_those_of_a_singular_value_decomposition(shape, rank):
     random = np.random.default_rng(0)
     rows = random.normal(size=(shape[0], rank)) @ random.normal(size=(rank, shape[1]))
     for count in (3, 50):
-        found = shape_interaction.left_vectors(rows, count)
+        found = judges.left_vectors(rows, count)
         wanted = min(count, rank)
         left = np.linalg.svd(rows)[0][:, :wanted]
         assert found.shape == (shape[0], wanted)
@@ -165,7 +165,7 @@ def plain_interaction(axes, n_clusters):
 def test_the_interaction_is_that_of_a_full_decomposition():
     axes = np.linalg.svd(flats(noise=0.1)[0].rows.coordinates)[0][:, :8]
     for n_clusters in (2, 3, 5):
-        found = shape_interaction.interaction(axes, n_clusters)
+        found = judges.interaction(axes, n_clusters)
         graph, vectors, quotient = plain_interaction(axes, n_clusters)
         assert_allclose(found.graph, graph, atol=1e-5)
         assert found.quotient == pytest.approx(quotient, abs=1e-4)
@@ -182,7 +182,7 @@ def test_the_rank_with_the_clearest_gap_is_taken():
     left = np.linalg.svd(np.column_stack([scaled, np.ones(len(rows))]))[0]
     quotients = [plain_interaction(left[:, :rank], 3)[2] for rank in (5, 6, 7, 8, 9)]
     assert min(quotients) < 0.8 * max(quotients)
-    found = shape_interaction.clearest(rows, 3, 9)
+    found = judges.clearest(rows, 3, 9)
     assert found.quotient == pytest.approx(min(quotients), abs=1e-4)
 
 
@@ -247,7 +247,7 @@ def test_local_elastic_nets_are_scikit_learns_row_by_row(m):
     rows = unit_rows(generic(50, 8, seed=3, decay=0.9))
     cosines = np.abs(rows @ rows.T) - 2 * np.eye(50)
     nearest = np.argsort(-cosines, axis=1)[:, :m]
-    found = local_elastic_net.local_elastic_net(rows, nearest).toarray()
+    found = local_elastic_net(rows, nearest).toarray()
     expected = np.zeros_like(found)
     for i, near in enumerate(nearest):
         fidelity = 2.0 * 0.9 / np.abs(rows[near] @ rows[i]).max()
@@ -263,7 +263,7 @@ def test_local_elastic_nets_are_scikit_learns_row_by_row(m):
 def test_a_local_net_of_copies_zero_rows_and_opposites_is_finite():
     rows = np.array([[1.0, 0.0], [1.0, 0.0], [-1.0, 0.0], [0.0, 0.0], [0.0, 1.0]])
     nearest = np.array([[1, 2], [0, 2], [0, 1], [0, 4], [3, 0]])
-    found = local_elastic_net.local_elastic_net(rows, nearest).toarray()
+    found = local_elastic_net(rows, nearest).toarray()
     assert np.isfinite(found).all()
     assert not found[3:].any()
     assert found[0, 1] > 0.0 > found[2, 0]

@@ -53,7 +53,7 @@ from subspaces.core.likelihood import (
 from subspaces.core.partition import Partition
 from subspaces.core.rows import ClusterView
 from subspaces.core.sparse_view import influence_on, union_of_supports
-from subspaces.runtime.cached import cached_property
+from subspaces.runtime.threads import cached_property
 
 Views = Sequence[ClusterView]
 

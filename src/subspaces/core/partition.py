@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subspaces._types import Array, Codes, Indices, Labels, Mask
-from subspaces.runtime.cached import cached_property
+from subspaces.runtime.threads import cached_property
 from subspaces.subspace import centre_of
 
 # A cluster whose R-th eigenvalue per member is below this share of that of all rows does not span R

@@ -11,7 +11,7 @@ from subspaces.core.partition import DEGENERATE, Partition
 from subspaces.core.rows import ClusterView, Rows
 from subspaces.core.sparse_loadings import Sparsity
 from subspaces.core.sparse_view import sparse_view
-from subspaces.runtime.cached import cached_property
+from subspaces.runtime.threads import cached_property
 
 
 @dataclass(frozen=True)

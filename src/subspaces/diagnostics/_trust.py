@@ -12,17 +12,26 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 
 from subspaces import progress
-from subspaces._types import Array, Mask, Seed
-from subspaces.data.copies import warn_of_copies
-from subspaces.data.validation import as_matrix, count_distinct_rows
+from subspaces._types import (
+    Array,
+    Data,
+    Estimator,
+    FittedClusterer,
+    FittedLabels,
+    Indices,
+    Mask,
+    Seed,
+)
+from subspaces.data.validation import as_matrix, count_distinct_rows, warn_of_copies
 from subspaces.estimators import PSC, KSubspaces, _missing
+from subspaces.estimators._base import SubspaceClusterer
 from subspaces.estimators._choosing import cuts_a_continuum, is_rather_one
 from subspaces.halving import DOUBTFUL, SOLID
 from subspaces.metrics import adjusted_rand_score, matched_accuracy, matched_labels
 from subspaces.runtime.parameters import as_count, as_real
 from subspaces.runtime.result import WithVerdict
 from subspaces.runtime.warning import collect_warnings, warn
-from subspaces.starts.k_means import k_means_labels
+from subspaces.starts.spectral import k_means_labels
 
 # Where K-means agrees with a larger share of the labels, it has found the same groups by their
 # means.
@@ -89,8 +98,8 @@ class MeansOrDirections(WithVerdict):
 
 
 def stability(
-    estimator: Any,
-    X: Any,
+    estimator: Estimator,
+    X: Data,
     *,
     n_resamples: int = 10,
     budget_s: float | None = None,
@@ -188,11 +197,13 @@ def stability(
         verdict = _split_in_words(distinct, held)
     else:
         ways = _ways_by_means(_last_step(estimator))
-        verdict = _stability_in_words(mean, len(agreement), k_means, n_clusters, ways, has_gaps)
+        verdict = _stability_in_words(
+            mean, len(agreement), k_means, n_clusters, ways, has_gaps=has_gaps
+        )
     return Stability(mean, np.array(agreement), same / len(agreement), k_means, verdict)
 
 
-def _absent_in_a_half(matrix: Array, halves: Sequence[Any]) -> Mask:
+def _absent_in_a_half(matrix: Array, halves: Sequence[Indices]) -> Mask:
     """Return which variables (p,) have no value in one half: that half knows nothing of them.
 
     Marginal over a variable that nobody observed, a density is the one without it, so that both
@@ -238,7 +249,7 @@ def is_mostly_whole(matrix: Array) -> bool:
     return float(np.mean(~np.isnan(matrix).any(axis=0))) >= MOSTLY_WHOLE
 
 
-def _k_means_of_halves(matrix: Array, halves: Sequence[Any], n_clusters: int) -> list[Any]:
+def _k_means_of_halves(matrix: Array, halves: Sequence[Indices], n_clusters: int) -> list[Any]:
     """Return the labels of all samples by K-means of each half, two arrays (n,).
 
     Of a half with more than ``MOST_COMPARED`` samples, K-means is fitted to so many.
@@ -253,7 +264,7 @@ def _k_means_of_halves(matrix: Array, halves: Sequence[Any], n_clusters: int) ->
 
 
 def _stability_in_words(
-    mean: float, splits: int, k_means: float, n_clusters: int, ways: str, has_gaps: bool = True
+    mean: float, splits: int, k_means: float, n_clusters: int, ways: str, *, has_gaps: bool = True
 ) -> str:
     """Return the verdict: solid, doubtful or noise-like, the evidence, and what to try.
 
@@ -292,7 +303,7 @@ def _stability_in_words(
     return words + advice
 
 
-def _ways_by_means(estimator: Any) -> str:
+def _ways_by_means(estimator: Estimator) -> str:
     """Return what an estimator leaves to try where groups differ in their means; "" if nothing."""
     if _finds_means(estimator):
         return ""
@@ -302,7 +313,7 @@ def _ways_by_means(estimator: Any) -> str:
     return "K-means or PSC(K, n_components=0, affine=True)"
 
 
-def _finds_means(estimator: Any) -> bool:
+def _finds_means(estimator: Estimator) -> bool:
     """Whether clusters are means by their making: of K-means, or affine of dimension 0."""
     if isinstance(estimator, KMeans | MiniBatchKMeans | BisectingKMeans):
         return True
@@ -310,7 +321,7 @@ def _finds_means(estimator: Any) -> bool:
     return has_centres and not np.any(getattr(estimator, "n_components", 1))
 
 
-def _last_step(estimator: Any) -> Any:
+def _last_step(estimator: Estimator) -> Any:
     return estimator[-1] if isinstance(estimator, Pipeline) else estimator
 
 
@@ -323,7 +334,7 @@ def _split_in_words(distinct: int, n_clusters: int) -> str:
     )
 
 
-def means_or_directions(model: Any, X: Any) -> MeansOrDirections:
+def means_or_directions(model: FittedClusterer, X: Data) -> MeansOrDirections:
     """Compare a model's labels with K-means: if both agree, the groups differ in their means.
 
     K-means with as many clusters sees the samples as the model does, after its preparation; where
@@ -387,7 +398,7 @@ def means_or_directions(model: Any, X: Any) -> MeansOrDirections:
     return MeansOrDirections(agreement, _of_directions_in_words(agreement, by_chance))
 
 
-def _agreement_by_chance(labels: Any, others: Any) -> float:
+def _agreement_by_chance(labels: FittedLabels, others: FittedLabels) -> float:
     """Return the mean agreement of two partitions (n,), one of them in an order drawn anew."""
     random = np.random.default_rng(0)
     draws = (matched_accuracy(random.permutation(labels), others) for _ in range(DRAWS))
@@ -416,21 +427,21 @@ def _of_means_in_words(agreement: float) -> str:
     )
 
 
-def _as_seen(model: Any, X: Any, *, min_samples: int = 1) -> Array:
+def _as_seen(model: Estimator, X: Data, *, min_samples: int = 1) -> Array:
     """Return X as a matrix of the variables that are clustered: prepared if the model does so."""
-    if hasattr(model, "preparation_"):
-        prepared: Array = model._prepared(X, min_samples=min_samples)
-        return prepared
-    takes_missing = bool(getattr(model, "_takes_missing", False))
-    return as_matrix(X, min_samples=min_samples, missing=takes_missing)
+    if isinstance(model, SubspaceClusterer):
+        return model._prepared(X, min_samples=min_samples)
+    return as_matrix(X, min_samples=min_samples)
 
 
-def _without_holes(model: Any, matrix: Array) -> Array:
+def _without_holes(model: Estimator, matrix: Array) -> Array:
     """Return the matrix, its missing cells filled with what a fitted model expects there."""
-    return _missing.imputed(matrix, model._mixture()) if np.isnan(matrix).any() else matrix
+    if isinstance(model, SubspaceClusterer) and np.isnan(matrix).any():
+        return _missing.imputed(matrix, model._mixture())
+    return matrix
 
 
-def ambiguity(model: Any, X: Any) -> Array:
+def ambiguity(model: SubspaceClusterer, X: Data) -> Array:
     """How nearly each sample sits between two clusters: 0 clearly in one, 1 exactly between.
 
     The best score under a cluster over the second best; for a likelihood, the ratio of the two

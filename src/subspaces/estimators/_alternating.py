@@ -38,11 +38,11 @@ from subspaces.estimators._level import warn_of_constant_columns, warn_of_far_me
 from subspaces.estimators._many_rows import ManyRows, NewBlocks, SurveyedBlocks
 from subspaces.estimators._search import Search, table_of_starts
 from subspaces.estimators._subspaces import dimensions_of, order_of_appearance, pose, widths
+from subspaces.progress import Step, silence
 from subspaces.runtime.parameters import as_count, as_jobs
-from subspaces.runtime.step import Step, silence
 from subspaces.runtime.threads import one_blas_thread
 from subspaces.runtime.warning import collect_warnings, warn
-from subspaces.starts.sample_size import REFILL_ROWS
+from subspaces.starts.landmarks import REFILL_ROWS
 
 # A step of EM moves less than a sweep: there are up to so many of them for each sweep.
 STEPS_A_SWEEP = 10

@@ -47,13 +47,13 @@ from subspaces.preparation import (
     in_raw_units,
     prepare_rows,
 )
-from subspaces.runtime import callbacks, model_file
+from subspaces.progress import Step
+from subspaces.runtime import model_file
 from subspaces.runtime.fitted import draft_of, take_fit
-from subspaces.runtime.frame import as_set_output
 from subspaces.runtime.memory import no_room
 from subspaces.runtime.model_file import SavedModel
+from subspaces.runtime.result import as_set_output
 from subspaces.runtime.serialise import is_serialisable
-from subspaces.runtime.step import Step
 from subspaces.runtime.threads import one_blas_thread
 from subspaces.runtime.warning import collect_warnings, warn
 from subspaces.subspace import Subspace, coordinates, project, scores_and_residuals
@@ -144,7 +144,7 @@ def with_missing(method: Callable[P, R]) -> Callable[P, R]:
 
 
 class SubspaceClusterer(
-    callbacks.CallbackSupportMixin,
+    progress.CallbackSupportMixin,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
     ClusterMixin,
@@ -402,7 +402,7 @@ class SubspaceClusterer(
         """
         from subspaces.diagnostics._markers import markers_of_model
 
-        return markers_of_model(self, X, cluster, split_half, n_nulls, random_state)
+        return markers_of_model(self, X, cluster, n_nulls, random_state, split_half=split_half)
 
     def report(self, X: Any = None, path: str | Path = "report.html", **options: Any) -> Path:
         """Write what was found as one interactive HTML page that works offline.
@@ -460,15 +460,15 @@ class SubspaceClusterer(
         saved = SavedModel(type(self).__name__, parameters, fitted_state(self))
         model_file.write(path, saved)
 
-    @callbacks.managed
+    @progress.managed
     def _fit_with_callbacks(self, X: Any, matrix: Array) -> None:
-        callbacks.begin(self, X)
+        progress.begin(self, X)
         if _missing.has_holes(matrix):
             with one_blas_thread():
                 self._fit_with_holes(matrix)
         else:
             self._fit(matrix)
-        callbacks.end(self, X)
+        progress.end(self, X)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -477,11 +477,11 @@ class SubspaceClusterer(
 
     @property
     def _has_listeners(self) -> bool:
-        return callbacks.are_set(self) or progress.has_listeners()
+        return progress.are_set(self) or progress.has_listeners()
 
     def _tell(self, step: Step) -> None:
         """Pass a step of the fit to scikit-learn's callbacks and to the listeners of `progress`."""
-        callbacks.pass_on(self, step)
+        progress.pass_on(self, step)
         progress.tell(step)
 
     def _fit(self, X: Array) -> None:

@@ -15,7 +15,7 @@ from subspaces.core.search import first_partition
 from subspaces.core.words_on_components import doubts_about_components
 from subspaces.data.in_view import RowsInView, RowsOfUnknownDimension
 from subspaces.data.validation import row_names
-from subspaces.runtime.step import Step
+from subspaces.progress import Step
 from subspaces.runtime.warning import collect_warnings, warn
 from subspaces.starts.screening import screen_variables
 from subspaces.subspace import centre_of, principal_axes, squared_residual

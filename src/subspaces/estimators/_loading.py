@@ -15,7 +15,7 @@ from subspaces.estimators._fitted_state import check_pca_state, check_state, wit
 from subspaces.estimators.mini_batch_psc import MiniBatchPSC
 from subspaces.estimators.selected_pca import SelectedPCA
 from subspaces.runtime import model_file
-from subspaces.runtime.warning import changed_filters
+from subspaces.runtime.threads import changed_filters
 
 
 def load(path: str | os.PathLike[str]) -> Any:

@@ -17,17 +17,18 @@ from subspaces.core.low_rank import n_directions
 from subspaces.core.problem import Problem
 from subspaces.core.rows import GramRows, Rows
 from subspaces.core.search import AGREEING, Run, agree
-from subspaces.data import block_pass, block_views, fused
+from subspaces.data import block_pass, pass_kernels
 from subspaces.data.blocks import (
     ArrayBlocks,
     Blocks,
+    SparseBlocks,
     at_once,
+    canonical,
     device_rows,
     in_single,
     rows_of,
 )
 from subspaces.data.contrast_sums import from_sums, sums_from
-from subspaces.data.csr import SparseBlocks, canonical
 from subspaces.data.devices import brought, device_of
 from subspaces.data.in_blocks import BlockProblem, RowsInBlocks, first_rows, subspaces_of_sample
 from subspaces.data.pass_plan import Pass
@@ -35,12 +36,11 @@ from subspaces.data.subspaces import Subspaces
 from subspaces.data.survey import Survey, survey
 from subspaces.data.validation import as_matrix, check_real, check_shape, check_survey
 from subspaces.estimators._subspaces import centred_rows, dimensions_of
+from subspaces.progress import Step
 from subspaces.runtime.parameters import as_count, as_generator
-from subspaces.runtime.step import Step
 from subspaces.runtime.threads import usable_threads
 from subspaces.starts.device import DeviceStart
-from subspaces.starts.registry import device_starts
-from subspaces.starts.sample_size import (
+from subspaces.starts.landmarks import (
     REFILL_ROWS,
     n_telling,
     rank_of_all,
@@ -48,6 +48,7 @@ from subspaces.starts.sample_size import (
     spanned,
     thinned,
 )
+from subspaces.starts.registry import device_starts
 
 # A dense array of up to so many rows is fitted as one matrix, which is quicker than passes.
 FEW_ROWS = 10_000
@@ -292,7 +293,7 @@ class NewBlocks:
 
         For Dask rows return a Dask array (n, R) instead, with nan beyond a row's own dimension.
         """
-        padded = self._each(block_views.own_coordinates)
+        padded = self._each(block_pass.own_coordinates)
         if is_dask(padded):
             return padded
         xp = namespace(padded)
@@ -301,7 +302,7 @@ class NewBlocks:
 
     def nearest_points(self) -> Any:
         """Return the point of its cluster's subspace that is nearest to each row, (n, p)."""
-        return self._each(block_views.nearest_points)
+        return self._each(block_pass.nearest_points)
 
     def _each(self, function: Callable[..., Any]) -> Any:
         return self._sent(self._found(function))
@@ -372,8 +373,9 @@ def blocks_of(X: Any, *, missing: bool = False) -> Blocks | None:
     if len(shape) != 2 or shape[0] <= FEW_ROWS or shape[1] == 0:
         return None
     if device_of(X) is not None:
-        X = fused.as_torch(X)
-        return ArrayBlocks(as_floating(X), block_rows=device_rows(shape, fused.knows(X)))
+        X = pass_kernels.as_torch(X)
+        block_rows = device_rows(shape, pass_kernels.has_triton(X))
+        return ArrayBlocks(as_floating(X), block_rows=block_rows)
     return ArrayBlocks(as_matrix(X, missing=missing) if is_copied(X) else X, usable_threads())
 
 

@@ -14,8 +14,8 @@ from subspaces.core.array import to_host
 from subspaces.core.problem import Problem
 from subspaces.core.search import AGREEING, Plan, Run, Start, best_run, search
 from subspaces.data.in_view import RowsInView
+from subspaces.progress import Step
 from subspaces.runtime.parameters import as_count, as_generator
-from subspaces.runtime.step import Step
 from subspaces.runtime.warning import warn
 from subspaces.starts import landmarks, registry
 from subspaces.starts.landmarks import search_by_landmarks

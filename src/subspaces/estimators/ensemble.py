@@ -5,7 +5,7 @@ from typing import Annotated
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from subspaces._types import Array, Auto, Labels, PerCluster, Seed
+from subspaces._types import Array, Auto, Labels, PerCluster, Seed, Sparse
 from subspaces.core import partition
 from subspaces.core.problem import Problem
 from subspaces.core.search import Plan, search
@@ -20,7 +20,6 @@ from subspaces.rivals.ensemble import (
 )
 from subspaces.runtime.parameters import as_count, as_generator, as_jobs
 from subspaces.runtime.warning import warn
-from subspaces.starts.self_expression import Sparse
 
 
 class EnsembleKSubspaces(SubspaceClusterer):

@@ -12,7 +12,7 @@ from subspaces.core import partition
 from subspaces.core.array import to_host
 from subspaces.core.problem import Problem
 from subspaces.core.rows import Rows
-from subspaces.data.block_views import assign_rows
+from subspaces.data.block_pass import assign_rows
 from subspaces.data.blocks import Blocks
 from subspaces.estimators._alternating import AlternatingClusterer
 from subspaces.estimators._subspaces import order_of_appearance, store_subspaces

@@ -16,7 +16,7 @@ from subspaces.core.likelihood import VARIANCE_FLOOR, Data, as_divisor
 from subspaces.core.low_rank import n_directions
 from subspaces.core.problem import Problem
 from subspaces.core.rows import Rows
-from subspaces.data import block_pass, block_views
+from subspaces.data import block_pass
 from subspaces.data.blocks import ArrayBlocks, Blocks
 from subspaces.data.in_blocks import BlockProblem, subspaces_of_sample
 from subspaces.data.stream import SUMS, Stream, follow, reordered
@@ -26,9 +26,9 @@ from subspaces.estimators._alternating import AlternatingClusterer
 from subspaces.estimators._many_rows import in_memory, surveyed
 from subspaces.estimators._record import Record
 from subspaces.estimators._subspaces import dimensions_of, per_cluster, widths
+from subspaces.progress import Step
 from subspaces.runtime.fitted import draft_of, take_fit
 from subspaces.runtime.parameters import as_choice, as_count, as_generator, as_real
-from subspaces.runtime.step import Step
 from subspaces.runtime.threads import one_blas_thread, usable_threads
 from subspaces.starts import landmarks
 from subspaces.starts.registry import STARTS
@@ -243,7 +243,7 @@ class MiniBatchPSC(AlternatingClusterer):
         """
         self._store_stream(subspaces, sums)
         plan = self._pass(blocks)
-        labels, summary = blocks.fold(partial(block_views.assign_rows, plan=plan), None)
+        labels, summary = blocks.fold(partial(block_pass.assign_rows, plan=plan), None)
         numbers = np.arange(self.n_clusters)
         if len(set(subspaces.dimensions)) == 1:
             numbers = np.argsort(np.argsort(summary.first, kind="stable"))

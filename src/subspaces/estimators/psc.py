@@ -41,9 +41,9 @@ from subspaces.core.rows import ClusterView, DenseRows, Rows
 from subspaces.core.search import Run
 from subspaces.core.sparse_loadings import Sparsity
 from subspaces.core.sparse_view import SparseView, loadings_of, seen_through, union_of_supports
-from subspaces.data.copies import warn_of_copies
 from subspaces.data.in_blocks import BlockProblem, influence_and_press, residual_energy
 from subspaces.data.subspaces import Subspaces
+from subspaces.data.validation import warn_of_copies
 from subspaces.estimators import _choosing
 from subspaces.estimators._alternating import AlternatingClusterer
 from subspaces.estimators._fitted_state import fetched

@@ -33,7 +33,7 @@ import numpy as np
 
 from subspaces._types import Array, Labels
 from subspaces.rivals.subspace_error import DISTANCE_ROUNDING, mean_squared_distance
-from subspaces.starts.spectral import spectral_labels
+from subspaces.starts.spectral import cut
 
 # The multiples of the local scales that SLBF tries.
 MULTIPLES = (0.25, 0.5, 1.0, 2.0, 4.0)
@@ -96,7 +96,7 @@ def graph_clustering(
     best, least = np.zeros(len(points), dtype=np.intp), np.inf
     for multiple in MULTIPLES:
         affinity = local_affinity(distances, multiple * np.maximum(flats.spread, floor))
-        labels = spectral_labels(affinity, n_clusters, random)
+        labels = cut(affinity, n_clusters, random)
         error = mean_squared_distance(points, labels, dimension, affine)
         if error < least:
             best, least = labels, error

@@ -15,7 +15,7 @@ from subspaces.app.tables._content import check_room, content_of
 from subspaces.app.tables._table import checked, default_names, offered, unused_classes
 from subspaces.app.tables._wanted import Wanted, reduced
 from subspaces.named_table import Table
-from subspaces.runtime.warning import changed_filters
+from subspaces.runtime.threads import changed_filters
 
 VARIABLES = ("variable_names", "genes", "feature_names")
 SAMPLES = ("sample_names", "samples")

@@ -1,0 +1,379 @@
+"""Arguments and options that several commands share, and checks of what was typed."""
+
+import csv
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, overload
+
+import typer
+
+import subspaces
+
+if TYPE_CHECKING:
+    from subspaces._types import Auto, ClustersCriterion, CriterionName, ExpressionKind
+
+Name = TypeVar("Name", bound=str)
+
+# Estimators that are not clusterers of a table in memory.
+NOT_COMPARED = ("MiniBatchPSC", "SelectedPCA")
+METHOD_NAMES = (
+    *(name for name in subspaces.__all__ if name[0].isupper() and name not in NOT_COMPARED),
+    "KMeans",
+)
+# Names that the library knows, repeated here because importing it takes longer than an answer may;
+# a test compares the two.
+ENDINGS = (
+    ".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz", ".gct", ".gct.gz", ".xlsx", ".npz",
+    ".parquet", ".h5ad",
+)  # fmt: skip
+CRITERIA: "tuple[CriterionName, ...]" = (
+    "auto",
+    "influence",
+    "loo",
+    "distance",
+    "hat",
+    "residual",
+    "likelihood",
+    "loo_projection",
+)
+SCORES: "tuple[ClustersCriterion, ...]" = (
+    "auto", "press", "press_points", "press_sum", "likelihood", "free", "sod", "bic", "stability",
+)  # fmt: skip
+PRESETS = ("expression", "cells")
+# Where the pages are: as pyproject.toml has it.
+DOCUMENTATION = "https://subspaces.readthedocs.io"
+KINDS: "tuple[ExpressionKind, ...]" = ("intensities", "log", "ratios", "shares", "counts")
+
+
+def setting(text: str, metavar: str, *, shown: bool = False, **more: Any) -> Any:
+    """Return a typer option that takes a value; its help shows the default only if ``shown``."""
+    return typer.Option(help=text, metavar=metavar, show_default=shown, **more)
+
+
+def flag(names: str, text: str) -> Any:
+    """Return a typer option that takes no value, such as ``--log``."""
+    return typer.Option(names, help=text)
+
+
+def argument(text: str, metavar: str, **more: Any) -> Any:
+    """Return a typer argument whose help shows no default."""
+    return typer.Argument(help=text, metavar=metavar, show_default=False, **more)
+
+
+def existing_file(path: Path | None) -> Path | None:
+    """Return ``path`` if it is a file or None; else raise ValueError, with a similar file name."""
+    if path is not None:
+        _check_file(path)
+    return path
+
+
+def _check_file(path: Path, otherwise: str = "") -> None:
+    """Raise ValueError unless ``path`` is a file; otherwise: what to use if no name is similar."""
+    if path.is_file():
+        return
+    if path.exists():
+        raise ValueError(f"{path} is not a file. Use the path of a file")
+    names = [other.name for other in path.parent.iterdir()] if path.parent.is_dir() else []
+    alike = [name for name in names if Path(name).suffix.lower() == path.suffix.lower()]
+    # Without their endings, which make any two names alike.
+    stems = {Path(name).stem: name for name in (alike if path.suffix == ".cls" else alike or names)}
+    near = get_close_matches(path.stem, stems, n=1)
+    use = str(path.with_name(stems[near[0]])) if near else otherwise
+    raise ValueError(f"{path}: No such file or directory{f'. Use {use}' if use else ''}")
+
+
+def existing_table(path: Path) -> Path:
+    """Return ``path`` if it is a file of a format that can be read; else raise ValueError."""
+    existing_file(path)
+    if not path.name.lower().endswith(ENDINGS):
+        ending = path.suffix.lower() or "nothing"
+        if ending in (".xls", ".ods", ".numbers"):
+            raise ValueError(f"{path}: {ending} files are not read. Save it as .xlsx or .csv")
+        raise ValueError(
+            f"{path}: files that end in {ending} are not known. Use {', '.join(ENDINGS)}"
+        )
+    return path
+
+
+def existing_model(path: Path) -> Path:
+    """Return the path of a model file; for a folder, that of model.npz in it."""
+    if (path / "scores.csv").is_file() and not (path / "model.npz").exists():
+        raise ValueError(
+            f"{path} holds a PCA, and subspaces pca leaves no model. Use the folder of a subspaces "
+            f"fit; the page of the PCA is {path / 'report.html'}"
+        )
+    path = path / "model.npz" if path.is_dir() else path
+    # A fit that was killed may have left a finished model, which reading it puts into its place.
+    if not any(path.parent.glob(".finished-*")):
+        _check_file(path, "the model.npz that subspaces fit wrote, or its folder")
+    return path
+
+
+def share(value: float | None) -> float | None:
+    """Return the value of --drop-missing if it is from 0 to 1 or None; else raise ValueError."""
+    if value is None or 0.0 <= value <= 1.0:
+        return value
+    use = f"{value / 100:g} for {value:g} %" if 1.0 < value <= 100.0 else "a share from 0 to 1"
+    raise ValueError(f"--drop-missing {value:g} is out of range. Use {use}")
+
+
+# Where the samples are in a file.
+Side = Literal["rows", "columns"]
+
+Data = Annotated[
+    Path,
+    argument(
+        "Table of numbers: .csv, .tsv, .txt (or .gz of these), .gct, .xlsx, .npz, .parquet, .h5ad.",
+        "DATA",
+        callback=existing_table,
+    ),
+]
+Model = Annotated[
+    Path,
+    argument(
+        "model.npz as subspaces fit wrote it, or its folder.", "MODEL", callback=existing_model
+    ),
+]
+Samples = Annotated[Side, typer.Option(help="Are the samples the rows or the columns?")]
+Labels = Annotated[
+    str | None,
+    setting("Column with known classes, to compare with; not used to cluster.", "COLUMN"),
+]
+Classes = Annotated[
+    Path | None,
+    setting("CLS file with known classes, to compare with.", "FILE", callback=existing_file),
+]
+Ignore = Annotated[
+    list[str] | None,
+    setting(
+        "Columns to leave out, several as a,b: annotation, say. Rows, too, by their names.",
+        "COLUMN",
+    ),
+]
+Missing = Annotated[
+    list[str] | None,
+    setting(
+        "Marks of a missing value, several as a,b, besides an empty cell, NA, N/A, NaN, null, "
+        "none, ?, - and a dot.",
+        "MARK",
+    ),
+]
+DropMissing = Annotated[
+    float | None,
+    setting(
+        "Leave out variables with more than this share of their values missing: 0.5, say.",
+        "SHARE",
+        callback=share,
+    ),
+]
+Floor = Annotated[float | None, setting("Raise lower values to this first.", "VALUE")]
+Log = Annotated[bool, flag("--log", "Take log2(1 + value).")]
+TopVariables = Annotated[
+    int | None, setting("Keep so many variables, those that vary most.", "N", min=1)
+]
+Scale = Annotated[bool, flag("--scale", "Bring each variable to mean 0 and standard deviation 1.")]
+NormalScores = Annotated[
+    bool,
+    flag(
+        "--normal-scores",
+        "Choose the number of clusters on normal scores of each variable: for heavy tails.",
+    ),
+]
+LogOrNot = Annotated[
+    bool | None,
+    typer.Option(
+        "--log/--no-log",
+        help="Take log2(1 + value), with a preset as the kind of values asks, or take none.",
+        show_default=False,
+    ),
+]
+Kind = Annotated[
+    str | None,
+    setting(
+        "What the values are, for a --preset: intensities, log, ratios, shares or counts; "
+        "found out unless given.",
+        "NAME",
+    ),
+]
+MaxDims = Annotated[
+    int | None, setting("With --dims auto, try dimensions up to N; 5 unless given.", "N", min=1)
+]
+Affine = Annotated[
+    bool, flag("--affine", "Give clusters centres of their own, away from the origin.")
+]
+Seed = Annotated[int, setting("Seed; the same seed gives the same answer.", "N", shown=True, min=0)]
+Json = Annotated[bool, flag("--json", "Print one JSON document, for scripts.")]
+Force = Annotated[bool, flag("--force", "Overwrite earlier results.")]
+
+
+def without_none(**parameters: Any) -> dict[str, Any]:
+    """Return a dict of the keyword arguments whose value is not None."""
+    return {name: value for name, value in parameters.items() if value is not None}
+
+
+@dataclass(frozen=True)
+class Source:
+    """The table that a command reads: its path, and what was typed on how to read it.
+
+    ``ignored`` and ``missing`` are the entries of --ignore and --missing.
+    """
+
+    path: Path
+    samples: Side
+    labels: str | None
+    classes: Path | None
+    ignored: tuple[str, ...]
+    missing: tuple[str, ...]
+    drop_missing: float | None
+
+
+def source(
+    path: Path,
+    samples: Side,
+    labels: str | None,
+    classes: Path | None,
+    ignore: Sequence[str] | None,
+    missing: Sequence[str] | None,
+    drop_missing: float | None = None,
+) -> Source:
+    """Return the options on reading a table as one value.
+
+    The values of --ignore and --missing are lists separated by commas; a name with a comma in it
+    goes in double quotes. Raises ValueError if --labels is given with --classes, or names what is
+    ignored.
+    """
+    if labels is not None and classes is not None:
+        raise ValueError("--labels and --classes exclude each other. Use one of the two")
+    ignored = _listed(ignore)
+    if labels in ignored:
+        raise ValueError(f"--labels and --ignore both name {labels}. Use one of the two")
+    return Source(path, samples, labels, classes, ignored, _listed(missing), drop_missing)
+
+
+def _listed(values: Sequence[str] | None) -> tuple[str, ...]:
+    """Return the entries of an option's values, which are lists separated by commas."""
+    lines = csv.reader(values or (), skipinitialspace=True)
+    return tuple(entry for line in lines for entry in line)
+
+
+def known_name(text: str, known: Sequence[Name], option: str) -> Name:
+    """Return the name in ``known`` that was typed; raise ValueError, naming ``option``, if none."""
+    for name in known:
+        if name == text:
+            return name
+    raise ValueError(f"{option} {text} is unknown. Use {', '.join(known)}")
+
+
+def check_preset(preset: str | None, kind: str | None, excluded: Mapping[str, bool]) -> None:
+    """Raise ValueError if the preset, or the kind of values for it, does not suit what was typed.
+
+    excluded: the options that a preset excludes, and whether each was typed.
+    """
+    if preset is not None:
+        known_name(preset, PRESETS, "--preset")
+    if kind is not None:
+        known_name(kind, KINDS, "--kind")
+    typed = [name for name, was_typed in excluded.items() if was_typed]
+    if preset and typed:
+        raise ValueError(f"{typed[0]} and --preset {preset} exclude each other. Use one of the two")
+    if kind and not preset:
+        raise ValueError(
+            "--kind is for --preset expression or cells. Use --floor and --log without"
+        )
+
+
+def scaler_of_preset(
+    preset: str | None,
+    kind: str | None,
+    floor: float | None,
+    log: bool | None,
+    top_variables: int | None,
+) -> dict[str, Any]:
+    """Return the parameters of the preset's scaler: what was typed, and the kind of values."""
+    logged = None if log is None else "yes" if log else "no"
+    kind = "cells" if preset == "cells" and kind is None else kind
+    return without_none(kind=kind, floor=floor, log=logged, n_genes=top_variables)
+
+
+@overload
+def one_or_auto(text: str, option: str) -> "int | Auto": ...
+@overload
+def one_or_auto(text: str | None, option: str) -> "int | Auto | None": ...
+def one_or_auto(text: str | None, option: str) -> "int | Auto | None":
+    """Return the value of an option as an int, or unchanged if it is "auto" or None."""
+    if text is None:
+        return None
+    if text == "auto":
+        return "auto"
+    try:
+        return int(text)
+    except ValueError:
+        raise ValueError(f"{option} {text!r} is not a number. Use 3, say, or auto") from None
+
+
+@overload
+def per_cluster(text: str, option: str) -> "int | Auto | list[int]": ...
+@overload
+def per_cluster(text: str | None, option: str) -> "int | Auto | list[int] | None": ...
+def per_cluster(text: str | None, option: str) -> "int | Auto | list[int] | None":
+    """Return an option's value as an int, or a list for ``1,2,2``; "auto" and None unchanged."""
+    if text is None:
+        return None
+    if text == "auto":
+        return "auto"
+    try:
+        numbers = [int(part) for part in text.split(",")]
+    except ValueError:
+        raise ValueError(
+            f"{option} {text!r} is not a number. Use 2, one per cluster as 1,2,2, or auto"
+        ) from None
+    return numbers[0] if len(numbers) == 1 else numbers
+
+
+def check_count(numbers: Any, n_clusters: int | str, option: str) -> None:
+    """Raise ValueError if ``numbers`` is a list without exactly one number per cluster."""
+    if not isinstance(numbers, list) or len(numbers) == n_clusters:
+        return
+    raise ValueError(
+        f"{option} has {len(numbers)} numbers for --clusters {n_clusters}. Use one for all, or one "
+        "per cluster"
+    )
+
+
+def check_least(numbers: Any, least: int, option: str) -> None:
+    """Raise ValueError if ``numbers``, an int or a list of them, has one below ``least``."""
+    for number in numbers if isinstance(numbers, list) else [numbers]:
+        if isinstance(number, int) and number < least:
+            raise ValueError(f"{option} {number} is out of range. Use {least} or more")
+
+
+def check_dims(dims: Any, *, affine: bool) -> None:
+    """Raise ValueError for a dimension of clusters below 1, or below 0 if they have centres."""
+    try:
+        check_least(dims, 0 if affine else 1, "--dims")
+    except ValueError as error:
+        if affine:
+            raise
+        raise ValueError(
+            f"{error}, or 0 with --affine for clusters that are mean profiles"
+        ) from None
+
+
+def check_limit(limit: int | None, asked: Any, option: str) -> None:
+    """Raise ValueError if ``--max-option`` is given although ``--option`` is not "auto"."""
+    if limit is not None and asked != "auto":
+        raise ValueError(
+            f"--max-{option} is for --{option} auto. Use --{option} auto, or leave it out"
+        )
+
+
+def method_named(text: str, option: str = "--method") -> str:
+    """Return the name of a method as the library spells it, typed in any case: PSC for ``psc``."""
+    known = {name.lower(): name for name in METHOD_NAMES}
+    if text.lower() not in known:
+        # K-means leaves no model to write, so a fit does not offer it.
+        offered = METHOD_NAMES if option == "--methods" else METHOD_NAMES[:-1]
+        raise ValueError(f"{option} {text} is unknown. Use {', '.join(offered)}")
+    return known[text.lower()]
