@@ -9,6 +9,7 @@ from scipy import sparse
 from subspaces import PSC, KSubspaces, MiniBatchPSC, load, recipes
 from subspaces.core.contrast import contrast, means_and_spread
 from subspaces.core.partition import Partition
+from subspaces.facts import facts_of
 from subspaces.metrics import adjusted_rand_score
 from subspaces.runtime import model_file
 from tests.estimators.checks import CLUSTERERS
@@ -52,7 +53,7 @@ def test_means_and_spread_are_those_of_the_members(model, shifted):
     assert_allclose(model.cluster_means_, means)
     within = sum(((X[labels == k] - means[k]) ** 2).sum(axis=0) for k in range(3))
     assert_allclose(model.within_std_, np.sqrt(within / (len(X) - 3)))
-    found = model._contrast(1)
+    found = facts_of(model).contrast(1)
     others = X[labels != 1].mean(axis=0)
     assert_allclose(found.difference, means[1] - others, atol=1e-12)
     assert_allclose(found.effect, found.difference / model.within_std_)
@@ -157,9 +158,9 @@ def test_zeros_that_are_not_written_count():
 
 def test_a_stream_keeps_no_means(many):
     model = MiniBatchPSC(3, affine=True, random_state=0).fit(many[:3000])
-    assert model._knows_differences
+    assert facts_of(model).contrasts is not None
     model.partial_fit(many[3000:4000])
-    assert not model._knows_differences
+    assert facts_of(model).contrasts is None
 
 
 def test_the_lists_are_kept_in_a_file_and_an_older_one_says_so(model, tmp_path):
@@ -202,7 +203,7 @@ def test_projected_samples_have_no_spread_of_their_own():
     projected = (X - X.mean(axis=0)) @ axes.T @ axes
     model = PSC(3, n_components=0, affine=True, random_state=0).fit(projected)
     assert np.isnan(model.within_std_).all()
-    found = model._contrast(0)
+    found = facts_of(model).contrast(0)
     assert np.isnan(found.effect).all()
     assert (np.diff(np.abs(found.difference[found.order])) <= 0).all()
     whole = PSC(3, n_components=0, affine=True, random_state=0).fit(X)
