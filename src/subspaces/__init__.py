@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from subspaces import (
         datasets,
         diagnostics,
+        facts,
         metrics,
         plots,
         progress,
@@ -59,6 +60,7 @@ __all__ = [  # noqa: RUF022
     "compare",
     "datasets",
     "diagnostics",
+    "facts",
     "load",
     "metrics",
     "plots",

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.pipeline import Pipeline
+from sklearn.utils import get_tags
 
 from subspaces._types import Array, Auto, Codes, Mask, NoiseKind, PerCluster, Seed
 from subspaces.app.recipes import ExpressionScaler, single_cell
@@ -324,7 +325,7 @@ def _readable(matrix: Any, name: str, model: PSC) -> Any:
         return matrix
     if not sparse.issparse(matrix):
         return np.asarray(matrix)
-    if matrix.shape[0] > FEW_ROWS and model._beyond_passes() is None:
+    if matrix.shape[0] > FEW_ROWS and get_tags(model).input_tags.sparse:
         return matrix
     advice = "Use fewer genes, such as the highly variable ones, or use_rep='X_pca'"
     return _dense(matrix, name, "PSC", advice)

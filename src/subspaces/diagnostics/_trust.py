@@ -22,10 +22,11 @@ from subspaces._types import (
     Mask,
     Seed,
 )
-from subspaces.data.validation import as_matrix, count_distinct_rows, warn_of_copies
-from subspaces.estimators import PSC, KSubspaces, _missing
+from subspaces.data.validation import count_distinct_rows, warn_of_copies
+from subspaces.estimators import PSC, KSubspaces
 from subspaces.estimators._base import SubspaceClusterer
 from subspaces.estimators._choosing import cuts_a_continuum, is_rather_one
+from subspaces.facts import Samples, samples_of
 from subspaces.halving import DOUBTFUL, SOLID
 from subspaces.metrics import adjusted_rand_score, matched_accuracy, matched_labels
 from subspaces.runtime.parameters import as_count, as_real
@@ -151,7 +152,7 @@ def stability(
     >>> found.verdict.split(":")[0]
     'Solid'
     """
-    matrix = _as_seen(estimator, X, min_samples=4)
+    matrix = samples_of(estimator, X, min_samples=4).rows
     warn_of_copies(matrix, above=2)
     n_resamples = as_count(n_resamples, "n_resamples", low=1)
     budget = np.inf if budget_s is None else as_real(budget_s, "budget_s", low=0.0)
@@ -172,7 +173,7 @@ def stability(
         labels = [np.asarray(model.predict(rows)) for model in models]
         n_clusters = int(np.max(labels)) + 1
         agreement.append(adjusted_rand_score(*labels))
-        whole = _without_holes(models[0], rows)
+        whole = Samples(models[0], rows).completed
         by_means.append(adjusted_rand_score(*_k_means_of_halves(whole, halves, n_clusters)))
         same += matched_labels(*labels) == labels[0]
     if rare.any():
@@ -372,7 +373,7 @@ def means_or_directions(model: FittedClusterer, X: Data) -> MeansOrDirections:
             f"{type(model).__name__} has no labels_. Use a fitted clusterer, or a pipeline that "
             "ends in one"
         )
-    matrix, labels = _as_seen(model, X), np.asarray(labels)
+    matrix, labels = samples_of(model, X).rows, np.asarray(labels)
     if len(matrix) != len(labels):
         raise ValueError(
             f"X has {len(matrix)} samples, and the model was fitted to {len(labels)}. Use the data "
@@ -389,8 +390,7 @@ def means_or_directions(model: FittedClusterer, X: Data) -> MeansOrDirections:
             "K-means, or n_components=0 with affine=True, to look for those.",
         )
     k_means = KMeans(n_clusters, n_init=10, random_state=0)
-    whole = _without_holes(model, matrix)
-    by_means = k_means_labels(whole, k_means)
+    by_means = k_means_labels(Samples(model, matrix).completed, k_means)
     agreement = matched_accuracy(labels, by_means)
     if _finds_means(model):
         return MeansOrDirections(agreement, _of_means_in_words(agreement))
@@ -425,20 +425,6 @@ def _of_means_in_words(agreement: float) -> str:
     return (
         f"{verdict}: the samples can be cut in more than one way. Try another number of clusters."
     )
-
-
-def _as_seen(model: Estimator, X: Data, *, min_samples: int = 1) -> Array:
-    """Return X as a matrix of the variables that are clustered: prepared if the model does so."""
-    if isinstance(model, SubspaceClusterer):
-        return model._prepared(X, min_samples=min_samples)
-    return as_matrix(X, min_samples=min_samples)
-
-
-def _without_holes(model: Estimator, matrix: Array) -> Array:
-    """Return the matrix, its missing cells filled with what a fitted model expects there."""
-    if isinstance(model, SubspaceClusterer) and np.isnan(matrix).any():
-        return _missing.imputed(matrix, model._mixture())
-    return matrix
 
 
 def ambiguity(model: SubspaceClusterer, X: Data) -> Array:
