@@ -358,6 +358,15 @@ def _leading_weights(products: Array, n_components: int) -> Array:
     return vectors * scale[:, None, :]
 
 
+def centred_rows(X: Array, affine: bool, n_clusters: int, *, sparse: bool = False) -> Rows:
+    """Return X (n, p), less its mean if affine, as `Rows`: a matrix or its inner products.
+
+    The cheaper of the two to fit is taken; for sparse loadings it is the matrix.
+    """
+    centred = X - centre_of(X, True) if affine else X
+    return DenseRows(centred) if sparse else choose_rows(centred, n_clusters)
+
+
 def choose_rows(matrix: Array, n_clusters: int) -> Rows:
     """Return `DenseRows` or `GramRows` of a matrix (n, p), whichever is cheaper to fit.
 

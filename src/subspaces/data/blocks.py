@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn import get_config
 
-from subspaces._types import Indices
+from subspaces._types import Array, Indices
 from subspaces.core.array import like, namespace, to_host, zeros_like
 from subspaces.data.subspaces import ClusterSums
 from subspaces.runtime.threads import map_in_threads
@@ -158,6 +158,11 @@ def at_once(blocks: Blocks) -> Blocks:
 def in_single(blocks: Blocks) -> bool:
     """Whether the rows are of single precision."""
     return "float32" in str(blocks.array.dtype)
+
+
+def as_held(origin: Array, blocks: Blocks) -> Array:
+    """Return the origin (p,), rounded to single precision where the rows of the blocks have it."""
+    return origin.astype(np.float32).astype(np.float64) if in_single(blocks) else origin
 
 
 def least_divisor(blocks: Blocks) -> float:
