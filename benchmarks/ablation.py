@@ -18,7 +18,7 @@ from subspaces.core.rows import choose_rows
 from subspaces.core.search import REACH, Plan, search
 from subspaces.data.in_view import RowsInView
 from subspaces.metrics import matched_accuracy
-from subspaces.starts.portfolio import portfolio
+from subspaces.starts.registry import portfolio
 from subspaces.starts.sampled_subspaces import random_labels
 
 # Every sixth sequence and few draws of many faces: ten random starts on those take minutes.
@@ -61,9 +61,11 @@ def errors_by_choice(folder, name, index, kind, criterion):
     near = min(run.promise for run in runs) + REACH * len(rows)
     chosen = {
         "own": min(runs, key=lambda run: run.clustering.objective),
-        "after": min(runs, key=lambda run: run.merit),
+        "after": min(runs, key=lambda run: run.selection_cost),
         "before": min(runs, key=lambda run: run.promise),
-        "both": min((run for run in runs if run.promise <= near), key=lambda run: run.merit),
+        "both": min(
+            (run for run in runs if run.promise <= near), key=lambda run: run.selection_cost
+        ),
     }
     return {
         rule: 100 * (1 - matched_accuracy(truth, run.clustering.labels))

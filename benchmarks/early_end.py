@@ -24,7 +24,7 @@ from subspaces.data.in_view import RowsInView
 from subspaces.datasets import make_scenario, make_subspaces
 from subspaces.estimators._search import DEFAULT_STARTS
 from subspaces.metrics import matched_accuracy
-from subspaces.starts.portfolio import portfolio
+from subspaces.starts.registry import portfolio
 
 RULES = (None, 2, 3, 4)
 SIMULATED = {"small clusters": 40, "scenarios": 40, "unions": 60}

@@ -22,7 +22,7 @@ from subspaces import PSC
 from subspaces.core.search import JudgingStart
 from subspaces.datasets import make_subspaces
 from subspaces.metrics import matched_accuracy
-from subspaces.starts import judges, portfolio
+from subspaces.starts import judges, registry
 from subspaces.starts.judges import NearExpression, ShapeInteraction
 
 SETS = {"motion": 78, "faces2": 10, "faces5": 10, "faces10": 5, "digits": 1, "objects": 1,
@@ -100,7 +100,7 @@ def error(folder, name, index, variant):
     rows, truth, dimension = rows_of(folder, name, index)
     n_clusters = len(np.unique(truth))
     change, open_gates = VARIANTS[variant]
-    every, equal = portfolio._for_equal, PSC._with_criterion
+    every, equal = registry._for_equal, PSC._with_criterion
 
     def criterion(model, problem):
         problem = equal(model, problem)
@@ -109,7 +109,7 @@ def error(folder, name, index, variant):
     with (
         threadpool_limits(1),
         warnings.catch_warnings(),
-        mock.patch.object(portfolio, "_for_equal", lambda problem: change(every(problem))),
+        mock.patch.object(registry, "_for_equal", lambda problem: change(every(problem))),
         mock.patch.object(PSC, "_with_criterion", criterion),
         ungated() if open_gates else nullcontext(),
     ):

@@ -57,11 +57,11 @@ def judged(model, X, truth):
     """The same for a fitted PSC, by what it chooses among its starts with."""
     problem, labels = model._problem(X), model.labels_
     choice = model._choice(problem)
-    worth = [_merit(problem, partition, choice) for partition in (labels, truth)]
+    worth = [_selection_cost(problem, partition, choice) for partition in (labels, truth)]
     return {**agreement(truth, labels), "objective": worth[0], "at_truth": worth[1]}
 
 
-def _merit(problem, labels, choice):
+def _selection_cost(problem, labels, choice):
     empty = Clustering(np.asarray(labels), np.nan, (), "", 0)
     found = replace(empty, objective=objective_of(problem, labels))
-    return RowsInView(problem).merit(found, choice)
+    return RowsInView(problem).selection_cost(found, choice)

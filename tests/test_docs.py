@@ -12,10 +12,10 @@ import pytest
 import typer
 
 import subspaces
-from subspaces.cli import app, main
-from subspaces.cli._options import DOCUMENTATION
+from subspaces.app.cli import app, main
+from subspaces.app.cli._options import DOCUMENTATION
+from subspaces.app.tables import read_table
 from subspaces.comparison import METHODS
-from subspaces.tables import read_table
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("[!_]*.md"))]

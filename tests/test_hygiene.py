@@ -20,7 +20,8 @@ def refused(*arguments, **options):
 socket.socket.connect = socket.socket.connect_ex = refused
 socket.create_connection = socket.getaddrinfo = refused
 from subspaces import *
-from subspaces import PSC, compare, cli
+from subspaces import PSC, compare
+from subspaces.app import cli
 from subspaces.datasets import make_scenario
 X = make_scenario("c", random_state=0).data
 compare(X, 2, 2, methods=["PSC", "KMeans", "SSC"])
@@ -39,7 +40,7 @@ def ended(*words, cwd=None):
 
 
 def test_imports_warn_of_nothing_and_leave_anndata_alone():
-    modules = "sys, subspaces, subspaces.estimators, subspaces.cli.app"
+    modules = "sys, subspaces, subspaces.estimators, subspaces.app.cli.app"
     asked = "subspaces.scverse.psc; sys.exit('anndata' in sys.modules)"
     done = ended("-W", "error", "-c", f"import {modules}; {asked}")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

@@ -19,9 +19,10 @@ def test_an_import_costs_little_beyond_scikit_learn():
     assert ours <= theirs + MOST_SECONDS
 
 
-def test_an_estimator_needs_no_reader_of_files_and_no_page():
-    code = "import sys; from subspaces import PSC; print(*sys.modules)"
+def test_the_library_needs_nothing_of_the_applications():
+    names = "PSC, compare, datasets, diagnostics, metrics, plots, selection"
+    code = f"import sys; from subspaces import {names}; print(*sys.modules)"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     rooms = {name.split(".")[1] for name in run.stdout.split() if name.startswith("subspaces.")}
     assert "estimators" in rooms
-    assert not rooms & {"tables", "recipes", "expression_scaler", "report", "cli", "scverse"}
+    assert not rooms & {"app", "recipes", "report", "scverse"}

@@ -7,8 +7,8 @@ import sys
 import numpy as np
 import pytest
 
+from subspaces.app.tables import doubts, read_table
 from subspaces.datasets import read_expression
-from subspaces.tables import doubts, read_table
 
 GENES = (
     "gene_id\tgene_name\tbiotype\ts1\ts2\ts3\n"

@@ -10,9 +10,9 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from subspaces import MPPCA, PSC, KSubspaces, SparseKMeans, compare, load, plots, recipes
+from subspaces.app.report._findings import gather
 from subspaces.datasets import make_scenario, make_subspaces
 from subspaces.diagnostics import pca_components, pca_influence, pca_outliers
-from subspaces.report._findings import gather
 from subspaces.subspace import coordinates, principal_angles
 from tests.plain import generic
 

@@ -1,13 +1,13 @@
 import numpy as np
 import pytest
 
+from subspaces.app.preparation import learn_preparation
 from subspaces.estimators._fitted_state import FORMS
 from subspaces.named_table import Table
 from subspaces.preparation import (
     Preparation,
     attach_preparation,
     in_raw_units,
-    learn_preparation,
     prepare,
 )
 

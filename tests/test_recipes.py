@@ -13,7 +13,7 @@ from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
 from subspaces import load, recipes
-from subspaces.expression_scaler import as_preparation
+from subspaces.app.expression_scaler import as_preparation
 from subspaces.metrics import adjusted_rand_score
 from subspaces.named_table import Table
 from subspaces.preparation import prepare

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
+from subspaces.app.tables import _h5ad, orientation_hint, read_cls, read_table
 from subspaces.datasets import read_expression
 from subspaces.named_table import Table, missing_values
-from subspaces.tables import _h5ad, orientation_hint, read_cls, read_table
 
 PLAIN = "sample,TP53,BRCA1,type\nA,1.5,-2,ALL\nB,0,3e2,AML\n"
 

@@ -9,7 +9,7 @@ def main() -> None:
     """Run the command line and exit with its code, or with one line that names a missing extra."""
     _prepare_streams()
     try:
-        from subspaces.cli import main as run
+        from subspaces.app.cli import main as run
     except ImportError as error:
         sys.exit(f"Error: {error}")
     sys.exit(run())

@@ -1,10 +1,11 @@
 """The types that more than one module speaks of: arrays, parameters, and the names of options."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 Array = NDArray[np.floating]
 Indices = NDArray[np.intp]
@@ -15,6 +16,8 @@ Labels = NDArray[np.intp]
 FittedLabels = NDArray[np.signedinteger[Any]]
 # Clusters or classes as whole numbers of any type: passes over many rows keep the shortest.
 Codes = NDArray[np.integer]
+# A graph on rows, or rows of which most values are zero.
+Sparse: TypeAlias = sparse.csr_array
 # How many there are of something: dimensions, sizes, pairs.
 Counts = NDArray[np.integer]
 

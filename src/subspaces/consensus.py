@@ -24,11 +24,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from subspaces._types import Array, Labels, Seed
 from subspaces.core.partition import canonical
 from subspaces.data.validation import as_matrix
-from subspaces.expression_scaler import leading_axes
 from subspaces.runtime.fitted import fits_a_draft
 from subspaces.runtime.memory import no_room
 from subspaces.runtime.parameters import as_count
 from subspaces.runtime.warning import changed_filters, warn
+from subspaces.subspace import leading_axes
 
 __all__ = ["ConsensusProfiles"]
 
@@ -41,8 +41,8 @@ MOST_GENES = max(GENES)
 STARTS, LEAST_VARIANCE = 3, 1e-6
 # Rounds of each start, as many as scikit-learn gives.
 MOST_ROUNDS = 100
-# Differences up to so much of the largest value are of rounding.
-ROUNDING = 1e-13
+# Samples are equal if they differ by at most this share of the largest value.
+EQUAL_SAMPLES = 1e-13
 
 
 class ConsensusProfiles(ClusterMixin, BaseEstimator):
@@ -199,7 +199,7 @@ def _points(rows: Array, cosine: bool, n_axes: int) -> Array:
     size = np.abs(rows).max()
     rows = rows - rows.mean(axis=0)
     # What rounding leaves of equal rows is no difference.
-    if np.abs(rows).max() <= ROUNDING * size:
+    if np.abs(rows).max() <= EQUAL_SAMPLES * size:
         return np.zeros((len(rows), 1))
     return rows @ leading_axes(rows, n_axes).T
 

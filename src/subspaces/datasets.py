@@ -13,7 +13,6 @@ from subspaces._types import Array, Mask, SamplesIn, ScenarioName, ScoreDistribu
 from subspaces.named_table import Table
 from subspaces.runtime.parameters import as_choice, as_count, as_real
 from subspaces.subspace import Subspace
-from subspaces.tables import doubts, read_cls, read_table
 
 __all__ = ["make_proteomics", "make_scenario", "make_subspaces", "read_expression"]
 
@@ -318,6 +317,8 @@ def read_expression(
     >>> read.data.shape, read.sample_names.tolist(), read.target_names.tolist()
     ((2, 2), ['A', 'B'], ['ALL', 'AML'])
     """
+    from subspaces.app.tables import doubts, read_table
+
     table = read_table(path, samples=samples, labels=labels, ignore=ignore, missing=missing)
     if classes is not None:
         table = with_classes(table, Path(classes))
@@ -328,6 +329,8 @@ def read_expression(
 
 def with_classes(table: Table, path: Path) -> Table:
     """Return the table with its classes replaced by those of a CLS file."""
+    from subspaces.app.tables import read_cls
+
     classes = read_cls(path)
     if len(classes) != len(table.data):
         raise ValueError(

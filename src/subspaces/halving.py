@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.cluster import KMeans
 from sklearn.metrics.cluster import contingency_matrix
@@ -28,10 +29,10 @@ from sklearn.utils import check_random_state
 from subspaces import progress
 from subspaces._types import Array, Indices
 from subspaces.core.choosing import left_out_likelihood
-from subspaces.expression_scaler import ExpressionScaler, as_table
+from subspaces.data.validation import as_matrix
 from subspaces.metrics import adjusted_rand_score
 from subspaces.runtime.warning import collect_warnings
-from subspaces.starts.k_means import k_means_labels
+from subspaces.starts.spectral import k_means_labels
 
 __all__ = [
     "DOUBTFUL",
@@ -178,7 +179,8 @@ def compare_numbers(
         left_out_likelihood(points, m["cluster"].labels_, m["cluster"].n_components_.tolist(), True)
         for m in models
     ]
-    measured = _halved(recipe, models[-1]["prepare"], as_table(X), numbers, halvings)
+    table = sparse.csr_array(X, dtype=float) if sparse.issparse(X) else as_matrix(X)
+    measured = _halved(recipe, models[-1]["prepare"], table, numbers, halvings)
     return Numbers(tuple(numbers), models, heard, *measured, np.array(likelihood))
 
 
@@ -195,11 +197,11 @@ def _axes(recipe: Pipeline, k: int) -> int | None:
 
 
 def _halved(
-    recipe: Pipeline, fitted: ExpressionScaler, table: Any, numbers: Sequence[int], halvings: int
+    recipe: Pipeline, fitted: Any, table: Any, numbers: Sequence[int], halvings: int
 ) -> tuple[Array, Array]:
     """Return the agreement of models of two halves, and the strength, both (m, halvings).
 
-    fitted: the scaler of all samples, whose kind of values the halves take over.
+    fitted: the `ExpressionScaler` of all samples, whose kind of values the halves take over.
     """
     random = check_random_state(recipe["cluster"].random_state)
     scaler = clone(fitted).set_params(kind=fitted.kind_)

@@ -7,6 +7,7 @@ from typing import Any, get_args
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import _num_samples
 
 from subspaces import halving, plots, progress
 from subspaces._types import (
@@ -20,7 +21,6 @@ from subspaces.core import choosing, ppca_mixture
 from subspaces.data.validation import as_matrix
 from subspaces.estimators import PSC, _choosing
 from subspaces.estimators.mixtures import MixtureClusterer
-from subspaces.expression_scaler import ExpressionScaler, as_table
 from subspaces.runtime.frame import as_frame, lined_up
 from subspaces.runtime.parameters import as_choice, as_count
 from subspaces.runtime.warning import warn
@@ -220,7 +220,7 @@ def _select_by_stability(
 ) -> Selection:
     """Choose the number of clusters of a recipe by how far halves of the samples agree."""
     steps = dict(recipe.steps)
-    if not isinstance(steps.get("prepare"), ExpressionScaler) or "cluster" not in steps:
+    if not hasattr(steps.get("prepare"), "project") or "cluster" not in steps:
         raise TypeError("a Pipeline has to be a recipe. Use recipes.expression, say")
     if criterion not in ("auto", "stability") or margins != "data":
         raise ValueError(
@@ -232,7 +232,7 @@ def _select_by_stability(
     _check_one_dimension(steps["cluster"])
     if steps["cluster"].n_variables is not None:
         raise ValueError("n_variables is not for the choice of a number. Use n_variables=None")
-    n = as_table(X).shape[0]
+    n = _num_samples(X)
     # Each half needs two samples a cluster.
     most = max(n // 4, 1)
     numbers = [k for k in _check_candidates(candidates, n) if k <= most]

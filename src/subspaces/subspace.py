@@ -19,6 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy import linalg
+from scipy.sparse.linalg import svds
 
 from subspaces._types import Array
 from subspaces.runtime.result import InShort
@@ -30,6 +31,12 @@ CANCELLATION = 1e-4
 FAINT = 1e-6
 # Rows of more numbers than this (2 MB) leave the cache: they are read once for all subspaces.
 FEW_NUMBERS = 1 << 18
+# Above this many rows and columns Lanczos iteration computes the leading axes alone; below, a whole
+# decomposition takes a fraction of a second.
+FEW_ROWS = 500
+# Share of the smaller side up to which the iteration is quicker: it keeps about twice as many
+# vectors as it is asked for.
+FEW_AXES = 0.1
 
 
 @serialisable
@@ -92,6 +99,21 @@ def principal_axes(rows: Array, n_axes: int | None = None) -> PrincipalAxes:
     basis = rows.T @ (left / singular)[:, :n_axes] if wide else right[:rank].T[:, :n_axes]
     basis = (_orthonormal(basis) if wide else basis) * signs[:n_axes]
     return PrincipalAxes(left * (singular * signs), singular**2, np.ascontiguousarray(basis))
+
+
+def leading_axes(rows: Array, n_axes: int) -> Array:
+    """Return the leading principal axes of centred rows (n, p), at most (n_axes, p).
+
+    Of large tables they come from Lanczos iteration, from a fixed start, so that they repeat.
+    """
+    smaller = min(rows.shape)
+    if smaller <= FEW_ROWS or n_axes > FEW_AXES * smaller:
+        return principal_axes(rows).basis[:, :n_axes].T
+    start = np.random.default_rng(0).normal(size=smaller)
+    _, singular, axes = svds(rows, k=n_axes, v0=start, return_singular_vectors="vh")
+    tolerance = max(rows.shape) * np.finfo(rows.dtype).eps * singular.max()
+    # Drop axes along which nothing varies: they are arbitrary, and new samples may lie along them.
+    return np.ascontiguousarray(axes[::-1][singular[::-1] > tolerance])
 
 
 def signs_of_largest(left: Array) -> Array:

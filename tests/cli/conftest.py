@@ -3,7 +3,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from subspaces import cli
+from subspaces.app import cli
 from subspaces.datasets import make_subspaces
 
 

@@ -10,17 +10,17 @@ import numpy as np
 import pytest
 
 from subspaces import expression_values
-from subspaces.cli import _options
-from subspaces.cli._options import METHOD_NAMES
+from subspaces.app.cli import _options
+from subspaces.app.cli._options import METHOD_NAMES
+from subspaces.app.tables import COMPRESSED, READERS
 from subspaces.core.criteria import names
 from subspaces.selection import CLUSTER_CRITERIA
-from subspaces.tables import COMPRESSED, READERS
 from tests.cli.conftest import write_union
 
 HEAVY = ("numpy", "scipy", "sklearn", "pandas", "matplotlib", "plotly")
 CODE = f"""
 import contextlib, io, json, sys
-from subspaces.cli import main
+from subspaces.app.cli import main
 for words in json.loads(sys.argv[1]):
     with contextlib.redirect_stderr(io.StringIO()) as said:
         code = main(words)

@@ -7,11 +7,11 @@ from importlib.util import find_spec
 import numpy as np
 import pytest
 
-from subspaces.cli._options import METHOD_NAMES
+from subspaces.app.cli._options import METHOD_NAMES
+from subspaces.app.tables import read_table
 from subspaces.comparison import METHODS
 from subspaces.datasets import SCENARIOS, make_scenario
 from subspaces.diagnostics import pca_influence
-from subspaces.tables import read_table
 
 
 def test_select_prints_the_table_and_the_choice(run, union_file):
@@ -231,7 +231,7 @@ def test_demo_prints_a_summary_and_says_where_the_figures_are(run, fails, monkey
 
 
 def test_demo_names_all_that_it_needs(fails, monkeypatch, tmp_path):
-    monkeypatch.setattr("subspaces.cli.demo.find_spec", lambda name: None)
+    monkeypatch.setattr("subspaces.app.cli.demo.find_spec", lambda name: None)
     said = fails("demo", "--out", tmp_path / "out", code=1)
     assert said == (
         "the demo draws with matplotlib and plotly. Use pip install 'subspaces[cli,plots,report]'"

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import subspaces
-from subspaces.cli._options import CRITERIA
+from subspaces.app.cli._options import CRITERIA
 from subspaces.estimators import PSC, _base
 from subspaces.metrics import adjusted_rand_score
 
@@ -633,7 +633,7 @@ def test_stability_is_skipped_on_demand_and_counted_where_time_is_short(
     skipped = run(*fit, "--no-stability").document
     assert skipped["stability"] == {"verdict": "Stability was not measured."}
     assert "K-means agrees with" in skipped["means_or_directions"]["verdict"]
-    monkeypatch.setattr("subspaces.cli._trust.BUDGET", 0.0)
+    monkeypatch.setattr("subspaces.app.cli._trust.BUDGET", 0.0)
     hurried = run(*fit).document
     assert hurried["stability"]["halvings"] == 3
     assert "over 3 halvings" in hurried["stability"]["verdict"]
@@ -667,7 +667,7 @@ def test_halves_do_not_choose_again_what_was_left_open(run, monkeypatch, union_f
         asked.append(estimator.get_params())
         return subspaces.diagnostics.stability(estimator, X, n_resamples=1, **options)
 
-    monkeypatch.setattr("subspaces.cli._trust.stability", watched)
+    monkeypatch.setattr("subspaces.app.cli._trust.stability", watched)
     ended = run("fit", union_file, "--labels", "type", "--clusters", "auto", "--dims", "auto",
                 "--max-clusters", 3, "--no-page", "--json", "--out", tmp_path / "r")  # fmt: skip
     assert ended.code == 0, ended.err

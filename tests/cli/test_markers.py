@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from subspaces import KSubspaces, load
-from subspaces.cli import _markers
+from subspaces.app.cli import _markers
 
 
 def write_counts(path, n=45, p=90, seed=0):

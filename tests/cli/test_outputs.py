@@ -9,9 +9,9 @@ import sys
 
 import pytest
 
-from subspaces.cli._outputs import as_csv, settle, staged
-from subspaces.cli._say import matched_classes, visible
-from subspaces.cli.compare import _shown
+from subspaces.app.cli._outputs import as_csv, settle, staged
+from subspaces.app.cli._say import matched_classes, visible
+from subspaces.app.cli.compare import _shown
 
 NAMES = ("labels.csv", "model.npz", "report.html")
 
@@ -28,7 +28,7 @@ def content(folder):
 KILLED = """
 import os, sys
 from pathlib import Path
-from subspaces.cli import _outputs
+from subspaces.app.cli import _outputs
 folder, left, replace = Path(sys.argv[1]), int(sys.argv[2]), os.replace
 def counted(*paths):
     global left

@@ -422,7 +422,7 @@ def test_the_page_comes_with_the_results(run, table, tmp_path):
 
 
 def test_without_plotly_the_rest_is_written(run, table, tmp_path, monkeypatch):
-    monkeypatch.setattr("subspaces.cli._pca.find_spec", lambda name: None)
+    monkeypatch.setattr("subspaces.app.cli._pca.find_spec", lambda name: None)
     ended = run("pca", table, "--labels", "type", "--out", tmp_path / "r")
     assert ended.code == 0
     assert "Note: report.html needs plotly. Use pip install 'subspaces[report]'" in ended.err

@@ -23,7 +23,8 @@ def ended(*arguments, **options):
 
 def test_help_and_version_import_nothing_that_computes():
     code = (
-        "import sys; from subspaces.cli import main; main(['fit', '--help']); main(['--version']);"
+        "import sys; from subspaces.app.cli import main;"
+        "main(['fit', '--help']); main(['--version']);"
         "print([m for m in ('numpy', 'sklearn', 'pandas', 'matplotlib') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
@@ -106,7 +107,7 @@ def test_a_reader_that_goes_away_is_no_scandal(union_file):
 
 def test_a_missing_extra_is_named_in_one_line(monkeypatch):
     monkeypatch.setitem(sys.modules, "typer", None)
-    for name in [name for name in sys.modules if name.startswith("subspaces.cli")]:
+    for name in [name for name in sys.modules if name.startswith("subspaces.app.cli")]:
         monkeypatch.delitem(sys.modules, name)
     with pytest.raises(SystemExit, match=r"^Error: .*pip install 'subspaces\[cli\]'"):
         __main__.main()

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import subspaces
-from subspaces.cli._words import OPTIONS, in_options, to_follow
+from subspaces.app.cli._words import OPTIONS, in_options, to_follow
 from subspaces.diagnostics._trust import _stability_in_words, _ways_by_means
 
 SOURCE = Path(subspaces.__file__).parent

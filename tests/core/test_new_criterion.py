@@ -6,15 +6,15 @@ from scipy import sparse
 from sklearn import config_context
 
 from subspaces import PSC
-from subspaces.core.criteria import CRITERIA, Criterion, Seen
+from subspaces.core.criteria import CRITERIA, Criterion, ScoreInputs
 from subspaces.datasets import make_subspaces
 from subspaces.metrics import rand_score
 
 
-def log_residual(seen: Seen):
+def log_residual(inputs: ScoreInputs):
     """A toy: the logarithm of the squared residual, for members and outsiders alike."""
-    xp = np if isinstance(seen.residual, np.ndarray) else pytest.importorskip("torch")
-    return xp.log(seen.residual + 1e-12)
+    xp = np if isinstance(inputs.residual, np.ndarray) else pytest.importorskip("torch")
+    return xp.log(inputs.residual + 1e-12)
 
 
 @pytest.fixture(autouse=True)

@@ -43,7 +43,7 @@ def test_only_starts_within_reach_are_swept():
     assert [run.swept for run in runs] == [True, True, False]
     assert_array_equal(runs[2].clustering.labels, firsts[2])
     assert runs[2].clustering.stop_reason == "not swept"
-    assert runs[2].merit == np.inf
+    assert runs[2].selection_cost == np.inf
 
 
 def test_a_first_partition_with_a_flat_that_is_none_promises_nothing():
@@ -70,7 +70,7 @@ def test_the_same_partition_is_swept_once_whatever_its_numbers():
     runs = search(PROBLEM, [("one", fixed(f)) for f in firsts], [1, 2, 3], ALL)
     assert runs[0].clustering is runs[1].clustering
     assert runs[2].clustering is not runs[0].clustering
-    assert runs[0].merit == runs[1].merit
+    assert runs[0].selection_cost == runs[1].selection_cost
 
 
 def test_numbers_count_where_dimensions_differ():
@@ -84,18 +84,20 @@ def test_numbers_count_where_dimensions_differ():
 
 def test_a_start_that_was_not_swept_never_wins():
     runs = search(PROBLEM, [("one", fixed(UNION.target))], [1], ALL)
-    unswept = replace(runs[0], clustering=replace(runs[0].clustering, path=()), merit=-1e9)
+    unswept = replace(runs[0], clustering=replace(runs[0].clustering, path=()), selection_cost=-1e9)
     assert best_run([unswept, runs[0]]) is runs[0]
 
 
 def test_the_margin_is_that_to_the_best_that_ended_elsewhere():
     (run,) = search(PROBLEM, [("one", fixed(UNION.target))], [1], ALL)
-    run = replace(run, merit=-10.0)
+    run = replace(run, selection_cost=-10.0)
     elsewhere = [
-        replace(run, merit=merit, clustering=replace(run.clustering, labels=shaken(0.3, seed)))
-        for seed, merit in ((1, -8.0), (2, -9.0))
+        replace(
+            run, selection_cost=cost, clustering=replace(run.clustering, labels=shaken(0.3, seed))
+        )
+        for seed, cost in ((1, -8.0), (2, -9.0))
     ]
-    same = replace(run, merit=-9.9)
+    same = replace(run, selection_cost=-9.9)
     assert start_margin([run, same, *elsewhere]) == pytest.approx(0.1)
     assert start_margin([run, same]) == np.inf
 
@@ -151,5 +153,5 @@ def test_a_better_start_that_comes_later_puts_others_out_of_reach():
     starts = named(("a", 0.9), ("b", 0.0))
     runs = search(PROBLEM, starts, range(2), replace(BEFORE, enough=3))
     assert [run.swept for run in runs] == [False, True]
-    assert runs[0].merit == np.inf
+    assert runs[0].selection_cost == np.inf
     assert_array_equal(runs[0].clustering.labels, runs[0].first)

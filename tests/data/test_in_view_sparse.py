@@ -61,7 +61,7 @@ def run(samples, labels, max_iter=9, seed=0):
 
 def energy(samples, labels):
     """What loadings that are fitted afresh to a partition capture."""
-    return -samples.merit(Clustering(labels, 0.0, (), "", 0, 0, None), "objective")
+    return -samples.selection_cost(Clustering(labels, 0.0, (), "", 0, 0, None), "objective")
 
 
 def assert_same_sweep(problem, labels):

@@ -10,12 +10,12 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.cluster import KMeans
 
 from subspaces import PSC, KSubspaces, SparseKMeans, diagnostics, load
+from subspaces.app.expression_scaler import as_preparation
 from subspaces.diagnostics import _split_half
 from subspaces.diagnostics._composition import at_one_size
 from subspaces.diagnostics._measured import told_apart
 from subspaces.diagnostics._rank_test import false_discovery_rates, rank_test
 from subspaces.diagnostics._split_half import split_half_p_values
-from subspaces.expression_scaler import as_preparation
 from subspaces.named_table import Table
 from subspaces.preparation import attach_preparation, prepare
 from subspaces.recipes import ExpressionScaler, expression

@@ -11,7 +11,7 @@ from subspaces import PSC, KSubspaces, MiniBatchPSC
 from subspaces.data.blocks import ArrayBlocks
 from subspaces.data.csr import SparseBlocks
 from subspaces.datasets import make_subspaces
-from subspaces.starts.sample_size import sample_size
+from subspaces.starts.landmarks import sample_size
 
 
 def mapped(path, X, kind):

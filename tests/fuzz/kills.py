@@ -19,7 +19,7 @@ from collections import Counter
 from pathlib import Path
 
 from subspaces import load
-from subspaces.cli._outputs import settle
+from subspaces.app.cli._outputs import settle
 
 COMMAND = (sys.executable, "-m", "subspaces")
 FILES = {"labels.csv", "variables.csv", "model.npz", "summary.json", "report.html"}

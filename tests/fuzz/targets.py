@@ -13,7 +13,7 @@ from unittest import mock
 import numpy as np
 
 from subspaces import load
-from subspaces.tables import _h5ad, read_cls, read_table
+from subspaces.app.tables import _h5ad, read_cls, read_table
 from tests.fuzz.seeds import H5AD, MODEL
 
 LONGEST = 10.0

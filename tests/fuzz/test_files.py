@@ -7,8 +7,9 @@ import zipfile
 import numpy as np
 import pytest
 
-from subspaces import cli, load
-from subspaces.tables import read_table
+from subspaces import load
+from subspaces.app import cli
+from subspaces.app.tables import read_table
 from tests.cli.conftest import write_union
 from tests.fuzz.commands import words
 from tests.fuzz.mutations import mutate

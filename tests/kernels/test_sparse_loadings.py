@@ -11,7 +11,7 @@ from tests.plain import generic
 module = pytest.importorskip("subspaces.kernels.sparse_loadings")
 
 CONSTANTS = (
-    sparse_basis.SETTLED,
+    sparse_basis.LOADING_TOLERANCE,
     sparse_basis.MAX_STEPS,
     sparse_basis.TIED,
     sparse_basis.NOTHING_LEFT,

@@ -3,10 +3,10 @@ import pandas as pd
 import pytest
 
 from subspaces import MPPCA, PSC, KSubspaces, SparseKMeans, load
+from subspaces.app.report._findings import gather, loadings_of, rivalry
 from subspaces.datasets import make_subspaces
 from subspaces.diagnostics import ambiguity
 from subspaces.estimators._record import Record
-from subspaces.report._findings import gather, loadings_of, rivalry
 from subspaces.subspace import Subspace
 
 

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from subspaces.report._names import (
+from subspaces.app.report._names import (
     as_text,
     count,
     escape,

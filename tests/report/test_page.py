@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from subspaces import MPPCA, PSC, KSubspaces, SparseKMeans
+from subspaces.app.report import SECTIONS, render, write, write_pca
+from subspaces.app.report._tables import percent_cell
 from subspaces.datasets import make_subspaces
 from subspaces.diagnostics import means_or_directions, stability
 from subspaces.estimators._record import Record
-from subspaces.report import SECTIONS, render, write, write_pca
-from subspaces.report._tables import percent_cell
 from tests.estimators.checks import CLUSTERERS
 from tests.plain import generic
 from tests.report.hostile import SCRIPT, hostile_fit

@@ -9,12 +9,12 @@ import pandas as pd
 import pytest
 from sklearn.datasets import load_wine
 
+from subspaces.app.report import PCA_SECTIONS, page_of_pca, render_pca, write_pca
+from subspaces.app.report._pca.figures import strongest_of_all
+from subspaces.app.report._pca.findings import gather_pca
+from subspaces.app.report._pca.labels import sides_of_names
+from subspaces.app.report._pca.sample_figures import class_groups
 from subspaces.diagnostics import pca_components, pca_influence, pca_outliers
-from subspaces.report import PCA_SECTIONS, page_of_pca, render_pca, write_pca
-from subspaces.report._pca.figures import strongest_of_all
-from subspaces.report._pca.findings import gather_pca
-from subspaces.report._pca.labels import sides_of_names
-from subspaces.report._pca.sample_figures import class_groups
 from tests.report.hostile import CLASSES, SCRIPT, hostile_frame
 from tests.report.outline import Outline, figures_of, numbers, section, sections_of
 

@@ -18,7 +18,7 @@ from subspaces.rivals.gpca import (
     unit_rows,
     vote_labels,
 )
-from subspaces.starts.spectral import spectral_labels
+from subspaces.starts.spectral import cut
 from tests.plain import generic
 
 HYPERPLANES = pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_the_factor_gives_the_spectral_clustering_of_the_whole_affinity():
     random = source(3)
     centres = unit_rows(random.normal(size=(3, 4)))
     normals = unit_rows(np.repeat(centres, 30, axis=0) + 0.15 * random.normal(size=(90, 4)))
-    whole = spectral_labels((normals @ normals.T) ** 2, 3, source())
+    whole = cut((normals @ normals.T) ** 2, 3, source())
     assert_array_equal(canonical(cut_by_normals(normals, 3, source())), canonical(whole))
 
 

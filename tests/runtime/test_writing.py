@@ -5,7 +5,7 @@ import stat
 
 import pytest
 
-from subspaces.cli._outputs import staged
+from subspaces.app.cli._outputs import staged
 from subspaces.runtime.writing import written_whole
 
 POSIX = pytest.mark.skipif(os.name != "posix", reason="links, permissions and pipes as of POSIX")

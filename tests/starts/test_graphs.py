@@ -2,11 +2,19 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from subspaces.core.incomplete import observed_cells
 from subspaces.core.problem import Problem
 from subspaces.core.rows import DenseRows, GramRows
 from subspaces.datasets import make_subspaces
-from subspaces.metrics import rand_score
-from subspaces.starts.graphs import Graphs, angular, angular_affinity, cut, normalised
+from subspaces.metrics import matched_accuracy, rand_score
+from subspaces.starts.graphs import (
+    Graphs,
+    angular,
+    angular_affinity,
+    observed_cosines,
+    observed_pairs,
+)
+from subspaces.starts.spectral import cut, normalised
 
 
 def pose(X, dimension, n_clusters, affine=False, rows=DenseRows):
@@ -75,10 +83,13 @@ def test_more_eigenvectors_than_clusters_still_make_so_many_clusters():
     assert set(labels) == {0, 1, 2}
 
 
-def test_as_many_clusters_as_rows_are_dealt_out():
-    X = np.random.default_rng(0).normal(size=(4, 3))
-    labels = cut(Graphs(pose(X, 1, 3)).angular(2), 3, np.random.default_rng(0))
-    assert_array_equal(labels, [0, 1, 2, 0])
+def test_as_many_clusters_as_rows_are_dealt_out_and_one_less_is_cut():
+    X = np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.1, 1.0]])
+    graph = Graphs(pose(X, 1, 3)).angular(2)
+    assert_array_equal(cut(graph, 4, np.random.default_rng(0)), np.arange(4))
+    labels = cut(graph, 3, np.random.default_rng(0))
+    assert labels[0] == labels[3]
+    assert set(labels) == {0, 1, 2}
 
 
 def test_affine_rows_are_compared_by_angle_with_a_coordinate_appended():
@@ -100,3 +111,32 @@ def test_graphs_are_the_same_from_rows_and_from_their_inner_products(affine):
     assert_array_equal(here.neighbours[0], there.neighbours[0])
     for name in ("omp", "lsr"):
         assert_allclose(getattr(here, name).toarray(), getattr(there, name).toarray(), atol=1e-8)
+
+
+def test_cosines_are_those_of_the_common_cells():
+    random = np.random.default_rng(0)
+    X = random.normal(size=(12, 6)) + 0.5
+    X[random.random(X.shape) < 0.4] = np.nan
+    X[0], X[1] = np.nan, np.nan
+    X[0, 0] = X[1, 1] = 1.0  # no common cell
+    found = observed_cosines(observed_cells(X))
+    seen = ~np.isnan(X)
+    common = seen.astype(int) @ seen.astype(int).T
+    usual = np.median(common)
+    for i in range(12):
+        for k in range(12):
+            both = seen[i] & seen[k]
+            expected = 0.0
+            if both.any():
+                a, b = X[i, both], X[k, both]
+                expected = abs(a @ b) / np.sqrt((a @ a) * (b @ b))
+                expected *= np.sqrt(min(both.sum() / usual, 1.0))
+            assert_allclose(found[i, k], expected, rtol=1e-12, atol=1e-15)
+
+
+def test_planes_are_found_through_holes():
+    union = make_subspaces([60, 60], 20, [2, 2], noise=0.05, random_state=0)
+    holes = np.random.default_rng(0).random(union.data.shape) < 0.2
+    cells = observed_cells(np.where(holes, np.nan, union.data))
+    labels = observed_pairs(cells, 2, np.random.default_rng(0))
+    assert matched_accuracy(union.target, labels) > 0.95

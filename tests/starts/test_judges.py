@@ -15,11 +15,11 @@ from subspaces.core.search import JudgingStart, Plan, best_run, search
 from subspaces.data.in_view import RowsInView
 from subspaces.datasets import make_subspaces
 from subspaces.metrics import matched_accuracy
-from subspaces.starts import judges, local_elastic_net, shape_interaction
+from subspaces.starts import judges
 from subspaces.starts.graphs import Graphs
 from subspaces.starts.judges import NearExpression, ShapeInteraction, leaving, summed_dimensions
-from subspaces.starts.portfolio import portfolio
-from subspaces.starts.self_expression import unit_rows
+from subspaces.starts.registry import portfolio
+from subspaces.starts.self_expression import local_elastic_net, unit_rows
 from tests.plain import generic
 from tests.starts.posed import pose
 
@@ -145,7 +145,7 @@ def test_left_vectors_are_those_of_a_singular_value_decomposition(shape, rank):
     random = np.random.default_rng(0)
     rows = random.normal(size=(shape[0], rank)) @ random.normal(size=(rank, shape[1]))
     for count in (3, 50):
-        found = shape_interaction.left_vectors(rows, count)
+        found = judges.left_vectors(rows, count)
         wanted = min(count, rank)
         left = np.linalg.svd(rows)[0][:, :wanted]
         assert found.shape == (shape[0], wanted)
@@ -165,7 +165,7 @@ def plain_interaction(axes, n_clusters):
 def test_the_interaction_is_that_of_a_full_decomposition():
     axes = np.linalg.svd(flats(noise=0.1)[0].rows.coordinates)[0][:, :8]
     for n_clusters in (2, 3, 5):
-        found = shape_interaction.interaction(axes, n_clusters)
+        found = judges.interaction(axes, n_clusters)
         graph, vectors, quotient = plain_interaction(axes, n_clusters)
         assert_allclose(found.graph, graph, atol=1e-5)
         assert found.quotient == pytest.approx(quotient, abs=1e-4)
@@ -182,7 +182,7 @@ def test_the_rank_with_the_clearest_gap_is_taken():
     left = np.linalg.svd(np.column_stack([scaled, np.ones(len(rows))]))[0]
     quotients = [plain_interaction(left[:, :rank], 3)[2] for rank in (5, 6, 7, 8, 9)]
     assert min(quotients) < 0.8 * max(quotients)
-    found = shape_interaction.clearest(rows, 3, 9)
+    found = judges.clearest(rows, 3, 9)
     assert found.quotient == pytest.approx(min(quotients), abs=1e-4)
 
 
@@ -247,7 +247,7 @@ def test_local_elastic_nets_are_scikit_learns_row_by_row(m):
     rows = unit_rows(generic(50, 8, seed=3, decay=0.9))
     cosines = np.abs(rows @ rows.T) - 2 * np.eye(50)
     nearest = np.argsort(-cosines, axis=1)[:, :m]
-    found = local_elastic_net.local_elastic_net(rows, nearest).toarray()
+    found = local_elastic_net(rows, nearest).toarray()
     expected = np.zeros_like(found)
     for i, near in enumerate(nearest):
         fidelity = 2.0 * 0.9 / np.abs(rows[near] @ rows[i]).max()
@@ -263,7 +263,7 @@ def test_local_elastic_nets_are_scikit_learns_row_by_row(m):
 def test_a_local_net_of_copies_zero_rows_and_opposites_is_finite():
     rows = np.array([[1.0, 0.0], [1.0, 0.0], [-1.0, 0.0], [0.0, 0.0], [0.0, 1.0]])
     nearest = np.array([[1, 2], [0, 2], [0, 1], [0, 4], [3, 0]])
-    found = local_elastic_net.local_elastic_net(rows, nearest).toarray()
+    found = local_elastic_net(rows, nearest).toarray()
     assert np.isfinite(found).all()
     assert not found[3:].any()
     assert found[0, 1] > 0.0 > found[2, 0]
@@ -302,7 +302,7 @@ def by_first(labels):
     return 1.0 + float(np.count_nonzero(labels != UNION.target))
 
 
-def test_charges_enter_promise_and_merit_of_every_run():
+def test_charges_enter_promise_and_cost_of_every_run():
     firsts = [UNION.target, shaken()]
     plain = search(POSED, [("a", fixed(firsts[0])), ("b", fixed(firsts[1]))], [1, 2], PLAN)
     judge = Judge(firsts[0], by_first)
@@ -312,8 +312,8 @@ def test_charges_enter_promise_and_merit_of_every_run():
         assert before.swept
         assert after.swept
         assert after.promise == pytest.approx(before.promise + by_first(before.first))
-        merit = before.merit + by_first(before.clustering.labels)
-        assert after.merit == pytest.approx(merit)
+        cost = before.selection_cost + by_first(before.clustering.labels)
+        assert after.selection_cost == pytest.approx(cost)
     assert by_first(firsts[1]) > by_first(firsts[0]) == 1.0
 
 
@@ -323,7 +323,7 @@ def test_each_judge_is_heard_once_and_all_are_summed():
     starts = [("a", one), ("b", two), ("a", one), ("a", fixed(UNION.target))]
     for run in search(POSED, starts, [1, 2, 3, 4], PLAN)[2:]:
         assert run.promise == pytest.approx(plain.promise + 35.0)
-        assert run.merit == pytest.approx(plain.merit + 35.0)
+        assert run.selection_cost == pytest.approx(plain.selection_cost + 35.0)
 
 
 @pytest.mark.parametrize("shortlist", [False, True])
@@ -335,16 +335,16 @@ def test_runs_compared_by_their_objective_are_not_charged(shortlist):
 
     plain = search(POSED, [("a", fixed(UNION.target))], [1], plan)[0]
     judged = search(POSED, [("a", Judge(UNION.target, never))], [1], plan)[0]
-    assert judged.merit == plain.merit == plain.clustering.objective
+    assert judged.selection_cost == plain.selection_cost == plain.clustering.objective
     assert judged.promise == plain.promise
 
 
-def test_without_a_shortlist_merits_alone_are_charged():
+def test_without_a_shortlist_costs_alone_are_charged():
     plan = replace(PLAN, shortlist=False)
     plain = search(POSED, [("a", fixed(UNION.target))], [1], plan)[0]
     judged = search(POSED, [("a", Judge(UNION.target, lambda labels: 7.0))], [1], plan)[0]
     assert judged.promise == plain.promise == 0.0
-    assert judged.merit == pytest.approx(plain.merit + 7.0)
+    assert judged.selection_cost == pytest.approx(plain.selection_cost + 7.0)
 
 
 def test_a_partition_without_promise_is_not_judged():
@@ -369,7 +369,7 @@ def test_a_charge_can_turn_the_choice():
     runs = search(POSED, starts, [1, 2], plan)
     best, other = best_run(runs), next(run for run in runs if run is not best_run(runs))
     assert not np.array_equal(best.clustering.labels, other.clustering.labels)
-    gap = other.merit - best.merit
+    gap = other.selection_cost - best.selection_cost
 
     def fee(labels):
         return 2.0 * gap * np.array_equal(labels, best.clustering.labels)

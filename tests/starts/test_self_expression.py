@@ -6,11 +6,17 @@ from sklearn.linear_model import ElasticNet, Lasso, Ridge
 
 from subspaces.core.eigenvalues import rank_of
 from subspaces.datasets import make_subspaces
-from subspaces.rivals.self_expression_elastic_net import elastic_net_coefficients, fidelities
 from subspaces.starts import self_expression as shared
-from subspaces.starts.self_expression_admm import admm_coefficients, admm_fidelity
-from subspaces.starts.self_expression_lsr import lsr_coefficients, lsr_from_products
-from subspaces.starts.self_expression_omp import omp_coefficients, omp_from_products
+from subspaces.starts.self_expression import (
+    admm_coefficients,
+    admm_fidelity,
+    elastic_net_coefficients,
+    fidelities,
+    lsr_coefficients,
+    lsr_from_products,
+    omp_coefficients,
+    omp_from_products,
+)
 from tests.plain import generic
 
 ROWS = shared.unit_rows(generic(40, 8, seed=3, decay=0.9))

@@ -1,11 +1,17 @@
+from itertools import permutations
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.cluster import KMeans
 
+from subspaces.core.criteria import costs
 from subspaces.core.partition import canonical
+from subspaces.datasets import make_subspaces
 from subspaces.starts import spectral
+from subspaces.starts.spectral import match_dimensions
+from tests.starts.posed import pose
 
 
 def noisy_blocks(sizes, noise, seed=0):
@@ -22,7 +28,7 @@ def noisy_blocks(sizes, noise, seed=0):
 @pytest.mark.parametrize("noise", [0.0, 0.1])
 def test_blocks_are_found(times, form, noise):
     affinity, truth = noisy_blocks([30 * times, 12 * times, 20 * times], noise)
-    labels = spectral.spectral_labels(form(affinity), 3, np.random.default_rng(1))
+    labels = spectral.cut(form(affinity), 3, np.random.default_rng(1))
     assert_array_equal(canonical(labels), canonical(truth))
 
 
@@ -39,13 +45,13 @@ def test_vectors_solve_the_generalised_problem():
 def test_a_vertex_without_edges_does_no_harm():
     affinity, truth = noisy_blocks([10, 15], 0.0)
     affinity[3] = affinity[:, 3] = 0.0
-    labels = spectral.spectral_labels(affinity, 2, np.random.default_rng(0))
+    labels = spectral.cut(affinity, 2, np.random.default_rng(0))
     rest = np.arange(25) != 3
     assert_array_equal(canonical(labels[rest]), canonical(truth[rest]))
 
 
 def test_as_many_clusters_as_vertices():
-    labels = spectral.spectral_labels(np.ones((4, 4)), 4, np.random.default_rng(0))
+    labels = spectral.cut(np.ones((4, 4)), 4, np.random.default_rng(0))
     assert_array_equal(np.sort(labels), np.arange(4))
 
 
@@ -57,13 +63,13 @@ def test_every_piece_of_a_thin_graph_is_found(each, seed):
     for k in range(10):
         ring = np.flatnonzero(truth == k)
         weights[ring, np.roll(ring, 1)] = random.uniform(0.5, 1.0, each)
-    labels = spectral.spectral_labels(sparse.csr_array(weights + weights.T), 10, random)
+    labels = spectral.cut(sparse.csr_array(weights + weights.T), 10, random)
     assert_array_equal(canonical(labels), canonical(truth))
 
 
 def test_larger_pieces_come_before_smaller_ones():
     affinity, truth = noisy_blocks([20, 2, 25, 2], 0.0)
-    labels = spectral.spectral_labels(sparse.csr_array(affinity), 2, np.random.default_rng(0))
+    labels = spectral.cut(sparse.csr_array(affinity), 2, np.random.default_rng(0))
     large = np.isin(truth, [0, 2])
     assert_array_equal(canonical(labels[large]), canonical(truth[large]))
 
@@ -95,3 +101,22 @@ def test_centres_are_spread_as_scikit_learn_spreads_them(seed):
         for init in (spectral.spread_centres, "k-means++")
     )
     assert_allclose(ours.cluster_centers_, theirs.cluster_centers_, atol=1e-12)
+
+
+def test_dimensions_go_to_the_parts_at_least_cost():
+    union = make_subspaces([30, 40, 50], 12, [3, 1, 2], noise=0.05, random_state=2)
+    problem = pose(union)
+    shuffled = np.array([2, 0, 1])[union.target]
+    assert_array_equal(match_dimensions(problem, shuffled), union.target)
+
+    def price(order):
+        relabelled = np.array(order)[shuffled]
+        total = 0.0
+        for k, r in enumerate(problem.dimensions):
+            members = np.flatnonzero(relabelled == k)
+            view = problem.rows.view(members, r, False)
+            total += costs("influence", [view], problem.data)[members, 0].sum()
+        return total
+
+    best = min(permutations(range(3)), key=price)
+    assert_array_equal(np.array(best)[shuffled], match_dimensions(problem, shuffled))

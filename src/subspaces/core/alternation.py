@@ -5,9 +5,8 @@ https://subspaces.readthedocs.io). So the loop stops when no label moves, when a
 or at the cap, and returns the best partition that it met, with the reason why it stopped. The
 reason is "converged" only if no label of that partition moves, and "overshot" if the loop met it on
 the way to a worse one where no label moves. The best partition of a run has the lowest
-`Assignment.merit`: as a rule the objective; with sparse loadings, where objectives of different
-sweeps cannot be compared, it is constant, and the last partition is kept. (`Searchable.merit`,
-which compares finished runs, is another number.)
+`Assignment.iteration_cost`: as a rule the objective. It is constant with sparse loadings, whose
+objectives cannot be compared between sweeps, and the last partition is kept.
 """
 
 from collections.abc import Hashable, Sequence
@@ -73,7 +72,7 @@ def alternate(
         if not degenerate and _is_better(fitted, found, best):
             best = fitted, found
         repairable = bool(degenerate) and repairs < MAX_REPAIRS
-        if not found.moved and not repairable and (fitted.exact or not samples.finishes):
+        if not found.moved and not repairable and (fitted.is_exact_pca or not samples.finishes):
             reason = "converged"
             break
         if returned:
@@ -85,7 +84,7 @@ def alternate(
             reason = "infeasible"
             break
         # With subspaces that are not exact, a partition that came back may still move on.
-        if fitted.exact and following.exact and samples.key(following) in seen:
+        if fitted.is_exact_pca and following.is_exact_pca and samples.key(following) in seen:
             reason = "cycle"
             break
         fitted = following
@@ -99,14 +98,14 @@ def alternate(
 
 
 def _is_better(fitted: Fitted, found: Assignment, best: tuple[Fitted, Assignment] | None) -> bool:
-    """Return whether a partition's merit is at most that of the best partition so far.
+    """Return whether a partition's iteration cost is at most that of the best partition so far.
 
-    True if either has subspaces that are not exactly those of its labels (`Fitted.exact`): their
-    objectives cannot be compared, and the later partition is kept.
+    True if the subspaces of either are not exactly those of its labels (`Fitted.is_exact_pca`):
+    their objectives cannot be compared, and the later partition is kept.
     """
-    if best is None or not (fitted.exact and best[0].exact):
+    if best is None or not (fitted.is_exact_pca and best[0].is_exact_pca):
         return True
-    return found.merit <= best[1].merit
+    return found.iteration_cost <= best[1].iteration_cost
 
 
 def repair(

@@ -41,7 +41,7 @@ FLAT = 0.005
 # Columns for each component that is tried, from which on their noise is told from components.
 COLUMNS_A_COMPONENT = 4
 # A column whose spread is below this share of the largest has no digits of its own.
-ROUNDING = 1e-9
+LEAST_SPREAD = 1e-9
 # Within so many standard errors of the difference a number larger than the chosen one is called
 # about as good, and a smaller one, which is the simpler answer. A larger one between these two is
 # called no better: to cut a cluster in two costs little.
@@ -171,7 +171,7 @@ def excess_kurtosis(residuals: Array) -> float:
     Columns that hold nothing but rounding do not count; 0 if all columns are of that kind.
     """
     spread = residuals.std(axis=0)
-    kept = residuals[:, spread > ROUNDING * spread.max(initial=0.0)]
+    kept = residuals[:, spread > LEAST_SPREAD * spread.max(initial=0.0)]
     if not kept.size:
         return 0.0
     return float(np.median(stats.kurtosis(kept, axis=0)))

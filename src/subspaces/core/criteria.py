@@ -57,7 +57,7 @@ Views = Sequence[ClusterView]
 
 
 @dataclass(frozen=True)
-class Tables:
+class ClusterStats:
     """The sums and variances of K clusters that the costs of rows are computed from.
 
     spectra (K, R): the members' energy along the axes, 1 beyond those in use; dimensions and sizes
@@ -115,26 +115,26 @@ class Tables:
 
 
 @dataclass(frozen=True)
-class Seen:
+class ScoreInputs:
     """Scores and residuals of all rows under all clusters, or of members under their own cluster.
 
     energies (n, K, R) or (n, R): squared scores; residual (n, K) or (n,): squared distances from
-    the subspaces; tables: the `Tables` of the clusters, in the array library of the rows; labels
-    (n,): the members' clusters, None for all rows under all clusters; views: the PCA of every
-    cluster, None in passes; members come cluster by cluster in the order of the views; data:
-    number, rank and mean variance of all rows, for likelihoods.
+    the subspaces; stats: `ClusterStats`, in the array library of the rows; labels (n,): the
+    members' clusters, None for all rows under all clusters; views: the PCA of every cluster, None
+    in passes; members come cluster by cluster in the order of the views; data: number, rank and
+    mean variance of all rows, for likelihoods.
     """
 
     energies: Any
     residual: Any
-    tables: Any
+    stats: Any
     labels: Any = None
     views: Views | None = None
     data: Data | None = None
 
-    def table(self, name: str) -> Any:
-        """Return a table of `Tables` by name: its row for each member, (n, ...), or (1, K, ...)."""
-        values = getattr(self.tables, name)
+    def stat(self, name: str) -> Any:
+        """Return a statistic by name: its row for each member, (n, ...), or (1, K, ...)."""
+        values = getattr(self.stats, name)
         if self.labels is None:
             return values[None, ...]
         if isinstance(values, np.ndarray):
@@ -160,7 +160,7 @@ class Seen:
             return _gaussian(self, _hat(self))
         parts = []
         for view in self.views:
-            log_scale, distance = gaussian_without(view, self.data, self.tables.variance)
+            log_scale, distance = gaussian_without(view, self.data, self.stats.variance)
             parts.append(log_scale + 0.5 * distance)
         return np.concatenate(parts)
 
@@ -168,27 +168,26 @@ class Seen:
         """`distance` of each member from the others' subspace, (n,); first order in passes."""
         if self.views is None or self.data is None:
             return _gaussian(self, _hat(self))
-        noise = self.tables.variance
+        noise = self.stats.variance
         return noise * np.concatenate(
             [gaussian_without(view, self.data, noise)[1] for view in self.views]
         )
 
 
-Cost = Callable[[Seen], Any]
+Cost = Callable[[ScoreInputs], Any]
 
 
 @dataclass(frozen=True)
 class Criterion:
     """The two functions that say what a row costs in a cluster, and where they can be used.
 
-    member(seen): the costs of members under their own cluster, (n,); outsider(seen): those of all
-    rows under all clusters, (n, K). dense, sparse: whether the criterion is defined for principal
-    axes, for sparse loadings; passes: the name of the criterion that scores rows in passes in its
-    place, None if all rows must be in view; exact: whether, with rows in view, costs need more than
-    scores on the leading axes and residuals, as exact leave-one-out does (`Fitted.exact` and
-    `Pass.exact` mean other things); gaussian: what costs take from the Gaussians of the clusters,
-    their "density", their "distance" (`Tables.density`), or None; public: whether users may name
-    the criterion.
+    member(inputs): the costs of members under their own cluster, (n,); outsider(inputs): those of
+    all rows under all clusters, (n, K). dense, sparse: whether the criterion is defined for
+    principal axes, for sparse loadings; passes: the name of the criterion that scores rows in
+    passes in its place, None if all rows must be in view; needs_full_spectrum: whether costs of
+    rows in view need more than scores on the leading axes and residuals, as exact leave-one-out
+    does; gaussian: what costs take from the Gaussians of the clusters, their "density", their
+    "distance" (`ClusterStats.density`), or None; public: whether users may name the criterion.
     """
 
     member: Cost
@@ -196,75 +195,95 @@ class Criterion:
     dense: bool = True
     sparse: bool = False
     passes: str | None = None
-    exact: bool = False
+    needs_full_spectrum: bool = False
     gaussian: str | None = None
     public: bool = True
 
     @property
     def is_density(self) -> bool:
-        """Whether the Gaussians of the clusters have their normalisers, as `Tables.density`."""
+        """Whether the Gaussians of the clusters have normalisers (`ClusterStats.density`)."""
         return self.gaussian != "distance"
 
 
-def _residual(seen: Seen) -> Any:
-    return seen.residual
+def _residual(inputs: ScoreInputs) -> Any:
+    return inputs.residual
 
 
-def _influence_of_members(seen: Seen) -> Any:
-    spectra = seen.table("spectra")
-    return influence.squared_influence_of(seen.energies, seen.residual, spectra, True)
+def _influence_of_members(inputs: ScoreInputs) -> Any:
+    spectra = inputs.stat("spectra")
+    return influence.squared_influence_of(inputs.energies, inputs.residual, spectra, True)
 
 
-def _influence_of_outsiders(seen: Seen) -> Any:
-    spectra = seen.table("spectra")
-    return influence.squared_influence_of(seen.energies, seen.residual, spectra, False)
+def _influence_of_outsiders(inputs: ScoreInputs) -> Any:
+    spectra = inputs.stat("spectra")
+    return influence.squared_influence_of(inputs.energies, inputs.residual, spectra, False)
 
 
-def _hat(seen: Seen) -> Any:
-    spectra, claimed = seen.table("spectra"), seen.table("mean_leverage")
-    return influence.hat_errors_of(seen.energies, seen.residual, spectra, claimed)
+def _hat(inputs: ScoreInputs) -> Any:
+    spectra, claimed = inputs.stat("spectra"), inputs.stat("mean_leverage")
+    return influence.hat_errors_of(inputs.energies, inputs.residual, spectra, claimed)
 
 
-def _density(seen: Seen) -> Any:
-    return _gaussian(seen, seen.residual)
+def _density(inputs: ScoreInputs) -> Any:
+    return _gaussian(inputs, inputs.residual)
 
 
-def _gaussian(seen: Seen, squared_error: Any) -> Any:
+def _gaussian(inputs: ScoreInputs, squared_error: Any) -> Any:
     """-log density, (n, K) or (n,), under the clusters' Gaussians; squared_error: off the axes."""
-    weighted = namespace(seen.energies).sum(seen.energies * seen.table("weights"), axis=-1)
-    return seen.table("scale") + 0.5 * (squared_error / seen.tables.noise[0] + weighted)
+    weighted = namespace(inputs.energies).sum(inputs.energies * inputs.stat("weights"), axis=-1)
+    return inputs.stat("scale") + 0.5 * (squared_error / inputs.stats.noise[0] + weighted)
 
 
-def _projection_error(seen: Seen) -> Array:
-    return np.concatenate([view.projection_errors() for view in seen.clusters])
+def _projection_error(inputs: ScoreInputs) -> Array:
+    return np.concatenate([view.projection_errors() for view in inputs.clusters])
 
 
-def _union_influence(seen: Seen) -> Array:
-    return influence_on(union_of_supports(seen.clusters), seen.clusters, seen.labels)
+def _union_influence(inputs: ScoreInputs) -> Array:
+    return influence_on(union_of_supports(inputs.clusters), inputs.clusters, inputs.labels)
 
 
-def _sparse_influence(seen: Seen) -> Array:
-    everywhere = np.full_like(union_of_supports(seen.clusters), True)
-    return influence_on(everywhere, seen.clusters, seen.labels)
+def _sparse_influence(inputs: ScoreInputs) -> Array:
+    everywhere = np.full_like(union_of_supports(inputs.clusters), True)
+    return influence_on(everywhere, inputs.clusters, inputs.labels)
 
 
 CRITERIA: dict[str, Criterion] = {
     "influence": Criterion(_influence_of_members, _influence_of_outsiders, passes="influence"),
-    "loo": Criterion(Seen.error_left_out, _residual, passes="hat", exact=True),
+    "loo": Criterion(ScoreInputs.error_left_out, _residual, passes="hat", needs_full_spectrum=True),
     "distance": Criterion(
-        Seen.distance_left_out, _density, passes="distance", exact=True, gaussian="distance"
+        ScoreInputs.distance_left_out,
+        _density,
+        passes="distance",
+        needs_full_spectrum=True,
+        gaussian="distance",
     ),
     "hat": Criterion(_hat, _residual, passes="hat"),
     "residual": Criterion(_residual, _residual, sparse=True, passes="residual"),
     "likelihood": Criterion(
-        Seen.log_density_left_out, _density, passes="likelihood", exact=True, gaussian="density"
+        ScoreInputs.log_density_left_out,
+        _density,
+        passes="likelihood",
+        needs_full_spectrum=True,
+        gaussian="density",
     ),
-    "loo_projection": Criterion(_projection_error, _residual, sparse=True, exact=True),
+    "loo_projection": Criterion(
+        _projection_error, _residual, sparse=True, needs_full_spectrum=True
+    ),
     "union_influence": Criterion(
-        _union_influence, _union_influence, dense=False, sparse=True, exact=True, public=False
+        _union_influence,
+        _union_influence,
+        dense=False,
+        sparse=True,
+        needs_full_spectrum=True,
+        public=False,
     ),
     "sparse_influence": Criterion(
-        _sparse_influence, _sparse_influence, dense=False, sparse=True, exact=True, public=False
+        _sparse_influence,
+        _sparse_influence,
+        dense=False,
+        sparse=True,
+        needs_full_spectrum=True,
+        public=False,
     ),
 }
 
@@ -297,7 +316,7 @@ def names_for_outsiders() -> tuple[str, ...]:
 def costs(criterion: str, views: Views, data: Data) -> Array:
     """Cost of every row under every cluster, (n, K); under its own a row is scored as a member."""
     found = CRITERIA[criterion]
-    everyone, members, rows = seen_by(views, data, criterion)
+    everyone, members, rows = score_inputs(views, data, criterion)
     matrix = np.array(found.outsider(everyone))
     matrix[rows, members.labels] = found.member(members)
     return matrix
@@ -308,8 +327,10 @@ def own_costs(matrix: Array, labels: Labels) -> Array:
     return matrix[np.arange(len(labels)), labels]
 
 
-def seen_by(views: Views, data: Data, criterion: str) -> tuple[Seen, Seen, Labels]:
-    """Return a `Seen` of all rows under all clusters, a `Seen` of members, and row numbers (n,).
+def score_inputs(
+    views: Views, data: Data, criterion: str
+) -> tuple[ScoreInputs, ScoreInputs, Labels]:
+    """Return the inputs of all rows under all clusters, those of members, and row numbers (n,).
 
     The second holds each row under its own cluster only, cluster by cluster; the row numbers say
     which row of the data each of its entries is.
@@ -328,11 +349,13 @@ def seen_by(views: Views, data: Data, criterion: str) -> tuple[Seen, Seen, Label
     found = np.array([view.n_components for view in views])
     sizes = np.array([view.size for view in views])
     facts = noise, data.rank, data.n_samples, CRITERIA[criterion].is_density
-    tables = Tables(spectra, found, sizes, views[0].affine, *facts)
+    stats = ClusterStats(spectra, found, sizes, views[0].affine, *facts)
     rows = np.concatenate([view.members for view in views])
     labels = np.repeat(np.arange(n_clusters), sizes)
-    members = Seen(energies[rows, labels], residual[rows, labels], tables, labels, views, data)
-    return Seen(energies, residual, tables, None, views, data), members, rows
+    members = ScoreInputs(
+        energies[rows, labels], residual[rows, labels], stats, labels, views, data
+    )
+    return ScoreInputs(energies, residual, stats, None, views, data), members, rows
 
 
 def attraction(size: float, spectrum: Array, residual: float) -> float:

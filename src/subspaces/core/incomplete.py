@@ -53,10 +53,10 @@ VARIANCE_FLOOR = 1e-10
 # Regularised iterative PCA ends when a round changes the table by less than this share.
 FILLED = 1e-4
 MOST_ROUNDS = 200
-# EM ends when a step raises the log-likelihood by no more than this for each observed cell, which
-# does not depend on the unit of the table. A tenth of it takes ten times as long on faces,
+# EM ends when a step raises the log-likelihood by no more than this many nats per observed cell,
+# which does not depend on the unit of the table. A tenth of it takes ten times as long on faces,
 # for the same labels.
-SETTLED = 1e-5
+RISE_PER_CELL = 1e-5
 # Steps of EM where nobody says how many; one in twenty tables with half of their cells needs more
 # than 100.
 MOST_STEPS = 500
@@ -306,7 +306,7 @@ def fit_mixture(
         found = posteriors(cells, mixture)
         weights, likelihood = responsibilities(found, mixture.shares)
         path.append(likelihood - penalty(mixture, prior))
-        has_converged = len(path) > 1 and path[-1] - path[-2] <= SETTLED * total
+        has_converged = len(path) > 1 and path[-1] - path[-2] <= RISE_PER_CELL * total
         if has_converged:
             break
         mixture = _stepped(cells, mixture, found, weights, (prior, floor), affine, shared)

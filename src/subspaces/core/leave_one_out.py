@@ -22,8 +22,8 @@ from subspaces.subspace import PrincipalAxes, centre_of, principal_axes
 BRIGHT = 1e-5
 # Bright axes are taken out so many times: double precision holds no more powers of ten.
 ROUNDS = 4
-# A remainder below this share of its row is rounding.
-ROUNDING = 16 * float(np.finfo(np.float64).eps)
+# What is left of a row off the axes found so far is 0 below this share of its length.
+LEAST_REMAINDER = 16 * float(np.finfo(np.float64).eps)
 # Beside a row of more leverage than this, the energy of the others keeps fewer than ten digits.
 NEARLY_ALL = 1.0 - 1e-6
 
@@ -82,7 +82,7 @@ def graded_axes(rows: Array) -> PrincipalAxes:
         bright = found.basis[:, found.eigenvalues > BRIGHT**2 * found.eigenvalues[0]]
         basis = np.linalg.qr(np.hstack([basis, bright]))[0][:, : min(rows.shape)]
         rest = _without(_without(rows, basis), basis)
-        rest[np.linalg.norm(rest, axis=1) <= ROUNDING * lengths] = 0.0
+        rest[np.linalg.norm(rest, axis=1) <= LEAST_REMAINDER * lengths] = 0.0
     coordinates = rows @ basis
     eigenvalues = np.einsum("ij,ij->j", coordinates, coordinates)
     order = np.argsort(-eigenvalues, kind="stable")

@@ -37,8 +37,8 @@ Views = Sequence[ClusterView]
 VARIANCE_FLOOR = 1e-10
 # Degrees of freedom of Student tails: the fewest whole ones with a finite variance.
 T_DEGREES = 3.0
-# The scale of a t is found to this share of itself; each step removes most of what is missing.
-SETTLED, MOST_STEPS = 1e-9, 100
+# Relative tolerance of the fixed-point iteration for the scale of a t, and the most steps.
+SCALE_TOLERANCE, MOST_STEPS = 1e-9, 100
 
 
 @serialisable
@@ -121,7 +121,7 @@ def _likeliest_scale(distance: Array, rank: int) -> float:
         weights = (rank + T_DEGREES) / (T_DEGREES + distance / scale)
         before = scale
         scale = max(float(np.mean(weights * distance)) / max(rank, 1), VARIANCE_FLOOR)
-        if abs(scale - before) <= SETTLED * scale:
+        if abs(scale - before) <= SCALE_TOLERANCE * scale:
             break
     return scale
 

@@ -34,7 +34,8 @@ from subspaces.runtime.serialise import serialisable
 from subspaces.subspace import largest_eigenpairs
 
 NOISE_FLOOR = 1e-10
-SETTLED = 1e-6
+# EM ends when the log-likelihood rises by no more than this many nats per row.
+RISE_PER_ROW = 1e-6
 LOG_TWO_PI = float(np.log(2.0 * np.pi))
 # Rows of weight that an empty component counts as, so that its share has a logarithm.
 NOTHING = 1e-10
@@ -116,7 +117,7 @@ def refine_labels(
     """Return the labels (n,) of the likeliest mixture, by EM with shared noise from each start."""
     setting = pose(matrix, dimensions, affine=affine, shared_noise=True)
     begun = [em.begin("labels", first_state(setting, _one_hot(setting, y))) for y in starts]
-    runs = em.search(begun, lambda state: step(setting, state), 300, SETTLED)
+    runs = em.search(begun, lambda state: step(setting, state), 300, RISE_PER_ROW)
     likeliest = max(runs, key=lambda run: run.log_likelihood)
     return np.argmax(likeliest.state.log_joint, axis=1)
 
@@ -136,7 +137,7 @@ def fit_mixture(
     """
     setting = pose(matrix, dimensions, affine=affine, shared_noise=shared_noise)
     begun = em.begin("given", first_state(setting, responsibilities))
-    run = em.climb(begun, lambda state: step(setting, state), max_iter - 1, SETTLED)
+    run = em.climb(begun, lambda state: step(setting, state), max_iter - 1, RISE_PER_ROW)
     constant = -0.5 * LOG_TWO_PI * matrix.size
     return Mixture(em.responsibilities(run.state.log_joint), run.log_likelihood - constant)
 

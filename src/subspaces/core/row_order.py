@@ -25,8 +25,9 @@ from subspaces._types import Array
 CLEAR_Z, MUCH_MEMORY = 4.0, 0.3
 # Fewer rows have no order to speak of.
 FEWEST_ROWS = 8
-# A row shorter than this share of the longest is rounding, and so is a variance.
-ROUNDING = 1e-9
+# A row shorter than this share of the longest has no direction. A variance over the orders below
+# this share of its first term is 0.
+LEAST_LENGTH, LEAST_VARIANCE = 1e-9, 1e-9
 
 
 def neighbours_depend(rows: Array) -> bool:
@@ -34,7 +35,7 @@ def neighbours_depend(rows: Array) -> bool:
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     if len(rows) < FEWEST_ROWS or not lengths.any():
         return False
-    kept = lengths > ROUNDING * lengths.max()
+    kept = lengths > LEAST_LENGTH * lengths.max()
     directions = np.divide(rows, lengths, out=np.zeros_like(rows), where=kept)
     return likeness(directions) > CLEAR_Z and memory(directions) > MUCH_MEMORY
 
@@ -50,7 +51,7 @@ def likeness(rows: Array) -> float:
     mean = total / n
     apart = (total**2 - 4.0 * shared + 2.0 * single) / (n * (n - 1))
     variance = single / n + 2.0 * (shared - single) / (n * (n - 1)) + apart - mean**2
-    if variance <= ROUNDING * single / n:  # all orders give the same sum
+    if variance <= LEAST_VARIANCE * single / n:  # all orders give the same sum
         return 0.0
     return float((np.sum(rows[:-1] * rows[1:]) - mean) / np.sqrt(variance))
 

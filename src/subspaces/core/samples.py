@@ -21,13 +21,13 @@ from subspaces.core import partition
 class Fitted:
     """Labels and the subspaces fitted to them.
 
-    labels (n,): one array, or one per block where rows come in blocks; exact: whether the subspaces
-    are the PCA of the clusters, False where an iteration has only come near it (`Criterion.exact`
-    and `Pass.exact` mean other things); subspaces: None where `assign` finds them from the labels.
+    labels (n,): one array, or one per block where rows come in blocks; is_exact_pca: whether the
+    subspaces are the PCA of the clusters, False if an iteration has only come near it; subspaces:
+    None where `assign` finds them from the labels.
     """
 
     labels: Any
-    exact: bool = True
+    is_exact_pca: bool = True
     subspaces: Any = None
 
 
@@ -36,15 +36,14 @@ class Assignment:
     """The next label of every row, and the objective of the partition that was scored.
 
     labels (n,): the cluster of least cost of every row; objective: the rows' costs under their own
-    clusters, summed; merit: what partitions within one run are compared by, lowest is best: as a
-    rule the objective (between runs see `Searchable.merit`); moved: how many rows leave their
-    cluster; subspaces: those that the objective was computed with, None if the labels determine
-    them.
+    clusters, summed; iteration_cost: what partitions within one run are compared by, lowest is
+    best, as a rule the objective; moved: how many rows leave their cluster; subspaces: those that
+    the objective was computed with, None if the labels determine them.
     """
 
     labels: Any
     objective: float
-    merit: float
+    iteration_cost: float
     moved: int
     subspaces: Any = None
 

@@ -38,8 +38,8 @@ REACH = 0.3
 AGREEING = 3
 # A search that may end early is over, with up to so many numbers, before its threads are of use.
 FEW_NUMBERS = 1 << 18
-# The ends of runs that count as proof: not a cap on sweeps, nor clusters that kept emptying.
-SETTLED = {"converged", "cycle"}
+# Stop reasons that count as proof: not a cap on sweeps, nor clusters that kept emptying.
+CONCLUSIVE = {"converged", "cycle"}
 
 
 class Searchable(Samples):
@@ -52,11 +52,10 @@ class Searchable(Samples):
         """-log t-likelihood of a first partition; infinite if a cluster is degenerate."""
 
     @abstractmethod
-    def merit(self, clustering: Clustering, choice: str) -> float:
+    def selection_cost(self, clustering: Clustering, choice: str) -> float:
         """Return the number that finished runs are compared by, lower is better.
 
-        choice: "objective", or "t_likelihood" for the -log t-likelihood of the partition. Within a
-        run, partitions are compared by `Assignment.merit` instead, as a rule the objective.
+        choice: "objective", or "t_likelihood" for the -log t-likelihood of the partition.
         """
 
 
@@ -77,8 +76,8 @@ class Run:
     """One start, its first partition, and the clustering that sweeps from it ended in.
 
     promise: the -log t-likelihood of the first partition, 0 where first partitions are not
-    compared; merit: `Searchable.merit` of the clustering; the run with the lowest is chosen. A
-    start that was not swept keeps its first partition, and its merit is infinite.
+    compared; selection_cost: `Searchable.selection_cost` of the clustering; the run with the lowest
+    is chosen. A start that was not swept keeps its first partition, and its cost is infinite.
     """
 
     start: str
@@ -86,7 +85,7 @@ class Run:
     seed: int
     promise: float
     clustering: Clustering
-    merit: float
+    selection_cost: float
 
     @property
     def swept(self) -> bool:
@@ -154,7 +153,9 @@ def search(
                 plan.tell(Step("run", done, most, story(run)))
             for i, twin in enumerate(twins):
                 same = runs[twin]
-                runs[i] = replace(runs[i], clustering=same.clustering, merit=same.merit)
+                runs[i] = replace(
+                    runs[i], clustering=same.clustering, selection_cost=same.selection_cost
+                )
             for count in range(wave.start + 1, len(runs) + 1):
                 if plan.enough is not None and agree(runs[:count], plan.enough, slack):
                     return _within_reach(runs[:count], slack)
@@ -188,9 +189,11 @@ class Worker:
         """Return the run after sweeps from its first partition."""
         with one_blas_thread():
             swept = sweep(self._samples, run, self._plan)
-            if self._charge is None or not np.isfinite(swept.merit):
+            if self._charge is None or not np.isfinite(swept.selection_cost):
                 return swept
-            return replace(swept, merit=swept.merit + self._charge(swept.clustering.labels))
+            return replace(
+                swept, selection_cost=swept.selection_cost + self._charge(swept.clustering.labels)
+            )
 
 
 def _charge(starts: Sequence[tuple[str, Start]]) -> Charge | None:
@@ -218,7 +221,9 @@ def _within_reach(runs: Sequence[Run], slack: float) -> list[Run]:
     """
     near = min(run.promise for run in runs) + slack
     return [
-        run if run.promise <= near else replace(run, clustering=_not_swept(run.first), merit=np.inf)
+        run
+        if run.promise <= near
+        else replace(run, clustering=_not_swept(run.first), selection_cost=np.inf)
         for run in runs
     ]
 
@@ -236,7 +241,7 @@ def agree(runs: Sequence[Run], enough: int, slack: float = 0.0) -> bool:
     kinds = [
         run.start
         for run, alike in zip(swept, same, strict=True)
-        if alike and run.clustering.stop_reason in SETTLED
+        if alike and run.clustering.stop_reason in CONCLUSIVE
     ]
     return len(kinds) >= enough and len(set(kinds)) > 1
 
@@ -246,28 +251,30 @@ def _not_swept(labels: Labels) -> Clustering:
 
 
 def best_run(runs: Sequence[Run]) -> Run:
-    """Return the swept run of lowest merit, if finite; of equal merits that of lowest objective."""
+    """Return the swept run of lowest cost, if finite; of equal costs that of lowest objective."""
     swept = [run for run in runs if run.swept]
-    alive = [run for run in swept if np.isfinite(run.merit)]
-    return min(alive or swept, key=lambda run: (run.merit, run.clustering.objective))
+    alive = [run for run in swept if np.isfinite(run.selection_cost)]
+    return min(alive or swept, key=lambda run: (run.selection_cost, run.clustering.objective))
 
 
 def start_margin(runs: Sequence[Run]) -> float:
-    """Return the least merit among runs that ended in another partition, less the best, relative.
+    """Return the least cost among runs that ended in another partition, less the best, relative.
 
-    The difference is divided by the best run's ``|merit|``. Infinite if all swept runs ended in one
-    partition, 0 if no run is finite.
+    The difference of their selection costs is divided by the size of the best. Infinite if all
+    swept runs ended in one partition, 0 if no run is finite.
     """
     best, swept = best_run(runs), [run for run in runs if run.swept]
     ended = canonical_each(np.array([run.clustering.labels for run in [best, *swept]]))
     elsewhere = (ended[1:] != ended[0]).any(axis=1).tolist()
-    others = [run.merit for run, other in zip(swept, elsewhere, strict=True) if other]
+    others = [run.selection_cost for run, other in zip(swept, elsewhere, strict=True) if other]
     if not others:
         return np.inf
-    if not np.isfinite(best.merit):
+    if not np.isfinite(best.selection_cost):
         return 0.0
-    # Python's floats become infinite without a warning if the best merit is 0.
-    return float(min(others) - best.merit) / max(float(abs(best.merit)), sys.float_info.min)
+    # Python's floats become infinite without a warning if the best cost is 0.
+    return float(min(others) - best.selection_cost) / max(
+        float(abs(best.selection_cost)), sys.float_info.min
+    )
 
 
 def story(run: Run) -> str:
@@ -297,8 +304,10 @@ def _twins(problem: Problem, runs: Sequence[Run]) -> list[int]:
 
 
 def sweep(samples: Searchable, run: Run, plan: Plan) -> Run:
-    """Return the run with the clustering that sweeps from its first partition reach, and merit."""
+    """Return the run with the clustering that sweeps from its first partition reach, and cost."""
     clustering = alternate(
         samples, run.first, max_iter=plan.max_iter, random=LazyGenerator(run.seed), tell=plan.tell
     )
-    return replace(run, clustering=clustering, merit=samples.merit(clustering, plan.choice))
+    return replace(
+        run, clustering=clustering, selection_cost=samples.selection_cost(clustering, plan.choice)
+    )

@@ -46,7 +46,7 @@ LEVERAGE_ONE = 1.0 - 1e-10
 # A cap on the steps: bisection guards them, and so many halvings reach the rounding of an interval.
 MAX_STEPS = 64
 # The steps shrink quadratically: after one of this relative size the root is exact to rounding.
-SETTLED = 1e-9
+ROOT_TOLERANCE = 1e-9
 # Numbers in a block of rows: one megabyte, which stays in the cache.
 BLOCK_ELEMENTS = 1 << 17
 
@@ -182,7 +182,7 @@ def _root_between(weights: Array, poles: Array, r: int) -> tuple[Indices, Array]
         inside = (new >= low[active]) & (new <= high[active]) & (new != 0.0)
         new = np.where(inside, new, 0.5 * (low[active] + high[active]))
         t[active] = new
-        active = active[np.abs(new - now) > SETTLED * np.abs(new)]
+        active = active[np.abs(new - now) > ROOT_TOLERANCE * np.abs(new)]
         if not len(active):
             break
     return origin, t

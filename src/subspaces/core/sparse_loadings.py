@@ -27,8 +27,8 @@ import numpy as np
 from subspaces._types import Array, Penalty
 from subspaces.subspace import inverse_overlap, largest_eigenpairs, principal_axes
 
-# A loading is settled when no value moves by more than this share of the largest.
-SETTLED, MAX_STEPS = 1e-4, 100
+# A loading is found if no value moves by more than this share of the largest in a step.
+LOADING_TOLERANCE, MAX_STEPS = 1e-4, 100
 # Against rows whose largest value is 1, a loading of this length is rounding.
 NOTHING_LEFT = 1e-12
 # Magnitudes within this share of each other are equal up to rounding.
@@ -94,7 +94,7 @@ def _one_loading(
         new = shrink(rows.T @ left, n_variables)
         moved = np.abs(new - loading).max()
         loading = new
-        if moved <= SETTLED * np.abs(new).max():
+        if moved <= LOADING_TOLERANCE * np.abs(new).max():
             break
     return left, loading
 

@@ -25,7 +25,7 @@ import numpy as np
 from scipy import sparse
 
 from subspaces.core.array import like, membership, namespace, to_host, zeros_like
-from subspaces.core.criteria import CRITERIA, Seen
+from subspaces.core.criteria import CRITERIA, ScoreInputs
 from subspaces.data import compiled_pass, fused
 from subspaces.data.blocks import slices, working_memory
 from subspaces.data.pass_plan import Pass, PassArrays
@@ -279,11 +279,11 @@ def costs(scores: Any, squared: Any, labels: Any | None, plan: Pass) -> Any:
 def _costs(energies: Any, residual: Any, labels: Any | None, name: str, arrays: PassArrays) -> Any:
     """Return costs (b, K): a member's under its own cluster, an outsider's under all others."""
     criterion = CRITERIA[name]
-    cost = criterion.outsider(Seen(energies, residual, arrays))
+    cost = criterion.outsider(ScoreInputs(energies, residual, arrays))
     if labels is None:
         return cost
     xp, member = namespace(energies), membership(labels, residual.shape[1])
-    own = Seen(
+    own = ScoreInputs(
         xp.sum(xp.where(member[..., None], energies, xp.zeros_like(energies)), axis=1),
         xp.sum(xp.where(member, residual, xp.zeros_like(residual)), axis=1),
         arrays,
@@ -370,7 +370,7 @@ def _scatter_sums(rows: Any, labels: Any, plan: Pass) -> tuple[Any, Any, Any, An
     order = xp.argsort(labels, stable=True)
     ends = to_host(xp.searchsorted(_take(labels, order), like(np.arange(n_clusters + 1), labels)))
     rows = _take(rows, order)
-    if plan.exact and not sparse.issparse(rows):
+    if plan.in_float64 and not sparse.issparse(rows):
         rows = xp.astype(rows, xp.float64)
     parts = [rows[int(a) : int(b), :] for a, b in pairwise(ends)]
     products = xp.astype(xp.stack([_square(part) for part in parts]), xp.float64)

@@ -124,6 +124,6 @@ def _make_tables(plan: Pass, dtype: Any) -> tuple[Any, Array, Array | None]:
     if has_centres:
         axes = np.concatenate([axes, subspaces.centres[:, None, :]], axis=1)
     places = *subspaces.shift_and_lengths, has_centres
-    clusters = _loops().Clusters(plan.criterion, *plan.tables.for_loops, *places)
+    clusters = _loops().Clusters(plan.criterion, *plan.stats.for_loops, *places)
     origin = None if plan.origin is None else np.asarray(plan.origin, dtype=dtype)
     return clusters, np.ascontiguousarray(axes, dtype=dtype), origin

@@ -11,7 +11,7 @@ import numpy as np
 
 from subspaces._types import Array, Labels
 from subspaces.core import sparse_loadings
-from subspaces.core.criteria import CRITERIA, Seen, Tables, own_costs
+from subspaces.core.criteria import CRITERIA, ClusterStats, ScoreInputs, own_costs
 from subspaces.core.problem import Problem
 from subspaces.core.rows import DenseRows, GramRows
 from subspaces.kernels import compiled
@@ -48,26 +48,23 @@ class CompiledSubspaces(ABC):
         return None
 
 
-class PrincipalAxes(CompiledSubspaces):
-    """Leading principal axes of all clusters, found from inner products of the rows.
-
-    Not `subspaces.subspace.PrincipalAxes`, which is the decomposition of one set of rows.
-    """
+class GramAxes(CompiledSubspaces):
+    """Leading principal axes of all clusters, found from inner products of the rows."""
 
     def costs(self, labels: Labels) -> Array:
         """Cost of every row under every cluster, (n, K); labels: those of the last fit."""
         found, name = self.kernel, self.problem.criterion
         energies, facts = np.square(found.scores), (1.0, self.problem.data.rank, len(labels))
-        tables = Tables(found.spectra, found.found, found.sizes, self.problem.affine, *facts)
+        stats = ClusterStats(found.spectra, found.found, found.sizes, self.problem.affine, *facts)
         loops = compiled("block_pass")
         if loops is not None and name in loops.CRITERIA:
             # No criterion that comes here asks for the Gaussians of the clusters.
-            clusters = loops.Clusters(name, found.spectra, None, None, tables.mean_leverage, 1.0)
+            clusters = loops.Clusters(name, found.spectra, None, None, stats.mean_leverage, 1.0)
             return loops.costs(energies, found.residual, labels, clusters).T
         criterion, rows = CRITERIA[name], np.arange(len(labels))
         energies, residual = energies.transpose(2, 0, 1), found.residual.T
-        matrix = np.array(criterion.outsider(Seen(energies, residual, tables)))
-        own = Seen(energies[rows, labels], residual[rows, labels], tables, labels)
+        matrix = np.array(criterion.outsider(ScoreInputs(energies, residual, stats)))
+        own = ScoreInputs(energies[rows, labels], residual[rows, labels], stats, labels)
         matrix[rows, labels] = criterion.member(own)
         return matrix
 
@@ -98,15 +95,15 @@ def compiled_subspaces(problem: Problem) -> CompiledSubspaces | None:
     return _sparse(problem, problem.sparsity)
 
 
-def _principal(problem: Problem) -> PrincipalAxes | None:
-    rows, enough = problem.rows, not CRITERIA[problem.criterion].exact
+def _principal(problem: Problem) -> GramAxes | None:
+    rows, enough = problem.rows, not CRITERIA[problem.criterion].needs_full_spectrum
     if not (enough and isinstance(rows, GramRows) and problem.identified):
         return None
     module = compiled("gram")
     if module is None:
         return None
     given = rows.gram, rows.squared_norms, problem.dimensions, problem.affine
-    return PrincipalAxes(problem, module.GramSubspaces(*given))
+    return GramAxes(problem, module.GramSubspaces(*given))
 
 
 def _sparse(problem: Problem, sparsity: sparse_loadings.Sparsity) -> SparseLoadings | None:
@@ -118,7 +115,7 @@ def _sparse(problem: Problem, sparsity: sparse_loadings.Sparsity) -> SparseLoadi
         return None
     if max(sparsity.n_variables) >= rows.matrix.shape[1] and not nonnegative:
         return None  # the loadings of such a cluster are its principal axes
-    names = "SETTLED", "MAX_STEPS", "TIED", "NOTHING_LEFT"
+    names = "LOADING_TOLERANCE", "MAX_STEPS", "TIED", "NOTHING_LEFT"
     kernel = module.SparseSubspaces(
         rows.matrix,
         rows.squared_norms,

@@ -13,9 +13,9 @@ from subspaces.core.array import like, membership, namespace, to_host
 from subspaces.core.contrast import pooled_deviation
 from subspaces.data import compiled_pass
 
-# A difference below this share of the numbers that it comes from is rounding: ten thousand units in
-# the last place, more than sums over 1e8 rows collect.
-ROUNDING = 1e4 * np.finfo(np.float64).eps
+# Relative rounding error of a sum over up to 1e8 rows, at most: ten thousand units in the last
+# place. A difference of sums below this share of them is 0.
+SUM_ROUNDING = 1e4 * np.finfo(np.float64).eps
 # In main memory so many numbers, but no fewer rows, are made double precision at a time, so that
 # the copies stay in the cache and are small against all rows.
 FEW_NUMBERS, FEW_ROWS = 1 << 15, 64
@@ -81,9 +81,9 @@ def from_sums(sums: Sums, points: Array) -> tuple[Array, Array]:
     means = points + sums.totals / counts
     means[sums.sizes == 0] = sums.sizes @ means / sums.sizes.sum()
     # A variable that is the same everywhere must not differ by the rounding of its sums.
-    unit = ROUNDING * np.abs(means).max(axis=0)
+    unit = SUM_ROUNDING * np.abs(means).max(axis=0)
     means = np.where(np.ptp(means, axis=0) > unit, means, means[:1])
     squares = sums.squares - (sums.totals**2 / counts).sum(axis=0)
-    seen = (squares > ROUNDING * sums.squares) & (squares > sums.sizes.sum() * unit**2)
+    seen = (squares > SUM_ROUNDING * sums.squares) & (squares > sums.sizes.sum() * unit**2)
     squares = np.where(seen, squares, 0.0)
     return means, pooled_deviation(squares, int(sums.sizes.sum()), int((sums.sizes > 0).sum()))

@@ -15,9 +15,9 @@ from subspaces.core.array import like, namespace, to_host, transposed
 
 # The largest residual at the end, against the largest eigenvalue; eigenvalues err by its square.
 TOLERANCE = 1e-6
-# In single precision rounding may come first: a residual below ROUNDING ends the steps once
-# PATIENCE of them did not halve it.
-ROUNDING, PATIENCE = 1e-4, 3
+# In single precision rounding may come first: a residual below STALLED, against the largest
+# eigenvalue, ends the steps once PATIENCE of them did not halve it.
+STALLED, PATIENCE = 1e-4, 3
 # The steps end after so many in any case; each is a pass over the rows.
 MOST_STEPS = 50
 # Directions whose squared length is below this share of the largest are taken to be in the span.
@@ -42,7 +42,7 @@ def leading_axes(product: Callable[[Any], Any], guess: Any, in_use: Mask) -> tup
         residual = images[:, :, :rank] - axes * like(values[:, None, :], axes)
         lengths = np.sqrt(to_host(xp.sum(residual**2, axis=1)))
         error = _largest(lengths, values, in_use)
-        waited = 0 if error < 0.5 * smallest or error > ROUNDING else waited + 1
+        waited = 0 if error < 0.5 * smallest or error > STALLED else waited + 1
         smallest = min(smallest, error)
         if error <= TOLERANCE or waited == PATIENCE:
             break

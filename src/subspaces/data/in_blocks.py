@@ -110,7 +110,7 @@ class BlockProblem:
             self.origin,
             self.by_scatter,
             only_moved,
-            exact=not self.blocks.rounded,
+            in_float64=not self.blocks.rounded,
             affine=self.affine,
         )
 
@@ -150,7 +150,7 @@ class BlockProblem:
 
     def sums(self, labels: Any, subspaces: Subspaces) -> ClusterSums:
         """Return the `ClusterSums` of a partition; images, if any, of these subspaces' axes."""
-        plan = replace(self.plan(subspaces, "residual"), exact=True)
+        plan = replace(self.plan(subspaces, "residual"), in_float64=True)
         return self.fold(block_pass.partition_sums, plan, labels)[1]
 
     def next_subspaces(self, sums: ClusterSums, before: Subspaces) -> Subspaces:
@@ -284,7 +284,7 @@ class RowsInBlocks(Samples):
 
     def finished(self, here: Fitted, found: Assignment) -> tuple[float, Subspaces]:
         """Return the objective and the subspaces, in main memory; exact if ``finishes``."""
-        if here.exact or not self.finishes:
+        if here.is_exact_pca or not self.finishes:
             return found.objective, here.subspaces.to_host()
         problem = self.problem
         _, subspaces = problem.exact_subspaces(here.labels, here.subspaces)

@@ -72,7 +72,7 @@ class RowsInView(Searchable):
         objective = float(own_costs(matrix, labels).sum())
         new = partition.assign(matrix, labels)
         moved = int(np.count_nonzero(new != labels))
-        return Assignment(new, objective, self._merit(objective), moved, loadings)
+        return Assignment(new, objective, self._iteration_cost(objective), moved, loadings)
 
     def closeness(self, row: int) -> Array:
         """Return ``|cos|`` of the angle between one row and every row, (n,)."""
@@ -82,7 +82,7 @@ class RowsInView(Searchable):
         """Return the t-likelihood of a first partition; infinite where a cluster is degenerate."""
         return self._once(labels, self._promise)
 
-    def merit(self, clustering: Clustering, choice: str) -> float:
+    def selection_cost(self, clustering: Clustering, choice: str) -> float:
         """Return the number that finished runs are compared by; lower is better.
 
         The own objective or the t-likelihood; the classification likelihood of a mixture of
@@ -118,7 +118,7 @@ class RowsInView(Searchable):
             self._values[key] = value(labels)
         return self._values[key]
 
-    def _merit(self, objective: float) -> float:
+    def _iteration_cost(self, objective: float) -> float:
         """Return the number by which the partitions of one run are compared.
 
         The partition of the lowest number is kept, of equals the last.
@@ -179,7 +179,7 @@ class RowsOfUnknownDimension(RowsInView):
     def assign(self, here: Fitted) -> Assignment:
         """Choose dimensions, fit, and return each row's cluster of least cost."""
         found = super().assign(here)
-        return replace(found, merit=0.0, subspaces=self.dimensions)
+        return replace(found, iteration_cost=0.0, subspaces=self.dimensions)
 
     def _views_of(self, labels: Labels) -> list[ClusterView]:
         if labels is not self._labels:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from subspaces.core.array import like, namespace, place, zeros_like
-from subspaces.core.criteria import CRITERIA, Tables
+from subspaces.core.criteria import CRITERIA, ClusterStats
 from subspaces.data.subspaces import Subspaces
 from subspaces.runtime.cached import cached_property
 
@@ -38,8 +38,9 @@ class Pass:
     subspaces; criterion; rank: of the data; n_rows: of all blocks; origin (p,): subtracted from
     every row first, None for nothing; by_scatter: whether scatter matrices are summed rather than
     images ``S_k V_k``; only_moved: whether only the rows that change their cluster are summed;
-    exact: whether sums are taken in float64 whatever the rows are; affine: whether the subspaces
-    have means; cache: tables made from the subspaces, by library, device and precision of the rows.
+    in_float64: whether sums are taken in float64 whatever the rows are; affine: whether the
+    subspaces have means; cache: arrays made from the subspaces, by library, device and precision of
+    the rows.
     """
 
     subspaces: Subspaces
@@ -49,7 +50,7 @@ class Pass:
     origin: Any = None
     by_scatter: bool = True
     only_moved: bool = False
-    exact: bool = True
+    in_float64: bool = True
     affine: bool = True
     cache: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
 
@@ -76,16 +77,18 @@ class Pass:
         return np.min_scalar_type(self.n_clusters)
 
     @cached_property
-    def tables(self) -> Tables:
-        """Spectra, sizes and noise as the cost functions read them (`core.criteria.Tables`)."""
+    def stats(self) -> ClusterStats:
+        """Spectra, sizes and noise as the cost functions read them."""
         subspaces = self.subspaces
         facts = subspaces.noise, self.rank, self.n_rows, CRITERIA[self.criterion].is_density
-        return Tables(subspaces.spectra, subspaces.dimensions, subspaces.sizes, self.affine, *facts)
+        return ClusterStats(
+            subspaces.spectra, subspaces.dimensions, subspaces.sizes, self.affine, *facts
+        )
 
 
 def _arrays_like(plan: Pass, rows: Any) -> PassArrays:
     """Compute `Pass.arrays_like`; arrays in main memory go to a device in one transfer."""
-    subspaces, tables = plan.subspaces, plan.tables
+    subspaces, stats = plan.subspaces, plan.stats
     n_clusters, p, n_axes = subspaces.axes.shape
     shift, lengths = subspaces.shift_and_lengths
     given = {
@@ -93,12 +96,12 @@ def _arrays_like(plan: Pass, rows: Any) -> PassArrays:
         "axes": subspaces.axes,
         "centres": zeros_like(rows, (n_clusters, p)) if subspaces.linear else subspaces.centres,
         "shift": shift,
-        "spectra": tables.spectra,
-        "weights": tables.weights,
+        "spectra": stats.spectra,
+        "weights": stats.weights,
         "lengths": lengths,
-        "scale": tables.scale,
-        "mean_leverage": tables.mean_leverage,
-        "noise": tables.noise,
+        "scale": stats.scale,
+        "mean_leverage": stats.mean_leverage,
+        "noise": stats.noise,
     }
     in_memory = {name: value for name, value in given.items() if isinstance(value, np.ndarray)}
     on_device = {name: like(given[name], rows) for name in given.keys() - in_memory.keys()}

@@ -21,8 +21,8 @@ from subspaces.runtime.result import WithVerdict
 
 # The standard deviation of a normal distribution over its median absolute deviation.
 NORMAL_MAD = 1.4826
-# The share of the mean squared length of a sample below which a squared distance is rounding.
-ROUNDING = 1e-20
+# A squared distance below this share of the mean squared length of a sample is 0.
+LEAST_SQUARED_DISTANCE = 1e-20
 # How many samples a verdict names.
 NAMED = 5
 
@@ -156,7 +156,7 @@ def pca_outliers(
     n, r = len(matrix), found.n_axes
 
     # Distances that are rounding tell nothing.
-    rounding = ROUNDING * found.usual_energy
+    rounding = LEAST_SQUARED_DISTANCE * found.usual_energy
     t2_p, t2_left_out_limit = _judged_inside(found.t2_left_out, r, n - center - 1, level)
     # Of fewer cells Q spreads more, as a chi-square of fewer degrees of freedom does.
     seen = np.sqrt(np.mean(~np.isnan(matrix), axis=1))

@@ -36,7 +36,7 @@ from subspaces import progress
 from subspaces._types import Array, Codes, Indices
 from subspaces.diagnostics._rank_test import rank_test
 from subspaces.metrics import matched_labels
-from subspaces.starts.k_means import k_means_labels
+from subspaces.starts.spectral import k_means_labels
 
 # Starts of K-means on a drawn table of a few columns; more hardly find a better cut.
 N_INIT = 5

@@ -22,7 +22,7 @@ from subspaces.metrics import adjusted_rand_score, matched_accuracy, matched_lab
 from subspaces.runtime.parameters import as_count, as_real
 from subspaces.runtime.result import WithVerdict
 from subspaces.runtime.warning import collect_warnings, warn
-from subspaces.starts.k_means import k_means_labels
+from subspaces.starts.spectral import k_means_labels
 
 # Where K-means agrees with a larger share of the labels, it has found the same groups by their
 # means.

@@ -42,7 +42,7 @@ from subspaces.runtime.parameters import as_count, as_jobs
 from subspaces.runtime.step import Step, silence
 from subspaces.runtime.threads import one_blas_thread
 from subspaces.runtime.warning import collect_warnings, warn
-from subspaces.starts.sample_size import REFILL_ROWS
+from subspaces.starts.landmarks import REFILL_ROWS
 
 # A step of EM moves less than a sweep: there are up to so many of them for each sweep.
 STEPS_A_SWEEP = 10

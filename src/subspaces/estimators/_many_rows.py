@@ -39,8 +39,7 @@ from subspaces.runtime.parameters import as_count, as_generator
 from subspaces.runtime.step import Step
 from subspaces.runtime.threads import usable_threads
 from subspaces.starts.device import DeviceStart
-from subspaces.starts.registry import device_starts
-from subspaces.starts.sample_size import (
+from subspaces.starts.landmarks import (
     REFILL_ROWS,
     n_telling,
     rank_of_all,
@@ -48,6 +47,7 @@ from subspaces.starts.sample_size import (
     spanned,
     thinned,
 )
+from subspaces.starts.registry import device_starts
 
 # A dense array of up to so many rows is fitted as one matrix, which is quicker than passes.
 FEW_ROWS = 10_000

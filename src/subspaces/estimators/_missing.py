@@ -20,7 +20,7 @@ from subspaces._types import Array, Labels
 from subspaces.core import incomplete
 from subspaces.core.incomplete import Cells, Fit, Gaussian, IncompleteMixture
 from subspaces.runtime.warning import warn
-from subspaces.starts.observed_pairs import MOST_ROWS, observed_pairs
+from subspaces.starts.graphs import OBSERVED_MOST_ROWS, observed_pairs
 from subspaces.subspace import Subspace, scores_and_residuals
 
 # Fitted values in the holes are told to be low where they are so many standard deviations below the
@@ -87,7 +87,7 @@ def fitted(
     likelier end is returned.
     """
     starts = [labels]
-    if len(dimensions) > 1 and len(set(dimensions)) == 1 and len(labels) <= MOST_ROWS:
+    if len(dimensions) > 1 and len(set(dimensions)) == 1 and len(labels) <= OBSERVED_MOST_ROWS:
         starts.append(observed_pairs(filled.cells, len(dimensions), np.random.default_rng(0)))
     ends = [
         incomplete.fit_mixture(

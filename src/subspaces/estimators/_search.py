@@ -165,7 +165,7 @@ def table_of_starts(runs: Sequence[Run]) -> list[dict[str, Any]]:
         {
             "start": run.start,
             "promise": run.promise,
-            "merit": run.merit if run.swept else None,
+            "merit": run.selection_cost if run.swept else None,
             "objective": run.clustering.objective if run.swept else None,
             "n_iter": run.clustering.n_iter,
             "stop_reason": run.clustering.stop_reason,

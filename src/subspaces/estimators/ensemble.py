@@ -1,9 +1,11 @@
 """`EnsembleKSubspaces`: many runs of K-subspaces vote on which samples belong together."""
 
+from typing import Annotated
+
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from subspaces._types import Array, Auto, Labels, PerCluster, Seed
+from subspaces._types import Array, Auto, Labels, PerCluster, Seed, Sparse
 from subspaces.core import partition
 from subspaces.core.problem import Problem
 from subspaces.core.search import Plan, search
@@ -96,6 +98,11 @@ class EnsembleKSubspaces(SubspaceClusterer):
     >>> rand_score(planes.target, model.labels_)
     1.0
     """
+
+    affinity_matrix_: Annotated[Sparse, "n", "n"]
+    q_: int
+    objective_: float
+    n_iter_: int
 
     def __init__(
         self,

@@ -122,6 +122,11 @@ class GPCA(SubspaceClusterer):
     1.0
     """
 
+    method_: GPCAMethod
+    n_projected_: int
+    objective_: float
+    n_iter_: int
+
     def __init__(
         self,
         n_clusters: int = 2,
@@ -186,7 +191,7 @@ class GPCA(SubspaceClusterer):
             )
         return problem
 
-    def _plan(self, problem: Problem) -> tuple[int, str]:
+    def _plan(self, problem: Problem) -> tuple[int, GPCAMethod]:
         """Return the dimension of the projection, and "codimension_one" or "voting"."""
         lifted = [r + problem.affine for r in problem.dimensions]
         space, equal = problem.rows.rank + problem.affine, len({*lifted}) == 1
@@ -199,7 +204,7 @@ class GPCA(SubspaceClusterer):
                 f"n_projected={least}; here they are {list(problem.dimensions)} and {projected}. "
                 "Use method='voting'"
             )
-        automatic = "codimension_one" if hyperplanes else "voting"
+        automatic: GPCAMethod = "codimension_one" if hyperplanes else "voting"
         return projected, automatic if self.method == "auto" else self.method
 
     def _projected(self, lifted: list[int], least: int, space: int, n_samples: int) -> int:

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from functools import partial
 from numbers import Real
-from typing import Any, get_args
+from typing import Annotated, Any, get_args
 
 import numpy as np
 from scipy.special import logsumexp
 from sklearn.exceptions import ConvergenceWarning
 
-from subspaces._types import Array, MixtureNoise, PerCluster, Seed
+from subspaces._types import Array, MixtureNoise, PerCluster, Seed, StopReason
 from subspaces.core import em, partition, ppca_mixture
 from subspaces.core.incomplete import (
     IncompleteMixture,
@@ -38,6 +38,17 @@ class MixtureClusterer(SubspaceClusterer):
     max_iter: int
     tol: float
     random_state: Seed
+
+    weights_: Annotated[Array, "K"]
+    means_: Annotated[Array, "K", "p"]
+    log_likelihood_: float
+    log_likelihood_path_: Annotated[Array, "*"]
+    objective_: float
+    bic_: float
+    n_iter_: int
+    stop_reason_: StopReason
+    starts_: list[dict[str, str | float]]
+    _n_parameters: int
 
     scores_are_likelihoods_ = True
 
@@ -265,6 +276,10 @@ class MPPCA(MixtureClusterer):
     array([0.0023, 0.0022])
     """
 
+    noise_variance_: Annotated[Array, "K"]
+    explained_variance_: Annotated[list[Annotated[Array, "*"]], "K"]
+    _model: ppca_mixture.PPCAMixture
+
     def __init__(
         self,
         n_clusters: int = 2,
@@ -469,6 +484,14 @@ class MCFA(MixtureClusterer):
     (200, 3)
     """
 
+    loadings_: Annotated[Array, "p", "q"]
+    factor_means_: Annotated[Array, "K", "q"]
+    factor_covariances_: Annotated[Array, "K", "q", "q"]
+    noise_variance_: Annotated[Array, "p"]
+    df_: Annotated[Array, "K"]
+    _model: factor_mixture.FactorMixture
+    _change: Annotated[Array, "q", "q"]
+
     def __init__(
         self,
         n_clusters: int = 2,
@@ -602,6 +625,14 @@ class MCtFA(MixtureClusterer):
     >>> bool((model.labels_ == lines.target).all())
     True
     """
+
+    loadings_: Annotated[Array, "p", "q"]
+    factor_means_: Annotated[Array, "K", "q"]
+    factor_covariances_: Annotated[Array, "K", "q", "q"]
+    noise_variance_: Annotated[Array, "p"]
+    df_: Annotated[Array, "K"]
+    _model: factor_mixture.FactorMixture
+    _change: Annotated[Array, "q", "q"]
 
     def __init__(
         self,

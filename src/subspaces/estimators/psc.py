@@ -24,7 +24,7 @@ from subspaces._types import (
 from subspaces.core import criteria, influence, partition
 from subspaces.core.alternation import Clustering
 from subspaces.core.array import to_host
-from subspaces.core.criteria import Seen, attraction, costs, own_costs
+from subspaces.core.criteria import ScoreInputs, attraction, costs, own_costs
 from subspaces.core.descent import descend, objective_of
 from subspaces.core.incomplete import IncompleteMixture, observed_cells
 from subspaces.core.incomplete_pca import (
@@ -593,7 +593,7 @@ class PSC(AlternatingClusterer):
         With sparse loadings it also begins at the first partitions of all runs.
         """
         whole = [run for run in runs if len(run.first) == len(best.first)]
-        ranked = sorted(whole or [best], key=lambda run: run.merit)[:5]
+        ranked = sorted(whole or [best], key=lambda run: run.selection_cost)[:5]
         first = [run.clustering.labels for run in ranked]
         if problem.sparsity is None:
             rows = problem.rows.coordinates
@@ -709,7 +709,7 @@ class PSC(AlternatingClusterer):
     def _scores(self, X: Array) -> Array:
         criterion = criteria.CRITERIA[self._scored_by]
         if criterion.dense and (self.n_variables_ is None or not criterion.sparse):
-            return criterion.outsider(self._seen(X))
+            return criterion.outsider(self._score_inputs(X))
         if self.criterion_ != "union_influence":
             return super()._scores(X)
         kept = to_host(self.support_)
@@ -726,8 +726,8 @@ class PSC(AlternatingClusterer):
     def _scored_by(self) -> str:
         return "likelihood" if self.scores_are_likelihoods_ else self.criterion_
 
-    def _seen(self, X: Array) -> Seen:
-        """Return new rows as criteria take them: squared scores, residuals, cluster tables."""
+    def _score_inputs(self, X: Array) -> ScoreInputs:
+        """Return new rows as criteria take them: squared scores, residuals, cluster statistics."""
         found = self._places(X)
         dimensions = np.array([along.shape[1] for along, _ in found])
         energies = np.zeros((len(X), len(found), max(*dimensions, 1)))
@@ -737,8 +737,8 @@ class PSC(AlternatingClusterer):
             spectra[k, : dimensions[k]] = self.subspaces_[k].spectrum
         density = criteria.CRITERIA[self._scored_by].is_density
         facts = self.affine, self._scoring_noise, self._data.rank, self._data.n_samples, density
-        tables = criteria.Tables(spectra, dimensions, to_host(self._sizes), *facts)
-        return Seen(energies, np.column_stack([residual for _, residual in found]), tables)
+        stats = criteria.ClusterStats(spectra, dimensions, to_host(self._sizes), *facts)
+        return ScoreInputs(energies, np.column_stack([residual for _, residual in found]), stats)
 
     @property
     def scores_are_likelihoods_(self) -> bool:

@@ -90,6 +90,9 @@ class RSIM(SubspaceClusterer):
     1.0
     """
 
+    rank_: int
+    objective_: float
+
     def __init__(
         self,
         n_clusters: int = 2,

@@ -1,5 +1,7 @@
 """Spectral curvature clustering."""
 
+from typing import Annotated
+
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
@@ -83,6 +85,10 @@ class SCC(SubspaceClusterer):
     >>> rand_score(planes.target, model.labels_) > 0.98
     True
     """
+
+    objective_: float
+    objective_path_: Annotated[Array, "*"]
+    n_iter_: int
 
     def __init__(
         self,

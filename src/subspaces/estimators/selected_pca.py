@@ -1,13 +1,14 @@
 """`SelectedPCA`: a PCA that finds how many components it has."""
 
 import os
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from subspaces._types import Array, Indices, NoiseKind
+from subspaces._types import Array, FoundNoise, Indices, NoiseKind
 from subspaces.core.components import KINDS_OF_NOISE, Components
 from subspaces.core.incomplete import VARIANCE_FLOOR, Cells, Gaussian, IncompleteMixture
 from subspaces.core.incomplete_pca import fit_pca
@@ -106,22 +107,23 @@ class SelectedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     """
 
     n_components_: int
-    components_: Array
-    mean_: Array
-    scale_: Array | None
-    explained_variance_: Array
-    explained_variance_ratio_: Array
-    singular_values_: Array
+    components_: Annotated[Array, "R", "p"]
+    mean_: Annotated[Array, "p"]
+    scale_: Annotated[Array, "p"] | None
+    explained_variance_: Annotated[Array, "R"]
+    explained_variance_ratio_: Annotated[Array, "R"]
+    singular_values_: Annotated[Array, "R"]
     noise_variance_: float
     low_: int | None
     high_: int | None
-    noise_: str
-    ratio_: Array
-    rests_on_: Indices
+    noise_: FoundNoise
+    ratio_: Annotated[Array, "m"]
+    rests_on_: Annotated[Indices, "m"]
     verdict_: str
     missing_share_: float
     n_samples_: int
     n_features_in_: int
+    feature_names_in_: Annotated[NDArray[Any], "p"]
 
     def __init__(
         self,

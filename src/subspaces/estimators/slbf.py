@@ -79,6 +79,8 @@ class SLBF(SubspaceClusterer):
     True
     """
 
+    objective_: float
+
     def __init__(
         self,
         n_clusters: int = 2,

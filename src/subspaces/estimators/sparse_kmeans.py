@@ -2,14 +2,14 @@
 
 from dataclasses import asdict
 from functools import partial
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from subspaces._types import Array, Seed
+from subspaces._types import Array, Counts, Indices, Seed, StopReason
 from subspaces.core import partition
 from subspaces.estimators._base import SubspaceClusterer
 from subspaces.rivals import sparse_kmeans
@@ -104,13 +104,23 @@ class SparseKMeans(SubspaceClusterer):
     (0, 1)
     """
 
+    weights_: Annotated[Array, "p"]
+    variables_: Annotated[Indices, "*"]
+    cluster_centers_: Annotated[Array, "K", "p"]
+    bound_: float
+    objective_: float
+    objective_path_: Annotated[Array, "*"]
+    n_iter_: int
+    stop_reason_: StopReason
+    selection_: dict[str, Array | Counts]
+
     _has_subspaces = False
 
     def __init__(
         self,
         n_clusters: int = 2,
         *,
-        bound: Any = None,
+        bound: float | Literal["gap"] | None = None,
         n_variables: int | None = None,
         n_init: int = 10,
         max_iter: int = 50,

@@ -1,24 +1,29 @@
 """Sparse subspace clustering: a graph of which samples express which, cut by its spectrum."""
 
-from typing import Any, get_args
+from typing import Annotated, Any, get_args
 
 from scipy.sparse.csgraph import connected_components
 
-from subspaces._types import Array, Labels, PerCluster, Seed, SSCSolver
+from subspaces._types import Array, Labels, PerCluster, Seed, Sparse, SSCSolver
 from subspaces.core import partition
 from subspaces.core.problem import Problem
 from subspaces.data.validation import check_rank
 from subspaces.estimators import _subspaces
 from subspaces.estimators._base import SubspaceClusterer
-from subspaces.rivals.self_expression_elastic_net import elastic_net_coefficients, fidelities
 from subspaces.runtime.parameters import as_choice, as_count, as_flag, as_generator, as_real
 from subspaces.runtime.warning import warn
-from subspaces.starts.matching import match_dimensions
-from subspaces.starts.self_expression import Sparse, affinity, lifted_rows, unit_rows
-from subspaces.starts.self_expression_admm import admm_coefficients, admm_fidelity
-from subspaces.starts.self_expression_lsr import lsr_coefficients
-from subspaces.starts.self_expression_omp import omp_coefficients
-from subspaces.starts.spectral import spectral_labels
+from subspaces.starts.self_expression import (
+    admm_coefficients,
+    admm_fidelity,
+    affinity,
+    elastic_net_coefficients,
+    fidelities,
+    lifted_rows,
+    lsr_coefficients,
+    omp_coefficients,
+    unit_rows,
+)
+from subspaces.starts.spectral import cut, match_dimensions
 from subspaces.subspace import centre_of, principal_axes
 
 SOLVERS: tuple[SSCSolver, ...] = get_args(SSCSolver)
@@ -126,6 +131,9 @@ class SSC(SubspaceClusterer):
     1.0
     """
 
+    affinity_matrix_: Annotated[Sparse, "n", "n"]
+    objective_: float
+
     def __init__(
         self,
         n_clusters: int = 2,
@@ -171,7 +179,7 @@ class SSC(SubspaceClusterer):
                 "other data or a larger alpha"
             )
         self._warn_of_pieces(len(dimensions), max(dimensions))
-        parts = spectral_labels(self.affinity_matrix_, len(dimensions), random)
+        parts = cut(self.affinity_matrix_, len(dimensions), random)
         self.labels_ = self._order(X, parts, dimensions)
         _subspaces.store_subspaces(self, X, dimensions, affine)
         self.objective_ = _subspaces.distance_from_own_subspaces(self, X)

@@ -78,7 +78,7 @@ def _scatter_matrices(
     _scatter[(n_clusters * n_parts, tiles, tiles)](
         rows, order, ends, plan.arrays_like(rows).origin, products, totals, n_parts, P=p,
         TILE=TILE, SHIFTED=plan.origin is not None,
-        PRECISION="ieee" if plan.exact else "tf32x3", ROWS=AT_A_TIME,
+        PRECISION="ieee" if plan.in_float64 else "tf32x3", ROWS=AT_A_TIME,
     )  # fmt: skip
     return _sizes(ends), products.sum(1), totals.sum(1)
 

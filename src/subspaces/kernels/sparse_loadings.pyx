@@ -55,7 +55,7 @@ cdef class SparseSubspaces(FollowedClusters):
 
     rows (n, p), gram (n, n): their inner products, or None; dimensions and n_variables (K,):
     loadings of a cluster, and variables of each, fewer than p unless they are nonnegative;
-    constants: SETTLED, MAX_STEPS, TIED, NOTHING_LEFT of `core.sparse_loadings`.
+    constants: LOADING_TOLERANCE, MAX_STEPS, TIED, NOTHING_LEFT of `core.sparse_loadings`.
 
     Every fit overwrites the results: loadings (K, R, p) of unit length, zero where nothing is left
     to explain; scores (K, R, n) of all rows, from the centres (K, p); captured (K, n), what least

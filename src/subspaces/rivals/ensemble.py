@@ -18,8 +18,7 @@ from scipy import sparse
 from subspaces._types import Labels
 from subspaces.core.partition import assign, refill, sizes
 from subspaces.core.problem import Problem
-from subspaces.starts.matching import match_dimensions
-from subspaces.starts.spectral import spectral_labels
+from subspaces.starts.spectral import cut, match_dimensions
 
 # Most entries of A that are formed at once: 32 MiB.
 BLOCK = 2**22
@@ -74,7 +73,7 @@ def graph_labels(
     A cluster that the cut did not yield is filled with the angular neighbours of a random row. Each
     cluster has the dimension that the problem gives it.
     """
-    parts = spectral_labels(graph, problem.n_clusters, random)
+    parts = cut(graph, problem.n_clusters, random)
     missing = np.flatnonzero(sizes(parts, problem.n_clusters) == 0)
     for cluster in missing:
         parts = refill(parts, int(cluster), problem.dimensions, random, problem.rows.closeness)

@@ -18,9 +18,9 @@ from subspaces.core.problem import Problem
 from subspaces.core.rows import choose_rows
 from subspaces.core.search import Start
 from subspaces.starts.graphs import angular
-from subspaces.starts.k_means import k_means_labels
 from subspaces.starts.landmarks import on_landmarks
 from subspaces.starts.sampled_subspaces import random_labels, sequential, swapped
+from subspaces.starts.spectral import k_means_labels
 
 
 def k_means(problem: Problem, random: np.random.Generator) -> Labels:

@@ -25,14 +25,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from subspaces._types import Array, Labels
-from subspaces.rivals.subspace_error import mean_squared_distance
+from subspaces.rivals.subspace_error import DISTANCE_ROUNDING, mean_squared_distance
 from subspaces.starts.spectral import rows_to_labels
 from subspaces.subspace import largest_eigenpairs
 
 # The rounds end when one lowers the error by less than this share of the error before it.
 LEAST_FALL = 0.01
-# Squared distances come from inner products: below this share of the squared lengths is rounding.
-ROUNDING = 1e-13
 TINY = np.finfo(float).tiny
 
 
@@ -75,7 +73,7 @@ def curvature_clustering(
         labels, error = _round(points, labels, sought, n_columns, random)
         best = labels if error < min(errors) else best
         stalled = len(errors) >= sought.dimension and error > (1.0 - LEAST_FALL) * errors[-1]
-        settled = stalled or error <= ROUNDING
+        settled = stalled or error <= DISTANCE_ROUNDING
         errors.append(error)
     return CurvatureClustering(best, energy * np.array(errors[1:]), settled)
 
@@ -102,7 +100,7 @@ def scales(curvatures: Array, sought: Arrangement) -> Array:
     powers = float(sought.n_clusters) ** np.arange(1, sought.n_drawn + 1)
     ranks = np.unique(np.ceil(counted / powers).astype(int)) - 1
     found = np.partition(curvatures.ravel(), ranks)[ranks]
-    return np.unique(np.maximum(found, ROUNDING))
+    return np.unique(np.maximum(found, DISTANCE_ROUNDING))
 
 
 def _round(
@@ -191,7 +189,7 @@ def _squared_heights(points: Array, lengths: Array, vertices: Array) -> Array:
     """Return squared distances (n, b) of points from the bases' affine spans; 0 within rounding."""
     first = vertices[:, 0]
     heights = _squared_distances(points, lengths, first)
-    rounding = ROUNDING * (lengths[:, None] + np.einsum("bp,bp->b", first, first))
+    rounding = DISTANCE_ROUNDING * (lengths[:, None] + np.einsum("bp,bp->b", first, first))
     axes = np.linalg.qr(_edges(vertices))[0]
     for j in range(axes.shape[2]):
         heights -= (points @ axes[:, :, j].T - np.einsum("bp,bp->b", first, axes[:, :, j])) ** 2

@@ -40,7 +40,7 @@ import numpy as np
 
 from subspaces._types import Array, Labels
 from subspaces.starts.self_expression import unit_rows
-from subspaces.starts.spectral import leading_eigenpairs, rows_to_labels
+from subspaces.starts.spectral import leading_eigenpairs, normalised, rows_to_labels
 from subspaces.subspace import principal_axes
 
 # What the program for normalised cuts adds to the diagonal of A; the degrees get twice as much.
@@ -99,9 +99,7 @@ def shape_interaction(left: Array, power: float, mirrored: bool) -> Array:
 
 def eigengap(affinity: Array, n_clusters: int, random: np.random.Generator) -> float:
     """Return ``mu_K - mu_{K+1}``, between eigenvalues of ``D^-1 A``; those of D^-1/2 A D^-1/2."""
-    degrees = affinity.sum(axis=1)
-    scale = 1.0 / np.sqrt(np.where(degrees > 0, degrees, 1.0))
-    values, _ = leading_eigenpairs(affinity * scale * scale[:, None], n_clusters + 1, random)
+    values, _ = leading_eigenpairs(normalised(affinity), n_clusters + 1, random)
     after, last = np.sort(values)[:2]
     return float(last - after)
 
@@ -115,9 +113,9 @@ def regularised_cut(affinity: Array, n_clusters: int, random: np.random.Generato
 def regularised(affinity: Array) -> Array:
     """Return ``(D + I)^-1/2 (A + I / 2) (D + I)^-1/2``, (n, n)."""
     scale = 1.0 / np.sqrt(affinity.sum(axis=1) + 2.0 * REGULARISATION)
-    normalised = affinity * scale * scale[:, None]
-    normalised[np.diag_indices_from(normalised)] += REGULARISATION * scale**2
-    return normalised
+    weights = affinity * scale * scale[:, None]
+    weights[np.diag_indices_from(weights)] += REGULARISATION * scale**2
+    return weights
 
 
 def cut_weight(affinity: Array, labels: Labels) -> float:

@@ -32,8 +32,8 @@ from itertools import pairwise
 import numpy as np
 
 from subspaces._types import Array, Labels
-from subspaces.rivals.subspace_error import mean_squared_distance
-from subspaces.starts.spectral import spectral_labels
+from subspaces.rivals.subspace_error import DISTANCE_ROUNDING, mean_squared_distance
+from subspaces.starts.spectral import cut
 
 # The multiples of the local scales that SLBF tries.
 MULTIPLES = (0.25, 0.5, 1.0, 2.0, 4.0)
@@ -41,8 +41,6 @@ MULTIPLES = (0.25, 0.5, 1.0, 2.0, 4.0)
 SMALLEST_SCALE = 1e-6
 # Neighbourhoods grow by a tenth, or by two points, up to this many points.
 GROWTH, LARGEST = 0.1, 1000
-# A share of the squared lengths below this is rounding.
-ROUNDING = 1e-13
 # Most numbers in a block of neighbourhoods or of coordinates: 32 MiB.
 BLOCK = 2**22
 
@@ -98,7 +96,7 @@ def graph_clustering(
     best, least = np.zeros(len(points), dtype=np.intp), np.inf
     for multiple in MULTIPLES:
         affinity = local_affinity(distances, multiple * np.maximum(flats.spread, floor))
-        labels = spectral_labels(affinity, n_clusters, random)
+        labels = cut(affinity, n_clusters, random)
         error = mean_squared_distance(points, labels, dimension, affine)
         if error < least:
             best, least = labels, error
@@ -196,7 +194,7 @@ def squared_beta(rows: Array, radius: Array, dimension: int, affine: bool) -> Ar
     turned = np.swapaxes(rows, 1, 2)
     spectrum = np.linalg.eigvalsh(rows @ turned if rows.shape[1] < rows.shape[2] else turned @ rows)
     left = spectrum[:, : max(spectrum.shape[1] - dimension, 0)].sum(axis=1)
-    left = np.where(left > ROUNDING * spectrum.sum(axis=1), left, 0.0) / rows.shape[1]
+    left = np.where(left > DISTANCE_ROUNDING * spectrum.sum(axis=1), left, 0.0) / rows.shape[1]
     return np.divide(left, radius**2, out=np.zeros_like(left), where=radius > 0)
 
 
@@ -213,7 +211,7 @@ def distances_from(points: Array, flats: LocalFlats) -> Array:
         total = lengths[:, None] + np.einsum("mp,mp->m", centres, centres)
         squared = total - 2.0 * points @ centres.T
         squared -= np.einsum("nmd,nmd->nm", scores, scores)
-        result[:, part] = np.sqrt(np.where(squared > ROUNDING * total, squared, 0.0))
+        result[:, part] = np.sqrt(np.where(squared > DISTANCE_ROUNDING * total, squared, 0.0))
     return result
 
 

@@ -27,7 +27,7 @@ import numpy as np
 from sklearn.cluster import KMeans
 
 from subspaces._types import Array, Counts, Labels, StopReason
-from subspaces.starts.k_means import k_means_labels
+from subspaces.starts.spectral import k_means_labels
 
 # From the between-cluster sums of squares (p,) to the weights (p,).
 Rule = Callable[[Array], Array]

@@ -5,6 +5,9 @@ from scipy import linalg
 
 from subspaces._types import Array, Labels
 
+# Squared distances come from inner products: below this share of the squared lengths they are 0.
+DISTANCE_ROUNDING = 1e-13
+
 
 def mean_squared_distance(points: Array, labels: Labels, dimension: int, affine: bool) -> float:
     """Return the mean squared distance of the points from the subspaces fitted to their clusters.

@@ -13,8 +13,9 @@ from subspaces._types import Array, Indices
 from subspaces.core.array import like, namespace, to_host, transposed, zeros_like
 from subspaces.data.block_pass import squared_lengths
 from subspaces.data.subspaces import Subspaces
-from subspaces.starts.graphs import MOST_NEIGHBOURS, angular_affinity, cut, normalised
-from subspaces.starts.seeding import kmeans_parallel
+from subspaces.starts.graphs import MOST_NEIGHBOURS, angular_affinity
+from subspaces.starts.sampled_subspaces import kmeans_parallel
+from subspaces.starts.spectral import cut, normalised
 
 # From points (m, p) of any array library, the dimension of each cluster, whether subspaces have
 # centres of their own, and a generator: subspaces on that device, or labels (m,) in main memory.

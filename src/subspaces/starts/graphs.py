@@ -1,13 +1,13 @@
 """First partitions from graphs: angular neighbours, self-expression, and the sum of two graphs.
 
 - angular: each row's nearest rows by angle, weighted ``exp(-2 arccos |cos|)`` (TSC, Heckel &
-  Boelcskei 2015);
+  Boelcskei 2015), in a table with missing values over the cells that both rows have;
 - self-expression (`self_expression`): each row written by few others (OMP), by ridge regression
   (LSR), or by the lasso with coefficients that sum to 1 (ADMM).
 
 Each graph errs in its own way, and so the sum of two, each normalised to ``D^-1/2 A D^-1/2``, is
 often cut better than either. All graphs are sparse; only `spectral` makes one dense, (n, n), to cut
-it, and only up to 300 rows (`self_expression_admm` may, up to 700).
+it, and only up to 300 rows (`admm_coefficients` may, up to 700).
 """
 
 from collections.abc import Callable
@@ -16,24 +16,26 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from subspaces._types import Array, Indices, Labels
+from subspaces._types import Array, Indices, Labels, Sparse
+from subspaces.core.incomplete import Cells
 from subspaces.core.problem import Problem
 from subspaces.core.search import Start
 from subspaces.runtime.threads import computed_once
-from subspaces.starts.matching import match_dimensions
 from subspaces.starts.self_expression import (
-    Sparse,
+    admm_coefficients,
+    admm_fidelity,
     affinity,
     from_entries,
     largest,
     lifted_rows,
+    lsr_coefficients,
+    lsr_from_products,
+    omp_coefficients,
+    omp_from_products,
     row_blocks,
     unit_rows,
 )
-from subspaces.starts.self_expression_admm import admm_coefficients, admm_fidelity
-from subspaces.starts.self_expression_lsr import lsr_coefficients, lsr_from_products
-from subspaces.starts.self_expression_omp import omp_coefficients, omp_from_products
-from subspaces.starts.spectral import embedding, rows_to_labels
+from subspaces.starts.spectral import cut, match_dimensions, normalised
 
 # Neighbours of the widest angular graph, found once for all of them.
 MOST_NEIGHBOURS = 20
@@ -46,6 +48,10 @@ LSR_FEWEST = 10
 ADMM_ALPHA, ADMM_SHARE = 800.0, 0.7
 # The lasso takes seconds beyond; the other graphs grow with n^2 as well, but are 20 times cheaper.
 ADMM_MOST_ROWS = 700
+
+# Each row's neighbours in the graph of a table with missing values, and the most rows that are
+# compared pair by pair.
+OBSERVED_NEIGHBOURS, OBSERVED_MOST_ROWS = 10, 2000
 
 
 @dataclass(frozen=True)
@@ -126,8 +132,7 @@ class Graphs:
 def from_graph(graph: Callable[[], Sparse], n_vectors: int | None = None) -> Start:
     """Return a start: a function whose labels come from cutting the graph that ``graph()`` returns.
 
-    n_vectors: eigenvectors used, by default K. More than K tell clusters apart that share a leading
-    one.
+    n_vectors: eigenvectors used, by default K.
     """
 
     def start(problem: Problem, random: np.random.Generator) -> Labels:
@@ -146,16 +151,6 @@ def angular(n_neighbours: int) -> Start:
     return start
 
 
-def cut(
-    graph: Sparse, n_clusters: int, random: np.random.Generator, n_vectors: int | None = None
-) -> Labels:
-    """Return labels (n,): the graph is cut by its K leading eigenvectors, or by ``n_vectors``."""
-    if n_clusters >= graph.shape[0] - 1:
-        return np.arange(graph.shape[0]) % n_clusters
-    n_vectors = min(n_vectors or n_clusters, graph.shape[0] - 1)
-    return rows_to_labels(embedding(graph, n_vectors, random), n_clusters, random)
-
-
 def angular_affinity(columns: Indices, cosines: Array) -> Sparse:
     """Return the symmetric graph (n, n) of weights ``exp(-2 arccos |cos|)`` to neighbours.
 
@@ -165,13 +160,6 @@ def angular_affinity(columns: Indices, cosines: Array) -> Sparse:
     """
     weights = from_entries(columns, np.exp(-2.0 * np.arccos(cosines)), len(columns))
     return sparse.csr_array(weights + weights.T)
-
-
-def normalised(graph: Sparse) -> Sparse:
-    """Return the normalised graph ``D^-1/2 A D^-1/2``, D the row sums of A."""
-    degrees = np.asarray(graph.sum(axis=1)).ravel()
-    scale = sparse.diags_array(1.0 / np.sqrt(np.where(degrees > 0, degrees, 1.0)))
-    return sparse.csr_array(scale @ graph @ scale)
 
 
 def _nearest(cosines: Array, block: Indices, rows: Array | None = None) -> tuple[Indices, Array]:
@@ -189,3 +177,32 @@ def _nearest(cosines: Array, block: Indices, rows: Array | None = None) -> tuple
     values = values.clip(max=1.0)
     order = np.argsort(-values, axis=1, kind="stable")
     return np.take_along_axis(columns, order, axis=1), np.take_along_axis(values, order, axis=1)
+
+
+def observed_pairs(cells: Cells, n_clusters: int, random: np.random.Generator) -> Labels:
+    """Return labels (n,) from the angles between rows over their common cells.
+
+    Nothing is filled, so that this errs in another way than the search on a filled table does.
+    """
+    closeness = observed_cosines(cells)
+    np.fill_diagonal(closeness, -1.0)
+    columns = largest(closeness, min(OBSERVED_NEIGHBOURS, len(closeness) - 1))
+    nearest = np.take_along_axis(closeness, columns, axis=1).clip(0.0, 1.0)
+    return cut(normalised(angular_affinity(columns, nearest)), n_clusters, random)
+
+
+def observed_cosines(cells: Cells) -> Array:
+    """Return ``|cos|`` of every pair of rows over their common cells, (n, n).
+
+        |cos_ik| = |sum_j y_ij y_kj| / sqrt(sum_j M_kj y_ij^2 * sum_j M_ij y_kj^2),
+
+    y with zeros for missing values, M 1 where a cell was observed. A pair that shares few cells
+    counts for less, by the square root of its share of the usual number.
+    """
+    common = cells.observed @ cells.observed.T
+    lengths = cells.values**2 @ cells.observed.T
+    product = np.sqrt(lengths * lengths.T)
+    inner = np.abs(cells.values @ cells.values.T)
+    cosines = np.divide(inner, product, out=np.zeros_like(inner), where=product > 0.0)
+    usual = max(float(np.median(common)), 1.0)
+    return cosines * np.sqrt(np.minimum(common / usual, 1.0))

@@ -4,35 +4,34 @@ A likelihood sees how well clusters fit, not whether they are separate, as the n
 
     ncut = sum_k (weight that leaves cluster k) / (weight of cluster k)
 
-So a judge charges a partition ``8 S trust ncut`` nats a row, S
-the sum of the dimensions, which puts a cut on the scale of a likelihood of as many coordinates. The
-trust, from 0 to 1, silences a graph where it has nothing to say; e is the mean share of the weight
-that leaves a cluster in the graph's own cut:
+So a judge charges a partition ``8 S trust ncut`` nats a row, S the sum of the dimensions, which
+puts a cut on the scale of a likelihood of as many coordinates. The trust, from 0 to 1, silences a
+graph that has nothing to say; e is the mean share of the weight that leaves a cluster in the
+graph's own cut:
 
 - `ShapeInteraction`, for clusters in independent subspaces, ``(1 - q)^2 (1 - 5 e)``: q is the K-th
-  eigenvalue of the graph's Laplacian over the next, near 1 without a gap. Where S exceeds the rank
-  of the rows the subspaces cannot be independent, and there is no such graph.
+  eigenvalue of the graph's Laplacian over the next, near 1 without a gap. If S exceeds the rank of
+  the rows the subspaces cannot be independent, and there is no such graph.
 - `NearExpression`, for clusters that are curved and apart, ``(1 - e/.007)^2 q^4``: a graph of near
-  rows speaks only where it nearly falls apart, and q^4, of the other graph's q, silences it where
-  that has a gap.
+  rows speaks only if it nearly falls apart, and q^4, of the other graph's q, silences it if that
+  has a gap.
 
 `benchmarks/judges.py` shows what each start and each voice buys.
 """
 
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
-from subspaces._types import Array, Labels
+from subspaces._types import Array, Labels, Sparse
 from subspaces.core.problem import Problem
 from subspaces.core.search import JudgingStart
 from subspaces.runtime.threads import computed_once
-from subspaces.starts.graphs import Graphs, cut
+from subspaces.starts.graphs import Graphs
 from subspaces.starts.landmarks import extend
-from subspaces.starts.local_elastic_net import local_elastic_net
-from subspaces.starts.self_expression import Sparse, affinity
-from subspaces.starts.shape_interaction import Interaction, clearest
-from subspaces.starts.spectral import rows_to_labels
+from subspaces.starts.self_expression import affinity, lifted_rows, local_elastic_net, unit_rows
+from subspaces.starts.spectral import Affinity, cut, normalised, rows_to_labels
+from subspaces.subspace import largest_eigenpairs
 
 # What a cut is charged, for each of the summed dimensions and unit of trust, in nats a row.
 NATS = 8.0
@@ -46,9 +45,14 @@ NEARLY_APART = 0.007
 FEW_ROWS, PER_DIMENSION = 500, 8
 # Rows by which `NearExpression` expresses a row.
 N_NEAREST = 10
+# Ranks that are tried for the graph of shape interaction.
+N_RANKS = 5
+# Eigenvalues of a normalised Laplacian, which lie in 0 to 2, are at least this: the rounding of
+# single precision.
+LEAST_EIGENVALUE = 1e-6
 
 
-def leaving(graph: Any, labels: Labels, n_clusters: int) -> Array:
+def leaving(graph: Affinity, labels: Labels, n_clusters: int) -> Array:
     """Return the share of each cluster's weight that leaves it, (K,); 0 for an empty cluster.
 
     graph (n, n): symmetric, dense or sparse; the sum of the shares is the normalised cut.
@@ -62,6 +66,63 @@ def leaving(graph: Any, labels: Labels, n_clusters: int) -> Array:
 def summed_dimensions(problem: Problem) -> int:
     """Return the sum of the clusters' dimensions; a centre counts as one more."""
     return sum(problem.dimensions) + problem.affine * problem.n_clusters
+
+
+@dataclass(frozen=True)
+class Interaction:
+    """A graph (n, n), its K leading eigenvectors (n, K), and the quotient q of its gap, 0 to 1."""
+
+    graph: Array
+    vectors: Array
+    quotient: float
+
+
+def clearest(rows: Array, n_clusters: int, most: int) -> Interaction:
+    """Return the shape-interaction graph of rows (n, p), for the rank r with the least quotient.
+
+    The left singular vectors U (n, r) of rows on independent subspaces give inner products ``u_i .
+    u_j`` that are zero between rows of different subspaces, if r is the sum S of their dimensions
+    [Costeira & Kanade 1998]. With rows of U scaled to length 1, a power, and the r of the clearest
+    gap it is robust to noise [Ji, Salzmann & Li 2015]:
+
+        A = |u_i . u_j|^3.5,  no diagonal,      r: of five from S/2 to S the one of least q
+
+    q is ``lambda_K / lambda_(K+1)`` of the eigenvalues lambda of the graph's normalised Laplacian,
+    smallest first. Rows are centred and get a constant, which makes affine subspaces linear ones;
+    on motion that helps linear ones, too.
+
+    most: the sum of the dimensions of the subspaces, the largest rank tried.
+    """
+    axes = left_vectors(lifted_rows(rows), most)
+    ranks = np.linspace(-(-most // 2), most, N_RANKS).round().astype(int)
+    tried = np.unique(np.minimum(ranks, axes.shape[1])).tolist()
+    return min(
+        (interaction(axes[:, :rank], n_clusters) for rank in tried), key=lambda each: each.quotient
+    )
+
+
+def interaction(axes: Array, n_clusters: int) -> Interaction:
+    """Return the graph of left singular vectors (n, r), in single precision, enough for a cut."""
+    unit = unit_rows(axes).astype(np.float32)
+    cosines = np.abs(unit @ unit.T)
+    graph = cosines**3 * np.sqrt(cosines)  # quicker than a power of 3.5
+    np.fill_diagonal(graph, 0.0)
+    values, vectors = largest_eigenpairs(normalised(graph), n_clusters + 1)
+    gap = np.maximum(1.0 - values[:2], LEAST_EIGENVALUE)  # ascending: the (K + 1)-th, the K-th
+    return Interaction(graph, vectors[:, :0:-1], float(min(gap[1] / gap[0], 1.0)))
+
+
+def left_vectors(rows: Array, count: int) -> Array:
+    """Return the leading left singular vectors of rows (n, p), ``count`` or as many as the rank.
+
+    From inner products: vectors whose singular value is below 1e-8 of the largest are lost.
+    """
+    n, p = rows.shape
+    products = rows @ rows.T if n <= p else rows.T @ rows
+    values, vectors = largest_eigenpairs(products, min(count, n, p))
+    kept = values > max(n, p) * np.finfo(float).eps * values[-1]
+    values, vectors = values[kept][::-1], vectors[:, kept][:, ::-1]
+    return vectors if n <= p else rows @ vectors / np.sqrt(values)
 
 
 class ShapeInteraction(JudgingStart):

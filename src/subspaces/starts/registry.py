@@ -1,23 +1,39 @@
 """The list of starts that ``init`` takes by name, each with a version for main memory and devices.
 
 To add a start, add one entry to `STARTS`, and its name to `_types.InitName` for editors. PSC,
-KSubspaces and MiniBatchPSC then take it, and their errors list it.
+KSubspaces and MiniBatchPSC then take it, and their errors list it. The default is a `portfolio`:
+random starts rarely reach the optimum of a union of subspaces, and each kind of start errs in its
+own way.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import cycle, islice
+from typing import Protocol
 
 from subspaces.core.problem import Problem
 from subspaces.core.search import Start
 from subspaces.starts import device, sampled_subspaces
 from subspaces.starts.device import DeviceStart
+from subspaces.starts.graphs import ADMM_MOST_ROWS, Graphs, angular, from_graph
+from subspaces.starts.judges import NearExpression, ShapeInteraction
 from subspaces.starts.landmarks import on_landmarks
-from subspaces.starts.portfolio import portfolio
+from subspaces.starts.sampled_subspaces import energetic_subspaces, sequential, swapped
+from subspaces.starts.screening import on_screened_variables
+from subspaces.starts.spectral import best_of_ten
 
-# choose(problem, n_starts, learned=...): so many names and starts for a problem; learned where the
-# clusters will not keep the dimensions that the problem has.
-Choose = Callable[..., list[tuple[str, Start]]]
+# Names and starts, in the order of the search.
+Starts = list[tuple[str, Start]]
+
+
+class Choose(Protocol):
+    """A function that returns names and starts for a problem, ``n_starts`` of them.
+
+    learned: whether the clusters will not keep the dimensions that the problem has.
+    """
+
+    def __call__(self, problem: Problem, n_starts: int, *, learned: bool = False) -> Starts:
+        """Return them."""
 
 
 @dataclass(frozen=True)
@@ -33,9 +49,7 @@ class NamedStart:
     in_memory: Start
     on_device: DeviceStart | None = None
 
-    def choose(
-        self, problem: Problem, n_starts: int, *, learned: bool = False
-    ) -> list[tuple[str, Start]]:
+    def choose(self, problem: Problem, n_starts: int, *, learned: bool = False) -> Starts:
         """Return the pair of this name and start, ``n_starts`` times; the problem is not used."""
         return [(self.name, self.in_memory)] * n_starts
 
@@ -55,6 +69,65 @@ class Portfolio:
     meaning: str
     choose: Choose
     device_starts: Callable[[Sequence[int]], list[tuple[str, DeviceStart]]]
+
+
+def portfolio(problem: Problem, n_starts: int, *, learned: bool = False) -> Starts:
+    """Return names and starts for a problem, ``n_starts`` of them; a short list is repeated.
+
+    Graphs of self-expression only where all clusters have one dimension, below the rank of the
+    data, and are to keep it (not ``learned``); the lasso among them up to 700 rows. For sparse
+    loadings one kind alone, on the variables that carry more than noise. Where clusters are their
+    means alone, K-means and `sequential` take turns.
+    """
+    if problem.sparsity is not None:
+        return [("screened", on_screened_variables(energetic_subspaces, problem))] * n_starts
+    if problem.of_means and not learned:
+        kinds: Starts = [("k-means", best_of_ten), ("sequential", sequential(0.5))]
+    else:
+        kinds = _for_equal(problem) if problem.alike and not learned else _for_unequal()
+    return list(islice(cycle(kinds), n_starts))
+
+
+def _for_equal(problem: Problem) -> Starts:
+    graphs = Graphs(problem)
+    wide = -(-3 * problem.n_clusters // 2)
+    few = len(problem.rows.squared_norms) <= ADMM_MOST_ROWS
+    by_lasso: Starts = [
+        ("LSR + ADMM", from_graph(lambda: graphs.lsr + graphs.admm)),
+        ("OMP + ADMM", from_graph(lambda: graphs.omp + graphs.admm)),
+        ("ADMM", from_graph(lambda: graphs.admm)),
+    ]
+    shape = ShapeInteraction(problem) if ShapeInteraction.suits(problem) else None
+    judges: Starts = [("shape interaction", shape)] if shape else []
+    if NearExpression.suits(problem):
+        judges.append(("near expression", NearExpression(graphs, shape)))
+    # The quick ones first: most searches of clear clusters end with them.
+    return [
+        ("angular", from_graph(lambda: graphs.angular(20), wide)),
+        *judges,
+        ("swapped", swapped),
+        ("sequential", sequential(0.5)),
+        ("angular", from_graph(lambda: graphs.angular(10), wide)),
+        ("OMP + LSR", from_graph(lambda: graphs.omp + graphs.lsr)),
+        ("angular", from_graph(lambda: graphs.angular(5))),
+        ("sequential", sequential(0.3)),
+        *(by_lasso if few else []),
+    ]
+
+
+def _for_unequal() -> Starts:
+    return [
+        ("sequential", sequential(0.5)),
+        ("angular", angular(10)),
+        ("swapped", swapped),
+        ("sequential", sequential(0.3)),
+        ("angular", angular(5)),
+        ("sequential", sequential(0.7)),
+        ("sequential", sequential(0.5, any_order=True)),
+        ("angular", angular(20)),
+        ("swapped", swapped),
+        ("sequential", sequential(0.3, any_order=True)),
+    ]
 
 
 STARTS: dict[str, NamedStart | Portfolio] = {
@@ -88,13 +161,13 @@ STARTS: dict[str, NamedStart | Portfolio] = {
 }
 
 
-def find(init: Any) -> NamedStart | Portfolio | None:
+def find(init: object) -> NamedStart | Portfolio | None:
     """Return the entry that ``init`` names; None for unknown names, labels and functions."""
     return STARTS.get(init) if isinstance(init, str) else None
 
 
 def device_starts(
-    init: Any, library: str, dimensions: Sequence[int]
+    init: object, library: str, dimensions: Sequence[int]
 ) -> list[tuple[str, DeviceStart]]:
     """Return names and functions of the starts that ``init`` names, for rows on a device.
 

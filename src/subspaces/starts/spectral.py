@@ -1,24 +1,34 @@
-"""Spectral clustering of a graph, dense or sparse: the last step of several methods.
+"""Spectral clustering of a graph, dense or sparse, and K-means: the last step of several methods.
 
 The K leading eigenvectors of ``D^-1/2 A D^-1/2``, rows scaled to unit length, K-means on these
 [Ng, Jordan & Weiss 2002]. A sparse graph of up to 300 vertices is made dense.
 """
 
-from contextlib import suppress
-from typing import Any
+import warnings
+from contextlib import nullcontext, suppress
+from typing import TypeAlias
 
 import numpy as np
 from scipy import sparse
+from scipy.optimize import linear_sum_assignment
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import ArpackNoConvergence, eigsh
+from sklearn import config_context
 from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
 
-from subspaces._types import Array, Labels
-from subspaces.starts.k_means import k_means_labels
+from subspaces._types import Array, Indices, Labels, Sparse
+from subspaces.core.criteria import costs
+from subspaces.core.likelihood import Data
+from subspaces.core.partition import smallest_size
+from subspaces.core.problem import Problem
+from subspaces.runtime.threads import one_blas_thread
+from subspaces.runtime.warning import changed_filters
+from subspaces.starts.self_expression import unit_rows
 from subspaces.subspace import largest_eigenpairs
 
 # A dense array or a scipy sparse one, (n, n), symmetric, no entry below 0.
-Affinity = Any
+Affinity: TypeAlias = Array | Sparse
 
 # Up to so many vertices LAPACK takes the dense matrix; beyond, Lanczos' method is quicker, until
 # residuals are this share of their eigenvalue: the rows of the embedding are clustered, not read.
@@ -27,12 +37,28 @@ DIRECT, LANCZOS_TOLERANCE = 300, 1e-8
 KMEANS_STARTS = 10
 
 
-def spectral_labels(affinity: Affinity, n_clusters: int, random: np.random.Generator) -> Labels:
-    """Return labels (n,) that cut a graph, given by symmetric non-negative affinities (n, n)."""
-    n = affinity.shape[0]
+def cut(
+    graph: Affinity, n_clusters: int, random: np.random.Generator, n_vectors: int | None = None
+) -> Labels:
+    """Return labels (n,) that cut a graph (n, n) by its K leading eigenvectors, or ``n_vectors``.
+
+    More than K tell clusters apart that share a leading one.
+    """
+    n = graph.shape[0]
     if n_clusters >= n:
         return np.arange(n)
-    return rows_to_labels(embedding(affinity, n_clusters, random), n_clusters, random)
+    vectors = embedding(graph, min(n_vectors or n_clusters, n - 1), random)
+    return rows_to_labels(vectors, n_clusters, random)
+
+
+def normalised(graph: Affinity) -> Affinity:
+    """Return the normalised graph ``D^-1/2 A D^-1/2``, D the row sums of A."""
+    degrees = np.asarray(graph.sum(axis=1)).ravel()
+    scale = 1.0 / np.sqrt(np.where(degrees > 0, degrees, 1.0))
+    if not sparse.issparse(graph):
+        return graph * scale * scale[:, None]
+    diagonal = sparse.diags_array(scale)
+    return sparse.csr_array(diagonal @ graph @ diagonal)
 
 
 def rows_to_labels(vectors: Array, n_clusters: int, random: np.random.Generator) -> Labels:
@@ -40,8 +66,7 @@ def rows_to_labels(vectors: Array, n_clusters: int, random: np.random.Generator)
 
     A zero row stays zero.
     """
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    unit = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
+    unit = unit_rows(vectors)
     seed = int(random.integers(2**31))
     distinct, labels = np.unique(unit.round(12), axis=0, return_inverse=True)
     if len(distinct) <= n_clusters:
@@ -70,7 +95,7 @@ def spread_centres(rows: Array, n_clusters: int, *, random_state: np.random.Rand
     return rows[chosen]
 
 
-def _squared_distances(rows: Array, squared: Array, chosen: Any) -> Array:
+def _squared_distances(rows: Array, squared: Array, chosen: Indices | list[int]) -> Array:
     """Return the squared distances (m, n) of all rows from the m chosen ones."""
     products = rows[chosen] @ rows.T
     return np.maximum(squared[chosen][:, None] - 2.0 * products + squared, 0.0)
@@ -84,32 +109,28 @@ def embedding(affinity: Affinity, n_vectors: int, random: np.random.Generator) -
     larger pieces come first. To this eigenvalue belong the square roots of the degrees, so as many
     such pieces as vectors need no solving.
     """
-    degrees = np.asarray(affinity.sum(axis=1)).ravel()
-    scale = 1.0 / np.sqrt(np.where(degrees > 0, degrees, 1.0))
-    if not sparse.issparse(affinity):
-        return leading_eigenpairs(affinity * scale * scale[:, None], n_vectors, random)[1]
-    diagonal = sparse.diags_array(scale)
-    normalised = sparse.csr_array(diagonal @ affinity @ diagonal)
-    n_pieces, piece = connected_components(normalised, directed=False)
+    scaled = normalised(affinity)
+    if not sparse.issparse(scaled):
+        return leading_eigenpairs(scaled, n_vectors, random)[1]
+    n_pieces, piece = connected_components(scaled, directed=False)
     if n_pieces == 1:
-        return leading_eigenpairs(normalised, n_vectors, random)[1]
+        return leading_eigenpairs(scaled, n_vectors, random)[1]
+    degrees = np.asarray(affinity.sum(axis=1)).ravel()
     joined = np.flatnonzero(np.bincount(piece, degrees) > 0)
     if len(joined) >= n_vectors:
         sizes = np.bincount(piece)[joined]
         largest = joined[np.argsort(-sizes, kind="stable")[:n_vectors]]
         vectors: Array = np.sqrt(degrees)[:, None] * (piece[:, None] == largest)
         return vectors / np.linalg.norm(vectors, axis=0)
-    return _by_pieces(normalised, piece, n_vectors, random)
+    return _by_pieces(scaled, piece, n_vectors, random)
 
 
-def _by_pieces(
-    normalised: Affinity, piece: Labels, n_vectors: int, random: np.random.Generator
-) -> Array:
+def _by_pieces(scaled: Sparse, piece: Labels, n_vectors: int, random: np.random.Generator) -> Array:
     sizes = np.bincount(piece)
     by_piece = np.split(np.argsort(piece, kind="stable"), np.cumsum(sizes)[:-1])
     found = []
     for members in by_piece:
-        block = normalised[members][:, members]
+        block = scaled[members][:, members]
         values, vectors = leading_eigenpairs(block, min(n_vectors, len(members)), random)
         found += [
             (round(float(value), 10), len(members), members, vector)
@@ -123,14 +144,64 @@ def _by_pieces(
 
 
 def leading_eigenpairs(
-    normalised: Affinity, n_vectors: int, random: np.random.Generator
+    scaled: Affinity, n_vectors: int, random: np.random.Generator
 ) -> tuple[Array, Array]:
     """Return the largest eigenvalues (n_vectors,) and their eigenvectors (n, n_vectors)."""
-    n = normalised.shape[0]
+    n = scaled.shape[0]
     if n > max(DIRECT, n_vectors):
         first = random.normal(size=n)
         # Lanczos' method may not settle where many eigenvalues nearly coincide.
         with suppress(ArpackNoConvergence):
-            return eigsh(normalised, k=n_vectors, which="LA", v0=first, tol=LANCZOS_TOLERANCE)
-    dense = normalised.toarray() if sparse.issparse(normalised) else normalised
+            return eigsh(scaled, k=n_vectors, which="LA", v0=first, tol=LANCZOS_TOLERANCE)
+    dense = scaled if isinstance(scaled, np.ndarray) else scaled.toarray()
     return largest_eigenpairs(dense, n_vectors)
+
+
+# Up to so many numbers threads wait for each other longer than they work.
+SMALL = 1 << 20
+# Runs of K-means of which a start takes the best.
+RUNS = 10
+
+
+def k_means_labels(rows: Array, estimator: KMeans) -> Labels:
+    """Return the labels (n,) that a scikit-learn `KMeans` finds for numpy rows.
+
+    Its warning that fewer clusters were found than asked for is silenced. Array API dispatch is
+    off, whatever the caller's configuration: scikit-learn 1.7 fails under it.
+    """
+    with (
+        one_blas_thread() if rows.size <= SMALL else nullcontext(),
+        config_context(array_api_dispatch=False),
+        changed_filters(),
+    ):
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return estimator.fit(rows).labels_.astype(np.intp)
+
+
+def best_of_ten(problem: Problem, random: np.random.Generator) -> Labels:
+    """Return the labels (n,) of the best of ten runs of K-means; the dimensions are not used."""
+    seed = int(random.integers(2**31))
+    estimator = KMeans(problem.n_clusters, n_init=RUNS, random_state=seed)
+    return k_means_labels(problem.rows.coordinates, estimator)
+
+
+def match_dimensions(problem: Problem, parts: Labels) -> Labels:
+    """Return the partition with its parts renumbered, so that each gets the dimension it fits best.
+
+    Best is the least sum of the influence costs of all rows. The sum separates over the clusters,
+    so the assignment is exact.
+    """
+    if len(set(problem.dimensions)) == 1:
+        return parts
+    unused = Data(len(parts), 0, 0.0)
+    unfit = 1e3 * float(problem.rows.squared_norms.sum())
+    price = np.empty((problem.n_clusters, problem.n_clusters))
+    for j in range(problem.n_clusters):
+        members = np.flatnonzero(parts == j)
+        for r in set(problem.dimensions):
+            value = unfit
+            if len(members) >= smallest_size(r):
+                view = problem.rows.view(members, r, problem.affine)
+                value = min(float(costs("influence", [view], unused)[members, 0].sum()), unfit)
+            price[j, np.equal(problem.dimensions, r)] = value
+    return linear_sum_assignment(price)[1][parts]

@@ -1,0 +1,1 @@
+"""The applications: they import the library and are never imported by it."""

@@ -1,0 +1,157 @@
+"""The computations of the command ``fit``: preparing values and fitting the model."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from subspaces._types import Array
+from subspaces.app import recipes
+from subspaces.app.cli._options import CRITERIA, known_name
+from subspaces.app.cli._request import Request
+from subspaces.app.cli._trust import Trust
+from subspaces.app.cli._words import in_options
+from subspaces.app.expression_scaler import as_preparation
+from subspaces.app.tables import orientation_hint
+from subspaces.comparison import METHODS, Setting
+from subspaces.core.contrast import means_and_spread
+from subspaces.estimators import PSC
+from subspaces.named_table import Table
+from subspaces.preparation import Preparation, attach_preparation, prepare
+from subspaces.runtime.warning import collect_warnings
+from subspaces.selection import Selection, select_n_clusters
+
+# The largest number of clusters that --clusters auto tries unless --max-clusters says more.
+MOST_CLUSTERS = 8
+
+
+def choose_number(request: Request, table: Table) -> tuple[Selection, list[Warning]]:
+    """Return the preset's numbers of clusters beside each other, and the warnings on the way."""
+    numbers = range(2, request.limits.get("max_clusters", MOST_CLUSTERS) + 1)
+    recipe = _recipe(replace(request, n_clusters=2))
+    with collect_warnings() as caught:
+        found = select_n_clusters(recipe, table.frame, numbers)
+    return found, _besides_notes(caught, table)
+
+
+def with_number_chosen(model: Any, found: Selection) -> None:
+    """Note in a fitted model that its number of clusters was chosen, and how."""
+    model.set_params(n_clusters="auto")
+    model.selection_ = {
+        **{name: column.tolist() for name, column in found.columns.items()},
+        "verdict": found.verdict,
+    }
+
+
+def prepare_by_preset(request: Request, table: Table) -> tuple[Table, Preparation, list[Warning]]:
+    """Return the table as the preset prepares it, the preparation itself, and the warnings."""
+    return prepare_by_scaler(_recipe(request)[0], table)
+
+
+def prepare_by_scaler(scaler: Any, table: Table) -> tuple[Table, Preparation, list[Warning]]:
+    """Return the table as an unfitted ExpressionScaler prepares it, how it does, and warnings."""
+    with collect_warnings() as caught:
+        scaler.fit(table.frame)
+    preparation = as_preparation(scaler, table.variable_names)
+    return prepare(table, preparation), preparation, _besides_notes(caught, table)
+
+
+def _besides_notes(caught: list[Warning], table: Table) -> list[Warning]:
+    """Return the warnings of a scaler less what was said, with an option, as the file was read."""
+    swapped = orientation_hint(table)
+    return [w for w in caught if swapped is None or not str(w).startswith(swapped)]
+
+
+def fit_model(
+    request: Request, table: Table, before: Sequence[Warning] = ()
+) -> tuple[Any, list[str]]:
+    """Return the fitted model, and the warnings of the fit and in ``before`` as messages."""
+    model = _estimator(request, table)
+    with collect_warnings() as caught:
+        if request.margins == "normal":
+            model = _chosen_on_normal_scores(model, table)
+        else:
+            model.fit(table.frame)
+    earlier = tuple(dict.fromkeys(str(warning) for warning in before))
+    model.record_ = replace(model.record_, messages=earlier + model.record_.messages)
+    return model, list(dict.fromkeys(in_options(str(warning)) for warning in [*before, *caught]))
+
+
+def filled(model: Any, table: Table) -> Array:
+    """Return the prepared values with what the model expects where they are missing."""
+    if not np.isnan(table.data).any():
+        return table.data
+    values: Array = model.impute(table.frame)
+    return np.asarray(values)
+
+
+def attach(model: Any, preparation: Preparation, table: Table, trust: Trust) -> None:
+    """Add to the model the preparation, so that it takes raw values, and the verdicts on trust.
+
+    Where the preparation projects the samples to a few axes, spread is missing beyond these axes,
+    so the means and standard deviations of clusters are measured before the projection.
+    """
+    attach_preparation(model, preparation)
+    record = model.record_
+    messages = tuple(dict.fromkeys((*table.notes, *record.messages)))
+    model.record_ = replace(record, messages=messages, verdicts=trust.verdicts)
+    if preparation.axes is not None:
+        whole = prepare(table, replace(preparation, axes=None)).data
+        found = means_and_spread(whole, model.labels_, len(model.cluster_means_))
+        model.cluster_means_, model.within_std_ = found
+
+
+def add_messages(model: Any, messages: Sequence[str]) -> None:
+    """Add to the model's record what was said after its fit, so that the page says it, too."""
+    model.record_ = replace(model.record_, messages=(*model.record_.messages, *messages))
+
+
+def _estimator(request: Request, table: Table) -> Any:
+    if request.preset:
+        return _recipe(request)[-1]
+    if request.method == "PSC":
+        return PSC(
+            request.n_clusters,
+            n_components=request.n_components,
+            n_variables=request.n_variables,
+            affine=request.affine,
+            criterion=known_name(request.criterion, CRITERIA, "--criterion"),
+            random_state=request.seed,
+            **request.limits,
+        )
+    given, k = request.n_components, request.n_clusters
+    dimensions = given if isinstance(given, list) else [given] * k
+    rank = min(len(table.data) - 1, table.data.shape[1])
+    rival = METHODS[request.method](Setting(k, dimensions, request.affine, request.seed, rank))
+    if request.n_variables is not None:
+        rival.set_params(n_variables=request.n_variables)
+    return rival
+
+
+def _recipe(request: Request) -> Any:
+    recipe = recipes.expression(
+        request.n_clusters,
+        n_components=request.n_components,
+        n_variables=request.n_variables,
+        random_state=request.seed,
+    )
+    recipe[0].set_params(**request.scaler)
+    if request.criterion != "auto":
+        recipe[-1].set_params(criterion=request.criterion)
+    return recipe
+
+
+def _chosen_on_normal_scores(model: Any, table: Table) -> Any:
+    """Return the model fitted to the table, its number of clusters chosen on normal scores."""
+    most = min(model.max_clusters, max(len(table.data) // 4, 1))
+    found = select_n_clusters(model, table.frame, range(1, most + 1), margins="normal")
+    chosen = found.best_estimator_.set_params(n_clusters="auto")
+    chosen.selection_ = {
+        "n_clusters": found.columns["n_clusters"].tolist(),
+        "likelihood": found.columns[found.criterion].tolist(),
+        "difference": found.columns["difference"].tolist(),
+        "standard_error": found.columns["standard_error"].tolist(),
+        "verdict": found.verdict,
+    }
+    return chosen

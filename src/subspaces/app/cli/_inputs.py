@@ -1,0 +1,230 @@
+"""Reading and preparing of the table that a command gets, with notes and warnings on stderr."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from subspaces.app.cli._options import Source
+from subspaces.app.cli._say import note, warn
+from subspaces.app.cli._words import in_options
+from subspaces.app.preparation import learn_preparation
+from subspaces.app.tables import counts_hint, doubts, read_table
+from subspaces.datasets import with_classes
+from subspaces.named_table import (
+    Table,
+    as_percent,
+    first_gap,
+    listed,
+    missing_values,
+    without_missing,
+)
+from subspaces.preparation import Preparation, prepare
+
+# How many times the largest standard deviation may be the smallest, a tenth of either aside, before
+# the variables are taken for measured in different units.
+MOST_UNLIKE = 10.0
+# The share of the variance that one variable may hold by itself, where its standard deviation is
+# MOST_UNLIKE times the usual one. Of 29 expression sets no logarithms came near it, nor intensities
+# (.12); counts of single cells go beyond.
+MOST_ALONE = 0.2
+# A variable with a larger share of its values missing is told, and how to leave it out.
+HALF = 0.5
+
+
+def read_input(source: Source, variables: Iterable[str] | None = None) -> Table:
+    """Return the table in a file; print its size, first names and gaps, and warnings about it.
+
+    variables: those of a model, for new samples of it; by default the table is one to learn from,
+    and has to have differences between samples, and some value of each variable.
+    """
+    table, path = _read(source, variables), source.path
+    if source.drop_missing is not None:
+        table = _with_enough_values(table, source.drop_missing, path)
+    n, p = table.data.shape
+    gaps = missing_values(table.data)
+    if variables is None:
+        _check_samples(table, source)
+        _check_variables(table, path)
+    missed = "" if gaps is None else f"; {gaps.sentence(table.sample_names, table.variable_names)}"
+    note(
+        f"Read {path}: {n:,} sample{'s' * (n != 1)} ({_first(table.sample_names)}) x "
+        f"{p:,} variable{'s' * (p != 1)} ({_first(table.variable_names)}){missed}"
+    )
+    doubted = doubts(table, source.samples)
+    if gaps is not None and variables is None and source.drop_missing is None:
+        doubted += _mostly_missing(table)
+    table = replace(table, notes=(*table.notes, *doubted))
+    for doubt in table.notes:
+        warn(in_options(doubt))
+    return table
+
+
+def _read(source: Source, variables: Iterable[str] | None) -> Table:
+    try:
+        table = read_table(
+            source.path,
+            samples=source.samples,
+            labels=source.labels,
+            ignore=source.ignored,
+            variables=variables,
+            missing=source.missing,
+        )
+        return table if source.classes is None else with_classes(table, source.classes)
+    except OSError as error:
+        raise ValueError(f"{error.filename or source.path}: {error.strerror or error}") from error
+
+
+def _check_samples(table: Table, source: Source) -> None:
+    """Raise ValueError for one sample, or for samples that are all equal."""
+    if len(table.data) == 1:
+        other = "rows" if source.samples == "columns" else "columns"
+        raise ValueError(
+            f"{source.path}: one sample has no others to be compared with. Use a table of more, or "
+            f"--samples {other} if they are its {other}"
+        )
+    if (table.data == table.data[0]).all():
+        raise ValueError(f"{source.path}: {_without_differences(table)}")
+
+
+def _without_differences(table: Table) -> str:
+    """Return what is wrong with a table whose samples are all equal, in words."""
+    if not table.left_out:
+        return "all samples are equal, so there is nothing to find in them"
+    are = "is constant" if len(table.variable_names) == 1 else "are constant"
+    return (
+        f"what is left, {listed(table.variable_names)}, {are}, so there is nothing to find in it. "
+        "Use a larger --drop-missing"
+    )
+
+
+def refuse_gaps(table: Table, path: Path, instead: str) -> None:
+    """Raise ValueError if a value is missing, for a command that needs every one.
+
+    instead: what to use, as the end of a sentence.
+    """
+    gap = first_gap(table)
+    if gap is not None:
+        raise ValueError(f"{path}: {gap}, and all are needed here. Use {instead}")
+
+
+def _check_variables(table: Table, path: Path) -> None:
+    """Raise ValueError for variables without any value."""
+    empty = np.flatnonzero(np.isnan(table.data).all(axis=0))
+    if len(empty):
+        raise ValueError(
+            f"{path}: no sample has a value of {_quoted(table.variable_names, empty)}. Use "
+            "--drop-missing 0.5, say, to leave out variables with more than half of their "
+            "values missing"
+        )
+
+
+def _mostly_missing(table: Table) -> list[str]:
+    """Return a note on variables with more than half of their values missing, if there are any."""
+    gone = np.flatnonzero(np.isnan(table.data).mean(axis=0) > HALF)
+    names = [table.variable_names[j] for j in gone]
+    if not 0 < len(names) < len(table.variable_names):
+        return []
+    one = len(names) == 1
+    have, them = ("variable has", "it") if one else ("variables have", "them")
+    return [
+        f"{len(names)} {have} more than half of {'its' if one else 'their'} values missing: "
+        f"{listed(names)}. Use --drop-missing {HALF:g} to leave {them} out"
+    ]
+
+
+def _with_enough_values(table: Table, most: float, path: Path) -> Table:
+    """Return the table less the variables with more than a share of their values missing.
+
+    Print which they are. Raise ValueError for a sample that is left without any value.
+    """
+    kept = without_missing(table, most)
+    if kept is table:
+        return table
+    empty = np.flatnonzero(np.isnan(kept.data).all(axis=1))
+    if len(empty):
+        raise ValueError(
+            f"{path}: without {listed(kept.left_out)} no value is left of the samples "
+            f"{_quoted(table.sample_names, empty)}. Use --ignore with such samples, or a larger "
+            "--drop-missing"
+        )
+    count = len(kept.left_out)
+    note(
+        f"Left out {count} variable{'s' * (count != 1)} with more than {as_percent(most)} of "
+        f"{'their' if count != 1 else 'its'} values missing: {listed(kept.left_out)}"
+    )
+    return kept
+
+
+def with_left_out(preparation: Preparation, table: Table, source: Source) -> Preparation:
+    """Return the preparation with the variables that were ignored or have too many gaps."""
+    ignored, dropped = list(source.ignored), list(table.left_out)
+    return replace(preparation, ignored=ignored or None, dropped=dropped or None)
+
+
+def prepare_values(
+    table: Table, floor: float | None, log: bool, top_variables: int | None, scale: bool
+) -> tuple[Table, Preparation]:
+    """Return the prepared table and the preparation; warn of what is doubtful in it."""
+    learned = learn_preparation(
+        table, floor=floor, log=log, top_variables=top_variables, scale=scale
+    )
+    prepared = prepare(table, learned)
+    found = _constants(prepared)
+    if not log and (hint := counts_hint(table)):
+        found.append(f"{hint}. Use --log, or subspaces fit --preset cells or --preset expression")
+    if not scale:
+        found += _holds_most(prepared) + _unlike_scales(prepared)
+    for message in found:
+        warn(message)
+    return replace(prepared, notes=(*prepared.notes, *found)), learned
+
+
+def _constants(table: Table) -> list[str]:
+    """Return a note on variables that are constant, if there are any."""
+    constant = np.flatnonzero(np.nanmax(table.data, 0) == np.nanmin(table.data, 0))
+    if not len(constant):
+        return []
+    are = "variable is" if len(constant) == 1 else "variables are"
+    return [
+        f"{len(constant)} {are} constant: {listed([table.variable_names[j] for j in constant])}"
+    ]
+
+
+def _unlike_scales(table: Table) -> list[str]:
+    """Return a note on variables that seem to have different units, if they do."""
+    spreads = np.nanstd(table.data, axis=0)
+    low, high = np.quantile(spreads[spreads > 0], (0.1, 0.9)) if spreads.any() else (1.0, 1.0)
+    if high <= MOST_UNLIKE * low:
+        return []
+    return [
+        f"the variables differ in scale (most standard deviations from {low:.3g} to "
+        f"{high:.3g}), and the largest decide. Use --scale unless all have one unit"
+    ]
+
+
+def _holds_most(table: Table) -> list[str]:
+    """Return a note on a variable that holds much of the variance by itself, if one does."""
+    variances = np.nanvar(table.data, axis=0)
+    usual = np.median(variances[variances > 0]) if variances.any() else 1.0
+    largest = int(np.argmax(variances))
+    share = variances[largest] / (variances.sum() or 1.0)
+    if share < MOST_ALONE or variances[largest] < MOST_UNLIKE**2 * usual:
+        return []
+    name = table.variable_names[largest]
+    leave_out = in_options(f"ignore=[{name!r}]")
+    return [
+        f"{name!r} alone holds {as_percent(share)} of the variance of all variables, and so "
+        f"decides much of what is found. Use --scale, or {leave_out} if it is not measured as the "
+        "others are"
+    ]
+
+
+def _quoted(names: Sequence[str], places: Iterable[int]) -> str:
+    return listed([repr(names[place]) for place in places])
+
+
+def _first(names: tuple[str, ...]) -> str:
+    shown = [name if len(name) <= 20 else name[:17] + "..." for name in names[:2]]
+    return ", ".join(shown) + (", ..." if len(names) > 2 else "")

@@ -1,0 +1,163 @@
+"""Results of ``pca`` as columns, as a summary, and as files."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from subspaces.app.cli._outputs import as_csv
+from subspaces.app.cli._say import as_json, warn
+from subspaces.app.cli._words import in_options
+from subspaces.app.report import page_of_pca
+from subspaces.app.report._pca.findings import PCAFindings
+from subspaces.named_table import Table
+from subspaces.preparation import Preparation
+from subspaces.runtime.extras import install
+
+# How many variables of each component, and how many samples, a summary names.
+STRONGEST, INFLUENTIAL = 5, 5
+
+
+def with_words_of_options(
+    found: PCAFindings,
+    table: Table,
+    preparation: Preparation,
+    before: Iterable[Warning] = (),
+) -> PCAFindings:
+    """Return the findings with messages that name options, and what was done to the values.
+
+    The notes on the table and the warnings in ``before`` come first among the messages.
+    """
+    own = (_quoted(message, found) for message in found.messages)
+    messages = [*table.notes, *map(str, before), *own]
+    return replace(
+        found,
+        messages=tuple(dict.fromkeys(map(in_options, messages))),
+        taken_for=preparation.taken_for or "",
+        preparation=str(preparation),
+    )
+
+
+def _quoted(message: str, found: PCAFindings) -> str:
+    """Return a message with the name of the sample in quotes, since a name may be a parameter's."""
+    for i in found.components.rests_on:
+        name = found.sample_names[i]
+        message = message.replace(f"rests on sample {name}:", f"rests on sample {name!r}:")
+    return message
+
+
+def summary(found: PCAFindings, table: Table, settings: dict[str, Any]) -> dict[str, Any]:
+    """Return the contents of summary.json: the verdicts, the components, outliers and warnings."""
+    known, names = found.components, table.sample_names
+    return {
+        "subspaces": version("subspaces"),
+        "samples": len(table.data),
+        "variables": len(table.variable_names),
+        "missing": 0.0 if found.missing is None else found.missing.share,
+        "taken_for": found.taken_for or None,
+        "preparation": found.preparation,
+        **settings,
+        "shown": found.n_shown,
+        "n_components": known.n_components,
+        "low": known.low,
+        "high": known.high,
+        "n_predictive": known.n_predictive,
+        "noise": known.noise,
+        "hidden": known.hidden,
+        "verdict": known.verdict,
+        "components": [_axis(found, table, r) for r in range(max(found.n_axes, found.n_shown))],
+        "leave_one_cell_out": known.loco,
+        "outliers": [
+            {
+                "sample": names[i],
+                "t2_p_value": found.outliers.t2_p_value[i],
+                "q_p_value": found.outliers.q_p_value[i],
+            }
+            for i in found.outliers.outliers
+        ],
+        "outliers_verdict": found.outliers.verdict,
+        "influential": [_driver(found, table, i) for i in found.most_influential[:INFLUENTIAL]],
+        "warnings": list(found.messages),
+    }
+
+
+def _axis(found: PCAFindings, table: Table, r: int) -> dict[str, Any]:
+    """Return what is known of axis r, from 0; None for what was not compared with noise."""
+    known = found.components
+    entry: dict[str, Any] = dict.fromkeys(("ratio", "ratio_without", "rests_on", "loco"))
+    if r < found.n_axes:
+        entry["ratio"], entry["ratio_without"] = known.ratio[r], known.ratio_without[r]
+        entry["rests_on"] = table.sample_names[known.rests_on[r]]
+    if r + 1 < len(known.loco):
+        entry["loco"] = known.loco[r + 1]
+    strongest = {}
+    if r < found.n_shown:
+        order = found.strongest(r)[:STRONGEST]
+        strongest = {table.variable_names[j]: found.loadings[j, r] for j in order}
+    return {"component": r + 1, "explained": found.share(r), **entry, "strongest": strongest}
+
+
+def _driver(found: PCAFindings, table: Table, i: int) -> dict[str, Any]:
+    return {
+        "sample": table.sample_names[i],
+        **({} if table.classes is None else {"class": table.classes[i]}),
+        "influence": found.influence[i],
+        "leverage": found.leverage[i],
+        "leave_one_out_error": found.outliers.q_left_out[i],
+    }
+
+
+def write(stage: Path, found: PCAFindings, table: Table, summary: dict[str, Any]) -> None:
+    """Write scores.csv, loadings.csv, samples.csv and summary.json into the folder ``stage``."""
+    heads = [f"PC{r + 1}" for r in range(found.n_shown)]
+    named = _named(table)
+    scores = dict(zip(heads, found.scores.T.tolist(), strict=True))
+    loadings = dict(zip(heads, found.loadings.T.tolist(), strict=True))
+    _write(stage / "scores.csv", {**named, **scores})
+    gaps = found.missing
+    of_variables = {} if gaps is None else {"missing": gaps.of_variables.tolist()}
+    of_samples = {} if gaps is None else {"missing": gaps.of_samples.tolist()}
+    variables = {"variable": table.variable_names, **loadings, **of_variables}
+    _write(stage / "loadings.csv", variables)
+    _write(stage / "samples.csv", {**named, **_measures(found), **of_samples})
+    (stage / "summary.json").write_text(as_json(summary) + "\n", encoding="utf-8")
+
+
+def classes_in_words(table: Table) -> list[str] | None:
+    """Return the class of each sample, "no class" where it has none; None without classes."""
+    return None if table.classes is None else [name or "no class" for name in table.classes]
+
+
+def _named(table: Table) -> dict[str, Sequence[str]]:
+    named: dict[str, Sequence[str]] = {"sample": table.sample_names}
+    return named if table.classes is None else {**named, "class": table.classes}
+
+
+def _measures(found: PCAFindings) -> dict[str, list[Any]]:
+    """Return the columns of samples.csv, one value per sample each."""
+    known = found.outliers
+    out = set(known.outliers.tolist())
+    return {
+        "influence": found.influence.tolist(),
+        "leave_one_out_error": known.q_left_out.tolist(),
+        "leverage": found.leverage.tolist(),
+        "t2": known.t2.tolist(),
+        "t2_left_out": known.t2_left_out.tolist(),
+        "q": known.q.tolist(),
+        "q_left_out": known.q_left_out.tolist(),
+        "outlier": ["yes" if i in out else "no" for i in range(len(known.q))],
+    }
+
+
+def _write(path: Path, columns: dict[str, Sequence[Any]]) -> None:
+    path.write_text(as_csv(list(columns), zip(*columns.values(), strict=True)), encoding="utf-8")
+
+
+def write_page(stage: Path, found: PCAFindings, title: str) -> None:
+    """Write report.html into the folder ``stage``; without plotly, warn and write nothing."""
+    if find_spec("plotly") is None:
+        warn(f"report.html needs plotly. {install('report')}")
+        return
+    (stage / "report.html").write_bytes(page_of_pca(found, title).encode())

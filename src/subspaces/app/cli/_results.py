@@ -1,0 +1,276 @@
+"""Results of ``fit`` and ``predict`` as columns, as a summary, and as files."""
+
+from collections.abc import Iterator
+from copy import copy
+from dataclasses import asdict, dataclass, replace
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from subspaces.app.cli._outputs import as_csv
+from subspaces.app.cli._request import Request
+from subspaces.app.cli._say import warn
+from subspaces.app.cli._trust import Trust
+from subspaces.app.cli._words import in_options
+from subspaces.diagnostics import Markers, ambiguity
+from subspaces.diagnostics._beyond_chance import beyond_chance
+from subspaces.estimators import PSC, SparseKMeans
+from subspaces.metrics import adjusted_rand_score, matched_accuracy
+from subspaces.named_table import Table, missing_values
+from subspaces.preparation import Preparation, filled_in_raw_units, match_variables
+from subspaces.runtime.extras import install
+
+# Of the ambiguity in files, which would have values such as 1e-100.
+DECIMALS = 6
+# How many variables of each list a summary names.
+STRONGEST = 5
+
+
+def sample_columns(model: Any, table: Table, X: Any, clusters: Any) -> dict[str, list[Any]]:
+    """Return columns with each sample's name, cluster, known class and ambiguity (0 to 1)."""
+    columns = {"sample": list(table.sample_names), "cluster": clusters.tolist()}
+    if table.classes is not None:
+        columns["class"] = list(table.classes)
+    gaps = missing_values(table.data)
+    if gaps is not None:
+        columns["missing"] = gaps.of_samples.tolist()
+    if isinstance(model, PSC) and len(model.subspaces_) > 1:
+        columns["ambiguity"] = ambiguity(model, X).round(DECIMALS).tolist()
+    return columns
+
+
+def agreement(table: Table, clusters: Any) -> dict[str, float]:
+    """Return the adjusted Rand index and matched accuracy of the clusters; {} without classes.
+
+    Samples without a class do not count.
+    """
+    if table.classes is None:
+        return {}
+    classes = np.array(table.classes)
+    known = classes != ""
+    pair = (classes[known], np.asarray(clusters)[known])
+    return {
+        "adjusted_rand": float(adjusted_rand_score(*pair)),
+        "in_right_cluster": float(matched_accuracy(*pair)),
+    }
+
+
+def summary(
+    request: Request,
+    model: Any,
+    table: Table,
+    messages: list[str],
+    trust: Trust,
+    markers: Markers | None = None,
+) -> dict[str, Any]:
+    """Return the contents of summary.json: the options, the clusters, trust and warnings."""
+    preparation: Preparation | None = getattr(model, "preparation_", None)
+    by_preset = ("n_components", "affine", "criterion") if request.preset else ()
+    return {
+        "subspaces": version("subspaces"),
+        "samples": len(table.data),
+        "variables": model._n_variables,
+        "missing": float(np.isnan(table.data).mean()),
+        "taken_for": preparation.taken_for if preparation else None,
+        "preparation": str(preparation or ""),
+        **asdict(request),
+        **{name: getattr(model, name) for name in by_preset},
+        "criterion_": getattr(model, "criterion_", None),
+        "clusters": [_cluster(model, table, k, markers) for k in range(_n_clusters(model))],
+        "press": getattr(model, "press_", None),
+        "objective": float(model.objective_),
+        "stop_reason": getattr(model, "stop_reason_", None),
+        "selection": getattr(model, "selection_", None),
+        **trust.found,
+        "seconds": model.record_.seconds,
+        "warnings": [*map(in_options, table.notes), *messages],
+        **agreement(table, model.labels_),
+    }
+
+
+def _n_clusters(model: Any) -> int:
+    return int(model.labels_.max()) + 1
+
+
+def _cluster(model: Any, table: Table, k: int, markers: Markers | None) -> dict[str, Any]:
+    lists = _lists(model, k)
+    members = model.labels_ == k
+    found = {
+        "cluster": k,
+        "samples": int(members.sum()),
+        "dims": lists.loadings.shape[1],
+        "variables": len(lists.within if len(lists.within) else lists.apart),
+        **_sets_apart(model, k, markers),
+        "varies": _named(model, lists.within[:STRONGEST]) if lists.loadings.shape[1] else [],
+    }
+    if table.classes is not None:
+        kinds, counts = np.unique(np.array(table.classes)[members], return_counts=True)
+        order = np.argsort(-counts, kind="stable")
+        found["classes"] = {str(kinds[i]): int(counts[i]) for i in order if kinds[i]}
+    return found
+
+
+def _sets_apart(model: Any, k: int, markers: Markers | None) -> dict[str, Any]:
+    """Return what sets a cluster apart beyond chance: names, directions, and how many there are.
+
+    The number is None where differences, or their standard deviations, are not known.
+    """
+    if not model._knows_differences:
+        return {"sets_apart": [], "direction": [], "beyond_chance": None}
+    found = model._contrast(k)
+    places = beyond_chance(found, model._variable_names, k, markers)
+    shown = places[:STRONGEST]
+    return {
+        "sets_apart": _named(model, shown),
+        "direction": ["high" if found.difference[j] > 0 else "low" for j in shown],
+        "beyond_chance": None if np.isnan(found.effect).any() else len(places),
+    }
+
+
+def _named(model: Any, places: Any) -> list[str]:
+    return [str(model._variable_names[j]) for j in places]
+
+
+@dataclass(frozen=True)
+class Lists:
+    """The two lists of a cluster: the variables that set it apart, and those that vary within it.
+
+    apart, within (m,): column indices of each list, the strongest first. difference, effect (p,):
+    of the means, in units and in standard deviations; share (p,): of the energy within the
+    subspace; nan where not known. loadings (p, r). For SparseKMeans, share holds the weights, which
+    all clusters have in common, and r is 0.
+    """
+
+    apart: Any
+    within: Any
+    difference: Any
+    effect: Any
+    share: Any
+    loadings: Any
+
+
+def _lists(model: Any, k: int) -> Lists:
+    unknown = np.full(model._n_variables, np.nan)
+    apart, difference, effect = np.zeros(0, dtype=int), unknown, unknown
+    if model._knows_differences:
+        found = model._contrast(k)
+        apart, difference, effect = found.order, found.difference, found.effect
+    if isinstance(model, SparseKMeans):
+        share, loadings = model.weights_, np.empty((len(model.weights_), 0))
+    else:
+        subspace = model.subspaces_[k]
+        loadings, strength = subspace.basis, subspace.basis**2 @ subspace.spectrum
+        share = strength / (strength.sum() or 1.0) if loadings.shape[1] else unknown
+    order = np.argsort(-share, kind="stable")
+    return Lists(apart, order[share[order] > 0], difference, effect, share, loadings)
+
+
+def write(stage: Path, model: Any, table: Table, summary: str) -> None:
+    """Write labels.csv, variables.csv, summary.json and model.npz into the folder ``stage``."""
+    (stage / "labels.csv").write_text(_labels_csv(model, table), encoding="utf-8")
+    (stage / "variables.csv").write_text(_variables_csv(model, table), encoding="utf-8")
+    (stage / "summary.json").write_text(summary + "\n", encoding="utf-8")
+    model.save(stage / "model.npz")
+
+
+def write_imputed(
+    stage: Path, filled: Any, table: Table, preparation: Preparation, labels: str | None
+) -> None:
+    """Write imputed.csv: the variables that were kept, in the units of the table.
+
+    Values of the table are written to the last digit, those that fill its gaps with six digits.
+    labels: the name of the column of known classes, so that the same command reads the file; None
+    for "class". Warn if nothing was missing.
+    """
+    kept = match_variables(table, preparation.variable_names)
+    if not np.isnan(kept.data).any():
+        warn("no value is missing, so that imputed.csv has the values of the table")
+    values = filled_in_raw_units(kept.data, filled, preparation)
+    named: dict[str, Any] = {"name" if labels == "sample" else "sample": kept.sample_names}
+    if kept.classes is not None:
+        named[labels or "class"] = kept.classes
+    gaps = np.isnan(kept.data)
+    columns = [list(map(_digits, *column)) for column in zip(values.T, gaps.T, strict=True)]
+    text = as_csv([*named, *kept.variable_names], zip(*named.values(), *columns, strict=True))
+    (stage / "imputed.csv").write_text(text, encoding="utf-8")
+
+
+def _digits(value: float, filled: bool) -> str:
+    digits = 6 if filled else None
+    return np.format_float_positional(value, digits, fractional=not filled, trim="-")
+
+
+def _labels_csv(model: Any, table: Table) -> str:
+    columns = sample_columns(model, table, table.frame, model.labels_)
+    if hasattr(model, "influence_"):
+        columns["influence"] = model.influence_.tolist()
+    return as_csv(list(columns), zip(*columns.values(), strict=True))
+
+
+def _variables_csv(model: Any, table: Table) -> str:
+    """Return the text of variables.csv: a row per cluster and variable, strongest within first.
+
+    Variables that set a cluster apart without varying within it come last.
+    """
+    parts = [_lists(model, k) for k in range(_n_clusters(model))]
+    widest = max(lists.loadings.shape[1] for lists in parts)
+    rows = [
+        [k, str(model._variable_names[j]), *sizes, centre[j], *map(float, lists.loadings[j])]
+        for (k, lists), centre in zip(enumerate(parts), _centres(model), strict=True)
+        for j, sizes in _sizes(lists)
+    ]
+    headings = ["cluster", "variable", "apart_rank", "difference", "effect", "within_rank", "share"]
+    headings += ["centre", *(f"loading_{r + 1}" for r in range(widest))]
+    rows = [[*row, *[""] * (len(headings) - len(row))] for row in rows]
+    gaps = missing_values(table.data)
+    if gaps is not None:
+        share = dict(zip(table.variable_names, gaps.of_variables.tolist(), strict=True))
+        headings, rows = [*headings, "missing"], [[*row, share[row[1]]] for row in rows]
+    return as_csv(headings, rows)
+
+
+def _sizes(lists: Lists) -> Iterator[tuple[int, list[Any]]]:
+    """Yield the column index of each variable in either list, and its cells of variables.csv.
+
+    The cells are apart rank, difference, effect, within rank and share, "" where not known.
+    """
+    apart = {j: rank for rank, j in enumerate(lists.apart.tolist(), start=1)}
+    within = {j: rank for rank, j in enumerate(lists.within.tolist(), start=1)}
+    for j in dict.fromkeys([*within, *apart]):
+        numbers = [lists.difference[j], lists.effect[j], lists.share[j]]
+        difference, effect, share = ["" if np.isnan(value) else value for value in numbers]
+        yield j, [apart.get(j, ""), difference, effect, within.get(j, ""), share]
+
+
+def _centres(model: Any) -> list[list[float]]:
+    if isinstance(model, SparseKMeans):
+        return model.cluster_centers_.tolist()
+    return [subspace.centre.tolist() for subspace in model.subspaces_]
+
+
+def write_page(
+    stage: Path, model: Any, table: Table, title: str, trust: Trust, markers: Markers | None = None
+) -> None:
+    """Write report.html into the folder ``stage``; without plotly, warn and write nothing."""
+    if find_spec("plotly") is None:
+        warn(f"report.html needs plotly. {install('report')}")
+        return
+    with_messages_of_options(model).report(
+        table.frame,
+        stage / "report.html",
+        classes=table.classes,
+        title=title,
+        stability=trust.measured,
+        markers=markers,
+    )
+
+
+def with_messages_of_options(model: Any) -> Any:
+    """Return a copy of the model whose warnings name options, such as --dims, not parameters."""
+    translated = copy(model)
+    messages = dict.fromkeys(map(in_options, model.record_.messages))
+    translated.record_ = replace(model.record_, messages=tuple(messages))
+    return translated

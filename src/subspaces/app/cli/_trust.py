@@ -1,0 +1,144 @@
+"""Measures of trust in a fit: whether K-means, or fits to halves, find the same clusters."""
+
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from subspaces.app.cli._words import in_options, to_follow
+from subspaces.core.partition import smallest_size
+from subspaces.diagnostics import Stability, means_or_directions, stability
+from subspaces.diagnostics._trust import is_mostly_whole
+from subspaces.estimators import PSC
+from subspaces.estimators._level import clusters_of_levels
+from subspaces.estimators.psc import with_choices
+from subspaces.named_table import Table
+from subspaces.runtime.warning import collect_warnings
+
+# Seconds after which no further halving begins.
+BUDGET = 30.0
+# What is said of solid clusters of expression data: of 29 sets three were split by something else
+# than their classes, again and again (docs/recipes.md).
+BATCHES = (
+    "Batches and tissue are solid, too: compare the clusters with what is known of the samples."
+)
+# What is said where --dims was left out.
+ASSUMED = "Dimension 1 was assumed, since --dims was not given; --dims auto chooses it"
+# The same for a table with gaps, of which --dims auto is refused, and what is added where most of
+# the variables have none.
+ASSUMED_WITH_GAPS = (
+    "Dimension 1 was assumed, since --dims was not given; compare the stability of --dims 1, 2 "
+    "and 3"
+)
+BY_WHOLE_VARIABLES = ", or choose by --dims auto on variables without gaps (--drop-missing 0)"
+
+
+@dataclass(frozen=True)
+class Trust:
+    """Measures of how far to trust the clusters of a fit.
+
+    ``found``: the entries "stability" and "means_or_directions" of summary.json, each with a
+    verdict, and "assumed" where the dimension was; ``measured``: the Stability, or None where it
+    was not measured.
+    """
+
+    found: dict[str, dict[str, Any]]
+    measured: Stability | None
+
+    @property
+    def verdicts(self) -> tuple[str, ...]:
+        """The verdicts in ``found``, on stability, on K-means and on the dimension, a text each."""
+        return tuple(entry["verdict"] for entry in self.found.values())
+
+
+def compare_with_k_means(model: Any, table: Table) -> Trust:
+    """Return a Trust that says whether K-means finds the same clusters, stability not measured."""
+    found = means_or_directions(model, table.data)
+    verdict = in_options(found.verdict)
+    if not isinstance(model, PSC):
+        verdict = verdict.replace("Try --affine", "Try --method PSC --affine")
+    found = replace(found, verdict=verdict)
+    skipped = {"verdict": "Stability was not measured."}
+    return Trust({"stability": skipped, "means_or_directions": asdict(found)}, None)
+
+
+def with_stability(
+    trust: Trust, model: Any, table: Table, seed: int, *, scaled: bool, preset: bool
+) -> Trust:
+    """Return ``trust`` with the stability of the clusters, or why it could not be measured.
+
+    The first line of the verdict is of the stability, and each further one a warning of the halves.
+    scaled, preset: whether --scale or --preset was given, which decide what can be advised.
+    """
+    try:
+        with collect_warnings() as caught:
+            again = with_choices(model)
+            measured = stability(again, table.data, budget_s=BUDGET, random_state=seed)
+    except ValueError as error:
+        why = (
+            "Stability could not be measured, since halves of the samples cannot be fitted: "
+            f"{in_options(str(error))}."
+        )
+        return replace(trust, found={**trust.found, "stability": {"verdict": why}})
+    doubts = [f"Note: {in_options(str(warning))}." for warning in caught]
+    verdict = "\n".join([in_options(measured.verdict), *doubts])
+    measured = replace(measured, verdict=to_follow(verdict, scaled=scaled, preset=preset))
+    numbers = {
+        "stability": measured.stability,
+        "halvings": len(measured.per_resample),
+        "k_means": measured.k_means,
+        "verdict": measured.verdict,
+    }
+    return Trust({**trust.found, "stability": numbers}, measured)
+
+
+def with_word_on_batches(trust: Trust) -> Trust:
+    """Return ``trust`` with what stable clusters of expression data may be; as it is for others."""
+    if trust.measured is None or not trust.measured.verdict.startswith("Solid"):
+        return trust
+    first, *notes = trust.measured.verdict.splitlines()
+    verdict = "\n".join([f"{first} {BATCHES}", *notes])
+    measured = replace(trust.measured, verdict=verdict)
+    entry = {**trust.found["stability"], "verdict": verdict}
+    return Trust({**trust.found, "stability": entry}, measured)
+
+
+def with_word_on_levels(trust: Trust, model: Any) -> Trust:
+    """Return ``trust`` with a sentence on clusters whose first axis is their mean level."""
+    if not isinstance(model, PSC):
+        return trust
+    levels = clusters_of_levels(model.subspaces_, model.cluster_means_, model._sizes)
+    if not levels:
+        return trust
+    which = "each cluster" if len(levels) == len(model.subspaces_) else _named(levels)
+    verdict = (
+        f"The first axis of {which} is the mean level of its samples, so that what is high in all "
+        "of them stands in the list of what varies within. Use --affine for what varies alone."
+    )
+    return replace(trust, found={**trust.found, "level": {"verdict": verdict}})
+
+
+def _named(clusters: list[int]) -> str:
+    *first, last = map(str, clusters)
+    return f"clusters {', '.join(first)} and {last}" if first else f"cluster {last}"
+
+
+def with_assumed_dimension(trust: Trust, n_clusters: int | str, table: Table) -> Trust:
+    """Return ``trust`` with the sentence that dimension 1 was assumed, where another can be."""
+    if not can_choose_dimension(n_clusters, table):
+        return trust
+    said = ASSUMED
+    if np.isnan(table.data).any():
+        whole = is_mostly_whole(table.data)
+        said = f"{ASSUMED_WITH_GAPS}{BY_WHOLE_VARIABLES if whole else ''}"
+    return replace(trust, found={**trust.found, "assumed": {"verdict": f"{said}."}})
+
+
+def can_choose_dimension(n_clusters: int | str, table: Table) -> bool:
+    """Whether so many clusters of this table can have another dimension than 1.
+
+    A choice begins with planes, so it needs two variables, and samples for as many planes.
+    """
+    n, p = table.data.shape
+    n_planes = n_clusters if isinstance(n_clusters, int) else 1
+    return p > 1 and n >= n_planes * smallest_size(2)

@@ -1,0 +1,124 @@
+"""The command ``compare``, which runs every method on one table."""
+
+from typing import Annotated, Any
+
+import typer
+
+from subspaces.app.cli import _options as options
+from subspaces.app.cli._options import setting
+from subspaces.app.cli._say import note, percent, say_json, say_table, working
+from subspaces.app.cli._words import in_options
+
+MEASURES = {
+    "ari": "adjusted Rand",
+    "rand": "Rand",
+    "accuracy": "in the right cluster",
+    "agreement": "agreement with the others",
+}
+
+
+def compare(
+    data: options.Data,
+    clusters: Annotated[int, setting("How many clusters.", "N", min=1)],
+    dims: Annotated[
+        str, setting("Dimension of the clusters: 2, or one each as 1,2,2.", "N|N,N", shown=True)
+    ] = "1",
+    labels: options.Labels = None,
+    classes: options.Classes = None,
+    methods: Annotated[
+        str | None,
+        setting(
+            f"Some of: {', '.join(options.METHOD_NAMES)}; all of them unless given.", "NAME,NAME"
+        ),
+    ] = None,
+    samples: options.Samples = "rows",
+    ignore: options.Ignore = None,
+    missing: options.Missing = None,
+    drop_missing: options.DropMissing = None,
+    floor: options.Floor = None,
+    log: options.Log = False,
+    top_variables: options.TopVariables = None,
+    scale: options.Scale = False,
+    affine: options.Affine = False,
+    seed: options.Seed = 0,
+    as_document: options.Json = False,
+) -> None:
+    """Every method on this table, one row each.
+
+    Without known classes the rows show how far each method agrees with the others.
+
+    \b
+    Examples:
+      subspaces compare data.csv --clusters 3 --dims 1,2,2 --labels type
+      subspaces compare data.csv --clusters 3 --methods PSC,SSC,KMeans
+    """
+    dimensions = options.per_cluster(dims, "--dims")
+    if dimensions == "auto":
+        raise ValueError("--dims auto is for subspaces fit. Use 2, or one each as 1,2,2")
+    options.check_dims(dimensions, affine=affine)
+    options.check_count(dimensions, clusters, "--dims")
+    chosen = list(options.METHOD_NAMES) if methods is None else _methods(methods)
+    source = options.source(data, samples, labels, classes, ignore, missing, drop_missing)
+    from subspaces.app.cli import _inputs
+    from subspaces.comparison import compare as compare_methods
+
+    table = _inputs.read_input(source)
+    _inputs.refuse_gaps(
+        table, data, "subspaces fit --imputed, which writes the table with its gaps filled"
+    )
+    table, _ = _inputs.prepare_values(table, floor, log, top_variables, scale)
+    with working("Clustering", total=len(chosen)) as step:
+        found = compare_methods(
+            table.frame,
+            clusters,
+            dimensions,
+            methods=chosen,
+            labels=table.classes,
+            affine=affine,
+            random_state=seed,
+            progress=step,
+        )
+    if as_document:
+        columns = {**found.columns, "error": list(map(in_options, found.columns["error"]))}
+        warnings = {name: list(map(in_options, said)) for name, said in found.messages.items()}
+        say_json({"data": str(data), "table": columns, "warnings": warnings})
+    else:
+        _show(found)
+    if not found.labels:
+        raise typer.Exit(1)
+
+
+def _methods(text: str) -> list[str]:
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    if not names:
+        raise ValueError(f"--methods names none. Use {', '.join(options.METHOD_NAMES)}")
+    return [options.method_named(name, "--methods") for name in names]
+
+
+def _show(found: Any) -> None:
+    """Print a table with one row per method, best agreement first; then errors and warnings."""
+    columns = found.columns
+    measures = [name for name in MEASURES if name in columns]
+    rows = []
+    for i in sorted(range(len(columns["method"])), key=lambda i: -_rank(columns[measures[0]][i])):
+        values = ["failed", *[""] * (len(measures) - 1)]
+        if not columns["error"][i]:
+            values = [_shown(name, columns[name][i]) for name in measures]
+        rows.append([columns["method"][i], *values, f"{columns['seconds'][i]:.2f}"])
+    headings = ["method", *(MEASURES[name] for name in measures), "seconds"]
+    say_table(headings, rows, numbers=range(1, len(headings)))
+    for name, message in zip(columns["method"], columns["error"], strict=True):
+        if message:
+            note(f"{name} failed: {in_options(message.partition(': ')[2])}")
+    for name, messages in found.messages.items():
+        for message in messages:
+            note(f"{name} warns: {in_options(message)}")
+
+
+def _shown(measure: str, value: float) -> str:
+    return percent(value, 1) if measure == "accuracy" else f"{value:.3f}"
+
+
+def _rank(agreement: float) -> float:
+    # Of a method that failed it is nan: below -1, the worst agreement that there is.
+    return -2.0 if agreement != agreement else agreement

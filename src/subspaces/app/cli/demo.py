@@ -1,0 +1,175 @@
+"""The command ``demo``: PSC beside K-means on simulated data and on digits, and a PCA of wine."""
+
+import time
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from subspaces.app.cli._options import setting
+from subspaces.app.cli._outputs import refuse_file
+from subspaces.app.cli._say import percent, say, say_table, warn, working
+from subspaces.runtime.extras import install
+
+if TYPE_CHECKING:
+    from subspaces.estimators import PSC
+
+
+def demo(
+    out: Annotated[
+        Path, setting("Folder for the figures and the page.", "FOLDER", shown=True)
+    ] = Path("subspaces-demo"),
+) -> None:
+    """Show the method on a line and two planes, and on digits; then one PCA, of wines.
+
+    Prints how it does beside K-means, and how far to trust the PCA; writes two figures, a page
+    about the first and one about the PCA.
+
+    \b
+    Example:
+      subspaces demo --out somewhere/
+    """
+    refuse_file(out)
+    _check_installed()
+    from sklearn.datasets import load_digits
+
+    from subspaces.datasets import make_subspaces
+    from subspaces.estimators import PSC
+
+    out.mkdir(parents=True, exist_ok=True)
+
+    say("A line and two planes that meet: 300 samples in 3 dimensions, noisy.")
+    union = make_subspaces([60, 120, 120], 3, [1, 2, 2], noise=0.02, random_state=55)
+    model = PSC(3, n_components=[1, 2, 2], random_state=0)
+    k_means = _compare_with_k_means(model, union.data, union.target)
+    _write_clusters(out / "clusters.png", union, k_means, model)
+    page = _write_page(out / "report.html", union, model)
+
+    digits = load_digits()
+    say("\nDigits: 1797 images of 64 pixels; ten clusters of 9 dimensions.")
+    model = PSC(10, n_components=9, random_state=0)
+    _compare_with_k_means(model, digits.data, digits.target)
+    _write_digits(out / "digits.png", digits, model)
+
+    say("\nWines: 178 samples of 13 variables, scaled. One PCA, no clusters.")
+    page_of_pca = _show_pca(out / "pca.html")
+    say()
+    for name in ("clusters.png", "digits.png"):
+        say(f"Figure: {out / name}")
+    say(f"Page:   {page}")
+    say(f"Page:   {page_of_pca}")
+
+
+def _check_installed() -> None:
+    """Raise ImportError if matplotlib is missing, with all else that the demo draws with."""
+    if find_spec("matplotlib") is None:
+        missing = [name for name in ("matplotlib", "plotly") if find_spec(name) is None]
+        extras = install("cli,plots,report")
+        raise ImportError(f"the demo draws with {' and '.join(missing)}. {extras}")
+
+
+def _compare_with_k_means(model: "PSC", X: Any, target: Any) -> Any:
+    """Fit PSC and K-means to X, print both accuracies; return the labels of K-means, (n,)."""
+    from sklearn.cluster import KMeans
+
+    from subspaces.app.cli._words import in_options
+    from subspaces.metrics import adjusted_rand_score, matched_accuracy
+    from subspaces.runtime.warning import collect_warnings
+
+    rows = []
+    k_means = KMeans(model.n_clusters, n_init=10, random_state=0)
+    KMeans(2, n_init=1).fit(X[:50])  # its first call starts a thread pool, which is not its fault
+    with working(f"Clustering {len(X)} samples"):
+        for name, estimator in (("K-means", k_means), ("PSC", model)):
+            start = time.perf_counter()
+            with collect_warnings() as caught:
+                labels = estimator.fit_predict(X)
+            seconds = time.perf_counter() - start
+            right = percent(matched_accuracy(target, labels), 1)
+            agreement = f"{adjusted_rand_score(target, labels):.3f}"
+            rows.append([name, right, agreement, f"{seconds:.2f}"])
+    headings = ("method", "in the right cluster", "adjusted Rand", "seconds")
+    say_table(headings, rows, numbers=range(1, 4))
+    for warning in caught:
+        warn(in_options(str(warning)))
+    return k_means.labels_
+
+
+def _write_page(path: Path, union: Any, model: "PSC") -> str:
+    """Write the report of a model; return its path, or how to install plotly if it is missing."""
+    if find_spec("plotly") is None:
+        return f"needs plotly. {install('report')}"
+    title = "A line and two planes that meet"
+    return str(model.report(union.data, path, classes=union.target, title=title))
+
+
+def _show_pca(path: Path) -> str:
+    """Print the verdicts on a PCA of wines and write its page; return its path, as above."""
+    import pandas as pd
+    from sklearn.datasets import load_wine
+
+    from subspaces.app.cli._words import in_options
+    from subspaces.app.report import page_of_pca
+    from subspaces.app.report._page import write_page
+    from subspaces.app.report._pca.findings import gather_pca
+
+    wines = load_wine()
+    names = [str(wines.target_names[kind]) for kind in wines.target]
+    table = pd.DataFrame(wines.data, columns=wines.feature_names)
+    found = gather_pca(table, scale=True, random_state=0, classes=names)
+    say(found.components.verdict)
+    say(found.outliers.verdict)
+    for message in found.messages:
+        warn(in_options(message))
+    if find_spec("plotly") is None:
+        return f"needs plotly. {install('report')}"
+    return str(write_page(page_of_pca(found, "Three kinds of wine, one PCA"), path))
+
+
+def _write_clusters(path: Path, union: Any, k_means: Any, model: "PSC") -> None:
+    """Write a figure of the true clusters, of those of K-means, and of PSC's with subspaces."""
+    from matplotlib.figure import Figure
+
+    from subspaces import plots
+
+    figure = Figure(figsize=(11, 4.3), layout="constrained")
+    panels: tuple[tuple[str, Any, Any], ...] = (
+        ("Truth", union.target, ()),
+        ("K-means", k_means, ()),
+        ("PSC and the subspaces it found", model.labels_, model.subspaces_),
+    )
+    for place, (title, labels, subspaces) in enumerate(panels, start=1):
+        ax = figure.add_subplot(1, 3, place, projection="3d")
+        plots.clusters_3d(union.data, labels, subspaces, title=title, ax=ax).view_init(20, -42)
+        ax.legend(loc="upper left", fontsize=8, frameon=False, handletextpad=0.1)
+    figure.savefig(path, dpi=150)
+
+
+def _write_digits(path: Path, digits: Any, model: "PSC") -> None:
+    """Write a figure of each cluster's mean and axes as images, with its most frequent digit."""
+    import numpy as np
+    from matplotlib.figure import Figure
+
+    from subspaces import plots
+
+    figure = Figure(figsize=(9, 5.2), layout="constrained")
+    grid = figure.subplots(5, 10)
+    plots.basis_images(model.subspaces_, (8, 8), axes=grid[1:])
+    for k in range(10):
+        members = model.labels_ == k
+        counts = np.bincount(digits.target[members], minlength=10)
+        share = 100 * counts.max() / counts.sum()
+        title = f"{counts.sum()} samples\n{share:.0f} % are {counts.argmax()}"
+        grid[0, k].imshow(digits.data[members].mean(axis=0).reshape(8, 8), cmap="gray_r")
+        grid[0, k].set(xticks=[], yticks=[])
+        grid[0, k].set_title(title, fontsize=8)
+        grid[1, k].set_title("")
+    for row, name in enumerate(("mean", "axis 1", "axis 2", "axis 3", "axis 4")):
+        grid[row, 0].set_axis_on()
+        grid[row, 0].set(xticks=[], yticks=[], frame_on=row == 0)
+        grid[row, 0].set_ylabel(name, fontsize=9)
+    figure.suptitle(
+        "Digits: the clusters of PSC and the leading axes of their subspaces\n"
+        "(linear, so axis 1 is near the mean; axes: orange above zero, purple below)",
+        fontsize=11,
+    )
+    figure.savefig(path, dpi=150)

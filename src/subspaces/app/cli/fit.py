@@ -1,0 +1,293 @@
+"""The command ``fit``, which clusters a table and writes the results to a folder."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+from subspaces.app.cli import _options as options
+from subspaces.app.cli import _outputs
+from subspaces.app.cli._options import flag, setting
+from subspaces.app.cli._request import Request
+from subspaces.app.cli._say import (
+    as_json,
+    matched_classes,
+    say,
+    say_json,
+    say_stability,
+    say_table,
+    warn,
+    working,
+)
+
+FILES = ("labels.csv", "variables.csv", "imputed.csv", "model.npz", "summary.json", "report.html")
+# How many variables of each list the screen shows.
+SHOWN = 3
+LISTS = {"sets_apart": "sets it apart", "varies": "varies within"}
+
+
+def fit(
+    data: options.Data,
+    clusters: Annotated[str, setting("How many clusters: a number, or auto.", "N|auto")],
+    dims: Annotated[
+        str | None,
+        setting(
+            "Dimension of the clusters: 2, one each as 1,2,2, or auto; 1 unless given.",
+            "N|N,N|auto",
+        ),
+    ] = None,
+    variables: Annotated[
+        str | None,
+        setting(
+            "Variables per dimension of a cluster: 50, one each as 20,50,50, or auto; "
+            "all of them unless given.",
+            "N|N,N|auto",
+        ),
+    ] = None,
+    max_clusters: Annotated[
+        int | None,
+        setting("With --clusters auto, try up to N clusters; 8 unless given.", "N", min=1),
+    ] = None,
+    max_dims: options.MaxDims = None,
+    out: Annotated[Path, setting("Folder for the results.", "FOLDER", shown=True)] = Path("result"),
+    preset: Annotated[
+        str | None,
+        setting(
+            "expression: intensities, logarithms, ratios or counts are recognised and brought "
+            "to a log scale, samples centred, the 2000 genes that vary most kept; clusters are "
+            f"mean profiles (why: Recipes, {options.DOCUMENTATION}). cells: the same for counts of "
+            "single cells, or their logarithms. --kind, --floor, --log, --no-log, --top-variables "
+            "and --criterion overrule it.",
+            "expression|cells",
+        ),
+    ] = None,
+    labels: options.Labels = None,
+    classes: options.Classes = None,
+    ignore: options.Ignore = None,
+    missing: options.Missing = None,
+    drop_missing: options.DropMissing = None,
+    samples: options.Samples = "rows",
+    floor: options.Floor = None,
+    log: options.LogOrNot = None,
+    kind: options.Kind = None,
+    top_variables: options.TopVariables = None,
+    scale: options.Scale = False,
+    method: Annotated[
+        str, setting(f"One of {', '.join(options.METHOD_NAMES[:-1])}.", "NAME", shown=True)
+    ] = "PSC",
+    affine: options.Affine = False,
+    normal_scores: options.NormalScores = False,
+    criterion: Annotated[
+        str,
+        setting(
+            f"What PSC scores a sample by: {', '.join(options.CRITERIA[:-1])} or "
+            f"{options.CRITERIA[-1]}.",
+            "NAME",
+            shown=True,
+        ),
+    ] = "auto",
+    seed: options.Seed = 0,
+    stability: Annotated[
+        bool,
+        flag(
+            "--stability/--no-stability",
+            "Whether halves of the samples give the same clusters: 10 halvings, fewer (but at "
+            "least 3) once 30 seconds are spent.",
+        ),
+    ] = True,
+    imputed: Annotated[
+        bool, flag("--imputed", "Write imputed.csv, the table with missing values filled.")
+    ] = False,
+    markers: Annotated[
+        bool | None,
+        flag(
+            "--markers/--no-markers",
+            "Test which variables set each cluster apart, and write markers.csv, markers.gmt and "
+            "files .rnk; done with --preset unless refused.",
+        ),
+    ] = None,
+    page: Annotated[bool, flag("--page/--no-page", "Write report.html.")] = True,
+    force: options.Force = False,
+    as_document: options.Json = False,
+) -> None:
+    """Find the clusters of a table, and the variables of each.
+
+    Writes labels.csv (the cluster of each sample), variables.csv (what sets each cluster
+    apart from the other samples, and what varies along its axes), model.npz (for subspaces
+    predict), summary.json and report.html (a page about it all). With --markers or a
+    preset also markers.csv (the same with tests of each variable), and markers.gmt and
+    markers_0.rnk, markers_1.rnk and so on for enrichment tools.
+
+    \b
+    Examples:
+      subspaces fit data.csv --clusters 3 --dims 2 --out result/
+      subspaces fit data.csv --clusters auto --dims auto --max-dims 10
+      subspaces fit arrays.gct --classes a.cls --clusters 3 --preset expression
+      subspaces fit counts.h5ad --clusters auto --preset cells
+      subspaces fit genes.tsv --samples columns --ignore gene_name --clusters 4
+    """
+    excluded = {"--scale": scale, "--affine": affine, "--method": method != "PSC"}
+    options.check_preset(preset, kind, {**excluded, "--imputed": imputed})
+    scaler = options.scaler_of_preset(preset, kind, floor, log, top_variables)
+    default_dims = None if preset else "1"
+    request = Request(
+        n_clusters=options.one_or_auto(clusters, "--clusters"),
+        n_components=options.per_cluster(default_dims if dims is None else dims, "--dims"),
+        n_variables=options.per_cluster(variables, "--variables"),
+        method=options.method_named(method),
+        affine=affine,
+        criterion=criterion,
+        seed=seed,
+        margins="normal" if normal_scores else "data",
+        preset=preset,
+        scaler=scaler if preset else {},
+        limits=options.without_none(max_clusters=max_clusters, max_components=max_dims),
+    )
+    request.check()
+    source = options.source(data, samples, labels, classes, ignore, missing, drop_missing)
+    _outputs.refuse_folder(out, FILES, force=force, read=(data, classes))
+    from subspaces.app.cli import _fitting, _inputs, _markers, _results
+
+    files = (*FILES, *_markers.names(out))
+    with _outputs.staged(out, files, force=force, read=(data, classes)) as stage:
+        table = _inputs.read_input(source)
+        caught: list[Warning] = []
+        posed, numbers = request, None
+        if preset and request.n_clusters == "auto":
+            with working("Comparing numbers of clusters"):
+                numbers, noted = _fitting.choose_number(request, table)
+            posed = replace(request, n_clusters=numbers.best_)
+        if preset:
+            prepared, preparation, caught = _fitting.prepare_by_preset(posed, table)
+            caught = [*caught, *noted] if numbers else caught
+        else:
+            prepared, preparation = _inputs.prepare_values(
+                table, floor, bool(log), top_variables, scale
+            )
+        table = replace(table, notes=prepared.notes)
+        preparation = _inputs.with_left_out(preparation, table, source)
+        with working(f"{request.method} is clustering"):
+            model, messages = _fitting.fit_model(posed, prepared, caught)
+        if numbers is not None:
+            _fitting.with_number_chosen(model, numbers)
+        trust = _trusted(request, model, prepared, dims is None, scale, measure=stability)
+        filled = _fitting.filled(model, prepared) if imputed else None
+        _fitting.attach(model, preparation, table, trust)
+        marked = None
+        if markers or (preset and markers is None):
+            with working("Testing variables"):
+                marked, more = _markers.find(model, table, seed)
+            messages += more
+            _fitting.add_messages(model, more)
+        summary = {
+            "data": str(data),
+            **_results.summary(request, model, table, messages, trust, marked),
+        }
+        if marked is not None:
+            summary["markers"] = _markers.summary(marked)
+            _markers.write(stage, marked)
+        _results.write(stage, model, table, as_json(summary))
+        if imputed:
+            _results.write_imputed(stage, filled, table, preparation, labels)
+        if page:
+            _results.write_page(stage, model, table, data.name, trust, marked)
+        written = [*FILES, *_markers.names(stage)]
+        written = [name for name in written if (stage / name).exists()]
+    for message in messages:
+        warn(message)
+    if as_document:
+        say_json({**summary, "folder": str(out), "files": written})
+        return
+    _show(summary)
+    say(f"Wrote {', '.join(written)} in {out}")
+
+
+def _trusted(
+    request: Request, model: Any, table: Any, assumed: bool, scaled: bool, *, measure: bool
+) -> Any:
+    """Return the `Trust` in a fit to a prepared table.
+
+    assumed: whether --dims was left out; scaled: whether --scale was given; measure: whether
+    halves of the samples are clustered.
+    """
+    from subspaces.app.cli import _trust
+
+    trust = _trust.compare_with_k_means(model, table)
+    if measure:
+        with working("Clustering halves of the samples"):
+            trust = _trust.with_stability(
+                trust, model, table, request.seed, scaled=scaled, preset=bool(request.preset)
+            )
+        trust = _trust.with_word_on_batches(trust) if request.preset else trust
+    trust = _trust.with_word_on_levels(trust, model)
+    if request.method == "PSC" and not request.preset and assumed:
+        trust = _trust.with_assumed_dimension(trust, request.n_clusters, table)
+    return trust
+
+
+def _show(summary: dict[str, Any]) -> None:
+    """Print summary.json for people: a table of the clusters, agreement, choice and verdicts."""
+    if summary["taken_for"]:
+        say(summary["taken_for"])
+    if summary["preparation"]:
+        say(f"Prepared: {summary['preparation']}.")
+    known = "adjusted_rand" in summary
+    say_table(*_sizes(summary["clusters"], known), numbers=range(4))
+    headings, rows = _lists(summary["clusters"])
+    if headings:
+        say()
+        say_table(headings, rows, numbers=(0,))
+    if known:
+        say(matched_classes(summary))
+    chosen = summary["selection"] or {}
+    if "stability" in chosen:
+        say_stability(chosen, len(summary["clusters"]))
+    if len(chosen.get("n_clusters", ())) > 1:
+        say(f"Chosen: {chosen['verdict']}.")
+    for name in ("stability", "means_or_directions", "level", "assumed", "markers"):
+        if name in summary:
+            say(summary[name]["verdict"])
+
+
+def _sizes(clusters: list[dict[str, Any]], known: bool) -> tuple[list[str], list[list[str]]]:
+    """Return the headings and rows of a table of the clusters; known: whether classes are."""
+    headings = ["cluster", "samples", "dims", "variables", *["classes"] * known]
+    rows = []
+    for cluster in clusters:
+        counts = [str(cluster[name]) for name in headings[:4]]
+        counts[2] = "mean profile" if cluster["dims"] == 0 else counts[2]
+        rows.append([*counts, _counted(cluster["classes"])] if known else counts)
+    return headings, rows
+
+
+def _lists(clusters: list[dict[str, Any]]) -> tuple[list[str], list[list[str]]]:
+    """Return the headings and rows of a table of the variables; both empty if none is named.
+
+    One sample tells nothing of a group, so none is named for a cluster of one.
+    """
+    shown = [{name: _listed(cluster, name) for name in LISTS} for cluster in clusters]
+    groups = [words for words, one in zip(shown, clusters, strict=True) if one["samples"] > 1]
+    lists = [name for name in LISTS if any(words[name] for words in groups)]
+    rows = [
+        [
+            str(one["cluster"]),
+            *("one sample" if one["samples"] == 1 else words[name] for name in lists),
+        ]
+        for one, words in zip(clusters, shown, strict=True)
+    ]
+    return (["cluster", *(LISTS[name] for name in lists)], rows) if lists else ([], [])
+
+
+def _listed(cluster: dict[str, Any], name: str) -> str:
+    """Return the first variables of a list in words: "high CD3E, CD3D; low LYZ", or "LYZ, CD3E"."""
+    variables = cluster[name][:SHOWN]
+    if name != "sets_apart":
+        return ", ".join(variables)
+    if cluster["beyond_chance"] == 0:
+        return "nothing beyond chance"
+    directed = list(zip(cluster["direction"], variables, strict=False))
+    parts = {side: [one for way, one in directed if way == side] for side in ("high", "low")}
+    return "; ".join(f"{side} {', '.join(found)}" for side, found in parts.items() if found)
+
+
+def _counted(classes: dict[str, int]) -> str:
+    return ", ".join(f"{name} ({count})" for name, count in classes.items())

@@ -1,0 +1,93 @@
+"""The command ``influence``, which ranks samples by their influence on a PCA."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from subspaces.app.cli import _options as options
+from subspaces.app.cli import _outputs
+from subspaces.app.cli._options import setting
+from subspaces.app.cli._say import note, say, say_json, say_table, warn
+
+# What to rank the samples by.
+By = StrEnum("By", ["influence", "leverage", "error"])
+
+
+def influence(
+    data: options.Data,
+    dims: Annotated[int, setting("Number of axes of the PCA.", "N", shown=True, min=0)] = 2,
+    center: Annotated[bool, typer.Option(help="Whether the PCA has a mean.")] = True,
+    top: Annotated[int, setting("How many samples to show.", "N", shown=True, min=1)] = 10,
+    by: Annotated[By, typer.Option(help="What to rank by.")] = By.influence,
+    out: Annotated[Path | None, setting("CSV file for all samples.", "FILE")] = None,
+    samples: options.Samples = "rows",
+    labels: options.Labels = None,
+    classes: options.Classes = None,
+    ignore: options.Ignore = None,
+    missing: options.Missing = None,
+    drop_missing: options.DropMissing = None,
+    floor: options.Floor = None,
+    log: options.Log = False,
+    top_variables: options.TopVariables = None,
+    scale: options.Scale = False,
+    force: options.Force = False,
+    as_document: options.Json = False,
+) -> None:
+    """Find the samples that drive a PCA of a table.
+
+    No clustering: one PCA, and what each sample does to it.
+
+    \b
+      leverage   how much of the axes a sample claims for itself, 0 to --dims
+      error      how badly the PCA of all others predicts the sample
+      influence  how fast that error changes as the sample moves (squared)
+
+    \b
+    Examples:
+      subspaces influence data.csv --dims 2
+      subspaces influence data.csv --dims 3 --scale --top 20 --out influence.csv
+    """
+    source = options.source(data, samples, labels, classes, ignore, missing, drop_missing)
+    _outputs.refuse_to_overwrite(out, force=force, read=(data, classes))
+    from subspaces.app.cli import _inputs
+    from subspaces.app.cli._words import in_options
+    from subspaces.diagnostics import pca_influence
+    from subspaces.runtime.warning import collect_warnings
+
+    table = _inputs.read_input(source)
+    table, _ = _inputs.prepare_values(table, floor, log, top_variables, scale)
+    with collect_warnings() as caught:
+        found = pca_influence(table.data, dims, center=center)
+    for message in caught:
+        warn(in_options(str(message)))
+    rows = _ranked(table, found, by.value)
+    press = float(found.loo_error.mean())
+    if out is not None:
+        text = _outputs.as_csv(list(rows[0]), [list(row.values()) for row in rows])
+        _outputs.write_file(out, text, force=force)
+        note(f"Wrote {out}")
+    if as_document:
+        say_json({"data": str(data), "dims": dims, "press": press, "samples": rows})
+        return
+    shown = [[_short(value) for value in row.values()] for row in rows[:top]]
+    say_table(list(rows[0]), shown, numbers=range(len(rows[0]) - 3, len(rows[0])))
+    say(f"Mean leave-one-out error (PRESS) of {dims} axes: {press:.4g}")
+
+
+def _ranked(table: Any, found: Any, by: str) -> list[dict[str, Any]]:
+    """Return each sample's name, class, leverage, error and influence, the largest ``by`` first."""
+    columns = {
+        "sample": table.sample_names,
+        **({} if table.classes is None else {"class": table.classes}),
+        "leverage": found.leverage.tolist(),
+        "error": found.loo_error.tolist(),
+        "influence": found.influence.tolist(),
+    }
+    rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    return sorted(rows, key=lambda row: -row[by])
+
+
+def _short(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else value

@@ -1,0 +1,191 @@
+"""The command ``pca``, which says how far to trust a PCA and writes it to a folder."""
+
+import math
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from subspaces.app.cli import _options as options
+from subspaces.app.cli import _outputs
+from subspaces.app.cli._options import flag, setting
+from subspaces.app.cli._say import say, say_json, say_table, visible, warn, working
+
+FILES = ("scores.csv", "loadings.csv", "samples.csv", "summary.json", "report.html")
+# How many axes beyond the components the screen shows, and how many variables of each component.
+BEYOND, SHOWN = 2, 4
+# Variables whose loading is below this share of the strongest are not worth a word.
+FAINT = 0.25
+
+
+def pca(
+    data: options.Data,
+    dims: Annotated[
+        str,
+        setting("How many components to show: a number, or as many as there are.", "N|auto"),
+    ] = "auto",
+    max_dims: Annotated[
+        int | None,
+        setting("Look for up to N components; 12, or more if need be, unless given.", "N", min=1),
+    ] = None,
+    center: Annotated[bool, typer.Option(help="Whether the PCA has a mean.")] = True,
+    level: Annotated[
+        float,
+        setting("Share of false alarms among the samples that do not belong.", "SHARE", shown=True),
+    ] = 0.05,
+    out: Annotated[Path, setting("Folder for the results.", "FOLDER", shown=True)] = Path("pca"),
+    preset: Annotated[
+        str | None,
+        setting(
+            "expression: intensities, logarithms, ratios or counts are recognised and brought "
+            "to a log scale, samples centred, the 2000 genes that vary most kept "
+            f"(why: Recipes, {options.DOCUMENTATION}). cells: the same for counts of single "
+            "cells, or their logarithms. --kind, --floor, --log, --no-log and --top-variables "
+            "overrule it.",
+            "expression|cells",
+        ),
+    ] = None,
+    labels: Annotated[
+        str | None, setting("Column with known classes, to show; not used.", "COLUMN")
+    ] = None,
+    classes: Annotated[
+        Path | None,
+        setting("CLS file with known classes, to show.", "FILE", callback=options.existing_file),
+    ] = None,
+    ignore: options.Ignore = None,
+    missing: options.Missing = None,
+    drop_missing: options.DropMissing = None,
+    samples: options.Samples = "rows",
+    floor: options.Floor = None,
+    log: options.LogOrNot = None,
+    kind: options.Kind = None,
+    top_variables: options.TopVariables = None,
+    scale: options.Scale = False,
+    seed: options.Seed = 0,
+    page: Annotated[bool, flag("--page/--no-page", "Write report.html.")] = True,
+    force: options.Force = False,
+    as_document: options.Json = False,
+) -> None:
+    """Find the components of a table, and how far to trust them.
+
+    No clustering: one PCA. How many components there are more than noise, which samples drive
+    them, which do not belong, and what rests on a single sample. Writes scores.csv (the
+    samples on the components), loadings.csv (the variables), samples.csv (each sample's
+    influence and distances), summary.json and report.html (a page about it all).
+
+    \b
+    Examples:
+      subspaces pca data.csv --scale --out pca/
+      subspaces pca data.csv --labels type --dims 3 --level 0.01
+      subspaces pca arrays.gct --classes a.cls --preset expression
+      subspaces pca genes.tsv --samples columns --ignore gene_name --log
+    """
+    n_components = options.one_or_auto(dims, "--dims")
+    options.check_least(n_components, 0, "--dims")
+    if not 0.0 < level < 1.0:
+        raise ValueError(f"--level {level:g} is out of range. Use a share such as 0.05")
+    options.check_preset(preset, kind, {"--scale": scale, "--no-center": not center})
+    if scale and not center:
+        raise ValueError("--scale and --no-center exclude each other. Use one of the two")
+    source = options.source(data, samples, labels, classes, ignore, missing, drop_missing)
+    _outputs.refuse_folder(out, FILES, force=force, read=(data, classes))
+    from subspaces.app.cli import _fitting, _inputs, _pca
+    from subspaces.app.cli._words import in_options
+    from subspaces.app.recipes import ExpressionScaler
+    from subspaces.app.report._pca.findings import gather_pca
+
+    with _outputs.staged(out, FILES, force=force) as stage:
+        table = _inputs.read_input(source)
+        caught: list[Warning] = []
+        if preset:
+            scaler = options.scaler_of_preset(preset, kind, floor, log, top_variables)
+            found_out = _fitting.prepare_by_scaler(ExpressionScaler(**scaler), table)
+            table, preparation, caught = found_out
+        else:
+            table, preparation = _inputs.prepare_values(
+                table, floor, bool(log), top_variables, scale
+            )
+        preparation = _inputs.with_left_out(preparation, table, source)
+        with working("Looking for components"):
+            found = gather_pca(
+                table.frame,
+                n_components,
+                center=center,
+                level=level,
+                max_components=max_dims,
+                random_state=seed,
+                classes=_pca.classes_in_words(table),
+            )
+        told = {in_options(note) for note in table.notes}
+        found = _pca.with_words_of_options(found, table, preparation, caught)
+        settings = {"center": center, "level": level, "seed": seed}
+        summary = {"data": str(data), **_pca.summary(found, table, settings)}
+        _pca.write(stage, found, table, summary)
+        if page:
+            _pca.write_page(stage, found, data.name)
+        written = [name for name in FILES if (stage / name).exists()]
+    for message in found.messages:
+        if message not in told:
+            warn(message)
+    if as_document:
+        say_json({**summary, "folder": str(out), "files": written})
+        return
+    _show(summary)
+    say(f"Wrote {', '.join(written)} in {out}")
+
+
+def _show(summary: dict[str, Any]) -> None:
+    """Print summary.json for people: the verdict, components, outliers, samples and variables."""
+    say(summary["verdict"])
+    if summary["taken_for"]:
+        say(summary["taken_for"])
+    if summary["preparation"]:
+        say(visible(f"Prepared: {summary['preparation']}."))
+    say()
+    found = summary["n_components"]
+    perhaps = summary["high"] or found
+    shown = summary["components"][: max(found + BEYOND, perhaps, summary["shown"])]
+    headings = ("component", "% of variance", "strength", "rests most on", "without it")
+    other = "not counted" if summary["noise"] == "correlated" else "noise"
+    words = ["a component"] * found + ["perhaps"] * (perhaps - found) + [other] * len(shown)
+    rows = [_row(entry, word) for entry, word in zip(shown, words, strict=False)]
+    say_table([*headings, ""], rows, numbers=(0, 1, 2, 4))
+    say()
+    if summary["shown"]:
+        rows = [[str(e["component"]), _strongest(e)] for e in shown[: summary["shown"]]]
+        say_table(("component", "strongest variables"), rows, numbers=(0,))
+    elif not found:
+        say("No component was found, so none is shown. Use --dims 2 to see two all the same.")
+    say()
+    say(visible(summary["outliers_verdict"]))
+    say()
+    say("The most influential samples:")
+    drivers = summary["influential"]
+    rows = [[_short(value) for value in driver.values()] for driver in drivers]
+    heads = [name.replace("leave_one_out_error", "leave-one-out error") for name in drivers[0]]
+    say_table(heads, rows, numbers=range(len(heads) - 3, len(heads)))
+
+
+def _row(entry: dict[str, Any], word: str) -> list[str]:
+    """Return a row of the table of components; the last cell is ``word``, on what the axis is."""
+    ratio, without = entry["ratio"], entry["ratio_without"]
+    cells = [str(entry["component"]), f"{100 * entry['explained']:.3g}"]
+    if ratio is None:
+        return [*cells, "", "", "", "not compared"]
+    if ratio > 1.0 >= without:
+        word += " without that sample" if word == "noise" else ", but not without that sample"
+    return [*cells, _strength(ratio), entry["rests_on"], _strength(without), word]
+
+
+def _strength(ratio: float) -> str:
+    return f"{ratio:.2f}" if math.isfinite(ratio) else "no noise"
+
+
+def _strongest(entry: dict[str, Any]) -> str:
+    strong = list(entry["strongest"].items())[:SHOWN]
+    least = FAINT * abs(strong[0][1])
+    return ", ".join(f"{name} {size:+.2f}" for name, size in strong if abs(size) >= least)
+
+
+def _short(value: Any) -> str:
+    return value if isinstance(value, str) else f"{value:.4g}"

@@ -1,0 +1,58 @@
+"""The command ``predict``, which assigns new samples to the clusters of a model file."""
+
+from pathlib import Path
+from typing import Annotated
+
+from subspaces.app.cli import _options as options
+from subspaces.app.cli import _outputs
+from subspaces.app.cli._options import setting
+from subspaces.app.cli._say import matched_classes, note, say, say_json
+
+
+def predict(
+    model: options.Model,
+    data: options.Data,
+    out: Annotated[
+        Path | None, setting("CSV file for the answer; it is printed unless given.", "FILE")
+    ] = None,
+    samples: options.Samples = "rows",
+    labels: options.Labels = None,
+    classes: options.Classes = None,
+    ignore: options.Ignore = None,
+    missing: options.Missing = None,
+    force: options.Force = False,
+    as_document: options.Json = False,
+) -> None:
+    """Give new samples to the clusters of a model.
+
+    The columns are matched by name, in any order; those that the model does not know are
+    left out (a column of classes: --labels). What fit did to the values (--log, --scale, ...)
+    is done to these too.
+
+    \b
+    Examples:
+      subspaces predict result/model.npz new.csv
+      subspaces predict result/model.npz new.csv --out new_labels.csv
+      subspaces predict result/model.npz new.tsv --samples columns --json
+    """
+    source = options.source(data, samples, labels, classes, ignore, missing)
+    _outputs.refuse_to_overwrite(out, force=force, read=(model, data, classes))
+    from subspaces.app.cli import _inputs, _predicting, _results
+
+    fitted = _predicting.read_model(model)
+    known = _predicting.variable_names(fitted)
+    table = _inputs.read_input(source, known)
+    found = _predicting.predicted_columns(fitted, table)
+    agreement = _results.agreement(table, found["cluster"])
+    text = _outputs.as_csv(list(found), zip(*found.values(), strict=True))
+    if out is not None:
+        _outputs.write_file(out, text, force=force)
+        note(f"Wrote {out}")
+    if as_document:
+        rows = [dict(zip(found, row, strict=True)) for row in zip(*found.values(), strict=True)]
+        say_json({"model": str(model), "data": str(data), **agreement, "samples": rows})
+        return
+    if out is None:
+        say(text.rstrip("\n"))
+    if agreement:
+        note(matched_classes(agreement))

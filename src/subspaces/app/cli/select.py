@@ -1,0 +1,209 @@
+"""The command ``select``, which chooses the number of clusters."""
+
+from typing import Annotated, Any
+
+from subspaces.app.cli import _options as options
+from subspaces.app.cli._options import setting
+from subspaces.app.cli._request import Request
+from subspaces.app.cli._say import say, say_json, say_stability, say_table, warn, working
+
+# What to do about missing values: what fills them would pass for clusters.
+INSTEAD = (
+    "--drop-missing 0, which leaves out variables with gaps, or run subspaces fit with --clusters "
+    "2, 3, 4, ... and compare the stability that it prints"
+)
+
+
+def select(
+    data: options.Data,
+    max_clusters: Annotated[int, setting("Try 1 to N clusters.", "N", shown=True, min=1)] = 8,
+    dims: Annotated[
+        str | None, setting("Dimension of the clusters: 2, or auto; 1 unless given.", "N|auto")
+    ] = None,
+    max_dims: options.MaxDims = None,
+    variables: Annotated[
+        str | None,
+        setting("Variables per dimension of a cluster: 50; all of them unless given.", "N"),
+    ] = None,
+    criterion: Annotated[
+        str,
+        setting(
+            "auto, press, press_points, press_sum, likelihood, free, sod, bic or, with --preset, "
+            "stability.",
+            "NAME",
+            shown=True,
+        ),
+    ] = "auto",
+    samples: options.Samples = "rows",
+    labels: options.Labels = None,
+    classes: options.Classes = None,
+    ignore: options.Ignore = None,
+    missing: options.Missing = None,
+    drop_missing: options.DropMissing = None,
+    floor: options.Floor = None,
+    log: options.LogOrNot = None,
+    top_variables: options.TopVariables = None,
+    scale: options.Scale = False,
+    affine: options.Affine = False,
+    normal_scores: options.NormalScores = False,
+    preset: Annotated[
+        str | None,
+        setting(
+            "expression or cells: prepare the values as subspaces fit does, and choose the number "
+            "of mean profiles by how far halves of the samples agree.",
+            "expression|cells",
+        ),
+    ] = None,
+    kind: options.Kind = None,
+    seed: options.Seed = 0,
+    as_document: options.Json = False,
+) -> None:
+    """Choose the number of clusters.
+
+    Fits every number of clusters and scores each by how well it predicts samples that it has
+    not seen. One cluster is a possible answer. With --preset halves of the samples are
+    compared instead: which numbers of clusters do both find?
+
+    \b
+    Examples:
+      subspaces select data.csv --max-clusters 8 --dims auto
+      subspaces select data.csv --dims 2 --variables 50 --labels type
+      subspaces select arrays.gct --preset expression
+    """
+    options.check_preset(
+        preset,
+        kind,
+        {
+            "--scale": scale,
+            "--affine": affine,
+            "--normal-scores": normal_scores,
+            "--variables": variables is not None,
+            "--criterion": criterion not in ("auto", "stability"),
+        },
+    )
+    n_components = options.one_or_auto("1" if dims is None else dims, "--dims")
+    options.check_dims(n_components, affine=affine or bool(preset))
+    n_variables = options.one_or_auto(variables, "--variables")
+    if n_variables == "auto":
+        raise ValueError("--variables auto is for subspaces fit --clusters auto. Use 50, say")
+    options.check_limit(max_dims, n_components, "dims")
+    decides_by = options.known_name(criterion, options.SCORES, "--criterion")
+    if criterion == "stability" and not preset:
+        raise ValueError("--criterion stability is for --preset expression or cells. Use one")
+    source = options.source(data, samples, labels, classes, ignore, missing, drop_missing)
+    if preset:
+        scaler = options.scaler_of_preset(preset, kind, floor, log, top_variables)
+        request = _request_of_preset(preset, scaler, dims, max_clusters, seed)
+        _select_by_stability(request, source, as_document=as_document)
+        return
+    from subspaces.app.cli import _inputs, _trust
+    from subspaces.app.cli._words import in_options
+    from subspaces.estimators import PSC
+    from subspaces.runtime.warning import collect_warnings
+    from subspaces.selection import select_n_clusters
+
+    table = _inputs.read_input(source)
+    _inputs.refuse_gaps(table, data, INSTEAD)
+    table, _ = _inputs.prepare_values(table, floor, bool(log), top_variables, scale)
+    model = PSC(
+        n_components=n_components,
+        n_variables=n_variables,
+        affine=affine,
+        random_state=seed,
+        **options.without_none(max_components=max_dims),
+    )
+    numbers = range(1, max_clusters + 1)
+    with working("Clustering"), collect_warnings() as caught:
+        found = select_n_clusters(
+            model,
+            table.frame,
+            numbers,
+            criterion=decides_by,
+            margins="normal" if normal_scores else "data",
+        )
+    # The criterion "free" tries learned dimensions beside the one assumed.
+    is_open = dims is None and found.criterion != "free"
+    is_open = is_open and _trust.can_choose_dimension(max_clusters, table)
+    verdict = f"{found.verdict}. {_trust.ASSUMED}" if is_open else found.verdict
+    messages = [in_options(str(warning)) for warning in caught]
+    for message in messages:
+        warn(message)
+    if as_document:
+        document = {
+            "data": str(data),
+            "criterion": found.criterion,
+            "chosen": found.best_,
+            "verdict": verdict,
+            "margin": found.margin_,
+            "table": found.columns,
+            "warnings": messages,
+        }
+        say_json(document)
+        return
+    _show(found, verdict)
+
+
+def _request_of_preset(
+    preset: str, scaler: dict[str, Any], dims: str | None, max_clusters: int, seed: int
+) -> Request:
+    """Return the options as those of ``fit --clusters auto --preset`` are, checked."""
+    request = Request(
+        n_clusters="auto",
+        n_components=options.one_or_auto(dims, "--dims"),
+        n_variables=None,
+        method="PSC",
+        affine=False,
+        criterion="auto",
+        seed=seed,
+        margins="data",
+        preset=preset,
+        scaler=scaler,
+        limits={"max_clusters": max_clusters},
+    )
+    request.check()
+    return request
+
+
+def _select_by_stability(request: Request, source: options.Source, *, as_document: bool) -> None:
+    """Compare numbers of clusters of a table by the agreement of halves, and print the answer."""
+    from subspaces.app.cli import _fitting, _inputs
+    from subspaces.app.cli._words import in_options
+
+    table = _inputs.read_input(source)
+    with working("Comparing numbers of clusters"):
+        found, caught = _fitting.choose_number(request, table)
+    messages = list(dict.fromkeys(in_options(str(warning)) for warning in caught))
+    for message in messages:
+        warn(message)
+    taken_for = found.best_estimator_["prepare"].verdict_
+    if as_document:
+        say_json(
+            {
+                "data": str(source.path),
+                "taken_for": taken_for,
+                "criterion": found.criterion,
+                "chosen": found.best_,
+                "verdict": found.verdict,
+                "margin": found.margin_,
+                "table": found.columns,
+                "warnings": messages,
+            }
+        )
+        return
+    say(taken_for)
+    say_stability(found.columns, found.best_)
+    say(f"{found.verdict[0].upper()}{found.verdict[1:]}.")
+
+
+def _show(found: Any, verdict: str) -> None:
+    """Print the criterion for each number of clusters, the choice, and how clear it is."""
+    from subspaces.plots import CRITERION_NAMES
+
+    name = CRITERION_NAMES[found.criterion]
+    columns = [found.columns[c] for c in (found.criterion, "difference", "standard_error")]
+    rows = [
+        [str(k), *(f"{value:.5g}" for value in values), "<- chosen" if k == found.best_ else ""]
+        for k, *values in zip(found.columns["n_clusters"], *columns, strict=True)
+    ]
+    say_table(("clusters", name, "difference", "standard error", ""), rows, numbers=range(4))
+    say(f"{verdict}.")

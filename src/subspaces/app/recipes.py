@@ -1,0 +1,398 @@
+"""Whole pipelines for one kind of data, with the settings that served it best.
+
+A recipe is a scikit-learn Pipeline: a preparation that remembers what it did, so that new samples
+are prepared alike, and an estimator of this library. Why these settings, with figures: "Recipes",
+https://subspaces.readthedocs.io.
+"""
+
+import os
+from collections.abc import Callable
+from copy import copy
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, ParamSpec, Self, TypeVar
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.pipeline import Pipeline
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from subspaces._types import Auto, CriterionName, PerCluster, Seed
+from subspaces.app.expression_scaler import N_GENES, ExpressionScaler, as_preparation, as_table
+from subspaces.consensus import MOST_GENES, ConsensusProfiles
+from subspaces.core.contrast import means_and_spread
+from subspaces.data.validation import row_names
+from subspaces.diagnostics._markers import Markers, markers_of_model
+from subspaces.estimators import PSC
+from subspaces.estimators._base import SubspaceClusterer
+from subspaces.preparation import Preparation, attach_preparation
+from subspaces.runtime.fitted import draft_of
+from subspaces.runtime.parameters import as_flag
+
+__all__ = ["ConsensusProfiles", "ExpressionScaler", "Recipe", "expression", "single_cell"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def _with_clusters(method: Callable[P, R]) -> Callable[P, R]:
+    """Decorate a method so that only a recipe that ends with a clusterer has it."""
+    return available_if(lambda recipe: hasattr(recipe[-1], "fit_predict"))(method)
+
+
+def _draft_of_step(step: Any) -> Any:
+    """Return a copy of a step to fit; "passthrough" stays as it is."""
+    return draft_of(step) if isinstance(step, BaseEstimator) else step
+
+
+class Recipe(Pipeline):
+    """A preparation and a clusterer as one scikit-learn Pipeline, with the genes of its clusters.
+
+    `expression` and `single_cell` return one. Its methods take the table as it was measured:
+    ``fit``, ``predict``, ``markers`` and ``report``. Its last step, ``recipe[-1]``, knows the
+    prepared values alone, with the names of a frame's genes and samples.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n,)
+        Cluster of each sample.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> from subspaces import recipes
+    >>> random = np.random.default_rng(0)
+    >>> counts = random.poisson(random.lognormal(2, 1, 300), (60, 300))
+    >>> counts[:20, :5] *= 9
+    >>> counts = pd.DataFrame(counts, columns=[f"gene{j}" for j in range(300)])
+    >>> recipe = recipes.expression(2, random_state=0).fit(counts)
+    >>> table = recipe.markers(counts, recipe.labels_[0]).table
+    >>> sorted(table["variable"][:5].tolist())
+    ['gene0', 'gene1', 'gene2', 'gene3', 'gene4']
+    """
+
+    def fit(self, X: Any, y: Any = None, **params: Any) -> Self:
+        """Learn the preparation and find the clusters.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, p)
+            Samples in rows, genes in columns, as they were measured.
+        y : ignored
+            For compatibility.
+        **params
+            For the steps, as a Pipeline takes them.
+
+        Returns
+        -------
+        Recipe
+            The fitted recipe.
+        """
+        # A fit that fails leaves all steps as they were.
+        draft = copy(self)
+        draft.steps = [(name, _draft_of_step(step)) for name, step in self.steps]
+        Pipeline.fit(draft, X, y, **params)
+        draft._hand_names_on(X)
+        for (_, step), (_, fitted) in zip(self.steps, draft.steps, strict=True):
+            if isinstance(step, BaseEstimator):
+                step.__dict__ = vars(fitted)
+        return self
+
+    @_with_clusters
+    def fit_predict(self, X: Any, y: Any = None, **params: Any) -> Any:
+        """Fit and return the cluster of each sample.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, p)
+            Samples in rows, genes in columns, as they were measured.
+        y : ignored
+            For compatibility.
+        **params
+            For the steps, as a Pipeline takes them.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            ``labels_``.
+        """
+        return self.fit(X, y, **params).labels_
+
+    @property
+    def labels_(self) -> Any:
+        """Cluster of each sample, (n,)."""
+        return self[-1].labels_
+
+    @_with_clusters
+    def report(self, X: Any = None, path: str | Path = "report.html", **options: Any) -> Path:
+        """Write what was found as one interactive HTML page that works offline.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, p), optional
+            The table of ``fit``, not prepared. Not needed, but with it differences between clusters
+            are shown in standard deviations, and the distances of samples. A sparse one is made
+            dense.
+        path : str or Path, default "report.html"
+            Where to write; a file that is there is replaced once the page is complete.
+        **options
+            ``title``, ``classes`` (known ones), ``sample_names``, ``stability``, ``selection`` and
+            ``markers``: see `subspaces.report.render`.
+
+        Returns
+        -------
+        Path
+            Where the page is.
+        """
+        dense = X.toarray() if sparse.issparse(X) else X
+        return self._taking_raw_values(dense).report(dense, path, **options)
+
+    @_with_clusters
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the last step and its preparation as plain arrays and JSON, for `subspaces.load`.
+
+        What is loaded is the clusterer, such as `PSC`, which prepares what it is given: its
+        ``predict``, ``markers`` and ``report`` take the table as it was measured, dense.
+
+        Parameters
+        ----------
+        path : str or path
+            The file, written exactly where it is named; ``.npz`` suits it.
+        """
+        self._taking_raw_values().save(path)
+
+    def _hand_names_on(self, X: Any) -> None:
+        """Tell the last step the names of the genes and samples of X, which it saw without."""
+        scaler, model = self[0], self[-1]
+        if not isinstance(model, SubspaceClusterer):
+            return
+        if hasattr(scaler, "feature_names_in_") and not hasattr(model, "feature_names_in_"):
+            model._names_handed_on = scaler.get_feature_names_out()
+        if model.record_.scores is not None and model.record_.sample_names is None:
+            model.record_ = replace(model.record_, sample_names=row_names(X))
+
+    def _taking_raw_values(self, X: Any = None) -> Any:
+        """Return a copy of the last step that prepares what it is given.
+
+        With X, the table of fit, means and deviations are measured before samples are projected on
+        axes, beyond which nothing varies.
+        """
+        scaler, model = self[0], copy(self[-1])
+        check_is_fitted(model)
+        if not isinstance(model, SubspaceClusterer):
+            raise TypeError(
+                f"a recipe that ends with {type(model).__name__} has neither a page nor a model "
+                "file. Use consensus=False, or joblib.dump(recipe, path) to keep it"
+            )
+        attach_preparation(model, self._preparation(X))
+        if X is not None and scaler.axes_ is not None:
+            found = means_and_spread(scaler._ratios(X), model.labels_, len(model.cluster_means_))
+            model.cluster_means_, model.within_std_ = found
+        return model
+
+    def _preparation(self, X: Any = None) -> Preparation:
+        """Return what the scaler does; genes have its names, those of X, or x0, x1 and so on."""
+        scaler = self[0]
+        names = getattr(scaler, "feature_names_in_", None)
+        if names is None:
+            columns, p = getattr(X, "columns", ()), scaler.n_features_in_
+            names = columns if len(columns) == p else [f"x{j}" for j in range(p)]
+        return as_preparation(scaler, [str(name) for name in names])
+
+    @_with_clusters
+    def markers(
+        self,
+        X: Any,
+        cluster: int | None = None,
+        *,
+        split_half: bool = False,
+        n_nulls: int = 99,
+        random_state: Seed = None,
+    ) -> Markers:
+        """Genes that set clusters apart from all other samples, with tests of each.
+
+        All genes are tested, kept or not, on the log scale of the preparation: intensities above
+        the floor; counts scaled by the genes that nearly all samples express, or to one total where
+        these are few, with a warning if most genes of a cluster are then shifted.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, p)
+            The table of ``fit``, not prepared. A sparse one is made dense.
+        cluster : int, optional
+            The cluster asked for; by default all of them.
+        split_half : bool, default False
+            Whether to add p-values that are not optimistic, from clusters that copies of the last
+            step find in halves of the genes: see `subspaces.diagnostics.markers`.
+        n_nulls : int, default 99
+            With ``split_half``, how many tables of one group are drawn.
+        random_state : int, RandomState or None
+            Seed of the halves and of these tables.
+
+        Returns
+        -------
+        Markers
+            ``.table`` with the difference, effect, rank statistic, p-value, false discovery rate
+            and shares of each gene, named as the columns of X; ``.verdict``, why the p-values are
+            optimistic.
+        """
+        scaler, model = self[0], self[-1]
+        check_is_fitted(model)
+        preparation = self._preparation(X)
+        if not hasattr(scaler, "feature_names_in_"):
+            X = as_table(X)  # genes by their places
+        dense = X.toarray() if sparse.issparse(X) else X
+        return markers_of_model(
+            model, dense, cluster, split_half, n_nulls, random_state, preparation
+        )
+
+
+def expression(
+    n_clusters: int = 2,
+    *,
+    n_components: PerCluster | None = None,
+    n_variables: PerCluster | Auto | None = None,
+    consensus: bool = False,
+    random_state: Seed = None,
+) -> Recipe:
+    """Sub-types of samples in gene expression: the preparation and PSC, as one `Recipe`.
+
+    `ExpressionScaler` with as many principal axes as K subspaces of dimension R and their centres
+    can span, K (R + 1); then `PSC` with affine subspaces. By default R is 0: a cluster is its mean
+    profile, and a sample goes to the nearest, its own one refitted without it (criterion "loo").
+    With R of 1 or more the leave-one-out likelihood decides.
+
+    Parameters
+    ----------
+    n_clusters : int, default 2
+        Number of clusters. `selection.select_n_clusters` says which numbers are stable.
+    n_components : int or list of int, optional
+        Dimension of the subspaces, R, one for all or one each; by default 0, or 1 where
+        ``n_variables`` needs it.
+    n_variables : None, int or "auto", default None
+        Genes per loading, as in `PSC`. Sparse loadings look at single genes, so all axes are kept.
+    consensus : bool, default False
+        Whether to average over Gaussian mixtures of 500, 2000 and 5000 genes, samples scaled or
+        not, with K axes or 2 K, instead of one fit: `ConsensusProfiles` in place of PSC. It takes
+        seconds, and is not shown to be better ("Recipes", https://subspaces.readthedocs.io).
+    random_state : int, RandomState or None
+        Seed.
+
+    Returns
+    -------
+    Recipe
+        Steps "prepare" and "cluster". ``model.labels_`` has the clusters, ``model.predict`` places
+        new samples, ``model.markers(X, k)`` tests which genes set cluster k apart,
+        ``model[:-1].get_feature_names_out()`` names the genes kept, and
+        ``model[-1].subspaces_[k].centre`` has cluster k's log2 ratio to the mean sample for each.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from subspaces import recipes
+    >>> random = np.random.default_rng(0)
+    >>> X = 2.0 ** random.normal(8, 1, (60, 300))
+    >>> X[:20, :10] *= 30
+    >>> X[20:45, 100:110] *= 30
+    >>> model = recipes.expression(3, random_state=0).fit(X)
+    >>> np.bincount(model[-1].labels_).tolist()
+    [20, 25, 15]
+
+    The genes that set the second cluster apart:
+
+    >>> found = model.markers(X, 1).columns["variable"][:10]
+    >>> sorted(found.tolist()) == [f"x{j}" for j in range(100, 110)]
+    True
+    """
+    if as_flag(consensus, "consensus"):
+        if n_components is not None or n_variables is not None:
+            raise ValueError("a consensus is of mean profiles. Use it alone, without n_components")
+        cluster = ConsensusProfiles(n_clusters, random_state=random_state)
+        return Recipe([("prepare", ExpressionScaler(n_genes=MOST_GENES)), ("cluster", cluster)])
+    return _recipe(ExpressionScaler(), n_clusters, n_components, n_variables, random_state)
+
+
+def single_cell(
+    n_clusters: int = 2,
+    *,
+    n_components: PerCluster | None = None,
+    n_genes: int | None = N_GENES,
+    random_state: Seed = None,
+) -> Recipe:
+    """Types of single cells: counts normalised and logged, variable genes, axes and PSC.
+
+    Each cell is scaled to the median total of all cells, but at most 10,000; log2(1 + x) is taken;
+    each cell is centred; the genes that vary most are kept, and of these the leading principal
+    axes, as in `expression`. A cluster is a mean profile or, with ``n_components``, a small affine
+    subspace. Logarithms, which many files hold in place of counts, are recognised and left alone.
+
+    Parameters
+    ----------
+    n_clusters : int, default 2
+        Number of clusters. `selection.select_n_clusters` says which numbers are stable.
+    n_components : int or list of int, optional
+        Dimension of the subspaces, one for all or one each; by default 0.
+    n_genes : int or None, default 2000
+        Number of genes kept; None: all.
+    random_state : int, RandomState or None
+        Seed.
+
+    Returns
+    -------
+    Recipe
+        Steps "prepare" and "cluster", as of `expression`. It takes sparse matrices, too; of those
+        only the genes kept are made dense.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy import sparse
+    >>> from subspaces import recipes
+    >>> random = np.random.default_rng(0)
+    >>> rates = np.ones((90, 200))
+    >>> rates[:40, :20], rates[40:70, 20:40] = 6, 6
+    >>> counts = sparse.csr_matrix(random.poisson(rates * random.uniform(0.3, 1, (90, 1))))
+    >>> model = recipes.single_cell(3, random_state=0).fit(counts)
+    >>> np.bincount(model[-1].labels_).tolist()
+    [40, 30, 20]
+    """
+    scaler = ExpressionScaler(kind="cells", n_genes=n_genes)
+    return _recipe(scaler, n_clusters, n_components, None, random_state)
+
+
+def _recipe(
+    scaler: ExpressionScaler, n_clusters: Any, n_components: Any, n_variables: Any, seed: Seed
+) -> Recipe:
+    """Return the `Recipe` of a scaler, which gets as many axes as the clusters need, and PSC."""
+    for name, value in (("n_clusters", n_clusters), ("n_components", n_components)):
+        if isinstance(value, str):
+            raise ValueError(
+                f"{name}={value!r} is not for expression data: the axes kept depend on it. Use a "
+                "number; selection.select_n_clusters compares several"
+            )
+    dense = n_variables is None
+    if n_components is None:
+        n_components = 0 if dense else 1
+    if not dense:
+        n_axes = None
+    elif np.ndim(n_components):
+        n_axes = sum(n_components) + len(n_components)
+    else:
+        n_axes = n_clusters * (n_components + 1)
+    criterion: CriterionName = "auto"
+    if dense:
+        # Measured on 28 data sets: the likelihood isolates single samples where clusters are mean
+        # profiles; where they have axes, its adjusted Rand index is .07 better than that of "loo".
+        criterion = "likelihood" if np.any(n_components) else "loo"
+    cluster = PSC(
+        n_clusters,
+        n_components=n_components,
+        n_variables=n_variables,
+        affine=dense,
+        criterion=criterion,
+        random_state=seed,
+    )
+    return Recipe([("prepare", scaler.set_params(n_axes=n_axes)), ("cluster", cluster)])

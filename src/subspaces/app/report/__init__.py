@@ -1,0 +1,225 @@
+"""Reports on a fitted model and on a PCA: one interactive HTML page that works offline."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from inspect import signature
+from pathlib import Path
+from typing import Any
+
+from sklearn.utils.validation import check_is_fitted
+
+from subspaces._types import Auto, Seed
+from subspaces.app.report._canvas import require_plotly
+from subspaces.app.report._clusters import clusters, variables
+from subspaces.app.report._draft import Draft
+from subspaces.app.report._findings import gather
+from subspaces.app.report._markers import markers as section_of_markers
+from subspaces.app.report._names import count
+from subspaces.app.report._page import page, write_page
+from subspaces.app.report._pca import components as pca_components
+from subspaces.app.report._pca import samples as pca_samples
+from subspaces.app.report._pca import summary as pca_summary
+from subspaces.app.report._pca.draft import PCADraft
+from subspaces.app.report._pca.findings import PCAFindings, gather_pca
+from subspaces.app.report._samples import agreement, samples
+from subspaces.app.report._search import choice, search
+from subspaces.app.report._summary import missing as what_is_missing
+from subspaces.app.report._summary import summary, warnings
+from subspaces.runtime.parameters import check_options
+
+__all__ = ["render", "render_pca", "write", "write_pca"]
+
+SECTIONS: dict[str, tuple[str, Callable[[Draft], str | None]]] = {
+    "summary": ("In short", summary),
+    "warnings": ("Warnings", warnings),
+    "missing": ("What is missing", what_is_missing),
+    "clusters": ("The clusters", clusters),
+    "agreement": ("Known classes", agreement),
+    "choice": ("What was chosen", choice),
+    "samples": ("The samples", samples),
+    "variables": ("The variables", variables),
+    "markers": ("Markers", section_of_markers),
+    "way": ("How the search went", search),
+}
+
+PCA_SECTIONS: dict[str, tuple[str, Callable[[PCADraft], str | None]]] = {
+    "summary": ("In short", pca_summary.summary),
+    "warnings": ("Warnings", pca_summary.warnings),
+    "missing": ("What is missing", pca_summary.missing),
+    "components": ("How many components", pca_components.components),
+    "scores": ("The samples on the components", pca_samples.scores),
+    "variables": ("Which variables make them", pca_components.variables),
+    "drivers": ("Who drives it", pca_samples.drivers),
+    "outliers": ("Who does not belong", pca_samples.outliers),
+    "alone": ("What rests on one sample", pca_components.alone),
+}
+
+# Sections that are closed until somebody opens them.
+FOLDED = {"way"}
+
+
+def render(
+    model: Any,
+    X: Any = None,
+    *,
+    title: str | None = None,
+    classes: Any = None,
+    sample_names: Any = None,
+    variable_names: Any = None,
+    stability: Any = None,
+    selection: Any = None,
+    markers: Any = None,
+    missing: Any = None,
+) -> str:
+    """Return the report of a fitted model as one HTML page.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        Any of this library.
+    X : array-like of shape (n, p), optional
+        The data of fit. Not needed, but with it the distances from the subspaces are shown.
+    title : str, optional
+        Heading of the page.
+    classes : sequence of length n, optional
+        Known classes, shown beside the clusters; "" for a sample that has none.
+    sample_names : sequence of length n, optional
+        Names of the samples; by default the index of the data frame that was fitted.
+    variable_names : sequence of length p, optional
+        Names of the variables; by default the columns of the data frame that was fitted.
+    stability : Stability, optional
+        From `subspaces.diagnostics.stability`.
+    selection : Selection, optional
+        From `subspaces.selection`, where the model is its ``best_estimator_``.
+    markers : Markers, optional
+        From ``model.markers`` or `subspaces.diagnostics.markers`, shown in a table.
+    missing : MissingValues, optional
+        From ``subspaces.named_table.missing_values``, if X is not given: how much was missing.
+
+    Returns
+    -------
+    str
+        HTML with all scripts and styles inside; opening it sends no request to the network.
+    """
+    require_plotly()
+    check_is_fitted(model)
+    found = gather(model, X, classes, sample_names, variable_names)
+    found = replace(found, missing=missing) if X is None else found
+    heading = f"{type(model).__name__}: {len(found.clusters)} clusters" if title is None else title
+    return page(Draft(found, stability, selection, X, markers), SECTIONS, heading, FOLDED)
+
+
+def write(model: Any, X: Any = None, path: str | Path = "report.html", **options: Any) -> Path:
+    """Write the page of `render` to a file, and return its path; on error no file changes.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        Any of this library.
+    X : array-like of shape (n, p), optional
+        The data of fit.
+    path : str or Path, default "report.html"
+        Where to write; a file that is there is replaced once the page is complete.
+    **options
+        As for `render`.
+
+    Returns
+    -------
+    Path
+        Where the page is.
+    """
+    check_options(options, _options_of(render), "report")
+    if isinstance(X, str | Path):
+        raise TypeError(f"X={str(X)!r} is a path, not the data of fit. Use report(path={str(X)!r})")
+    return write_page(render(model, X, **options), path)
+
+
+def _options_of(function: Callable[..., Any]) -> list[str]:
+    """Return the names of a function's parameters but the data and the model."""
+    return [name for name in signature(function).parameters if name not in ("model", "X")]
+
+
+def render_pca(
+    X: Any,
+    n_components: int | Auto = "auto",
+    *,
+    center: bool = True,
+    scale: bool = False,
+    level: float = 0.05,
+    max_components: int | None = None,
+    random_state: Seed = None,
+    classes: Any = None,
+    title: str | None = None,
+) -> str:
+    """Return a report on one PCA as one HTML page.
+
+    It shows how many components there are, the samples on them, the variables that make them, who
+    drives them, who does not belong, and what rests on one sample.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, p)
+        Samples in rows, at least five of them. Names are those of a data frame.
+    n_components : int or "auto", default "auto"
+        How many components to show; "auto": as many as stand out of the noise.
+    center : bool, default True
+        Whether the PCA has a mean.
+    scale : bool, default False
+        Whether each variable is divided by its standard deviation first.
+    level : float, default 0.05
+        Level of the limits and false discovery rate of the outliers, as in
+        `subspaces.diagnostics.pca_outliers`.
+    max_components : int, optional
+        Most components to count, as in `subspaces.diagnostics.pca_components`.
+    random_state : int, RandomState or None
+        Seed, as in `subspaces.diagnostics.pca_components`.
+    classes : sequence of length n, optional
+        Known classes, shown as colours.
+    title : str, optional
+        Heading of the page.
+
+    Returns
+    -------
+    str
+        HTML with all scripts and styles inside; opening it sends no request to the network.
+    """
+    require_plotly()
+    found = gather_pca(
+        X,
+        n_components,
+        center=center,
+        scale=scale,
+        level=level,
+        max_components=max_components,
+        random_state=random_state,
+        classes=classes,
+    )
+    return page_of_pca(found, title)
+
+
+def write_pca(X: Any, path: str | Path = "report.html", **options: Any) -> Path:
+    """Write the page of `render_pca` to a file, and return its path; on error no file changes.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, p)
+        Samples in rows.
+    path : str or Path, default "report.html"
+        Where to write; a file that is there is replaced once the page is complete.
+    **options
+        As for `render_pca`.
+
+    Returns
+    -------
+    Path
+        Where the page is.
+    """
+    check_options(options, _options_of(render_pca), "write_pca")
+    return write_page(render_pca(X, **options), path)
+
+
+def page_of_pca(found: PCAFindings, title: str | None = None) -> str:
+    """Return the page of findings that were gathered before, as the command ``pca`` does."""
+    number = found.components.n_components
+    heading = f"PCA: {count(number, 'component')}" if title is None else title
+    return page(PCADraft(found), PCA_SECTIONS, heading)

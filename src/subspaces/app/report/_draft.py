@@ -1,0 +1,62 @@
+"""The data that all sections of the report are written from, and sentences they share."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from subspaces.app.report._canvas import thinned
+from subspaces.app.report._findings import Findings
+from subspaces.app.report._names import escape
+from subspaces.diagnostics import Markers, Stability
+from subspaces.selection import Selection
+
+# How many samples a sentence names.
+NAMED = 5
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """The figures that the sections of a page have added, by the id of their place in the page."""
+
+    figures: dict[str, Any] = field(default_factory=dict, kw_only=True)
+
+    def figure(self, name: str, drawing: Any, label: str, caption: str = "") -> str:
+        """Add a plotly figure to ``figures``; return the HTML element that the page draws it in."""
+        self.figures[name] = drawing
+        below = f"<figcaption>{caption}</figcaption>" if caption else ""
+        return (
+            f'<figure><div class="figure" id="{name}" data-figure="{name}" role="img" '
+            f'aria-label="{escape(label)}" style="height:{drawing.layout.height}px"></div>{below}'
+            "</figure>"
+        )
+
+
+@dataclass(frozen=True)
+class Draft(Sheet):
+    """The data for all sections of the report of a model, and its figures.
+
+    data: X as given, or None.
+    """
+
+    found: Findings
+    stability: Stability | None
+    selection: Selection | None
+    data: Any = None
+    markers: Markers | None = None
+
+
+def named(sample_names: Sequence[str], rows: Any) -> str:
+    """Return as HTML the names of the first five samples in ``rows``, and "and 3 more", say."""
+    names = ", ".join(f'<bdi class="name">{escape(sample_names[i])}</bdi>' for i in rows[:NAMED])
+    return names + (f" and {len(rows) - NAMED:,} more" if len(rows) > NAMED else "")
+
+
+def note_on_thinning(found: Findings) -> str:
+    """Return a sentence on how many samples the figures draw; "" if they draw all."""
+    shown = sum(len(thinned(found, c.members)) for c in found.clusters)
+    if shown == len(found.labels):
+        return ""
+    return (
+        f" Drawn are {shown:,} of {len(found.labels):,} samples, at random, the most influential "
+        "and the nearest to another cluster among them."
+    )

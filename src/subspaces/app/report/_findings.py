@@ -1,0 +1,268 @@
+"""The findings of a fitted model that the report shows, gathered once as frozen values."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from subspaces._types import Array, Indices, Labels
+from subspaces.app.report._names import as_text
+from subspaces.core.contrast import Contrast
+from subspaces.data.validation import row_names
+from subspaces.estimators._record import own_coordinates, squared_distances
+from subspaces.named_table import MissingValues, missing_values
+from subspaces.subspace import Subspace
+
+# Keeps a share of nothing at 0 rather than nan: less than any sum of squares that counts.
+TINY = 1e-300
+# A sample whose ambiguity (0 to 1, as `diagnostics.ambiguity` measures it) is above this sits
+# between two clusters.
+BETWEEN = 0.8
+
+
+@dataclass(frozen=True)
+class Rivalry:
+    """Each sample's score under its own cluster and under the best other cluster, the rival.
+
+    own, other (n,): the two scores, lower is nearer; rival (n,): number of the rival; closeness
+    (n,): 0 for a sample clearly in its cluster, 1 for one that is as near to its rival, or nearer.
+    """
+
+    own: Array
+    other: Array
+    rival: Indices
+    closeness: Array
+
+    @property
+    def between(self) -> Indices:
+        """Indices of the samples whose closeness to a rival exceeds BETWEEN, the closest first."""
+        order = np.argsort(-self.closeness, kind="stable")
+        return order[self.closeness[order] > BETWEEN]
+
+
+@dataclass(frozen=True)
+class Loadings:
+    """Variables with nonzero loadings (or weights), the strongest first.
+
+    places (m,): columns of X; strength (m,): shares that sum to 1; values (m, r): loadings on each
+    axis, or the weights of a method without axes.
+    """
+
+    places: Indices
+    strength: Array
+    values: Array
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """One cluster: the rows of X in it, their coordinates in its subspace, its variables.
+
+    apart is how the members differ from all other samples; None where there are no other samples,
+    or the model's file is too old to tell. For a method without subspaces the fields below apart
+    keep their defaults. coordinates (m, r) are also None where neither the model nor the caller has
+    kept the samples. height (m,) is the distance of the members from the subspace where X is given,
+    else their score. energy (r,) is each axis' share of the sum of the spectrum.
+    """
+
+    number: int
+    members: Indices
+    apart: Contrast | None
+    dimension: int | None = None
+    coordinates: Array | None = None
+    height: Array | None = None
+    energy: Array = field(default_factory=lambda: np.zeros(0))
+    loadings: Loadings | None = None
+
+    @property
+    def n_variables(self) -> int:
+        """Number of variables with a loading; for a mean profile, of those that set it apart."""
+        if self.loadings is not None and self.dimension:
+            return len(self.loadings.places)
+        return 0 if self.apart is None else len(self.apart.order)
+
+
+@dataclass(frozen=True)
+class Findings:
+    """All that the report shows of a model, except stability and selection, which callers add.
+
+    common: the weights that all clusters share, for a method without subspaces, else None;
+    influence (n,): None where the model has none; likelihoods: whether scores are minus log
+    densities; has_data: whether X was given; missing: how much of X is missing, None if nothing.
+    """
+
+    model: Any
+    labels: Labels
+    sample_names: list[str]
+    variable_names: list[str]
+    classes: list[str] | None
+    clusters: list[Cluster]
+    common: Loadings | None
+    rivalry: Rivalry | None
+    influence: Array | None
+    likelihoods: bool
+    has_data: bool
+    missing: MissingValues | None
+
+    @property
+    def known(self) -> tuple[list[str], Indices]:
+        """Classes and labels of the samples that have a class, which "" is not."""
+        own = self.classes or []
+        with_class = [i for i, name in enumerate(own) if name]
+        return [own[i] for i in with_class], self.labels[with_class]
+
+    @property
+    def points(self) -> bool:
+        """Whether all clusters have dimension 0, so that each is a mean profile without axes."""
+        return all(cluster.dimension == 0 for cluster in self.clusters)
+
+    def alone(self, cluster: Cluster) -> bool:
+        """Whether a cluster is one sample of several, which tells nothing of a group."""
+        return len(cluster.members) == 1 < len(self.labels)
+
+    def others_are_one(self, cluster: Cluster) -> bool:
+        """Whether one sample is all that a cluster can differ from."""
+        return len(cluster.members) == len(self.labels) - 1
+
+
+def gather(model: Any, X: Any, classes: Any, sample_names: Any, variable_names: Any) -> Findings:
+    """Return the findings of a fitted model for the report; X and names may be None."""
+    labels = np.asarray(model.labels_)
+    matrix = None if X is None else _same_data(model, X)
+    own = None if classes is None else one_each(classes, len(labels), "classes")
+    n, p = len(labels), model._n_variables
+    rows, columns = model.record_.sample_names, model._variable_names
+    rows = row_names(X) if rows is None else rows
+    likelihoods = bool(getattr(model, "scores_are_likelihoods_", False))
+    missing = None if matrix is None else missing_values(matrix)
+    scores, places = _scores(model, matrix), _coordinates(model, matrix)
+    has_axes = hasattr(model, "subspaces_")
+    return Findings(
+        model=model,
+        labels=labels,
+        sample_names=_names(sample_names, n, "sample_names", kept=rows, numbered="sample "),
+        variable_names=_names(variable_names, p, "variable_names", kept=columns, numbered="x"),
+        classes=own if own and any(own) else None,
+        clusters=list(_clusters(model, matrix, scores, places)),
+        common=None if has_axes else _ranked(model.weights_, model.weights_[:, None]),
+        rivalry=None if scores is None else rivalry(scores, labels, likelihoods),
+        influence=getattr(model, "influence_", None),
+        likelihoods=likelihoods,
+        has_data=matrix is not None,
+        missing=missing,
+    )
+
+
+def _scores(model: Any, matrix: Array | None) -> Array | None:
+    kept: Array | None = model.record_.scores
+    return model._row_scores(matrix) if kept is None and matrix is not None else kept
+
+
+def _coordinates(model: Any, matrix: Array | None) -> Array | None:
+    kept: Array | None = model.record_.coordinates
+    if kept is not None or matrix is None or not hasattr(model, "subspaces_"):
+        return kept
+    return own_coordinates(model._placed(matrix), model.labels_, model.subspaces_)
+
+
+def rivalry(scores: Array, labels: Labels, likelihoods: bool) -> Rivalry | None:
+    """Return own scores, best other scores and rivals from scores (n, K); None if K is 1."""
+    if scores.shape[1] < 2:
+        return None
+    rows = np.arange(len(labels))
+    own, others = scores[rows, labels], scores.copy()
+    others[rows, labels] = np.inf
+    rival, other = others.argmin(axis=1), others.min(axis=1)
+    if likelihoods:
+        closeness = np.exp(np.minimum(own - other, 0.0))
+    else:
+        closeness = np.divide(own, other, out=np.ones_like(own), where=(other > 0) & (own < np.inf))
+    return Rivalry(own, other, rival, np.clip(closeness, 0.0, 1.0))
+
+
+def beyond_first(apart: Contrast, beyond: Indices) -> Indices:
+    """Return the variables that differ, (m,): those ``beyond`` chance first, then the others."""
+    others = apart.order[~np.isin(apart.order, beyond)]
+    return np.concatenate([beyond, others])
+
+
+def loadings_of(subspace: Subspace) -> Loadings:
+    """Return a subspace's variables with loadings, ranked by their share of its energy."""
+    weight = subspace.spectrum if subspace.spectrum.any() else np.ones_like(subspace.spectrum)
+    return _ranked(subspace.basis**2 @ weight, subspace.basis)
+
+
+def _ranked(strength: Array, values: Array) -> Loadings:
+    used = np.flatnonzero(strength > 0)
+    order = used[np.argsort(-strength[used], kind="stable")]
+    return Loadings(order, strength[order] / max(strength.sum(), TINY), values[order])
+
+
+def _clusters(
+    model: Any, matrix: Array | None, scores: Array | None, places: Array | None
+) -> Iterator[Cluster]:
+    for k in range(model._n_features_out):
+        members = np.flatnonzero(model.labels_ == k)
+        apart = model._contrast(k) if model._knows_differences else None
+        if not hasattr(model, "subspaces_"):
+            yield Cluster(k, members, apart)
+            continue
+        subspace = model.subspaces_[k]
+        dimension = subspace.basis.shape[1]
+        height = None if scores is None else scores[members, k]
+        if matrix is not None:
+            rows = matrix[members]
+            height = np.sqrt(squared_distances(rows, model._placed(rows), subspace))
+        yield Cluster(
+            number=k,
+            members=members,
+            apart=apart,
+            dimension=dimension,
+            coordinates=None if places is None else places[members, :dimension],
+            height=height,
+            energy=subspace.spectrum / max(subspace.spectrum.sum(), TINY),
+            loadings=loadings_of(subspace),
+        )
+
+
+def _same_data(model: Any, X: Any) -> Array:
+    """Return X (n, p) prepared as in fit; raise ValueError if it is not the data of fit."""
+    matrix = model._prepared(X)
+    fitted = (len(model.labels_), model._n_variables)
+    if matrix.shape != fitted:
+        raise ValueError(
+            f"X has shape {matrix.shape}, the data of fit {fitted}. Use the same data, or no X"
+        )
+    recorded = model.record_.coordinates
+    if recorded is None:
+        return matrix
+    here = own_coordinates(model._placed(matrix), model.labels_, model.subspaces_)
+    away = np.abs(here - recorded)
+    for k in range(len(model.subspaces_)):
+        members = np.flatnonzero(model.labels_ == k)
+        tolerance = 1e-6 * np.nan_to_num(np.abs(recorded[members])).max(initial=0.0)
+        wrong = members[(away[members] > tolerance).any(axis=1)]
+        if len(wrong):
+            raise ValueError(
+                f"X is not the data of fit: row {wrong[0]} differs. Use the same data in the same "
+                "order, or no X"
+            )
+    return matrix
+
+
+def _names(given: Any, count: int, parameter: str, *, kept: Any, numbered: str) -> list[str]:
+    """Return ``count`` names: ``given``, or else ``kept``, or else ``numbered`` with 0, 1, ..."""
+    if given is None:
+        return [f"{numbered}{i}" for i in range(count)] if kept is None else [*map(as_text, kept)]
+    return one_each(given, count, parameter)
+
+
+def one_each(given: Any, count: int, parameter: str) -> list[str]:
+    """Return the entries of ``given`` as text; raise ValueError unless they are ``count``."""
+    names = [as_text(name) for name in given]
+    if len(names) != count:
+        things = "variables" if parameter == "variable_names" else "samples"
+        raise ValueError(
+            f"{parameter} has {len(names)} entries for {count} {things}. Use one for each"
+        )
+    return names

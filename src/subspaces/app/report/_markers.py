@@ -1,0 +1,109 @@
+"""HTML of the report's section "Markers": tests of the variables that set clusters apart."""
+
+import numpy as np
+
+from subspaces.app.report._draft import NAMED, Draft
+from subspaces.app.report._names import escape
+from subspaces.app.report._tables import (
+    by_cluster,
+    cluster_cell,
+    lookup,
+    number_cell,
+    percent_cell,
+    simple,
+    swatch,
+)
+from subspaces.diagnostics import Markers
+from subspaces.diagnostics._beyond_chance import called
+from subspaces.diagnostics._markers import LEVEL
+
+# How many markers of each cluster the table has at most, and at least, and in all if these allow.
+MOST_EACH, LEAST_EACH, MOST = 50, 10, 400
+# Headings of the table for the columns of `Markers`, and whether the cells are shares.
+COLUMNS = {
+    "difference": ("Difference", False),
+    "effect": ("Effect", False),
+    "auc": ("AUC", False),
+    "share_in": ("Inside", True),
+    "share_out": ("Outside", True),
+    "fdr": ("FDR", False),
+    "fdr_split": ("Split FDR", False),
+}
+
+
+def markers(draft: Draft) -> str | None:
+    """Return the HTML of "Markers": what the tests are worth, and the first of each cluster."""
+    found = draft.markers
+    if found is None:
+        return None
+    explained = f'<p class="quiet small">{_columns(found)}</p>'
+    return f"<p>{escape(found.verdict)}</p>{_overview(found)}{explained}{_table(found)}"
+
+
+def _overview(found: Markers) -> str:
+    """Return an HTML table of how many markers each cluster has, and which are the first."""
+    rows = []
+    for k in np.unique(found.columns["cluster"]).tolist():
+        cells = [_counted(names) for names in called(found, k).values()]
+        rows.append([f"{swatch(k)}{escape(str(k))}", *cells])
+    split = "fdr_split" in found.columns
+    caption = (
+        f"Markers by {'split halves' if split else 'the Mann-Whitney test'}, the largest effects "
+        f"first. False discovery rate at most {LEVEL:g}, however small the difference; the charts "
+        f"of the clusters count {_counted_in_charts(split)}."
+    )
+    heads = ["Cluster", "Higher than elsewhere", "Lower than elsewhere"]
+    return simple(caption, heads, rows, kind="whole words")
+
+
+def _counted_in_charts(split: bool) -> str:
+    """Return which differences the charts of the clusters call beyond chance."""
+    return f"{'those of them' if split else 'differences'} that are larger than chance makes them"
+
+
+def _counted(names: list[str]) -> str:
+    """Return as HTML how many markers there are, and the names of the first."""
+    if not names:
+        return '<span class="quiet">none beyond chance</span>'
+    shown = ", ".join(f'<bdi class="name">{escape(name)}</bdi>' for name in names[:NAMED])
+    return f"{len(names):,}: {shown}" + " and more" * (len(names) > NAMED)
+
+
+def _table(found: Markers) -> str:
+    clusters = np.unique(found.columns["cluster"]).tolist()
+    each = min(MOST_EACH, max(MOST // len(clusters), LEAST_EACH))
+    shown = {name: head for name, head in COLUMNS.items() if _is_known(found, name)}
+    rows = []
+    for k in clusters:
+        own = found.of(k)
+        for i in range(min(each, len(own["rank"]))):
+            cells = [
+                percent_cell(own[name][i]) if percent else number_cell(own[name][i])
+                for name, (_, percent) in shown.items()
+            ]
+            rows.append((own["variable"][i], str(k), [cluster_cell(k), *cells]))
+    heads = ["Variable", "Cluster", *(head for head, _ in shown.values())]
+    caption = f"The {each} largest effects of each cluster, of {len(found.columns['rank']):,} rows."
+    return lookup("variable", caption, heads, rows, by_cluster(clusters))
+
+
+def _is_known(found: Markers, name: str) -> bool:
+    return name in found.columns and not bool(np.isnan(found.columns[name]).all())
+
+
+def _columns(found: Markers) -> str:
+    """Return what the columns are, in words."""
+    words = (
+        "Difference: mean of the cluster less the mean of all other samples. Effect: the same in "
+        "standard deviations inside and outside, so that a variable that also sets another cluster "
+        "apart counts for less than in the list above. AUC: how often a member exceeds another "
+        "sample. FDR: false discovery rate of the Mann-Whitney test."
+    )
+    if _is_known(found, "share_in"):
+        words += " Inside, outside: share of the samples that express it, above zero or the floor."
+    if _is_known(found, "fdr_split"):
+        words += (
+            " Split: each variable between clusters that were found without its half of the "
+            f"variables; at least {found.one_group:.2g}, the p-value of one group."
+        )
+    return words

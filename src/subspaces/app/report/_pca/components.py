@@ -1,0 +1,198 @@
+"""HTML of the sections on the components of one PCA: how many, of which variables, on whom."""
+
+import numpy as np
+
+from subspaces.app.report import _tables
+from subspaces.app.report._figures import STRONGEST
+from subspaces.app.report._names import escape, number
+from subspaces.app.report._pca import figures
+from subspaces.app.report._pca.draft import PCADraft, name_of
+from subspaces.app.report._pca.findings import PCAFindings
+
+# How many variables a row of the table of components names, on each side.
+NAMED_VARIABLES = 4
+# Variables whose loading is below this share of the strongest say little about a component.
+FAINT = 0.25
+
+BARS = "Each bar is the strength of a direction, beside the strongest that noise alone would make. "
+# What the bars mean, by the kind of the noise.
+HOW = {
+    "equal": f"{BARS}What rises above the dotted line is a component.",
+    "unequal": f"{BARS}What rises above the dotted line is a component. That noise is louder in "
+    "some variables than in others is taken into account.",
+    "heavy": f"{BARS}A few values lie far out here, and one sample can lift a bar by itself. So a "
+    "component has to stay above the dotted line without the sample that it rests on most.",
+    "correlated": "The dotted line is for noise without correlation, and says little here.",
+    "none": "The table has no noise: every sample is made of the same few components, exactly.",
+}
+
+
+def components(draft: PCADraft) -> str:
+    """Return the HTML of "How many components": strength, prediction, and a table of both."""
+    found = draft.found
+    known = found.components
+    if known.noise == "none":
+        left = draft.figure("strength", figures.variance(found), "Variance along each component")
+    else:
+        label = "Strength of each component beside that of noise"
+        left = draft.figure("strength", figures.over_the_noise(found), label)
+    right = draft.figure(
+        "cells",
+        figures.left_out_cells(found),
+        "Error of a left-out value by the number of components",
+    )
+    caption = (
+        "Values are left out one by one, and predicted from the rest; the ring marks the best."
+    )
+    return (
+        f"<p>{HOW[known.noise]}{_on_the_break(found)}</p>"
+        f'<div class="pair"><div><h3>Stronger than noise?</h3>{left}</div>'
+        f"<div><h3>Do they predict?</h3>{right}<p class='quiet small'>{caption}</p></div></div>"
+        f"{_table_of_axes(found)}"
+    )
+
+
+def _on_the_break(found: PCAFindings) -> str:
+    """Return a sentence on the break in the spectrum, where that is what was counted."""
+    if found.components.noise != "correlated":
+        return ""
+    if found.components.n_components == 0:
+        return " The bars fall off without a break, so that there is no number to find."
+    return " The number is where the bars fall off suddenly."
+
+
+def _table_of_axes(found: PCAFindings) -> str:
+    known = found.components
+    held = _held_together(found)
+    rows = []
+    for r in range(found.n_axes):
+        rows.append(
+            [
+                str(r + 1),
+                _status(found, r),
+                f"{100 * known.explained[r]:.1f} %",
+                *held[r : r + 1],
+                _strength(known.ratio[r]),
+                name_of(found, known.rests_on[r]),
+                _strength(known.ratio_without[r]),
+            ]
+        )
+    heads = ["No.", "What it is", "Variance", "Together", "Strength", "Rests most on", "Without it"]
+    heads = heads if held else [head for head in heads if head != "Together"]
+    caption = (
+        "Each direction that was looked at. Strength: 1 is what noise reaches. Rests most on: the "
+        "sample whose absence weakens it most, and its strength without it."
+    )
+    return _tables.simple(caption, heads, rows)
+
+
+def _held_together(found: PCAFindings) -> list[str]:
+    """Return the variance that the axes hold together, up to each; "" for noise.
+
+    Nothing at all where every axis is noise.
+    """
+    known = found.components
+    counted = found.n_axes if known.noise == "correlated" else known.n_components
+    sums = np.cumsum(known.explained)
+    cells = [f"{100 * held:.1f} %" if r < counted else "" for r, held in enumerate(sums)]
+    return cells if counted else []
+
+
+def _strength(ratio: float) -> str:
+    """Return a strength as text, with two decimals where it is near that of noise."""
+    return f"{ratio:.2f}" if ratio < 100 else number(ratio)
+
+
+def _status(found: PCAFindings, r: int) -> str:
+    known = found.components
+    if r < known.n_components:
+        alone = ", by one sample alone" if known.alone[r] else ""
+        return f"{_tables.swatch(0)}component{alone}"
+    if known.noise == "correlated":
+        return "beyond the break" if known.n_components else "cannot be told"
+    return "one sample's doing" if known.alone[r] else "noise"
+
+
+def variables(draft: PCADraft) -> str:
+    """Return the HTML of "Which variables make them": in words, as a figure, and all to search."""
+    found = draft.found
+    if found.n_shown == 0:
+        return "<p>Without a component there are no variables that make one.</p>"
+    label = "Loadings of the variables that make the components"
+    p = len(found.variable_names)
+    caption = (
+        "A loading says how much of a component a variable makes up. Variables of one colour rise "
+        "together, those of the other fall; which of the two is up is arbitrary."
+    )
+    if p > STRONGEST:
+        caption = f"The strongest {STRONGEST} of {p:,}, of each component in turn. {caption}"
+    figure = draft.figure("loadings", figures.loadings(found), label, caption)
+    return f"{_in_words(found)}{figure}<h3>Look up a variable</h3>{_table_of_variables(found)}"
+
+
+def _in_words(found: PCAFindings) -> str:
+    rows = []
+    for r in range(found.n_shown):
+        ups, downs = (_strong(found, r, sign) for sign in (1, -1))
+        rows.append([str(r + 1), ups, downs])
+    caption = "What goes up along each component, and what goes down, the strongest first."
+    return _tables.simple(caption, ["Component", "Up", "Down"], rows, kind="whole words")
+
+
+def _strong(found: PCAFindings, r: int, sign: int) -> str:
+    """Return as HTML the strongest variables of component r whose loadings have this sign."""
+    loadings = sign * found.loadings[:, r]
+    most = np.abs(found.loadings[:, r]).max()
+    order = [j for j in found.strongest(r)[: 4 * NAMED_VARIABLES] if loadings[j] > FAINT * most]
+    names = [f"<bdi>{escape(found.variable_names[j])}</bdi>" for j in order[:NAMED_VARIABLES]]
+    return ", ".join(names) or "-"
+
+
+def _table_of_variables(found: PCAFindings) -> str:
+    shown = min(found.n_shown, _tables.MOST_AXES)
+    strength = found.loadings**2 @ found.explained
+    total, order = strength.sum() or 1.0, np.argsort(-strength, kind="stable")
+    rows = [
+        (
+            found.variable_names[j],
+            "",
+            [
+                _tables.percent_cell(strength[j] / total),
+                *map(_tables.number_cell, found.loadings[j, :shown]),
+            ],
+        )
+        for j in order[: _tables.MOST_VARIABLES]
+    ]
+    p = len(order)
+    caption = f"All {p:,} variables"
+    if len(rows) < p:
+        caption = f"The {len(rows):,} strongest of {p:,} variables"
+    caption += ". Strength: share of what the components hold."
+    heads = ["Variable", "Strength", *(f"Component {r + 1}" for r in range(shown))]
+    return _tables.lookup("variable", caption, heads, rows, {})
+
+
+def alone(draft: PCADraft) -> str | None:
+    """Return the HTML of "What rests on one sample"; None if no component can be tested for it."""
+    found, known = draft.found, draft.found.components
+    if known.n_components == 0 or known.noise in ("none", "correlated"):
+        return None
+    if found.alone:
+        words = " ".join(
+            f"Component {r + 1} is there because of {name_of(found, known.rests_on[r])} alone: "
+            "without it noise reaches as far."
+            for r in found.alone
+        )
+        words += " Check the sample, and look again without it before you believe in the component."
+    else:
+        words = (
+            "None does: whichever sample is left out, every component stays stronger than noise."
+        )
+    caption = (
+        "Full marks: the strength of each component. Rings: its strength without the sample that "
+        "it rests on most. Above the dotted line it is stronger than noise."
+    )
+    label = "Strength of each component with all samples and without one"
+    return (
+        f"<p>{words}</p>{draft.figure('without-one', figures.without_one(found), label, caption)}"
+    )

@@ -1,0 +1,180 @@
+"""The plotly figures of the page on one PCA that are of its components and of its variables."""
+
+from typing import Any
+
+import numpy as np
+
+from subspaces._types import Indices
+from subspaces.app.report._canvas import (
+    COLOURS,
+    TEXT_ALONE,
+    dots,
+    figure,
+    log_scale,
+    narrow,
+    whole_numbers,
+)
+from subspaces.app.report._figures import STRONGEST, curve, loadings_chart
+from subspaces.app.report._names import number, plotly_text, short_label
+from subspaces.app.report._pca.findings import PCAFindings
+from subspaces.app.report._pca.labels import LONGEST
+
+GREY = "#8e98a4"
+RING = {"size": 14, "symbol": "circle-open", "color": COLOURS[4], "line": {"width": 2}}
+DOTTED = {"dash": "dot", "width": 1.5, "color": "#888888"}
+# Of the figures that stand side by side.
+HEIGHT = 360
+STRENGTH = "strength (noise reaches 1)"
+# Axes whose error is so many times that of none would leave no room for the others.
+BLOWN_UP = 5.0
+
+
+def over_the_noise(found: PCAFindings) -> Any:
+    """Return a bar chart of each eigenvalue over the edge of the noise, on a log scale."""
+    known, numbers = found.components, np.arange(1, found.n_axes + 1)
+    ratio, without = (np.clip(each, 1e-3, 1e6) for each in (known.ratio, known.ratio_without))
+    fall = known.alone
+    floor = min(0.5, float(ratio.min()) / 1.4, float(without[fall].min(initial=1.0)) / 1.3)
+    bars: dict[str, Any] = {"type": "bar", "base": floor, "hovertemplate": TEXT_ALONE}
+    bars |= {"textposition": "none"}
+    other = "not counted" if known.noise == "correlated" else "noise"
+    traces = []
+    for name, shade, part in (
+        ("a component", COLOURS[0], numbers <= known.n_components),
+        (other, GREY, numbers > known.n_components),
+    ):
+        text = [_told_of_axis(found, int(r)) for r in numbers[part] - 1]
+        look = {"marker": {"color": shade}, "name": name, "text": text}
+        traces.append({**bars, **look, "x": numbers[part], "y": narrow(ratio[part] - floor)})
+    ring = {"type": "scatter", "mode": "markers", "marker": RING, "hoverinfo": "skip"}
+    ring |= {"name": "without the sample it rests on"}
+    if fall.any():
+        traces.append({**ring, "x": numbers[fall], "y": narrow(without[fall])})
+    top = float(ratio.max()) * 1.35
+    return figure(
+        [trace for trace in traces if len(trace["x"])],
+        height=HEIGHT,
+        xtitle="component",
+        ytitle=STRENGTH,
+        legend=True,
+        xaxis=whole_numbers([*numbers, 1]),
+        yaxis=_strengths(floor, top),
+        bargap=0.35,
+        shapes=[line_across(1.0)],
+    )
+
+
+def variance(found: PCAFindings) -> Any:
+    """Return a bar chart of each axis' share of the variance, for a table without noise."""
+    shares = 100 * found.components.explained
+    numbers = np.arange(1, len(shares) + 1)
+    bars = {
+        "type": "bar",
+        "x": numbers,
+        "y": narrow(shares),
+        "marker": {"color": COLOURS[0]},
+        "hovertemplate": "component %{x}: %{y:.3g} % of the variance<extra></extra>",
+    }
+    return figure(
+        [bars],
+        height=HEIGHT,
+        xtitle="component",
+        ytitle="% of the variance",
+        xaxis=whole_numbers([*numbers, 1]),
+        bargap=0.35,
+    )
+
+
+def left_out_cells(found: PCAFindings) -> Any:
+    """Return a figure of the leave-one-cell-out error by the number of axes, the least ringed."""
+    known = found.components
+    numbers = np.arange(len(known.loco))
+    titles = ("components", "error of a left-out value", "predicts best")
+    drawing = curve(numbers, known.loco, known.n_predictive, *titles)
+    upright = {"zeroline": False}
+    if known.loco.max() > BLOWN_UP * known.loco[0] and known.loco.min() > 0:
+        upright = log_scale(known.loco)
+    return drawing.update_layout(height=HEIGHT, xaxis={"zeroline": False}, yaxis=upright)
+
+
+def loadings(found: PCAFindings) -> Any:
+    """Return a figure of the 15 variables that make the components: bars, or a heat map."""
+    places = strongest_of_all(found)
+    names = [found.variable_names[j] for j in places]
+    return loadings_chart(names, found.loadings[places], COLOURS[0], axis="component")
+
+
+def strongest_of_all(found: PCAFindings) -> Indices:
+    """Return the columns of up to 15 variables, the strongest of each component in turn.
+
+    They are ordered by the component on which they load most, then by their loadings on it.
+    """
+    orders = [found.strongest(r)[:STRONGEST] for r in range(found.n_shown)]
+    in_turn = [int(j) for ranks in zip(*orders, strict=True) for j in ranks]
+    chosen = np.array(list(dict.fromkeys(in_turn))[:STRONGEST], dtype=np.intp)
+    own = np.abs(found.loadings[chosen]).argmax(axis=1)
+    return chosen[np.lexsort((-found.loadings[chosen, own], own))]
+
+
+def without_one(found: PCAFindings) -> Any:
+    """Return a figure of each component's strength with all samples, and without one (a ring)."""
+    known = found.components
+    kept = slice(known.n_components)
+    ratio, without = (np.clip(each[kept], 1e-3, 1e6) for each in (known.ratio, known.ratio_without))
+    numbers, gaps = np.arange(1, len(ratio) + 1), np.full(len(ratio), np.nan)
+    text = [_told_of_axis(found, int(r)) for r in numbers - 1]
+    names = [short_label(found.sample_names[i], LONGEST) for i in known.rests_on[kept]]
+    joined = {
+        "type": "scatter",
+        "mode": "lines",
+        "line": {"color": GREY, "width": 2},
+        "x": np.column_stack([numbers, numbers, gaps]).ravel(),
+        "y": narrow(np.column_stack([ratio, without, gaps]).ravel()),
+        "hoverinfo": "skip",
+        "showlegend": False,
+    }
+    rings: dict[str, Any] = {"hovertext": text, "hoverinfo": "text", "hovertemplate": None}
+    rings |= {
+        "mode": "markers+text",
+        "textposition": "bottom center",
+        "marker": {**RING, "size": 11},
+    }
+    traces = [
+        joined,
+        dots(0, text, size=11, x=numbers, y=narrow(ratio), name="all samples"),
+        dots(4, names, x=numbers, y=narrow(without), name="without that sample", **rings),
+    ]
+    low, high = min(0.6, float(without.min()) / 1.3), float(ratio.max()) * 1.2
+    return figure(
+        traces,
+        height=300,
+        legend=True,
+        xtitle="component",
+        ytitle=STRENGTH,
+        xaxis={**whole_numbers([*numbers, 1]), "range": [0.5, len(numbers) + 0.5]},
+        yaxis=_strengths(low, high),
+        shapes=[line_across(1.0)],
+    )
+
+
+def _told_of_axis(found: PCAFindings, r: int) -> str:
+    known = found.components
+    sample = plotly_text(found.sample_names[known.rests_on[r]])
+    kind = "component" if r < known.n_components else "axis"
+    return (
+        f"<b>{kind} {r + 1}</b><br>{100 * known.explained[r]:.3g} % of the variance<br>"
+        f"{number(known.ratio[r])} times what noise reaches<br>"
+        f"rests most on {sample}: {number(known.ratio_without[r])} without it"
+    )
+
+
+def _strengths(low: float, high: float) -> dict[str, Any]:
+    """Return plotly's settings of a log axis from ``low`` to ``high``, with few ticks."""
+    few = log_scale(np.array([low, max(high, 10 * low)]))
+    return {**few, "range": np.log10([low, high]).tolist()}
+
+
+def line_across(height: float) -> dict[str, Any]:
+    """Return plotly's shape of a dotted line across a figure."""
+    ends = {"xref": "paper", "x0": 0, "x1": 1, "y0": height, "y1": height}
+    return {"type": "line", "line": DOTTED, **ends}

@@ -1,0 +1,166 @@
+"""HTML of the sections on the samples of one PCA: where they lie, who drives it, who is out."""
+
+from collections.abc import Callable
+from itertools import combinations
+
+import numpy as np
+
+from subspaces.app.report import _tables
+from subspaces.app.report._draft import NAMED, named
+from subspaces.app.report._names import count, escape
+from subspaces.app.report._pca import sample_figures
+from subspaces.app.report._pca.draft import PCADraft, note_on_thinning
+from subspaces.app.report._pca.findings import PCAFindings
+
+# Pairs of so many components have a button each.
+PAIRED = 4
+
+
+def scores(draft: PCADraft) -> str:
+    """Return the HTML of "The samples on the components": a figure, with a button for each pair."""
+    found = draft.found
+    if found.n_shown == 0:
+        as_noise = "" if found.components.noise == "correlated" else ", and take it for noise"
+        return (
+            "<p>There is no component to draw the samples on. Ask for two components to see them "
+            f"all the same{as_noise}.</p>"
+        )
+    colours = "" if found.classes is None else " Colours and symbols are the known classes."
+    rings = " Rings are samples that do not belong." if len(found.outliers.outliers) else ""
+    caption = f"Point at a mark to see the sample.{colours}{rings}{note_on_thinning(found)}"
+    if found.n_shown == 1:
+        drawing = sample_figures.scores_and_distance(found)
+        label = "Samples along the component, and how far they are from it"
+        return draft.figure("pair-1", drawing, label, caption)
+    pairs = list(combinations(range(min(found.n_shown, PAIRED)), 2))
+    names = [f"pair-{first + 1}-{second + 1}" for first, second in pairs]
+    for name, pair in zip(names[1:], pairs[1:], strict=True):
+        draft.figures[name] = sample_figures.score_pair(found, *pair)
+    drawing = sample_figures.score_pair(found, *pairs[0])
+    place = draft.figure(names[0], drawing, "Samples on a pair of components", caption)
+    return f"{_buttons(names, pairs)}{place}"
+
+
+def _buttons(names: list[str], pairs: list[tuple[int, int]]) -> str:
+    """Return the HTML of one button per pair; "" for a single pair."""
+    if len(pairs) == 1:
+        return ""
+    buttons = (
+        f'<button type="button" data-show="{name}" aria-controls="{names[0]}" '
+        f'aria-pressed="{"true" if name == names[0] else "false"}">{first + 1} and {second + 1}'
+        "</button>"
+        for name, (first, second) in zip(names, pairs, strict=True)
+    )
+    return (
+        '<div class="controls" role="group" aria-label="Components to show" data-choice hidden>'
+        f'<span class="quiet small">Components</span>{"".join(buttons)}</div>'
+    )
+
+
+def drivers(draft: PCADraft) -> str:
+    """Return the HTML of "Who drives it": the most influential samples, named and drawn."""
+    found = draft.found
+    order = found.most_influential[:NAMED]
+    if found.n_shown == 0:
+        return (
+            "<p>Without a component there is nothing to drive but the mean. Farthest from it: "
+            f"{named(found.sample_names, order)}.</p>"
+        )
+    turning = found.highest_leverage[:NAMED]
+    alone = int(np.count_nonzero(~np.isfinite(found.influence)))
+    caption = (
+        "To the right: samples that claim much of the components for themselves, 0 to "
+        f"{found.n_shown} (leverage). Upwards: samples whose prediction by all others changes most "
+        f"as they move (influence).{note_on_thinning(found)}"
+    )
+    if alone:
+        caption += (
+            f" {count(alone, 'sample')} alone along a component: influence without bound, not "
+            "drawn."
+        )
+    label = "Influence of each sample against its leverage"
+    figure = draft.figure("influence", sample_figures.drivers(found), label, caption)
+    return (
+        f"<p>The most influential: {named(found.sample_names, order)}. They weigh most in how well "
+        f"the components predict. Of the highest leverage: {named(found.sample_names, turning)}. "
+        f"They turn the components towards themselves. Check both kinds first.</p>{figure}"
+    )
+
+
+def outliers(draft: PCADraft) -> str:
+    """Return the HTML of "Who does not belong": the verdict, a figure, and a table of samples."""
+    found, known = draft.found, draft.found.outliers
+    share = f"{100 * known.level:.3g} %"
+    caption = (
+        "Each sample is judged by the PCA of all others, which it has not bent towards itself. "
+        "Drawn are distances, the square roots of those in the table. "
+        f"Dotted lines are limits that {share} of the samples exceed by chance, so a few beyond "
+        f"them are nothing special.{note_on_thinning(found)}"
+    )
+    if found.n_shown:
+        words = (
+            "To the right: far out, but made of the same components, as an extreme case is. "
+            "Upwards: off the components, as something of another kind is, or a mistake."
+        )
+        groups = " Where the samples fall into groups, being far out says little."
+        words += groups
+    else:
+        words = "Upwards: farther from the mean."
+    label = "Distance of each sample within the components and from them, with limits"
+    figure = draft.figure("limits", sample_figures.belonging(found), label, caption)
+    return (
+        f"<p>{escape(known.verdict)}</p><p>{words}</p>{figure}"
+        f"<h3>Look up a sample</h3>{_table_of_samples(found)}"
+    )
+
+
+def _table_of_samples(found: PCAFindings) -> str:
+    shown, columns = _notable(found), _columns(found)
+    groups = found.classes or [""] * len(found.scores)
+    rows = (
+        (found.sample_names[i], groups[i], [cell(i) for cell in columns.values()]) for i in shown
+    )
+    n = len(found.scores)
+    caption = f"{count(len(shown), 'sample')}, those that belong least first."
+    if len(shown) < n:
+        caption = f"{len(shown):,} of {n:,} samples: those that belong least and the most "
+        caption += "influential."
+    caption += " Far out: within the components (T2)." if found.n_shown else ""
+    caption += (
+        f" Off: squared distance from {'them' if found.n_shown else 'the mean'} (Q). Chance: how "
+        "often a sample that belongs is as far."
+    )
+    classes = {name: name for name in sorted(set(groups))}
+    return _tables.lookup("sample", caption, ["Sample", *columns], rows, classes, "Class")
+
+
+def _columns(found: PCAFindings) -> dict[str, Callable[[int], str]]:
+    """Return the columns of the table of samples: heading, and a function from sample to cell."""
+    known, classes = found.outliers, found.classes
+    out, chance = set(known.outliers.tolist()), np.minimum(known.t2_p_value, known.q_p_value)
+    columns: dict[str, Callable[[int], str]] = {}
+    if classes is not None:
+        columns["Class"] = lambda i: f'<td class="name">{escape(classes[i])}</td>'
+    columns["Belongs"] = lambda i: f"<td>{'no' if i in out else 'yes'}</td>"
+    if found.n_shown:
+        columns["Far out"] = lambda i: _tables.number_cell(known.t2_left_out[i])
+    columns["Off"] = lambda i: _tables.number_cell(known.q_left_out[i])
+    columns["Chance"] = lambda i: _tables.number_cell(chance[i])
+    columns["Influence"] = lambda i: _tables.number_cell(found.influence[i])
+    if found.n_shown:
+        columns["Leverage"] = lambda i: _tables.number_cell(found.leverage[i])
+    return columns
+
+
+def _notable(found: PCAFindings) -> list[int]:
+    """Return the rows of up to 1000 samples to list, those that belong least first.
+
+    Of more samples, half are these and half the most influential.
+    """
+    known = found.outliers
+    order = np.argsort(np.minimum(known.t2_p_value, known.q_p_value), kind="stable")
+    if len(order) <= _tables.MOST_SAMPLES:
+        return order.tolist()
+    half = _tables.MOST_SAMPLES // 2
+    listed = np.isin(order, [*order[:half], *found.most_influential[:half]])
+    return order[listed].tolist()

@@ -1,0 +1,138 @@
+"""HTML of the sections "In short" and "Warnings" of the page on one PCA."""
+
+from subspaces.app.report._missing import missing_section
+from subspaces.app.report._names import count, escape
+from subspaces.app.report._pca.draft import PCADraft, name_of
+from subspaces.app.report._pca.findings import PCAFindings
+from subspaces.app.report._summary import list_of_warnings, tile
+from subspaces.named_table import as_percent
+
+MEANING = (
+    "A component is a direction along which variables change together. Noise makes such "
+    "directions, too; only those count that are stronger than noise alone would make them."
+)
+
+
+def summary(draft: PCADraft) -> str:
+    """Return the HTML of "In short": the verdict, a few numbers, and how far to trust it."""
+    found = draft.found
+    shown = ""
+    if found.asked and found.n_shown != found.components.n_components:
+        shown = f"<p>{_shown_as_asked(found)}</p>"
+    done = f"Prepared before: {escape(found.preparation)}." if found.preparation else ""
+    prepared = f"{escape(found.taken_for)} {done}".strip()
+    prepared = f"<p>{prepared}</p>" if prepared else ""
+    reasons = "".join(f"<li>{reason}</li>" for reason in _reasons(found))
+    return (
+        f'<p class="verdict">{_headline(found)}</p><p>{MEANING}</p>{shown}'
+        f'{prepared}<dl class="tiles">{"".join(tile(*each) for each in _tiles(found))}</dl>'
+        f'<h3>How far to trust this</h3><ul class="verdicts">{reasons}</ul>'
+    )
+
+
+def warnings(draft: PCADraft) -> str | None:
+    """Return the HTML list of all that is doubtful; None if nothing is."""
+    return list_of_warnings(draft.found.messages)
+
+
+def missing(draft: PCADraft) -> str | None:
+    """Return the HTML of "What is missing"; None if nothing is."""
+    found = draft.found
+    done = (
+        "The PCA was fitted to the values that are there, and samples are drawn where these place "
+        "them. Where a sample is left out the axes stay those of all samples, and its distances "
+        "are approximate."
+    )
+    return missing_section(found.missing, found.sample_names, found.variable_names, done)
+
+
+def _headline(found: PCAFindings) -> str:
+    """Return the number of components in plain words, with how far off it may be."""
+    known = found.components
+    there, low, high = known.n_components, known.low, known.high
+    number = count(there, "component") if there else "No component"
+    if known.noise == "none" and there == 0:
+        return "All samples are equal: there is nothing to find."
+    if known.noise == "none":
+        return f"The table is made of {number}, without noise."
+    if low is None or high is None:
+        return f"{number}, as a guess." if there else "No number of components can be found."
+    if there == 0:
+        return f"{number} carries more than noise does."
+    sure = f"{low or 'none'} beyond all doubt" if low < there else ""
+    number += f", {sure}," if sure else ""
+    held = f"{100 * known.explained[:there].sum():.1f} % of the variance"
+    if there == 1:
+        return f"{number} carries more than noise. It holds {held}."
+    return f"{number} carry more than noise. Together they hold {held}."
+
+
+def _shown_as_asked(found: PCAFindings) -> str:
+    """Return the sentence on how many components are shown, where that is not the number found."""
+    shown, there = found.n_shown, found.components.n_components
+    number = f"Shown below {'is' if shown == 1 else 'are'} {count(shown, 'component')}, as asked"
+    if found.components.noise == "correlated" or shown < there:
+        return f"{number}."
+    told = "none of them stands" if there == 0 else "only the first stands"
+    told = f"only the first {there} stand" if there > 1 else told
+    return f"{number}; {told} out of the noise."
+
+
+def _tiles(found: PCAFindings) -> list[tuple[str, str]]:
+    known = found.components
+    number = str(known.n_components)
+    if known.low != known.high:
+        number += f" ({known.low} to {known.high})"
+    share = 100 * known.explained[: known.n_components].sum()
+    out, n = len(found.outliers.outliers), len(found.scores)
+    tiles = [
+        ("Components", number),
+        *[("Variance they hold", f"{share:.1f} %")] * (known.n_components > 0),
+        ("Samples that do not belong", f"{out:,} of {n:,}"),
+        ("Variables", f"{len(found.variable_names):,}"),
+    ]
+    if found.missing is not None:
+        tiles.append(("Values missing", as_percent(found.missing.share)))
+    doubts = len(found.messages)
+    return [*tiles, ("Warnings", str(doubts))] if doubts else tiles
+
+
+def _reasons(found: PCAFindings) -> list[str]:
+    """Return sentences, as HTML, on what the components rest on, predict, and leave out."""
+    verdicts = [escape(found.components.verdict), escape(found.outliers.verdict)]
+    reasons = [verdicts[0], _on_one_sample(found), _on_prediction(found), verdicts[1]]
+    return [reason for reason in reasons if reason]
+
+
+def _on_one_sample(found: PCAFindings) -> str:
+    known = found.components
+    if known.n_components == 0 or known.noise in ("none", "correlated"):
+        return ""
+    if not found.alone:
+        return "No component hangs on a single sample: each stays if its strongest one is left out."
+    each = [
+        f"Component {r + 1} hangs on one sample, {name_of(found, known.rests_on[r])}: without it "
+        "noise reaches as far."
+        for r in found.alone
+    ]
+    return " ".join(each)
+
+
+def _these(count: int) -> str:
+    return "this one" if count == 1 else f"these {count}"
+
+
+def _on_prediction(found: PCAFindings) -> str:
+    """Return a sentence on how many components predict best; "" where the verdict says it."""
+    known = found.components
+    best, there = known.n_predictive, known.n_components
+    if best > 0 if known.noise == "correlated" else best < there:
+        return ""
+    if best == 0:
+        return "No component helps to predict a value that was left out."
+    if best == there:
+        return f"Values that were left out are predicted best with {_these(best)}."
+    return (
+        f"Values that were left out are predicted best with {best}: weaker directions may carry "
+        "something, too."
+    )

@@ -1,0 +1,87 @@
+"""HTML of the report's sections "The samples" and "Known classes"."""
+
+import numpy as np
+
+from subspaces.app.report import _figures, _tables
+from subspaces.app.report._draft import NAMED, Draft, named, note_on_thinning
+from subspaces.app.report._findings import Findings
+from subspaces.app.report._names import count
+from subspaces.metrics import adjusted_rand_score, matched_accuracy
+
+
+def samples(draft: Draft) -> str:
+    """Return the HTML of "The samples": those between clusters, the influential, a table of all."""
+    table = _tables.samples(draft.found)
+    return f"{_between(draft)}{_influential(draft)}<h3>Look up a sample</h3>{table}"
+
+
+def _between(draft: Draft) -> str:
+    found, rivalry = draft.found, draft.found.rivalry
+    if rivalry is None:
+        if len(found.clusters) == 1:
+            return "<p>There is one cluster only, and nothing to sit between.</p>"
+        return (
+            "<p>The scores of so many samples are not kept with the model: give X to see them.</p>"
+        )
+    near = rivalry.between
+    share = "No sample sits between clusters."
+    if len(near):
+        share = (
+            f"{len(near):,} of {count(len(found.labels), 'sample')} "
+            f"({100 * len(near) / len(found.labels):.0f} %) {'sits' if len(near) == 1 else 'sit'} "
+            f"between clusters: {named(found.sample_names, near)}."
+        )
+    share += " That says which samples are unclear, and not how good the clusters are."
+    label = "Score of each sample under its own cluster against the best other cluster"
+    unit = _unit(found)
+    meaning = f"is the squared {unit} of a sample under a cluster, and drawn is its root"
+    if found.likelihoods:
+        unit, meaning = "score", "is minus the log density of a sample under a cluster"
+    caption = (
+        f"A score {meaning}; lower is nearer. A sample on the dotted line is as near to another "
+        f"cluster as to its own.{note_on_thinning(found)}"
+    )
+    figure = draft.figure("between", _figures.between_clusters(found, unit), label, caption)
+    return f"<h3>Between clusters</h3><p>{share}</p>{figure}"
+
+
+def _unit(found: Findings) -> str:
+    """Return the noun for the square root of a score, where scores are squares."""
+    if "influence" in getattr(found.model, "criterion_", ""):
+        return "predictive influence"
+    return "distance" if found.influence is None else "error"
+
+
+def _influential(draft: Draft) -> str:
+    found = draft.found
+    if found.influence is None:
+        none = f"{type(found.model).__name__} does not measure the influence of samples; PSC does."
+        return f"<h3>Influence</h3><p>{none}</p>"
+    order = np.argsort(-found.influence, kind="stable")[:NAMED]
+    alone = int(np.count_nonzero(~np.isfinite(found.influence)))
+    what = "mean" if found.points else "subspace"
+    caption = f"How strongly a sample pulls the {what} of its cluster towards itself."
+    if alone:
+        caption += (
+            f" {count(alone, 'sample')} alone along an axis: influence without bound, not drawn."
+        )
+    label = "Influence of each sample on its cluster"
+    figure = draft.figure("influence", _figures.influence(found), label, caption)
+    return (
+        f"<h3>Influence</h3><p>The most influential: {named(found.sample_names, order)}. Check "
+        f"them first: they weigh most in how well the {what}s predict.</p>{figure}"
+    )
+
+
+def agreement(draft: Draft) -> str | None:
+    """Return the HTML of "Known classes": their agreement with the clusters; None if not given."""
+    found = draft.found
+    if found.classes is None:
+        return None
+    index = adjusted_rand_score(*found.known)
+    right = 100 * matched_accuracy(*found.known)
+    return (
+        f"<p>Adjusted Rand index {index:.2f} (1 is perfect, 0 chance); {right:.0f} % of the "
+        "samples are in the cluster that matches their class best, one cluster to a class.</p>"
+        f"{_tables.contingency(found)}"
+    )

@@ -1,0 +1,169 @@
+"""HTML of the report's sections "What was chosen" and "How the search went"."""
+
+from typing import Any
+
+import numpy as np
+
+from subspaces.app.report import _figures, _tables
+from subspaces.app.report._draft import Draft
+from subspaces.app.report._findings import Findings
+from subspaces.app.report._names import count, dimension, duration, escape, number, sentence
+from subspaces.halving import stability_table
+from subspaces.selection import Selection
+
+# What each stop reason means.
+STOPS = {
+    "converged": "The best start ended where no label moved any more.",
+    "cycle": "The best start came back to labels it had had before, and the best of them was kept.",
+    "overshot": "The best start settled in a worse partition than one before, which was kept.",
+    "refined": "The labels of the best start were refined by a mixture.",
+    "max_iter": "The best start was stopped before it had settled.",
+    "infeasible": "No start could keep all clusters alive.",
+    "local minimum": "The best start ended where moving any single sample makes it worse.",
+}
+# Stop reasons of starts that were not taken to the end.
+UNFINISHED = ("brief", "not swept")
+LABEL = "Criterion against the candidates"
+
+
+def choice(draft: Draft) -> str | None:
+    """Return the HTML of "What was chosen"; None if nothing was left for the model to choose."""
+    chosen, model = draft.selection, draft.found.model
+    if chosen is not None:
+        return _selection(draft, chosen)
+    table = getattr(model, "selection_", None)
+    if table is None:
+        return None
+    if "gaps" in table:
+        drawing = _figures.curve(
+            np.asarray(table["bounds"]), np.asarray(table["gaps"]), model.bound_, "bound", "gap"
+        )
+        words = f"The bound on the weights was chosen: {number(model.bound_)}."
+    else:
+        verdict = table.get("verdict")
+        words = _chosen_in_words(draft.found) + (f" {escape(sentence(verdict))}" if verdict else "")
+        if len(table["n_clusters"]) < 2:
+            return f"<p>{words}</p>"
+        tried = np.asarray(table["n_clusters"])
+        by = "stability" if "stability" in table else "likelihood"
+        values = np.asarray(table[by], dtype=float)
+        drawing = _figures.curve(tried, values, len(draft.found.clusters), "clusters", by)
+        if by == "stability":
+            words += f"</p>{_stability_of_numbers(table)}<p>"
+    figure = draft.figure("candidates", drawing, LABEL, "The ring marks the choice.")
+    return f"<p>{words}</p>{figure}"
+
+
+def _stability_of_numbers(table: dict[str, Any]) -> str:
+    """Return a table of how far halves agree on each number of clusters."""
+    headings, rows = stability_table(table)
+    caption = (
+        "Each half of the samples learned its own genes, axes and clusters. How far their labels "
+        "of all samples agree: adjusted Rand index, 1 for the same, 0 for chance; which share of "
+        "the pairs of the weakest cluster stays together, where 0.8 is wanted."
+    )
+    return _tables.simple(caption, [name.capitalize() for name in headings], rows)
+
+
+def _chosen_in_words(found: Findings) -> str:
+    names = {
+        "n_clusters": "the number of clusters",
+        "n_components": "their dimensions",
+        "n_variables": "the number of variables to an axis",
+    }
+    left_open = [name for name in names if str(getattr(found.model, name, None)) == "auto"]
+    words = " and ".join(names[name] for name in left_open)
+    each = [dimension(c.dimension or 0) for c in found.clusters]
+    dimensions = f"each {each[0]}" if len(set(each)) == 1 < len(each) else ", ".join(each)
+    counted = ""
+    if "n_variables" in left_open and found.model.n_variables_ is not None:
+        counted = f", {count(found.model.n_variables_, 'variable')} to an axis"
+    return (
+        f"Left open, and chosen here: {words}. The choice: {count(len(found.clusters), 'cluster')} "
+        f"({dimensions}){counted}."
+    )
+
+
+def _selection(draft: Draft, chosen: Selection) -> str:
+    columns = chosen.columns
+    verdict = getattr(chosen, "verdict", None)
+    margin = ""
+    if verdict:
+        margin = f" {escape(sentence(verdict))}"
+    elif np.isfinite(chosen.margin_):
+        margin = f" The runner-up is behind by {100 * chosen.margin_:.0f} % of the spread."
+    words = f"<p>Chosen by {escape(chosen.criterion)}: {escape(chosen.best_)}.{margin}</p>"
+    if "cluster" in columns:
+        value = next((name for name in ("press", "eigenvalue") if name in columns), None)
+        if value is None:
+            return words
+        drawing = _figures.curves(columns, value)
+    else:
+        parameter = next(iter(columns))
+        drawing = _figures.curve(
+            columns[parameter], columns[chosen.criterion], chosen.best_, parameter, chosen.criterion
+        )
+        if chosen.criterion == "stability":
+            words += _stability_of_numbers(columns)
+    return words + draft.figure("candidates", drawing, LABEL, "Rings mark the choice.")
+
+
+def search(draft: Draft) -> str:
+    """Return the HTML of "How the search went": duration, stop reason, starts, parameters."""
+    model = draft.found.model
+    parameters = (
+        (f"<code>{escape(name)}</code>", f"<code>{escape(_shortened(value))}</code>")
+        for name, value in sorted(model.get_params(deep=False).items())
+    )
+    table = _tables.simple("Parameters of the estimator.", ["Parameter", "Value"], parameters)
+    return (
+        f"<p>The fit took {duration(model.record_.seconds)}. It was run as "
+        f"<code>{escape(' '.join(repr(model).split()))}</code></p>"
+        f"{_starts_in_words(model)}{_path_and_starts(draft)}<h3>Parameters</h3>{table}"
+    )
+
+
+def _path_and_starts(draft: Draft) -> str:
+    """Return the HTML on the best start's stop reason and objective, and a table of all starts."""
+    model = draft.found.model
+    path = getattr(model, "objective_path_", None)
+    title = "objective"
+    if path is None:
+        path, title = getattr(model, "log_likelihood_path_", None), "log likelihood"
+    parts = []
+    reason = getattr(model, "stop_reason_", None)
+    if reason is not None:
+        parts.append(f"<p>{STOPS.get(reason, f'Stopped: {escape(reason)}.')}</p>")
+    if path is not None and len(path) > 1:
+        label = f"The {title} from sweep to sweep"
+        parts.append(draft.figure("path", _figures.path(np.asarray(path), title), label))
+    elif path is not None:
+        parts.append(f"<p>One sweep was enough: {title} {number(float(path[0]))}.</p>")
+    rows = getattr(model, "starts_", [])
+    if rows:
+        parts.append(f"<h3>Starts</h3>{_tables.starts(rows)}")
+    if not parts:
+        method = type(model).__name__
+        parts.append(f"<p>{method} has one answer: no sweeps, no starts to show.</p>")
+    return "".join(parts)
+
+
+def _starts_in_words(model: Any) -> str:
+    rows = [row for row in getattr(model, "starts_", []) if row["stop_reason"] not in UNFINISHED]
+    values = [row["merit"] if "merit" in row else -row["log_likelihood"] for row in rows]
+    finite = np.array([value for value in values if np.isfinite(value)])
+    if len(finite) < 2:
+        return ""
+    same = int(np.count_nonzero(np.isclose(finite, finite.min(), rtol=1e-6)))
+    hint = ""
+    if same == 1:
+        hint = (
+            " A single start reached it: more starts (<code>n_init</code>) might find a better one."
+        )
+    ended = count(len(values), "start")
+    return f"<p>{same} of {ended} taken to the end reached the best one.{hint}</p>"
+
+
+def _shortened(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:79]}…"

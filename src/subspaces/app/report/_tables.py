@@ -1,0 +1,345 @@
+"""The report's tables as HTML, escaped, and readable without JavaScript."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from subspaces._types import Indices
+from subspaces.app.report._canvas import SYMBOLS, colour
+from subspaces.app.report._findings import Findings, Loadings, beyond_first
+from subspaces.app.report._names import count, escape, number
+
+# How many rows a table to search has at most, so that the page stays quick to open and to sort.
+MOST_SAMPLES = 1000
+MOST_VARIABLES = 1500
+# How many columns of loadings a table has at most, so that it fits a screen.
+MOST_AXES = 4
+# Headings of columns of words; those of numbers are set to the right.
+WORDS = ("Sample", "Variable", "Cluster", "Class", "Next", "Belongs", "Beyond chance")
+
+SHAPES = {
+    "circle": '<circle cx="8" cy="8" r="6"/>',
+    "square": '<rect x="2.5" y="2.5" width="11" height="11"/>',
+    "diamond": '<path d="M8 1l7 7-7 7-7-7z"/>',
+    "cross": '<path d="M6 1h4v5h5v4h-5v5H6v-5H1V6h5z"/>',
+    "x": '<path d="M3.5 1L8 5.5 12.5 1 15 3.5 10.5 8 15 12.5 12.5 15 8 10.5 3.5 15'
+    ' 1 12.5 5.5 8 1 3.5z"/>',
+    "circle-open": '<circle cx="8" cy="8" r="5" fill="none" stroke-width="2.5"/>',
+    "square-open": '<rect x="3" y="3" width="10" height="10" fill="none" stroke-width="2.5"/>',
+}
+
+
+def swatch(k: int) -> str:
+    """Return a small SVG of the marker, symbol and colour, that figures use for cluster ``k``."""
+    shade = colour(k)
+    return (
+        f'<svg class="swatch" viewBox="0 0 16 16" aria-hidden="true" fill="{shade}" '
+        f'stroke="{shade}" stroke-width="0">{SHAPES[SYMBOLS[k % len(SYMBOLS)]]}</svg>'
+    )
+
+
+def simple(
+    caption: str, heads: Sequence[str], rows: Iterable[Sequence[str]], *, kind: str = "whole"
+) -> str:
+    """Return an HTML table of cells that are already escaped; a row's first cell is its heading."""
+    body = (
+        f'<tr><th scope="row">{name}</th>{"".join(f"<td>{cell}</td>" for cell in cells)}</tr>'
+        for name, *cells in rows
+    )
+    return _scrolled(caption, _heads(heads), body, kind)
+
+
+def _heads(heads: Iterable[str]) -> str:
+    return "".join(f'<th scope="col">{head}</th>' for head in heads)
+
+
+def cluster_sizes(found: Findings) -> str:
+    """Return an HTML table with each cluster's numbers of samples, dimensions and variables."""
+    n, rows = len(found.labels), []
+    for cluster in found.clusters:
+        share = len(cluster.members) / n
+        size = f'{len(cluster.members):,} <span class="quiet wide">({100 * share:.0f} %)</span>'
+        word = '<span class="wide">Cluster </span>'
+        row = [f"{swatch(cluster.number)}{word}{cluster.number}", size]
+        if cluster.loadings is not None:
+            row += [str(cluster.dimension or "mean profile"), f"{cluster.n_variables:,}"]
+        rows.append([*row, _bar(share, colour(cluster.number))])
+    heads = ["Cluster", "Samples"]
+    heads += ["Dimensions", "Variables"] if found.common is None else []
+    heads.append('<span class="wide">Share of the samples</span>')
+    return simple("Size of the clusters", heads, rows)
+
+
+def samples(found: Findings) -> str:
+    """Return an HTML table of samples to search, sort and copy, those between clusters first."""
+    shown, columns = _notable_samples(found), _sample_columns(found)
+    rows = (
+        (found.sample_names[i], str(found.labels[i]), [cell(i) for cell in columns.values()])
+        for i in shown
+    )
+    caption = f"{count(len(shown), 'sample')}."
+    if len(shown) < len(found.labels):
+        most = "" if found.influence is None else " and the most influential"
+        caption = f"{len(shown):,} of {len(found.labels):,} samples: the nearest to another cluster"
+        caption += f"{most}."
+    if found.rivalry is not None:
+        caption += " Between: 100 % is as near to the next cluster as to the own."
+    clusters = [c.number for c in found.clusters]
+    return lookup("sample", caption, ["Sample", *columns], rows, by_cluster(clusters))
+
+
+def _sample_columns(found: Findings) -> dict[str, Callable[[int], str]]:
+    """Return the columns of the table of samples: heading, and a function from sample to cell."""
+    rivalry, classes, influence = found.rivalry, found.classes, found.influence
+    columns: dict[str, Callable[[int], str]] = {}
+    if rivalry is not None:
+        columns["Between"] = lambda i: percent_cell(rivalry.closeness[i], least=0.1)
+    columns["Cluster"] = lambda i: cluster_cell(int(found.labels[i]))
+    if rivalry is not None:
+        columns["Next"] = lambda i: cluster_cell(int(rivalry.rival[i]))
+    if classes is not None:
+        columns["Class"] = lambda i: f'<td class="name">{escape(classes[i])}</td>'
+    if rivalry is not None:
+        columns["Own score"] = lambda i: number_cell(rivalry.own[i])
+        columns["Score there"] = lambda i: number_cell(rivalry.other[i])
+    if influence is not None and not _is_own_score(found):
+        columns["Influence"] = lambda i: number_cell(influence[i])
+    return columns
+
+
+def _is_own_score(found: Findings) -> bool:
+    """Whether the influence of each sample is its own score again, as that on a mean can be."""
+    if not found.points or found.rivalry is None or found.influence is None:
+        return False
+    return bool(np.allclose(found.influence, found.rivalry.own))
+
+
+def _notable_samples(found: Findings) -> Any:
+    """Return the indices of up to 1000 samples to list, the nearest to another cluster first.
+
+    Of more samples, half are the nearest to another cluster and half the most influential.
+    """
+    order = np.arange(len(found.labels))
+    if found.rivalry is not None:
+        order = np.argsort(-found.rivalry.closeness, kind="stable")
+    if len(order) <= MOST_SAMPLES or found.influence is None:
+        return order[:MOST_SAMPLES]
+    half = MOST_SAMPLES // 2
+    influential = np.argsort(-found.influence, kind="stable")[:half]
+    return order[np.isin(order, [*order[:half], *influential])]
+
+
+def differences(found: Findings, beyond: Mapping[int, Indices]) -> str:
+    """Return an HTML table of the variables that set each cluster apart; "" if not known.
+
+    beyond: by cluster, those that differ beyond chance, which come first.
+    """
+    groups = [
+        (c.number, c.apart)
+        for c in found.clusters
+        if c.apart is not None and not found.alone(c) and not found.others_are_one(c)
+    ]
+    full = sum(len(apart.order) for _, apart in groups)
+    if not full:
+        return ""
+    most = max(MOST_VARIABLES // len(groups), 20)
+    known = not any(np.isnan(apart.effect).any() for _, apart in groups)
+    rows = []
+    for k, apart in groups:
+        sizes = [apart.difference, apart.effect] if known else [apart.difference]
+        sure = set(beyond[k].tolist())
+        for j in beyond_first(apart, beyond[k])[:most]:
+            cells = [cluster_cell(k), *(number_cell(size[j]) for size in sizes)]
+            cells += [f"<td>{'yes' if j in sure else 'no'}</td>"] * known
+            rows.append((found.variable_names[j], str(k), cells))
+    caption = "All variables that differ."
+    if len(rows) < full:
+        caption = f"The first {most:,} of each cluster, {len(rows):,} of {full:,} rows."
+    caption += " Difference: mean of the cluster less the mean of all other samples."
+    if known:
+        caption += " Effect: the same in standard deviations within the clusters."
+    caption += _note_on_single_samples(found)
+    heads = ["Variable", "Cluster", "Difference", *["Effect", "Beyond chance"] * known]
+    return lookup("variable", caption, heads, rows, by_cluster(k for k, _ in groups))
+
+
+def variables(found: Findings) -> str:
+    """Return an HTML table of each cluster's loadings or of shared weights; "" if all are 0."""
+    weights = found.common
+    groups: list[tuple[int | None, Loadings]]
+    groups = [
+        (c.number, c.loadings)
+        for c in found.clusters
+        if c.loadings is not None and not found.alone(c)
+    ]
+    if weights is not None:
+        groups = [(None, weights)]
+    full = sum(len(loadings.places) for _, loadings in groups)
+    if not full:
+        return ""
+    most = max(MOST_VARIABLES // len(groups), 20)
+    axes = min(max(loadings.values.shape[1] for _, loadings in groups), MOST_AXES)
+    rows = [row for k, group in groups for row in _variable_rows(found, k, group, most, axes)]
+    heads, choice, whose = ["Weight"], {}, ""
+    caption = "All variables with a weight"
+    if weights is None:
+        heads = ["Cluster", "Strength", *(f"Axis {r + 1}" for r in range(axes))]
+        choice, whose = by_cluster(k for k, _ in groups), " of each cluster"
+        caption = "All variables with a loading"
+    if len(rows) < full:
+        caption = f"The {most:,} strongest variables{whose}, {len(rows):,} of {full:,} rows"
+    caption += ". Strength: share of what the subspace catches." if weights is None else "."
+    caption += _note_on_single_samples(found) if weights is None else ""
+    return lookup("variable", caption, ["Variable", *heads], rows, choice)
+
+
+def _note_on_single_samples(found: Findings) -> str:
+    """Return a sentence on clusters of one sample, which are not listed; "" if there are none."""
+    return " Clusters of one sample are not listed." * any(map(found.alone, found.clusters))
+
+
+def _variable_rows(
+    found: Findings, k: int | None, loadings: Loadings, most: int, axes: int
+) -> Iterator[tuple[str, str, list[str]]]:
+    rows = zip(loadings.places[:most], loadings.strength, loadings.values, strict=False)
+    for j, strength, values in rows:
+        cells = [] if k is None else [cluster_cell(k), percent_cell(strength)]
+        cells += map(number_cell, values[:axes])
+        cells += ["<td></td>"] * (axes - len(values))
+        yield found.variable_names[j], "all" if k is None else str(k), cells
+
+
+def contingency(found: Findings) -> str:
+    """Return an HTML table of counts, classes by clusters, shaded by the share of the class."""
+    own, labels = found.known
+    classes = sorted(set(own))
+    known = np.array([classes.index(name) for name in own])
+    table = np.zeros((len(classes), len(found.clusters)), dtype=int)
+    np.add.at(table, (known, labels), 1)
+    heads = ["Class"] + [f"{swatch(c.number)}{c.number}" for c in found.clusters]
+    body = (_heat_row(name, row) for name, row in zip(classes, table, strict=True))
+    caption = (
+        "Samples of each class (rows) in each cluster (columns), shaded by the share of the class."
+    )
+    return _scrolled(caption, _heads(heads), body, "whole heat")
+
+
+def starts(rows: Sequence[dict[str, Any]]) -> str:
+    """Return an HTML table of all starts of the fit, with origin and final value, best first."""
+    goal = "merit" if "merit" in rows[0] else "log_likelihood"
+    sign = 1.0 if goal == "merit" else -1.0
+    values = [np.inf if row[goal] is None else sign * row[goal] for row in rows]
+    ordered = [rows[i] for i in np.argsort(values, kind="stable")]
+    heads = [name.replace("_", " ").replace("n iter", "sweeps").capitalize() for name in rows[0]]
+    cells = ([_start_cell(value) for value in row.values()] for row in ordered)
+    words = f"Every start, the best first (by {goal.replace('_', ' ')})."
+    if goal == "merit":
+        words += (
+            " Promise: of its first partition; merit: what decides at the end; lower is better."
+        )
+    return simple(words, heads, cells, kind="long")
+
+
+def _start_cell(value: Any) -> str:
+    if value is None:
+        return ""
+    return f"{value:.6g}" if isinstance(value, float) else escape(value)
+
+
+def _heat_row(name: str, row: Any) -> str:
+    total = max(int(row.sum()), 1)
+    best = int(row.argmax())
+    cells = "".join(
+        f'<td class="{"best" if k == best else ""}" style="--share:{value / total:.2f}">'
+        f"{value:,}</td>"
+        for k, value in enumerate(row)
+    )
+    return f'<tr><th scope="row" class="name">{escape(name)}</th>{cells}</tr>'
+
+
+def lookup(
+    thing: str,
+    caption: str,
+    heads: Sequence[str],
+    rows: Iterable[tuple[str, str, list[str]]],
+    choice: Mapping[str, str],
+    kind: str = "Cluster",
+) -> str:
+    """Return an HTML table with a search box, a choice of group, and a button to copy names.
+
+    rows: name, group and the HTML cells of each row; thing: "sample" or "variable"; choice: the
+    groups and how to call them; kind: what a group is.
+    """
+    options = "".join(
+        f'<option value="{escape(group)}">{escape(called)}</option>'
+        for group, called in choice.items()
+    )
+    chooser = (
+        f'<label>{kind}<select><option value="">all</option>{options}</select></label>'
+        if len(choice) > 1
+        else ""
+    )
+    body = (
+        f'<tr data-search="{escape(name)}" data-group="{escape(group)}">'
+        f'<th scope="row" class="name">{escape(name)}</th>{"".join(cells)}</tr>'
+        for name, group, cells in rows
+    )
+    top = "".join(
+        f'<th scope="col" class="{"" if head in WORDS else "n"}">'
+        f'<button type="button">{head}</button></th>'
+        for head in heads
+    )
+    return (
+        f'<div class="lookup" data-thing="{thing}"><div class="controls" hidden>'
+        f'<label>Search {thing}s<input type="search" autocomplete="off" spellcheck="false">'
+        f'</label>{chooser}<button type="button" data-copy>Copy {thing}s as a list</button>'
+        f'<span class="said" role="status" aria-live="polite"></span></div>'
+        f"{_scrolled(caption, top, body, 'long')}</div>"
+    )
+
+
+def by_cluster(clusters: Iterable[int | None]) -> dict[str, str]:
+    """Return the groups of a table whose rows belong to clusters, and how to call them."""
+    return {str(k): f"Cluster {k}" for k in clusters}
+
+
+def _scrolled(caption: str, top: str, rows: Iterable[str], kind: str) -> str:
+    lines = list(rows)
+    label, body = escape(caption.split(".")[0]), "\n".join(lines)
+    above = f'<span data-rows="{len(lines):,}">{caption}</span>'
+    return (
+        f'<div class="scroll" tabindex="0" role="region" aria-label="{label}">'
+        f'<table class="{kind}"><caption>{above}</caption>'
+        f"<thead><tr>{top}</tr></thead><tbody>\n{body}\n</tbody></table></div>"
+    )
+
+
+def cluster_cell(k: int) -> str:
+    """Return the HTML cell of a cluster: its marker and its number."""
+    return f"<td>{swatch(k)}{k}</td>"
+
+
+def _bar(share: float, shade: str) -> str:
+    """Return the HTML of a bar that is ``share`` of its cell long."""
+    width = f"{100 * share:.1f}%"
+    return (
+        '<span class="amount wide" aria-hidden="true">'
+        f'<i style="width:{width};background:{shade}"></i></span>'
+    )
+
+
+def number_cell(value: float) -> str:
+    """Return the HTML cell of a number, by which a table is sorted."""
+    return f'<td class="n" data-value="{value:.6g}">{number(value)}</td>'
+
+
+def percent_cell(share: float, *, least: float = 0.001) -> str:
+    """Return the HTML cell of a share in %, by which a table is sorted; "< 0.001 %" below that.
+
+    least: the smallest number of % that is written out.
+    """
+    if share != share:
+        return number_cell(share)
+    text = f"< {least:g}" if 0.0 < 100 * share < least else f"{100 * share:.3g}"
+    return f'<td class="n" data-value="{share:.6g}">{escape(text)} %</td>'

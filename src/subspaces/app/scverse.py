@@ -1,0 +1,510 @@
+"""Functions on the cells of an AnnData that store their result in it, as scanpy's do.
+
+`psc` clusters them, `pca_components` counts the components of their PCA.
+"""
+
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from importlib.util import find_spec
+from operator import matmul
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.pipeline import Pipeline
+
+from subspaces._types import Array, Auto, Codes, Mask, NoiseKind, PerCluster, Seed
+from subspaces.app.recipes import ExpressionScaler, single_cell
+from subspaces.core.array import is_dask
+from subspaces.core.partition import sizes
+from subspaces.diagnostics import PCAComponents
+from subspaces.diagnostics import pca_components as components_of
+from subspaces.estimators import PSC
+from subspaces.estimators._many_rows import FEW_ROWS
+from subspaces.expression_values import counts_hint
+from subspaces.runtime.extras import install
+from subspaces.runtime.parameters import as_count, check_options
+from subspaces.runtime.serialise import is_serialisable
+from subspaces.runtime.warning import changed_filters, collect_warnings, warn
+from subspaces.selection import select_n_clusters
+from subspaces.subspace import Subspace, coordinates
+
+__all__ = ["pca_components", "psc"]
+
+
+# Parameters of `PSC` that say what a cluster is.
+SHAPE = {"affine", "criterion", "n_variables"}
+# What is wrong with a PCA of counts.
+OF_COUNTS = "components of counts follow the totals of cells and the genes of most counts"
+# Bytes that a sparse matrix may take in float64 to be made dense: more fails on most machines.
+MOST_DENSE_BYTES = 8 * 2**30
+
+
+def psc(
+    adata: Any,
+    n_clusters: int | Auto = 2,
+    *,
+    layer: str | None = None,
+    use_rep: str | None = None,
+    batch_key: str | None = None,
+    n_components: PerCluster | Auto | None = None,
+    key_added: str = "psc",
+    copy: bool = False,
+    **parameters: Any,
+) -> Any:
+    """Cluster the cells of an AnnData by `PSC`; by default into mean profiles.
+
+    Where nothing says what a cluster is, none of ``n_components``, ``use_rep``, ``affine``,
+    ``criterion`` and ``n_variables``, it is a mean profile, and a cell goes to the nearest, its own
+    one refitted without it. The cells are then taken as ``obsm["X_pca"]`` has them or, where that
+    is missing or a layer is given, prepared by `recipes.single_cell`.
+
+    Parameters
+    ----------
+    adata : AnnData
+        Cells in rows, in memory. A view becomes an AnnData of its own, as in scanpy.
+    n_clusters : int or "auto", default 2
+        Number of clusters. "auto": for mean profiles by how far halves of the cells agree
+        (`selection.select_n_clusters`), for subspaces as `PSC` does.
+    layer : str, optional
+        Layer to cluster instead of ``X``.
+    use_rep : str, optional
+        Entry of ``obsm`` to cluster instead of ``X``, such as "X_pca".
+    batch_key : str, optional
+        Column of ``obs`` that says from which batch a cell is. The mean of each batch is taken off
+        its cells, which a warning says: batches that hold other types of cells lose something.
+    n_components : int, one int per cluster, or "auto", optional
+        Dimension of the subspaces. Where another of the parameters above is given, 1 by default.
+    key_added : str, default "psc"
+        Name under which the results are stored.
+    copy : bool, default False
+        Whether to return a copy with the results instead of storing them in ``adata``.
+    **parameters
+        Further parameters of `PSC`, such as ``n_variables``, ``affine`` and ``random_state``.
+
+    Returns
+    -------
+    AnnData or None
+        The copy, or None. With ``key_added="psc"`` there are
+
+        - ``obs["psc"]``: the cluster of each cell, a categorical of "0", "1", ...;
+        - ``obsm["X_psc"]``: the coordinates of each cell in every cluster's subspace, side by
+          side, so that ``scanpy.pl.embedding(adata, "psc", color="psc")`` shows the clusters as
+          arms along their own axes; for mean profiles, along the axes that the recipe kept;
+        - ``varm["psc_loadings"]``: the axes in the same order, genes in rows; not with ``use_rep``;
+        - ``varm["psc_centres"]``, of the recipe alone: the log2 ratio of each cluster's mean to the
+          mean cell, genes x clusters; nan for genes that were not kept;
+        - ``uns["psc"]``: ``params``, ``objective``, ``press``, ``criterion``, ``stop_reason``,
+          ``sizes`` and ``n_components`` of the clusters; ``column_cluster``, the cluster that each
+          column of the coordinates and loadings belongs to, or ``preparation``, what the recipe did
+          to the values; and, of mean profiles with ``n_clusters="auto"``, ``verdict``, how sure
+          that number is.
+
+    Notes
+    -----
+    A Dask array is read in passes, chunk by chunk, and so is a sparse matrix of more than 10,000
+    cells; of fewer cells, or with options that need all of them in view (``n_variables``,
+    ``refine``, "auto"), a sparse matrix is made dense, in float64, where that takes up to 8 GiB,
+    and refused beyond; the recipe makes only the genes that it keeps dense. What is stored is in
+    memory. Subspaces pass through the origin unless ``affine=True``, which suits counts that were
+    not centred. For the model itself, fit `PSC` to ``adata.to_df()``.
+
+    Examples
+    --------
+    >>> from anndata import AnnData
+    >>> from subspaces.datasets import make_scenario
+    >>> from subspaces.scverse import psc
+    >>> cells = AnnData(make_scenario("c", random_state=0).data)
+    >>> psc(cells, n_clusters=2, n_components=2, random_state=0)
+    >>> cells.obs["psc"].value_counts().tolist()
+    [100, 100]
+    >>> cells.obsm["X_psc"].shape, cells.varm["psc_loadings"].shape
+    ((200, 4), (3, 4))
+    """
+    own = ("layer", "use_rep", "batch_key", "key_added", "copy")
+    check_options(parameters, (*own, *PSC().get_params()), "psc")
+    _check_source(adata, layer, use_rep)
+    batches = _batches(adata, batch_key)
+    source = {"layer": layer, "use_rep": use_rep, "batch_key": batch_key}
+    if n_components is None and use_rep is None and not SHAPE & set(parameters):
+        entries = _of_mean_profiles(adata, n_clusters, source, batches, key_added, parameters)
+    else:
+        given = 1 if n_components is None else n_components
+        model = PSC(n_clusters, n_components=given, **parameters)
+        matrix = _readable(*_chosen_matrix(adata, layer, use_rep), model)
+        matrix = _centred(matrix, batches)
+        entries = _of_subspaces(model.fit(matrix), matrix, key_added, source)
+    target = adata.copy() if copy else adata
+    with _views_may_become_their_own():
+        for place, values in entries.items():
+            for name, value in values.items():
+                getattr(target, place)[name] = value
+    return target if copy else None
+
+
+def pca_components(
+    adata: Any,
+    *,
+    layer: str | None = None,
+    use_rep: str | None = None,
+    mask_var: Any = "auto",
+    center: bool = True,
+    scale: bool = False,
+    method: NoiseKind = "auto",
+    max_components: int | None = None,
+    random_state: Seed = 0,
+    key_added: str = "pca_components",
+) -> int:
+    """Find how many components a PCA of the cells has, for ``n_comps`` of `scanpy.pp.pca`.
+
+    Parameters
+    ----------
+    adata : AnnData
+        Cells in rows, in memory: logarithms, as for a PCA; counts are told. A view becomes an
+        AnnData of its own, as in scanpy.
+    layer : str, optional
+        Layer to take instead of ``X``.
+    use_rep : str, optional
+        Entry of ``obsm`` to take instead of ``X``.
+    mask_var : str, array of bool of shape (genes,) or None, default "auto"
+        Which genes to take: a column of ``var``, or True for each of them; None: all. "auto": those
+        of ``var["highly_variable"]`` if it is there, as scanpy does, otherwise all.
+    center, scale, method, max_components, random_state
+        As in `diagnostics.pca_components`.
+    key_added : str, default "pca_components"
+        Name under which the result is stored.
+
+    Returns
+    -------
+    int
+        Number of components; 0 is possible. ``uns[key_added]`` has ``n_components``, ``low`` and
+        ``high`` (left out where variables are correlated), ``n_predictive``, ``noise``, ``ratio``,
+        ``rests_on`` (names of cells), ``verdict``, ``shape`` of the table and ``params``: what
+        `diagnostics.pca_components` says, in plain values that a file holds.
+
+    Notes
+    -----
+    A sparse matrix is made dense, in float64, where that takes up to 8 GiB, and refused beyond.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from anndata import AnnData
+    >>> from subspaces.scverse import pca_components
+    >>> random = np.random.default_rng(0)
+    >>> signal = random.normal(size=(100, 3)) @ random.normal(size=(3, 30))
+    >>> cells = AnnData(signal + random.normal(size=(100, 30)))
+    >>> pca_components(cells)
+    3
+    >>> cells.uns["pca_components"]["verdict"]
+    '3 components stand out of the noise; weaker ones, below 0.77 % of the variance, are not seen.'
+    """
+    _check_source(adata, layer, use_rep)
+    matrix, name = _chosen_matrix(adata, layer, use_rep)
+    if is_dask(matrix):
+        raise TypeError(f"{name} is a Dask array. Use adata.to_memory()")
+    if use_rep is None and (hint := counts_hint(matrix, name, OF_COUNTS)):
+        warn(hint, above=2)
+    genes = _chosen_genes(adata, mask_var, use_rep)
+    if genes is not None:
+        matrix = matrix[:, genes]
+    advice = "Use fewer genes, such as the highly variable ones, or fewer cells"
+    options: dict[str, Any] = {
+        "center": center,
+        "scale": scale,
+        "method": method,
+        "max_components": max_components,
+        "random_state": random_state,
+    }
+    table = _named(_dense(matrix, name, "a PCA", advice), adata, genes, use_rep)
+    with collect_warnings() as raised:
+        found = components_of(table, **options)
+    for warning in raised:
+        warn(warning, above=2)
+    source = {"layer": layer, "use_rep": use_rep, "mask_var": mask_var}
+    with _views_may_become_their_own():
+        adata.uns[key_added] = _as_plain_values(found, table, {**options, **source})
+    return found.n_components
+
+
+@contextmanager
+def _views_may_become_their_own() -> Iterator[None]:
+    """Hold back anndata's warning that storing something makes an AnnData of a view."""
+    with changed_filters():
+        warnings.filterwarnings("ignore", "Trying to modify attribute .* of view", UserWarning)
+        yield
+
+
+def _chosen_genes(adata: Any, mask_var: Any, use_rep: str | None) -> Mask | None:
+    """Return which genes to take, (genes,), or None for all."""
+    is_auto = isinstance(mask_var, str) and mask_var == "auto"
+    if use_rep is not None and not (is_auto or mask_var is None):
+        raise ValueError(f"mask_var is for genes, which use_rep={use_rep!r} has not. Use one")
+    if mask_var is None or use_rep is not None:
+        return None
+    if is_auto and "highly_variable" not in adata.var:
+        return None
+    given, said = mask_var, "mask_var"
+    if isinstance(mask_var, str):
+        name = "highly_variable" if is_auto else mask_var
+        given, said = _entry(adata.var, name, "var").tolist(), f"adata.var[{name!r}]"
+    mask = np.asarray(given)
+    if mask.dtype != bool or mask.shape != (adata.n_vars,):
+        raise ValueError(
+            f"{said} does not say of each of the {adata.n_vars} genes whether to take it. Use an "
+            "array of True and False, or the name of such a column of adata.var"
+        )
+    return mask
+
+
+def _named(matrix: Array, adata: Any, genes: Mask | None, use_rep: str | None) -> Any:
+    """Return the matrix as a frame with the names of the cells and, where they differ, of genes."""
+    import pandas as pd
+
+    columns = None
+    if use_rep is None and adata.var_names.is_unique:
+        columns = adata.var_names if genes is None else adata.var_names[genes]
+    return pd.DataFrame(matrix, index=adata.obs_names, columns=columns)
+
+
+def _as_plain_values(found: PCAComponents, table: Any, parameters: dict[str, Any]) -> Any:
+    """Return what was found as a dict of numbers, text and arrays, which an h5ad file can hold."""
+    ends = {"low": found.low, "high": found.high}
+    return {
+        "n_components": found.n_components,
+        **{name: value for name, value in ends.items() if value is not None},
+        "n_predictive": found.n_predictive,
+        "noise": found.noise,
+        "ratio": found.ratio,
+        "rests_on": table.index.to_numpy()[found.rests_on].astype(str).astype(object),
+        "verdict": found.verdict,
+        "shape": np.array(table.shape),
+        "params": _storable(parameters),
+    }
+
+
+def _check_source(adata: Any, layer: str | None, use_rep: str | None) -> None:
+    if find_spec("anndata") is None:
+        raise ImportError(f"AnnData needs anndata. {install('scverse')}")
+    from anndata import AnnData
+
+    if not isinstance(adata, AnnData):
+        raise TypeError(f"adata is a {type(adata).__name__}. Use an AnnData")
+    if adata.isbacked:
+        raise ValueError("adata is backed by a file. Use adata.to_memory()")
+    if layer is not None and use_rep is not None:
+        raise ValueError(f"layer={layer!r} excludes use_rep={use_rep!r}. Use one of them")
+
+
+def _chosen_matrix(adata: Any, layer: str | None, use_rep: str | None) -> tuple[Any, str]:
+    """Return the matrix to cluster, and its name for messages, such as "adata.X"."""
+    if layer is not None:
+        return _entry(adata.layers, layer, "layers"), f"adata.layers[{layer!r}]"
+    if use_rep is not None:
+        return _entry(adata.obsm, use_rep, "obsm"), f"adata.obsm[{use_rep!r}]"
+    if adata.X is None:
+        raise ValueError("adata has no X. Use layer or use_rep")
+    return adata.X, "adata.X"
+
+
+def _entry(entries: Any, name: str, where: str) -> Any:
+    if name not in entries:
+        # In anndata 0.13 X is the layer None.
+        known = ", ".join(repr(entry) for entry in entries if entry is not None)
+        there = f"it has {known}" if known else "it is empty"
+        raise ValueError(f"adata.{where} has no {name!r}; {there}")
+    return entries[name]
+
+
+def _readable(matrix: Any, name: str, model: PSC) -> Any:
+    """Return the matrix for `PSC`: unchanged where rows are read in passes, otherwise dense."""
+    if is_dask(matrix):
+        return matrix
+    if not sparse.issparse(matrix):
+        return np.asarray(matrix)
+    if matrix.shape[0] > FEW_ROWS and model._beyond_passes() is None:
+        return matrix
+    advice = "Use fewer genes, such as the highly variable ones, or use_rep='X_pca'"
+    return _dense(matrix, name, "PSC", advice)
+
+
+def _dense(matrix: Any, name: str, who: str, advice: str) -> Array:
+    """Return the matrix as a dense one; raise MemoryError if a sparse one is too large for that."""
+    if not sparse.issparse(matrix):
+        return np.asarray(matrix)
+    n_bytes = 8 * matrix.shape[0] * matrix.shape[1]
+    if n_bytes > MOST_DENSE_BYTES:
+        raise MemoryError(
+            f"{name} is sparse and would take {n_bytes / 2**30:.1f} GiB dense, which {who} needs. "
+            f"{advice}"
+        )
+    return matrix.toarray()
+
+
+def _batches(adata: Any, batch_key: str | None) -> Codes | None:
+    """Return the number of each cell's batch, (n,), with a warning; None where there are none."""
+    if batch_key is None:
+        return None
+    column = _entry(adata.obs, batch_key, "obs")
+    if column.isna().any():
+        raise ValueError(f"adata.obs[{batch_key!r}] has missing values. Use a batch for each cell")
+    names, batches = np.unique(column.astype(str).to_numpy(), return_inverse=True)
+    if len(names) > 1:
+        warn(
+            f"the {len(names)} batches of obs[{batch_key!r}] were centred, each at its own mean: a "
+            "type of cells that one batch has more of than another is moved towards the others. "
+            "Use it where all batches hold the same types",
+            above=3,
+        )
+    return batches
+
+
+def _centred(matrix: Any, batches: Codes | None) -> Any:
+    """Return the matrix (n, p) with the mean of each batch at that of all cells."""
+    if batches is None:
+        return matrix
+    if not isinstance(matrix, np.ndarray):
+        raise TypeError("batch_key needs cells in memory, dense. Use adata.X.toarray() or use_rep")
+    centred = matrix + np.nanmean(matrix, axis=0)
+    for batch in range(batches.max() + 1):
+        own = batches == batch
+        centred[own] -= np.nanmean(matrix[own], axis=0)
+    return centred
+
+
+def _of_mean_profiles(
+    adata: Any,
+    n_clusters: int | Auto,
+    source: dict[str, Any],
+    batches: Codes | None,
+    key: str,
+    parameters: dict[str, Any],
+) -> dict[str, dict[str, Any]]:
+    """Return what to store of clusters that are mean profiles, on X_pca or by the recipe."""
+    settings = {**single_cell()["cluster"].get_params(), **parameters}
+    if source["layer"] is None and "X_pca" in adata.obsm:
+        source = {**source, "use_rep": "X_pca"}
+        points = _centred(np.asarray(adata.obsm["X_pca"], dtype=float), batches)
+        # Components are compared as they are: all axes, neither cells centred nor genes left out.
+        asis = ExpressionScaler(kind="log", centre_samples=False, n_genes=None)
+        k, words = _number(n_clusters, asis, points, settings)
+        model = PSC(**{**settings, "n_clusters": k}).fit(points)
+        return _basic_entries(model, key, source, **words)
+    matrix, scaler, done = _recipe_input(adata, source["layer"], batches)
+    k, words = _number(n_clusters, scaler, matrix, settings)
+    points = scaler.set_params(n_axes=k).fit(matrix).project(matrix)
+    model = PSC(**{**settings, "n_clusters": k}).fit(points)
+    entries = _basic_entries(model, key, source, preparation=done or scaler.verdict_, **words)
+    axes: Any = scaler.axes_
+    centres = np.full((adata.n_vars, len(model.subspaces_)), np.nan)
+    centres[scaler.genes_] = np.transpose([f.centre @ axes for f in model.subspaces_])
+    loadings = np.zeros((adata.n_vars, points.shape[1]))
+    loadings[scaler.genes_] = axes.T
+    return {
+        **entries,
+        "obsm": {f"X_{key}": points},
+        "varm": {f"{key}_loadings": loadings, f"{key}_centres": centres},
+    }
+
+
+def _recipe_input(
+    adata: Any, layer: str | None, batches: Codes | None
+) -> tuple[Any, ExpressionScaler, str | None]:
+    """Return the cells, the recipe's scaler for them and, for batches, what was done before it.
+
+    Batches are centred on the log scale, before genes are chosen. The scaler awaits the number of
+    its axes, which is that of the clusters.
+    """
+    matrix, name = _chosen_matrix(adata, layer, None)
+    if is_dask(matrix):
+        raise TypeError(
+            f"{name} is a Dask array, which is not prepared chunk by chunk. Use n_components to "
+            "cluster it as it is, or adata.to_memory()"
+        )
+    if batches is None:
+        table = sparse.csr_matrix(matrix) if sparse.issparse(matrix) else np.asarray(matrix)
+        return table, ExpressionScaler(kind="cells", n_axes=1), None
+    whole = ExpressionScaler(kind="cells", n_genes=None)
+    dense = _dense(matrix, name, "batch_key", "Use fewer genes, or no batch_key")
+    centred = _centred(whole.fit_transform(dense), batches)
+    scaler = ExpressionScaler(kind="log", centre_samples=False, n_axes=1)
+    return centred, scaler, whole.verdict_
+
+
+def _number(
+    n_clusters: int | Auto, scaler: ExpressionScaler, matrix: Any, settings: dict[str, Any]
+) -> tuple[Any, dict[str, str]]:
+    """Return the number of clusters and, where stability chose it, the sentence on the choice."""
+    if n_clusters != "auto":
+        return as_count(n_clusters, "n_clusters", low=1, high=matrix.shape[0]), {}
+    recipe = Pipeline([("prepare", scaler), ("cluster", PSC(**settings))])
+    found = select_n_clusters(recipe, matrix, range(2, settings["max_clusters"] + 1))
+    return found.best_, {"verdict": found.verdict}
+
+
+def _of_subspaces(
+    model: PSC, matrix: Any, key: str, source: dict[str, Any]
+) -> dict[str, dict[str, Any]]:
+    """Return what to store of a model of subspaces: labels, coordinates, loadings, parameters."""
+    entries = _basic_entries(model, key, source)
+    whole = np.asarray(model.impute(matrix)) if model.missing_share_ else matrix
+    entries["obsm"] = {f"X_{key}": _coordinates(whole, model.subspaces_)}
+    if source["use_rep"] is None:
+        loadings = np.hstack([subspace.basis for subspace in model.subspaces_])
+        entries["varm"] = {f"{key}_loadings": loadings}
+    names = list(map(str, range(len(model.subspaces_))))
+    columns = np.repeat(names, model.n_components_).astype(object)
+    entries["uns"][key]["column_cluster"] = columns
+    return entries
+
+
+def _basic_entries(
+    model: PSC, key: str, source: dict[str, Any], **sentences: str
+) -> dict[str, dict[str, Any]]:
+    """Return the entries of ``obs`` and ``uns`` that every model has, and sentences on it."""
+    import pandas as pd
+
+    names = [str(k) for k in range(len(model.subspaces_))]
+    labels = np.asarray(model.labels_)
+    facts = {
+        "params": _storable({**model.get_params(), **source}),
+        "objective": model.objective_,
+        "press": model.press_,
+        "criterion": model.criterion_,
+        "stop_reason": model.stop_reason_,
+        "sizes": sizes(labels, len(names)),
+        "n_components": model.n_components_,
+        **sentences,
+    }
+    return {
+        "obs": {key: pd.Categorical.from_codes(labels, categories=names)},
+        "uns": {key: facts},
+    }
+
+
+def _coordinates(matrix: Any, subspaces: Sequence[Subspace]) -> Array:
+    """Return each row's coordinates in every subspace, side by side, (n, sum of the dimensions).
+
+    A sparse matrix or a Dask array is not made dense: the coordinates of the centre are subtracted
+    from those of the rows.
+    """
+    if isinstance(matrix, np.ndarray):
+        return np.hstack([coordinates(matrix, subspace) for subspace in subspaces])
+    axes = np.hstack([subspace.basis for subspace in subspaces])
+    shift = np.concatenate([subspace.centre @ subspace.basis for subspace in subspaces])
+    if not is_dask(matrix):
+        return np.asarray(matrix @ axes) - shift
+    widths = (matrix.chunks[0], (axes.shape[1],))
+    return np.asarray(matrix.map_blocks(matmul, axes, dtype=axes.dtype, chunks=widths)) - shift
+
+
+def _storable(parameters: dict[str, Any]) -> dict[str, Any]:
+    """Return the parameters that an h5ad file can hold: None is left out, functions become text."""
+    given = {name: value for name, value in parameters.items() if value is not None}
+    return {
+        name: (np.asarray(value) if np.ndim(value) else value)
+        if is_serialisable(value)
+        else repr(value)
+        for name, value in given.items()
+    }

@@ -1,0 +1,102 @@
+"""Readers of files of samples and variables; every reader returns a `Table`, samples in rows."""
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, get_args
+
+from subspaces._types import SamplesIn
+from subspaces.app.tables._binary import read_npz
+from subspaces.app.tables._excel import read_xlsx
+from subspaces.app.tables._gct import read_cls, read_gct
+from subspaces.app.tables._grid import is_number
+from subspaces.app.tables._h5ad import read_h5ad
+from subspaces.app.tables._hints import counts_hint, doubts, orientation_hint
+from subspaces.app.tables._parquet import read_parquet
+from subspaces.app.tables._table import without_numbers
+from subspaces.app.tables._text import read_text
+from subspaces.app.tables._wanted import Wanted
+from subspaces.named_table import Table
+from subspaces.runtime.parameters import as_choice
+
+__all__ = [
+    "counts_hint",
+    "doubts",
+    "is_number",
+    "orientation_hint",
+    "read_cls",
+    "read_table",
+]
+
+READERS: dict[str, Callable[[Path, Wanted], Table]] = {
+    ".csv": read_text,
+    ".tsv": read_text,
+    ".txt": read_text,
+    ".gct": read_gct,
+    ".xlsx": read_xlsx,
+    ".npz": read_npz,
+    ".parquet": read_parquet,
+    ".h5ad": read_h5ad,
+}
+COMPRESSED = (".csv", ".tsv", ".txt", ".gct")
+
+
+def read_table(
+    path: Any,
+    *,
+    samples: SamplesIn = "rows",
+    labels: str | None = None,
+    ignore: str | Iterable[str] = (),
+    variables: Iterable[str] | None = None,
+    missing: str | Iterable[str] = (),
+) -> Table:
+    """Read a table of numbers with the names of its samples and variables.
+
+    Parameters
+    ----------
+    path : str or Path
+        CSV, TSV or TXT (separated by comma, tab, semicolon or spaces; with a header line or
+        without; with decimal points or commas; UTF-8, UTF-16 or Latin-1; also as .gz), GCT, XLSX
+        (its first sheet), NPZ (arrays X and, if there, y, genes or variable_names, samples or
+        sample_names), Parquet or H5AD.
+    samples : {"rows", "columns"}, default "rows"
+        Where the samples are in a text file, XLSX, NPZ or Parquet. GCT and H5AD say so themselves.
+    labels : str, optional
+        Column with the known class of each sample (the row where samples are columns, the array of
+        an NPZ file, the ``obs`` column of an H5AD file). It is not a variable.
+    ignore : str or iterable of str, optional
+        Columns and rows to leave out: annotation, say, or a row of totals.
+    variables : iterable of str, optional
+        The only variables to read; columns of text are then left out, too, and ``left_out`` names
+        what was there besides. All variables by default.
+    missing : str or iterable of str, optional
+        What marks a missing value besides an empty cell, NA, N/A, NaN, null, none, ?, - and a dot:
+        "n.d.", say, or -999.
+
+    Returns
+    -------
+    Table
+        Samples in rows, whatever the file had; NaN where a value is missing.
+    """
+    as_choice(samples, "samples", get_args(SamplesIn))
+    path = Path(path)
+    wanted = Wanted(
+        samples == "columns",
+        labels,
+        (ignore,) if isinstance(ignore, str) else tuple(ignore),
+        None if variables is None else dict.fromkeys(variables),
+        (missing,) if isinstance(missing, str) else tuple(missing),
+    )
+    if labels in wanted.ignore:
+        raise ValueError(f"{path}: {labels!r} is named by labels and by ignore. Use one of the two")
+    return without_numbers(_reader(path)(path, wanted), path, wanted.missing)
+
+
+def _reader(path: Path) -> Callable[[Path, Wanted], Table]:
+    *_, inner, last = ["", "", *(suffix.lower() for suffix in path.suffixes)]
+    suffix = inner if last == ".gz" and inner in COMPRESSED else last
+    if suffix not in READERS:
+        raise ValueError(
+            f"{path}: files that end in {suffix or 'nothing'} are not known. "
+            f"Use {', '.join(READERS)}"
+        )
+    return READERS[suffix]

@@ -1,0 +1,99 @@
+"""Readers of the Broad Institute's GCT files (expression values) and CLS files (classes)."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from subspaces.app.tables._block import Block
+from subspaces.app.tables._content import text_of
+from subspaces.app.tables._grid import Grid, as_grid, as_whole, without_marks
+from subspaces.app.tables._numbers import to_table
+from subspaces.app.tables._wanted import Wanted
+from subspaces.named_table import Table
+
+# How many sizes line 2 has: rows, columns, and in 1.3 also extra columns and rows.
+SIZES = {"#1.2": 2, "#1.3": 4}
+HEADING = {"#1.2": "Name, Description and the samples", "#1.3": "id and the samples"}
+
+
+def read_gct(path: Path, wanted: Wanted) -> Table:
+    """Return the table in a GCT file, version 1.2 or 1.3; in 1.3 an extra row may hold classes."""
+    version, sizes, grid = _parts(path)
+    grid = without_marks(grid, wanted.missing)
+    n_rows, n_columns = sizes[:2]
+    n_texts, n_extra = sizes[2:] or (1, 0)
+    first = 1 + n_texts
+    header = grid.rows[0]
+    _check_size(path, "columns of samples", n_columns, len(header) - first)
+    _check_size(path, "rows of variables", n_rows, len(grid.rows) - 1 - n_extra)
+    extra, body = grid.rows[1 : 1 + n_extra], grid.rows[1 + n_extra :]
+    block = Block(
+        [row[first:] for row in body],
+        tuple(row[0] for row in body),
+        tuple(header[first:]),
+        tuple(grid.lines[1 + n_extra :]),
+        tuple(range(first + 1, len(header) + 1)),
+    )
+    classes = {row[0]: tuple(row[first:]) for row in extra}
+    labels = wanted.labels
+    if labels is not None and labels not in classes:
+        known = f"; it has {', '.join(classes)}" if classes else ". Use a CLS file"
+        raise ValueError(f"{path}: version {version[1:]} has no extra row {labels!r}{known}")
+    known_classes = None if labels is None else classes[labels]
+    return to_table(path, block, known_classes, replace(wanted, samples_in_columns=True))
+
+
+def _parts(path: Path) -> tuple[str, tuple[int, ...], Grid]:
+    """Return a GCT file's version (line 1), its sizes (line 2), and the lines below as cells."""
+    version, _, rest = text_of(path)[0].partition("\n")
+    version = version.strip()
+    if version not in SIZES:
+        raise ValueError(
+            f"{path}, line 1: {version[:20]!r} is not a version of GCT. Use #1.2 or #1.3"
+        )
+    counts, _, rest = rest.partition("\n")
+    sizes = tuple(size for word in counts.split() if (size := as_whole(word)) is not None)
+    if len(sizes) != SIZES[version] or len(sizes) != len(counts.split()):
+        raise ValueError(
+            f"{path}, line 2: {counts.strip()[:40]!r} is not the size of the table. "
+            f"Use {SIZES[version]} whole numbers"
+        )
+    if not rest.strip():
+        raise ValueError(f"{path} ends after line 2. Add a line of {HEADING[version]}")
+    return version, sizes, as_grid(path, rest, "\t", first_line=3)
+
+
+def _check_size(path: Path, what: str, said: int, found: int) -> None:
+    if said != found:
+        raise ValueError(
+            f"{path}, line 2: it says {said} {what}, and {found} follow; is the file cut short?"
+        )
+
+
+def read_cls(path: Path) -> tuple[str, ...]:
+    """Return the class of each sample, n names, from a CLS file.
+
+    The file has three lines: the numbers of samples and classes and a 1; # and the names of the
+    classes; one class per sample, by name or by a mark. Marks stand for the names in order of
+    appearance.
+    """
+    lines = [line.split() for line in text_of(path)[0].splitlines() if line.strip()]
+    if len(lines) != 3 or lines[1][0] == "#numeric":
+        raise ValueError(
+            f"{path} is not a CLS file of classes. Use three lines: the sizes, # and the "
+            "names of the classes, one class per sample"
+        )
+    sizes, heading, marks = lines
+    names = [name for name in [heading[0].lstrip("#"), *heading[1:]] if name]
+    n_samples, n_classes = map(as_whole, [*sizes, "", ""][:2])
+    if n_samples is None or n_classes is None:
+        raise ValueError(f"{path}, line 1: {' '.join(sizes)!r} has no sizes. Use '38 3 1', say")
+    used = list(dict.fromkeys(marks))
+    if len(marks) != n_samples or len(names) != n_classes or len(used) > n_classes:
+        raise ValueError(
+            f"{path}, line 1: it says {n_samples} samples of {n_classes} classes; {len(names)} "
+            f"names and {len(marks)} samples of {len(used)} classes follow"
+        )
+    if set(used) <= set(names):
+        return tuple(marks)
+    named = dict(zip(used, names, strict=False))
+    return tuple(named[mark] for mark in marks)

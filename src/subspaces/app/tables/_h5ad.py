@@ -1,0 +1,106 @@
+"""The reader of H5AD files, which runs in a separate process.
+
+The library that reads HDF5 is not made for damaged files: some make it crash, some make it take all
+memory. In a separate process, a crash becomes an ordinary error.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from subspaces.app.tables._binary import as_numbers, as_texts
+from subspaces.app.tables._content import check_room
+from subspaces.app.tables._table import checked, offered, unused_classes
+from subspaces.app.tables._wanted import Wanted, reduced
+from subspaces.named_table import Table
+from subspaces.runtime.extras import install
+
+# Seconds that reading may take: for any file, and for every byte of it.
+PATIENCE, SECONDS_PER_BYTE = 120.0, 1e-7
+CODE = "import sys; from subspaces.app.tables._h5ad import main; sys.exit(main(*sys.argv[1:]))"
+# The exit code of the other process where it said what is wrong.
+REFUSED = 2
+
+
+def read_h5ad(path: Path, wanted: Wanted) -> Table:
+    """Return the table in an H5AD file: X, and as classes the column ``wanted.labels`` of obs."""
+    if find_spec("anndata") is None:
+        raise ImportError(f"reading H5AD needs anndata. {install('scverse')}")
+    with path.open("rb"), tempfile.TemporaryDirectory() as folder:
+        target = Path(folder) / "read.npz"
+        _read_apart(path, target, wanted.labels)
+        with np.load(target) as read:
+            arrays = dict(read)
+    classes = tuple(arrays["classes"].tolist()) if wanted.labels is not None else None
+    names = tuple(arrays["samples"].tolist()), tuple(arrays["variables"].tolist())
+    notes = unused_classes(arrays["obs"]) if classes is None else ()
+    table = Table(arrays["X"], *names, classes, notes=notes)
+    return checked(reduced(table, path, wanted), path)
+
+
+def _read_apart(path: Path, target: Path, labels: str | None) -> None:
+    """Run `main` in another process, which writes the file's arrays to ``target`` as NPZ."""
+    limit = PATIENCE + SECONDS_PER_BYTE * path.stat().st_size
+    arguments = filter(None, (str(path), str(target), labels))
+    try:
+        done = subprocess.run(
+            [sys.executable, "-P", "-c", CODE, *arguments],
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
+            timeout=limit,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        reason = f"reading it did not end within {limit:.0f} seconds"
+    else:
+        if done.returncode == 0:
+            return
+        said = done.stderr.strip().splitlines()
+        if done.returncode == REFUSED and said:
+            raise ValueError(said[-1])
+        reason = f"reading it ended with code {done.returncode}"
+    raise ValueError(f"{path} is not a readable H5AD file: {reason}; is it whole?")
+
+
+def main(path: str, target: str, labels: str | None = None) -> int:
+    """Write the arrays of an H5AD file to ``target`` as NPZ; return the exit code of the process.
+
+    On error, the reason goes to stderr and the code is REFUSED.
+    """
+    try:
+        arrays = _arrays(Path(path), labels)
+    except Exception as error:
+        known = isinstance(error, ValueError) and str(error).startswith(path)
+        said = (str(error).strip() or type(error).__name__).splitlines()[0]
+        sys.stderr.write(said if known else f"{path} is not a readable H5AD file: {said}")
+        return REFUSED
+    np.savez(target, **arrays)
+    return 0
+
+
+def _arrays(path: Path, labels: str | None) -> dict[str, Any]:
+    import anndata
+    import h5py
+
+    with h5py.File(path) as file:
+        X = file.get("X")
+        shape = X.shape if isinstance(X, h5py.Dataset) else X.attrs["shape"] if X else ()
+    check_room(path, 2 * 8 * int(np.prod(np.asarray(shape, dtype=float))))
+    read = anndata.read_h5ad(path)
+    if read.X is None:
+        raise ValueError(f"{path} has no X. Put counts or expression values there")
+    if labels is not None and labels not in read.obs:
+        raise ValueError(f"{path} has no obs column {labels!r}{offered(labels, read.obs)}")
+    dense = read.X if isinstance(read.X, np.ndarray) else read.X.toarray()
+    texts = {"samples": read.obs_names, "variables": read.var_names, "obs": read.obs.columns}
+    texts |= {} if labels is None else {"classes": read.obs[labels]}
+    arrays = {name: np.array(as_texts(values)) for name, values in texts.items()}
+    return {"X": as_numbers(path, dense), **arrays}
