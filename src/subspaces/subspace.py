@@ -16,12 +16,13 @@ lambda      eigenvalues   (l,)        of the members' scatter matrix, descending
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from scipy import linalg
 from scipy.sparse.linalg import svds
 
-from subspaces._types import Array
+from subspaces._types import Array, Counts, Labels
 from subspaces.runtime.result import InShort
 from subspaces.runtime.serialise import serialisable
 
@@ -54,9 +55,9 @@ class Subspace(InShort):
         Sum over the members of their squared scores on each axis.
     """
 
-    centre: Array
-    basis: Array
-    spectrum: Array
+    centre: Annotated[Array, "p"]
+    basis: Annotated[Array, "p", "r"]
+    spectrum: Annotated[Array, "r"]
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from subspaces.core.partition import sizes
 from subspaces.diagnostics import PCAComponents
 from subspaces.diagnostics import pca_components as components_of
 from subspaces.estimators import PSC
-from subspaces.estimators._many_rows import FEW_ROWS
+from subspaces.data.kinds import FEW_ROWS
 from subspaces.expression_values import counts_hint
 from subspaces.runtime.extras import install
 from subspaces.runtime.parameters import as_count, check_options

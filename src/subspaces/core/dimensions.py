@@ -12,8 +12,13 @@ from subspaces.runtime.parameters import as_count
 class HasSizes(Protocol):
     """Whatever asks for clusters: an estimator, or the settings of a fit."""
 
-    n_clusters: Any
-    n_components: Any
+    @property
+    def n_clusters(self) -> Any:
+        """Number of clusters."""
+
+    @property
+    def n_components(self) -> Any:
+        """Dimension of the subspaces, one for all or one for each."""
 
 
 def per_cluster(
@@ -41,9 +46,7 @@ def _most_clusters(n_components: Any, n_samples: int) -> int:
     return max(n_samples // partition.smallest_size(max(dimension, 0)), 1)
 
 
-def dimensions_of(
-    asked: HasSizes, X: Any, *, low: int = 1, points: bool = True
-) -> tuple[int, ...]:
+def dimensions_of(asked: HasSizes, X: Any, *, low: int = 1, points: bool = True) -> tuple[int, ...]:
     """Return the dimension of each cluster, checked against the number of samples and variables.
 
     points: whether the method takes dimension 0 where its subspaces are affine.

@@ -14,7 +14,7 @@ from subspaces.core.words_on_components import doubts_about_components, verdict_
 from subspaces.data.copies import warn_of_copies
 from subspaces.data.validation import row_names
 from subspaces.data.varying import varying_table
-from subspaces.estimators._missing import warn_of_low_values
+from subspaces.psc.incomplete import warn_of_low_values
 from subspaces.runtime.frame import as_frame
 from subspaces.runtime.parameters import as_choice, as_generator
 from subspaces.runtime.result import WithVerdict

@@ -14,7 +14,7 @@ from subspaces.core.leave_one_out import NEARLY_ALL, centred, exact_errors, grad
 from subspaces.core.secular import refit_factor
 from subspaces.data.copies import warn_of_copies
 from subspaces.data.validation import as_matrix, as_table_to_fit, check_squares, row_names
-from subspaces.estimators._missing import warn_of_low_values
+from subspaces.psc.incomplete import warn_of_low_values
 from subspaces.runtime.forks import process_lock
 from subspaces.runtime.parameters import as_choice, as_count, as_flag
 from subspaces.runtime.result import InShort

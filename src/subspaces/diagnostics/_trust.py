@@ -13,12 +13,14 @@ from sklearn.utils import check_random_state
 
 from subspaces import progress
 from subspaces._types import Array, Mask, Seed
+from subspaces.core import incomplete
 from subspaces.data.copies import warn_of_copies
 from subspaces.data.validation import as_matrix, count_distinct_rows
-from subspaces.estimators import PSC, KSubspaces, _missing
-from subspaces.estimators._choosing import cuts_a_continuum, is_rather_one
+from subspaces.estimators import PSC, KSubspaces
 from subspaces.halving import DOUBTFUL, SOLID
 from subspaces.metrics import adjusted_rand_score, matched_accuracy, matched_labels
+from subspaces.psc.auto import cuts_a_continuum, is_rather_one
+from subspaces.psc.result import Clusters
 from subspaces.runtime.parameters import as_count, as_real
 from subspaces.runtime.result import WithVerdict
 from subspaces.runtime.warning import collect_warnings, warn
@@ -178,7 +180,8 @@ def stability(
     if mean > CHANCE and isinstance(estimator, PSC | KSubspaces):
         some = np.concatenate(halves)[:ENOUGH]
         parts = [
-            (model, each[some], whole[some]) for model, each in zip(models, labels, strict=True)
+            (Clusters(each[some], model.subspaces_, bool(model.affine)), whole[some])
+            for model, each in zip(models, labels, strict=True)
         ]
         _warn_of_one_subspace(parts, matrix)
         has_gaps = not all(cuts_a_continuum(*part) for part in parts)
@@ -210,10 +213,10 @@ def _absent_in_a_half(matrix: Array, halves: Sequence[Any]) -> Mask:
     return absent
 
 
-def _warn_of_one_subspace(parts: Sequence[tuple[Any, Any, Array]], matrix: Array) -> None:
+def _warn_of_one_subspace(parts: Sequence[tuple[Clusters, Array]], matrix: Array) -> None:
     """Warn where one subspace describes the samples better than the clusters of either half.
 
-    parts: of each half its model, the labels (n,) that it gives the samples, and these (n, p).
+    parts: of each half its clusters, with the labels that it gives the samples, and these (n, p).
     matrix: the samples as given; from missing cells no number of clusters is chosen.
     """
     if all(is_rather_one(*part) for part in parts):
@@ -427,7 +430,7 @@ def _as_seen(model: Any, X: Any, *, min_samples: int = 1) -> Array:
 
 def _without_holes(model: Any, matrix: Array) -> Array:
     """Return the matrix, its missing cells filled with what a fitted model expects there."""
-    return _missing.imputed(matrix, model._mixture()) if np.isnan(matrix).any() else matrix
+    return incomplete.imputed(matrix, model._mixture()) if np.isnan(matrix).any() else matrix
 
 
 def ambiguity(model: Any, X: Any) -> Array:

@@ -9,10 +9,8 @@ import numpy as np
 
 from subspaces.data.blocks import ArrayBlocks
 from subspaces.estimators._all import all_estimators
-from subspaces.estimators._alternating import AlternatingClusterer
 from subspaces.estimators._base import SubspaceClusterer
-from subspaces.estimators._fitted_state import check_pca_state, check_state, with_preparation
-from subspaces.estimators.mini_batch_psc import MiniBatchPSC
+from subspaces.estimators._fitted_state import restore
 from subspaces.estimators.selected_pca import SelectedPCA
 from subspaces.runtime import model_file
 from subspaces.runtime.warning import changed_filters
@@ -65,21 +63,13 @@ def _restored(saved: model_file.SavedModel) -> SubspaceClusterer | SelectedPCA:
     kinds = dict(all_estimators())
     if saved.estimator not in kinds:
         raise ValueError(f"it is of the estimator {saved.estimator!r}, which this library has not")
-    kind = kinds[saved.estimator]
-    if issubclass(kind, SelectedPCA):
-        check_pca_state(saved.state)
-        pca = kind().set_params(**saved.parameters)
-        pca._check_parameters()
-        pca.__dict__.update(saved.state)
-        return pca
-    model = kind()
+    model = kinds[saved.estimator]()
     model.set_params(**saved.parameters)
-    check_state(saved.state)
-    short = saved.state["labels_"].astype(np.int32)  # files of earlier versions have 64 bits
-    with_preparation(model, {**saved.state, "labels_": short})
-    _check_scores(model)
-    if isinstance(model, MiniBatchPSC) and not {"_sums", "_origin", "n_iter_"} <= set(saved.state):
-        raise ValueError("it has not what a further batch takes")
+    restore(model, saved.state)
+    if isinstance(model, SelectedPCA):
+        model._check_parameters()
+    else:
+        _check_scores(model)
     return model
 
 
@@ -88,13 +78,14 @@ def _check_scores(model: SubspaceClusterer) -> None:
 
     Also in passes and with a missing cell, if it can do that at all.
     """
-    row = np.zeros((1, model._n_variables))
+    row, n_clusters = np.zeros((1, model._n_variables)), model._n_features_out
     with changed_filters(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         scores = model._scores(row)
-        if isinstance(model, AlternatingClusterer):
-            model._pass(ArrayBlocks(row))
+        if model._reads_blocks:
+            model.fit_.pass_over(ArrayBlocks(row))
         if model._takes_missing:
             model._mixture()
-    if scores.shape != (1, model._n_features_out):
+    labels = model.labels_
+    if scores.shape != (1, n_clusters) or labels.min() < -1 or labels.max() >= n_clusters:
         raise ValueError("its parts do not fit together")

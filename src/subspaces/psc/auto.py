@@ -309,7 +309,9 @@ def likelihood(clusters: Clusters, X: Array) -> Array:
 def mean_residuals(clusters: Clusters, X: Array) -> float:
     """Return ``W_K``, the mean over the clusters of their members' mean squared residual."""
     subspaces = enumerate(clusters.subspaces)
-    return float(np.mean([squared_residual(X[clusters.labels == k], f).mean() for k, f in subspaces]))
+    return float(
+        np.mean([squared_residual(X[clusters.labels == k], f).mean() for k, f in subspaces])
+    )
 
 
 def residuals_of(clusters: Clusters, X: Array) -> Array:
@@ -368,9 +370,7 @@ def first_guess_of_variables(X: Array, n_clusters: int) -> int:
     return max(len(screen_variables(centred, fewest=2)) // max(n_clusters, 1), 2)
 
 
-def gap_table(
-    clusters: Clusters, X: Array, candidates: Sequence[int], penalty: Penalty
-) -> Array:
+def gap_table(clusters: Clusters, X: Array, candidates: Sequence[int], penalty: Penalty) -> Array:
     """Return the permutation gap of each number of variables, (m,), at given labels."""
     random = np.random.default_rng(0)
     return choosing.permutation_gap(

@@ -111,11 +111,10 @@ def given_labels(settings: Settings, labels: Any, n_samples: int) -> Labels:
         raise ValueError(
             f"init has shape {given.shape} for {n_samples} samples. Use one label each"
         )
-    outside = given[~np.isin(given, np.arange(settings.n_clusters))]
+    last = int(settings.n_clusters) - 1
+    outside = given[~np.isin(given, np.arange(last + 1))]
     if len(outside):
-        raise ValueError(
-            f"init has the label {outside[0]!r}. Use labels from 0 to {settings.n_clusters - 1}"
-        )
+        raise ValueError(f"init has the label {outside[0]!r}. Use labels from 0 to {last}")
     return given.astype(np.intp)
 
 

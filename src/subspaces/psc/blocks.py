@@ -31,7 +31,6 @@ from subspaces.data.in_blocks import (
 )
 from subspaces.data.kinds import SurveyedBlocks
 from subspaces.data.subspaces import Subspaces, take, to_subspaces
-from subspaces.data.survey import Survey
 from subspaces.psc.best_partition import (
     best_partition,
     called,
@@ -50,8 +49,7 @@ from subspaces.psc.settings import Settings, pose
 from subspaces.runtime.parameters import as_count, as_generator
 from subspaces.runtime.step import Step
 from subspaces.starts.device import DeviceStart
-from subspaces.starts.registry import device_starts
-from subspaces.starts.sample_size import (
+from subspaces.starts.landmarks import (
     REFILL_ROWS,
     n_telling,
     rank_of_all,
@@ -59,6 +57,7 @@ from subspaces.starts.sample_size import (
     spanned,
     thinned,
 )
+from subspaces.starts.registry import device_starts
 
 # On a device the portfolio makes so many starts at most; in main memory there are more kinds.
 DEVICE_STARTS = 6
@@ -293,7 +292,8 @@ def _device_starts(
 
 def _given_start(blocks: Blocks, settings: Settings) -> Any:
     """Return the labels that ``init`` is or returns, checked, as one array per block."""
-    labels, n = settings.init, blocks.shape[0]
+    labels: Any = settings.init
+    n = blocks.shape[0]
     if callable(labels):
         labels = called(settings, blocks.array, as_generator(settings.random_state))
     if not is_foreign(labels):
@@ -301,7 +301,7 @@ def _given_start(blocks: Blocks, settings: Settings) -> Any:
     # Labels on a device are checked there; wrong ones are fetched to be named.
     xp = namespace(labels)
     right = tuple(labels.shape) == (n,) and xp.isdtype(labels.dtype, "integral")
-    if not right or int(xp.min(labels)) < 0 or int(xp.max(labels)) >= settings.n_clusters:
+    if not right or int(xp.min(labels)) < 0 or int(xp.max(labels)) >= int(settings.n_clusters):
         given_labels(settings, labels, n)
         raise TypeError(f"init has the type {labels.dtype}. Use whole numbers")
     return blocks.split(labels)

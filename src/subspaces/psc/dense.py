@@ -144,7 +144,8 @@ def with_labels_of_new(fit: Fit, labels: Any, sizes: Array, objective: float) ->
             "as near to all of their samples. Use fewer clusters or a smaller dimension",
             ConvergenceWarning,
         )
-    objective = fit.objective if fit.course.stop_reason == "converged" else objective
+    if fit.course is not None and fit.course.stop_reason == "converged":
+        objective = fit.objective
     freedom = float((sizes - fit.affine) @ (len(fit.subspaces[0].centre) - fit.dimensions))
     noise = max(objective / max(freedom, 1.0), np.finfo(float).tiny)
     return replace(fit, labels=labels, sizes=sizes, objective=objective, cell_noise=noise)
@@ -198,7 +199,7 @@ def _mixture_labels(problem: Problem, best: Run, runs: Sequence[Run]) -> Labels:
     With sparse loadings it also begins at the first partitions of all runs.
     """
     whole = [run for run in runs if len(run.first) == len(best.first)]
-    ranked = sorted(whole or [best], key=lambda run: run.merit)[:BEST_RUNS]
+    ranked = sorted(whole or [best], key=lambda run: run.selection_cost)[:BEST_RUNS]
     first = [run.clustering.labels for run in ranked]
     if problem.sparsity is None:
         rows = problem.rows.coordinates
@@ -273,7 +274,7 @@ def _by_sparse_loadings(X: Array, found: Found) -> Measured:
 
 
 def noise_variance(
-    energy: float, sizes: Counts, widths: Counts, rank: int, *, affine: bool
+    energy: float, sizes: Array | Counts, widths: Counts, rank: int, *, affine: bool
 ) -> float:
     """Return the residual energy over ``sum_k n_k (rank - R_k)``, the variance per direction.
 

@@ -27,7 +27,7 @@ from subspaces.psc.doubts import warn_of_level
 from subspaces.psc.result import Fit
 from subspaces.psc.settings import Settings
 from subspaces.runtime.warning import collect_warnings, warn
-from subspaces.starts.observed_pairs import MOST_ROWS, observed_pairs
+from subspaces.starts.graphs import OBSERVED_MOST_ROWS, observed_pairs
 
 # A step of EM moves less than a sweep: there are up to so many of them for each sweep.
 STEPS_A_SWEEP = 10
@@ -63,6 +63,7 @@ def fit_incomplete(X: Array, settings: Settings) -> Fit:
     if len(set(dimensions)) == 1:
         order = partition.order_of_appearance(found.labels, len(dimensions))
     mixture = incomplete.moved(found.mixture, filled.origin, order.tolist())
+    assert searched.course is not None
     course = replace(
         searched.course,
         path=-np.array(found.path),
@@ -105,7 +106,7 @@ def _searched(filled: "FilledTable", settings: Settings) -> Fit:
         else:
             found = fit_blocks(SurveyedBlocks(blocks, survey_of(blocks)), settings)
     for warning in raised:  # whether labels still moved does not matter: EM goes on from them
-        is_infeasible = found.course.stop_reason == "infeasible"
+        is_infeasible = found.course is not None and found.course.stop_reason == "infeasible"
         if not isinstance(warning, ConvergenceWarning) or is_infeasible:
             warn(warning)
     return replace(found, labels=in_main_memory(found.labels).astype(np.intp))
@@ -196,7 +197,7 @@ def fitted(
     likelier end is returned.
     """
     starts = [labels]
-    if len(dimensions) > 1 and len(set(dimensions)) == 1 and len(labels) <= MOST_ROWS:
+    if len(dimensions) > 1 and len(set(dimensions)) == 1 and len(labels) <= OBSERVED_MOST_ROWS:
         starts.append(observed_pairs(filled.cells, len(dimensions), np.random.default_rng(0)))
     ends = [
         incomplete.fit_mixture(

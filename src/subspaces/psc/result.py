@@ -11,7 +11,7 @@ from subspaces.core import incomplete, influence, partition
 from subspaces.core.alternation import Clustering
 from subspaces.core.array import in_main_memory
 from subspaces.core.contrast import means_and_spread
-from subspaces.core.criteria import CRITERIA, Seen, Tables
+from subspaces.core.criteria import CRITERIA, ClusterStats, ScoreInputs
 from subspaces.core.incomplete import NOTHING, IncompleteMixture, as_gaussian
 from subspaces.core.likelihood import Data, as_divisor
 from subspaces.core.search import Run, start_margin
@@ -64,11 +64,12 @@ class Fit:
 
     labels (n,): of numpy, Dask or a device; sizes (K,): of the clusters that the spectra of their
     subspaces were summed over; criterion: by which the samples were scored; scored_by: that of new
-    samples; data: number, rank and variance of the samples; cell_noise: variance of the noise in a
-    cell, by which samples with missing cells are judged; missing_share: of the cells; observed
-    (K, p): numbers of observed cells if some are missing; n_variables: of a loading, None for all.
-    Further, as far as they were measured: noise_variance and score_variance, influence (n,) and
-    press, means (K, p) and within_std (p,) of the clusters, and the table of what was chosen.
+    samples; data: number, rank and variance of the samples; course: None after batches; cell_noise:
+    variance of the noise in a cell, by which samples with missing cells are judged; missing_share:
+    of the cells; observed (K, p): numbers of observed cells if some are missing; n_variables: of a
+    loading, None for all. Further, as far as they were measured: noise_variance and score_variance,
+    influence (n,) and press, means (K, p) and within_std (p,) of the clusters, and the table of
+    what was chosen.
     """
 
     labels: Annotated[Any, "n"]
@@ -79,8 +80,8 @@ class Fit:
     scored_by: str
     data: Data
     objective: float
-    course: Course
-    cell_noise: float
+    course: Course | None = None
+    cell_noise: float = np.nan
     n_variables: Any = None
     noise_variance: float | None = None
     score_variance: float | None = None
@@ -126,7 +127,7 @@ class Fit:
             return incomplete.scored(X, self.mixture)
         criterion = CRITERIA[self.scored_by]
         if criterion.dense and (self.n_variables is None or not criterion.sparse):
-            return criterion.outsider(self._seen(X))
+            return criterion.outsider(self._inputs(X))
         if self.criterion == "union_influence":
             return self._union_influence(X)
         return np.column_stack([far for _, far in self._places(X)])
@@ -166,7 +167,7 @@ class Fit:
             return scores_and_residuals(X, self.subspaces)
         return incomplete.expected(X, self.subspaces, self.cell_noise, self.sizes.tolist())
 
-    def _seen(self, X: Array) -> Seen:
+    def _inputs(self, X: Array) -> ScoreInputs:
         """Return rows as criteria take them: squared scores, residuals, cluster tables."""
         found, criterion = self._places(X), CRITERIA[self.scored_by]
         energies = np.zeros((len(X), len(found), max(*self.dimensions, 1)))
@@ -176,8 +177,8 @@ class Fit:
             spectra[k, : along.shape[1]] = self.subspaces[k].spectrum
         noise = self._noise(criterion.passes or "residual")
         facts = self.affine, noise, self.data.rank, self.data.n_samples, criterion.is_density
-        tables = Tables(spectra, self.dimensions, self.sizes, *facts)
-        return Seen(energies, np.column_stack([residual for _, residual in found]), tables)
+        stats = ClusterStats(spectra, self.dimensions, self.sizes, *facts)
+        return ScoreInputs(energies, np.column_stack([residual for _, residual in found]), stats)
 
     def _union_influence(self, X: Array) -> Array:
         """Return the influence of the rows on the union of the clusters' variables, (n, K)."""
@@ -194,26 +195,29 @@ class Fit:
 
 def attributes(fit: Fit) -> dict[str, Any]:
     """Return the fitted attributes of an estimator by name; what was not measured has none."""
-    course = fit.course
     found = {
         "labels_": fit.labels,
         "subspaces_": list(fit.subspaces),
         "n_components_": fit.dimensions,
         "objective_": fit.objective,
-        "objective_path_": course.path,
-        "n_iter_": course.n_iter,
-        "stop_reason_": course.stop_reason,
-        "starts_": course.starts,
-        "start_margin_": course.start_margin,
         "noise_variance_": fit.noise_variance,
         "score_variance_": fit.score_variance,
         "influence_": fit.influence,
         "press_": fit.press,
         "cluster_means_": fit.means,
         "within_std_": fit.within_std,
-        "missing_share_": fit.missing_share,
+        "missing_share_": fit.missing_share or None,
         "selection_": fit.selection,
+        "_observed": fit.observed,
     }
+    if fit.course is not None:
+        found |= {
+            "objective_path_": fit.course.path,
+            "n_iter_": fit.course.n_iter,
+            "stop_reason_": fit.course.stop_reason,
+            "starts_": fit.course.starts,
+            "start_margin_": fit.course.start_margin,
+        }
     return {name: value for name, value in found.items() if value is not None}
 
 
@@ -243,7 +247,7 @@ def course_of(result: Clustering, runs: Sequence[Run]) -> Course:
         {
             "start": run.start,
             "promise": run.promise,
-            "merit": run.merit if run.swept else None,
+            "merit": run.selection_cost if run.swept else None,
             "objective": run.clustering.objective if run.swept else None,
             "n_iter": run.clustering.n_iter,
             "stop_reason": run.clustering.stop_reason,

@@ -1,10 +1,9 @@
-"""`Settings`: all that a fit is told beside the data; and the `Problem` they pose for given rows."""
+"""`Settings`: all that a fit is told beside the data, and the `Problem` that they pose."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, get_args
 
-import numpy as np
 from numpy.typing import NDArray
 
 from subspaces._types import (
@@ -63,7 +62,7 @@ class Settings:
 
     @property
     def needs_memory(self) -> str | None:
-        """The first parameter that needs all rows in memory as ``name=value``; None if none does."""
+        """The first parameter that needs all rows in memory, as ``name=value``; None if none."""
         in_passes = ("auto", *criteria.names(passes=True))
         beyond = {
             "n_clusters": is_auto(self.n_clusters),

@@ -10,7 +10,7 @@ from subspaces.core.partition import smallest_size
 from subspaces.diagnostics import Stability, means_or_directions, stability
 from subspaces.diagnostics._trust import is_mostly_whole
 from subspaces.estimators import PSC
-from subspaces.estimators._level import clusters_of_levels
+from subspaces.psc.doubts import clusters_of_levels
 from subspaces.estimators.psc import with_choices
 from subspaces.named_table import Table
 from subspaces.runtime.warning import collect_warnings
@@ -107,7 +107,7 @@ def with_word_on_levels(trust: Trust, model: Any) -> Trust:
     """Return ``trust`` with a sentence on clusters whose first axis is their mean level."""
     if not isinstance(model, PSC):
         return trust
-    levels = clusters_of_levels(model.subspaces_, model.cluster_means_, model._sizes)
+    levels = clusters_of_levels(model.subspaces_, model.cluster_means_, model.fit_.sizes)
     if not levels:
         return trust
     which = "each cluster" if len(levels) == len(model.subspaces_) else _named(levels)
