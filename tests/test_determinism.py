@@ -30,8 +30,7 @@ def test_the_labels_of_earlier_releases(name):
 
 
 def test_every_clusterer_has_a_reference():
-    assert {type(model) for model in MODELS.values()} == set(CLUSTERERS.values())
-    assert list(json.loads(STORE.read_text())) == list(MODELS)
+    assert set(json.loads(STORE.read_text())) == set(MODELS) >= set(CLUSTERERS)
 
 
 @pytest.mark.parametrize("name", ["PSC", "PSC sparse", "EnsembleKSubspaces"])

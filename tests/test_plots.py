@@ -13,6 +13,7 @@ from subspaces import MPPCA, PSC, KSubspaces, SparseKMeans, compare, load, plots
 from subspaces.app.report._findings import gather
 from subspaces.datasets import make_scenario, make_subspaces
 from subspaces.diagnostics import pca_components, pca_influence, pca_outliers
+from subspaces.facts import facts_of
 from subspaces.subspace import coordinates, principal_angles
 from tests.plain import generic
 
@@ -261,7 +262,7 @@ def test_loadings_of_the_strongest_variables(model, frame):
 
 def test_differences_are_bars_as_long_as_their_effects(model):
     ax = plots.loadings(model, 1, by="difference", n_shown=6)
-    found = model._contrast(1)
+    found = facts_of(model).contrast(1)
     np.testing.assert_allclose(
         [bar.get_width() for bar in ax.patches], found.effect[found.order[:6]]
     )

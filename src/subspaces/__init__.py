@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from subspaces import (
         datasets,
         diagnostics,
+        facts,
         metrics,
         plots,
         progress,
@@ -39,25 +40,27 @@ if TYPE_CHECKING:
 
     __version__: str
 
-__all__ = [
-    "GPCA",
-    "MCFA",
-    "MPPCA",
+# The estimators first, in the order in which `compare` shows them.
+__all__ = [  # noqa: RUF022
     "PSC",
-    "RSIM",
+    "MiniBatchPSC",
+    "KSubspaces",
+    "EnsembleKSubspaces",
+    "SSC",
     "SCC",
     "SLBF",
-    "SSC",
-    "EnsembleKSubspaces",
-    "KSubspaces",
+    "RSIM",
+    "GPCA",
+    "MPPCA",
+    "MCFA",
     "MCtFA",
-    "MiniBatchPSC",
-    "SelectedPCA",
     "SparseKMeans",
+    "SelectedPCA",
     "all_estimators",
     "compare",
     "datasets",
     "diagnostics",
+    "facts",
     "load",
     "metrics",
     "plots",

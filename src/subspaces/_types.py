@@ -1,11 +1,16 @@
 """The types that more than one module speaks of: arrays, parameters, and the names of options."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes as Axes  # matplotlib is optional
+else:
+    Axes = Any
 
 Array = NDArray[np.floating]
 Indices = NDArray[np.intp]
@@ -27,6 +32,52 @@ class SupportsArray(Protocol):
 
     def __array__(self) -> NDArray[Any]:
         """Return the values."""
+
+
+class Shaped(Protocol):
+    """A table of another library: a data frame, a sparse matrix, an array of Dask or a device."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Numbers of samples and of variables."""
+
+
+class Frame(Shaped, Protocol):
+    """A data frame whose columns have names."""
+
+    @property
+    def columns(self) -> Sequence[str]:
+        """Names of the variables."""
+
+    def __getitem__(self, names: list[str]) -> "Frame":
+        """Return some of the columns."""
+
+
+# Samples in rows, as users pass them.
+Data = Sequence[Sequence[float] | SupportsArray] | SupportsArray | Shaped
+# A cluster by its number, or by the name that somebody gave it.
+ClusterName = int | str
+
+
+class Estimator(Protocol):
+    """An estimator that follows scikit-learn's conventions, of this library or another."""
+
+    def fit(self, X: Array, /) -> Any:
+        """Fit it, and return it."""
+
+    def get_params(self) -> dict[str, Any]:
+        """Return its parameters by name."""
+
+    def set_params(self, **params: Any) -> Any:
+        """Set some of them, and return it."""
+
+
+class FittedClusterer(Estimator, Protocol):
+    """An estimator that has found clusters."""
+
+    @property
+    def labels_(self) -> FittedLabels:
+        """The cluster of each sample, (n,)."""
 
 
 Auto = Literal["auto"]

@@ -4,19 +4,25 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
+from inspect import signature
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone
 from sklearn.cluster import KMeans
 
-from subspaces import estimators, plots
-from subspaces._types import Array, Labels, PerCluster, Seed
+from subspaces import plots
+from subspaces._types import Array, Axes, Data, Estimator, Labels, PerCluster, Seed
 from subspaces.data.validation import as_matrix, place_of
+from subspaces.estimators._all import ESTIMATORS
+from subspaces.estimators._base import SubspaceClusterer
 from subspaces.metrics import adjusted_rand_score, matched_accuracy, rand_score
-from subspaces.runtime.frame import as_frame, lined_up
 from subspaces.runtime.parameters import as_count, as_flag
-from subspaces.runtime.warning import changed_filters, collect_warnings
+from subspaces.runtime.result import as_frame, lined_up
+from subspaces.runtime.threads import changed_filters
+from subspaces.runtime.warning import collect_warnings
 
 __all__ = ["METHODS", "Comparison", "compare"]
 
@@ -38,7 +44,7 @@ class Setting:
     def own(self) -> dict[str, Any]:
         """Parameters of estimators that take one dimension per cluster."""
         same = len(set(self.dimensions)) == 1
-        return {**self.common, "n_components": self.dimensions[0] if same else self.dimensions}
+        return {**self.bare, "n_components": self.dimensions[0] if same else self.dimensions}
 
     @property
     def common(self) -> dict[str, Any]:
@@ -55,22 +61,21 @@ class Setting:
         """Parameters of estimators without dimensions."""
         return {"n_clusters": self.n_clusters, "random_state": self.random_state}
 
+    def made(self, kind: type[SubspaceClusterer]) -> SubspaceClusterer:
+        """Return an estimator of this kind, with those of the parameters that it has."""
+        dimensions = {"each": self.own, "largest": self.common, "sum": self.union}
+        given = dimensions[getattr(kind, "_dimension_to_compare", "each")]
+        given |= {"affine": self.affine, "linear": not self.affine}
+        known = signature(kind).parameters
+        return kind(**{name: value for name, value in given.items() if name in known})
 
-METHODS: dict[str, Callable[[Setting], Any]] = {
-    "PSC": lambda s: estimators.PSC(affine=s.affine, **s.own),
-    "KSubspaces": lambda s: estimators.KSubspaces(affine=s.affine, **s.own),
-    "EnsembleKSubspaces": lambda s: estimators.EnsembleKSubspaces(affine=s.affine, **s.own),
-    "SSC": lambda s: estimators.SSC(affine=s.affine, **s.own),
-    "SCC": lambda s: estimators.SCC(linear=not s.affine, **s.common),
-    "SLBF": lambda s: estimators.SLBF(affine=s.affine, **s.common),
-    "RSIM": lambda s: estimators.RSIM(affine=s.affine, **s.common),
-    "GPCA": lambda s: estimators.GPCA(affine=s.affine, **s.own),
-    "MPPCA": lambda s: estimators.MPPCA(**s.own),
-    "MCFA": lambda s: estimators.MCFA(**s.union),
-    "MCtFA": lambda s: estimators.MCtFA(**s.union),
-    "SparseKMeans": lambda s: estimators.SparseKMeans(**s.bare),
-    "KMeans": lambda s: KMeans(n_init=10, **s.bare),
-}
+
+# All clusterers but those of streams, which are for what does not fit into memory.
+METHODS: dict[str, Callable[[Setting], Estimator]] = {
+    kind.__name__: partial(Setting.made, kind=kind)
+    for kind in ESTIMATORS
+    if issubclass(kind, SubspaceClusterer) and not hasattr(kind, "partial_fit")
+} | {"KMeans": lambda setting: KMeans(n_init=10, **setting.bare)}
 
 
 @dataclass(frozen=True, repr=False)
@@ -116,7 +121,7 @@ class Comparison:
         found = list(self.labels.values())
         return np.array([[adjusted_rand_score(one, other) for other in found] for one in found])
 
-    def plot(self, ax: Any = None) -> Any:
+    def plot(self, ax: Axes | None = None) -> Any:
         """Draw the agreement between the methods.
 
         Parameters
@@ -132,12 +137,12 @@ class Comparison:
 
 
 def compare(
-    X: Any,
+    X: Data,
     n_clusters: int = 2,
     n_components: PerCluster = 1,
     *,
-    methods: Iterable[str] | Mapping[str, Any] | None = None,
-    labels: Any = None,
+    methods: Iterable[str] | Mapping[str, Estimator] | None = None,
+    labels: ArrayLike | None = None,
     affine: bool = False,
     random_state: Seed = 0,
     progress: Callable[[str], None] | None = None,
@@ -186,7 +191,7 @@ def compare(
     """
     matrix = as_matrix(X, missing=True)
     truth = _checked_labels(labels, len(matrix))
-    setting = _checked_setting(matrix, n_clusters, n_components, affine, random_state)
+    setting = _checked_setting(matrix, n_clusters, n_components, random_state, affine=affine)
     chosen = _chosen_estimators(methods, setting)
     _check_gaps(matrix, X, chosen)
     runs = {}
@@ -208,7 +213,7 @@ def compare(
     return Comparison(columns, found, models, messages)
 
 
-def _as_cell(value: Any) -> str:
+def _as_cell(value: str | float) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
@@ -222,7 +227,7 @@ class _Run(NamedTuple):
     error: str
 
 
-def _timed_fit(estimator: Any, X: Any) -> _Run:
+def _timed_fit(estimator: Estimator, X: Data) -> _Run:
     start = time.perf_counter()
     model, labels, error = None, None, ""
     with collect_warnings() as ours, changed_filters(record=True) as others:
@@ -236,7 +241,7 @@ def _timed_fit(estimator: Any, X: Any) -> _Run:
     return _Run(model, labels, time.perf_counter() - start, messages, error)
 
 
-def _objective(model: Any) -> float:
+def _objective(model: Estimator | None) -> float:
     """Return what a model minimised, ``objective_`` or ``inertia_``; nan if it has neither."""
     return float(getattr(model, "objective_", getattr(model, "inertia_", np.nan)))
 
@@ -266,7 +271,9 @@ def _agreements(
     return {name: column(of_known(measure), truth) for name, measure in measures.items()}
 
 
-def _chosen_estimators(methods: Any, setting: Setting) -> dict[str, Any]:
+def _chosen_estimators(
+    methods: Iterable[str] | Mapping[str, Estimator] | None, setting: Setting
+) -> dict[str, Estimator]:
     """Return the estimators to fit, by name: the caller's own, or those of ``METHODS``."""
     if isinstance(methods, Mapping):
         chosen = dict(methods)
@@ -286,7 +293,7 @@ def _chosen_estimators(methods: Any, setting: Setting) -> dict[str, Any]:
     return chosen
 
 
-def _check_gaps(matrix: Any, X: Any, chosen: Mapping[str, Any]) -> None:
+def _check_gaps(matrix: Array, X: Data, chosen: Mapping[str, Estimator]) -> None:
     """Raise ValueError for missing cells that a chosen method does not take; name those that do."""
     holes = np.argwhere(np.isnan(matrix))
     refusing = [name for name, estimator in chosen.items() if not _takes_gaps(estimator)]
@@ -301,7 +308,7 @@ def _check_gaps(matrix: Any, X: Any, chosen: Mapping[str, Any]) -> None:
     )
 
 
-def _takes_gaps(estimator: Any) -> bool:
+def _takes_gaps(estimator: Estimator) -> bool:
     """Whether an estimator says of itself that it takes NaN."""
     return isinstance(estimator, BaseEstimator) and bool(
         estimator.__sklearn_tags__().input_tags.allow_nan
@@ -309,11 +316,12 @@ def _takes_gaps(estimator: Any) -> bool:
 
 
 def _checked_setting(
-    matrix: Any, n_clusters: Any, n_components: Any, affine: Any, random_state: Seed
+    matrix: Array, n_clusters: int, n_components: PerCluster, random_state: Seed, *, affine: bool
 ) -> Setting:
     n, p = matrix.shape
     k = as_count(n_clusters, "n_clusters", low=1, high=n, why=f" for {n} samples")
-    given = [n_components] * k if np.ndim(n_components) == 0 else list(n_components)
+    given = np.atleast_1d(n_components).tolist()
+    given = given * k if np.ndim(n_components) == 0 else given
     if len(given) != k:
         raise ValueError(
             f"n_components has {len(given)} entries for n_clusters={k}. Use an int, or one per "
@@ -324,7 +332,7 @@ def _checked_setting(
     return Setting(k, dimensions, as_flag(affine, "affine"), random_state, min(n - 1, p))
 
 
-def _checked_labels(labels: Any, n_samples: int) -> Labels | None:
+def _checked_labels(labels: ArrayLike | None, n_samples: int) -> Labels | None:
     """Return the known classes as integers from 0 up, (n,), -1 for ""; None where labels is."""
     if labels is None:
         return None

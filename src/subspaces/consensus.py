@@ -10,9 +10,10 @@ Average linkage on 1 - A gives the clusters (Monti et al. 2003).
 
 import warnings
 from itertools import product
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import squareform
 from sklearn import config_context
@@ -21,13 +22,14 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import GaussianMixture
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from subspaces._types import Array, Labels, Seed
+from subspaces._types import Array, Data, Labels, Seed
 from subspaces.core.partition import canonical
 from subspaces.data.validation import as_matrix
 from subspaces.runtime.fitted import fits_a_draft
 from subspaces.runtime.memory import no_room
 from subspaces.runtime.parameters import as_count
-from subspaces.runtime.warning import changed_filters, warn
+from subspaces.runtime.threads import changed_filters
+from subspaces.runtime.warning import warn
 from subspaces.subspace import leading_axes
 
 __all__ = ["ConsensusProfiles"]
@@ -79,7 +81,7 @@ class ConsensusProfiles(ClusterMixin, BaseEstimator):
         self.random_state = random_state
 
     @fits_a_draft
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Data, y: ArrayLike | None = None) -> Self:
         """Find the clusters.
 
         Parameters
@@ -113,7 +115,7 @@ class ConsensusProfiles(ClusterMixin, BaseEstimator):
         self._warn_of_single_samples(len(parts))
         return self
 
-    def predict(self, X: Any) -> Labels:
+    def predict(self, X: Data) -> Labels:
         """Give each sample to the cluster of the nearest mean.
 
         Parameters
@@ -173,7 +175,7 @@ def _together(matrix: Array, k: int, seed: Seed) -> Array:
     together = np.zeros((n, n))
     used, unfinished = 0, 0
     for genes, cosine, axes in product(sorted({min(genes, p) for genes in GENES}), COSINE, AXES):
-        points = _points(matrix[:, order[:genes]], cosine, axes * k)
+        points = _points(matrix[:, order[:genes]], axes * k, cosine=cosine)
         if not points.any():
             continue
         # Axes of one size, so that what is added to the variances is small beside them.
@@ -191,7 +193,7 @@ def _together(matrix: Array, k: int, seed: Seed) -> Array:
     return together / used
 
 
-def _points(rows: Array, cosine: bool, n_axes: int) -> Array:
+def _points(rows: Array, n_axes: int, *, cosine: bool) -> Array:
     """Return the samples along the leading axes, at most (n, n_axes)."""
     if cosine:
         lengths = np.linalg.norm(rows, axis=1, keepdims=True)

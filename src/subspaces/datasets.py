@@ -271,8 +271,8 @@ def _below_detection(random: np.random.RandomState, values: Array, share: float)
 
 
 def read_expression(
-    path: Any,
-    classes: Any = None,
+    path: str | Path,
+    classes: str | Path | None = None,
     *,
     samples: SamplesIn = "rows",
     labels: str | None = None,

@@ -27,7 +27,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 
 from subspaces import progress
-from subspaces._types import Array, Indices
+from subspaces._types import Array, Data, Indices
 from subspaces.core.choosing import left_out_likelihood
 from subspaces.data.validation import as_matrix
 from subspaces.metrics import adjusted_rand_score
@@ -147,7 +147,7 @@ class Numbers:
 
 
 def compare_numbers(
-    recipe: Pipeline, X: Any, numbers: Sequence[int], *, halvings: int = HALVINGS
+    recipe: Pipeline, X: Data, numbers: Sequence[int], *, halvings: int = HALVINGS
 ) -> Numbers:
     """Fit a recipe with each number of clusters, and measure how far halves agree on it.
 
@@ -180,7 +180,7 @@ def compare_numbers(
         for m in models
     ]
     table = sparse.csr_array(X, dtype=float) if sparse.issparse(X) else as_matrix(X)
-    measured = _halved(recipe, models[-1]["prepare"], table, numbers, halvings)
+    measured = _halved(models[-1], table, numbers, halvings)
     return Numbers(tuple(numbers), models, heard, *measured, np.array(likelihood))
 
 
@@ -197,14 +197,14 @@ def _axes(recipe: Pipeline, k: int) -> int | None:
 
 
 def _halved(
-    recipe: Pipeline, fitted: Any, table: Any, numbers: Sequence[int], halvings: int
+    recipe: Pipeline, table: Array, numbers: Sequence[int], halvings: int
 ) -> tuple[Array, Array]:
     """Return the agreement of models of two halves, and the strength, both (m, halvings).
 
-    fitted: the `ExpressionScaler` of all samples, whose kind of values the halves take over.
+    recipe: fitted to all samples, whose kind of values the halves take over.
     """
     random = check_random_state(recipe["cluster"].random_state)
-    scaler = clone(fitted).set_params(kind=fitted.kind_)
+    scaler = clone(recipe["prepare"]).set_params(kind=recipe["prepare"].kind_)
     found: list[list[tuple[float, float]]] = []
     halvings = min(halvings, max(FEWEST, int(MOST_VALUES / np.prod(table.shape))))
     for done in range(halvings):
@@ -247,7 +247,9 @@ def _labels(recipe: Pipeline, points: Array, half: Indices, k: int) -> NDArray[A
     return np.asarray(model.fit(seen[half]).predict(seen))
 
 
-def stability_table(columns: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
+def stability_table(
+    columns: Mapping[str, Sequence[float] | Array],
+) -> tuple[list[str], list[list[str]]]:
     """Return how stable each number of clusters is, as text: headings and rows.
 
     columns: `Numbers.columns`, or the same as lists.
@@ -322,7 +324,7 @@ def _count(number: int) -> str:
     return "1 cluster" if number == 1 else f"{number} clusters"
 
 
-def _listed(numbers: Sequence[Any]) -> str:
+def _listed(numbers: Sequence[int | str]) -> str:
     """Return numbers as text: 2, 3 and 4."""
     *others, last = map(str, numbers)
     return f"{', '.join(others)} and {last}" if others else last

@@ -1,8 +1,7 @@
 """How well two partitions, or two subspaces, agree."""
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.optimize import linear_sum_assignment
 from sklearn.metrics import adjusted_rand_score, rand_score
 from sklearn.metrics.cluster import contingency_matrix
@@ -19,7 +18,7 @@ __all__ = [
 ]
 
 
-def matched_accuracy(labels_true: Any, labels_pred: Any) -> float:
+def matched_accuracy(labels_true: ArrayLike, labels_pred: ArrayLike) -> float:
     """Share of samples labelled right under the best one-to-one matching of the clusters.
 
     ``1 - matched_accuracy`` is the misclassification rate of the subspace clustering literature.
@@ -49,7 +48,7 @@ def matched_accuracy(labels_true: Any, labels_pred: Any) -> float:
     return float(table[linear_sum_assignment(table, maximize=True)].sum() / table.sum())
 
 
-def matched_labels(labels_true: Any, labels_pred: Any) -> Labels:
+def matched_labels(labels_true: ArrayLike, labels_pred: ArrayLike) -> Labels:
     """Rename the predicted clusters after the true ones that they match best, one to one.
 
     A predicted cluster without a partner gets a new number.

@@ -1,24 +1,64 @@
-"""How far a fit has come, for bars on a screen.
+"""How far a fit has come, for bars on a screen and for callbacks of scikit-learn.
 
     with subspaces.progress.listen(print):
         PSC(5, n_components=3).fit(X)
 
-A listener is called with a `Step` each time a part of the work is done.
+A listener is called with a `Step` each time a part of the work is done. Callbacks are those that
+scikit-learn 1.9 or later lets users set; before 1.9 their functions do nothing.
 """
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-
-from subspaces.runtime.step import Step
+from dataclasses import dataclass
+from typing import Any, ParamSpec, TypeVar
 
 __all__ = ["Step", "listen"]
 
-_listeners: ContextVar[tuple[Callable[[Step], None], ...]] = ContextVar("listeners", default=())
+P = ParamSpec("P")
+R = TypeVar("R")
+
+try:
+    from sklearn.callback import CallbackSupportMixin as CallbackSupportMixin
+    from sklearn.callback import with_callbacks
+except ImportError:
+
+    class CallbackSupportMixin:  # type: ignore[no-redef]
+        """Empty base class in place of scikit-learn's where scikit-learn is older than 1.9."""
+
+    def with_callbacks(method: Any) -> Any:
+        """Return ``method`` unchanged, where scikit-learn is older than 1.9."""
+        return method
+
+
+@dataclass(frozen=True)
+class Step:
+    """A finished step of a fit or a selection, as sent to progress bars.
+
+    Attributes
+    ----------
+    stage : str
+        "start", "run", "sweep", "batch", "candidate" or "halving".
+    done : int
+        How many steps of this stage are done.
+    total : int
+        How many steps the stage has in all; 0 where that is not known.
+    detail : str
+        A line for people to read.
+    """
+
+    stage: str
+    done: int
+    total: int
+    detail: str
+
+
+Tell = Callable[[Step], None]
+_listeners: ContextVar[tuple[Tell, ...]] = ContextVar("listeners", default=())
 
 
 @contextmanager
-def listen(listener: Callable[[Step], None]) -> Iterator[None]:
+def listen(listener: Tell) -> Iterator[None]:
     """Call a function with every step of the fits within the ``with`` block.
 
     Parameters
@@ -61,3 +101,40 @@ def tell(step: Step) -> None:
     """Call every function that `listen` registered with a step."""
     for listener in _listeners.get():
         listener(step)
+
+
+def silence(step: Step) -> None:
+    """Do nothing with the step: the listener where progress is not reported."""
+
+
+def managed(method: Callable[P, R]) -> Callable[P, R]:
+    """Decorate ``fit`` so that scikit-learn closes its callbacks also when it raises an error."""
+    return with_callbacks(method)
+
+
+def begin(estimator: Any, X: Any) -> None:
+    """Tell the estimator's callbacks that its fit to ``X`` begins."""
+    if callable(getattr(estimator, "_init_callback_context", None)):
+        context = estimator._init_callback_context(max_subtasks=None)
+        context.call_on_fit_task_begin(estimator=estimator, X=X)
+
+
+def are_set(estimator: Any) -> bool:
+    """Return whether the user has set callbacks on the estimator."""
+    return bool(vars(estimator).get("_skl_callbacks"))
+
+
+def pass_on(estimator: Any, step: Step) -> None:
+    """Report a finished step to the callbacks, as a subtask of the fit named after its stage."""
+    context = vars(estimator).get("_callback_fit_ctx")
+    if context is not None and are_set(estimator):
+        task = context.subcontext(task_name=step.stage)
+        task.call_on_fit_task_begin(estimator=estimator)
+        task.call_on_fit_task_end(estimator=estimator)
+
+
+def end(estimator: Any, X: Any) -> None:
+    """Tell the estimator's callbacks that its fit to ``X`` is over."""
+    context = vars(estimator).get("_callback_fit_ctx")
+    if context is not None:
+        context.call_on_fit_task_end(estimator=estimator, X=X)

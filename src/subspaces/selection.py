@@ -12,7 +12,9 @@ from sklearn.utils.validation import _num_samples
 from subspaces import halving, plots, progress
 from subspaces._types import (
     Array,
+    Axes,
     ClustersCriterion,
+    Data,
     DimensionsCriterion,
     Margins,
     VariablesCriterion,
@@ -20,13 +22,14 @@ from subspaces._types import (
 from subspaces.core import choosing, ppca_mixture
 from subspaces.data.validation import as_matrix, row_names
 from subspaces.estimators import PSC
+from subspaces.estimators._base import SubspaceClusterer
 from subspaces.estimators.mixtures import MixtureClusterer
 from subspaces.psc import auto
 from subspaces.psc.incomplete import not_through_holes
 from subspaces.psc.result import Clusters
 from subspaces.psc.settings import is_auto
-from subspaces.runtime.frame import as_frame, lined_up
 from subspaces.runtime.parameters import as_choice, as_count
+from subspaces.runtime.result import as_frame, lined_up
 from subspaces.runtime.warning import collect_warnings, warn
 from subspaces.subspace import principal_axes
 
@@ -83,7 +86,7 @@ class Selection:
         """The columns as a pandas DataFrame; ``columns`` itself where pandas is missing."""
         return as_frame(self.columns)
 
-    def plot(self, ax: Any = None) -> Any:
+    def plot(self, ax: Axes | None = None) -> Any:
         """Draw the criterion against the candidates.
 
         Parameters
@@ -126,8 +129,8 @@ def _compared(models: Sequence[FittedModel], matrix: Array) -> tuple[Array, int 
 
 
 def select_n_clusters(
-    estimator: Any,
-    X: Any,
+    estimator: SubspaceClusterer | Pipeline,
+    X: Data,
     candidates: Iterable[int] = range(1, 9),
     *,
     criterion: ClustersCriterion = "auto",
@@ -245,7 +248,7 @@ def select_n_clusters(
 
 def _select_by_stability(
     recipe: Pipeline,
-    X: Any,
+    X: Data,
     candidates: Iterable[int],
     criterion: ClustersCriterion,
     margins: Margins,
@@ -290,7 +293,11 @@ def _select_by_stability(
 
 
 def _shares(
-    estimator: Any, X: Any, matrix: Array, models: list[FittedModel], criterion: ClustersCriterion
+    estimator: SubspaceClusterer,
+    X: Data,
+    matrix: Array,
+    models: list[FittedModel],
+    criterion: ClustersCriterion,
 ) -> tuple[dict[str, Array], int | None]:
     """Return a dict from the name of a criterion to its terms (m, n): n samples in m models.
 
@@ -331,7 +338,11 @@ def _differences(values: Array, shares: Array | None, place: int) -> dict[str, A
 
 
 def select_n_components(
-    estimator: Any, X: Any, max_components: int = 5, *, criterion: DimensionsCriterion = "auto"
+    estimator: SubspaceClusterer,
+    X: Data,
+    max_components: int = 5,
+    *,
+    criterion: DimensionsCriterion = "auto",
 ) -> Selection:
     """Choose the dimension of each cluster, the number of clusters given.
 
@@ -400,7 +411,7 @@ def select_n_components(
         samples = [str(name) for name in (range(len(matrix)) if names is None else names)]
         auto.warn_of_one_subspace(found.clusters, matrix, max_components, samples, sparse=sparse)
     by_press = rule == "press"
-    columns = _dimension_columns(found, matrix, max_components, by_press)
+    columns = _dimension_columns(found, matrix, max_components, by_press=by_press)
     margin = _dimension_margin(columns) if by_press else float("nan")
     chosen = model.n_components_.tolist()
     verdict = f"Dimensions of the clusters: {', '.join(map(str, chosen))}"
@@ -410,7 +421,7 @@ def select_n_components(
 
 
 def _dimension_columns(
-    found: "FittedModel", matrix: Array, max_components: int, by_press: bool
+    found: "FittedModel", matrix: Array, max_components: int, *, by_press: bool
 ) -> dict[str, Array]:
     """Return the table of `select_n_components`, with one row per cluster and dimension.
 
@@ -465,8 +476,8 @@ def _dimension_margin(columns: dict[str, Array]) -> float:
 
 
 def select_n_variables(
-    estimator: Any,
-    X: Any,
+    estimator: SubspaceClusterer,
+    X: Data,
     candidates: Iterable[int] | None = None,
     *,
     criterion: VariablesCriterion = "gap",
@@ -533,7 +544,7 @@ def select_n_variables(
 
 
 def _counted_variables(
-    model: Any, matrix: Array, criterion: VariablesCriterion, rate: float
+    model: PSC, matrix: Array, criterion: VariablesCriterion, rate: float
 ) -> dict[str, Array]:
     """Return a table with one row per cluster: how many variables the criterion finds in it."""
     random = np.random.default_rng(0)
@@ -611,7 +622,7 @@ def _check_candidates(candidates: Iterable[int], most: int) -> list[int]:
     return numbers
 
 
-def _complete(X: Any, name: str) -> Array:
+def _complete(X: Data, name: str) -> Array:
     """Return X as a matrix; raise ValueError for missing cells, which no number is chosen from."""
     matrix = as_matrix(X, missing=True)
     if np.isnan(matrix).any():
@@ -619,7 +630,7 @@ def _complete(X: Any, name: str) -> Array:
     return matrix
 
 
-def _check_clusterer(estimator: Any, *further: str) -> None:
+def _check_clusterer(estimator: SubspaceClusterer, *further: str) -> None:
     """Raise TypeError for an estimator without the parameters of one subspace per cluster.
 
     further: names of other parameters that it must have.
@@ -637,7 +648,7 @@ def _check_clusterer(estimator: Any, *further: str) -> None:
         )
 
 
-def _check_one_dimension(estimator: Any) -> None:
+def _check_one_dimension(estimator: SubspaceClusterer) -> None:
     if np.ndim(estimator.n_components):
         raise ValueError(
             f"n_components={estimator.n_components!r} is a list, which fits one number of clusters "

@@ -11,7 +11,6 @@ import pytest
 
 from subspaces import expression_values
 from subspaces.app.cli import _options
-from subspaces.app.cli._options import METHOD_NAMES
 from subspaces.app.tables import COMPRESSED, READERS
 from subspaces.core.criteria import names
 from subspaces.selection import CLUSTER_CRITERIA
@@ -120,7 +119,6 @@ def test_the_names_are_those_of_the_library():
     assert ("auto", *names(public=True)) == _options.CRITERIA
     assert set(_options.SCORES) == set(CLUSTER_CRITERIA)
     assert tuple(expression_values.KINDS) == _options.KINDS
-    assert len(METHOD_NAMES) == 13
 
 
 def test_what_a_preset_does_not_choose(fails, union_file):

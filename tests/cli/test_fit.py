@@ -11,6 +11,7 @@ import pytest
 import subspaces
 from subspaces.app.cli._options import CRITERIA
 from subspaces.estimators import PSC, _base
+from subspaces.facts import facts_of
 from subspaces.metrics import adjusted_rand_score
 
 FILES = ["labels.csv", "model.npz", "summary.json", "variables.csv"]
@@ -44,7 +45,7 @@ def test_labels_variables_model_and_summary(fitted, union_file):
         apart = sorted(own, key=lambda row: int(row["apart_rank"]))
         names = model.get_variables(k, by="difference").tolist()
         assert [row["variable"] for row in apart] == names
-        found = model._contrast(k)
+        found = facts_of(model).contrast(k)
         for name, sizes in (("difference", found.difference), ("effect", found.effect)):
             written = [float(row[name]) for row in apart]
             np.testing.assert_allclose(written, sizes[found.order], rtol=1e-5)

@@ -11,12 +11,12 @@ from subspaces import PSC, load
 from subspaces.core import criteria, likelihood
 from subspaces.core.problem import Problem, view_clusters
 from subspaces.core.rows import DenseRows, GramRows
-from subspaces.data import block_pass, compiled_pass
+from subspaces.data import block_pass, pass_kernels
 from subspaces.data.blocks import ArrayBlocks
 from subspaces.data.in_blocks import WITNESSES, BlockProblem, RowsInBlocks
+from subspaces.data.kinds import FEW_ROWS
 from subspaces.data.pass_plan import Pass
 from subspaces.datasets import make_subspaces
-from subspaces.estimators._many_rows import FEW_ROWS
 from tests.plain import generic, plain_code
 
 N, P = 42, 7
@@ -215,7 +215,7 @@ def test_passes_assign_by_the_costs_by_hand(affine, pure, cast):
     expected = by_hand(rows, labels, (2, 1, 3), affine, 5.0)
     if pure:
         with plain_code():
-            assert not compiled_pass.knows(rows, "distance")
+            assert not pass_kernels.has_loops(rows, "distance")
             new, sums = block_pass.assign_and_sum(cast(rows), cast(labels), 0, plan)
     else:
         new, sums = block_pass.assign_and_sum(cast(rows), cast(labels), 0, plan)

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from subspaces import PSC, SelectedPCA
-from subspaces.data.copies import equal_by_chance, n_copies, warn_of_copies
+from subspaces.data.validation import equal_by_chance, times_each, warn_of_copies
 from subspaces.diagnostics import pca_components, pca_influence, pca_press, stability
 
 NOISE = np.random.default_rng(0).normal(size=(30, 20))
@@ -62,7 +62,7 @@ def test_a_twentieth_of_copies_is_told(share):
     X = np.random.default_rng(7).normal(size=(200, 60))
     copied = round(share * 200)
     X[:copied] = X[-copied:]
-    assert n_copies(X) == copied
+    assert len(X) - len(times_each(X)) == copied
     assert told(X)
     with pytest.warns(UserWarning, match=f"{copied} of 200 samples are exact copies"):
         pca_components(X)
@@ -108,7 +108,7 @@ def test_one_copy_is_told_in_the_singular(ask):
 @pytest.mark.parametrize("shape", [(60, 70), (40, 200)])
 def test_rows_of_a_wide_table_that_are_equal_by_chance_are_not_told(shape):
     tables = [np.random.default_rng(s).binomial(1, 0.02, shape) for s in range(20)]
-    assert max(n_copies(X.astype(float)) for X in tables) > 0
+    assert max(len(X) - len(times_each(X.astype(float))) for X in tables) > 0
     assert not any(told(X.astype(float), of_components=True) for X in tables)
 
 
@@ -116,7 +116,7 @@ def test_rows_of_a_wide_table_that_are_equal_by_chance_are_not_told(shape):
 def test_a_few_copies_are_not_told(n, copied):
     X = np.random.default_rng(8).normal(size=(n, 30))
     X[:copied] = X[-copied:]
-    assert n_copies(X) == copied
+    assert len(X) - len(times_each(X)) == copied
     assert not told(X)
 
 
@@ -131,7 +131,7 @@ def test_rows_that_are_equal_by_chance_are_not_told(shape, frequency):
 def test_copies_of_discrete_rows_are_told():
     answers = np.random.default_rng(0).integers(0, 5, (60, 30)).astype(float)
     X = np.vstack([answers, answers[:20]])
-    assert n_copies(X) == 20
+    assert len(X) - len(times_each(X)) == 20
     assert told(X)
 
 
@@ -148,8 +148,8 @@ def test_equal_by_chance_are_the_pairs_of_rows_that_are_equal_if_columns_are_ind
 
 def test_zeros_of_either_sign_and_missing_cells_are_equal():
     X = np.where(NOISE > 1, np.nan, np.where(NOISE < -1, 0.0, NOISE))
-    assert n_copies(np.vstack([X, X])) == 30
-    assert n_copies(np.vstack([X, np.where(X == 0, -0.0, X)])) == 30
+    assert len(times_each(np.vstack([X, X]))) == 30
+    assert len(times_each(np.vstack([X, np.where(X == 0, -0.0, X)]))) == 30
 
 
 def test_weights_are_refused_without_the_advice_to_copy_samples():

@@ -10,8 +10,7 @@ from scipy import sparse
 from subspaces import GPCA, PSC, KSubspaces
 from subspaces.core.criteria import names
 from subspaces.data import block_pass
-from subspaces.data.blocks import ArrayBlocks
-from subspaces.data.csr import SparseBlocks, canonical
+from subspaces.data.blocks import ArrayBlocks, SparseBlocks, canonical
 from subspaces.data.pass_plan import Pass
 from subspaces.data.subspaces import Subspaces
 

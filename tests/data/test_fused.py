@@ -13,7 +13,7 @@ COMPARISON = """
 import itertools
 from dataclasses import replace
 import numpy as np, torch
-from subspaces.data import block_pass, fused
+from subspaces.data import block_pass, pass_kernels
 from subspaces.kernels import _triton
 from subspaces.core.array import to_host
 from subspaces.data.pass_plan import Pass
@@ -47,7 +47,8 @@ def answers(rows, labels, plan):
         values += block_pass.influence_and_errors(rows, labels, 0, plan)
     return [np.asarray(to_host(value), dtype=float) for value in values]
 
-plain, by_kernels = fused.score_kernels, lambda a: _triton if isinstance(a, torch.Tensor) else None
+plain = pass_kernels.score_kernels
+by_kernels = lambda a: _triton if isinstance(a, torch.Tensor) else None
 criteria = ("residual", "hat", "influence", "likelihood", "distance")
 for criterion, affine, known, moved in itertools.product(criteria, *[(False, True)] * 3):
     for p, R in ((7, 3), (70, 3), (70, -3), (9, 1), (40, -1)):
@@ -56,9 +57,9 @@ for criterion, affine, known, moved in itertools.product(criteria, *[(False, Tru
         labels = torch.asarray(random.integers(K, size=N).astype(np.int32), device=device)
         labels = labels if known else None
         plan = posed(p, R, criterion, affine, by_scatter, moved and by_scatter)
-        fused.score_kernels = plain
+        pass_kernels.score_kernels = plain
         expected = answers(rows, labels, plan)
-        fused.score_kernels = by_kernels
+        pass_kernels.score_kernels = by_kernels
         for mine, theirs in zip(answers(rows, labels, plan), expected, strict=True):
             scale = np.abs(theirs[np.isfinite(theirs)]).max(initial=1e-3)
             np.testing.assert_allclose(mine, theirs, rtol=1e-3, atol=2e-5 * scale)

@@ -1,12 +1,19 @@
 """All clusterers; scikit-learn's own checks of an estimator, on this machine."""
 
 from importlib.util import find_spec
+from inspect import signature
 
 from sklearn.utils import estimator_checks
 
 from subspaces import all_estimators
 
 CLUSTERERS = {name: kind for name, kind in all_estimators() if hasattr(kind, "fit_predict")}
+
+
+def made(kind, n_clusters=2, **wanted):
+    """An estimator of this kind with those of the parameters that it has."""
+    known = signature(kind).parameters
+    return kind(n_clusters, **{name: value for name, value in wanted.items() if name in known})
 
 
 def check_as_scikit_learn_does(estimator, expected=None):

@@ -8,8 +8,7 @@ from scipy import sparse
 from sklearn.metrics import adjusted_rand_score
 
 from subspaces import PSC, KSubspaces, MiniBatchPSC
-from subspaces.data.blocks import ArrayBlocks
-from subspaces.data.csr import SparseBlocks
+from subspaces.data.blocks import ArrayBlocks, SparseBlocks
 from subspaces.datasets import make_subspaces
 from subspaces.starts.landmarks import sample_size
 

@@ -17,9 +17,6 @@ from subspaces import (
     MCFA,
     MPPCA,
     PSC,
-    RSIM,
-    SCC,
-    SLBF,
     SSC,
     EnsembleKSubspaces,
     KSubspaces,
@@ -33,6 +30,7 @@ from subspaces import (
 from subspaces.datasets import make_subspaces
 from subspaces.recipes import ConsensusProfiles, ExpressionScaler
 from subspaces.runtime.fitted import is_fitted_name
+from tests.estimators.checks import CLUSTERERS
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # what the odd tables among these are told
 
@@ -70,6 +68,7 @@ DATA = {
 FEW = {"n_init": 1, "random_state": 0}
 DENSE = ("dense", "wide", "frame", "single precision")
 KINDS = {
+    **{kind: {name: (name, {"n_components": 2}) for name in DENSE} for kind in CLUSTERERS.values()},
     PSC: {
         **{name: (name, {"n_components": 2}) for name in DATA},
         "loo": ("dense", {"n_components": 2, "criterion": "loo"}),
@@ -101,9 +100,6 @@ KINDS = {
         **{name: (name, {"n_components": 2}) for name in DENSE},
         "lines": ("dense", {"n_components": 1, "polish": False}),
     },
-    SCC: {name: (name, {"n_components": 2}) for name in DENSE},
-    SLBF: {name: (name, {"n_components": 2}) for name in DENSE},
-    RSIM: {name: (name, {"n_components": 2}) for name in DENSE},
     SSC: {
         **{name: (name, {"n_components": 2}) for name in DENSE},
         "pursuit": ("dense", {"n_components": 2, "solver": "omp"}),

@@ -8,20 +8,16 @@ from sklearn.datasets import make_blobs
 from sklearn.decomposition import PCA
 
 from subspaces import (
-    GPCA,
-    MPPCA,
+    MCFA,
     PSC,
-    RSIM,
-    SCC,
-    SLBF,
-    SSC,
-    EnsembleKSubspaces,
     KSubspaces,
-    MiniBatchPSC,
+    MCtFA,
+    SparseKMeans,
 )
 from subspaces.datasets import make_scenario
 from subspaces.diagnostics import pca_influence, pca_press
 from subspaces.metrics import rand_score
+from tests.estimators.checks import CLUSTERERS, made
 from tests.plain import generic
 
 pytestmark = pytest.mark.filterwarnings("ignore:cluster . has .* the influence repels")
@@ -31,10 +27,10 @@ pytestmark = pytest.mark.filterwarnings("ignore:cluster . has .* the influence r
     "model",
     [
         *(
-            kind(1, n_components=2, affine=True)
-            for kind in (PSC, KSubspaces, MiniBatchPSC, EnsembleKSubspaces, GPCA, SSC)
+            made(kind, 1, n_components=2, affine=True)
+            for kind in CLUSTERERS.values()
+            if kind not in (MCFA, MCtFA, SparseKMeans)  # which have no subspace of their own
         ),
-        *(kind(1, n_components=2) for kind in (SCC, SLBF, RSIM, MPPCA)),
         PSC(1, n_components=2, n_variables=6, affine=True),
     ],
     ids=str,

@@ -18,6 +18,7 @@ from subspaces import (
     SparseKMeans,
 )
 from subspaces.starts.registry import STARTS
+from tests.estimators.checks import CLUSTERERS
 
 CLUSTERS = (2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 4, 1, 8, 24)
 DIMENSIONS = (1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 3, 0, 9, "each")
@@ -25,6 +26,7 @@ AFFINE = st.booleans()
 SHORT = st.sampled_from([1, 20])
 FEW = st.integers(1, 3)
 OPTIONS = {
+    **{kind: {} for kind in CLUSTERERS.values()},
     PSC: {
         "affine": AFFINE,
         "criterion": st.sampled_from(

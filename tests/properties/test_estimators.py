@@ -9,20 +9,12 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 
 from subspaces import (
-    GPCA,
-    MCFA,
-    MPPCA,
     PSC,
-    RSIM,
-    SCC,
-    SLBF,
     SSC,
     EnsembleKSubspaces,
-    KSubspaces,
-    MCtFA,
-    MiniBatchPSC,
     SparseKMeans,
 )
+from tests.estimators.checks import CLUSTERERS, made
 from tests.properties.checks import assert_fits_or_refuses, assert_valid, attempted
 from tests.properties.models import OPTIONS, models
 from tests.properties.tables import EXACT, Draw, draws
@@ -104,21 +96,9 @@ def test_rows_of_full_rank_are_not_divided_by_nothing():
 
 
 EQUAL = [
-    PSC(2, affine=True),
+    *(made(kind, affine=True) for kind in CLUSTERERS.values()),
     PSC(2, affine=True, n_variables=2),
-    KSubspaces(2, affine=True),
-    MiniBatchPSC(2, affine=True),
-    EnsembleKSubspaces(2, affine=True),
-    GPCA(2, affine=True),
-    SCC(2),
-    SLBF(2),
-    RSIM(2),
-    SSC(2, affine=True),
     SSC(2, affine=True, solver="admm"),
-    MPPCA(2),
-    MCFA(2),
-    MCtFA(2),
-    SparseKMeans(2),
 ]
 
 

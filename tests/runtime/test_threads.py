@@ -19,8 +19,8 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from subspaces import MPPCA, PSC, SSC, KSubspaces, SparseKMeans
 from subspaces.datasets import make_subspaces
 from subspaces.runtime import threads
-from subspaces.runtime.cached import cached_property
-from subspaces.runtime.warning import PROCESS, changed_filters, collect_warnings, warn
+from subspaces.runtime.threads import PROCESS, cached_property, changed_filters
+from subspaces.runtime.warning import collect_warnings, warn
 
 MODELS = [
     PSC(2, n_components=2, n_init=3, random_state=0),

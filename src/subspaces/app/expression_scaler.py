@@ -88,6 +88,8 @@ class ExpressionScaler(TransformerMixin, BaseEstimator):
         What X was taken for.
     verdict_ : str
         A sentence that says so, why, and what was done.
+    taken_for_ : str
+        The same without what was done.
     logged_ : bool
         Whether logarithms were taken.
     total_, floor_, offset_ : float or None, float or None, float
@@ -256,7 +258,7 @@ class ExpressionScaler(TransformerMixin, BaseEstimator):
         below = self._share_below_floor(table, names)
         self.verdict_ = f"The values were taken for {taken}: {self._in_words(below)}."
         low = f"; {percent(below)} of them are below {self.floor_:g}" if below else ""
-        self._taken_for = f"The values were taken for {taken}{low}."
+        self.taken_for_ = f"The values were taken for {taken}{low}."
 
     def _chosen_floor(self, reading: Reading) -> float | None:
         """Return the floor to which lower values are raised, or None.
@@ -367,7 +369,7 @@ def as_preparation(scaler: ExpressionScaler, names: Sequence[str]) -> Preparatio
         centre_samples=scaler.centre_samples,
         centre=scaler.mean_,
         axes=scaler.axes_,
-        taken_for=scaler._taken_for,
+        taken_for=scaler.taken_for_,
     )
 
 

@@ -8,7 +8,6 @@ https://subspaces.readthedocs.io.
 import os
 from collections.abc import Callable
 from copy import copy
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, ParamSpec, Self, TypeVar
 
@@ -22,12 +21,12 @@ from sklearn.utils.validation import check_is_fitted
 from subspaces._types import Auto, CriterionName, PerCluster, Seed
 from subspaces.app.expression_scaler import N_GENES, ExpressionScaler, as_preparation, as_table
 from subspaces.consensus import MOST_GENES, ConsensusProfiles
-from subspaces.core.contrast import means_and_spread
 from subspaces.data.validation import row_names
 from subspaces.diagnostics._markers import Markers, markers_of_model
 from subspaces.estimators import PSC
 from subspaces.estimators._base import SubspaceClusterer
-from subspaces.preparation import Preparation, attach_preparation
+from subspaces.facts import with_facts
+from subspaces.preparation import Preparation
 from subspaces.runtime.fitted import draft_of
 from subspaces.runtime.parameters import as_flag
 
@@ -45,6 +44,19 @@ def _with_clusters(method: Callable[P, R]) -> Callable[P, R]:
 def _draft_of_step(step: Any) -> Any:
     """Return a copy of a step to fit; "passthrough" stays as it is."""
     return draft_of(step) if isinstance(step, BaseEstimator) else step
+
+
+def _with_names(scaler: Any, model: Any, X: Any) -> Any:
+    """Return the last step with the names of the genes and samples of X, which it saw without."""
+    if not isinstance(model, SubspaceClusterer):
+        return model
+    named = hasattr(scaler, "feature_names_in_") and not hasattr(model, "feature_names_in_")
+    unnamed = model.record_.scores is not None and model.record_.sample_names is None
+    return with_facts(
+        model,
+        variable_names=scaler.get_feature_names_out() if named else None,
+        sample_names=row_names(X) if unnamed else None,
+    )
 
 
 class Recipe(Pipeline):
@@ -95,7 +107,7 @@ class Recipe(Pipeline):
         draft = copy(self)
         draft.steps = [(name, _draft_of_step(step)) for name, step in self.steps]
         Pipeline.fit(draft, X, y, **params)
-        draft._hand_names_on(X)
+        draft.steps[-1] = (draft.steps[-1][0], _with_names(draft[0], draft[-1], X))
         for (_, step), (_, fitted) in zip(self.steps, draft.steps, strict=True):
             if isinstance(step, BaseEstimator):
                 step.__dict__ = vars(fitted)
@@ -164,34 +176,20 @@ class Recipe(Pipeline):
         """
         self._taking_raw_values().save(path)
 
-    def _hand_names_on(self, X: Any) -> None:
-        """Tell the last step the names of the genes and samples of X, which it saw without."""
-        scaler, model = self[0], self[-1]
-        if not isinstance(model, SubspaceClusterer):
-            return
-        if hasattr(scaler, "feature_names_in_") and not hasattr(model, "feature_names_in_"):
-            model._names_handed_on = scaler.get_feature_names_out()
-        if model.record_.scores is not None and model.record_.sample_names is None:
-            model.record_ = replace(model.record_, sample_names=row_names(X))
-
     def _taking_raw_values(self, X: Any = None) -> Any:
         """Return a copy of the last step that prepares what it is given.
 
         With X, the table of fit, means and deviations are measured before samples are projected on
         axes, beyond which nothing varies.
         """
-        scaler, model = self[0], copy(self[-1])
+        model = self[-1]
         check_is_fitted(model)
         if not isinstance(model, SubspaceClusterer):
             raise TypeError(
                 f"a recipe that ends with {type(model).__name__} has neither a page nor a model "
                 "file. Use consensus=False, or joblib.dump(recipe, path) to keep it"
             )
-        attach_preparation(model, self._preparation(X))
-        if X is not None and scaler.axes_ is not None:
-            found = means_and_spread(scaler._ratios(X), model.labels_, len(model.cluster_means_))
-            model.cluster_means_, model.within_std_ = found
-        return model
+        return with_facts(model, preparation=self._preparation(X), X=X)
 
     def _preparation(self, X: Any = None) -> Preparation:
         """Return what the scaler does; genes have its names, those of X, or x0, x1 and so on."""
@@ -246,7 +244,7 @@ class Recipe(Pipeline):
             X = as_table(X)  # genes by their places
         dense = X.toarray() if sparse.issparse(X) else X
         return markers_of_model(
-            model, dense, cluster, split_half, n_nulls, random_state, preparation
+            model, dense, cluster, n_nulls, random_state, preparation, split_half=split_half
         )
 
 

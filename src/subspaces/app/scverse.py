@@ -13,20 +13,22 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.pipeline import Pipeline
+from sklearn.utils import get_tags
 
 from subspaces._types import Array, Auto, Codes, Mask, NoiseKind, PerCluster, Seed
 from subspaces.app.recipes import ExpressionScaler, single_cell
 from subspaces.core.array import is_dask
 from subspaces.core.partition import sizes
+from subspaces.data.kinds import FEW_ROWS
 from subspaces.diagnostics import PCAComponents
 from subspaces.diagnostics import pca_components as components_of
 from subspaces.estimators import PSC
-from subspaces.data.kinds import FEW_ROWS
 from subspaces.expression_values import counts_hint
 from subspaces.runtime.extras import install
 from subspaces.runtime.parameters import as_count, check_options
 from subspaces.runtime.serialise import is_serialisable
-from subspaces.runtime.warning import changed_filters, collect_warnings, warn
+from subspaces.runtime.threads import changed_filters
+from subspaces.runtime.warning import collect_warnings, warn
 from subspaces.selection import select_n_clusters
 from subspaces.subspace import Subspace, coordinates
 
@@ -323,7 +325,7 @@ def _readable(matrix: Any, name: str, model: PSC) -> Any:
         return matrix
     if not sparse.issparse(matrix):
         return np.asarray(matrix)
-    if matrix.shape[0] > FEW_ROWS and model._beyond_passes() is None:
+    if matrix.shape[0] > FEW_ROWS and get_tags(model).input_tags.sparse:
         return matrix
     advice = "Use fewer genes, such as the highly variable ones, or use_rep='X_pca'"
     return _dense(matrix, name, "PSC", advice)

@@ -16,7 +16,7 @@ from typing import Any
 from subspaces._types import StopReason
 from subspaces.core.partition import Draw
 from subspaces.core.samples import Assignment, Fitted, Samples
-from subspaces.runtime.step import Step, Tell, silence
+from subspaces.progress import Step, Tell, silence
 
 # Refills of clusters in one run, all clusters together: a run that needs more has lost a cluster
 # that the data do not hold.

@@ -38,6 +38,7 @@ from typing import Any
 import numpy as np
 
 from subspaces._types import Array, Indices, Labels
+from subspaces.core import partition
 from subspaces.subspace import (
     Subspace,
     centre_of,
@@ -289,6 +290,7 @@ def fit_mixture(
 ) -> FittedMixture:  # fmt: skip
     """Return the mixture that EM reaches from labels (n,); filled (n, p): for the first clusters.
 
+    A row with the label -1 is in no first cluster, and counts from the first step of EM on.
     The cells are taken from a centre near all rows if affine, as the prior on means asks. shared:
     whether all clusters have one variance of the noise.
     """
@@ -297,8 +299,8 @@ def fit_mixture(
     floor = VARIANCE_FLOOR * prior
     k = len(dimensions)
     clusters, noise = first_clusters(filled, labels, dimensions, affine, floor)
-    sizes = np.bincount(labels, minlength=k)
-    shares = np.maximum(sizes, NOTHING) / len(labels)
+    sizes = partition.sizes(labels, k)
+    shares = np.maximum(sizes, NOTHING) / max(sizes.sum(), 1)
     mixture = IncompleteMixture(clusters, shares, np.full(k, noise))
     path: list[float] = []
     has_converged = False

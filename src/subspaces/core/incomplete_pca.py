@@ -48,7 +48,7 @@ from subspaces.core.incomplete import (
     products_of_loadings,
 )
 from subspaces.core.leave_one_out import centred
-from subspaces.runtime.cached import cached_property
+from subspaces.runtime.threads import cached_property
 from subspaces.subspace import Subspace
 
 # Where 1 - h of a cell is no more than this, the other rows do not determine the column.

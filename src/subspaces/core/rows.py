@@ -32,7 +32,7 @@ from subspaces.core.eigenvalues import (
 )
 from subspaces.core.partition import angular_closeness
 from subspaces.core.secular import Downdate, downdate
-from subspaces.runtime.cached import cached_property
+from subspaces.runtime.threads import cached_property
 from subspaces.subspace import centre_of
 
 # ||x||^2 - sum d^2 keeps ten digits down to this share of ||x||^2; below, the residual itself is

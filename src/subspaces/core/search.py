@@ -21,7 +21,7 @@ from subspaces.core.alternation import Clustering, alternate, repair
 from subspaces.core.partition import LazyGenerator, canonical_each
 from subspaces.core.problem import Problem
 from subspaces.core.samples import Fitted, Samples
-from subspaces.runtime.step import Step, Tell, silence
+from subspaces.progress import Step, Tell, silence
 from subspaces.runtime.threads import one_blas_thread, side_by_side
 
 # A start is a function from the problem and a generator to labels.

@@ -22,7 +22,7 @@ from subspaces.core import loo_projection
 from subspaces.core.influence import squared_influence_oblique
 from subspaces.core.rows import ClusterView, DenseRows, Rows
 from subspaces.core.sparse_loadings import Sparsity, captured_energy, sparse_loadings
-from subspaces.runtime.cached import cached_property
+from subspaces.runtime.threads import cached_property
 from subspaces.subspace import inverse_overlap
 
 

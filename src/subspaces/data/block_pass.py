@@ -2,8 +2,8 @@
 
 Written against the array API, so that the block may be of numpy, torch or CuPy; only small sums
 leave its device. A scipy sparse block is multiplied without writing out its zeros. Dense numpy rows
-take the compiled loops where they are built (`compiled_pass.py`), rows on a GPU with Triton take
-Triton kernels (`fused.py`).
+take the compiled loops where they are built, rows on a GPU with Triton take Triton kernels
+(`pass_kernels.py`).
 
 A visit is a function of the rows of a block, their labels or None, the number of the block's first
 row, and the plan of the pass. It returns two things: an array with one value per row (or None), and
@@ -13,6 +13,9 @@ In passes over many rows a member is scored without itself to first order: the e
 "hat" are equal here, ``||x_perp||^2 / (1 - sum h)^2``, the leverage of a mean, 1/n_k, included,
 which differs from the exact leave-one-out error by a share of about 5 / n_k ("Big data: passes,
 chunks, zeros and streams", https://subspaces.readthedocs.io).
+
+`assign_rows`, `own_coordinates` and `nearest_points` are what a fitted model says of rows, each
+scored as an outsider, since the rows need not be those that the model was fitted to.
 """
 
 from collections.abc import Callable
@@ -26,7 +29,7 @@ from scipy import sparse
 
 from subspaces.core.array import like, membership, namespace, to_host, zeros_like
 from subspaces.core.criteria import CRITERIA, ScoreInputs
-from subspaces.data import compiled_pass, fused
+from subspaces.data import pass_kernels
 from subspaces.data.blocks import slices, working_memory
 from subspaces.data.pass_plan import Pass, PassArrays
 from subspaces.data.subspaces import ClusterSums
@@ -48,14 +51,14 @@ def assign_and_sum(
     Without labels every row is scored as an outsider of every cluster, and the objective is the sum
     of the costs under the next labels.
     """
-    if compiled_pass.knows(rows, plan.criterion):
-        new, objective, sums = compiled_pass.assigned(rows, labels, plan)
+    if pass_kernels.has_loops(rows, plan.criterion):
+        new, objective, sums = pass_kernels.assigned(rows, labels, plan)
         return new, _summed(labels, new, objective, plan, sums)
     if _is_scored_in_place(rows, plan):
         return _assign_in_place(rows, labels, plan)
     rows = centred(rows, plan)
     scores, squared = _scores_and_distances(rows, plan)
-    if fused.sums_in_place(rows, plan) and not plan.by_scatter:
+    if pass_kernels.sums_in_place(rows, plan) and not plan.by_scatter:
         return _assign_by_images(rows, scores, squared, labels, plan)
     new, own = _assigned(scores, squared, labels, plan)
     sums = partial(cluster_sums, rows, scores, plan)
@@ -92,7 +95,7 @@ def _n_true(values: Any) -> Any:
 
 def takes_all_rows(rows: Any, plan: Pass) -> bool:
     """Whether a pass over all rows of a device as one block needs little memory beside the rows."""
-    if plan.by_scatter or plan.origin is not None or not fused.sums_in_place(rows, plan):
+    if plan.by_scatter or plan.origin is not None or not pass_kernels.sums_in_place(rows, plan):
         return _is_scored_in_place(rows, plan)
     scores = rows.shape[0] * plan.subspaces.spectra.size * rows.itemsize
     return scores <= min(rows.nbytes // SCORES_SHARE, working_memory())
@@ -100,13 +103,13 @@ def takes_all_rows(rows: Any, plan: Pass) -> bool:
 
 def _is_scored_in_place(rows: Any, plan: Pass) -> bool:
     """Whether GPU kernels go from rows to labels and scatter matrices without storing scores."""
-    return plan.by_scatter and fused.scores_in_place(rows, plan)
+    return plan.by_scatter and pass_kernels.scores_in_place(rows, plan)
 
 
 def _assign_in_place(rows: Any, labels: Any | None, plan: Pass) -> tuple[Any, ClusterSums]:
     """`assign_and_sum` by GPU kernels that never store the scores; sums scatter matrices."""
-    new, _, (objective, moved, sizes, _) = fused.score_kernels(rows).from_rows(rows, labels, plan)
-    kernels = fused.sum_kernels()
+    scoring, kernels = pass_kernels.score_kernels(rows), pass_kernels.sum_kernels()
+    new, _, (objective, moved, sizes, _) = scoring.from_rows(rows, labels, plan)
     if labels is None or not plan.only_moved:
         return new, ClusterSums(objective, moved, *kernels.scatter_sums(rows, new, plan))
     changes = kernels.scatter_changes(rows, labels, new, plan)
@@ -122,9 +125,10 @@ def _assign_by_images(
     """
     lengths = squared if plan.subspaces.linear else squared_lengths(rows)
     own = zeros_like(scores, (scores.shape[0], scores.shape[2]))
-    kernels = fused.score_kernels(scores)
+    kernels = pass_kernels.score_kernels(scores)
     new, _, facts = kernels.from_scores(scores, squared, labels, plan, lengths, own)
-    return new, ClusterSums(*facts, *fused.sum_kernels().images(rows, own, new, plan.n_clusters))
+    sums = pass_kernels.sum_kernels().images(rows, own, new, plan.n_clusters)
+    return new, ClusterSums(*facts, *sums)
 
 
 def _scores_and_distances(rows: Any, plan: Pass) -> tuple[Any, Any]:
@@ -134,14 +138,14 @@ def _scores_and_distances(rows: Any, plan: Pass) -> tuple[Any, Any]:
 
 def partition_sums(rows: Any, labels: Any, start: int, plan: Pass) -> tuple[Any, ClusterSums]:
     """Return the given labels unchanged, and the `ClusterSums` of a block under them."""
-    if compiled_pass.knows(rows):
-        found = compiled_pass.cluster_sums(rows, None, plan, labels)
+    if pass_kernels.has_loops(rows):
+        found = pass_kernels.cluster_sums(rows, None, plan, labels)
     elif _is_scored_in_place(rows, plan):
-        found = fused.sum_kernels().scatter_sums(rows, labels, plan)
+        found = pass_kernels.sum_kernels().scatter_sums(rows, labels, plan)
     else:
         rows = centred(rows, plan)
-        if fused.sums_in_place(rows, plan) and not plan.by_scatter:
-            found = fused.sum_kernels().image_sums(rows, labels, plan)
+        if pass_kernels.sums_in_place(rows, plan) and not plan.by_scatter:
+            found = pass_kernels.sum_kernels().image_sums(rows, labels, plan)
         else:
             scores = None if plan.by_scatter else scores_on(rows, plan)
             found = cluster_sums(rows, scores, plan, labels)
@@ -155,8 +159,8 @@ def score(rows: Any, labels: Any | None, start: int, plan: Pass) -> tuple[Any, N
 
 def nearest(rows: Any, labels: Any | None, start: int, plan: Pass) -> tuple[Any, None]:
     """Return each row's cluster of least cost (b,), every row scored as an outsider, and None."""
-    if compiled_pass.knows(rows, plan.criterion):
-        return compiled_pass.assigned(rows, None, plan)[0], None
+    if pass_kernels.has_loops(rows, plan.criterion):
+        return pass_kernels.assigned(rows, None, plan)[0], None
     return _assigned(*_scores_and_distances(centred(rows, plan), plan), None, plan)[0], None
 
 
@@ -168,11 +172,11 @@ def own_cost(rows: Any, labels: Any, start: int, plan: Pass) -> tuple[Any, Any]:
 
 def influence_and_errors(rows: Any, labels: Any, start: int, plan: Pass) -> tuple[Any, Any]:
     """Return the influence of each row, (b,), and the sum of the squared leave-one-out errors."""
-    if compiled_pass.knows(rows):
-        return compiled_pass.influence_and_errors(rows, labels, plan)
+    if pass_kernels.has_loops(rows):
+        return pass_kernels.influence_and_errors(rows, labels, plan)
     plans = [replace(plan, criterion=name) for name in ("influence", "loo")]
     if _is_scored_in_place(rows, plan):
-        kernels = fused.score_kernels(rows)
+        kernels = pass_kernels.score_kernels(rows)
         influence, errors = (kernels.from_rows(rows, labels, each)[1] for each in plans)
     else:
         scored = _scores_and_distances(centred(rows, plan), plan)
@@ -235,7 +239,7 @@ def centred(rows: Any, plan: Pass) -> Any:
 def scores_on(rows: Any, plan: Pass) -> Any:
     """Return the scores ``x V_k`` of a centred block, (b, K, R); on a GPU with rows innermost."""
     shape, axes = plan.subspaces.spectra.shape, plan.arrays_like(rows).axes
-    if fused.knows(rows):
+    if pass_kernels.has_triton(rows):
         return (axes.T @ rows.T).reshape(*shape, -1).permute(2, 0, 1)
     product = rows @ axes
     return namespace(product).reshape(product, (rows.shape[0], *shape))
@@ -297,8 +301,8 @@ def _assigned(scores: Any, squared: Any, labels: Any | None, plan: Pass) -> tupl
 
     Without labels: the cluster of least cost of every row, and that cost.
     """
-    if fused.knows(scores, plan.criterion):
-        return fused.score_kernels(scores).from_scores(scores, squared, labels, plan)[:2]
+    if pass_kernels.has_triton(scores, plan.criterion):
+        return pass_kernels.score_kernels(scores).from_scores(scores, squared, labels, plan)[:2]
     cost = costs(scores, squared, labels, plan)
     xp = namespace(cost)
     short = plan.label_type if xp is np else xp.int32
@@ -404,3 +408,43 @@ def _column_sums(rows: Any) -> Any:
         return rows.sum(axis=0, dtype=np.float64)
     xp = namespace(rows)
     return xp.astype(xp.sum(rows, axis=0), xp.float64)  # with dtype= torch would copy the rows
+
+
+def assign_rows(rows: Any, labels: Any | None, start: int, plan: Pass) -> tuple[Any, Assigned]:
+    """Return each row's cluster of least cost, (b,), and an `Assigned` (objective, first rows)."""
+    cost, _ = score(rows, labels, start, plan)
+    xp = namespace(cost)
+    best = xp.astype(xp.argmin(cost, axis=1), xp.int32)
+    _, found = first_rows(rows, best, start, cost.shape[1])
+    return best, Assigned(found.first, float(grand_total(xp.min(cost, axis=1))))
+
+
+def own_coordinates(rows: Any, labels: Any | None, start: int, plan: Pass) -> tuple[Any, None]:
+    """Return each row's coordinates in its subspace of least cost, (b, R), and None as the sum.
+
+    Columns beyond the dimension of that subspace are nan.
+    """
+    weights, own = _own_scores(rows, plan)
+    xp = namespace(own)
+    used = weights @ like(plan.subspaces.in_use, own) > 0.0
+    return xp.where(used, own, xp.full_like(own, np.nan)), None
+
+
+def nearest_points(rows: Any, labels: Any | None, start: int, plan: Pass) -> tuple[Any, None]:
+    """Return the nearest point to each row in its subspace of least cost, (b, p), and None."""
+    weights, own = _own_scores(rows, plan)
+    xp, arrays = namespace(own), plan.arrays_like(own)
+    spread = weights[..., None] * own[:, None, :]
+    points = xp.reshape(spread, (own.shape[0], arrays.axes.shape[1])) @ arrays.axes.T
+    return points + weights @ arrays.centres + arrays.origin, None
+
+
+def _own_scores(rows: Any, plan: Pass) -> tuple[Any, Any]:
+    """Return each row's cluster of least cost, one-hot (b, K), and its coordinates there (b, R)."""
+    rows = centred(rows, plan)
+    scores = scores_on(rows, plan)
+    cost = costs(scores, squared_distances(rows, plan), None, plan)
+    xp = namespace(cost)
+    weights = xp.astype(membership(xp.argmin(cost, axis=1), cost.shape[1]), scores.dtype)
+    along = scores - plan.arrays_like(scores).shift[None, ...]
+    return weights, xp.sum(along * weights[..., None], axis=1)

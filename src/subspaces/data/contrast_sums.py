@@ -11,7 +11,7 @@ from scipy import sparse
 from subspaces._types import Array, Codes
 from subspaces.core.array import like, membership, namespace, to_host
 from subspaces.core.contrast import pooled_deviation
-from subspaces.data import compiled_pass
+from subspaces.data import pass_kernels
 
 # Relative rounding error of a sum over up to 1e8 rows, at most: ten thousand units in the last
 # place. A difference of sums below this share of them is 0.
@@ -43,8 +43,8 @@ def sums_from(rows: Any, labels: Any, start: int, points: Array) -> tuple[None, 
     if sparse.issparse(rows):
         return None, _sparse_sums(rows, np.asarray(labels), points)
     step = max(FEW_NUMBERS // rows.shape[1], FEW_ROWS)
-    if compiled_pass.knows(rows):
-        return None, Sums(*compiled_pass.spread(rows, labels, points))
+    if pass_kernels.has_loops(rows):
+        return None, Sums(*pass_kernels.spread(rows, labels, points))
     if isinstance(rows, np.ndarray) and len(rows) > step:
         parts = [slice(begin, begin + step) for begin in range(0, len(rows), step)]
         found = (sums_from(rows[part], labels[part], start, points)[1] for part in parts)

@@ -21,8 +21,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from subspaces._types import Codes, Indices
-from subspaces.data.blocks import Blocks, Visit
-from subspaces.data.csr import blocks_within
+from subspaces.data.blocks import Blocks, Visit, blocks_within
 from subspaces.data.subspaces import MOST_VARIABLES
 from subspaces.data.survey import survey
 from subspaces.data.validation import check_shape, check_survey

@@ -8,9 +8,8 @@ from scipy import sparse
 
 from subspaces._types import Array
 from subspaces.core.array import as_floating, is_dask, to_host
-from subspaces.data import fused
-from subspaces.data.blocks import ArrayBlocks, Blocks, at_once, device_rows
-from subspaces.data.csr import SparseBlocks, canonical
+from subspaces.data import pass_kernels
+from subspaces.data.blocks import ArrayBlocks, Blocks, SparseBlocks, at_once, canonical, device_rows
 from subspaces.data.devices import device_of
 from subspaces.data.survey import Survey, survey
 from subspaces.data.validation import as_matrix, check_real, check_shape, check_survey
@@ -59,8 +58,9 @@ def blocks_of(X: Any, *, missing: bool = False) -> Blocks | None:
     if len(shape) != 2 or shape[0] <= FEW_ROWS or shape[1] == 0:
         return None
     if device_of(X) is not None:
-        X = fused.as_torch(X)
-        return ArrayBlocks(as_floating(X), block_rows=device_rows(shape, fused.knows(X)))
+        X = pass_kernels.as_torch(X)
+        block_rows = device_rows(shape, pass_kernels.has_triton(X))
+        return ArrayBlocks(as_floating(X), block_rows=block_rows)
     return ArrayBlocks(as_matrix(X, missing=missing) if is_copied(X) else X, usable_threads())
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from subspaces.core.array import like, namespace, place, zeros_like
 from subspaces.core.criteria import CRITERIA, ClusterStats
 from subspaces.data.subspaces import Subspaces
-from subspaces.runtime.cached import cached_property
+from subspaces.runtime.threads import cached_property
 
 
 class PassArrays(NamedTuple):

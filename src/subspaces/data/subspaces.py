@@ -16,7 +16,7 @@ import numpy as np
 
 from subspaces._types import Array, Counts, Indices, Mask
 from subspaces.core.array import like, namespace, to_host, transposed
-from subspaces.runtime.cached import cached_property
+from subspaces.runtime.threads import cached_property
 from subspaces.subspace import Subspace, largest_eigenpairs
 
 # Up to so many variables whole scatter matrices are summed; beyond, K p^2 numbers are too many.

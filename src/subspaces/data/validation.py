@@ -1,7 +1,8 @@
 """Checks of the rows users pass: an error says what was wrong, where, and what to use instead."""
 
 import sys
-from typing import Any
+from collections import Counter
+from typing import Any, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,9 +11,10 @@ from sklearn import get_config
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 
-from subspaces._types import Array, Mask
+from subspaces._types import Array, Frame, Mask
 from subspaces.core.array import is_dask, is_foreign
 from subspaces.data.survey import Survey
+from subspaces.runtime.warning import warn
 
 # numpy's and pandas' letters for dates and for spans of time.
 TIMES = ("m", "M")
@@ -22,6 +24,13 @@ NAMED = 5
 # Largest values outside these ranges have squares, or sums of many squares, that leave the normal
 # numbers of their type.
 RANGES = {"float64": (1e-140, 1e140), "float32": (1e-14, 1e14)}
+# The least percentage of copies that is reported, their least number, and the most samples that
+# are looked at. In noise of 200 samples and 60 variables 3 % of copies give components in 5 % of
+# the tables, 5 % of them in 17 %, and 10 % in 57 %.
+MANY_PERCENT, FEWEST_COPIES, MOST_COMPARED = 3, 2, 10_000
+# Equal samples may be this many times more frequent than independent variables make them; below
+# this expected number chance makes none.
+BY_CHANCE, NEVER = 2.0, 0.01
 
 
 def as_matrix(X: Any, name: str = "X", *, min_samples: int = 2, missing: bool = False) -> Array:
@@ -156,7 +165,7 @@ def _check_names(X: Any, name: str) -> None:
     )
 
 
-def is_named(X: Any) -> bool:
+def is_named(X: Any) -> TypeGuard[Frame]:
     """Whether X is a data frame whose columns all have text as names, as scikit-learn asks."""
     columns = getattr(X, "columns", None)
     return columns is not None and all(isinstance(name, str) for name in columns)
@@ -300,3 +309,53 @@ def count_distinct_rows(matrix: Array, enough: int) -> int:
         if len(seen) >= enough:
             break
     return len(seen)
+
+
+def warn_of_copies(rows: Array, above: int = 1, of_components: bool = False) -> None:
+    """Warn if at least 3 % of the rows (n, p), beyond chance, are exact copies of others.
+
+    Leaving one out leaves its copies in.
+
+    above: as of `runtime.warning.warn`, for the caller. of_components: whether components are
+    counted. Then one row that is there more than ``1 + sqrt(n/p)`` times is enough: the eigenvalue
+    that it makes leaves those of noise [Baik, Ben Arous & Peche 2005].
+    """
+    n, p = rows.shape
+    if n > MOST_COMPARED or (copies := n - len(times_each(rows))) == 0:
+        return
+    chance = equal_by_chance(rows, NEVER)
+    beyond = copies - (BY_CHANCE * chance if chance > NEVER else 0.0)
+    many = beyond >= FEWEST_COPIES and 100.0 * beyond >= MANY_PERCENT * n
+    often = of_components and max(times_each(rows)) > 1.0 + np.sqrt(n / p)
+    if many or (often and chance <= NEVER):
+        which = "is an exact copy of another" if copies == 1 else "are exact copies of others"
+        warn(
+            f"{copies} of {n} samples {which}, which predict each other, so that leave-one-out "
+            "errors are too small and noise passes for structure. Use each sample once",
+            above=above + 1,
+        )
+
+
+def times_each(rows: Array) -> list[int]:
+    """Return how many times each distinct row (n, p) is there."""
+    n = len(rows)
+    if rows.shape[1] == 0 or len(np.unique(rows[:, 0])) == n:
+        return [1] * n
+    return list(Counter((row + 0.0).tobytes() for row in rows).values())  # -0.0 has other bytes
+
+
+def equal_by_chance(rows: Array, enough: float = 0.0) -> float:
+    """Return how many pairs of rows (n, p) would be equal if the columns were independent.
+
+    Each column multiplies the pairs by the share of them that are equal in it, the sum of the
+    squared frequencies of its values less the pairs of a row with itself. Below ``enough`` no
+    further column is read.
+    """
+    n = len(rows)
+    pairs = 0.5 * n * (n - 1)
+    for column in rows.T:
+        if pairs <= enough:
+            break
+        counts = np.unique(column, return_counts=True)[1].astype(float)
+        pairs *= float(np.sum(counts * (counts - 1.0))) / (n * (n - 1))
+    return pairs

@@ -1,17 +1,16 @@
 """Which variables set a cluster apart beyond chance: by the clusters' means, and by markers."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
-from subspaces._types import Indices
+from subspaces._types import ClusterName, Indices
 from subspaces.core.contrast import Contrast
 from subspaces.diagnostics._markers import LEVEL, Markers
 
 
 def beyond_chance(
-    apart: Contrast, names: Sequence[Any] | None, cluster: int, found: Markers | None
+    apart: Contrast, names: Sequence[str] | None, cluster: int, found: Markers | None
 ) -> Indices:
     """Return the variables (m,) that set a cluster apart beyond chance, the largest effect first.
 
@@ -29,7 +28,7 @@ def beyond_chance(
     return np.array(kept, dtype=int)
 
 
-def called(found: Markers, cluster: Any) -> dict[str, list[str]]:
+def called(found: Markers, cluster: ClusterName) -> dict[str, list[str]]:
     """Return the markers that are "higher" and "lower" in a cluster, the largest effect first.
 
     They have a false discovery rate of at most LEVEL, by split halves where these were tested.

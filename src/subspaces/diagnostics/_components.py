@@ -1,5 +1,6 @@
 """How many components a PCA has, and how many of them predict."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -7,17 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subspaces import plots
-from subspaces._types import Array, FoundNoise, Indices, Mask, NoiseKind, Seed
+from subspaces._types import Array, Axes, Data, FoundNoise, Indices, Mask, NoiseKind, Seed
 from subspaces.core.components import KINDS_OF_NOISE
 from subspaces.core.leave_one_cell_out import cell_errors
 from subspaces.core.words_on_components import doubts_about_components, verdict_on_components
-from subspaces.data.copies import warn_of_copies
-from subspaces.data.validation import row_names
+from subspaces.data.validation import row_names, warn_of_copies
 from subspaces.data.varying import varying_table
 from subspaces.psc.incomplete import warn_of_low_values
-from subspaces.runtime.frame import as_frame
 from subspaces.runtime.parameters import as_choice, as_generator
-from subspaces.runtime.result import WithVerdict
+from subspaces.runtime.result import WithVerdict, as_frame
 from subspaces.runtime.warning import warn
 from subspaces.subspace import PrincipalAxes
 
@@ -100,7 +99,7 @@ class PCAComponents(WithVerdict):
         }
         return as_frame(columns)
 
-    def plot(self, ax: Any = None) -> Any:
+    def plot(self, ax: Sequence[Axes] | None = None) -> Any:
         """Draw the strengths of the components, and the leave-one-cell-out error.
 
         Parameters
@@ -116,7 +115,7 @@ class PCAComponents(WithVerdict):
 
 
 def pca_components(
-    X: Any,
+    X: Data,
     *,
     center: bool = True,
     scale: bool = False,
@@ -205,7 +204,7 @@ def pca_components(
         r = max(found.count, 1)
         image = axes.coordinates[:, :r] @ axes.basis[:, :r].T
         warn_of_low_values(table.cells, image, above=3)
-    loco = _left_out_cells(axes, table.center, len(found.ratio), random, table.observed)
+    loco = _left_out_cells(axes, len(found.ratio), random, table.observed, center=table.center)
     predictive = int(np.argmin(loco))
     for doubt in doubts_about_components(found, table.most_axes, table.names, axes, predictive):
         warn(doubt, above=2)
@@ -231,9 +230,13 @@ def pca_components(
 
 
 def _left_out_cells(
-    axes: PrincipalAxes, center: bool, most: int, random: np.random.Generator,
+    axes: PrincipalAxes,
+    most: int,
+    random: np.random.Generator,
     observed: Array | None = None,
-) -> Array:  # fmt: skip
+    *,
+    center: bool,
+) -> Array:
     """Return the mean squared leave-one-cell-out error with 0, 1, ... axes, ``most`` at least.
 
     observed (n, p): 1 at the cells that count, by default all.

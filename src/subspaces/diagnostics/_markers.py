@@ -21,13 +21,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from subspaces._types import Array, Codes, Indices, Labels, Mask, Seed
+from subspaces._types import Array, ClusterName, Codes, Data, Estimator, Indices, Labels, Mask, Seed
 from subspaces.core.array import to_host
 from subspaces.core.contrast import means_and_spread
+from subspaces.core.partition import Partition
 from subspaces.diagnostics._composition import SHIFTED, common_shift
 from subspaces.diagnostics._measured import Measured, as_clustered, as_tested, data_of_fit
 from subspaces.diagnostics._rank_test import (
@@ -37,11 +38,11 @@ from subspaces.diagnostics._rank_test import (
     rank_test,
 )
 from subspaces.diagnostics._split_half import one_group_p_value, split_half_p_values
+from subspaces.estimators._base import SubspaceClusterer
 from subspaces.estimators.psc import with_choices
 from subspaces.preparation import Preparation
-from subspaces.runtime.frame import as_frame
 from subspaces.runtime.parameters import as_count, as_generator
-from subspaces.runtime.result import WithVerdict
+from subspaces.runtime.result import WithVerdict, as_frame
 from subspaces.runtime.warning import collect_warnings, warn
 
 # The rate of false discoveries at which markers are counted in sentences.
@@ -96,7 +97,7 @@ class Markers(WithVerdict):
         """The columns as a pandas DataFrame; a dict of arrays where pandas is missing."""
         return as_frame(self.columns)
 
-    def of(self, cluster: Any) -> dict[str, NDArray[Any]]:
+    def of(self, cluster: ClusterName) -> dict[str, NDArray[Any]]:
         """Return the columns of one cluster.
 
         Parameters
@@ -114,13 +115,13 @@ class Markers(WithVerdict):
 
 
 def markers(
-    X: Any,
-    labels: Any,
-    cluster: Any = None,
+    X: Data,
+    labels: ArrayLike,
+    cluster: ClusterName | None = None,
     *,
-    names: Any = None,
-    expressed: Any = None,
-    estimator: Any = None,
+    names: Sequence[str] | None = None,
+    expressed: ArrayLike | None = None,
+    estimator: Estimator | None = None,
     n_nulls: int = 99,
     random_state: Seed = None,
 ) -> Markers:
@@ -197,13 +198,14 @@ def markers(
 
 
 def markers_of_model(
-    model: Any,
-    X: Any,
-    cluster: Any,
-    split_half: bool,
+    model: SubspaceClusterer,
+    X: Data,
+    cluster: ClusterName | None,
     n_nulls: int,
     random_state: Seed,
     preparation: Preparation | None = None,
+    *,
+    split_half: bool,
 ) -> Markers:
     """Return the `Markers` of a fitted model, as its method ``markers`` does.
 
@@ -231,8 +233,8 @@ def markers_of_model(
 
 def _markers(
     tested: Measured,
-    labels: Any,
-    cluster: Any,
+    labels: ArrayLike,
+    cluster: ClusterName | None,
     cluster_half: Callable[[Indices], Any] | None,
     n_nulls: int,
     random_state: Seed,
@@ -319,7 +321,7 @@ def _effects(values: Array, codes: Codes, sizes: Array) -> tuple[Array, Array]:
     nothing varies the sum is 0 without rounding.
     """
     n_clusters, n = len(sizes), len(values)
-    means, _ = means_and_spread(values, codes, n_clusters)
+    means, _ = means_and_spread(values, Partition(codes, n_clusters))
     squares = np.array([np.square(values[codes == k] - means[k]).sum(0) for k in range(n_clusters)])
     difference, spread = np.full((2, *means.shape), np.nan)
     for k in np.flatnonzero((sizes > 0) & (sizes < n)):
@@ -401,7 +403,7 @@ def _of_table(tested: Measured, columns: dict[str, NDArray[Any]]) -> list[str]:
     return said
 
 
-def _of_obs(X: Any, name: str) -> Any:
+def _of_obs(X: Data, name: str) -> Any:
     """Return the column of ``obs`` of an AnnData that has this name."""
     if not hasattr(X, "obs"):
         raise TypeError(
@@ -414,7 +416,7 @@ def _of_obs(X: Any, name: str) -> Any:
     return X.obs[name].to_numpy()
 
 
-def _checked_labels(labels: Any, n: int) -> tuple[NDArray[Any], Codes, Mask]:
+def _checked_labels(labels: ArrayLike, n: int) -> tuple[NDArray[Any], Codes, Mask]:
     """Return the clusters, the place of each sample's among them, and who is in any cluster."""
     given = np.asarray(labels)
     if given.shape != (n,):
@@ -439,7 +441,7 @@ def _checked_labels(labels: Any, n: int) -> tuple[NDArray[Any], Codes, Mask]:
     return clusters, np.searchsorted(clusters, given).astype(np.intp), inside
 
 
-def _asked(cluster: Any, clusters: NDArray[Any]) -> Sequence[int]:
+def _asked(cluster: ClusterName | None, clusters: NDArray[Any]) -> Sequence[int]:
     """Return the places of the clusters asked for: all of them for None."""
     if cluster is None:
         return range(len(clusters))
@@ -467,7 +469,7 @@ def _warn_of_small(clusters: NDArray[Any], codes: Codes, asked: Sequence[int]) -
         )
 
 
-def _warn_of_few_directions(model: Any) -> None:
+def _warn_of_few_directions(model: SubspaceClusterer) -> None:
     """Warn where the rows of fit span few directions, so that ``within_std_`` is not known."""
     if np.isnan(to_host(getattr(model, "within_std_", 0.0))).all():
         warn(

@@ -11,17 +11,19 @@ that it needs and not only those that it keeps.
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.utils.validation import validate_data
 
-from subspaces._types import Array, Indices, Labels, Mask
+from subspaces._types import Array, Data, Indices, Labels, Mask
 from subspaces.core.array import to_host
 from subspaces.core.contrast import means_and_spread
+from subspaces.core.partition import Partition
 from subspaces.data.validation import as_table_to_fit, check_squares, is_named
 from subspaces.diagnostics._composition import at_one_size
+from subspaces.estimators._base import SubspaceClusterer
 from subspaces.expression_values import counts_hint
 from subspaces.preparation import Preparation, check_present, prepare_rows, scaled_to_total
 from subspaces.runtime.warning import warn
@@ -74,7 +76,7 @@ class Measured:
         )
 
 
-def as_tested(X: Any, names: Any, expressed: Any) -> Measured:
+def as_tested(X: Data, names: Sequence[str] | None, expressed: ArrayLike | None) -> Measured:
     """Return a table as it is tested, checked, with names that are all different.
 
     Counts in an AnnData, which are to be logged first, are told.
@@ -84,7 +86,7 @@ def as_tested(X: Any, names: Any, expressed: Any) -> Measured:
             f"X is a {type(X).__name__}. Use the table first, markers(X, model.labels_), or "
             "model.markers(X)"
         )
-    if hasattr(X, "var_names"):
+    if hasattr(X, "var_names") and hasattr(X, "X"):
         if X.X is None:
             raise ValueError("adata has no X. Use adata.layers[...] with names=adata.var_names")
         hint = counts_hint(X.X, "adata.X", "their totals differ from sample to sample")
@@ -111,7 +113,7 @@ def as_tested(X: Any, names: Any, expressed: Any) -> Measured:
 
 
 def data_of_fit(
-    model: Any, labels: Labels, X: Any, preparation: Preparation | None
+    model: SubspaceClusterer, labels: Labels, X: Data, preparation: Preparation | None
 ) -> tuple[Array, Measured]:
     """Return X as a matrix and as it is tested; ValueError where it is not the data of fit."""
     if preparation is None:
@@ -135,7 +137,7 @@ def data_of_fit(
     return raw, tested
 
 
-def _needed_part(X: Any, preparation: Preparation) -> Array:
+def _needed_part(X: Data, preparation: Preparation) -> Array:
     """Return the columns of X that a preparation needs, found by name where X has names."""
     if is_named(X):
         check_present(list(X.columns), preparation.needed)
@@ -144,7 +146,11 @@ def _needed_part(X: Any, preparation: Preparation) -> Array:
 
 
 def _check_means(
-    model: Any, labels: Labels, raw: Array, names: list[str], preparation: Preparation | None
+    model: SubspaceClusterer,
+    labels: Labels,
+    raw: Array,
+    names: list[str],
+    preparation: Preparation | None,
 ) -> None:
     """Raise ValueError where the clusters of raw (n, p), prepared, have other means than in fit.
 
@@ -167,7 +173,7 @@ def _check_means(
     if preparation is not None and preparation.axes is not None:
         # The means may have been measured before the projection.
         known = known @ preparation.axes.T @ preparation.axes
-    means, _ = means_and_spread(rows, labels, len(known))
+    means, _ = means_and_spread(rows, Partition(labels, len(known)))
     apart = np.abs(means - known)
     k, j = np.unravel_index(np.argmax(apart), apart.shape)
     if apart[k, j] > ROUNDED * np.abs(rows).max():
@@ -227,7 +233,7 @@ def as_clustered(preparation: Preparation, tested: Measured, half: Indices) -> A
     return rows @ principal_axes(rows).basis[:, : len(preparation.axes)]
 
 
-def _checked(X: Any) -> Array:
+def _checked(X: Data) -> Array:
     """Return X as a matrix; every variable has some value."""
     matrix = as_table_to_fit(X)
     check_squares(matrix)

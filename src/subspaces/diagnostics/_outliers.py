@@ -1,5 +1,6 @@
 """Which samples do not belong to a PCA: far within its axes, or far from them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,16 +9,15 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from subspaces import plots
-from subspaces._types import Array, Indices
+from subspaces._types import Array, Axes, Data, Indices
 from subspaces.core.components import all_axes
 from subspaces.core.incomplete_pca import hotelling, row_errors
 from subspaces.core.leave_one_out import centred, exact_errors
 from subspaces.core.secular import downdate, refit_factor
 from subspaces.data.validation import as_table_to_fit, check_squares, row_names
 from subspaces.diagnostics._press import incomplete_pca
-from subspaces.runtime.frame import as_frame
 from subspaces.runtime.parameters import as_count, as_flag, as_real
-from subspaces.runtime.result import WithVerdict
+from subspaces.runtime.result import WithVerdict, as_frame
 
 # The standard deviation of a normal distribution over its median absolute deviation.
 NORMAL_MAD = 1.4826
@@ -80,7 +80,7 @@ class PCAOutliers(WithVerdict):
             return as_frame(columns)
         return as_frame({"sample": self.sample_names, **columns}, index="sample")
 
-    def plot(self, names: Any = None, ax: Any = None) -> Any:
+    def plot(self, names: Sequence[str] | None = None, ax: Axes | None = None) -> Any:
         """Draw the two left-out distances against each other, with limits; outliers are named.
 
         Parameters
@@ -98,7 +98,7 @@ class PCAOutliers(WithVerdict):
 
 
 def pca_outliers(
-    X: Any, n_components: int, *, center: bool = True, level: float = 0.05
+    X: Data, n_components: int, *, center: bool = True, level: float = 0.05
 ) -> PCAOutliers:
     """Find the samples that do not belong to a PCA.
 
@@ -152,7 +152,7 @@ def pca_outliers(
         raise ValueError(f"level={level:g} is out of range. Use a share such as 0.05")
     has_holes = bool(np.isnan(matrix).any())
     measured = _by_observed_cells if has_holes else _by_all_cells
-    found = measured(matrix, n_components, center)
+    found = measured(matrix, n_components, center=center)
     n, r = len(matrix), found.n_axes
 
     # Distances that are rounding tell nothing.
@@ -167,7 +167,7 @@ def pca_outliers(
     outliers = order[(rates.min(axis=1) <= level)[order]]
     return PCAOutliers(
         t2=found.t2,
-        t2_limit=_limit_of_fitted(n, r, center, level),
+        t2_limit=_limit_of_fitted(n, r, level, center=center),
         q=found.q,
         q_limit=_judged_outside(found.q, level, rounding)[1],
         t2_left_out=found.t2_left_out,
@@ -198,9 +198,9 @@ class _Distances:
     usual_energy: float
 
 
-def _by_all_cells(matrix: Array, n_components: int, center: bool) -> _Distances:
+def _by_all_cells(matrix: Array, n_components: int, *, center: bool) -> _Distances:
     axes = all_axes(centred(matrix, center))
-    r = _checked_axes(matrix, n_components, center, axes.rank)
+    r = _checked_axes(matrix, n_components, axes.rank, center=center)
     freedom = len(matrix) - center
     scores, q, spectrum = axes.split(r)
     t2 = np.sum(scores**2 / spectrum, axis=1) * freedom
@@ -213,7 +213,7 @@ def _by_all_cells(matrix: Array, n_components: int, center: bool) -> _Distances:
     return _Distances(r, t2, t2_left_out * (freedom - 1), q, left_out, energy)
 
 
-def _by_observed_cells(matrix: Array, n_components: int, center: bool) -> _Distances:
+def _by_observed_cells(matrix: Array, n_components: int, *, center: bool) -> _Distances:
     """Return the same of a table with holes: left-out samples do not turn the axes.
 
     With ``h = T2/(n - 1)``, or T2/n without a mean, and ``f = n/(n - 1)``, or 1, the scatter along
@@ -222,8 +222,8 @@ def _by_observed_cells(matrix: Array, n_components: int, center: bool) -> _Dista
     """
     holes = np.isnan(matrix)
     rows = centred(np.where(holes, np.nanmean(matrix, axis=0), matrix), center)
-    r = _checked_axes(matrix, n_components, center, all_axes(rows).rank)
-    pca = incomplete_pca(matrix, r, center)
+    r = _checked_axes(matrix, n_components, all_axes(rows).rank, center=center)
+    pca = incomplete_pca(matrix, r, center=center)
     n, freedom = len(matrix), len(matrix) - center
     f = refit_factor(n, center)
     leverage = hotelling(pca) / n
@@ -235,14 +235,14 @@ def _by_observed_cells(matrix: Array, n_components: int, center: bool) -> _Dista
     return _Distances(r, freedom * leverage, t2_left_out, q, q_left_out, energy)
 
 
-def _checked_axes(matrix: Array, n_components: int, center: bool, rank: int) -> int:
+def _checked_axes(matrix: Array, n_components: int, rank: int, *, center: bool) -> int:
     n, p = matrix.shape
     why = f" for {n} samples x {p} variables of rank {rank}, one sample left out"
     high = min(n - 2 - center, rank)
     return as_count(n_components, "n_components", low=0, high=high, why=why)
 
 
-def _limit_of_fitted(n: int, r: int, center: bool, level: float) -> float:
+def _limit_of_fitted(n: int, r: int, level: float, *, center: bool) -> float:
     """Return the limit of T2 for samples that the PCA was fitted to: a beta distribution."""
     freedom = n - center
     if r == 0 or freedom <= r:
@@ -285,7 +285,9 @@ def _judged_outside(
     return p_values, float((centre + spread * stats.norm.isf(level)) ** 3)
 
 
-def _verdict(outliers: Array, t2_p: Array, q_p: Array, level: float, given: Any) -> str:
+def _verdict(
+    outliers: Array, t2_p: Array, q_p: Array, level: float, given: NDArray[Any] | None
+) -> str:
     n = len(t2_p)
     names = [str(name) for name in (range(n) if given is None else given)]
     if not len(outliers):

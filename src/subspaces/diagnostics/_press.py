@@ -4,21 +4,25 @@ from dataclasses import dataclass
 from typing import Any, get_args
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from subspaces._types import Array, PressMethod
+from subspaces._types import Array, Data, PressMethod
 from subspaces.core import influence
 from subspaces.core.incomplete import observed_cells
 from subspaces.core.incomplete_pca import IncompletePCA, fit_pca, row_errors, squared_influence
 from subspaces.core.leave_one_out import NEARLY_ALL, centred, exact_errors, graded_axes
 from subspaces.core.secular import refit_factor
-from subspaces.data.copies import warn_of_copies
-from subspaces.data.validation import as_matrix, as_table_to_fit, check_squares, row_names
+from subspaces.data.validation import (
+    as_matrix,
+    as_table_to_fit,
+    check_squares,
+    row_names,
+    warn_of_copies,
+)
 from subspaces.psc.incomplete import warn_of_low_values
-from subspaces.runtime.forks import process_lock
 from subspaces.runtime.parameters import as_choice, as_count, as_flag
 from subspaces.runtime.result import InShort
-from subspaces.runtime.threads import one_blas_thread
+from subspaces.runtime.threads import one_blas_thread, process_lock
 from subspaces.runtime.warning import warn
 from subspaces.subspace import Subspace, centre_of, leading, principal_axes
 
@@ -102,7 +106,7 @@ class PCAInfluence(InShort):
 
 
 def pca_press(
-    X: Any, n_components: int, *, center: bool = True, method: PressMethod = "exact"
+    X: Data, n_components: int, *, center: bool = True, method: PressMethod = "exact"
 ) -> Press:
     """Leave-one-out error of PCA from a single decomposition.
 
@@ -154,7 +158,7 @@ def pca_press(
     7.08
     """
     method = as_choice(method, "method", get_args(PressMethod))
-    X, n_components = _checked(X, n_components, center)
+    X, n_components = _checked(X, n_components, center=center)
     if method != "hat" and np.isnan(X).any():
         raise ValueError(
             f"X contains NaN, and method={method!r} needs every cell. Use method='hat', which goes "
@@ -167,11 +171,11 @@ def pca_press(
             "it cannot choose the number. Use diagnostics.pca_components",
             above=2,
         )
-    errors = _errors(X, n_components, bool(center), method)
+    errors = _errors(X, n_components, method, center=bool(center))
     return Press(float(errors.mean()), errors)
 
 
-def pca_influence(X: Any, n_components: int, *, center: bool = True) -> PCAInfluence:
+def pca_influence(X: Data, n_components: int, *, center: bool = True) -> PCAInfluence:
     """Find the samples that drive a PCA: leverage, leave-one-out error, influence, gradient.
 
     Parameters
@@ -210,9 +214,9 @@ def pca_influence(X: Any, n_components: int, *, center: bool = True) -> PCAInflu
     17
     """
     names = row_names(X)
-    X, n_components = _checked(X, n_components, center)
+    X, n_components = _checked(X, n_components, center=center)
     if np.isnan(X).any():
-        return _incomplete_influence(X, n_components, bool(center), names)
+        return _incomplete_influence(X, n_components, names, center=bool(center))
     axes = graded_axes(centred(X, bool(center)))
     scores, squared_residual, spectrum = axes.split(n_components)
     return PCAInfluence(
@@ -224,9 +228,11 @@ def pca_influence(X: Any, n_components: int, *, center: bool = True) -> PCAInflu
     )
 
 
-def _incomplete_influence(X: Array, n_components: int, center: bool, names: Any) -> PCAInfluence:
+def _incomplete_influence(
+    X: Array, n_components: int, names: NDArray[Any] | None, *, center: bool
+) -> PCAInfluence:
     """`pca_influence` of a table with holes."""
-    pca = incomplete_pca(X, n_components, center)
+    pca = incomplete_pca(X, n_components, center=center)
     place, scores = pca.subspace, pca.coordinates
     spectrum = np.sum(scores**2, axis=0)
     gradient = influence.gradient(pca.completed, Subspace(place.centre, place.basis, spectrum))
@@ -239,7 +245,7 @@ def _incomplete_influence(X: Array, n_components: int, center: bool, names: Any)
     )
 
 
-def incomplete_pca(X: Array, n_components: int, center: bool) -> IncompletePCA:
+def incomplete_pca(X: Array, n_components: int, *, center: bool) -> IncompletePCA:
     """Return the PCA of a table with holes; warn where low values seem to be missing."""
     with one_blas_thread():
         pca = fit_pca(observed_cells(X), n_components, center)
@@ -247,7 +253,7 @@ def incomplete_pca(X: Array, n_components: int, center: bool) -> IncompletePCA:
     return pca
 
 
-def _checked(X: Any, n_components: int, center: bool) -> tuple[Array, int]:
+def _checked(X: Data, n_components: int, *, center: bool) -> tuple[Array, int]:
     """Return X as a matrix, and the number of axes as an integer.
 
     Raise ValueError for more axes than the samples span when one of them is left out.
@@ -277,12 +283,12 @@ def _warn_of_mean(X: Array) -> None:
         )
 
 
-def _errors(X: Array, n_components: int, center: bool, method: PressMethod) -> Array:
+def _errors(X: Array, n_components: int, method: PressMethod, *, center: bool) -> Array:
     """Return the squared leave-one-out error of each sample, (n,); the mean is refitted, too."""
     if method == "exact":
         return exact_errors(X, n_components, center)
     if np.isnan(X).any():
-        return row_errors(incomplete_pca(X, n_components, center))[1]
+        return row_errors(incomplete_pca(X, n_components, center=center))[1]
     axes = graded_axes(centred(X, center))
     scores, squared_residual, spectrum = axes.split(n_components)
     if method == "hat":
@@ -291,7 +297,7 @@ def _errors(X: Array, n_components: int, center: bool, method: PressMethod) -> A
     return f * influence.paper_errors(np.sqrt(f) * scores, f * squared_residual, spectrum)
 
 
-def ols_press(X: Any, y: Any) -> Press:
+def ols_press(X: Data, y: ArrayLike) -> Press:
     """Leave-one-out error of ordinary least squares from a single fit.
 
     Parameters

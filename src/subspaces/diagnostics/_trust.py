@@ -12,11 +12,20 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 
 from subspaces import progress
-from subspaces._types import Array, Mask, Seed
-from subspaces.core import incomplete
-from subspaces.data.copies import warn_of_copies
-from subspaces.data.validation import as_matrix, count_distinct_rows
+from subspaces._types import (
+    Array,
+    Data,
+    Estimator,
+    FittedClusterer,
+    FittedLabels,
+    Indices,
+    Mask,
+    Seed,
+)
+from subspaces.data.validation import count_distinct_rows, warn_of_copies
 from subspaces.estimators import PSC, KSubspaces
+from subspaces.estimators._base import SubspaceClusterer
+from subspaces.facts import Samples, samples_of
 from subspaces.halving import DOUBTFUL, SOLID
 from subspaces.metrics import adjusted_rand_score, matched_accuracy, matched_labels
 from subspaces.psc.auto import cuts_a_continuum, is_rather_one
@@ -91,8 +100,8 @@ class MeansOrDirections(WithVerdict):
 
 
 def stability(
-    estimator: Any,
-    X: Any,
+    estimator: Estimator,
+    X: Data,
     *,
     n_resamples: int = 10,
     budget_s: float | None = None,
@@ -144,7 +153,7 @@ def stability(
     >>> found.verdict.split(":")[0]
     'Solid'
     """
-    matrix = _as_seen(estimator, X, min_samples=4)
+    matrix = samples_of(estimator, X, min_samples=4).rows
     warn_of_copies(matrix, above=2)
     n_resamples = as_count(n_resamples, "n_resamples", low=1)
     budget = np.inf if budget_s is None else as_real(budget_s, "budget_s", low=0.0)
@@ -165,7 +174,7 @@ def stability(
         labels = [np.asarray(model.predict(rows)) for model in models]
         n_clusters = int(np.max(labels)) + 1
         agreement.append(adjusted_rand_score(*labels))
-        whole = _without_holes(models[0], rows)
+        whole = Samples(models[0], rows).completed
         by_means.append(adjusted_rand_score(*_k_means_of_halves(whole, halves, n_clusters)))
         same += matched_labels(*labels) == labels[0]
     if rare.any():
@@ -191,11 +200,13 @@ def stability(
         verdict = _split_in_words(distinct, held)
     else:
         ways = _ways_by_means(_last_step(estimator))
-        verdict = _stability_in_words(mean, len(agreement), k_means, n_clusters, ways, has_gaps)
+        verdict = _stability_in_words(
+            mean, len(agreement), k_means, n_clusters, ways, has_gaps=has_gaps
+        )
     return Stability(mean, np.array(agreement), same / len(agreement), k_means, verdict)
 
 
-def _absent_in_a_half(matrix: Array, halves: Sequence[Any]) -> Mask:
+def _absent_in_a_half(matrix: Array, halves: Sequence[Indices]) -> Mask:
     """Return which variables (p,) have no value in one half: that half knows nothing of them.
 
     Marginal over a variable that nobody observed, a density is the one without it, so that both
@@ -241,7 +252,7 @@ def is_mostly_whole(matrix: Array) -> bool:
     return float(np.mean(~np.isnan(matrix).any(axis=0))) >= MOSTLY_WHOLE
 
 
-def _k_means_of_halves(matrix: Array, halves: Sequence[Any], n_clusters: int) -> list[Any]:
+def _k_means_of_halves(matrix: Array, halves: Sequence[Indices], n_clusters: int) -> list[Any]:
     """Return the labels of all samples by K-means of each half, two arrays (n,).
 
     Of a half with more than ``MOST_COMPARED`` samples, K-means is fitted to so many.
@@ -256,7 +267,7 @@ def _k_means_of_halves(matrix: Array, halves: Sequence[Any], n_clusters: int) ->
 
 
 def _stability_in_words(
-    mean: float, splits: int, k_means: float, n_clusters: int, ways: str, has_gaps: bool = True
+    mean: float, splits: int, k_means: float, n_clusters: int, ways: str, *, has_gaps: bool = True
 ) -> str:
     """Return the verdict: solid, doubtful or noise-like, the evidence, and what to try.
 
@@ -295,7 +306,7 @@ def _stability_in_words(
     return words + advice
 
 
-def _ways_by_means(estimator: Any) -> str:
+def _ways_by_means(estimator: Estimator) -> str:
     """Return what an estimator leaves to try where groups differ in their means; "" if nothing."""
     if _finds_means(estimator):
         return ""
@@ -305,7 +316,7 @@ def _ways_by_means(estimator: Any) -> str:
     return "K-means or PSC(K, n_components=0, affine=True)"
 
 
-def _finds_means(estimator: Any) -> bool:
+def _finds_means(estimator: Estimator) -> bool:
     """Whether clusters are means by their making: of K-means, or affine of dimension 0."""
     if isinstance(estimator, KMeans | MiniBatchKMeans | BisectingKMeans):
         return True
@@ -313,7 +324,7 @@ def _finds_means(estimator: Any) -> bool:
     return has_centres and not np.any(getattr(estimator, "n_components", 1))
 
 
-def _last_step(estimator: Any) -> Any:
+def _last_step(estimator: Estimator) -> Any:
     return estimator[-1] if isinstance(estimator, Pipeline) else estimator
 
 
@@ -326,7 +337,7 @@ def _split_in_words(distinct: int, n_clusters: int) -> str:
     )
 
 
-def means_or_directions(model: Any, X: Any) -> MeansOrDirections:
+def means_or_directions(model: FittedClusterer, X: Data) -> MeansOrDirections:
     """Compare a model's labels with K-means: if both agree, the groups differ in their means.
 
     K-means with as many clusters sees the samples as the model does, after its preparation; where
@@ -364,7 +375,7 @@ def means_or_directions(model: Any, X: Any) -> MeansOrDirections:
             f"{type(model).__name__} has no labels_. Use a fitted clusterer, or a pipeline that "
             "ends in one"
         )
-    matrix, labels = _as_seen(model, X), np.asarray(labels)
+    matrix, labels = samples_of(model, X).rows, np.asarray(labels)
     if len(matrix) != len(labels):
         raise ValueError(
             f"X has {len(matrix)} samples, and the model was fitted to {len(labels)}. Use the data "
@@ -381,8 +392,7 @@ def means_or_directions(model: Any, X: Any) -> MeansOrDirections:
             "K-means, or n_components=0 with affine=True, to look for those.",
         )
     k_means = KMeans(n_clusters, n_init=10, random_state=0)
-    whole = _without_holes(model, matrix)
-    by_means = k_means_labels(whole, k_means)
+    by_means = k_means_labels(Samples(model, matrix).completed, k_means)
     agreement = matched_accuracy(labels, by_means)
     if _finds_means(model):
         return MeansOrDirections(agreement, _of_means_in_words(agreement))
@@ -390,7 +400,7 @@ def means_or_directions(model: Any, X: Any) -> MeansOrDirections:
     return MeansOrDirections(agreement, _of_directions_in_words(agreement, by_chance))
 
 
-def _agreement_by_chance(labels: Any, others: Any) -> float:
+def _agreement_by_chance(labels: FittedLabels, others: FittedLabels) -> float:
     """Return the mean agreement of two partitions (n,), one of them in an order drawn anew."""
     random = np.random.default_rng(0)
     draws = (matched_accuracy(random.permutation(labels), others) for _ in range(DRAWS))
@@ -419,21 +429,7 @@ def _of_means_in_words(agreement: float) -> str:
     )
 
 
-def _as_seen(model: Any, X: Any, *, min_samples: int = 1) -> Array:
-    """Return X as a matrix of the variables that are clustered: prepared if the model does so."""
-    if hasattr(model, "preparation_"):
-        prepared: Array = model._prepared(X, min_samples=min_samples)
-        return prepared
-    takes_missing = bool(getattr(model, "_takes_missing", False))
-    return as_matrix(X, min_samples=min_samples, missing=takes_missing)
-
-
-def _without_holes(model: Any, matrix: Array) -> Array:
-    """Return the matrix, its missing cells filled with what a fitted model expects there."""
-    return incomplete.imputed(matrix, model._mixture()) if np.isnan(matrix).any() else matrix
-
-
-def ambiguity(model: Any, X: Any) -> Array:
+def ambiguity(model: SubspaceClusterer, X: Data) -> Array:
     """How nearly each sample sits between two clusters: 0 clearly in one, 1 exactly between.
 
     The best score under a cluster over the second best; for a likelihood, the ratio of the two

@@ -14,11 +14,17 @@ from subspaces.estimators.slbf import SLBF
 from subspaces.estimators.sparse_kmeans import SparseKMeans
 from subspaces.estimators.ssc import SSC
 
+__all__ = [
+    "GPCA", "MCFA", "MPPCA", "PSC", "RSIM", "SCC", "SLBF", "SSC", "EnsembleKSubspaces",
+    "KSubspaces", "MCtFA", "MiniBatchPSC", "SelectedPCA", "SparseKMeans", "all_estimators",
+]  # fmt: skip
+
 Estimator = type[SubspaceClusterer] | type[SelectedPCA]
 
+# In the order in which `compare` shows them.
 ESTIMATORS: tuple[Estimator, ...] = (
-    EnsembleKSubspaces, GPCA, KSubspaces, MCFA, MCtFA, MiniBatchPSC, MPPCA, PSC, RSIM, SCC,
-    SelectedPCA, SLBF, SparseKMeans, SSC,
+    PSC, MiniBatchPSC, KSubspaces, EnsembleKSubspaces, SSC, SCC, SLBF, RSIM, GPCA, MPPCA, MCFA,
+    MCtFA, SparseKMeans, SelectedPCA,
 )  # fmt: skip
 
 

@@ -27,6 +27,7 @@ from subspaces._types import Array, Counts, FittedLabels, Seed
 from subspaces.core.array import in_main_memory, is_dask, to_host
 from subspaces.core.contrast import Contrast, contrast, means_and_spread
 from subspaces.core.incomplete import IncompleteMixture, known_columns
+from subspaces.core.partition import Partition
 from subspaces.data.blocks import Blocks
 from subspaces.data.devices import check_device, device_of, moved_attributes
 from subspaces.data.kinds import (
@@ -56,15 +57,15 @@ from subspaces.preparation import (
     filled_in_raw_units,
     prepare_rows,
 )
+from subspaces.progress import Step, silence
 from subspaces.psc.result import Fit, attributes
 from subspaces.psc.settings import Settings
-from subspaces.runtime import callbacks, model_file
+from subspaces.runtime import model_file
 from subspaces.runtime.fitted import draft_of, take_fit
-from subspaces.runtime.frame import as_set_output
 from subspaces.runtime.memory import no_room
 from subspaces.runtime.model_file import SavedModel
+from subspaces.runtime.result import as_set_output
 from subspaces.runtime.serialise import is_serialisable
-from subspaces.runtime.step import Step, silence
 from subspaces.runtime.warning import collect_warnings, warn
 from subspaces.starts.landmarks import REFILL_ROWS
 from subspaces.subspace import Subspace, squared_residual
@@ -95,7 +96,7 @@ def with_missing(method: Callable[P, R]) -> Callable[P, R]:
 
 
 class SubspaceClusterer(
-    callbacks.CallbackSupportMixin,
+    progress.CallbackSupportMixin,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
     ClusterMixin,
@@ -110,7 +111,7 @@ class SubspaceClusterer(
 
     n_clusters: Any  # an int; of PSC, until it has chosen, perhaps "auto"
     n_components: Any
-    n_features_in_: int
+    n_features_in_: Annotated[int, "p"]
     feature_names_in_: Annotated[NDArray[Any], "p"]
     labels_: Annotated[FittedLabels, "n"]
     objective_: float
@@ -120,6 +121,7 @@ class SubspaceClusterer(
     record_: Record
     cluster_means_: Annotated[Array, "K", "p"]
     within_std_: Annotated[Array, "p"]
+    selection_: dict[str, Any]
     preparation_: Preparation
     _scale: float  # the largest absolute value of the data of fit
     _names_handed_on: Annotated[NDArray[Any], "p"]
@@ -361,7 +363,7 @@ class SubspaceClusterer(
         """
         from subspaces.diagnostics._markers import markers_of_model
 
-        return markers_of_model(self, X, cluster, split_half, n_nulls, random_state)
+        return markers_of_model(self, X, cluster, n_nulls, random_state, split_half=split_half)
 
     def report(self, X: Any = None, path: str | Path = "report.html", **options: Any) -> Path:
         """Write what was found as one interactive HTML page that works offline.
@@ -438,11 +440,11 @@ class SubspaceClusterer(
         saved = SavedModel(type(self).__name__, parameters, fitted_state(self))
         model_file.write(path, saved)
 
-    @callbacks.managed
+    @progress.managed
     def _fit_with_callbacks(self, X: Any, rows: Array | SurveyedBlocks) -> None:
-        callbacks.begin(self, X)
+        progress.begin(self, X)
         self._fit(rows)
-        callbacks.end(self, X)
+        progress.end(self, X)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -494,7 +496,7 @@ class SubspaceClusterer(
 
     @property
     def _has_listeners(self) -> bool:
-        return bool(self._verbosity) or callbacks.are_set(self) or progress.has_listeners()
+        return bool(self._verbosity) or progress.are_set(self) or progress.has_listeners()
 
     @property
     def _verbosity(self) -> int:
@@ -505,7 +507,7 @@ class SubspaceClusterer(
 
         Print runs with ``verbose=1``, and starts and sweeps, too, with ``verbose=2``.
         """
-        callbacks.pass_on(self, step)
+        progress.pass_on(self, step)
         progress.tell(step)
         if self._verbosity > 1 or (self._verbosity and step.stage == "run"):
             count = f"{step.stage} {step.done} of {step.total}"
@@ -672,7 +674,7 @@ class SubspaceClusterer(
             return
         holes = np.isnan(rows) if self.missing_share_ else None
         self.cluster_means_, self.within_std_ = means_and_spread(
-            whole, self.labels_, self._n_features_out, holes
+            whole, Partition(self.labels_, self._n_features_out), holes
         )
         if holes is not None:
             members = np.arange(self._n_features_out)[:, None] == self.labels_

@@ -10,14 +10,14 @@ from typing import Any, get_type_hints
 import numpy as np
 
 from subspaces.core.array import in_main_memory
-from subspaces.preparation import Preparation, attach_preparation, steps_of
+from subspaces.preparation import attach_preparation
 from subspaces.runtime.fitted import fit_of, is_fitted_name
 from subspaces.runtime.serialise import Sizes, fits
 
 # Attributes that only some models of a class have.
 OPTIONAL = {
-    "cluster_means_", "feature_names_in_", "fit_", "n_components_", "preparation_", "subspaces_",
-    "within_std_", "_names_handed_on",
+    "cluster_means_", "feature_names_in_", "fit_", "n_components_", "preparation_", "selection_",
+    "subspaces_", "within_std_", "_names_handed_on",
 }  # fmt: skip
 
 
@@ -27,7 +27,10 @@ def fitted_state(model: Any) -> dict[str, Any]:
     With a preparation, ``n_features_in_`` and ``feature_names_in_`` in the file describe the
     clustered variables, as all arrays do; `restore` restores those of the raw samples.
     """
-    told = _told_by_fit(model)
+    told, hints = _told_by_fit(model), get_type_hints(type(model))
+    unknown = [name for name in vars(model) if name.endswith("_") and name not in {*told, *hints}]
+    if unknown:
+        raise TypeError(f"{unknown[0]} is not an attribute that a model file knows")
     kept = {name: value for name, value in fit_of(model).items() if name not in {*told, "_home"}}
     state = {name: in_main_memory(value) for name, value in kept.items()}
     if "fit_" in state:
@@ -35,7 +38,6 @@ def fitted_state(model: Any) -> dict[str, Any]:
     if "preparation_" in state:
         names = np.array(model.preparation_.variable_names, dtype=object)
         state |= {"feature_names_in_": names, "n_features_in_": len(names)}
-        state["preparation_"] = steps_of(model.preparation_)
         state.pop("_names_handed_on", None)
     return state
 
@@ -46,25 +48,22 @@ def restore(model: Any, state: dict[str, Any]) -> None:
     With a preparation among them, the model takes raw samples from then on.
     """
     hints = get_type_hints(type(model), include_extras=True)
-    sizes: Sizes = {"p": state.get("n_features_in_", 0)}
+    sizes: Sizes = {}
     for name, value in state.items():
         if name not in hints or not is_fitted_name(name):
             kind = type(model).__name__
             raise ValueError(f"it has the attribute {name!r}, which {kind} has not")
-        if not fits(value, hints[name], sizes) and name != "preparation_":
+        if not fits(value, hints[name], sizes):
             raise ValueError(f"its {name} is not of the right kind, or does not fit the rest")
     vars(model).update(state)
     vars(model).update(_told_by_fit(model))
     for name in hints:
         if is_fitted_name(name) and name not in OPTIONAL and not hasattr(model, name):
             raise ValueError(f"it has no {name}")
-    steps = vars(model).pop("preparation_", None)
-    if steps is not None:
-        names = state.get("feature_names_in_", ())
-        preparation = Preparation(tuple(map(str, names)), **steps)
-        if not len(names) or not set(preparation.variable_names) <= set(preparation.needed):
+    if "preparation_" in state:
+        if not set(model.preparation_.variable_names) <= set(model.preparation_.needed):
             raise ValueError("its preparation_ does not lead to its variables")
-        attach_preparation(model, preparation)
+        attach_preparation(model, model.preparation_)
 
 
 def with_arrays_in_memory(model: Any) -> Any:

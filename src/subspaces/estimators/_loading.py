@@ -13,7 +13,7 @@ from subspaces.estimators._base import SubspaceClusterer
 from subspaces.estimators._fitted_state import restore
 from subspaces.estimators.selected_pca import SelectedPCA
 from subspaces.runtime import model_file
-from subspaces.runtime.warning import changed_filters
+from subspaces.runtime.threads import changed_filters
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -66,26 +66,27 @@ def _restored(saved: model_file.SavedModel) -> SubspaceClusterer | SelectedPCA:
     model = kinds[saved.estimator]()
     model.set_params(**saved.parameters)
     restore(model, saved.state)
-    if isinstance(model, SelectedPCA):
-        model._check_parameters()
-    else:
-        _check_scores(model)
+    with changed_filters(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        works = _is_whole(model)
+    if not works:
+        raise ValueError("its parts do not fit together")
     return model
 
 
-def _check_scores(model: SubspaceClusterer) -> None:
-    """Raise an error unless the loaded model can score a sample, which takes all its parts.
+def _is_whole(model: SubspaceClusterer | SelectedPCA) -> bool:
+    """Return whether the loaded model can score a sample, which takes all its parts.
 
     Also in passes and with a missing cell, if it can do that at all.
     """
-    row, n_clusters = np.zeros((1, model._n_variables)), model._n_features_out
-    with changed_filters(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
-        scores = model._scores(row)
-        if model._reads_blocks:
-            model.fit_.pass_over(ArrayBlocks(row))
-        if model._takes_missing:
-            model._mixture()
-    labels = model.labels_
-    if scores.shape != (1, n_clusters) or labels.min() < -1 or labels.max() >= n_clusters:
-        raise ValueError("its parts do not fit together")
+    if isinstance(model, SelectedPCA):
+        model._check_parameters()
+        return bool(np.isfinite(model.score_samples(model.mean_[None])).all())
+    row, labels = np.zeros((1, model._n_variables)), model.labels_
+    scores = model._scores(row)
+    if model._reads_blocks:
+        model.fit_.pass_over(ArrayBlocks(row))
+    if model._takes_missing:
+        model._mixture()
+    fits = scores.shape == (1, model._n_features_out) and not np.isnan(scores).any()
+    return fits and labels.min() >= -1 and labels.max() < model._n_features_out

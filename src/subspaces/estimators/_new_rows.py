@@ -11,7 +11,7 @@ from subspaces._types import Array, FittedLabels
 from subspaces.core import partition
 from subspaces.core.array import is_dask, namespace, to_host
 from subspaces.core.incomplete import imputed, placed
-from subspaces.data import block_pass, block_views
+from subspaces.data import block_pass
 from subspaces.data.blocks import Blocks
 from subspaces.data.devices import brought, to_device
 from subspaces.data.pass_plan import Pass
@@ -121,7 +121,7 @@ class NewBlocks:
 
         For Dask rows return a Dask array (n, R) instead, with nan beyond a row's own dimension.
         """
-        padded = self._each(block_views.own_coordinates)
+        padded = self._each(block_pass.own_coordinates)
         if is_dask(padded):
             return padded
         xp = namespace(padded)
@@ -130,7 +130,7 @@ class NewBlocks:
 
     def nearest_points(self) -> Any:
         """Return the point of its cluster's subspace that is nearest to each row, (n, p)."""
-        return self._each(block_views.nearest_points)
+        return self._each(block_pass.nearest_points)
 
     def imputed(self) -> Any:
         """Return the rows (n, p): those that are read in blocks have no missing cells."""

@@ -17,11 +17,11 @@ from subspaces.data.kinds import in_memory, surveyed
 from subspaces.data.validation import as_matrix
 from subspaces.estimators._base import SubspaceClusterer
 from subspaces.estimators._record import Record
+from subspaces.progress import Step
 from subspaces.psc.result import Fit, attributes
 from subspaces.psc.stream import Batches, Past, begin, labelled, resume
 from subspaces.runtime.fitted import draft_of, take_fit
 from subspaces.runtime.parameters import as_choice, as_count, as_generator, as_real
-from subspaces.runtime.step import Step
 from subspaces.runtime.threads import one_blas_thread, usable_threads
 from subspaces.starts.registry import STARTS
 
@@ -116,6 +116,7 @@ class MiniBatchPSC(SubspaceClusterer):
 
     _reads_blocks = True
     past_: Past
+    n_iter_: int
     criterion_: str
     noise_variance_: float
 

@@ -6,10 +6,11 @@ from numbers import Real
 from typing import Annotated, Any, get_args
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import logsumexp
 from sklearn.exceptions import ConvergenceWarning
 
-from subspaces._types import Array, MixtureNoise, PerCluster, Seed, StopReason
+from subspaces._types import Array, Data, MixtureNoise, PerCluster, Seed, StopReason
 from subspaces.core import em, incomplete, partition, ppca_mixture
 from subspaces.core.dimensions import dimensions_of
 from subspaces.core.incomplete import (
@@ -54,7 +55,7 @@ class MixtureClusterer(SubspaceClusterer):
 
     scores_are_likelihoods_ = True
 
-    def predict_proba(self, X: Any) -> Array:
+    def predict_proba(self, X: Data) -> Array:
         """Probability of each cluster given the sample.
 
         Parameters
@@ -69,7 +70,7 @@ class MixtureClusterer(SubspaceClusterer):
         """
         return em.responsibilities(self._log_joint(self._validate_new(X)))
 
-    def score_samples(self, X: Any) -> Array:
+    def score_samples(self, X: Data) -> Array:
         """Log density of each sample.
 
         Parameters
@@ -83,7 +84,7 @@ class MixtureClusterer(SubspaceClusterer):
         """
         return logsumexp(self._log_joint(self._validate_new(X)), axis=1)
 
-    def score(self, X: Any, y: Any = None) -> float:
+    def score(self, X: Data, y: ArrayLike | None = None) -> float:
         """Mean log density of the samples.
 
         Parameters
@@ -99,7 +100,7 @@ class MixtureClusterer(SubspaceClusterer):
         """
         return float(self.score_samples(X).mean())
 
-    def bic(self, X: Any) -> float:
+    def bic(self, X: Data) -> float:
         """Bayesian information criterion on some samples; lower is better.
 
         Parameters
@@ -490,6 +491,7 @@ class MCFA(MixtureClusterer):
     (200, 3)
     """
 
+    _dimension_to_compare = "sum"  # all clusters share one space
     loadings_: Annotated[Array, "p", "q"]
     factor_means_: Annotated[Array, "K", "q"]
     factor_covariances_: Annotated[Array, "K", "q", "q"]
@@ -518,7 +520,7 @@ class MCFA(MixtureClusterer):
     def _fit(self, X: Array) -> None:
         _fit_common_factors(self, X, np.inf)
 
-    def factor_scores(self, X: Any) -> Array:
+    def factor_scores(self, X: Data) -> Array:
         """Mean of the factors given the sample, over all clusters.
 
         Parameters
@@ -632,6 +634,7 @@ class MCtFA(MixtureClusterer):
     True
     """
 
+    _dimension_to_compare = "sum"  # all clusters share one space
     loadings_: Annotated[Array, "p", "q"]
     factor_means_: Annotated[Array, "K", "q"]
     factor_covariances_: Annotated[Array, "K", "q", "q"]

@@ -21,7 +21,7 @@ from subspaces._types import (
     VariableList,
 )
 from subspaces.core.array import in_main_memory
-from subspaces.data.copies import warn_of_copies
+from subspaces.data.validation import warn_of_copies
 from subspaces.estimators._base import SubspaceClusterer
 from subspaces.estimators._subspaces import as_list_name
 from subspaces.psc.doubts import warn_of_single_samples

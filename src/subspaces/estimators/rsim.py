@@ -91,6 +91,7 @@ class RSIM(SubspaceClusterer):
     1.0
     """
 
+    _dimension_to_compare = "largest"  # one for all clusters
     rank_: int
     objective_: float
 

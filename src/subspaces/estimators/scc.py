@@ -86,6 +86,7 @@ class SCC(SubspaceClusterer):
     True
     """
 
+    _dimension_to_compare = "largest"  # one for all clusters
     objective_: float
     objective_path_: Annotated[Array, "*"]
     n_iter_: int

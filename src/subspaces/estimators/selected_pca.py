@@ -4,26 +4,25 @@ import os
 from typing import Annotated, Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from subspaces._types import Array, FoundNoise, Indices, NoiseKind
+from subspaces._types import Array, Data, FoundNoise, Indices, NoiseKind
 from subspaces.core import incomplete
 from subspaces.core.components import KINDS_OF_NOISE, Components
 from subspaces.core.incomplete import VARIANCE_FLOOR, Cells, Gaussian, IncompleteMixture
 from subspaces.core.incomplete_pca import fit_pca
 from subspaces.core.words_on_components import doubts_about_components, verdict_on_components
-from subspaces.data.copies import warn_of_copies
-from subspaces.data.validation import as_matrix, check_squares
+from subspaces.data.validation import as_matrix, check_squares, warn_of_copies
 from subspaces.data.varying import VaryingTable, varying_table
 from subspaces.estimators._fitted_state import fitted_state
 from subspaces.psc.incomplete import warn_of_low_values
 from subspaces.runtime import model_file
 from subspaces.runtime.fitted import fits_a_draft
-from subspaces.runtime.frame import as_set_output
 from subspaces.runtime.model_file import SavedModel
 from subspaces.runtime.parameters import as_choice, as_count, as_flag
+from subspaces.runtime.result import as_set_output
 from subspaces.runtime.threads import one_blas_thread
 from subspaces.runtime.warning import warn
 from subspaces.subspace import PrincipalAxes, signs_of_largest
@@ -107,7 +106,7 @@ class SelectedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     '3 components stand out of the noise; weaker ones, below 0.77 % of the variance, are not seen.'
     """
 
-    n_components_: int
+    n_components_: Annotated[int, "R"]
     components_: Annotated[Array, "R", "p"]
     mean_: Annotated[Array, "p"]
     scale_: Annotated[Array, "p"] | None
@@ -142,7 +141,7 @@ class SelectedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         self.min_components = min_components
 
     @fits_a_draft
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Data, y: ArrayLike | None = None) -> Self:
         """Find the components.
 
         Parameters
@@ -177,7 +176,7 @@ class SelectedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             warn(_nothing(axes.rank), above=3)
         return self
 
-    def transform(self, X: Any) -> Array:
+    def transform(self, X: Data) -> Array:
         """Scores of samples on the components.
 
         Parameters
@@ -193,7 +192,7 @@ class SelectedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         rows = self._completed(self._prepared(X))
         return _of_the_precision_of(X, rows @ self.components_.T)
 
-    def impute(self, X: Any) -> Any:
+    def impute(self, X: Data) -> Any:
         """Fill the cells of X that are missing with what the components expect there.
 
         Parameters
@@ -214,7 +213,7 @@ class SelectedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         whole = _of_the_precision_of(X, np.where(np.isnan(rows), filled, values))
         return as_set_output(whole, X, self)
 
-    def inverse_transform(self, X: Any) -> Array:
+    def inverse_transform(self, X: Data) -> Array:
         """Points of the space of the samples that have these scores.
 
         Parameters
@@ -229,7 +228,7 @@ class SelectedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         """
         check_is_fitted(self)
         width = self.n_components_
-        given = np.shape(X)
+        given = np.asarray(X).shape
         if len(given) != 2 or given[1] != width:
             raise ValueError(f"X has shape {given}. Use scores of shape (n, {width})")
         scores = as_matrix(X, min_samples=1) if width else np.zeros(given)
@@ -237,7 +236,7 @@ class SelectedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         rows = rows if self.scale_ is None else rows * self.scale_
         return _of_the_precision_of(X, rows + self.mean_)
 
-    def score_samples(self, X: Any) -> Array:
+    def score_samples(self, X: Data) -> Array:
         """Log-likelihood of each sample under probabilistic PCA, as scikit-learn's ``PCA`` has it.
 
         Parameters
@@ -267,7 +266,7 @@ class SelectedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         units = 0.0 if self.scale_ is None else ~np.isnan(rows) @ np.log(self.scale_)
         return density[:, 0] - units
 
-    def score(self, X: Any, y: Any = None) -> float:
+    def score(self, X: Data, y: ArrayLike | None = None) -> float:
         """Mean log-likelihood of the samples under probabilistic PCA; higher is better.
 
         Parameters
@@ -326,7 +325,7 @@ class SelectedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             )
         return fewest
 
-    def _prepared(self, X: Any) -> Array:
+    def _prepared(self, X: Data) -> Array:
         """Return the samples (n, p) from the mean, scaled; NaN where a cell is missing."""
         check_is_fitted(self)
         matrix = as_matrix(X, min_samples=1, missing=True)
@@ -408,6 +407,6 @@ def _nothing(rank: int) -> str:
     )
 
 
-def _of_the_precision_of(X: Any, values: Array) -> Array:
+def _of_the_precision_of(X: Data, values: Array) -> Array:
     """Return the values in single precision if X is, otherwise as they are."""
     return values.astype(np.float32) if np.asarray(X).dtype == np.float32 else values

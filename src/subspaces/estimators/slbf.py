@@ -80,6 +80,7 @@ class SLBF(SubspaceClusterer):
     True
     """
 
+    _dimension_to_compare = "largest"  # one for all clusters
     objective_: float
 
     def __init__(
@@ -106,11 +107,11 @@ class SLBF(SubspaceClusterer):
         n_candidates = self._n_candidates()
         points = _subspaces.principal_coordinates(X, affine)
         dimension = _subspaces.identified_dimension(self, dimension, points.shape[1], affine)
-        labels = self._cluster(points, dimension, affine, n_candidates)
+        labels = self._cluster(points, dimension, n_candidates, affine=affine)
         _subspaces.store_equal_subspaces(self, X, labels, dimension, affine)
         self.objective_ = energy_off_subspaces(X, self.labels_, self.subspaces_)
 
-    def _cluster(self, points: Array, dimension: int, affine: bool, n_candidates: int) -> Labels:
+    def _cluster(self, points: Array, dimension: int, n_candidates: int, *, affine: bool) -> Labels:
         k, random = int(self.n_clusters), as_generator(self.random_state)
         if self.spectral:
             return graph_clustering(points, k, dimension, affine, random)

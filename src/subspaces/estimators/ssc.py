@@ -6,9 +6,9 @@ from scipy.sparse.csgraph import connected_components
 
 from subspaces._types import Array, Labels, PerCluster, Seed, Sparse, SSCSolver
 from subspaces.core import partition
-from subspaces.core.rows import centred_rows
 from subspaces.core.dimensions import check_rank, dimensions_of
 from subspaces.core.problem import Problem
+from subspaces.core.rows import centred_rows
 from subspaces.estimators import _subspaces
 from subspaces.estimators._base import SubspaceClusterer
 from subspaces.runtime.parameters import as_choice, as_count, as_flag, as_generator, as_real

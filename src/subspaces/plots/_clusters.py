@@ -1,6 +1,6 @@
 """Figures of one cluster's samples and variables, and of the angles between subspaces."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -12,8 +12,10 @@ from sklearn.utils.validation import check_is_fitted
 from subspaces._types import Array, Indices, VariableList
 from subspaces.core.contrast import Contrast
 from subspaces.data.validation import row_names
+from subspaces.estimators._base import SubspaceClusterer
 from subspaces.estimators._record import squared_distances
 from subspaces.estimators._subspaces import as_list_name
+from subspaces.facts import facts_of, samples_of
 from subspaces.plots import _style as style
 from subspaces.runtime.parameters import as_count
 from subspaces.subspace import Subspace, coordinates, principal_angles
@@ -76,7 +78,8 @@ def scores(
         names = row_names(X) if names is None else names
         model, X = last_step(model), model[:-1].transform(X)
     cluster = _check_cluster(model, cluster)
-    matrix = model._prepared(X, min_samples=2)
+    samples = samples_of(model, X, min_samples=2)
+    matrix = samples.rows
     if len(matrix) != len(model.labels_):
         raise ValueError(
             f"X has {len(matrix)} samples, the model was fitted to {len(model.labels_)}. Use the "
@@ -86,7 +89,7 @@ def scores(
     names = style.check_names(names, len(matrix), "samples")
     known = _check_classes(classes, len(matrix))
     members = np.flatnonzero(model.labels_ == cluster)
-    places, labels = _places(model, matrix[members], cluster)
+    places, labels = _places(model.subspaces_, matrix[members], samples.placed[members], cluster)
     with style.canvas(ax) as ax:
         if model.subspaces_[cluster].basis.shape[1] == 0:
             ends = [places.min(axis=0).max(), places.max(axis=0).min()]
@@ -158,10 +161,11 @@ def loadings(
     cluster = _check_cluster(model, cluster)
     n_shown = as_count(n_shown, "n_shown", low=1)
     subspace = model.subspaces_[cluster]
-    names = model._variable_names if names is None else names
+    facts = facts_of(model)
+    names = facts.variable_names if names is None else names
     names = style.check_names(names, len(subspace.basis), "variables")
     if as_list_name(by, subspace) == "difference":
-        found = model._contrast(cluster)
+        found = facts.contrast(cluster)
         shown = found.order[:n_shown]
         title = f"what sets cluster {cluster} apart\n{len(shown)} of {len(found.order)} variables"
         with _list_of([names[j] for j in shown], title, ax) as ax:
@@ -223,15 +227,17 @@ def _draw_differences(ax: Any, found: Contrast, shown: Indices, cluster: int) ->
     ax.set_xlabel("difference (SD)" if known else "difference")
 
 
-def _places(model: Any, rows: Array, cluster: int) -> tuple[Array, list[str]]:
+def _places(
+    subspaces: Sequence[Subspace], rows: Array, placed: Array, cluster: int
+) -> tuple[Array, list[str]]:
     """Return the drawn coordinates of a cluster's samples, (m, 2), and the two axis labels.
 
-    A sample with missing cells is drawn where the model places it.
+    placed (m, p): the rows where the model places those with missing cells.
     """
-    subspace, placed = model.subspaces_[cluster], model._placed(rows)
+    subspace = subspaces[cluster]
     beyond = np.sqrt(squared_distances(rows, placed, subspace))
     if subspace.basis.shape[1] == 0:
-        nearest = np.sqrt(_from_the_next(model.subspaces_, rows, placed, cluster))
+        nearest = np.sqrt(_from_the_next(subspaces, rows, placed, cluster))
         return np.column_stack([beyond, nearest]), [
             "distance from its mean",
             "from the next cluster",
@@ -243,7 +249,9 @@ def _places(model: Any, rows: Array, cluster: int) -> tuple[Array, list[str]]:
     return places[:, :2], labels
 
 
-def _from_the_next(subspaces: list[Subspace], rows: Array, placed: Array, cluster: int) -> Array:
+def _from_the_next(
+    subspaces: Sequence[Subspace], rows: Array, placed: Array, cluster: int
+) -> Array:
     """Return the squared distance (m,) of the rows of a mean profile from the nearest other one."""
     filled = np.where(np.isnan(rows), placed, rows)
     others = [
@@ -326,7 +334,7 @@ def last_step(model: Any) -> Any:
 
 
 def _check_cluster(model: Any, cluster: int) -> int:
-    if not getattr(model, "_has_subspaces", False):
+    if not (isinstance(model, SubspaceClusterer) and hasattr(model, "project")):
         raise TypeError(f"{type(model).__name__} has no subspaces to draw. Use a model such as PSC")
     check_is_fitted(model)
     return as_count(cluster, "cluster", low=0, high=len(model.subspaces_) - 1)

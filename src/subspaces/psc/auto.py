@@ -18,6 +18,7 @@ from subspaces.core.row_order import neighbours_depend
 from subspaces.core.search import first_partition
 from subspaces.core.words_on_components import doubts_about_components
 from subspaces.data.in_view import RowsInView, RowsOfUnknownDimension
+from subspaces.progress import Step
 from subspaces.psc.best_partition import seeded_starts
 from subspaces.psc.dense import fit_dense
 from subspaces.psc.result import Clusters, Fit
@@ -27,7 +28,6 @@ from subspaces.psc.settings import (
     pose,
     warn_of_unequal_dimensions,
 )
-from subspaces.runtime.step import Step
 from subspaces.runtime.warning import collect_warnings, warn
 from subspaces.starts.screening import screen_variables
 from subspaces.subspace import (

@@ -18,7 +18,7 @@ from subspaces.core.low_rank import n_directions
 from subspaces.core.problem import Problem
 from subspaces.core.rows import GramRows, Rows, centred_rows
 from subspaces.core.search import AGREEING, Run, agree
-from subspaces.data.block_views import assign_rows
+from subspaces.data.block_pass import assign_rows
 from subspaces.data.blocks import ArrayBlocks, Blocks, as_held, at_once, rows_of
 from subspaces.data.contrast_sums import from_sums, sums_from
 from subspaces.data.in_blocks import (
@@ -31,6 +31,7 @@ from subspaces.data.in_blocks import (
 )
 from subspaces.data.kinds import SurveyedBlocks
 from subspaces.data.subspaces import Subspaces, take, to_subspaces
+from subspaces.progress import Step
 from subspaces.psc.best_partition import (
     best_partition,
     called,
@@ -47,7 +48,6 @@ from subspaces.psc.doubts import warn_of_far_mean, warn_of_repulsion
 from subspaces.psc.result import Fit, course_of, criterion_of_new
 from subspaces.psc.settings import Settings, pose
 from subspaces.runtime.parameters import as_count, as_generator
-from subspaces.runtime.step import Step
 from subspaces.starts.device import DeviceStart
 from subspaces.starts.landmarks import (
     REFILL_ROWS,

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from subspaces._types import Array, Counts, Indices, Labels
+from subspaces._types import Array, Counts, FittedLabels, Indices, Labels
 from subspaces.core import incomplete, influence, partition
 from subspaces.core.alternation import Clustering
 from subspaces.core.array import in_main_memory
@@ -14,12 +14,13 @@ from subspaces.core.contrast import means_and_spread
 from subspaces.core.criteria import CRITERIA, ClusterStats, ScoreInputs
 from subspaces.core.incomplete import NOTHING, IncompleteMixture, as_gaussian
 from subspaces.core.likelihood import Data, as_divisor
+from subspaces.core.partition import Partition
 from subspaces.core.search import Run, start_margin
 from subspaces.data.blocks import Blocks, as_held, least_divisor
 from subspaces.data.pass_plan import Pass
 from subspaces.data.subspaces import from_subspaces
-from subspaces.runtime.cached import cached_property
 from subspaces.runtime.serialise import serialisable
+from subspaces.runtime.threads import cached_property
 from subspaces.subspace import Subspace, dimensions_of, scores_and_residuals
 
 
@@ -72,8 +73,8 @@ class Fit:
     what was chosen.
     """
 
-    labels: Annotated[Any, "n"]
-    subspaces: tuple[Subspace, ...]
+    labels: Annotated[FittedLabels, "n"]
+    subspaces: Annotated[tuple[Subspace, ...], "K"]
     sizes: Annotated[Array, "K"]
     affine: bool
     criterion: str
@@ -85,7 +86,7 @@ class Fit:
     n_variables: Any = None
     noise_variance: float | None = None
     score_variance: float | None = None
-    influence: Annotated[Any, "n"] = None
+    influence: Annotated[Array, "n"] | None = None
     press: float | None = None
     means: Annotated[Array, "K", "p"] | None = None
     within_std: Annotated[Array, "p"] | None = None
@@ -233,7 +234,7 @@ def with_means(X: Array, fit: Fit) -> Fit:
         holes = np.isnan(X)
         whole = incomplete.imputed(X, fit.mixture)
         observed = (np.arange(n_clusters)[:, None] == labels) @ (~holes).astype(float)
-    means, within_std = means_and_spread(whole, labels, n_clusters, holes)
+    means, within_std = means_and_spread(whole, Partition(labels, n_clusters), holes)
     n, p = X.shape
     if fit.data.rank < min(n - 1, p, 1 + sum(r + 1 for r in fit.dimensions.tolist())):
         within_std = np.full(p, np.nan)

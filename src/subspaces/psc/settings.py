@@ -20,8 +20,8 @@ from subspaces.core.dimensions import check_rank, dimensions_of, per_cluster
 from subspaces.core.problem import Problem
 from subspaces.core.rows import Rows, centred_rows
 from subspaces.core.sparse_loadings import Sparsity
+from subspaces.progress import Tell, silence
 from subspaces.runtime.parameters import as_choice, as_count, as_flag
-from subspaces.runtime.step import Tell, silence
 from subspaces.runtime.warning import warn
 
 # Parameters that may be "auto".

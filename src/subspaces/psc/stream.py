@@ -12,7 +12,7 @@ from subspaces.core.dimensions import dimensions_of
 from subspaces.core.likelihood import VARIANCE_FLOOR, Data
 from subspaces.core.low_rank import n_directions
 from subspaces.core.problem import Problem
-from subspaces.data.block_views import assign_rows
+from subspaces.data.block_pass import assign_rows
 from subspaces.data.blocks import ArrayBlocks, Blocks
 from subspaces.data.in_blocks import BlockProblem, subspaces_of_sample
 from subspaces.data.stream import SUMS, Stream, follow, reordered

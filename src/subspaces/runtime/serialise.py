@@ -153,9 +153,10 @@ def _value(kind: str, parts: dict[str, Any]) -> Any:
 def fits(value: Any, hint: Any, sizes: Sizes | None = None) -> bool:
     """Return whether ``value`` is of the type ``hint``, the annotation of an attribute.
 
-    ``Annotated[Array, "K", "p"]`` names the sizes of an array or the length of a list: what has one
-    name has one size, which is looked up in ``sizes`` or added there. "*" is any size, "r" one that
-    a single value has for itself. Without ``sizes`` shapes are not looked at.
+    ``Annotated[Array, "K", "p"]`` names the sizes of an array, the length of a list or the size
+    that an integer is. What has one name has one size, which is looked up in ``sizes`` or added
+    there; "*" is any size, and "r" one that a frozen value has for itself. Without ``sizes`` shapes
+    are not looked at.
     """
     origin, parts = get_origin(hint), get_args(hint)
     alias = getattr(origin, "__value__", None)
@@ -165,30 +166,36 @@ def fits(value: Any, hint: Any, sizes: Sizes | None = None) -> bool:
         return fits(value, parts[0], sizes) and _has_shape(value, parts[1:], sizes)
     if origin in (Union, UnionType):
         return any(fits(value, part, sizes) for part in parts)
-    if origin in (tuple, list):
-        return isinstance(value, origin) and all(fits(entry, parts[0], sizes) for entry in value)
-    if origin is dict:
-        return isinstance(value, dict) and all(fits(v, parts[1], sizes) for v in value.values())
-    if origin is Literal:
-        return value in parts
     if origin is np.ndarray:
         (kind,) = get_args(parts[1])
         wanted = np.generic if kind is Any else get_origin(kind) or kind
         return isinstance(value, np.ndarray) and np.issubdtype(value.dtype, wanted)
+    if origin in (tuple, list, dict):
+        entries = value.values() if isinstance(value, dict) else value
+        entry = parts[1] if origin is dict else parts[0]
+        return isinstance(value, origin) and all(fits(each, entry, sizes) for each in entries)
+    if origin is Literal:
+        return value in parts
+    return _is_plain(value, hint) and (sizes is None or _has_parts(value, sizes))
+
+
+def _is_plain(value: Any, hint: Any) -> bool:
+    """Return whether a value is of a type without parameters; a bool is no number."""
     if hint in (None, NoneType):
         return value is None
     if hint in (int, float):
         numeric = int if hint is int else (int, float)
         return isinstance(value, numeric) and not isinstance(value, bool)
-    if hint is Any:
-        return True
-    return isinstance(value, hint) and (sizes is None or _has_parts(value, sizes))
+    return hint is Any or isinstance(value, hint)
 
 
 def _has_shape(value: Any, names: tuple[str, ...], sizes: Sizes | None) -> bool:
     if sizes is None or value is None:
         return True
-    shape = (len(value),) if isinstance(value, list | tuple) else value.shape
+    if isinstance(value, list | tuple | int):
+        shape = (value if isinstance(value, int) else len(value),)
+    else:
+        shape = value.shape
     if len(shape) != len(names):
         return False
     named = [(name, size) for name, size in zip(names, shape, strict=True) if name != "*"]

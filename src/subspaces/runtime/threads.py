@@ -1,21 +1,55 @@
-"""Threads of this library: how many, calls side by side, and BLAS at one thread meanwhile."""
+"""What threads share: how many there are, BLAS at one thread meanwhile, locks, and values kept.
+
+A forked process has one thread, the one that forked. What the others held stays held in it, and
+would be waited for without end; so locks of the whole process are made by `process_lock`.
+"""
 
 import os
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import cache
-from threading import Lock, local
-from typing import Any, TypeVar
+from threading import Lock, RLock, local
+from typing import Any, Generic, TypeVar
 
 from joblib import cpu_count
 from threadpoolctl import ThreadpoolController
 
-from subspaces.runtime.cached import cached_property
-from subspaces.runtime.forks import process_lock
-from subspaces.runtime.warning import PROCESS
-
 Value = TypeVar("Value")
+
+
+def process_lock(undo: Callable[[], None] | None = None) -> Any:
+    """Return an RLock that is free in a forked process unless the thread that forked holds it.
+
+    undo: called in that process if another thread held the lock, to change back what it changed.
+    """
+    lock: Any = RLock()
+
+    def after_fork() -> None:
+        if lock.acquire(blocking=False):
+            lock.release()
+            return
+        lock._at_fork_reinit()
+        if undo is not None:
+            undo()
+
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=after_fork)
+    return lock
+
+
+_changed: list[AbstractContextManager[Any]] = []
+
+
+def _restore_filters() -> None:
+    while _changed:
+        _changed.pop().__exit__(None, None, None)
+
+
+# Held by whoever changes what belongs to the whole process, the filters or the limit of BLAS, and
+# by calls of scikit-learn that do so.
+PROCESS = process_lock(_restore_filters)
 
 _held = local()
 _blas = process_lock()
@@ -49,6 +83,40 @@ def one_blas_thread() -> Iterator[None]:
                 limits.__exit__(None, None, None)
         if first:
             _blas.release()
+
+
+@contextmanager
+def changed_filters(record: bool = False) -> Iterator[Any]:
+    """Hold PROCESS and keep the filters as `warnings.catch_warnings` does; yields what it yields.
+
+    A process that is forked by another thread meanwhile has the filters as they were before.
+    """
+    with PROCESS, (caught := warnings.catch_warnings(record=record)) as seen:
+        _changed.append(caught)
+        try:
+            yield seen
+        finally:
+            _changed.pop()
+
+
+class cached_property(Generic[Value]):
+    """A property computed when it is first read, as `functools.cached_property` without its lock.
+
+    Python 3.11 has one lock for all objects, and a process that is forked while another thread
+    holds it waits for good.
+    """
+
+    def __init__(self, function: Callable[[Any], Value]) -> None:
+        self.function, self.__doc__ = function, function.__doc__
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, holder: Any, owner: type | None = None) -> Value:
+        known = holder.__dict__
+        if self.name not in known:
+            known[self.name] = self.function(holder)
+        return known[self.name]
 
 
 class computed_once(cached_property[Value]):

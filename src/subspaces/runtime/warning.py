@@ -2,29 +2,14 @@
 
 `warnings.catch_warnings` changes the filters of the whole process, so two fits that overlap would
 take each other's warnings and leave the filters of one of them behind. Our own warnings go to the
-innermost `collect_warnings` of the same thread instead. Where scikit-learn warns within a fit, its
-filters are changed by `changed_filters`, one thread at a time.
+innermost `collect_warnings` of the same thread instead. If scikit-learn warns within a fit, its
+filters are changed by `threads.changed_filters`, one thread at a time.
 """
 
 import warnings
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any
-
-from subspaces.runtime.forks import process_lock
-
-_changed: list[AbstractContextManager[Any]] = []
-
-
-def _restore_filters() -> None:
-    while _changed:
-        _changed.pop().__exit__(None, None, None)
-
-
-# Held by whoever changes what belongs to the whole process, the filters or the limit of BLAS, and
-# by calls of scikit-learn that do so.
-PROCESS = process_lock(_restore_filters)
 
 _collected: ContextVar[list[Warning] | None] = ContextVar("collected", default=None)
 
@@ -38,20 +23,6 @@ def collect_warnings() -> Iterator[list[Warning]]:
         yield collected
     finally:
         _collected.reset(token)
-
-
-@contextmanager
-def changed_filters(record: bool = False) -> Iterator[Any]:
-    """Hold PROCESS and keep the filters as `warnings.catch_warnings` does; yields what it yields.
-
-    A process that is forked by another thread meanwhile has the filters as they were before.
-    """
-    with PROCESS, (caught := warnings.catch_warnings(record=record)) as seen:
-        _changed.append(caught)
-        try:
-            yield seen
-        finally:
-            _changed.pop()
 
 
 def warn(message: str | Warning, category: type[Warning] = UserWarning, above: int = 1) -> None:

@@ -18,7 +18,7 @@ from subspaces.core.problem import Problem
 from subspaces.core.rows import Rows
 from subspaces.core.search import Plan, Run, Start, best_run, search, story, sweep
 from subspaces.data.blocks import Blocks
-from subspaces.runtime.step import Step
+from subspaces.progress import Step
 
 # Of more rows than MOST_SEARCHED the starts see a sample of LANDMARKS, the loop sees all. The
 # sample is larger where a cluster would have fewer than PER_DIMENSION rows for each dimension.

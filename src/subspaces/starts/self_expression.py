@@ -26,7 +26,7 @@ from sklearn.linear_model import enet_path
 
 from subspaces._types import Array, Indices, Sparse
 from subspaces.core.eigenvalues import positive_eigenpairs, smaller_scatter
-from subspaces.runtime.warning import changed_filters
+from subspaces.runtime.threads import changed_filters
 from subspaces.subspace import principal_axes
 
 # Numbers in one block of a dense (rows of the block, n) array.

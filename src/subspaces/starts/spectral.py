@@ -22,8 +22,7 @@ from subspaces.core.criteria import costs
 from subspaces.core.likelihood import Data
 from subspaces.core.partition import smallest_size
 from subspaces.core.problem import Problem
-from subspaces.runtime.threads import one_blas_thread
-from subspaces.runtime.warning import changed_filters
+from subspaces.runtime.threads import changed_filters, one_blas_thread
 from subspaces.starts.self_expression import unit_rows
 from subspaces.subspace import largest_eigenpairs
 

@@ -1,6 +1,6 @@
 """The computations of the command ``fit``: preparing values and fitting the model."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,15 +10,14 @@ from subspaces._types import Array
 from subspaces.app import recipes
 from subspaces.app.cli._options import CRITERIA, known_name
 from subspaces.app.cli._request import Request
-from subspaces.app.cli._trust import Trust
 from subspaces.app.cli._words import in_options
 from subspaces.app.expression_scaler import as_preparation
 from subspaces.app.tables import orientation_hint
 from subspaces.comparison import METHODS, Setting
-from subspaces.core.contrast import means_and_spread
 from subspaces.estimators import PSC
+from subspaces.facts import with_facts
 from subspaces.named_table import Table
-from subspaces.preparation import Preparation, attach_preparation, prepare
+from subspaces.preparation import Preparation, prepare
 from subspaces.runtime.warning import collect_warnings
 from subspaces.selection import Selection, select_n_clusters
 
@@ -35,13 +34,11 @@ def choose_number(request: Request, table: Table) -> tuple[Selection, list[Warni
     return found, _besides_notes(caught, table)
 
 
-def with_number_chosen(model: Any, found: Selection) -> None:
-    """Note in a fitted model that its number of clusters was chosen, and how."""
-    model.set_params(n_clusters="auto")
-    model.selection_ = {
-        **{name: column.tolist() for name, column in found.columns.items()},
-        "verdict": found.verdict,
-    }
+def with_choice(model: Any, found: Selection, columns: Mapping[str, Array]) -> Any:
+    """Return a fitted model that says how its number of clusters was chosen."""
+    chosen = {name: column.tolist() for name, column in columns.items()}
+    noted = with_facts(model, selection={**chosen, "verdict": found.verdict})
+    return noted.set_params(n_clusters="auto")
 
 
 def prepare_by_preset(request: Request, table: Table) -> tuple[Table, Preparation, list[Warning]]:
@@ -73,8 +70,8 @@ def fit_model(
             model = _chosen_on_normal_scores(model, table)
         else:
             model.fit(table.frame)
-    earlier = tuple(dict.fromkeys(str(warning) for warning in before))
-    model.record_ = replace(model.record_, messages=earlier + model.record_.messages)
+    earlier = dict.fromkeys(str(warning) for warning in before)
+    model = with_facts(model, messages=[*earlier, *model.record_.messages])
     return model, list(dict.fromkeys(in_options(str(warning)) for warning in [*before, *caught]))
 
 
@@ -84,27 +81,6 @@ def filled(model: Any, table: Table) -> Array:
         return table.data
     values: Array = model.impute(table.frame)
     return np.asarray(values)
-
-
-def attach(model: Any, preparation: Preparation, table: Table, trust: Trust) -> None:
-    """Add to the model the preparation, so that it takes raw values, and the verdicts on trust.
-
-    Where the preparation projects the samples to a few axes, spread is missing beyond these axes,
-    so the means and standard deviations of clusters are measured before the projection.
-    """
-    attach_preparation(model, preparation)
-    record = model.record_
-    messages = tuple(dict.fromkeys((*table.notes, *record.messages)))
-    model.record_ = replace(record, messages=messages, verdicts=trust.verdicts)
-    if preparation.axes is not None:
-        whole = prepare(table, replace(preparation, axes=None)).data
-        found = means_and_spread(whole, model.labels_, len(model.cluster_means_))
-        model.cluster_means_, model.within_std_ = found
-
-
-def add_messages(model: Any, messages: Sequence[str]) -> None:
-    """Add to the model's record what was said after its fit, so that the page says it, too."""
-    model.record_ = replace(model.record_, messages=(*model.record_.messages, *messages))
 
 
 def _estimator(request: Request, table: Table) -> Any:
@@ -146,12 +122,7 @@ def _chosen_on_normal_scores(model: Any, table: Table) -> Any:
     """Return the model fitted to the table, its number of clusters chosen on normal scores."""
     most = min(model.max_clusters, max(len(table.data) // 4, 1))
     found = select_n_clusters(model, table.frame, range(1, most + 1), margins="normal")
-    chosen = found.best_estimator_.set_params(n_clusters="auto")
-    chosen.selection_ = {
-        "n_clusters": found.columns["n_clusters"].tolist(),
-        "likelihood": found.columns[found.criterion].tolist(),
-        "difference": found.columns["difference"].tolist(),
-        "standard_error": found.columns["standard_error"].tolist(),
-        "verdict": found.verdict,
-    }
-    return chosen
+    likelihood = {"likelihood": found.columns[found.criterion]}
+    names = ("n_clusters", "difference", "standard_error")
+    columns = {name: found.columns[name] for name in names} | likelihood
+    return with_choice(found.best_estimator_, found, columns)

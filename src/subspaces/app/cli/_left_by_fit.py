@@ -14,6 +14,7 @@ import numpy as np
 
 from subspaces.app.cli._outputs import read_cell
 from subspaces.diagnostics import Markers, Stability
+from subspaces.facts import facts_of
 from subspaces.named_table import MissingValues
 
 # Columns of markers.csv that hold whole numbers; all others but the names hold real ones.
@@ -133,7 +134,7 @@ def _missing(share: float, rows: Any, path: Path, model: Any) -> MissingValues |
     if not share or rows is None or listed is None or not {"missing"} <= rows.keys() & listed:
         return None
     of = dict(zip(listed["variable"], map(float, listed["missing"]), strict=True))
-    names = [str(name) for name in model._variable_names]
+    names = facts_of(model).names
     if not of.keys() >= set(names):
         return None
     return MissingValues(

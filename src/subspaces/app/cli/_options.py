@@ -9,17 +9,21 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, overload
 
 import typer
 
+import subspaces
+
 if TYPE_CHECKING:
     from subspaces._types import Auto, ClustersCriterion, CriterionName, ExpressionKind
 
 Name = TypeVar("Name", bound=str)
 
+# Estimators that are not clusterers of a table in memory.
+NOT_COMPARED = ("MiniBatchPSC", "SelectedPCA")
+METHOD_NAMES = (
+    *(name for name in subspaces.__all__ if name[0].isupper() and name not in NOT_COMPARED),
+    "KMeans",
+)
 # Names that the library knows, repeated here because importing it takes longer than an answer may;
 # a test compares the two.
-METHOD_NAMES = (
-    "PSC", "KSubspaces", "EnsembleKSubspaces", "SSC", "SCC", "SLBF", "RSIM", "GPCA", "MPPCA",
-    "MCFA", "MCtFA", "SparseKMeans", "KMeans",
-)  # fmt: skip
 ENDINGS = (
     ".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz", ".gct", ".gct.gz", ".xlsx", ".npz",
     ".parquet", ".h5ad",

@@ -1,8 +1,7 @@
 """Results of ``fit`` and ``predict`` as columns, as a summary, and as files."""
 
 from collections.abc import Iterator
-from copy import copy
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -18,6 +17,7 @@ from subspaces.app.cli._words import in_options
 from subspaces.diagnostics import Markers, ambiguity
 from subspaces.diagnostics._beyond_chance import beyond_chance
 from subspaces.estimators import PSC, SparseKMeans
+from subspaces.facts import Facts, facts_of, with_facts
 from subspaces.metrics import adjusted_rand_score, matched_accuracy
 from subspaces.named_table import Table, missing_values
 from subspaces.preparation import Preparation, filled_in_raw_units, match_variables
@@ -68,18 +68,19 @@ def summary(
 ) -> dict[str, Any]:
     """Return the contents of summary.json: the options, the clusters, trust and warnings."""
     preparation: Preparation | None = getattr(model, "preparation_", None)
+    facts = facts_of(model)
     by_preset = ("n_components", "affine", "criterion") if request.preset else ()
     return {
         "subspaces": version("subspaces"),
         "samples": len(table.data),
-        "variables": model._n_variables,
+        "variables": facts.n_variables,
         "missing": float(np.isnan(table.data).mean()),
         "taken_for": preparation.taken_for if preparation else None,
         "preparation": str(preparation or ""),
         **asdict(request),
         **{name: getattr(model, name) for name in by_preset},
         "criterion_": getattr(model, "criterion_", None),
-        "clusters": [_cluster(model, table, k, markers) for k in range(_n_clusters(model))],
+        "clusters": [_cluster(facts, table, k, markers) for k in range(_n_clusters(model))],
         "press": getattr(model, "press_", None),
         "objective": float(model.objective_),
         "stop_reason": getattr(model, "stop_reason_", None),
@@ -95,16 +96,16 @@ def _n_clusters(model: Any) -> int:
     return int(model.labels_.max()) + 1
 
 
-def _cluster(model: Any, table: Table, k: int, markers: Markers | None) -> dict[str, Any]:
-    lists = _lists(model, k)
-    members = model.labels_ == k
+def _cluster(facts: Facts, table: Table, k: int, markers: Markers | None) -> dict[str, Any]:
+    lists, names = _lists(facts, k), facts.names
+    members = facts.model.labels_ == k
     found = {
         "cluster": k,
         "samples": int(members.sum()),
         "dims": lists.loadings.shape[1],
         "variables": len(lists.within if len(lists.within) else lists.apart),
-        **_sets_apart(model, k, markers),
-        "varies": _named(model, lists.within[:STRONGEST]) if lists.loadings.shape[1] else [],
+        **_sets_apart(facts, k, markers),
+        "varies": [names[j] for j in lists.within[:STRONGEST]] if lists.loadings.shape[1] else [],
     }
     if table.classes is not None:
         kinds, counts = np.unique(np.array(table.classes)[members], return_counts=True)
@@ -113,25 +114,21 @@ def _cluster(model: Any, table: Table, k: int, markers: Markers | None) -> dict[
     return found
 
 
-def _sets_apart(model: Any, k: int, markers: Markers | None) -> dict[str, Any]:
+def _sets_apart(facts: Facts, k: int, markers: Markers | None) -> dict[str, Any]:
     """Return what sets a cluster apart beyond chance: names, directions, and how many there are.
 
     The number is None where differences, or their standard deviations, are not known.
     """
-    if not model._knows_differences:
+    if facts.contrasts is None:
         return {"sets_apart": [], "direction": [], "beyond_chance": None}
-    found = model._contrast(k)
-    places = beyond_chance(found, model._variable_names, k, markers)
+    found = facts.contrasts[k]
+    places = beyond_chance(found, facts.names, k, markers)
     shown = places[:STRONGEST]
     return {
-        "sets_apart": _named(model, shown),
+        "sets_apart": [facts.names[j] for j in shown],
         "direction": ["high" if found.difference[j] > 0 else "low" for j in shown],
         "beyond_chance": None if np.isnan(found.effect).any() else len(places),
     }
-
-
-def _named(model: Any, places: Any) -> list[str]:
-    return [str(model._variable_names[j]) for j in places]
 
 
 @dataclass(frozen=True)
@@ -152,11 +149,12 @@ class Lists:
     loadings: Any
 
 
-def _lists(model: Any, k: int) -> Lists:
-    unknown = np.full(model._n_variables, np.nan)
+def _lists(facts: Facts, k: int) -> Lists:
+    model: Any = facts.model
+    unknown = np.full(facts.n_variables, np.nan)
     apart, difference, effect = np.zeros(0, dtype=int), unknown, unknown
-    if model._knows_differences:
-        found = model._contrast(k)
+    if facts.contrasts is not None:
+        found = facts.contrasts[k]
         apart, difference, effect = found.order, found.difference, found.effect
     if isinstance(model, SparseKMeans):
         share, loadings = model.weights_, np.empty((len(model.weights_), 0))
@@ -215,10 +213,11 @@ def _variables_csv(model: Any, table: Table) -> str:
 
     Variables that set a cluster apart without varying within it come last.
     """
-    parts = [_lists(model, k) for k in range(_n_clusters(model))]
+    facts = facts_of(model)
+    parts, names = [_lists(facts, k) for k in range(_n_clusters(model))], facts.names
     widest = max(lists.loadings.shape[1] for lists in parts)
     rows = [
-        [k, str(model._variable_names[j]), *sizes, centre[j], *map(float, lists.loadings[j])]
+        [k, names[j], *sizes, centre[j], *map(float, lists.loadings[j])]
         for (k, lists), centre in zip(enumerate(parts), _centres(model), strict=True)
         for j, sizes in _sizes(lists)
     ]
@@ -270,7 +269,4 @@ def write_page(
 
 def with_messages_of_options(model: Any) -> Any:
     """Return a copy of the model whose warnings name options, such as --dims, not parameters."""
-    translated = copy(model)
-    messages = dict.fromkeys(map(in_options, model.record_.messages))
-    translated.record_ = replace(model.record_, messages=tuple(messages))
-    return translated
+    return with_facts(model, messages=list(dict.fromkeys(map(in_options, model.record_.messages))))

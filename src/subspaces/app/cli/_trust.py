@@ -10,9 +10,10 @@ from subspaces.core.partition import smallest_size
 from subspaces.diagnostics import Stability, means_or_directions, stability
 from subspaces.diagnostics._trust import is_mostly_whole
 from subspaces.estimators import PSC
-from subspaces.psc.doubts import clusters_of_levels
 from subspaces.estimators.psc import with_choices
+from subspaces.facts import facts_of
 from subspaces.named_table import Table
+from subspaces.psc.doubts import clusters_of_levels
 from subspaces.runtime.warning import collect_warnings
 
 # Seconds after which no further halving begins.
@@ -107,7 +108,7 @@ def with_word_on_levels(trust: Trust, model: Any) -> Trust:
     """Return ``trust`` with a sentence on clusters whose first axis is their mean level."""
     if not isinstance(model, PSC):
         return trust
-    levels = clusters_of_levels(model.subspaces_, model.cluster_means_, model.fit_.sizes)
+    levels = clusters_of_levels(model.subspaces_, model.cluster_means_, facts_of(model).sizes)
     if not levels:
         return trust
     which = "each cluster" if len(levels) == len(model.subspaces_) else _named(levels)

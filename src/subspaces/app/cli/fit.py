@@ -146,6 +146,7 @@ def fit(
     source = options.source(data, samples, labels, classes, ignore, missing, drop_missing)
     _outputs.refuse_folder(out, FILES, force=force, read=(data, classes))
     from subspaces.app.cli import _fitting, _inputs, _markers, _results
+    from subspaces.facts import with_facts
 
     files = (*FILES, *_markers.names(out))
     with _outputs.staged(out, files, force=force, read=(data, classes)) as stage:
@@ -168,16 +169,22 @@ def fit(
         with working(f"{request.method} is clustering"):
             model, messages = _fitting.fit_model(posed, prepared, caught)
         if numbers is not None:
-            _fitting.with_number_chosen(model, numbers)
+            model = _fitting.with_choice(model, numbers, numbers.columns)
         trust = _trusted(request, model, prepared, dims is None, scale, measure=stability)
         filled = _fitting.filled(model, prepared) if imputed else None
-        _fitting.attach(model, preparation, table, trust)
+        model = with_facts(
+            model,
+            preparation=preparation,
+            X=table.frame,
+            messages=list(dict.fromkeys((*table.notes, *model.record_.messages))),
+            verdicts=trust.verdicts,
+        )
         marked = None
         if markers or (preset and markers is None):
             with working("Testing variables"):
                 marked, more = _markers.find(model, table, seed)
             messages += more
-            _fitting.add_messages(model, more)
+            model = with_facts(model, messages=[*model.record_.messages, *more])
         summary = {
             "data": str(data),
             **_results.summary(request, model, table, messages, trust, marked),

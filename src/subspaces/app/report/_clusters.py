@@ -11,6 +11,7 @@ from subspaces.app.report._names import count
 from subspaces.app.report._names import dimension as in_dimensions
 from subspaces.core.contrast import Contrast
 from subspaces.diagnostics._beyond_chance import beyond_chance
+from subspaces.facts import facts_of
 
 
 def clusters(draft: Draft) -> str:
@@ -110,7 +111,7 @@ def _beyond_chance(draft: Draft, cluster: Cluster) -> Indices:
     """Return the variables (m,) that set a cluster apart beyond chance; none where not known."""
     if cluster.apart is None:
         return np.zeros(0, dtype=int)
-    names = draft.found.model._variable_names
+    names = facts_of(draft.found.model).names
     return beyond_chance(cluster.apart, names, cluster.number, draft.markers)
 
 

@@ -1,6 +1,6 @@
 """The findings of a fitted model that the report shows, gathered once as frozen values."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,7 +10,8 @@ from subspaces._types import Array, Indices, Labels
 from subspaces.app.report._names import as_text
 from subspaces.core.contrast import Contrast
 from subspaces.data.validation import row_names
-from subspaces.estimators._record import own_coordinates, squared_distances
+from subspaces.estimators._record import squared_distances
+from subspaces.facts import Facts, Samples, facts_of, samples_of
 from subspaces.named_table import MissingValues, missing_values
 from subspaces.subspace import Subspace
 
@@ -128,41 +129,32 @@ class Findings:
 def gather(model: Any, X: Any, classes: Any, sample_names: Any, variable_names: Any) -> Findings:
     """Return the findings of a fitted model for the report; X and names may be None."""
     labels = np.asarray(model.labels_)
-    matrix = None if X is None else _same_data(model, X)
+    facts = facts_of(model)
+    samples = None if X is None else _data_of_fit(facts, X)
     own = None if classes is None else one_each(classes, len(labels), "classes")
-    n, p = len(labels), model._n_variables
-    rows, columns = model.record_.sample_names, model._variable_names
-    rows = row_names(X) if rows is None else rows
+    names: Collection[Any] | None = model.record_.sample_names
+    names = row_names(X) if names is None else names
+    names = [f"sample {i}" for i in range(len(labels))] if names is None else names
     likelihoods = bool(getattr(model, "scores_are_likelihoods_", False))
-    missing = None if matrix is None else missing_values(matrix)
-    scores, places = _scores(model, matrix), _coordinates(model, matrix)
+    scores, places = model.record_.scores, model.record_.coordinates
+    if samples is not None:
+        scores = samples.scores if scores is None else scores
+        places = samples.coordinates if places is None else places
     has_axes = hasattr(model, "subspaces_")
     return Findings(
         model=model,
         labels=labels,
-        sample_names=_names(sample_names, n, "sample_names", kept=rows, numbered="sample "),
-        variable_names=_names(variable_names, p, "variable_names", kept=columns, numbered="x"),
+        sample_names=_names(sample_names, "sample_names", names),
+        variable_names=_names(variable_names, "variable_names", facts.names),
         classes=own if own and any(own) else None,
-        clusters=list(_clusters(model, matrix, scores, places)),
+        clusters=list(_clusters(facts, samples, scores, places)),
         common=None if has_axes else _ranked(model.weights_, model.weights_[:, None]),
         rivalry=None if scores is None else rivalry(scores, labels, likelihoods),
         influence=getattr(model, "influence_", None),
         likelihoods=likelihoods,
-        has_data=matrix is not None,
-        missing=missing,
+        has_data=samples is not None,
+        missing=None if samples is None else missing_values(samples.rows),
     )
-
-
-def _scores(model: Any, matrix: Array | None) -> Array | None:
-    kept: Array | None = model.record_.scores
-    return model._row_scores(matrix) if kept is None and matrix is not None else kept
-
-
-def _coordinates(model: Any, matrix: Array | None) -> Array | None:
-    kept: Array | None = model.record_.coordinates
-    if kept is not None or matrix is None or not hasattr(model, "subspaces_"):
-        return kept
-    return own_coordinates(model._placed(matrix), model.labels_, model.subspaces_)
 
 
 def rivalry(scores: Array, labels: Labels, likelihoods: bool) -> Rivalry | None:
@@ -199,20 +191,21 @@ def _ranked(strength: Array, values: Array) -> Loadings:
 
 
 def _clusters(
-    model: Any, matrix: Array | None, scores: Array | None, places: Array | None
+    facts: Facts, samples: Samples | None, scores: Array | None, places: Array | None
 ) -> Iterator[Cluster]:
-    for k in range(model._n_features_out):
+    model = facts.model
+    for k in range(facts.n_clusters):
         members = np.flatnonzero(model.labels_ == k)
-        apart = model._contrast(k) if model._knows_differences else None
+        apart = None if facts.contrasts is None else facts.contrasts[k]
         if not hasattr(model, "subspaces_"):
             yield Cluster(k, members, apart)
             continue
         subspace = model.subspaces_[k]
         dimension = subspace.basis.shape[1]
         height = None if scores is None else scores[members, k]
-        if matrix is not None:
-            rows = matrix[members]
-            height = np.sqrt(squared_distances(rows, model._placed(rows), subspace))
+        if samples is not None:
+            far = squared_distances(samples.rows[members], samples.placed[members], subspace)
+            height = np.sqrt(far)
         yield Cluster(
             number=k,
             members=members,
@@ -225,19 +218,18 @@ def _clusters(
         )
 
 
-def _same_data(model: Any, X: Any) -> Array:
-    """Return X (n, p) prepared as in fit; raise ValueError if it is not the data of fit."""
-    matrix = model._prepared(X)
-    fitted = (len(model.labels_), model._n_variables)
-    if matrix.shape != fitted:
+def _data_of_fit(facts: Facts, X: Any) -> Samples:
+    """Return the samples of X; raise ValueError if it is not the data of fit."""
+    model, samples = facts.model, samples_of(facts.model, X)
+    shape, fitted = samples.rows.shape, (len(model.labels_), facts.n_variables)
+    if shape != fitted:
         raise ValueError(
-            f"X has shape {matrix.shape}, the data of fit {fitted}. Use the same data, or no X"
+            f"X has shape {shape}, the data of fit {fitted}. Use the same data, or no X"
         )
     recorded = model.record_.coordinates
-    if recorded is None:
-        return matrix
-    here = own_coordinates(model._placed(matrix), model.labels_, model.subspaces_)
-    away = np.abs(here - recorded)
+    if recorded is None or samples.coordinates is None:
+        return samples
+    away = np.abs(samples.coordinates - recorded)
     for k in range(len(model.subspaces_)):
         members = np.flatnonzero(model.labels_ == k)
         tolerance = 1e-6 * np.nan_to_num(np.abs(recorded[members])).max(initial=0.0)
@@ -247,14 +239,12 @@ def _same_data(model: Any, X: Any) -> Array:
                 f"X is not the data of fit: row {wrong[0]} differs. Use the same data in the same "
                 "order, or no X"
             )
-    return matrix
+    return samples
 
 
-def _names(given: Any, count: int, parameter: str, *, kept: Any, numbered: str) -> list[str]:
-    """Return ``count`` names: ``given``, or else ``kept``, or else ``numbered`` with 0, 1, ..."""
-    if given is None:
-        return [f"{numbered}{i}" for i in range(count)] if kept is None else [*map(as_text, kept)]
-    return one_each(given, count, parameter)
+def _names(given: Iterable[Any] | None, parameter: str, kept: Collection[Any]) -> list[str]:
+    """Return as many names as are kept: those given, or else ``kept``."""
+    return one_each(kept if given is None else given, len(kept), parameter)
 
 
 def one_each(given: Any, count: int, parameter: str) -> list[str]:

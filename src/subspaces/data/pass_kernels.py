@@ -1,12 +1,14 @@
-"""One pass over a block of numpy rows by compiled loops; returns what `block_pass` returns.
+"""Kernels for one pass over a block of rows: compiled loops for numpy, Triton for a GPU.
 
 The loops are those of `kernels/block_pass.pyx`, without Python's lock, so that blocks run side by
-side in threads. The tables that they read are made from the subspaces once for all blocks of a
-pass, and kept in the cache of its plan.
+side in threads; what they return is what `block_pass` returns. The tables that they read are made
+from the subspaces once for all blocks of a pass, and kept in the cache of its plan.
 """
 
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
+from importlib import import_module
+from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +16,10 @@ import numpy as np
 from subspaces._types import Array, Indices
 from subspaces.data.pass_plan import Pass
 from subspaces.kernels import compiled
+
+# One program of a Triton kernel holds rows of up to MOST_VARIABLES numbers, and their scores on
+# fewer than MOST_AXES axes of a cluster, in its registers.
+MOST_VARIABLES, MOST_AXES = 256, 64
 
 
 class ScoredRows(NamedTuple):
@@ -27,7 +33,7 @@ class ScoredRows(NamedTuple):
     own_scores: Any
 
 
-def knows(rows: Any, criterion: str = "residual") -> bool:
+def has_loops(rows: Any, criterion: str = "residual") -> bool:
     """Whether compiled loops take these rows and criterion: numpy arrays of float32 or float64."""
     dense = isinstance(rows, np.ndarray) and rows.dtype in (np.float32, np.float64)
     loops = compiled("block_pass") if dense and 0 not in rows.shape else None
@@ -127,3 +133,48 @@ def _make_tables(plan: Pass, dtype: Any) -> tuple[Any, Array, Array | None]:
     clusters = _loops().Clusters(plan.criterion, *plan.stats.for_loops, *places)
     origin = None if plan.origin is None else np.asarray(plan.origin, dtype=dtype)
     return clusters, np.ascontiguousarray(axes, dtype=dtype), origin
+
+
+def as_torch(array: Any) -> Any:
+    """Return a CuPy array as a torch tensor of the same memory, where Triton has kernels for it.
+
+    Other arrays are returned unchanged, and CuPy arrays where torch and Triton are not installed.
+    """
+    if not type(array).__module__.startswith("cupy") or _module("_triton") is None:
+        return array
+    return import_module("torch").from_dlpack(array)
+
+
+def score_kernels(array: Any) -> Any:
+    """Return the module `kernels._triton` for torch arrays on a GPU with Triton, else None."""
+    if isinstance(array, np.ndarray) or not type(array).__module__.startswith("torch"):
+        return None
+    return _module("_triton") if array.is_cuda else None
+
+
+def sum_kernels() -> Any:
+    """Return the module `kernels._triton_sums`; None without Triton."""
+    return _module("_triton_sums")
+
+
+@cache
+def _module(name: str) -> Any:
+    return import_module(f"subspaces.kernels.{name}") if find_spec("triton") else None
+
+
+def has_triton(rows: Any, criterion: str = "residual") -> bool:
+    """Whether Triton kernels exist for these rows and for the costs of this criterion."""
+    kernels = score_kernels(rows)
+    return kernels is not None and criterion in kernels.NAMES
+
+
+def sums_in_place(rows: Any, plan: Pass) -> bool:
+    """Whether kernels can sum these rows without a sorted copy of them or storing all scores."""
+    if not has_triton(rows, plan.criterion) or plan.subspaces.spectra.shape[1] >= MOST_AXES:
+        return False
+    return str(rows.dtype).endswith("float32") and rows.is_contiguous()
+
+
+def scores_in_place(rows: Any, plan: Pass) -> bool:
+    """Whether kernels can score these rows, of at most 256 variables, without storing scores."""
+    return rows.shape[1] <= MOST_VARIABLES and sums_in_place(rows, plan)

@@ -1,0 +1,250 @@
+"""The facts of a fitted model: the one place where others look into a model.
+
+`facts_of` has what a model knows of its clusters and variables, `samples_of` how it sees the
+samples of a table, and `with_facts` returns a model that knows more.
+"""
+
+from collections.abc import Sequence
+from copy import copy
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from subspaces._types import Array, Data, Estimator
+from subspaces.core.contrast import Contrast, means_and_spread
+from subspaces.core.incomplete import imputed
+from subspaces.core.partition import Partition
+from subspaces.data.validation import as_matrix
+from subspaces.estimators._base import SubspaceClusterer
+from subspaces.estimators._record import own_coordinates
+from subspaces.preparation import Preparation, attach_preparation
+from subspaces.runtime.threads import cached_property
+
+__all__ = ["Facts", "Samples", "facts_of", "samples_of", "with_facts"]
+
+Model = TypeVar("Model", bound=SubspaceClusterer)
+
+
+@dataclass(frozen=True, repr=False)
+class Facts:
+    """What a fitted model knows of its clusters and variables.
+
+    Attributes
+    ----------
+    model : fitted estimator
+        Any of this library.
+    """
+
+    model: SubspaceClusterer
+
+    @property
+    def n_clusters(self) -> int:
+        """Number of clusters, K."""
+        return self.model._n_features_out
+
+    @property
+    def n_variables(self) -> int:
+        """Number of clustered variables, p."""
+        return self.model._n_variables
+
+    @property
+    def variable_names(self) -> NDArray[Any] | None:
+        """Names of the clustered variables, (p,); None if the table of fit had none."""
+        return self.model._variable_names
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the clustered variables as text, p; x0, x1 and so on if they have none."""
+        known = self.variable_names
+        return [f"x{j}" for j in range(self.n_variables)] if known is None else [*map(str, known)]
+
+    @property
+    def sizes(self) -> Array:
+        """Number of samples of each cluster, (K,)."""
+        if isinstance(self.model.labels_, np.ndarray):
+            return Partition(self.model.labels_, self.n_clusters).sizes.astype(float)
+        return self.model.fit_.sizes
+
+    @cached_property
+    def contrasts(self) -> tuple[Contrast, ...] | None:
+        """How each cluster differs from all other samples, K values.
+
+        None if there is one cluster, or the model does not know the means of its clusters.
+        """
+        if not self.model._knows_differences:
+            return None
+        return tuple(map(self.contrast, range(self.n_clusters)))
+
+    def contrast(self, cluster: int) -> Contrast:
+        """How a cluster differs from all other samples; ValueError if that is not known."""
+        return self.model._contrast(cluster)
+
+
+@dataclass(frozen=True, repr=False)
+class Samples:
+    """The samples of a table as a fitted model sees them.
+
+    Attributes
+    ----------
+    model : fitted estimator
+        Any of this library. Of other models only ``rows`` are known.
+    rows : ndarray of shape (n, p)
+        The variables that are clustered, after the model's preparation; NaN if a value is missing.
+    """
+
+    model: Any
+    rows: Array
+
+    @cached_property
+    def placed(self) -> Array:
+        """The rows, (n, p), those with missing values where the model places them."""
+        return self.model._placed(self.rows)
+
+    @cached_property
+    def completed(self) -> Array:
+        """The rows with what the model expects for values that are missing, (n, p)."""
+        if not np.isnan(self.rows).any():
+            return self.rows
+        return imputed(self.rows, self.model._mixture())
+
+    @cached_property
+    def scores(self) -> Array:
+        """Score of each sample under each cluster, (n, K)."""
+        return self.model._scores(self.rows)
+
+    @cached_property
+    def coordinates(self) -> Array | None:
+        """Each sample of fit in the subspace of its label, (n, R), nan beyond its dimension.
+
+        None if the method has no subspaces.
+        """
+        if not hasattr(self.model, "subspaces_"):
+            return None
+        return own_coordinates(self.placed, self.model.labels_, self.model.subspaces_)
+
+
+def facts_of(model: SubspaceClusterer) -> Facts:
+    """Return what a fitted model knows of its clusters and variables.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        Any of this library.
+
+    Returns
+    -------
+    Facts
+
+    Examples
+    --------
+    >>> from subspaces import PSC
+    >>> from subspaces.datasets import make_scenario
+    >>> from subspaces.facts import facts_of
+    >>> model = PSC(2, n_components=2, random_state=0).fit(make_scenario("c", random_state=0).data)
+    >>> facts = facts_of(model)
+    >>> facts.names, facts.sizes.tolist(), facts.contrast(0).order.shape
+    (['x0', 'x1', 'x2'], [100.0, 100.0], (3,))
+    """
+    check_is_fitted(model)
+    return Facts(model)
+
+
+def samples_of(model: Estimator, X: Data, *, min_samples: int = 1) -> Samples:
+    """Return the samples of a table as a model sees them.
+
+    Parameters
+    ----------
+    model : estimator
+        Any of this library, or another clusterer, of which only the rows are known.
+    X : array-like of shape (n, p)
+        Samples in rows, as the model takes them.
+    min_samples : int, default 1
+        How many there must be.
+
+    Returns
+    -------
+    Samples
+
+    Examples
+    --------
+    >>> from subspaces import PSC
+    >>> from subspaces.datasets import make_scenario
+    >>> from subspaces.facts import samples_of
+    >>> X = make_scenario("c", random_state=0).data
+    >>> samples = samples_of(PSC(2, n_components=2, random_state=0).fit(X), X)
+    >>> samples.scores.shape, samples.coordinates.shape
+    ((200, 2), (200, 2))
+    """
+    if isinstance(model, SubspaceClusterer):
+        return Samples(model, model._prepared(X, min_samples=min_samples))
+    return Samples(model, as_matrix(X, min_samples=min_samples))
+
+
+def with_facts(
+    model: Model,
+    *,
+    preparation: Preparation | None = None,
+    X: Data | None = None,
+    variable_names: NDArray[Any] | None = None,
+    sample_names: NDArray[Any] | None = None,
+    selection: dict[str, Any] | None = None,
+    messages: Sequence[str] | None = None,
+    verdicts: Sequence[str] | None = None,
+) -> Model:
+    """Return a copy of a fitted model that knows more; the model stays as it is.
+
+    Parameters
+    ----------
+    model : fitted estimator
+        Any of this library.
+    preparation : Preparation, optional
+        How its samples were prepared: the copy takes raw ones.
+    X : array-like of shape (n, p), optional
+        The table of fit, raw. If the preparation projects samples on axes, beyond which nothing
+        varies, means and deviations of the clusters are measured before that.
+    variable_names, sample_names : ndarray of shape (p,) and (n,), optional
+        Names that the model was not given with its samples.
+    selection : dict, optional
+        How the number of clusters was chosen, for ``selection_``.
+    messages, verdicts : sequence of str, optional
+        For ``record_``: all warnings, and the sentences on how far to trust the clusters.
+
+    Returns
+    -------
+    fitted estimator
+
+    Examples
+    --------
+    >>> from subspaces import PSC
+    >>> from subspaces.datasets import make_scenario
+    >>> from subspaces.facts import with_facts
+    >>> model = PSC(2, n_components=2, random_state=0).fit(make_scenario("c", random_state=0).data)
+    >>> with_facts(model, verdicts=["Solid."]).record_.verdicts, model.record_.verdicts
+    (('Solid.',), ())
+    """
+    copied = copy(model)
+    if preparation is not None:
+        attach_preparation(copied, preparation)
+        if X is not None and preparation.axes is not None:
+            before = copy(copied)
+            attach_preparation(before, replace(preparation, axes=None))
+            clusters = Partition(model.labels_, len(model.cluster_means_))
+            means, within_std = means_and_spread(before._prepared(X), clusters)
+            copied.cluster_means_, copied.within_std_ = means, within_std
+            if "fit_" in vars(copied):
+                copied.fit_ = replace(copied.fit_, means=means, within_std=within_std)
+    record = copied.record_
+    copied.record_ = replace(
+        record,
+        messages=record.messages if messages is None else tuple(messages),
+        verdicts=record.verdicts if verdicts is None else tuple(verdicts),
+        sample_names=record.sample_names if sample_names is None else sample_names,
+    )
+    if selection is not None and "fit_" in vars(copied):
+        copied.fit_ = replace(copied.fit_, selection=selection)
+    known = {"selection_": selection, "_names_handed_on": variable_names}
+    copied.__dict__.update({name: value for name, value in known.items() if value is not None})
+    return copied
