@@ -209,9 +209,9 @@ def select_n_clusters(
     _check_one_dimension(estimator)
     if criterion == "auto":
         criterion = "free" if auto.learns_beside(estimator) else "likelihood"
-    seen = X
+    seen, parameters = X, estimator.get_params()
     if margins == "normal":
-        seen = matrix = choosing.normal_scores(matrix, bool(estimator.affine))
+        seen = matrix = choosing.normal_scores(matrix, bool(parameters["affine"]))
     models = []
     for k in numbers:
         models.append(fitted(estimator, seen, n_clusters=k))
@@ -234,7 +234,7 @@ def select_n_clusters(
     best = models[place]
     learns = is_auto(estimator.n_components)
     if learns:
-        auto.warn_of_largest_dimension(best.clusters, matrix, estimator.max_components)
+        auto.warn_of_largest_dimension(best.clusters, matrix, parameters["max_components"])
     # A cluster of dimension R needs R + 2 samples, which bounds the number of clusters.
     smallest = 1 if learns else int(estimator.n_components)
     more = "" if learns else ", or n_components='auto'"
@@ -314,7 +314,7 @@ def _shares(
                 f"criterion='free' learns the dimensions, which {type(estimator).__name__} does "
                 "not. Use PSC, or criterion='likelihood'"
             )
-        most = max(estimator.max_components, int(np.max(estimator.n_components)))
+        most = max(estimator.get_params()["max_components"], int(np.max(estimator.n_components)))
         open_ = {"n_components": "auto", "max_components": most}
         numbers = [found.model.n_clusters for found in models]
         learned = [fitted(estimator, X, n_clusters=k, **open_) for k in numbers]
@@ -402,7 +402,7 @@ def select_n_components(
         found = auto.fit_jointly(fit_with, matrix, estimator._settings(), max_components)
     else:
         found = auto.fit_dimensions(fit_with, matrix, estimator, max_components, criterion)
-    model = found.model.set_params(init=estimator.init)
+    model = found.model.set_params(init=estimator.get_params()["init"])
     if criterion != "exact":  # which takes the largest dimension by its nature
         auto.warn_of_largest_dimension(found.clusters, matrix, max_components)
     rule = default if criterion == "joint" else criterion
@@ -519,7 +519,7 @@ def select_n_variables(
     """
     matrix = as_matrix(X)
     _check_clusterer(estimator, "n_variables")
-    if estimator.n_variables is None:
+    if estimator.get_params()["n_variables"] is None:
         raise ValueError("n_variables=None selects nothing. Use a first guess, such as 10")
     criterion = as_choice(criterion, "criterion", VARIABLE_CRITERIA)
     most = matrix.shape[1]

@@ -236,6 +236,15 @@ class PSC(SubspaceClusterer):
     criterion_: str
     variables_: list[Indices]
     support_: Indices
+    influence_: Array
+    press_: float
+    noise_variance_: float
+    score_variance_: float
+    objective_path_: Array
+    n_iter_: int
+    stop_reason_: str
+    starts_: list[dict[str, Any]]
+    start_margin_: float
 
     def __init__(
         self,
