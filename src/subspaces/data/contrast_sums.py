@@ -39,7 +39,12 @@ class Sums:
 
 
 def sums_from(rows: Any, labels: Any, start: int, points: Array) -> tuple[None, Sums]:
-    """Return None and the `Sums` of a block; points (K, p): what each cluster is measured from."""
+    """Return None and the `Sums` of a block; points (K, p): what each cluster is measured from.
+
+    Rows with the label -1 are left out.
+    """
+    if isinstance(labels, np.ndarray) and labels.min(initial=0) < 0:
+        rows, labels = rows[labels >= 0], labels[labels >= 0]
     if sparse.issparse(rows):
         return None, _sparse_sums(rows, np.asarray(labels), points)
     step = max(FEW_NUMBERS // rows.shape[1], FEW_ROWS)
@@ -52,7 +57,8 @@ def sums_from(rows: Any, labels: Any, start: int, points: Array) -> tuple[None, 
     xp = namespace(rows)
     rows = xp.astype(rows, xp.float64)
     own = xp.astype(membership(labels, len(points)), xp.float64)
-    seen = rows - xp.take(like(points, rows), labels, axis=0)
+    seen = rows - own @ like(points, rows)
+    seen *= xp.sum(own, axis=1, keepdims=True)
     sizes, totals = xp.sum(own, axis=0), own.T @ seen
     seen *= seen
     squares = xp.sum(seen, axis=0)
