@@ -367,8 +367,8 @@ def test_npz(tmp_path):
         ({"X": np.array([["a", "b"]])}, "type <U1"),
         ({"X": np.array([[1, None]], dtype=object)}, "not an NPZ file of plain arrays"),
         ({"X": np.eye(2), "genes": ["a"]}, r"'genes' has shape \(1,\). Use \(2,\)"),
-        ({"X": np.eye(2), "genes": ["a", "a"]}, "variable 2: the variable name 'a'"),
-        ({"X": np.array([[1, np.inf]])}, "sample 'sample1', variable 'v2': an infinite number"),
+        ({"X": np.eye(2), "genes": ["a", "a"]}, "column 2: the variable name 'a' is at column 1"),
+        ({"X": np.array([[1, np.inf]])}, r"row 1, column 2 \('v2'\): an infinite number"),
     ],
 )
 def test_an_npz_file_is_checked(tmp_path, arrays, message):
@@ -396,7 +396,7 @@ def test_parquet(tmp_path):
         assert table.sample_names == ("A", "B")
         assert table.variable_names == ("TP53",)
         assert table.classes == ("ALL", "AML")
-    with pytest.raises(ValueError, match=r"row 1 \('A'\), column 'type': 'ALL' is not a number"):
+    with pytest.raises(ValueError, match=r"row 1, column 2 \('type'\): 'ALL' is not a number"):
         read_table(path)
     path.write_bytes(b"no such thing")
     with pytest.raises(ValueError, match="is not a Parquet file"):

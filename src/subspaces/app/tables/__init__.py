@@ -1,20 +1,19 @@
 """Readers of files of samples and variables; every reader returns a `Table`, samples in rows."""
 
 from collections.abc import Callable, Iterable
+from os import PathLike
 from pathlib import Path
-from typing import Any, get_args
+from typing import get_args
 
 from subspaces._types import SamplesIn
-from subspaces.app.tables._binary import read_npz
-from subspaces.app.tables._excel import read_xlsx
+from subspaces.app.tables._arrays import read_npz
+from subspaces.app.tables._commas import is_number
+from subspaces.app.tables._frames import read_parquet, read_xlsx
 from subspaces.app.tables._gct import read_cls, read_gct
-from subspaces.app.tables._grid import is_number
 from subspaces.app.tables._h5ad import read_h5ad
 from subspaces.app.tables._hints import counts_hint, doubts, orientation_hint
-from subspaces.app.tables._parquet import read_parquet
-from subspaces.app.tables._table import without_numbers
+from subspaces.app.tables._sheet import Wanted
 from subspaces.app.tables._text import read_text
-from subspaces.app.tables._wanted import Wanted
 from subspaces.named_table import Table
 from subspaces.runtime.parameters import as_choice
 
@@ -41,7 +40,7 @@ COMPRESSED = (".csv", ".tsv", ".txt", ".gct")
 
 
 def read_table(
-    path: Any,
+    path: str | PathLike[str],
     *,
     samples: SamplesIn = "rows",
     labels: str | None = None,
@@ -82,16 +81,12 @@ def read_table(
     wanted = Wanted(
         samples == "columns",
         labels,
-        (ignore,) if isinstance(ignore, str) else tuple(ignore),
+        frozenset((ignore,) if isinstance(ignore, str) else ignore),
         None if variables is None else dict.fromkeys(variables),
         (missing,) if isinstance(missing, str) else tuple(missing),
     )
     if labels in wanted.ignore:
         raise ValueError(f"{path}: {labels!r} is named by labels and by ignore. Use one of the two")
-    return without_numbers(_reader(path)(path, wanted), path, wanted.missing)
-
-
-def _reader(path: Path) -> Callable[[Path, Wanted], Table]:
     *_, inner, last = ["", "", *(suffix.lower() for suffix in path.suffixes)]
     suffix = inner if last == ".gz" and inner in COMPRESSED else last
     if suffix not in READERS:
@@ -99,4 +94,4 @@ def _reader(path: Path) -> Callable[[Path, Wanted], Table]:
             f"{path}: files that end in {suffix or 'nothing'} are not known. "
             f"Use {', '.join(READERS)}"
         )
-    return READERS[suffix]
+    return READERS[suffix](path, wanted)

@@ -1,13 +1,13 @@
 """What to say of cells that are no numbers: all at once, where they are, and what to do."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
-from subspaces.app.tables._block import Block, is_text, text_columns
-from subspaces.app.tables._commas import Notation
-from subspaces.app.tables._grid import is_number
-from subspaces.app.tables._table import CLASSES
-from subspaces.app.tables._wanted import Wanted
+import numpy as np
+
+from subspaces._types import Array, Mask
+from subspaces.app.tables._commas import Notation, is_number
+from subspaces.app.tables._sheet import CLASSES, Sheet, Wanted
 
 # Columns or rows of text that a message names one by one; if there are more it counts them.
 MOST_NAMED = 10
@@ -16,129 +16,110 @@ LISTED = 5
 # Letters that are typed, or read by a scanner, in place of digits.
 DIGITS = str.maketrans("oOlI", "0011")
 
-Cells = Sequence[tuple[int, int]]
 
-
-def bad_cells_in_words(block: Block, bad: Cells, notation: Notation, wanted: Wanted) -> str:
-    """Return where the ``bad`` cells (i, j) of a block are, and what to do about each kind.
+def bad_cells_in_words(
+    sheet: Sheet, is_bad: Mask, values: Array, notation: Notation, wanted: Wanted
+) -> str:
+    """Return where the bad cells of a sheet, as in its file, are, and what to do about each kind.
 
     The kinds are columns of text, rows of text, cells here and there, and numbers whose commas may
-    mean two things.
+    mean two things. values: the numbers that were read, NaN elsewhere.
     """
-    texts = text_columns(block)
-    if len(texts) == len(block.columns):
-        i, j = bad[0]
-        return (
-            f"{block.place(i, j)}: {block.cells[i][j]!r} is not a number, and no column holds "
-            "numbers. Use a table of numbers"
-        )
-    names = dict(texts)
-    in_columns = [(i, j) for i, j in bad if block.column_names[j] in names]
-    others = [(i, j) for i, j in bad if block.column_names[j] not in names]
-    rows = _text_rows(block, {i for i, _ in others}, names)
-    mostly_text = set(rows)
-    in_rows = [(i, j) for i, j in others if i in mostly_text]
-    rest = [(i, j) for i, j in others if i not in mostly_text]
-    commas = [(i, j) for i, j in rest if notation.remedy(block.cells[i][j])]
-    strays = [(i, j) for i, j in rest if not notation.remedy(block.cells[i][j])]
+    unclear = np.zeros_like(is_bad)
+    for i, j in np.argwhere(is_bad):
+        unclear[i, j] = notation.remedy(sheet.cells[i, j]) is not None
+    texts = is_bad & ~unclear
+    columns = np.asarray(texts.any(axis=0) & (np.isnan(values) & ~unclear).all(axis=0))
+    if columns.all():
+        return f"{_refused(sheet, texts)}, and no column holds numbers. Use a table of numbers"
+    rows = 2 * texts[:, ~columns].sum(axis=1) > (~columns).sum()
+    in_rows, strays = texts & ~columns & rows[:, None], texts & ~columns & ~rows[:, None]
     said = []
-    if in_columns:
-        said.append(_refused(block, in_columns, text_remedy(texts, len(block.cells), wanted)))
-    if in_rows:
-        named = [block.row_names[i] for i in rows]
-        said.append(_refused(block, in_rows, _row_remedy(named, wanted)))
-    if strays:
-        said.append(_strays(block, strays))
-    if commas:
-        i, j = commas[0]
-        said.append(f"{block.place(i, j)}: {notation.remedy(block.cells[i][j])}")
+    if columns.any():
+        said.append(f"{_refused(sheet, texts & columns)}. {_column_remedy(sheet, columns, wanted)}")
+    if in_rows.any():
+        names = sheet.samples.names[rows].tolist()
+        said.append(f"{_refused(sheet, in_rows)}. {_row_remedy(names, wanted)}")
+    if strays.any():
+        said.append(_strays(sheet, strays))
+    if unclear.any():
+        i, j = np.argwhere(unclear)[0]
+        said.append(f"{sheet.place(i, j)}: {notation.remedy(sheet.cells[i, j])}")
     return ". Also ".join(said)
 
 
-def text_remedy(texts: Sequence[tuple[str, int]], n_rows: int, wanted: Wanted) -> str:
-    """Return the advice for columns of text, each given by name and number of distinct cells."""
-    names = [name for name, _ in texts]
-    if len(texts) > MOST_NAMED:
+def _refused(sheet: Sheet, mask: Mask) -> str:
+    i, j = np.argwhere(mask)[0]
+    return f"{sheet.place(i, j)}: {sheet.cells[i, j]!r} is not a number"
+
+
+def _column_remedy(sheet: Sheet, columns: Mask, wanted: Wanted) -> str:
+    """Return the advice for columns of text."""
+    names = sheet.variables.names[columns].tolist()
+    if len(names) > MOST_NAMED:
         shown = ", ".join(names[:3])
-        return f"Use ignore=[...] to leave out the {len(texts)} columns of text ({shown}, ...)"
-    what = "this column" if len(texts) == 1 else "the columns"
+        return f"Use ignore=[...] to leave out the {len(names)} columns of text ({shown}, ...)"
+    what = "this column" if len(names) == 1 else "the columns"
     remedy = f"Use ignore={names} to leave out {what} of text"
     # One with a name as classes have, or the one that repeats itself most, may hold the classes.
+    counts = [len(set(column) - {""}) for column in sheet.cells[:, columns].T]
     several = [
-        (name.lower() not in CLASSES, count, name)
-        for name, count in texts
-        if 1 < count <= n_rows / 2
+        (name.lower() not in CLASSES, count, place, name)
+        for place, (name, count) in enumerate(zip(names, counts, strict=True))
+        if 1 < count <= len(sheet.cells) / 2
     ]
     if not several or wanted.samples_in_columns or wanted.labels is not None:
         return remedy
-    *_, classes = min(several, key=lambda each: each[:2])
-    which = "it" if len(texts) == 1 else "that one"
-    return f"{remedy}, or labels={classes!r} if {which} holds the known classes"
+    which = "it" if len(names) == 1 else "that one"
+    return f"{remedy}, or labels={min(several)[-1]!r} if {which} holds the known classes"
 
 
 def _row_remedy(rows: Sequence[str], wanted: Wanted) -> str:
     """Return the advice for rows of text, by their names."""
-    named = list(rows) if len(rows) <= MOST_NAMED else "[...]"
-    remedy = f"ignore={named} to leave {'it' if len(rows) == 1 else 'them'} out"
+    shown = list(rows) if len(rows) <= MOST_NAMED else "[...]"
+    remedy = f"ignore={shown} to leave {'it' if len(rows) == 1 else 'them'} out"
     if wanted.labels is not None:
         return f"Use {remedy}"
     side = "" if wanted.samples_in_columns else "samples='columns', "
     return f"Use {side}labels={rows[0]!r} if the row holds the known classes, or {remedy}"
 
 
-def _text_rows(block: Block, rows: Iterable[int], text_names: Iterable[str]) -> list[int]:
-    """Return which of the rows hold mostly text, columns of text aside."""
-    beside = set(text_names)
-    places = [j for j, name in enumerate(block.column_names) if name not in beside]
-    return [
-        i for i in sorted(rows) if 2 * sum(is_text(block.cells[i][j]) for j in places) > len(places)
-    ]
-
-
-def _refused(block: Block, bad: Cells, remedy: str) -> str:
-    i, j = bad[0]
-    return f"{block.place(i, j)}: {block.cells[i][j]!r} is not a number. {remedy}"
-
-
-def _strays(block: Block, bad: Cells) -> str:
-    """Return the sentences on cells among numbers, equal ones told together."""
-    found: dict[str, list[tuple[int, int]]] = {}
-    for i, j in bad:
-        found.setdefault(block.cells[i][j], []).append((i, j))
-    (first, cells), *others = found.items()
-    names = list(dict.fromkeys(block.column_names[j] for _, j in bad))
-    more = f" (one of {len(cells)} such cells{' in this column' * (len(names) == 1)})"
-    said = f"{block.place(*cells[0])}: {first!r} is not a number{more * (len(cells) > 1)}"
-    said += _asked(first)
-    listed = [_placed(block, text, cells) for text, cells in others[: LISTED - 1]]
+def _strays(sheet: Sheet, mask: Mask) -> str:
+    """Return the sentences on cells among numbers, equal ones together."""
+    places: dict[str, list[str]] = {}
+    for i, j in np.argwhere(mask):
+        places.setdefault(sheet.cells[i, j], []).append(sheet.place(i, j))
+    names = sheet.variables.names[mask.any(axis=0)].tolist()
+    (first, found), *others = places.items()
+    more = f" (one of {len(found)} such cells{' in this column' * (len(names) == 1)})"
+    said = f"{found[0]}: {first!r} is not a number{more * (len(found) > 1)}{_asked(first)}"
+    listed = [_placed(text, found) for text, found in others[: LISTED - 1]]
     if listed:
         said += f", nor {'is' if len(others) == 1 else 'are'} {', '.join(listed)}"
-    left = sum(len(cells) for _, cells in others[LISTED - 1 :])
+    left = sum(len(found) for _, found in others[LISTED - 1 :])
     if left:
         said += f", and {left} other cell{'s' * (left > 1)}"
-    return f"{said}. {_stray_remedy(len(bad), list(found)[:LISTED], names)}"
+    return f"{said}. {_stray_remedy(int(mask.sum()), list(places)[:LISTED], names)}"
 
 
-def _placed(block: Block, text: str, cells: Cells) -> str:
-    more = len(cells) - 1
+def _placed(text: str, places: Sequence[str]) -> str:
+    more = len(places) - 1
     again = f" and in {more} more cell{'s' * (more > 1)}" if more else ""
-    return f"{text!r} at {block.place(*cells[0])}{again}{_asked(text)}"
+    return f"{text!r} at {places[0]}{again}{_asked(text)}"
 
 
-def _stray_remedy(count: int, texts: Sequence[str], columns: Sequence[str]) -> str:
+def _stray_remedy(count: int, texts: list[str], columns: list[str]) -> str:
     """Return the advice for ``count`` cells, whose texts may be marks of a missing value."""
-    ways = ["a number there" if count == 1 else "numbers there"]
     marks = [text for text in texts if not _meant(text)]
-    if not marks:
-        ways.append(f"missing={list(texts)} to do without {'it' if count == 1 else 'them'}")
-    else:
-        mark = "that marks a missing value" if len(marks) == 1 else "these mark missing values"
-        ways.append(f"missing={list(marks)} if {mark}")
+    which = "that marks a missing value" if len(marks) == 1 else "these mark missing values"
+    without = f"to do without {'it' if count == 1 else 'them'}"
+    ways = [
+        "a number there" if count == 1 else "numbers there",
+        f"missing={marks} if {which}" if marks else f"missing={texts} {without}",
+    ]
     if len(columns) <= LISTED:
-        column = "column" if len(columns) == 1 else "columns"
-        ways.append(f"ignore={list(columns)} to leave the {column} out")
-    *first, last = ways
-    return f"Use {', '.join(first)}, or {last}" if first else f"Use {last}"
+        ways.append(f"ignore={columns} to leave the column{'s' * (len(columns) > 1)} out")
+    return f"Use {', '.join(ways[:-1])}, or {ways[-1]}"
 
 
 def _asked(text: str) -> str:

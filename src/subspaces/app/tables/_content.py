@@ -1,14 +1,19 @@
-"""Reading of a file as bytes or text, with ValueError where it does not fit into memory."""
+"""Reading of a file as bytes or text, with ValueError if it does not fit into memory."""
 
 import codecs
 import gzip
 import io
 import re
 import sys
+import warnings
+import zipfile
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from subspaces.runtime.memory import available, in_words, no_room
+from subspaces.runtime.threads import changed_filters
 
 # Bytes of memory that a byte of text takes as cells and numbers, on the way to a table.
 TEXT_ROOM = 16
@@ -40,6 +45,55 @@ def check_room(path: Path, n_bytes: int) -> None:
         raise ValueError(f"{path} {too_large}. Use fewer rows or columns")
 
 
+@contextmanager
+def expecting(path: Path, kind: str, advice: str = "") -> Iterator[None]:
+    """Turn any error inside the ``with`` block into ValueError: the file is not ``kind``.
+
+    advice: what to do instead, as the end of the message.
+    """
+    try:
+        with changed_filters():
+            warnings.simplefilter("ignore")
+            yield
+    except Exception as error:
+        reason = (str(error) or type(error).__name__).strip().splitlines()[0]
+        raise ValueError(f"{path} is not {kind} ({reason}){advice}") from None
+
+
+def zip_content(path: Path, kind: str, room: int, advice: str = "") -> io.BytesIO:
+    """Return the bytes of a zip archive; raise ValueError if memory lacks room to unpack it.
+
+    The memory needed is ``room`` times the unpacked size.
+    """
+    content = io.BytesIO(content_of(path))
+    with expecting(path, kind, advice), zipfile.ZipFile(content) as archive:
+        declared = sum(member.file_size for member in archive.infolist())
+    check_room(path, room * declared)
+    return content
+
+
+def text_of(path: Path) -> tuple[str, tuple[str, ...]]:
+    """Return the text of a file, unpacked if it ends in .gz, and notes on a guessed encoding."""
+    content = _unpacked(path) if path.suffix.lower() == ".gz" else content_of(path, TEXT_ROOM)
+    if not content.strip():
+        raise ValueError(f"{path} is empty. Use a table of numbers")
+    encoding = next((MARKS[mark] for mark in MARKS if content.startswith(mark)), "utf-8-sig")
+    if encoding == "utf-8-sig" and b"\0" in content:
+        halves = (content[::2], content[1::2])
+        wide = any(3 * half.count(b"\0") > 2 * len(half) for half in halves)
+        what = "is UTF-16 without a mark that says so" if wide else "is not a text file"
+        raise ValueError(f"{path} {what}. {SAVE}")
+    try:
+        text = content.decode(encoding)
+    except UnicodeDecodeError:
+        if encoding == "utf-8-sig":
+            return _latin(path, content)
+        raise ValueError(f"{path} is not whole {encoding.upper()}. {SAVE}") from None
+    if "\0" in text:
+        raise ValueError(f"{path} is not a text file. {SAVE}")
+    return text, ()
+
+
 def _unpacked(path: Path) -> bytes:
     """Return the unpacked bytes of a gzip file; raise ValueError if too large for a table."""
     most = (available() or sys.maxsize) // TEXT_ROOM
@@ -56,40 +110,8 @@ def _unpacked(path: Path) -> bytes:
     return content
 
 
-def text_of(path: Path) -> tuple[str, tuple[str, ...]]:
-    """Return the text of a file, unpacked if it ends in .gz, and notes on a guessed encoding."""
-    content = _unpacked(path) if path.suffix.lower() == ".gz" else content_of(path, TEXT_ROOM)
-    if not content.strip():
-        raise ValueError(f"{path} is empty. Use a table of numbers")
-    mark = next((mark for mark in MARKS if content.startswith(mark)), None)
-    if mark is not None:
-        return _marked(path, content, MARKS[mark]), ()
-    if b"\0" in content:
-        halves = (content[::2], content[1::2])
-        wide = any(3 * half.count(b"\0") > 2 * len(half) for half in halves)
-        what = "is UTF-16 without a mark that says so" if wide else "is not a text file"
-        raise ValueError(f"{path} {what}. {SAVE}")
-    try:
-        return content.decode("utf-8-sig"), ()
-    except UnicodeDecodeError as error:
-        return _latin(path, content, error.start)
-
-
-def _marked(path: Path, content: bytes, encoding: str) -> str:
-    try:
-        text = content.decode(encoding)
-    except UnicodeDecodeError:
-        raise ValueError(f"{path} is not whole {encoding.upper()}. {SAVE}") from None
-    if "\0" in text:
-        raise ValueError(f"{path} is not a text file. {SAVE}")
-    return text
-
-
-def _latin(path: Path, content: bytes, first: int) -> tuple[str, tuple[str, ...]]:
-    """Return bytes that are not UTF-8 decoded as Windows-1252, and a note that says so.
-
-    first: index of the first byte that is not UTF-8.
-    """
+def _latin(path: Path, content: bytes) -> tuple[str, tuple[str, ...]]:
+    """Return bytes that are not UTF-8 decoded as Windows-1252, and a note that says so."""
     try:
         text = content.decode("cp1252")
     except UnicodeDecodeError as error:
@@ -98,11 +120,10 @@ def _latin(path: Path, content: bytes, first: int) -> tuple[str, tuple[str, ...]
             f"{path}, line {line}: byte 0x{content[error.start]:02x} is neither UTF-8 nor Latin-1. "
             f"{SAVE}"
         ) from None
-    if CONTROL.search(text):
-        raise ValueError(f"{path} is not a text file. {SAVE}")
     found = BEYOND_ASCII.search(text)
-    shown = found.group()[:20] if found else text[first : first + 1]
+    if CONTROL.search(text) or found is None:
+        raise ValueError(f"{path} is not a text file. {SAVE}")
     return text, (
-        f"it is not UTF-8 and is read as Latin-1 (Windows-1252), which gives {shown!r}. {SAVE} if "
-        "that is wrong",
+        f"it is not UTF-8 and is read as Latin-1 (Windows-1252), which gives "
+        f"{found.group()[:20]!r}. {SAVE} if that is wrong",
     )

@@ -3,11 +3,13 @@
 from dataclasses import replace
 from pathlib import Path
 
-from subspaces.app.tables._block import Block
+import numpy as np
+
 from subspaces.app.tables._content import text_of
-from subspaces.app.tables._grid import Grid, as_grid, as_whole, without_marks
-from subspaces.app.tables._numbers import to_table
-from subspaces.app.tables._wanted import Wanted
+from subspaces.app.tables._numbers import unmarked
+from subspaces.app.tables._sheet import Sheet, Side, Wanted, named
+from subspaces.app.tables._table import to_table
+from subspaces.app.tables._text import Grid, as_grid, as_whole
 from subspaces.named_table import Table
 
 # How many sizes line 2 has: rows, columns, and in 1.3 also extra columns and rows.
@@ -18,28 +20,22 @@ HEADING = {"#1.2": "Name, Description and the samples", "#1.3": "id and the samp
 def read_gct(path: Path, wanted: Wanted) -> Table:
     """Return the table in a GCT file, version 1.2 or 1.3; in 1.3 an extra row may hold classes."""
     version, sizes, grid = _parts(path)
-    grid = without_marks(grid, wanted.missing)
-    n_rows, n_columns = sizes[:2]
-    n_texts, n_extra = sizes[2:] or (1, 0)
-    first = 1 + n_texts
-    header = grid.rows[0]
-    _check_size(path, "columns of samples", n_columns, len(header) - first)
-    _check_size(path, "rows of variables", n_rows, len(grid.rows) - 1 - n_extra)
-    extra, body = grid.rows[1 : 1 + n_extra], grid.rows[1 + n_extra :]
-    block = Block(
-        [row[first:] for row in body],
-        tuple(row[0] for row in body),
-        tuple(header[first:]),
-        tuple(grid.lines[1 + n_extra :]),
-        tuple(range(first + 1, len(header) + 1)),
-    )
-    classes = {row[0]: tuple(row[first:]) for row in extra}
-    labels = wanted.labels
+    n_rows, n_columns, n_texts, n_extra = sizes if len(sizes) == 4 else (*sizes, 1, 0)
+    cells, first = unmarked(grid.cells, wanted), 1 + n_texts
+    _check_size(path, "columns of samples", n_columns, cells.shape[1] - first)
+    _check_size(path, "rows of variables", n_rows, len(cells) - 1 - n_extra)
+    classes = {row[0]: row[first:] for row in cells[1 : 1 + n_extra]}
+    labels, body = wanted.labels, cells[1 + n_extra :]
     if labels is not None and labels not in classes:
         known = f"; it has {', '.join(classes)}" if classes else ". Use a CLS file"
         raise ValueError(f"{path}: version {version[1:]} has no extra row {labels!r}{known}")
-    known_classes = None if labels is None else classes[labels]
-    return to_table(path, block, known_classes, replace(wanted, samples_in_columns=True))
+    sheet = Sheet(
+        body[:, first:].T,
+        named("column", cells[0, first:], n_columns, "", first + 1),
+        Side("line", body[:, 0], np.array(grid.lines[1 + n_extra :])),
+        None if labels is None else classes[labels],
+    )
+    return to_table(path, sheet, replace(wanted, samples_in_columns=True))
 
 
 def _parts(path: Path) -> tuple[str, tuple[int, ...], Grid]:

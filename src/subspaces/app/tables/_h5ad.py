@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from subspaces.app.tables._binary import as_numbers, as_texts
+from subspaces.app.tables._arrays import as_matrix
 from subspaces.app.tables._content import check_room
-from subspaces.app.tables._table import checked, offered, unused_classes
-from subspaces.app.tables._wanted import Wanted, reduced
+from subspaces.app.tables._sheet import Sheet, Wanted, as_texts, named, offered
+from subspaces.app.tables._table import to_table, unused_classes
 from subspaces.named_table import Table
 from subspaces.runtime.extras import install
 
@@ -37,11 +37,16 @@ def read_h5ad(path: Path, wanted: Wanted) -> Table:
         _read_apart(path, target, wanted.labels)
         with np.load(target) as read:
             arrays = dict(read)
-    classes = tuple(arrays["classes"].tolist()) if wanted.labels is not None else None
-    names = tuple(arrays["samples"].tolist()), tuple(arrays["variables"].tolist())
+    samples, variables = arrays["samples"], arrays["variables"]
+    classes = arrays.get("classes")
+    sheet = Sheet(
+        arrays["X"],
+        named("row", samples, len(samples), ""),
+        named("column", variables, len(variables), ""),
+        None if classes is None else as_texts(classes),
+    )
     notes = unused_classes(arrays["obs"]) if classes is None else ()
-    table = Table(arrays["X"], *names, classes, notes=notes)
-    return checked(reduced(table, path, wanted), path)
+    return to_table(path, sheet, wanted, notes)
 
 
 def _read_apart(path: Path, target: Path, labels: str | None) -> None:
@@ -102,5 +107,5 @@ def _arrays(path: Path, labels: str | None) -> dict[str, Any]:
     dense = read.X if isinstance(read.X, np.ndarray) else read.X.toarray()
     texts = {"samples": read.obs_names, "variables": read.var_names, "obs": read.obs.columns}
     texts |= {} if labels is None else {"classes": read.obs[labels]}
-    arrays = {name: np.array(as_texts(values)) for name, values in texts.items()}
-    return {"X": as_numbers(path, dense), **arrays}
+    arrays = {name: as_texts(values).astype(str) for name, values in texts.items()}
+    return {"X": as_matrix(path, dense), **arrays}

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from subspaces.app.tables._table import CLASSES
+from subspaces.app.tables._sheet import CLASSES
 from subspaces.named_table import Table, listed
 
 IDENTIFIER = re.compile(

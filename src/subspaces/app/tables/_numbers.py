@@ -1,111 +1,85 @@
-"""Conversion of cells of text, with names of rows and columns, to a table of numbers."""
+"""Conversion of cells of text to numbers."""
 
-from collections.abc import Sequence
-from itertools import chain, islice
 from pathlib import Path
 
 import numpy as np
 
-from subspaces._types import Array
+from subspaces._types import Array, Mask
 from subspaces.app.tables._bad_cells import bad_cells_in_words
-from subspaces.app.tables._block import Block, text_columns
-from subspaces.app.tables._commas import notation_of
-from subspaces.app.tables._grid import is_missing, is_number
-from subspaces.app.tables._table import checked
-from subspaces.app.tables._wanted import Wanted, check_asked, check_known
-from subspaces.named_table import Table
+from subspaces.app.tables._commas import is_figure, is_missing, is_number, is_text, notation_of
+from subspaces.app.tables._sheet import Sheet, Texts, Wanted
 
-# Cells that tell whether points separate thousands, where every cell is a number as it is.
+# Cells that tell whether points separate thousands, if every cell is a number as it is.
 LOOKED_AT = 50_000
 
 
-def to_table(
-    path: Path,
-    block: Block,
-    classes: tuple[str, ...] | None,
-    wanted: Wanted,
-    notes: tuple[str, ...] = (),
-) -> Table:
-    """Return the table of numbers, samples in rows, from the cells that ``wanted`` asks for."""
-    flipped = wanted.samples_in_columns
-    block, classes = _without_ignored(path, block, classes, wanted)
-    sides = (block.column_names, block.row_names)
-    check_asked(path, wanted, *(sides[::-1] if flipped else sides))
-    block, left_out = _without_unasked(block, wanted)
-    data, note = _numbers(path, block, wanted)
-    notes = (*notes, note) if note else notes
-    names = (block.row_names, block.column_names)
-    data, names = (data.T.copy(), names[::-1]) if flipped else (data, names)
-    table = Table(data, *names, classes, left_out, notes)
-    return checked(table, path, block.places(samples_in_columns=flipped))
-
-
-def _without_ignored(
-    path: Path, block: Block, classes: tuple[str, ...] | None, wanted: Wanted
-) -> tuple[Block, tuple[str, ...] | None]:
-    """Return the block without ``wanted.ignore``, and the classes of the samples that are left."""
-    check_known(path, wanted.ignore, [*block.column_names, *block.row_names])
-    ignore = set(wanted.ignore)
-    rows = {i for i, name in enumerate(block.row_names) if name in ignore}
-    columns = {j for j, name in enumerate(block.column_names) if name in ignore}
-    if classes is not None:
-        dropped = columns if wanted.samples_in_columns else rows
-        classes = tuple(name for i, name in enumerate(classes) if i not in dropped)
-    return block.without(rows, columns), classes
-
-
-def _without_unasked(block: Block, wanted: Wanted) -> tuple[Block, tuple[str, ...]]:
-    """Return the block of ``wanted.variables`` only, and the names of what was left out.
-
-    Where samples are columns, columns of text are left out, too.
-    """
-    if wanted.variables is None:
-        return block, ()
-    if wanted.samples_in_columns:
-        kept = block.without(rows=_not_asked_for(block.row_names, wanted))
-        texts = {name for name, _ in text_columns(kept)}
-        kept = kept.without(
-            columns={j for j, name in enumerate(kept.column_names) if name in texts}
-        )
-    else:
-        kept = block.without(columns=_not_asked_for(block.column_names, wanted))
-    there = {*kept.row_names, *kept.column_names}
-    names = (*block.row_names, *block.column_names)
-    return kept, tuple(name for name in names if name not in there)
-
-
-def _not_asked_for(names: Sequence[str], wanted: Wanted) -> set[int]:
-    return {i for i, name in enumerate(names) if not wanted.is_asked_for(name)}
-
-
-def _numbers(path: Path, block: Block, wanted: Wanted) -> tuple[Array, str | None]:
-    """Return the cells as floats, and a note where a cell such as "1,065" is ambiguous.
+def as_numbers(path: Path, sheet: Sheet, wanted: Wanted) -> tuple[Array, str | None]:
+    """Return the cells as floats, and a note if a cell such as "1,065" is ambiguous.
 
     Raises ValueError, with remedies, about all cells that are no numbers.
     """
-    data = np.empty((len(block.cells), len(block.columns)))
-    try:
-        for i, row in enumerate(block.cells):
-            data[i] = _plain_floats(row)
-    except ValueError:
-        pass
+    note = None
+    if sheet.cells.dtype == object:
+        found = sheet.as_in_file
+        data, note = _read(path, found, wanted)
+        data = data if found is sheet else np.ascontiguousarray(data.T)
     else:
-        top = list(islice(chain.from_iterable(block.cells), LOOKED_AT))
-        return data, notation_of(top).note(top)
-    notation, bad = notation_of(chain.from_iterable(block.cells)), []
-    for i, row in enumerate(block.cells):
-        for j, cell in enumerate(row):
-            plain = notation.plain(cell)
-            if is_number(plain) or is_missing(cell):
-                data[i, j] = np.nan if is_missing(cell) else float(plain)
-            else:
-                bad.append((i, j))
-    if bad:
-        raise ValueError(f"{path}, {bad_cells_in_words(block, bad, notation, wanted)}")
-    return data, notation.note(chain.from_iterable(block.cells))
+        data = np.ascontiguousarray(sheet.cells, dtype=np.float64)
+    marks = [float(mark) for mark in wanted.missing if is_number(mark)]
+    return np.where(np.isin(data, marks), np.nan, data) if marks else data, note
 
 
-def _plain_floats(row: list[str]) -> list[float]:
-    if "_" in "".join(row):  # Python takes 1_000 for a number
-        raise ValueError
-    return list(map(float, row))
+def unmarked(cells: Texts, wanted: Wanted) -> Texts:
+    """Return cells of text with an empty one in place of each further mark of a missing value."""
+    if not wanted.missing:
+        return cells
+    known = {mark.strip().lower() for mark in wanted.missing}
+    return np.where([[cell.lower() in known for cell in row] for row in cells], "", cells)
+
+
+def text_columns(cells: Texts | Array) -> Mask:
+    """Return which columns of the cells hold text and no number."""
+    if cells.dtype != object:
+        return np.zeros(cells.shape[1], dtype=bool)
+    found = [not any(map(is_figure, column)) and any(map(is_text, column)) for column in cells.T]
+    return np.array(found, dtype=bool)
+
+
+def _read(path: Path, sheet: Sheet, wanted: Wanted) -> tuple[Array, str | None]:
+    cells: Texts = sheet.cells.ravel().astype(object, copy=False)
+    values = _floats(cells)
+    unread = [k for k in np.flatnonzero(np.isnan(values)) if not is_missing(cells[k])]
+    looked_at = cells if unread else cells[:LOOKED_AT]
+    notation = notation_of(looked_at, cells[unread])
+    is_bad = np.zeros(len(cells), dtype=bool)
+    # If commas are decimal, 1.065 is 1065.
+    for k in range(len(cells)) if notation.has_decimal_commas else unread:
+        if is_missing(cells[k]):
+            continue
+        plain = notation.plain(cells[k])
+        is_bad[k] = not is_number(plain)
+        values[k] = np.nan if is_bad[k] else float(plain)
+    shape = sheet.cells.shape
+    if is_bad.any():
+        said = bad_cells_in_words(
+            sheet, is_bad.reshape(shape), values.reshape(shape), notation, wanted
+        )
+        raise ValueError(f"{path}, {said}")
+    return values.reshape(shape), notation.note(looked_at)
+
+
+def _floats(cells: Texts) -> Array:
+    """Return the numbers that Python reads, NaN for other cells. It takes 1_000 for a number."""
+    if "_" not in "".join(cells):
+        try:
+            return cells.astype(np.float64)
+        except ValueError:
+            pass
+    return np.fromiter(map(_float, cells), np.float64, len(cells))
+
+
+def _float(cell: str) -> float:
+    try:
+        return np.nan if "_" in cell else float(cell)
+    except ValueError:
+        return np.nan

@@ -1,20 +1,41 @@
-"""The reader of CSV and TSV files; it finds the separator, the header and the row names."""
+"""The reader of text files: their separator, titles, header and names of rows are found."""
 
+import csv
+import io
 import re
-from collections.abc import Sequence
-from dataclasses import replace
-from itertools import pairwise
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from subspaces.app.tables._block import Block, is_figure, is_text
-from subspaces.app.tables._commas import notation_of
+import numpy as np
+
+from subspaces.app.tables._commas import (
+    is_figure,
+    is_missing,
+    is_number,
+    is_text,
+    notation_of,
+)
 from subspaces.app.tables._content import text_of
-from subspaces.app.tables._grid import Grid, as_grid, as_whole, is_missing, is_number, without_marks
-from subspaces.app.tables._numbers import to_table
-from subspaces.app.tables._table import CLASSES, default_names, offered
-from subspaces.app.tables._wanted import Wanted
+from subspaces.app.tables._numbers import unmarked
+from subspaces.app.tables._sheet import CLASSES, Sheet, Texts, Wanted, named, with_classes
+from subspaces.app.tables._table import to_table
 from subspaces.named_table import Table
 
+if TYPE_CHECKING:
+    import _csv
+
+# The order of preference if two cut the lines evenly: 1,5;2,5;3,5 has commas within numbers.
+SEPARATORS = "\t;,"
+SPACE = " "  # as R writes tables; the last resort, since names have spaces, too
+# Characters of a line that tell what separates its cells; csv refuses cells of over 131,072.
+LINE_LENGTH = 10_000
+# Lines at the top that may be titles, and lines below them that tell what separates cells.
+TITLES, TOP = 50, 5
+# Most digits of a whole number, so that it fits into 64 bits.
+MOST_DIGITS = 18
 # What people write above a column of names.
 CORNERS = {
     "", "unnamed: 0", "id", "index", "name", "names", "sample", "samples", "sample_id", "sample id",
@@ -30,10 +51,74 @@ SCALE = 8
 VALUE = re.compile(r"\W*\d+[.,]+\d")
 
 
+@dataclass(frozen=True)
+class Grid:
+    """The cells of a file, with the line of each row, and notes on what was left out.
+
+    first_column: the number in the file, from 1, of the first column.
+    """
+
+    cells: Texts
+    lines: Sequence[int]
+    first_column: int = 1
+    notes: tuple[str, ...] = ()
+
+
 def read_text(path: Path, wanted: Wanted) -> Table:
-    """Return the table in a CSV or TSV file, with the classes in ``wanted.labels``, if given."""
+    """Return the table in a CSV or TSV file."""
     text, notes = text_of(path)
-    return from_grid(path, as_grid(path, text), wanted, notes)
+    grid = as_grid(path, text)
+    del text  # as large as the table
+    return from_grid(path, grid, wanted, notes)
+
+
+def as_grid(path: Path, text: str, separator: str | None = None, first_line: int = 1) -> Grid:
+    """Return the text of a file as rows of cells; guess the separator unless it is given."""
+    rows, lines = [], []
+    separator = separator or _separator(text)
+    reader = _reader(io.StringIO(text, newline=""), separator)
+    try:
+        for row in reader:
+            rows.append([cell.strip() for cell in row])
+            lines.append(reader.line_num + first_line - 1)
+    except csv.Error as error:
+        line = reader.line_num + first_line - 1
+        raise ValueError(f"{path}, line {line}: {error}; check its quotes") from None
+    del reader  # four times as large as the text
+    return tidied(path, rows, lines)
+
+
+def tidied(path: Path, rows: list[list[str]], lines: Sequence[int]) -> Grid:
+    """Return the rows as a grid, without blank lines, titles on top and empty outer columns.
+
+    lines: the number of each row's line in the file. Raises ValueError for rows of unequal length.
+    """
+    full = [i for i, row in enumerate(rows) if any(row)]
+    if not full:
+        raise ValueError(f"{path} has no cells. Use a table of numbers")
+    titles = _titles([rows[i] for i in full[:TITLES]])
+    left_out, full = [lines[i] for i in full[:titles]], full[titles:]
+    rows, lines = [rows[i] for i in full], [lines[i] for i in full]
+    left = min(next(j for j, cell in enumerate(row) if cell) for row in rows)
+    right = max(next(j for j in range(len(row), 0, -1) if row[j - 1]) for row in rows)
+    if left or right < max(map(len, rows)):
+        rows = [row[left:right] for row in rows]
+    if len(rows) > 1 and len(rows[0]) == len(rows[1]) - 1:
+        rows[0] = ["", *rows[0]]  # R writes no heading above the names of the rows
+    width = len(rows[0])
+    for row, line in zip(rows, lines, strict=True):
+        if len(row) != width:
+            raise ValueError(
+                f"{path}, line {line}: {len(row)} cell{'s' * (len(row) > 1)} where line {lines[0]} "
+                f"has {width}. Use as many in every line, and remove what is no part of the table"
+            )
+    notes: tuple[str, ...] = ()
+    if len(left_out) == 1:
+        notes = (f"line {left_out[0]}, which stands alone above the table, is left out",)
+    elif left_out:
+        both = f"lines {left_out[0]} to {left_out[-1]}"
+        notes = (f"{both}, which stand alone above the table, are left out",)
+    return Grid(np.array(rows, dtype=object), lines, left + 1, notes)
 
 
 def from_grid(path: Path, grid: Grid, wanted: Wanted, notes: tuple[str, ...] = ()) -> Table:
@@ -41,92 +126,123 @@ def from_grid(path: Path, grid: Grid, wanted: Wanted, notes: tuple[str, ...] = (
 
     notes: sentences from reading the file, which the table keeps.
     """
-    marked = without_marks(grid, wanted.missing)
-    top, below = marked.rows[0], marked.rows[1:]
-    known = _is_header(top, below)
-    doubted = not known and _may_be_header(top, below)
-    if doubted:
-        line = f"line {grid.lines[0]} is read as the header, though it holds numbers"
-        notes = (*notes, f"{line}. If they are values, add a line of names above it")
-    block, dropped = _block(path, marked, wanted, headed=known or doubted)
-    classes: tuple[str, ...] | None = None
-    wanted = replace(wanted, ignore=tuple(set(wanted.ignore) - dropped))
-    if wanted.labels is not None and wanted.samples_in_columns:
-        place = _find(path, wanted.labels, block.row_names, block.column_names, "row")
-        classes, block = tuple(block.cells[place]), block.without(rows={place})
-    elif wanted.labels is not None:
-        place = _find(path, wanted.labels, block.column_names, block.row_names, "column")
-        classes = tuple(row[place] for row in block.cells)
-        block = block.without(columns={place})
-    return to_table(path, block, classes, wanted, (*notes, *grid.notes))
-
-
-def _block(path: Path, grid: Grid, wanted: Wanted, *, headed: bool) -> tuple[Block, set[str]]:
-    """Return the grid split into names and cells, and the names of ignored columns on its left.
-
-    headed: whether its first row is a header.
-    """
-    header = grid.rows[0] if headed else None
-    rows, lines = (grid.rows[1:], grid.lines[1:]) if header else (grid.rows, grid.lines)
-    if not rows:
+    cells, lines = unmarked(grid.cells, wanted), np.array(grid.lines)
+    header = None
+    if _is_header(cells[0], cells[1:]) or _may_be_header(cells[0], cells[1:]):
+        if not _is_header(cells[0], cells[1:]):
+            line = f"line {lines[0]} is read as the header, though it holds numbers"
+            notes = (*notes, f"{line}. If they are values, add a line of names above it")
+        header, cells, lines = cells[0], cells[1:], lines[1:]
+    if not len(cells):
         raise ValueError(f"{path} has a header line and nothing below. Add lines of numbers")
-    # The names are in the first column that is left.
-    start = 0
-    while header and start < len(header) - 1 and header[start] in wanted.ignore:
+    start = 0  # the names are in the first column that is left
+    while header is not None and start < len(header) - 1 and header[start] in wanted.ignore:
         start += 1
-    dropped = set(header[:start]) if header else set()
-    header = header[start:] if header else None
-    rows = [row[start:] for row in rows] if start else rows
-    not_names = None if wanted.samples_in_columns else wanted.labels
-    named = not (header and header[0] == not_names) and _starts_with_names(header, rows)
-    first = 1 if named else 0
-    kinds = ("v", "sample") if wanted.samples_in_columns else ("sample", "v")
-    row_names = tuple(row[0] for row in rows) if named else default_names(kinds[0], len(rows))
-    width = len(rows[0])
-    columns = tuple(header[first:]) if header else default_names(kinds[1], width - first)
-    cells = [row[1:] for row in rows] if named else rows
-    places = tuple(range(grid.first_column + start + first, grid.first_column + start + width))
-    return Block(cells, row_names, columns, tuple(lines), places), dropped
+    top = None if header is None else header[start]
+    is_labels = top == wanted.labels and not wanted.samples_in_columns and top is not None
+    has_names = starts_with_names(top, cells[:, start:]) and not is_labels
+    first = start + has_names
+    prefixes = ("v", "sample") if wanted.samples_in_columns else ("sample", "v")
+    rows = named("line", cells[:, start] if has_names else None, len(cells), prefixes[0])
+    names = None if header is None else header[first:]
+    columns = named("column", names, cells.shape[1] - first, prefixes[1], grid.first_column + first)
+    sheet = Sheet(cells[:, first:], replace(rows, numbers=lines), columns)
+    sheet = sheet.turned if wanted.samples_in_columns else sheet
+    dropped = () if header is None else header[:start]
+    wanted = replace(wanted, ignore=wanted.ignore - set(dropped))
+    sheet = with_classes(path, sheet, wanted.labels)
+    return to_table(path, sheet, wanted, (*notes, *grid.notes))
 
 
-def _is_header(top: list[str], below: list[list[str]]) -> bool:
-    """Return whether the row ``top`` is a header beyond doubt: most of it text, or 0, 1, 2, ..."""
-    names = {row[0] for row in below if row[0]}
-    # An empty corner stands above names, which are there once, or is itself a missing value.
-    indexed = top[0] != "" or (all(top[1:]) and len(names) == len(below))
-    if len(top) > 1 and top[0].lower() in CORNERS and indexed:
+def as_whole(cell: str) -> int | None:
+    """Return the whole number in a cell of 1 to 18 ASCII digits; None for any other cell."""
+    return int(cell) if cell.isascii() and cell.isdigit() and len(cell) <= MOST_DIGITS else None
+
+
+def starts_with_names(top: str | None, cells: Texts) -> bool:
+    """Return whether the first column holds row names: by its heading, or if most of it is text."""
+    if cells.shape[1] < 2:
+        return False
+    if top is not None and top.lower() in CORNERS:
         return True
-    if not below:
+    if top is not None and top.lower() in CLASSES and len(set(cells[:, 0])) < len(cells):
+        return False  # names are there once
+    return 2 * sum(map(is_text, cells[:, 0])) > len(cells)
+
+
+def _titles(rows: list[list[str]]) -> int:
+    """Return how many rows on top are titles: one cell of text, above a row of three or more."""
+    counts = [sum(map(bool, row)) for row in rows]
+    first = next((i for i, count in enumerate(counts) if count > 1), 0)
+    texts = all(not is_number(cell) for row in rows[:first] for cell in row if cell)
+    return first if counts[first] > 2 and texts else 0
+
+
+def _reader(lines: Iterable[str], separator: str) -> "_csv.Reader":
+    # Several spaces may separate two cells, to align the columns.
+    return csv.reader(lines, delimiter=separator, skipinitialspace=separator == SPACE)
+
+
+def _separator(text: str) -> str:
+    """Return the separator that cuts the first lines into equally many cells, else into most."""
+    lines = islice(io.StringIO(text, newline=""), TITLES)
+    top = [line[:LINE_LENGTH] for line in lines if line.strip()]
+    without_titles = [line for line in top if any(mark in line for mark in SEPARATORS)]
+    for some, separators in ((top, SEPARATORS + SPACE), (without_titles, SEPARATORS)):
+        for separator in separators:
+            if _is_even([len(row) for row in _reader(some[:TOP], separator)]):
+                return separator
+    return max(SEPARATORS, key=lambda mark: sum(map(len, _reader(top[:TOP], mark))))
+
+
+def _is_even(widths: list[int]) -> bool:
+    """Return whether all lines have equally many cells, at least two; the first may have one less.
+
+    R writes no heading above the names of the rows.
+    """
+    if not widths or widths[-1] < 2:
+        return False
+    return len(set(widths[1:])) <= 1 and 2 <= widths[0] <= widths[-1] <= widths[0] + 1
+
+
+def _is_header(top: Texts, below: Texts) -> bool:
+    """Return whether the row ``top`` is a header beyond doubt: most of it text, or 0, 1, 2, ..."""
+    # An empty corner stands above names, which are there once, or is itself a missing value.
+    is_corner = top[0] != "" or (all(top[1:]) and len(set(below[:, 0]) - {""}) == len(below))
+    if len(top) > 1 and top[0].lower() in CORNERS and is_corner:
+        return True
+    if not len(below):
         return any(is_text(cell) or not cell for cell in top)
-    numeric = [j for j in range(len(top)) if any(is_figure(row[j]) for row in below[:LOOKED_AT])]
-    texts = [j for j in numeric if is_text(top[j])]
-    if 2 * len(texts) > len(numeric) or not numeric:
+    numeric = _numeric(below)
+    if 2 * sum(is_text(top[j]) for j in numeric) > len(numeric) or not numeric:
         return True
     counts = [as_whole(cell) for cell in top if is_figure(cell)]
     n = len(counts)
     return n >= 3 and counts in (list(range(n)), list(range(1, n + 1)))
 
 
-def _may_be_header(top: list[str], below: list[list[str]]) -> bool:
+def _may_be_header(top: Texts, below: Texts) -> bool:
     """Return whether the row ``top``, which holds numbers, is more like names than like a sample.
 
     It has a name among its numbers, or whole numbers above decimals, or numbers that rise or fall
     all along, as wavelengths do, unlike those of any line below.
     """
-    places = [j for j, cell in enumerate(top) if is_text(cell)]
-    if any(_is_name(top[j], [row[j] for row in below]) for j in places):
+    if any(is_text(cell) and _is_name(cell, below[:, j]) for j, cell in enumerate(top)):
         return True
-    below = below[:LOOKED_AT]
-    places = [j for j in range(len(top)) if any(is_figure(row[j]) for row in below)]
-    numbers = [top[j] for j in places]
-    columns = [[row[j] for row in below] for j in places]
+    places = _numeric(below)
+    numbers, columns = top[places], below[:LOOKED_AT, places]
     whole = {as_whole(cell) for cell in numbers} - {None}
-    if len(whole) == len(places) > 2 and all(any(map(_is_fraction, one)) for one in columns):
+    if len(whole) == len(places) > 2 and all(any(map(_is_fraction, one)) for one in columns.T):
         return True
-    return _is_scale(numbers) and not any(map(_is_scale, zip(*columns, strict=True)))
+    return _is_scale(numbers) and not any(map(_is_scale, columns))
 
 
-def _is_name(top: str, below: list[str]) -> bool:
+def _numeric(below: Texts) -> list[int]:
+    """Return which columns have a number in the first lines."""
+    return [j for j, column in enumerate(below[:LOOKED_AT].T) if any(map(is_figure, column))]
+
+
+def _is_name(top: str, below: Texts) -> bool:
     """Return whether a text is the name of the column of cells below it: of numbers, or classes."""
     cells = [cell for cell in below if not is_missing(cell)]
     if not cells or top in cells or VALUE.match(top):
@@ -140,42 +256,11 @@ def _is_fraction(cell: str) -> bool:
     return is_figure(cell) and as_whole(cell.lstrip("+-")) is None
 
 
-def _is_scale(cells: Sequence[str]) -> bool:
+def _is_scale(cells: Texts) -> bool:
     """Return whether these are numbers from 0 up, too many to be in order by chance, that are."""
-    notation = notation_of(cells)
+    notation = notation_of(cells, cells)
     plain = [notation.plain(cell) for cell in cells]
     if len(plain) < SCALE or not all(map(is_number, plain)):
         return False
-    numbers = list(map(float, plain))
-    steps = [later - former for former, later in pairwise(numbers)]
-    return min(numbers) >= 0 and (min(steps) > 0 or max(steps) < 0)
-
-
-def _starts_with_names(header: list[str] | None, rows: list[list[str]]) -> bool:
-    """Return whether the first column holds row names: by its heading, or if most of it is text."""
-    if len(rows[0]) < 2:
-        return False
-    if header and header[0].lower() in CORNERS:
-        return True
-    if header and header[0].lower() in CLASSES and len({row[0] for row in rows}) < len(rows):
-        return False  # names are there once
-    texts = sum(is_text(row[0]) for row in rows)
-    return 2 * texts > len(rows)
-
-
-def _find(
-    path: Path, labels: str, names: tuple[str, ...], others: tuple[str, ...], side: str
-) -> int:
-    """Return the index of ``labels`` in ``names``; raise ValueError if it is not there.
-
-    The error says so if ``labels`` is among ``others``, the names of the table's other side.
-    """
-    if labels in names:
-        return names.index(labels)
-    if labels in others:
-        other = "row" if side == "column" else "column"
-        raise ValueError(
-            f"{path} has a {other} {labels!r} and no such {side}: its samples are in {side}s. "
-            f"Use samples='{side}s'"
-        )
-    raise ValueError(f"{path} has no {side} {labels!r}{offered(labels, names)}")
+    steps = np.diff(list(map(float, plain)))
+    return float(plain[0]) >= 0 <= float(plain[-1]) and (steps.min() > 0 or steps.max() < 0)

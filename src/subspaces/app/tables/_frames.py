@@ -1,0 +1,109 @@
+"""The readers of Parquet files and of Excel workbooks, which pandas reads."""
+
+import io
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from subspaces._types import Array
+from subspaces.app.tables._content import check_room, content_of, expecting, zip_content
+from subspaces.app.tables._numbers import unmarked
+from subspaces.app.tables._sheet import (
+    CLASSES,
+    Sheet,
+    Texts,
+    Wanted,
+    as_texts,
+    named,
+    with_classes,
+)
+from subspaces.app.tables._table import to_table
+from subspaces.app.tables._text import from_grid, tidied
+from subspaces.named_table import Table
+from subspaces.runtime.extras import install
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# Bytes of memory that a byte of an unpacked sheet takes as cells and numbers.
+ROOM = 16
+WORKBOOK = "an Excel workbook"
+ADVICE = ". Save it as .xlsx, or rename it to .csv if it is text"
+
+
+def read_xlsx(path: Path, wanted: Wanted) -> Table:
+    """Return the table in a workbook's first sheet; formulas give the values that Excel stored."""
+    try:
+        import openpyxl  # noqa: F401
+        import pandas as pd
+    except ImportError as error:
+        raise ImportError(f"reading Excel files needs openpyxl. {install('excel')}") from error
+    content = zip_content(path, WORKBOOK, ROOM, ADVICE)
+    with expecting(path, WORKBOOK, ADVICE), pd.ExcelFile(content, engine="openpyxl") as book:
+        sheets = book.sheet_names
+        frame = book.parse(0, header=None, dtype=object, na_filter=False)
+    # A datetime at midnight is what Excel keeps of a date.
+    rows = [[str(cell).strip().removesuffix(" 00:00:00") for cell in row] for row in frame.values]
+    notes: tuple[str, ...] = ()
+    if len(sheets) > 1:
+        notes = (f"the first of its {len(sheets)} sheets, {sheets[0]!r}, is read",)
+    return from_grid(path, tidied(path, rows, range(1, len(rows) + 1)), wanted, notes)
+
+
+def read_parquet(path: Path, wanted: Wanted) -> Table:
+    """Return the table in a Parquet file; its index or first column of text names the rows."""
+    try:
+        import pandas as pd
+        from pyarrow import BufferReader, parquet
+    except ImportError as error:
+        raise ImportError(f"reading Parquet needs pyarrow. {install('parquet')}") from error
+    content = content_of(path)
+    with expecting(path, "a Parquet file"):
+        size = parquet.ParquetFile(BufferReader(content)).metadata
+    check_room(path, 2 * 8 * size.num_rows * size.num_columns)
+    with expecting(path, "a Parquet file"):
+        frame = pd.read_parquet(io.BytesIO(content), engine="pyarrow")
+    columns = named("column", frame.columns.map(str), frame.shape[1], "")
+    frame.columns = columns.names
+    keep, labels = ~columns.among(wanted.ignore), wanted.labels
+    wanted = replace(wanted, ignore=wanted.ignore - set(columns.names))
+    names = frame.index.map(str)
+    if isinstance(frame.index, pd.RangeIndex):
+        first = _column_of_names(frame.loc[:, keep], labels)
+        names = None if first is None else frame[first].map(str)
+        keep &= columns.names != first
+    classes = None
+    if not wanted.samples_in_columns and labels in columns.names[keep]:
+        classes = as_texts(frame[labels])
+        keep &= columns.names != labels
+    rows = named("row", names, len(frame), "v" if wanted.samples_in_columns else "sample")
+    sheet = Sheet(_cells(frame.loc[:, keep], wanted), rows, columns.kept(keep), classes)
+    sheet = sheet.turned if wanted.samples_in_columns else sheet
+    sheet = with_classes(path, sheet, labels) if classes is None else sheet
+    return to_table(path, sheet, wanted)
+
+
+def _column_of_names(frame: "pd.DataFrame", labels: str | None) -> str | None:
+    """Return the name of the first column if it holds no numbers and no classes; else None."""
+    if frame.shape[1] < 2 or _is_numeric(frame.iloc[:, 0]):
+        return None
+    first = frame.columns[0]
+    is_class = first.lower() in CLASSES and frame[first].duplicated().any()
+    return None if is_class or first == labels else first
+
+
+def _cells(frame: "pd.DataFrame", wanted: Wanted) -> Texts | Array:
+    """Return the values of a frame as numbers, or as texts if one of its columns holds text."""
+    columns = [frame.iloc[:, j] for j in range(frame.shape[1])]
+    if all(map(_is_numeric, columns)):
+        return frame.to_numpy(dtype=np.float64, na_value=np.nan)
+    texts = [as_texts(column.to_numpy(dtype=object, na_value="")) for column in columns]
+    return unmarked(np.column_stack(texts), wanted)
+
+
+def _is_numeric(column: "pd.Series") -> bool:
+    import pandas as pd
+
+    return pd.api.types.is_numeric_dtype(column)

@@ -1,0 +1,147 @@
+"""`Sheet`: the cells of a file with names and places, from which each reader makes a table."""
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from subspaces._types import Array, Counts, Mask
+
+Texts = NDArray[np.object_]
+
+# What people call a column of known classes.
+CLASSES = {
+    "cell_type", "celltype", "cell type", "class", "classes", "cluster", "condition", "diagnosis",
+    "group", "groups", "label", "labels", "species", "subtype", "target", "treatment", "type", "y",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Which parts of a file to read.
+
+    Attributes
+    ----------
+    samples_in_columns : bool
+        Where the samples are, in files that do not say so themselves.
+    labels : str or None
+        Column (row if samples are columns) with the known classes.
+    ignore : frozenset of str
+        Columns and rows to leave out.
+    variables : dict with names as keys, or None
+        The only variables to read, if not all. Columns of text are then left out, too.
+    missing : tuple of str
+        Further marks of a missing value.
+    """
+
+    samples_in_columns: bool = False
+    labels: str | None = None
+    ignore: frozenset[str] = frozenset()
+    variables: dict[str, None] | None = None
+    missing: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Side:
+    """The rows or the columns of a file.
+
+    kind: "line", "row" or "column"; names: of str; numbers: positions in the file, from 1.
+    """
+
+    kind: str
+    names: Texts
+    numbers: Counts
+
+    def kept(self, keep: Mask) -> "Side":
+        """Return this side reduced to those of the mask."""
+        return replace(self, names=self.names[keep], numbers=self.numbers[keep])
+
+    def among(self, names: Collection[str]) -> Mask:
+        """Return which of its names are among these."""
+        return np.array([name in names for name in self.names], dtype=bool)
+
+    def place(self, i: int) -> str:
+        """Return where the i-th is in the file, as text: "line 3"."""
+        return f"{self.kind} {self.numbers[i]}"
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """The cells (n, p) of a file, samples in rows: texts, or numbers if there is no text.
+
+    classes: the known class of each sample as text, or None.
+    """
+
+    cells: Texts | Array
+    samples: Side
+    variables: Side
+    classes: Texts | None = None
+
+    def kept(self, samples: Mask, variables: Mask) -> "Sheet":
+        """Return the sheet reduced to the samples and variables of the masks."""
+        if samples.all() and variables.all():
+            return self
+        classes = None if self.classes is None else self.classes[samples]
+        cells = self.cells[np.ix_(samples, variables)]
+        return Sheet(cells, self.samples.kept(samples), self.variables.kept(variables), classes)
+
+    @property
+    def turned(self) -> "Sheet":
+        """The sheet with samples and variables swapped, less the classes."""
+        return Sheet(self.cells.T, self.variables, self.samples)
+
+    @property
+    def as_in_file(self) -> "Sheet":
+        """The sheet with the rows of the file in rows."""
+        return self.turned if self.samples.kind == "column" else self
+
+    def place(self, i: int, j: int) -> str:
+        """Return where cell (i, j) is in the file, as text: "line 3, column 2 ('age')"."""
+        if self.samples.kind == "column":
+            return self.turned.place(j, i)
+        column = self.variables
+        return f"{self.samples.place(i)}, {column.place(j)} ({column.names[j]!r})"
+
+
+def named(kind: str, names: Iterable[str] | None, count: int, prefix: str, first: int = 1) -> Side:
+    """Return the side of ``count`` rows or columns, named prefix1, prefix2, ... without names."""
+    if names is None:
+        names = [f"{prefix}{i + 1}" for i in range(count)]
+    return Side(kind, np.array(list(names), dtype=object), np.arange(first, first + count))
+
+
+def as_texts(values: Iterable[object]) -> Texts:
+    """Return each value as a string; the empty string if it is nan."""
+    return np.array(["" if value != value else str(value) for value in values], dtype=object)
+
+
+def with_classes(path: Path, sheet: Sheet, labels: str | None) -> Sheet:
+    """Return the sheet with its variable ``labels`` taken out as the classes of the samples."""
+    if labels is None:
+        return sheet
+    names = sheet.variables.names.tolist()
+    if labels not in names:
+        side, other = ("column", "row") if sheet.variables.kind == "column" else ("row", "column")
+        if labels in sheet.samples.names:
+            raise ValueError(
+                f"{path} has a {other} {labels!r} and no such {side}: its samples are in {side}s. "
+                f"Use samples='{side}s'"
+            )
+        raise ValueError(f"{path} has no {side} {labels!r}{offered(labels, names)}")
+    place = names.index(labels)
+    rest = sheet.kept(np.full(len(sheet.cells), True), np.arange(len(names)) != place)
+    return replace(rest, classes=as_texts(sheet.cells[:, place]))
+
+
+def offered(wanted: str, names: Iterable[object]) -> str:
+    """Return the end of an error about the unknown name ``wanted``: which names to use instead."""
+    known = [str(name) for name in names]
+    alike = [name for name in known if name.lower() == wanted.lower()]
+    near = alike or get_close_matches(wanted, known, n=1)
+    if near:
+        return f". Use {near[0]!r}"
+    shown = ", ".join(known[:5]) + (", ..." if len(known) > 5 else "")
+    return f"; it has {shown or 'none'}"
