@@ -5,6 +5,7 @@ from subspaces.estimators import _subspaces
 from subspaces.estimators._base import SubspaceClusterer
 from subspaces.rivals.slbf import graph_clustering, greedy_clustering
 from subspaces.runtime.parameters import as_count, as_flag, as_generator
+from subspaces.subspace import energy_off_subspaces
 
 # Flats that LBF chooses from, for each cluster: the paper's number.
 CANDIDATES_A_CLUSTER = 70
@@ -112,7 +113,7 @@ class SLBF(SubspaceClusterer):
         else:
             labels = greedy_clustering(points, k, dimension, affine, most, random)
         _subspaces.store_equal_subspaces(self, X, labels, dimension, affine)
-        self.objective_ = _subspaces.distance_from_own_subspaces(self, X)
+        self.objective_ = energy_off_subspaces(X, self.labels_, self.subspaces_)
 
     def _numbers_held(self, n: int, p: int) -> int:
         """Return how many numbers a fit holds: twice X and, if spectral, 6 n^2 for the graph."""
