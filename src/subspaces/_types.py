@@ -72,6 +72,13 @@ class Estimator(Protocol):
         """Set some of them, and return it."""
 
 
+class Clusterer(Estimator, Protocol):
+    """An estimator that finds clusters."""
+
+    def fit_predict(self, X: Data, /) -> FittedLabels:
+        """Fit it, and return the cluster of each sample, (n,)."""
+
+
 class FittedClusterer(Estimator, Protocol):
     """An estimator that has found clusters."""
 

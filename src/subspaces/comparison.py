@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.cluster import KMeans
 
 from subspaces import plots
-from subspaces._types import Array, Axes, Data, Estimator, Labels, PerCluster, Seed
+from subspaces._types import Array, Axes, Clusterer, Data, Labels, PerCluster, Seed
 from subspaces.data.validation import as_matrix, place_of
 from subspaces.estimators._all import ESTIMATORS
 from subspaces.estimators._base import SubspaceClusterer
@@ -71,7 +71,7 @@ class Setting:
 
 
 # All clusterers but those of streams, which are for what does not fit into memory.
-METHODS: dict[str, Callable[[Setting], Estimator]] = {
+METHODS: dict[str, Callable[[Setting], Clusterer]] = {
     kind.__name__: partial(Setting.made, kind=kind)
     for kind in ESTIMATORS
     if issubclass(kind, SubspaceClusterer) and not hasattr(kind, "partial_fit")
@@ -141,7 +141,7 @@ def compare(
     n_clusters: int = 2,
     n_components: PerCluster = 1,
     *,
-    methods: Iterable[str] | Mapping[str, Estimator] | None = None,
+    methods: Iterable[str] | Mapping[str, Clusterer] | None = None,
     labels: ArrayLike | None = None,
     affine: bool = False,
     random_state: Seed = 0,
@@ -227,7 +227,7 @@ class _Run(NamedTuple):
     error: str
 
 
-def _timed_fit(estimator: Estimator, X: Data) -> _Run:
+def _timed_fit(estimator: Clusterer, X: Data) -> _Run:
     start = time.perf_counter()
     model, labels, error = None, None, ""
     with collect_warnings() as ours, changed_filters(record=True) as others:
@@ -241,7 +241,7 @@ def _timed_fit(estimator: Estimator, X: Data) -> _Run:
     return _Run(model, labels, time.perf_counter() - start, messages, error)
 
 
-def _objective(model: Estimator | None) -> float:
+def _objective(model: Clusterer | None) -> float:
     """Return what a model minimised, ``objective_`` or ``inertia_``; nan if it has neither."""
     return float(getattr(model, "objective_", getattr(model, "inertia_", np.nan)))
 
@@ -272,8 +272,8 @@ def _agreements(
 
 
 def _chosen_estimators(
-    methods: Iterable[str] | Mapping[str, Estimator] | None, setting: Setting
-) -> dict[str, Estimator]:
+    methods: Iterable[str] | Mapping[str, Clusterer] | None, setting: Setting
+) -> dict[str, Clusterer]:
     """Return the estimators to fit, by name: the caller's own, or those of ``METHODS``."""
     if isinstance(methods, Mapping):
         chosen = dict(methods)
@@ -293,7 +293,7 @@ def _chosen_estimators(
     return chosen
 
 
-def _check_gaps(matrix: Array, X: Data, chosen: Mapping[str, Estimator]) -> None:
+def _check_gaps(matrix: Array, X: Data, chosen: Mapping[str, Clusterer]) -> None:
     """Raise ValueError for missing cells that a chosen method does not take; name those that do."""
     holes = np.argwhere(np.isnan(matrix))
     refusing = [name for name, estimator in chosen.items() if not _takes_gaps(estimator)]
@@ -308,7 +308,7 @@ def _check_gaps(matrix: Array, X: Data, chosen: Mapping[str, Estimator]) -> None
     )
 
 
-def _takes_gaps(estimator: Estimator) -> bool:
+def _takes_gaps(estimator: Clusterer) -> bool:
     """Whether an estimator says of itself that it takes NaN."""
     return isinstance(estimator, BaseEstimator) and bool(
         estimator.__sklearn_tags__().input_tags.allow_nan

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from subspaces._types import Array, Data, Estimator
 from subspaces.core.array import to_host
 from subspaces.core.contrast import Contrast, means_and_spread
+from subspaces.core.partition import Partition
 from subspaces.data.validation import as_matrix
 from subspaces.estimators import _missing
 from subspaces.estimators._base import SubspaceClusterer
@@ -65,7 +66,7 @@ class Facts:
     def sizes(self) -> Array:
         """Number of samples of each cluster, (K,)."""
         if isinstance(self.model.labels_, np.ndarray):
-            return np.bincount(self.model.labels_, minlength=self.n_clusters).astype(float)
+            return Partition(self.model.labels_, self.n_clusters).sizes.astype(float)
         return to_host(self.model._sizes)
 
     @cached_property
@@ -231,7 +232,8 @@ def with_facts(
         if X is not None and preparation.axes is not None:
             before = copy(copied)
             attach_preparation(before, replace(preparation, axes=None))
-            found = means_and_spread(before._prepared(X), model.labels_, len(model.cluster_means_))
+            clusters = Partition(model.labels_, len(model.cluster_means_))
+            found = means_and_spread(before._prepared(X), clusters)
             copied.cluster_means_, copied.within_std_ = found
     record = copied.record_
     copied.record_ = replace(

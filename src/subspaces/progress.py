@@ -26,7 +26,7 @@ except ImportError:
     class CallbackSupportMixin:  # type: ignore[no-redef]
         """Empty base class in place of scikit-learn's where scikit-learn is older than 1.9."""
 
-    def with_callbacks(method: Any) -> Any:
+    def with_callbacks(method: Callable[P, R]) -> Callable[P, R]:
         """Return ``method`` unchanged, where scikit-learn is older than 1.9."""
         return method
 

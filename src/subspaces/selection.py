@@ -177,9 +177,9 @@ def select_n_clusters(
     _check_one_dimension(estimator)
     if criterion == "auto":
         criterion = _choosing.default_criterion(estimator)
-    seen = X
+    seen, parameters = X, estimator.get_params()
     if margins == "normal":
-        seen = matrix = choosing.normal_scores(matrix, bool(estimator.affine))
+        seen = matrix = choosing.normal_scores(matrix, bool(parameters["affine"]))
     models = []
     for k in numbers:
         models.append(_choosing.quietly_fitted(estimator, seen, n_clusters=k))
@@ -202,7 +202,7 @@ def select_n_clusters(
     best = models[place]
     learns = _choosing.is_auto(estimator.n_components)
     if learns:
-        _choosing.warn_of_largest_dimension(best, matrix, estimator.max_components)
+        _choosing.warn_of_largest_dimension(best, matrix, parameters["max_components"])
     # A cluster of dimension R needs R + 2 samples, which bounds the number of clusters.
     smallest = 1 if learns else int(estimator.n_components)
     more = "" if learns else ", or n_components='auto'"
@@ -449,7 +449,7 @@ def select_n_variables(
     """
     matrix = as_matrix(X)
     _check_clusterer(estimator, "n_variables")
-    if estimator.n_variables is None:
+    if estimator.get_params()["n_variables"] is None:
         raise ValueError("n_variables=None selects nothing. Use a first guess, such as 10")
     criterion = as_choice(criterion, "criterion", VARIABLE_CRITERIA)
     most = matrix.shape[1]

@@ -146,11 +146,16 @@ def fit_subspace(rows: Array, n_components: int, *, affine: bool = False) -> Sub
     return leading(centre, principal_axes(rows - centre), n_components)
 
 
-def centre_of(rows: Array, affine: bool) -> Array:
-    """Mean of the rows (p,) if affine, without rounding where rows are equal; otherwise zeros."""
+def centre_of(rows: Array, affine: bool, weights: Array | None = None) -> Array:
+    """Mean of the rows (p,) if affine, without rounding where rows are equal; otherwise zeros.
+
+    weights (n,): what each row counts, one by default.
+    """
     if not affine:
         return np.zeros(rows.shape[1])
-    return np.where(np.all(rows == rows[:1], axis=0), rows[:1], rows.mean(axis=0))[0]
+    return np.where(
+        np.all(rows == rows[:1], axis=0), rows[:1], np.average(rows, axis=0, weights=weights)
+    )[0]
 
 
 def leading(centre: Array, axes: PrincipalAxes, n_components: int) -> Subspace:

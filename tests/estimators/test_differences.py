@@ -8,6 +8,7 @@ from scipy import sparse
 
 from subspaces import PSC, KSubspaces, MiniBatchPSC, load, recipes
 from subspaces.core.contrast import contrast, means_and_spread
+from subspaces.core.partition import Partition
 from subspaces.facts import facts_of
 from subspaces.metrics import adjusted_rand_score
 from subspaces.runtime import model_file
@@ -63,7 +64,7 @@ def test_means_and_spread_are_those_of_the_members(model, shifted):
 def test_linear_subspaces_have_means_too(shifted, affine):
     X = shifted[0] + 1
     model = PSC(3, n_components=3, affine=affine, n_init=2, random_state=0).fit(X)
-    means, spread = means_and_spread(X, model.labels_, 3)
+    means, spread = means_and_spread(X, Partition(model.labels_, 3))
     assert_allclose(model.cluster_means_, means)
     assert_allclose(model.within_std_, spread)
 
@@ -75,7 +76,7 @@ def test_every_estimator_knows_the_means(shifted):
         if "n_init" in model.get_params():
             model.set_params(n_init=2)
         model.fit(X)
-        expected = means_and_spread(X, model.labels_, 3)[0]
+        expected = means_and_spread(X, Partition(model.labels_, 3))[0]
         assert_allclose(model.cluster_means_, expected, err_msg=name)
 
 
@@ -93,7 +94,7 @@ def test_constant_variables_come_first_where_they_differ_and_never_otherwise():
 def test_constants_have_no_spread_however_they_round():
     rows = np.tile([0.1, 1e9 + 0.3], (7, 1))
     rows[3:, 1] += 0.1
-    means, spread = means_and_spread(rows, np.array([0, 0, 0, 1, 1, 1, 1]), 2)
+    means, spread = means_and_spread(rows, Partition(np.array([0, 0, 0, 1, 1, 1, 1]), 2))
     assert spread.tolist() == [0, 0]
     assert contrast(0, np.array([3.0, 4.0]), means, spread).order.tolist() == [1]
 
@@ -101,9 +102,9 @@ def test_constants_have_no_spread_however_they_round():
 def test_a_cluster_without_members_does_not_count():
     rows = np.random.default_rng(0).normal(size=(10, 3))
     labels = np.array([0] * 4 + [2] * 6)
-    means, spread = means_and_spread(rows, labels, 3)
+    means, spread = means_and_spread(rows, Partition(labels, 3))
     assert_allclose(means[1], rows.mean(axis=0))
-    assert_allclose(spread, means_and_spread(rows, labels // 2, 2)[1])
+    assert_allclose(spread, means_and_spread(rows, Partition(labels // 2, 2))[1])
     found = contrast(0, np.array([4.0, 0, 6]), means, spread)
     assert_allclose(found.difference, means[0] - means[2])
 
@@ -131,7 +132,7 @@ def test_passes_find_what_all_rows_at_once_show(many, kind, affine, estimator):
     }
     model = estimator(3, n_components=1, affine=affine, init="k-means++", random_state=0)
     model.fit(forms[kind]())
-    means, spread = means_and_spread(many, np.asarray(model.labels_), 3)
+    means, spread = means_and_spread(many, Partition(np.asarray(model.labels_), 3))
     tolerance = 1e-5 if kind == "single" else 1e-9
     assert_allclose(model.cluster_means_, means, rtol=tolerance, atol=1e-9)
     assert_allclose(model.within_std_, spread, rtol=tolerance, atol=1e-9)
@@ -150,7 +151,7 @@ def test_zeros_that_are_not_written_count():
     for affine in (False, True):
         model = PSC(2, n_components=1, affine=affine, n_init=2, random_state=0)
         model.fit(sparse.csr_array(X))
-        means, spread = means_and_spread(X, model.labels_, 2)
+        means, spread = means_and_spread(X, Partition(model.labels_, 2))
         assert_allclose(model.cluster_means_, means, atol=1e-12)
         assert_allclose(model.within_std_, spread, rtol=1e-9)
 
@@ -216,7 +217,7 @@ def test_what_comes_by_chance(sizes):
     beyond, near = [], []
     for _ in range(200):
         rows = random.normal(size=(len(labels), 100))
-        spread = means_and_spread(rows, labels, len(sizes))
+        spread = means_and_spread(rows, Partition(labels, len(sizes)))
         found = contrast(0, np.array(sizes, dtype=float), *spread)
         beyond.append(len(found.beyond_chance) > 0)
         near.append(np.abs(found.effect).max() > 0.5 * found.by_chance)
@@ -237,9 +238,11 @@ def test_what_fills_cells_is_no_evidence(share):
             fill = known.mean(axis=0) if len(known) else rows.mean(axis=0)
             rows[(labels == k) & holes[:, 0]] = fill
         observed = np.array([(~holes[labels == k]).sum(axis=0) for k in range(3)], dtype=float)
-        found = contrast(0, sizes, *means_and_spread(rows, labels, 3, holes), observed)
+        found = contrast(0, sizes, *means_and_spread(rows, Partition(labels, 3), holes), observed)
         beyond.append(len(found.beyond_chance) > 0)
-        naive.append(len(contrast(0, sizes, *means_and_spread(rows, labels, 3)).beyond_chance) > 0)
+        naive.append(
+            len(contrast(0, sizes, *means_and_spread(rows, Partition(labels, 3))).beyond_chance) > 0
+        )
     assert np.mean(beyond) < 0.1
     assert np.mean(naive) > 0.5
 
@@ -248,7 +251,7 @@ def test_what_is_beyond_chance_is_the_first_of_the_order():
     labels = np.repeat([0, 1], [40, 120])
     rows = np.random.default_rng(0).normal(size=(160, 50))
     rows[labels == 0, :3] += [2.0, -3.0, 1.0]
-    means, spread = means_and_spread(rows, labels, 2)
+    means, spread = means_and_spread(rows, Partition(labels, 2))
     found = contrast(0, np.array([40.0, 120.0]), means, spread)
     assert found.beyond_chance.tolist() == [1, 0, 2]
     unknown = contrast(0, np.array([40.0, 120.0]), means, np.full(50, np.nan))

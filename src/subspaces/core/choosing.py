@@ -28,6 +28,7 @@ from subspaces.core.components import (
 from subspaces.core.criteria import costs, own_costs
 from subspaces.core.influence import paper_errors_oblique
 from subspaces.core.likelihood import student_costs
+from subspaces.core.partition import Partition
 from subspaces.core.problem import Problem, view_clusters
 from subspaces.core.rows import choose_rows
 from subspaces.core.secular import downdate, refit_factor
@@ -66,8 +67,12 @@ def closed_form_errors(rows: Array, basis: Array, affine: bool = False) -> Array
 
 
 def press_of_points(errors: Array, labels: Labels) -> Array:
-    """Each sample's squared leave-one-out error divided by n, (n,): the terms of PRESS."""
-    return errors / len(errors)
+    """Each sample's squared leave-one-out error divided by n, (n,): the terms of PRESS.
+
+    A sample in no cluster has 0, here and in the other two, and does not count.
+    """
+    counted = labels >= 0
+    return np.where(counted, errors, 0.0) / counted.sum()
 
 
 def press_of_clusters(errors: Array, labels: Labels) -> Array:
@@ -76,7 +81,7 @@ def press_of_clusters(errors: Array, labels: Labels) -> Array:
     The sum is the mean over the clusters of their mean errors: a small cluster counts as much as a
     large one.
     """
-    return press_sum(errors, labels) / len(np.unique(labels))
+    return press_sum(errors, labels) / len(np.unique(labels[labels >= 0]))
 
 
 def press_sum(errors: Array, labels: Labels) -> Array:
@@ -84,7 +89,8 @@ def press_sum(errors: Array, labels: Labels) -> Array:
 
     The sum adds up the clusters' mean errors. It grows with K, and so always chooses the smallest.
     """
-    return errors / np.bincount(labels)[labels]
+    partition = Partition(labels, int(labels.max()) + 1)
+    return np.where(labels >= 0, errors, 0.0) / partition.of_own(partition.sizes, 1)
 
 
 def differences(shares: Array) -> tuple[Array, Array]:
@@ -201,8 +207,13 @@ def left_out_likelihood(
 
     The sum over the samples chooses K; less is better. Clusters have their principal axes on all
     variables, never sparse loadings. Unlike an error this charges for room: a cluster of more
-    dimensions, or a single one in place of two, spreads its density where no sample is.
+    dimensions, or a single one in place of two, spreads its density where no sample is. A sample in
+    no cluster has 0, and the others are scored as if it were not there.
     """
+    if (labels < 0).any():
+        found, kept = np.zeros(len(labels)), labels >= 0
+        found[kept] = left_out_likelihood(matrix[kept], labels[kept], dimensions, affine)
+        return found
     problem = _likelihood_problem(matrix, dimensions, affine)
     views = view_clusters(problem, labels)
     return own_costs(costs("likelihood", views, problem.data), labels)
@@ -229,7 +240,13 @@ def against_one_subspace(
     subspace therefore has the likeliest dimension from ``smallest`` to ``largest``, by default
     ``sum(dimensions)``, and it is returned second. Tails are Student's (`student_costs`), so that a
     few far samples do not decide. No fit is needed: each dimension is a down-date of one PCA.
+    A sample in no cluster has 0, and the others are scored as if it were not there.
     """
+    if (labels < 0).any():
+        found, kept = np.zeros(len(labels)), labels >= 0
+        rest = smallest, affine, largest
+        found[kept], r = against_one_subspace(matrix[kept], labels[kept], dimensions, *rest)
+        return found, r
     problem = _likelihood_problem(matrix, dimensions, affine)
     clusters = student_costs(view_clusters(problem, labels), problem.data)
     # A subspace as large as the rank would hold every sample without error.

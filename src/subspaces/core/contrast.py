@@ -25,7 +25,8 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from subspaces._types import Array, Codes, Indices, Mask
+from subspaces._types import Array, Indices, Mask
+from subspaces.core.partition import Partition
 from subspaces.subspace import centre_of
 
 # The probability that any effect is beyond chance where none differs.
@@ -96,27 +97,26 @@ def _limits(cluster: int, sizes: Array, observed: Array) -> Array:
 
 
 def means_and_spread(
-    rows: Array,
-    labels: Codes,
-    n_clusters: int,
-    holes: Mask | None = None,
+    rows: Array, partition: Partition, holes: Mask | None = None
 ) -> tuple[Array, Array]:
     """Return each cluster's mean (K, p), and the standard deviations (p,) around these means.
 
-    A cluster without members has the mean of all rows. holes (n, p): which cells of the rows were
-    filled; what fills them has no deviation of its own, and counts for the means alone.
+    A cluster without members has the mean of all rows in clusters. holes (n, p): which cells of the
+    rows were filled; what fills them has no deviation of its own, and counts for the means alone.
     """
-    means = np.tile(centre_of(rows, True), (n_clusters, 1))
+    means, weights, sizes = partition.means(rows), partition.row_weights, partition.sizes
+    if not sizes.all():
+        kept = partition.is_counted
+        means[sizes == 0] = centre_of(rows[kept], True, weights[kept])
     squares = np.zeros(rows.shape[1])
-    for k in np.unique(labels).tolist():
-        members = rows[labels == k]
-        means[k] = centre_of(members, True)
-        away = members - means[k]
+    for k in np.flatnonzero(sizes).tolist():
+        own = partition.members(k)
+        away = rows[own] - means[k]
         if holes is not None:
-            away[holes[labels == k]] = 0.0
-        squares += np.einsum("ij,ij->j", away, away)
-    n_rows = len(rows) if holes is None else (~holes).sum(axis=0)
-    return means, pooled_deviation(squares, n_rows, len(np.unique(labels)))
+            away[holes[own]] = 0.0
+        squares += np.einsum("ij,ij->j", away * weights[own, None], away)
+    n_rows = sizes.sum() if holes is None else weights @ ~holes
+    return means, pooled_deviation(squares, n_rows, int(np.count_nonzero(sizes)))
 
 
 def pooled_deviation(squares: Array, n_rows: Any, n_clusters: int) -> Array:

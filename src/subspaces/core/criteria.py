@@ -46,9 +46,11 @@ from subspaces.core.array import namespace
 from subspaces.core.likelihood import (
     Data,
     gaussian_without,
+    of_members,
     pooled_variance,
     robust_variance,
 )
+from subspaces.core.partition import Partition
 from subspaces.core.rows import ClusterView
 from subspaces.core.sparse_view import influence_on, union_of_supports
 from subspaces.runtime.threads import cached_property
@@ -323,8 +325,8 @@ def costs(criterion: str, views: Views, data: Data) -> Array:
 
 
 def own_costs(matrix: Array, labels: Labels) -> Array:
-    """Cost of every row under its own cluster, (n,), taken from the costs (n, K)."""
-    return matrix[np.arange(len(labels)), labels]
+    """Cost of every row under its own cluster, (n,), from the costs (n, K); 0 if it has none."""
+    return Partition(labels, matrix.shape[1]).own(matrix)
 
 
 def score_inputs(
@@ -333,8 +335,9 @@ def score_inputs(
     """Return the inputs of all rows under all clusters, those of members, and row numbers (n,).
 
     The second holds each row under its own cluster only, cluster by cluster; the row numbers say
-    which row of the data each of its entries is.
+    which row of the data each of its entries is. A row in no cluster is an outsider to all.
     """
+    data = of_members(views, data)
     n_axes = max(view.n_components for view in views)
     n, n_clusters = len(views[0].squared_residual), len(views)
     # The rows innermost: sums over a few axes are then sums of long vectors.

@@ -16,7 +16,7 @@ def descend(problem: Problem, start: Clustering, *, max_iter: int) -> Clustering
     """Return a partition whose objective no change of a single row's cluster lowers.
 
     From ``start``, one row at a time changes its cluster where that lowers the objective, until no
-    change does, or for at most ``max_iter`` rounds through all rows.
+    change does, or for at most ``max_iter`` rounds through all rows. Rows in no cluster stay so.
     """
     labels, objective = start.labels.copy(), start.objective
     path = list(start.path)
@@ -49,9 +49,11 @@ def objective_of(problem: Problem, labels: Labels, known: Sequence[ClusterView] 
 
 def _promising_moves(matrix: Array, labels: Labels) -> list[tuple[int, int]]:
     """All pairs (row, other cluster), ordered by change of the row's cost, largest fall first."""
+    assigned = np.flatnonzero(labels >= 0)
+    matrix, labels = matrix[assigned], labels[assigned]
     own = own_costs(matrix, labels)[:, None]
     change = np.subtract(matrix, own, out=np.full_like(matrix, np.inf), where=np.isfinite(matrix))
     change[np.arange(len(labels)), labels] = np.inf
     order = np.argsort(change, axis=None, kind="stable")[: change.size - len(labels)]
     rows, clusters = np.unravel_index(order, change.shape)
-    return list(zip(rows.tolist(), clusters.tolist(), strict=True))
+    return list(zip(assigned[rows].tolist(), clusters.tolist(), strict=True))

@@ -37,6 +37,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from subspaces._types import Array, Indices, Labels
+from subspaces.core import partition
 from subspaces.subspace import (
     Subspace,
     centre_of,
@@ -281,6 +282,7 @@ def fit_mixture(
 ) -> Fit:  # fmt: skip
     """Return the mixture that EM reaches from labels (n,); filled (n, p): for the first clusters.
 
+    A row with the label -1 is in no first cluster, and counts from the first step of EM on.
     The cells are taken from a centre near all rows if affine, as the prior on means asks. shared:
     whether all clusters have one variance of the noise.
     """
@@ -289,8 +291,8 @@ def fit_mixture(
     floor = VARIANCE_FLOOR * prior
     k = len(dimensions)
     clusters, noise = first_clusters(filled, labels, dimensions, affine, floor)
-    sizes = np.bincount(labels, minlength=k)
-    shares = np.maximum(sizes, NOTHING) / len(labels)
+    sizes = partition.sizes(labels, k)
+    shares = np.maximum(sizes, NOTHING) / max(sizes.sum(), 1)
     mixture = IncompleteMixture(clusters, shares, np.full(k, noise))
     path: list[float] = []
     has_converged = False

@@ -22,7 +22,7 @@ nu          T_DEGREES              number    degrees of freedom of a t
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -49,6 +49,15 @@ class Data:
     n_samples: int
     rank: int
     mean_variance: float
+
+
+def of_members(views: Views, data: Data) -> Data:
+    """Return the data with the number of members of all clusters as the number of rows.
+
+    Rows in no cluster have no part in the clusters' shares.
+    """
+    n_members = sum(view.size for view in views)
+    return data if n_members == data.n_samples else replace(data, n_samples=n_members)
 
 
 def pooled_variance(views: Views, data: Data) -> float:
@@ -79,13 +88,14 @@ def capped_variance(median: float, freedom: int, data: Data) -> float:
 
 
 def t_likelihood(views: Views, data: Data) -> float:
-    """-log leave-one-out density of a partition, summed over all rows, with Student tails.
+    """-log leave-one-out density of a partition, summed over all members, with Student tails.
 
     One number, less is better: what finished runs and first partitions are compared by.
 
     ``.5 (D + nu) log(1 + Q/nu)`` in place of ``.5 Q``, nu = 3, so that a few far samples do not
     decide; sigma^2 is `robust_variance`.
     """
+    data = of_members(views, data)
     variance, total = robust_variance(views, data), 0.0
     for view in views:
         log_scale, distance = gaussian_without(view, data, variance)
@@ -97,18 +107,22 @@ def t_likelihood(views: Views, data: Data) -> float:
 def student_costs(views: Views, data: Data) -> Array:
     """-log leave-one-out density of every row under its own cluster, with Student tails, (n,).
 
+    A row in no cluster has 0.
+
     ``.5 D log c + .5 (D + nu) log(1 + Q/(nu c))`` in place of ``.5 Q``, nu = 3. The variances are
     moments; c, one number for all rows, turns them into the scale of a t: 1/3 where the rows are
     drawn from a t, near 1 where they are Gaussian. c has the greatest likelihood, found by EM.
     """
+    (costs, log_scale, distance), data = np.zeros((3, data.n_samples)), of_members(views, data)
+    members = np.sort(np.concatenate([view.members for view in views]))
     variance = pooled_variance(views, data)
-    log_scale, distance = np.empty(data.n_samples), np.empty(data.n_samples)
     for view in views:
         own = view.members
         log_scale[own], distance[own] = gaussian_without(view, data, variance)
-    scale = _likeliest_scale(distance, data.rank)
-    tails = np.log1p(distance / (T_DEGREES * scale))
-    return log_scale + 0.5 * (data.rank * np.log(scale) + (data.rank + T_DEGREES) * tails)
+    scale = _likeliest_scale(distance[members], data.rank)
+    tails = 0.5 * (data.rank + T_DEGREES) * np.log1p(distance / (T_DEGREES * scale))
+    costs[members] = (log_scale + 0.5 * data.rank * np.log(scale) + tails)[members]
+    return costs
 
 
 def _likeliest_scale(distance: Array, rank: int) -> float:
@@ -131,6 +145,7 @@ def classification_likelihood(views: Views, data: Data) -> float:
 
     Each row counts under its own cluster, fitted with it: nothing is left out.
     """
+    data = of_members(views, data)
     variance = pooled_variance(views, data)
     total = 0.0
     for view in views:

@@ -1,12 +1,19 @@
-"""Functions of labels (n,): sizes, canonical order, assignment, and refills of small clusters."""
+"""A partition of rows into clusters: sizes, members, numbering, assignment, refills.
+
+The label -1 is a row in no cluster: it counts nowhere, as if it were not there.
+"""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from subspaces._types import Array, Labels
+from subspaces._types import Array, Codes, Indices, Labels, Mask
 from subspaces.runtime.threads import cached_property
+from subspaces.subspace import centre_of
 
 # A cluster whose R-th eigenvalue per member is below this share of that of all rows does not span R
 # axes.
@@ -31,6 +38,74 @@ class LazyGenerator:
 Draw = np.random.Generator | LazyGenerator
 
 
+@dataclass(frozen=True, eq=False)
+class Partition:
+    """Rows in K clusters, and what each row counts.
+
+    labels (n,): 0 to K - 1, or -1 for a row in no cluster; weights (n,): None if all rows count
+    one. A row of weight 2 counts as two equal rows, one of weight 0 as none.
+    """
+
+    labels: Codes
+    n_clusters: int
+    weights: Array | None = None
+
+    @cached_property
+    def counted(self) -> Codes:
+        """The labels (n,), -1 also for rows of weight 0."""
+        return self.labels if self.weights is None else np.where(self.weights > 0, self.labels, -1)
+
+    @cached_property
+    def is_counted(self) -> Mask:
+        """Whether each row is in a cluster with a positive weight, (n,)."""
+        return self.counted >= 0
+
+    @cached_property
+    def sizes(self) -> NDArray[Any]:
+        """The weight of each cluster, (K,): the number of its rows if all count one."""
+        return np.bincount(self.counted + 1, self.weights, self.n_clusters + 1)[1:]
+
+    @cached_property
+    def row_weights(self) -> Array:
+        """What each row counts, (n,): its weight, or 0 if it is in no cluster."""
+        return np.where(self.is_counted, 1.0 if self.weights is None else self.weights, 0.0)
+
+    @cached_property
+    def indicator(self) -> Array:
+        """What each row counts in each cluster, (n, K): 0 in others than its own."""
+        return np.eye(self.n_clusters + 1)[:, :-1][self.counted] * self.row_weights[:, None]
+
+    def mask(self, k: int) -> Mask:
+        """Whether each row is counted in cluster k, (n,)."""
+        return self.counted == k
+
+    def members(self, k: int) -> Indices:
+        """The places of the rows that are counted in cluster k, in ascending order."""
+        return np.flatnonzero(self.counted == k)
+
+    def means(self, rows: Array) -> Array:
+        """The weighted mean of the rows (n, p) of each cluster, (K, p); nan if it has none."""
+        means = np.full((self.n_clusters, rows.shape[1]), np.nan)
+        for k in np.flatnonzero(self.sizes).tolist():
+            own = self.members(k)
+            means[k] = centre_of(rows[own], True, self.row_weights[own])
+        return means
+
+    def of_own(self, values: NDArray[Any], otherwise: float = 0.0) -> NDArray[Any]:
+        """The value (K,) of each row's cluster, (n,), or ``otherwise`` for a row in none."""
+        return np.append(values, np.asarray(otherwise, values.dtype))[self.counted]
+
+    def own(self, costs: Array) -> Array:
+        """Each row's cost (n, K) in its own cluster, (n,); 0 for a row in none."""
+        found = costs[np.arange(len(costs)), self.counted]
+        return found if self.is_counted.all() else np.where(self.is_counted, found, 0.0)
+
+    def subset(self, rows: Indices | Mask) -> "Partition":
+        """The partition of some of the rows, into the same clusters."""
+        weights = None if self.weights is None else self.weights[rows]
+        return replace(self, labels=self.labels[rows], weights=weights)
+
+
 def smallest_size(n_components: int) -> int:
     """Return the fewest members that leave-one-out needs: R + 2, or 1 if R is 0."""
     return n_components + 2 if n_components else 1
@@ -38,16 +113,20 @@ def smallest_size(n_components: int) -> int:
 
 def sizes(labels: Labels, n_clusters: int) -> Labels:
     """The number of members of each cluster, (K,)."""
-    return np.bincount(labels, minlength=n_clusters)
+    return Partition(labels, n_clusters).sizes
 
 
 def canonical(labels: Labels) -> Labels:
-    """Return the labels (n,) with clusters renumbered in the order in which they first appear."""
+    """Return the labels (n,) with clusters renumbered in the order in which they first appear.
+
+    The label -1 stays.
+    """
     n = len(labels)
-    first = np.full(int(labels.max(initial=-1)) + 1, n)
+    # The last place is that of the label -1.
+    first = np.full(int(labels.max(initial=-1)) + 2, n)
     first[labels[::-1]] = np.arange(n)[::-1]
-    rank = np.empty_like(first)
-    rank[np.argsort(first)] = np.arange(len(first))
+    rank = np.full_like(first, -1)
+    rank[np.argsort(first[:-1])] = np.arange(len(first) - 1)
     return rank[labels]
 
 
@@ -57,22 +136,27 @@ def canonical_each(partitions: Labels) -> Labels:
     appears = partitions[:, :, None] == np.arange(int(partitions.max(initial=-1)) + 1)
     first = np.where(appears.any(axis=1), appears.argmax(axis=1), n)
     rank = np.argsort(np.argsort(first, axis=1), axis=1)
+    rank = np.pad(rank, ((0, 0), (0, 1)), constant_values=-1)
     return np.take_along_axis(rank, partitions, axis=1)
 
 
 def assign(costs: Array, labels: Labels | None = None) -> Labels:
-    """Return each row's cluster of least cost, (n,), from costs (n, K); a tie keeps the label."""
+    """Return each row's cluster of least cost, (n,), from costs (n, K); a tie keeps the label.
+
+    A row with the label -1 goes to the cluster of least cost, too.
+    """
     best = np.argmin(costs, axis=1)
     if labels is None:
         return best
     rows = np.arange(len(labels))
-    return np.where(costs[rows, labels] <= costs[rows, best], labels, best)
+    stays = (costs[rows, labels] <= costs[rows, best]) & (labels >= 0)
+    return np.where(stays, labels, best)
 
 
 def too_small(labels: Labels, dimensions: Sequence[int]) -> list[int]:
     """Return the indices of the clusters with fewer members than `smallest_size` demands."""
     fewest = _smallest_sizes(tuple(dimensions))
-    counts = np.bincount(labels, minlength=len(fewest)).tolist()
+    counts = sizes(labels, len(fewest)).tolist()
     return [k for k, least in enumerate(fewest) if counts[k] < least]
 
 
@@ -91,11 +175,12 @@ def refill(
     """Return labels (n,) in which a cluster holds a random row and its neighbours instead.
 
     The former members join the largest other cluster; neighbours are taken only from clusters that
-    keep `smallest_size` members. closeness(row): how near every row is to that row, (n,), larger
-    is nearer.
+    keep `smallest_size` members. Rows with the label -1 keep it. closeness(row): how near every
+    row is to that row, (n,), larger is nearer.
     """
     labels, fewest = labels.copy(), _smallest_sizes(tuple(dimensions))
-    counts = np.bincount(labels, minlength=len(fewest)).tolist()
+    counts = sizes(labels, len(fewest)).tolist()
+    wanted = refill_size(dimensions, cluster, sum(counts))
     left, counts[cluster] = counts[cluster], -1
     heir = counts.index(max(counts))
     labels[labels == cluster] = heir
@@ -106,11 +191,10 @@ def refill(
     near = closeness(seed)
     near[seed] = np.inf
     taken, owners = list[int](), labels.tolist()
-    wanted = refill_size(dimensions, cluster, len(labels))
     for i in (-near).argsort(kind="stable").tolist():
         if len(taken) == wanted:
             break
-        if spare[owners[i]] > 0:
+        if owners[i] >= 0 and spare[owners[i]] > 0:
             spare[owners[i]] -= 1
             taken.append(i)
     labels[taken] = cluster

@@ -29,7 +29,7 @@ from scipy import linalg
 
 from subspaces._types import Array, Labels
 from subspaces.core import em
-from subspaces.core.partition import smallest_size
+from subspaces.core.partition import Partition, smallest_size
 from subspaces.runtime.serialise import serialisable
 from subspaces.subspace import largest_eigenpairs
 
@@ -114,9 +114,18 @@ def pose(matrix: Array, dimensions: Sequence[int], *, affine: bool, shared_noise
 def refine_labels(
     matrix: Array, starts: Sequence[Labels], dimensions: Sequence[int], affine: bool
 ) -> Labels:
-    """Return the labels (n,) of the likeliest mixture, by EM with shared noise from each start."""
+    """Return the labels (n,) of the likeliest mixture, by EM with shared noise from each start.
+
+    A row with the label -1 in the first start keeps it, and has no part in the mixtures.
+    """
+    kept = starts[0] >= 0
+    if not kept.all():
+        found = np.full(len(matrix), -1)
+        found[kept] = refine_labels(matrix[kept], [y[kept] for y in starts], dimensions, affine)
+        return found
     setting = pose(matrix, dimensions, affine=affine, shared_noise=True)
-    begun = [em.begin("labels", first_state(setting, _one_hot(setting, y))) for y in starts]
+    first = [Partition(labels, len(dimensions)).indicator for labels in starts]
+    begun = [em.begin("labels", first_state(setting, each)) for each in first]
     runs = em.search(begun, lambda state: step(setting, state), 300, RISE_PER_ROW)
     likeliest = max(runs, key=lambda run: run.log_likelihood)
     return np.argmax(likeliest.state.log_joint, axis=1)
@@ -143,15 +152,17 @@ def fit_mixture(
 
 
 def bic(matrix: Array, labels: Labels, dimensions: Sequence[int], affine: bool) -> float:
-    """Return the BIC of a mixture with shared noise, by EM from a partition; lower is better."""
+    """Return the BIC of a mixture with shared noise, by EM from a partition; lower is better.
+
+    Rows in no cluster are left out.
+    """
+    if (labels < 0).any():
+        matrix, labels = matrix[labels >= 0], labels[labels >= 0]
     n, p = matrix.shape
-    fitted = fit_mixture(matrix, np.eye(len(dimensions))[labels], dimensions, affine, 100)
+    first = Partition(labels, len(dimensions)).indicator
+    fitted = fit_mixture(matrix, first, dimensions, affine, 100)
     free = n_parameters(dimensions, p, affine=affine, shared=True)
     return float(-2.0 * fitted.log_likelihood + free * np.log(n))
-
-
-def _one_hot(setting: Setting, labels: Labels) -> Array:
-    return np.eye(len(setting.dimensions))[labels]
 
 
 def step(setting: Setting, state: State) -> State:

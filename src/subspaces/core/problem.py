@@ -7,7 +7,7 @@ import numpy as np
 
 from subspaces._types import Array, Indices, Labels
 from subspaces.core.likelihood import Data
-from subspaces.core.partition import DEGENERATE
+from subspaces.core.partition import DEGENERATE, Partition
 from subspaces.core.rows import ClusterView, Rows
 from subspaces.core.sparse_loadings import Sparsity
 from subspaces.core.sparse_view import sparse_view
@@ -96,10 +96,13 @@ class Problem:
 def view_clusters(
     problem: Problem, labels: Labels, known: Sequence[ClusterView] = ()
 ) -> list[ClusterView]:
-    """Return the `ClusterView` of every cluster; known views with equal members are reused."""
-    views = []
+    """Return the `ClusterView` of every cluster; known views with equal members are reused.
+
+    Rows with the label -1 are in none, and have scores and residuals in all.
+    """
+    views, partition = list[ClusterView](), Partition(labels, problem.n_clusters)
     for k in range(problem.n_clusters):
-        members = np.flatnonzero(labels == k)
+        members = partition.members(k)
         before = known[k] if k < len(known) else None
         if before is not None and np.array_equal(before.members, members):
             views.append(before)

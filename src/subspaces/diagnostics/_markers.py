@@ -28,6 +28,7 @@ from sklearn.utils.validation import check_is_fitted
 from subspaces._types import Array, ClusterName, Codes, Data, Estimator, Indices, Labels, Mask, Seed
 from subspaces.core.array import to_host
 from subspaces.core.contrast import means_and_spread
+from subspaces.core.partition import Partition
 from subspaces.diagnostics._composition import SHIFTED, common_shift
 from subspaces.diagnostics._measured import Measured, as_clustered, as_tested, data_of_fit
 from subspaces.diagnostics._rank_test import (
@@ -320,7 +321,7 @@ def _effects(values: Array, codes: Codes, sizes: Array) -> tuple[Array, Array]:
     nothing varies the sum is 0 without rounding.
     """
     n_clusters, n = len(sizes), len(values)
-    means, _ = means_and_spread(values, codes, n_clusters)
+    means, _ = means_and_spread(values, Partition(codes, n_clusters))
     squares = np.array([np.square(values[codes == k] - means[k]).sum(0) for k in range(n_clusters)])
     difference, spread = np.full((2, *means.shape), np.nan)
     for k in np.flatnonzero((sizes > 0) & (sizes < n)):

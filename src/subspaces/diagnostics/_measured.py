@@ -20,6 +20,7 @@ from sklearn.utils.validation import validate_data
 from subspaces._types import Array, Data, Indices, Labels, Mask
 from subspaces.core.array import to_host
 from subspaces.core.contrast import means_and_spread
+from subspaces.core.partition import Partition
 from subspaces.data.validation import as_table_to_fit, check_squares, is_named
 from subspaces.diagnostics._composition import at_one_size
 from subspaces.estimators._base import SubspaceClusterer
@@ -172,7 +173,7 @@ def _check_means(
     if preparation is not None and preparation.axes is not None:
         # The means may have been measured before the projection.
         known = known @ preparation.axes.T @ preparation.axes
-    means, _ = means_and_spread(rows, labels, len(known))
+    means, _ = means_and_spread(rows, Partition(labels, len(known)))
     apart = np.abs(means - known)
     k, j = np.unravel_index(np.argmax(apart), apart.shape)
     if apart[k, j] > ROUNDED * np.abs(rows).max():

@@ -630,7 +630,7 @@ class SubspaceClusterer(
         No variable has a deviation of its own then, and ``within_std_`` is nan.
         """
         self.cluster_means_, self.within_std_ = means_and_spread(
-            rows, self.labels_, self._n_features_out, holes
+            rows, partition.Partition(self.labels_, self._n_features_out), holes
         )
         if holes is not None:
             members = np.arange(self._n_features_out)[:, None] == self.labels_

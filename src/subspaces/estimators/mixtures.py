@@ -131,7 +131,7 @@ class MixtureClusterer(SubspaceClusterer):
             raise ValueError("X has nothing to cluster: all rows are equal. Use other data")
         return as_count(self.n_init, "n_init", low=1), as_generator(self.random_state)
 
-    def _store_search(self, best: em.Climb, runs: Sequence[em.Climb]) -> None:
+    def _store_search(self, best: em.Climb[em.State], runs: Sequence[em.Climb[em.State]]) -> None:
         self.log_likelihood_path_ = np.array(best.path)
         self.n_iter_ = best.n_iter
         self.stop_reason_ = best.stop_reason
