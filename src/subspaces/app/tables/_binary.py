@@ -146,7 +146,7 @@ def read_parquet(path: Path, wanted: Wanted) -> Table:
 
 def _column_of_names(frame: "pd.DataFrame", labels: str | None) -> str | None:
     """Return the name of the first column if it holds no numbers and no classes; else None."""
-    if frame.shape[1] < 2 or _is_numeric(frame.iloc[:, 0]):
+    if frame.shape[1] < 2 or _are_numeric(frame.iloc[:, :1]):
         return None
     first = frame.columns[0]
     is_class = first.lower() in CLASSES and frame[first].duplicated().any()
@@ -155,15 +155,14 @@ def _column_of_names(frame: "pd.DataFrame", labels: str | None) -> str | None:
 
 def _cells(frame: "pd.DataFrame", wanted: Wanted) -> Texts | Array:
     """Return the values of a frame as numbers, or as texts if one of its columns holds text."""
-    frame = frame.astype(dict.fromkeys(frame.select_dtypes("bool"), np.float64))
-    columns = [frame.iloc[:, j] for j in range(frame.shape[1])]
-    if all(map(_is_numeric, columns)):
+    if _are_numeric(frame):
         return frame.to_numpy(dtype=np.float64, na_value=np.nan)
-    texts = [as_texts(column.to_numpy(dtype=object, na_value="")) for column in columns]
+    frame = frame.astype(dict.fromkeys(frame.select_dtypes("bool"), np.float64))
+    texts = [as_texts(frame[name].to_numpy(dtype=object, na_value="")) for name in frame]
     return unmarked(np.column_stack(texts), wanted)
 
 
-def _is_numeric(column: "pd.Series") -> bool:
+def _are_numeric(frame: "pd.DataFrame") -> bool:
     import pandas as pd
 
-    return pd.api.types.is_numeric_dtype(column)
+    return all(map(pd.api.types.is_numeric_dtype, frame.dtypes))
