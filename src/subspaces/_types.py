@@ -1,16 +1,17 @@
 """The types that more than one module speaks of: arrays, parameters, and the names of options."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes as Axes  # matplotlib is optional
+if TYPE_CHECKING:  # optional parts
+    from matplotlib.axes import Axes as Axes
+    from torch import Tensor as Tensor
 else:
-    Axes = Any
+    Axes = Tensor = Any
 
 Array = NDArray[np.floating]
 Indices = NDArray[np.intp]
@@ -32,6 +33,76 @@ class SupportsArray(Protocol):
 
     def __array__(self) -> NDArray[Any]:
         """Return the values."""
+
+
+class AnyArray(SupportsArray, Protocol):
+    """An array of numpy or of another library of the array API, such as torch or CuPy."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Its lengths."""
+
+    @property
+    def dtype(self) -> Any:
+        """The type of its numbers, of its library."""
+
+    @property
+    def nbytes(self) -> int:
+        """The memory that its numbers take, in bytes."""
+
+    @property
+    def T(self) -> "AnyArray":
+        """The transpose of a matrix."""
+
+    def __getitem__(self, key: Any, /) -> "AnyArray": ...
+    def __setitem__(self, key: Any, value: Any, /) -> None: ...
+    def __add__(self, other: Any, /) -> "AnyArray": ...
+    def __radd__(self, other: Any, /) -> "AnyArray": ...
+    def __sub__(self, other: Any, /) -> "AnyArray": ...
+    def __rsub__(self, other: Any, /) -> "AnyArray": ...
+    def __mul__(self, other: Any, /) -> "AnyArray": ...
+    def __rmul__(self, other: Any, /) -> "AnyArray": ...
+    def __truediv__(self, other: Any, /) -> "AnyArray": ...
+    def __pow__(self, other: Any, /) -> "AnyArray": ...
+    def __matmul__(self, other: Any, /) -> "AnyArray": ...
+    def __rmatmul__(self, other: Any, /) -> "AnyArray": ...
+    def __neg__(self) -> "AnyArray": ...
+    def __invert__(self) -> "AnyArray": ...
+    def __and__(self, other: Any, /) -> "AnyArray": ...
+    def __or__(self, other: Any, /) -> "AnyArray": ...
+    def __len__(self) -> int: ...
+    def __iter__(self) -> Iterator[Any]: ...
+    def __eq__(self, other: object, /) -> Any: ...
+    def __ne__(self, other: object, /) -> Any: ...
+    def __gt__(self, other: Any, /) -> "AnyArray": ...
+    def __le__(self, other: Any, /) -> "AnyArray": ...
+    def __float__(self) -> float: ...
+    def __int__(self) -> int: ...
+
+
+# Some rows of a table, dense or sparse.
+Block: TypeAlias = AnyArray | Sparse
+
+
+class ArrayModule(Protocol):
+    """The functions of the array API for one library: they take and return its arrays."""
+
+    __name__: str
+    linalg: "ArrayModule"
+    float32: Any
+    float64: Any
+    int32: Any
+    int64: Any
+
+    @property
+    def asarray(self) -> Callable[..., Any]:
+        """Make an array of this library."""
+
+    @property
+    def finfo(self) -> Callable[..., Any]:
+        """Tell the range of a type."""
+
+    def __getattr__(self, name: str) -> Callable[..., AnyArray]: ...
 
 
 class Shaped(Protocol):

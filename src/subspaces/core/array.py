@@ -3,18 +3,23 @@
 from functools import cache
 from importlib import import_module
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 from scipy import sparse
 
+from subspaces._types import AnyArray, ArrayModule, Block, Sparse
 
-def namespace(array: Any) -> ModuleType:
+
+def namespace(array: Block) -> ArrayModule:
     """Return the array-API module of an array's library; numpy for numpy and sparse matrices."""
     if isinstance(array, np.ndarray | np.generic) or sparse.issparse(array):
         return np
-    return _torch() if type(array).__module__ == "torch" else compat().array_namespace(array)
+    found: ArrayModule = (
+        _torch() if type(array).__module__ == "torch" else compat().array_namespace(array)
+    )
+    return found
 
 
 @cache
@@ -23,7 +28,12 @@ def _torch() -> ModuleType:
     return import_module("sklearn.externals.array_api_compat.torch")
 
 
-def is_dask(array: Any) -> bool:
+def is_sparse(rows: object) -> TypeGuard[Sparse]:
+    """Return whether rows are a sparse matrix."""
+    return bool(sparse.issparse(rows))
+
+
+def is_dask(array: object) -> bool:
     """Return whether an array is a Dask collection."""
     return type(array).__module__.partition(".")[0] == "dask"
 
@@ -33,17 +43,17 @@ def compat() -> Any:
     return import_module("sklearn.externals.array_api_compat")
 
 
-def to_host(array: Any, dtype: Any = None) -> NDArray[Any]:
+def to_host(array: AnyArray | float, dtype: DTypeLike | None = None) -> NDArray[Any]:
     """Return the array as a numpy array in main memory, copied from its device if need be."""
     if is_foreign(array):
         xp = namespace(array)
         strict = xp.__name__ == "array_api_strict"
-        array = compat().to_device(array, xp.Device("CPU_DEVICE") if strict else "cpu")
-        array = np.from_dlpack(array) if strict else array
+        held = compat().to_device(array, xp.Device("CPU_DEVICE") if strict else "cpu")
+        array = np.from_dlpack(held) if strict else held
     return np.asarray(array, dtype=dtype)
 
 
-def as_floating(array: Any) -> Any:
+def as_floating(array: AnyArray) -> AnyArray:
     """Return the array itself if it is float32 or float64, otherwise a float64 copy."""
     xp = namespace(array)
     if xp.isdtype(array.dtype, "complex floating"):
@@ -51,25 +61,25 @@ def as_floating(array: Any) -> Any:
     return array if array.dtype in (xp.float32, xp.float64) else xp.astype(array, xp.float64)
 
 
-def is_foreign(array: Any) -> bool:
+def is_foreign(array: object) -> TypeGuard[AnyArray]:
     """Return whether an array belongs to an array library other than numpy, such as torch."""
     if isinstance(array, np.ndarray) or not hasattr(array, "__dlpack__"):
         return False
     return bool(compat().is_array_api_obj(array)) and not compat().is_numpy_array(array)
 
 
-def place(array: Any) -> tuple[str, str]:
+def place(array: AnyArray) -> tuple[str, str]:
     """Return the names (library, device) of where an array lies, a hashable key for caches."""
     xp = namespace(array)
     return ("numpy", "cpu") if xp is np else (xp.__name__, str(compat().device(array)))
 
 
-def transposed(matrices: Any) -> Any:
+def transposed(matrices: AnyArray) -> AnyArray:
     """Return matrices (..., n, m) as (..., m, n); CuPy has no ``mT`` before version 14."""
     return namespace(matrices).matrix_transpose(matrices)
 
 
-def like(values: Any, array: Any, dtype: Any = None) -> Any:
+def like(values: AnyArray | float, array: AnyArray, dtype: Any = None) -> AnyArray:
     """Return values in the library and on the device of ``array``, in its dtype or ``dtype``."""
     xp = namespace(array)
     dtype = array.dtype if dtype is None else dtype
@@ -82,7 +92,7 @@ def like(values: Any, array: Any, dtype: Any = None) -> Any:
     return xp.asarray(values, dtype=dtype, device=compat().device(array))
 
 
-def zeros_like(array: Any, shape: tuple[int, ...]) -> Any:
+def zeros_like(array: AnyArray, shape: tuple[int, ...]) -> AnyArray:
     """Return zeros of a shape in the library, on the device and in the dtype of ``array``."""
     xp = namespace(array)
     if xp is np:
@@ -90,7 +100,7 @@ def zeros_like(array: Any, shape: tuple[int, ...]) -> Any:
     return xp.zeros(shape, dtype=array.dtype, device=compat().device(array))
 
 
-def membership(labels: Any, n_clusters: int) -> Any:
+def membership(labels: AnyArray, n_clusters: int) -> AnyArray:
     """Return the boolean matrix (b, K) of which row has which label."""
     if isinstance(labels, np.ndarray):
         return labels[:, None] == np.arange(n_clusters)

@@ -18,21 +18,21 @@ chunks, zeros and streams", https://subspaces.readthedocs.io).
 scored as an outsider, since the rows need not be those that the model was fitted to.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from subspaces.core.array import like, membership, namespace, to_host, zeros_like
+from subspaces._types import AnyArray, Block
+from subspaces.core.array import is_sparse, like, membership, namespace, to_host, zeros_like
 from subspaces.core.criteria import CRITERIA, ScoreInputs
 from subspaces.data import pass_kernels
 from subspaces.data.blocks import slices, working_memory
+from subspaces.data.pass_kernels import FourSums, SumClusters
 from subspaces.data.pass_plan import Pass, PassArrays
-from subspaces.data.subspaces import ClusterSums
+from subspaces.data.subspaces import BlockSums
 
 # The scores of all rows of a device may take 1 / SCORES_SHARE of the memory of the rows; more are
 # found block by block.
@@ -44,16 +44,16 @@ LEADING_ROWS = 4096
 
 
 def assign_and_sum(
-    rows: Any, labels: Any | None, start: int, plan: Pass
-) -> tuple[Any, ClusterSums]:
-    """Return the next labels (b,) of a block, and its `ClusterSums` under those labels.
+    rows: Block, labels: AnyArray | None, start: int, plan: Pass
+) -> tuple[AnyArray, BlockSums]:
+    """Return the next labels (b,) of a block, and its `BlockSums` under those labels.
 
     Without labels every row is scored as an outsider of every cluster, and the objective is the sum
     of the costs under the next labels.
     """
     if pass_kernels.has_loops(rows, plan.criterion):
-        new, objective, sums = pass_kernels.assigned(rows, labels, plan)
-        return new, _summed(labels, new, objective, plan, sums)
+        found, objective, sums = pass_kernels.assigned(rows, labels, plan)
+        return found, _summed(labels, found, objective, plan, sums)
     if _is_scored_in_place(rows, plan):
         return _assign_in_place(rows, labels, plan)
     rows = centred(rows, plan)
@@ -66,13 +66,13 @@ def assign_and_sum(
 
 
 def _summed(
-    labels: Any | None,
-    new: Any,
-    objective: Any,
+    labels: AnyArray | None,
+    new: AnyArray,
+    objective: AnyArray | float,
     plan: Pass,
-    sums: Callable[[Any, Any], tuple[Any, ...]],
-) -> ClusterSums:
-    """Return the `ClusterSums` of a block under its next labels.
+    sums: SumClusters,
+) -> BlockSums:
+    """Return the `BlockSums` of a block under its next labels.
 
     sums(labels, chosen): sizes, energy, totals and products of the chosen rows (None: all rows). If
     the plan says ``only_moved``, all but the sizes are changes: rows that joined less rows that
@@ -80,45 +80,47 @@ def _summed(
     """
     if labels is None or not plan.only_moved:
         moved = new.shape[0] if labels is None else _n_true(new != labels)
-        return ClusterSums(objective, moved, *sums(new, None))
-    (chosen,) = namespace(new).nonzero(new != labels)
+        return BlockSums(objective, moved, *sums(new, None))
+    chosen = namespace(new).nonzero(new != labels)[0]
     joined, left = sums(new, chosen), sums(labels, chosen)
     changes = [now - before for now, before in zip(joined[1:], left[1:], strict=True)]
     sizes = cluster_sizes(new, plan.n_clusters)
-    return ClusterSums(objective, chosen.shape[0], sizes, *changes)
+    return BlockSums(objective, chosen.shape[0], sizes, *changes)
 
 
-def _n_true(values: Any) -> Any:
+def _n_true(values: AnyArray) -> AnyArray:
     xp = namespace(values)
     return xp.sum(xp.astype(values, xp.int64))
 
 
-def takes_all_rows(rows: Any, plan: Pass) -> bool:
+def takes_all_rows(rows: Block, plan: Pass) -> bool:
     """Whether a pass over all rows of a device as one block needs little memory beside the rows."""
     if plan.by_scatter or plan.origin is not None or not pass_kernels.sums_in_place(rows, plan):
         return _is_scored_in_place(rows, plan)
-    scores = rows.shape[0] * plan.subspaces.spectra.size * rows.itemsize
+    scores = rows.nbytes // rows.shape[1] * plan.subspaces.spectra.size
     return scores <= min(rows.nbytes // SCORES_SHARE, working_memory())
 
 
-def _is_scored_in_place(rows: Any, plan: Pass) -> bool:
+def _is_scored_in_place(rows: Block, plan: Pass) -> bool:
     """Whether GPU kernels go from rows to labels and scatter matrices without storing scores."""
     return plan.by_scatter and pass_kernels.scores_in_place(rows, plan)
 
 
-def _assign_in_place(rows: Any, labels: Any | None, plan: Pass) -> tuple[Any, ClusterSums]:
+def _assign_in_place(
+    rows: Block, labels: AnyArray | None, plan: Pass
+) -> tuple[AnyArray, BlockSums]:
     """`assign_and_sum` by GPU kernels that never store the scores; sums scatter matrices."""
     scoring, kernels = pass_kernels.score_kernels(rows), pass_kernels.sum_kernels()
     new, _, (objective, moved, sizes, _) = scoring.from_rows(rows, labels, plan)
     if labels is None or not plan.only_moved:
-        return new, ClusterSums(objective, moved, *kernels.scatter_sums(rows, new, plan))
+        return new, BlockSums(objective, moved, *kernels.scatter_sums(rows, new, plan))
     changes = kernels.scatter_changes(rows, labels, new, plan)
-    return new, ClusterSums(objective, moved, sizes, *changes)
+    return new, BlockSums(objective, moved, sizes, *changes)
 
 
 def _assign_by_images(
-    rows: Any, scores: Any, squared: Any, labels: Any | None, plan: Pass
-) -> tuple[Any, ClusterSums]:
+    rows: Block, scores: AnyArray, squared: AnyArray, labels: AnyArray | None, plan: Pass
+) -> tuple[AnyArray, BlockSums]:
     """`assign_and_sum` by GPU kernels that sum images ``S_k V_k``, not scatter matrices.
 
     Of each row only the scores on the axes of its new cluster are stored.
@@ -128,16 +130,19 @@ def _assign_by_images(
     kernels = pass_kernels.score_kernels(scores)
     new, _, facts = kernels.from_scores(scores, squared, labels, plan, lengths, own)
     sums = pass_kernels.sum_kernels().images(rows, own, new, plan.n_clusters)
-    return new, ClusterSums(*facts, *sums)
+    return new, BlockSums(*facts, *sums)
 
 
-def _scores_and_distances(rows: Any, plan: Pass) -> tuple[Any, Any]:
+def _scores_and_distances(rows: Block, plan: Pass) -> tuple[AnyArray, AnyArray]:
     """Return scores (b, K, R) and squared distances (b, K) from the centres, of a centred block."""
     return scores_on(rows, plan), squared_distances(rows, plan)
 
 
-def partition_sums(rows: Any, labels: Any, start: int, plan: Pass) -> tuple[Any, ClusterSums]:
-    """Return the given labels unchanged, and the `ClusterSums` of a block under them."""
+def partition_sums(
+    rows: Block, labels: AnyArray, start: int, plan: Pass
+) -> tuple[AnyArray, BlockSums]:
+    """Return the given labels unchanged, and the `BlockSums` of a block under them."""
+    found: FourSums
     if pass_kernels.has_loops(rows):
         found = pass_kernels.cluster_sums(rows, None, plan, labels)
     elif _is_scored_in_place(rows, plan):
@@ -149,28 +154,30 @@ def partition_sums(rows: Any, labels: Any, start: int, plan: Pass) -> tuple[Any,
         else:
             scores = None if plan.by_scatter else scores_on(rows, plan)
             found = cluster_sums(rows, scores, plan, labels)
-    return labels, ClusterSums(0.0, labels.shape[0], *found)
+    return labels, BlockSums(0.0, labels.shape[0], *found)
 
 
-def score(rows: Any, labels: Any | None, start: int, plan: Pass) -> tuple[Any, None]:
+def score(rows: Block, labels: AnyArray | None, start: int, plan: Pass) -> tuple[AnyArray, None]:
     """Return the costs of a block under every cluster, (b, K), and None: nothing is summed."""
     return costs(*_scores_and_distances(centred(rows, plan), plan), labels, plan), None
 
 
-def nearest(rows: Any, labels: Any | None, start: int, plan: Pass) -> tuple[Any, None]:
+def nearest(rows: Block, labels: AnyArray | None, start: int, plan: Pass) -> tuple[AnyArray, None]:
     """Return each row's cluster of least cost (b,), every row scored as an outsider, and None."""
     if pass_kernels.has_loops(rows, plan.criterion):
         return pass_kernels.assigned(rows, None, plan)[0], None
     return _assigned(*_scores_and_distances(centred(rows, plan), plan), None, plan)[0], None
 
 
-def own_cost(rows: Any, labels: Any, start: int, plan: Pass) -> tuple[Any, Any]:
+def own_cost(rows: Block, labels: AnyArray, start: int, plan: Pass) -> tuple[AnyArray, AnyArray]:
     """Return the cost of each row under its own cluster, (b,), and the sum of these costs."""
     own = _assigned(*_scores_and_distances(centred(rows, plan), plan), labels, plan)[1]
     return own, grand_total(own)
 
 
-def influence_and_errors(rows: Any, labels: Any, start: int, plan: Pass) -> tuple[Any, Any]:
+def influence_and_errors(
+    rows: Block, labels: AnyArray, start: int, plan: Pass
+) -> tuple[AnyArray, AnyArray | float]:
     """Return the influence of each row, (b,), and the sum of the squared leave-one-out errors."""
     if pass_kernels.has_loops(rows):
         return pass_kernels.influence_and_errors(rows, labels, plan)
@@ -184,14 +191,14 @@ def influence_and_errors(rows: Any, labels: Any, start: int, plan: Pass) -> tupl
     return influence, grand_total(errors)
 
 
-def residual_energy(rows: Any, labels: Any, start: int, plan: Pass) -> tuple[None, float]:
+def residual_energy(rows: Block, labels: AnyArray, start: int, plan: Pass) -> tuple[None, float]:
     """Return None, and the squared distances of the rows from their own subspaces, summed.
 
     The residuals themselves are formed, in double precision: few rows at a time.
     """
     step, energy = max(FEW_NUMBERS // rows.shape[1], 1), 0.0
     for part in slices(rows.shape[0], step):
-        some = rows[part].toarray() if sparse.issparse(rows) else rows[part, ...]
+        some = rows[part].toarray() if is_sparse(rows) else rows[part, ...]
         xp = namespace(some)
         some = centred(xp.astype(some, xp.float64), plan)
         for k in range(plan.n_clusters):
@@ -211,7 +218,7 @@ class Assigned:
     sum of the least costs.
     """
 
-    first: Any
+    first: AnyArray
     objective: float = 0.0
 
     def __add__(self, other: "Assigned") -> "Assigned":
@@ -219,7 +226,7 @@ class Assigned:
         return Assigned(first, self.objective + other.objective)
 
 
-def first_rows(rows: Any, labels: Any, start: int, n_clusters: int) -> tuple[None, Assigned]:
+def first_rows(rows: Block, labels: AnyArray, start: int, n_clusters: int) -> tuple[None, Assigned]:
     """Return None, and an `Assigned` with the least row number in every cluster of a block."""
     first = np.full(n_clusters, np.inf)
     front = min(LEADING_ROWS, labels.shape[0])
@@ -231,21 +238,22 @@ def first_rows(rows: Any, labels: Any, start: int, n_clusters: int) -> tuple[Non
     return None, Assigned(first)
 
 
-def centred(rows: Any, plan: Pass) -> Any:
+def centred(rows: Block, plan: Pass) -> AnyArray:
     """Return the rows (b, p) less the origin of the pass; the rows themselves without an origin."""
     return rows if plan.origin is None else rows - plan.arrays_like(rows).origin
 
 
-def scores_on(rows: Any, plan: Pass) -> Any:
+def scores_on(rows: Block, plan: Pass) -> AnyArray:
     """Return the scores ``x V_k`` of a centred block, (b, K, R); on a GPU with rows innermost."""
     shape, axes = plan.subspaces.spectra.shape, plan.arrays_like(rows).axes
     if pass_kernels.has_triton(rows):
-        return (axes.T @ rows.T).reshape(*shape, -1).permute(2, 0, 1)
+        xp = namespace(rows)
+        return xp.permute_dims(xp.reshape(axes.T @ rows.T, (*shape, -1)), (2, 0, 1))
     product = rows @ axes
     return namespace(product).reshape(product, (rows.shape[0], *shape))
 
 
-def squared_distances(rows: Any, plan: Pass) -> Any:
+def squared_distances(rows: Block, plan: Pass) -> AnyArray:
     """Return ``||x - c_k||^2``, (b, K); (b, 1) where all centres are the origin."""
     squared = squared_lengths(rows)[:, None]
     if plan.subspaces.linear:
@@ -254,9 +262,9 @@ def squared_distances(rows: Any, plan: Pass) -> Any:
     return squared - 2.0 * (rows @ arrays.centres.T) + arrays.lengths[None, :]
 
 
-def squared_lengths(rows: Any) -> Any:
+def squared_lengths(rows: Block) -> AnyArray:
     """Return the squared length of every row of a block, (b,)."""
-    if sparse.issparse(rows):
+    if is_sparse(rows):
         squares = (rows.data * rows.data, rows.indices, rows.indptr)
         return sparse.csr_array(squares, shape=rows.shape).sum(axis=1)
     if isinstance(rows, np.ndarray):
@@ -264,7 +272,7 @@ def squared_lengths(rows: Any) -> Any:
     return namespace(rows).linalg.vector_norm(rows, axis=1) ** 2
 
 
-def costs(scores: Any, squared: Any, labels: Any | None, plan: Pass) -> Any:
+def costs(scores: AnyArray, squared: AnyArray, labels: AnyArray | None, plan: Pass) -> AnyArray:
     """Return costs (b, K) by the plan's criterion, from scores (b, K, R) and squared distances."""
     arrays = plan.arrays_like(scores)
     xp = namespace(scores)
@@ -273,14 +281,16 @@ def costs(scores: Any, squared: Any, labels: Any | None, plan: Pass) -> Any:
     if not isinstance(energies, np.ndarray):
         return _costs(energies, residual, labels, plan.criterion, arrays)
     # Powers leave the range of single precision long before that of double.
-    energies, residual = energies.astype(np.float64), residual.astype(np.float64)
+    energies, residual = energies.astype(np.float64), to_host(residual, np.float64)
     with np.errstate(over="ignore"):
         cost = _costs(energies, residual, labels, plan.criterion, arrays)
     largest = np.minimum(cost, np.finfo(scores.dtype).max)
     return np.where(np.isinf(cost), cost, largest).astype(scores.dtype)
 
 
-def _costs(energies: Any, residual: Any, labels: Any | None, name: str, arrays: PassArrays) -> Any:
+def _costs(
+    energies: AnyArray, residual: AnyArray, labels: AnyArray | None, name: str, arrays: PassArrays
+) -> AnyArray:
     """Return costs (b, K): a member's under its own cluster, an outsider's under all others."""
     criterion = CRITERIA[name]
     cost = criterion.outsider(ScoreInputs(energies, residual, arrays))
@@ -296,7 +306,9 @@ def _costs(energies: Any, residual: Any, labels: Any | None, name: str, arrays: 
     return xp.where(member, criterion.member(own)[:, None], cost)
 
 
-def _assigned(scores: Any, squared: Any, labels: Any | None, plan: Pass) -> tuple[Any, Any]:
+def _assigned(
+    scores: AnyArray, squared: AnyArray, labels: AnyArray | None, plan: Pass
+) -> tuple[AnyArray, AnyArray]:
     """Return the next labels (b,) and the costs (b,) under the present ones; rows that tie stay.
 
     Without labels: the cluster of least cost of every row, and that cost.
@@ -313,13 +325,13 @@ def _assigned(scores: Any, squared: Any, labels: Any | None, plan: Pass) -> tupl
     return xp.where(own <= least, xp.astype(labels, short), best), own
 
 
-def grand_total(values: Any) -> Any:
+def grand_total(values: AnyArray) -> AnyArray:
     """Return the sum of all values of an array, in double precision."""
     xp = namespace(values)
     return xp.sum(values, dtype=xp.float64)
 
 
-def cluster_sizes(labels: Any, n_clusters: int) -> Any:
+def cluster_sizes(labels: AnyArray, n_clusters: int) -> AnyArray:
     """Return the number of rows in every cluster, (K,), as floats."""
     if isinstance(labels, np.ndarray):
         return np.bincount(labels, minlength=n_clusters) + 0.0
@@ -328,17 +340,21 @@ def cluster_sizes(labels: Any, n_clusters: int) -> Any:
 
 
 def cluster_sums(
-    rows: Any, scores: Any, plan: Pass, labels: Any, chosen: Any = None
-) -> tuple[Any, Any, Any, Any]:
+    rows: Block,
+    scores: AnyArray | None,
+    plan: Pass,
+    labels: AnyArray,
+    chosen: AnyArray | None = None,
+) -> FourSums:
     """Return sizes (K,), energy (K,), totals (K, p) and products of the members of each cluster.
 
     The rows are centred, and scores are theirs on all axes. If `chosen` holds row indices, only
-    these rows are summed. For products see `ClusterSums`.
+    these rows are summed. For products see `BlockSums`.
     """
     if chosen is not None:
         rows, labels = _take(rows, chosen), _take(labels, chosen)
         scores = None if scores is None else _take(scores, chosen)
-    if plan.by_scatter:
+    if scores is None or plan.by_scatter:
         return _scatter_sums(rows, labels, plan)
     lengths = squared_lengths(rows)
     xp = namespace(lengths)
@@ -346,63 +362,63 @@ def cluster_sums(
     weights = xp.astype(member, lengths.dtype).T
     sizes = xp.sum(xp.astype(weights, xp.float64), axis=1)
     energy = xp.astype(weights @ lengths, xp.float64)
-    totals = np.zeros((plan.n_clusters, rows.shape[1]))
+    totals: AnyArray = np.zeros((plan.n_clusters, rows.shape[1]))
     if plan.affine:
         totals = xp.astype(weights @ rows, xp.float64)
     own = scores * xp.astype(member, scores.dtype)[..., None]
     return sizes, energy, totals, _images(rows, own)
 
 
-def _images(rows: Any, own: Any) -> Any:
+def _images(rows: Block, own: AnyArray) -> AnyArray:
     """Return ``sum x (x V_k)`` over the members of each cluster, (K, p, R).
 
     own (b, K, R): the scores of each row, zero for all clusters but its own.
     """
     xp = namespace(own)
     if xp is np:
-        product = rows.T @ own.reshape(len(own), -1)
+        product = rows.T @ xp.reshape(own, (len(own), -1))
         shape = (rows.shape[1], *own.shape[1:])
-        return np.moveaxis(product.astype(np.float64).reshape(shape), 1, 0)
+        return np.moveaxis(to_host(product, np.float64).reshape(shape), 1, 0)
     columns = xp.reshape(xp.permute_dims(own, (1, 2, 0)), (-1, own.shape[0]))
     product = xp.reshape(xp.astype(columns @ rows, xp.float64), (*own.shape[1:], -1))
     return xp.permute_dims(product, (0, 2, 1))
 
 
-def _scatter_sums(rows: Any, labels: Any, plan: Pass) -> tuple[Any, Any, Any, Any]:
+def _scatter_sums(rows: Block, labels: AnyArray, plan: Pass) -> FourSums:
     """`cluster_sums` with scatter matrices; rows are sorted by label, each cluster is a slice."""
     xp, n_clusters = namespace(labels), plan.n_clusters
     order = xp.argsort(labels, stable=True)
     ends = to_host(xp.searchsorted(_take(labels, order), like(np.arange(n_clusters + 1), labels)))
     rows = _take(rows, order)
-    if plan.in_float64 and not sparse.issparse(rows):
+    if plan.in_float64 and not is_sparse(rows):
         rows = xp.astype(rows, xp.float64)
     parts = [rows[int(a) : int(b), :] for a, b in pairwise(ends)]
     products = xp.astype(xp.stack([_square(part) for part in parts]), xp.float64)
     energy = xp.sum(xp.linalg.diagonal(products), axis=1)
-    totals = np.zeros((n_clusters, rows.shape[1]))
+    totals: AnyArray = np.zeros((n_clusters, rows.shape[1]))
     if plan.affine:
         totals = xp.stack([_column_sums(part) for part in parts])
     return np.diff(ends) + 0.0, energy, totals, products
 
 
-def _square(rows: Any) -> Any:
+def _square(rows: Block) -> AnyArray:
     product = rows.T @ rows
-    return product.toarray() if sparse.issparse(product) else product
+    return product.toarray() if is_sparse(product) else product
 
 
-def _take(array: Any, chosen: Any) -> Any:
-    if isinstance(array, np.ndarray) or sparse.issparse(array):
+def _take(array: AnyArray, chosen: AnyArray) -> AnyArray:
+    if isinstance(array, np.ndarray) or is_sparse(array):
         return array[chosen]
     return namespace(array).take(array, chosen, axis=0)
 
 
-def total(rows: Any) -> np.ndarray:
+def total(rows: Block) -> np.ndarray:
     """Return the sums of the columns, (p,), in main memory."""
     return to_host(_column_sums(rows), np.float64)
 
 
-def _column_sums(rows: Any) -> Any:
-    if sparse.issparse(rows):
+def _column_sums(rows: Block) -> AnyArray:
+    if is_sparse(rows):
         return np.asarray(rows.sum(axis=0)).ravel()
     if isinstance(rows, np.ndarray):
         return rows.sum(axis=0, dtype=np.float64)
@@ -410,7 +426,9 @@ def _column_sums(rows: Any) -> Any:
     return xp.astype(xp.sum(rows, axis=0), xp.float64)  # with dtype= torch would copy the rows
 
 
-def assign_rows(rows: Any, labels: Any | None, start: int, plan: Pass) -> tuple[Any, Assigned]:
+def assign_rows(
+    rows: Block, labels: AnyArray | None, start: int, plan: Pass
+) -> tuple[AnyArray, Assigned]:
     """Return each row's cluster of least cost, (b,), and an `Assigned` (objective, first rows)."""
     cost, _ = score(rows, labels, start, plan)
     xp = namespace(cost)
@@ -419,7 +437,9 @@ def assign_rows(rows: Any, labels: Any | None, start: int, plan: Pass) -> tuple[
     return best, Assigned(found.first, float(grand_total(xp.min(cost, axis=1))))
 
 
-def own_coordinates(rows: Any, labels: Any | None, start: int, plan: Pass) -> tuple[Any, None]:
+def own_coordinates(
+    rows: Block, labels: AnyArray | None, start: int, plan: Pass
+) -> tuple[AnyArray, None]:
     """Return each row's coordinates in its subspace of least cost, (b, R), and None as the sum.
 
     Columns beyond the dimension of that subspace are nan.
@@ -430,7 +450,9 @@ def own_coordinates(rows: Any, labels: Any | None, start: int, plan: Pass) -> tu
     return xp.where(used, own, xp.full_like(own, np.nan)), None
 
 
-def nearest_points(rows: Any, labels: Any | None, start: int, plan: Pass) -> tuple[Any, None]:
+def nearest_points(
+    rows: Block, labels: AnyArray | None, start: int, plan: Pass
+) -> tuple[AnyArray, None]:
     """Return the nearest point to each row in its subspace of least cost, (b, p), and None."""
     weights, own = _own_scores(rows, plan)
     xp, arrays = namespace(own), plan.arrays_like(own)
@@ -439,7 +461,7 @@ def nearest_points(rows: Any, labels: Any | None, start: int, plan: Pass) -> tup
     return points + weights @ arrays.centres + arrays.origin, None
 
 
-def _own_scores(rows: Any, plan: Pass) -> tuple[Any, Any]:
+def _own_scores(rows: Block, plan: Pass) -> tuple[AnyArray, AnyArray]:
     """Return each row's cluster of least cost, one-hot (b, K), and its coordinates there (b, R)."""
     rows = centred(rows, plan)
     scores = scores_on(rows, plan)

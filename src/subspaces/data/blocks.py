@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn import get_config
 
-from subspaces._types import Codes, Indices
-from subspaces.core.array import like, namespace, to_host, zeros_like
-from subspaces.data.subspaces import MOST_VARIABLES, ClusterSums
+from subspaces._types import AnyArray, Block, Indices, Sparse
+from subspaces.core.array import as_floating, is_sparse, like, namespace, to_host, zeros_like
+from subspaces.data.subspaces import MOST_VARIABLES, BlockSums
 from subspaces.runtime.threads import map_in_threads
 
 # A block has BLOCK_NUMBERS numbers, or with many variables BLOCK_ROWS rows, so that its sums are
@@ -34,7 +34,7 @@ BYTES_A_NUMBER = 16
 
 # What is done to one block: its rows, its part of the labels, and the number of its first row give
 # a value for every row and what is summed over the blocks; either may be None.
-Visit = Callable[[Any, Any, int], tuple[Any, Any]]
+Visit = Callable[[Block, Any, int], tuple[Any, Any]]
 
 
 class Blocks(ABC):
@@ -62,7 +62,7 @@ class Blocks(ABC):
         return False
 
     @abstractmethod
-    def fold(self, visit: Visit, labels: Any | None) -> tuple[Any, Any]:
+    def fold(self, visit: Visit, labels: AnyArray | None) -> tuple[Any, Any]:
         """Visit every block; return the values of all rows, joined, and the sum over the blocks.
 
         The sum is taken in the order of the blocks, whichever of them is done first.
@@ -77,11 +77,11 @@ class Blocks(ABC):
         """Return the rows with these indices, (m, p), in main memory."""
 
     @abstractmethod
-    def split(self, labels: Any) -> Any:
+    def split(self, labels: AnyArray) -> Any:
         """Convert labels (n,) to what `fold` takes: 32-bit integers where the rows are."""
 
     @abstractmethod
-    def join(self, labels: Any, numbers: Indices) -> Any:
+    def join(self, labels: AnyArray, numbers: Indices) -> Any:
         """Return ``numbers[label]`` for every label, (n,), as 32-bit integers beside the rows."""
 
 
@@ -103,7 +103,7 @@ class ArrayBlocks(Blocks):
         foreign = not isinstance(self.array, np.ndarray)
         return foreign and self.array.dtype == namespace(self.array).float32
 
-    def fold(self, visit: Visit, labels: Any | None) -> tuple[Any, Any]:
+    def fold(self, visit: Visit, labels: AnyArray | None) -> tuple[Any, Any]:
         """Visit the blocks in threads; return joined values and the sum (see `Blocks.fold`)."""
 
         def one(part: slice) -> tuple[Any, Any]:
@@ -125,14 +125,14 @@ class ArrayBlocks(Blocks):
         """Return the rows with these indices, (m, p), in main memory, as float64."""
         return to_host(rows_of(self.array, indices), np.float64)
 
-    def split(self, labels: Any) -> Any:
+    def split(self, labels: AnyArray) -> Any:
         """Convert labels (n,) to 32-bit integers of the library and on the device of the rows."""
         xp = namespace(self.array)
         if namespace(labels) is xp and xp is not np:
             return xp.astype(labels, xp.int32)
         return like(to_host(labels), self.array, xp.int32)
 
-    def join(self, labels: Any, numbers: Indices) -> Any:
+    def join(self, labels: AnyArray, numbers: Indices) -> Any:
         """Return ``numbers[label]`` for every label, (n,): 32-bit integers where the labels are."""
         xp = namespace(labels)
         if xp is not np:
@@ -161,7 +161,7 @@ class SparseBlocks(Blocks):
         """Whether blocks are sparse matrices; with few variables they are made dense."""
         return self.shape[1] > MOST_VARIABLES
 
-    def fold(self, visit: Visit, labels: Any | None) -> tuple[Any, Any]:
+    def fold(self, visit: Visit, labels: AnyArray | None) -> tuple[Any, Any]:
         """Visit the blocks in turn; return joined values and the sum (see `Blocks.fold`).
 
         Not in threads: scipy's products hold Python's lock.
@@ -175,7 +175,7 @@ class SparseBlocks(Blocks):
         )
         return gathered(found, n)
 
-    def _rows(self, part: slice) -> Any:
+    def _rows(self, part: slice) -> Block:
         """Return one block: sparse, sharing memory with the matrix, or dense if that is cheaper."""
         whole = self.array
         begin, end = whole.indptr[part.start], whole.indptr[part.stop]
@@ -188,16 +188,16 @@ class SparseBlocks(Blocks):
         """Return the rows with these indices, (m, p), dense, as float64."""
         return self.array[indices].toarray().astype(np.float64, copy=False)
 
-    def split(self, labels: Codes) -> Any:
+    def split(self, labels: AnyArray) -> Any:
         """Convert labels (n,) to a numpy array of 32-bit integers."""
         return np.asarray(labels, dtype=np.int32)
 
-    def join(self, labels: Any, numbers: Indices) -> Any:
+    def join(self, labels: AnyArray, numbers: Indices) -> Any:
         """Return ``numbers[label]`` for every label, (n,), as 32-bit integers."""
         return numbers.astype(np.int32)[labels]
 
 
-def canonical(matrix: Any) -> Any:
+def canonical(matrix: Sparse) -> Sparse:
     """Return a sparse matrix as CSR of floats without duplicate entries, copied only if needed."""
     rows = sparse.csr_array(matrix)
     if rows.dtype not in (np.float32, np.float64):
@@ -208,12 +208,9 @@ def canonical(matrix: Any) -> Any:
     return rows
 
 
-def blocks_within(rows: Any) -> ArrayBlocks | SparseBlocks:
+def blocks_within(rows: Block) -> ArrayBlocks | SparseBlocks:
     """Return the rows of one Dask chunk, sparse or dense, as `SparseBlocks` or `ArrayBlocks`."""
-    if sparse.issparse(rows):
-        return SparseBlocks(canonical(rows))
-    floats = rows.dtype in (np.float32, np.float64)
-    return ArrayBlocks(rows if floats else rows.astype(np.float64))
+    return SparseBlocks(canonical(rows)) if is_sparse(rows) else ArrayBlocks(as_floating(rows))
 
 
 def slices(n_rows: int, step: int) -> Iterator[slice]:
@@ -241,7 +238,7 @@ def least_divisor(blocks: Blocks) -> float:
     return float(np.finfo(np.float32 if in_single(blocks) else np.float64).tiny)
 
 
-def rows_of(array: Any, indices: Indices) -> Any:
+def rows_of(array: AnyArray, indices: Indices) -> AnyArray:
     """Return the rows of an array with these indices, (m, p), on its device."""
     xp = namespace(array)
     if xp is np:
@@ -261,7 +258,7 @@ def gathered(found: Iterable[tuple[Any, Any]], n_rows: int) -> tuple[Any, Any]:
             start += value.shape[0]
         total = sums if total is None else total + sums
         del value, sums  # before the next block is visited
-    return joined, total.to_host() if isinstance(total, ClusterSums) else total
+    return joined, total.to_host() if isinstance(total, BlockSums) else total
 
 
 @contextmanager

@@ -3,13 +3,11 @@
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
-from typing import Any
 
 import numpy as np
-from scipy import sparse
 
-from subspaces._types import Array, Codes
-from subspaces.core.array import like, membership, namespace, to_host
+from subspaces._types import AnyArray, Array, Block, Codes, Sparse
+from subspaces.core.array import is_sparse, like, membership, namespace, to_host
 from subspaces.core.contrast import pooled_deviation
 from subspaces.data import pass_kernels
 
@@ -38,9 +36,14 @@ class Sums:
         )
 
 
-def sums_from(rows: Any, labels: Any, start: int, points: Array) -> tuple[None, Sums]:
-    """Return None and the `Sums` of a block; points (K, p): what each cluster is measured from."""
-    if sparse.issparse(rows):
+def sums_from(rows: Block, labels: AnyArray, start: int, points: Array) -> tuple[None, Sums]:
+    """Return None and the `Sums` of a block; points (K, p): what each cluster is measured from.
+
+    Rows with the label -1 are left out.
+    """
+    if isinstance(labels, np.ndarray) and labels.min(initial=0) < 0:
+        rows, labels = rows[labels >= 0], labels[labels >= 0]
+    if is_sparse(rows):
         return None, _sparse_sums(rows, np.asarray(labels), points)
     step = max(FEW_NUMBERS // rows.shape[1], FEW_ROWS)
     if pass_kernels.has_loops(rows):
@@ -52,14 +55,15 @@ def sums_from(rows: Any, labels: Any, start: int, points: Array) -> tuple[None, 
     xp = namespace(rows)
     rows = xp.astype(rows, xp.float64)
     own = xp.astype(membership(labels, len(points)), xp.float64)
-    seen = rows - xp.take(like(points, rows), labels, axis=0)
+    seen = rows - own @ like(points, rows)
+    seen *= xp.sum(own, axis=1, keepdims=True)
     sizes, totals = xp.sum(own, axis=0), own.T @ seen
     seen *= seen
     squares = xp.sum(seen, axis=0)
     return None, Sums(to_host(sizes), to_host(totals), to_host(squares))
 
 
-def _sparse_sums(rows: Any, labels: Codes, points: Array) -> Sums:
+def _sparse_sums(rows: Sparse, labels: Codes, points: Array) -> Sums:
     """Return the `Sums` of a sparse block; entries that are zero are counted, not written out."""
     n_clusters, p = points.shape
     of_entry = np.repeat(labels, np.diff(rows.indptr))

@@ -20,7 +20,7 @@ from dask.array import Array, concatenate, from_array, from_delayed
 from numpy.typing import NDArray
 from scipy import sparse
 
-from subspaces._types import Codes, Indices
+from subspaces._types import AnyArray, Block, Indices
 from subspaces.data.blocks import Blocks, Visit, blocks_within
 from subspaces.data.subspaces import MOST_VARIABLES
 from subspaces.data.survey import survey
@@ -39,7 +39,7 @@ class DaskBlocks(Blocks):
     chunks: all that have rows; starts: the number of the first row of each chunk, and n last.
     """
 
-    array: Any
+    array: Array
     chunks: tuple[Any, ...]
     starts: Indices
 
@@ -48,7 +48,7 @@ class DaskBlocks(Blocks):
         """Whether the chunks are sparse matrices whose zeros are never written out."""
         return sparse.issparse(self.array._meta) and self.shape[1] > MOST_VARIABLES
 
-    def fold(self, visit: Visit, labels: Any | None) -> tuple[Any, Any]:
+    def fold(self, visit: Visit, labels: Array | None) -> tuple[Any, Any]:
         """Visit every chunk; return the values (n, ...), a Dask array, and the sum over the chunks.
 
         The values stay with the workers, the sum is fetched.
@@ -60,13 +60,13 @@ class DaskBlocks(Blocks):
             )
             return self._joined(values, self._model(visit, labels)), total.compute()
 
-    def each(self, visit: Visit) -> Any:
+    def each(self, visit: Visit) -> Array:
         """Return the values of all rows as a lazy Dask array; computing it also checks the rows."""
         pairs = self._visited(partial(visit_checked, visit=visit), None)
         values = [value for value, _ in pairs]
         return self._joined(values, self._model(visit, None))
 
-    def _visited(self, visit: Visit, labels: Any | None) -> list[tuple[Any, Any]]:
+    def _visited(self, visit: Visit, labels: Array | None) -> list[tuple[Any, Any]]:
         shared = delayed(visit, traverse=False)
         parts = [None] * len(self.chunks) if labels is None else labels.to_delayed()
         pairs = [
@@ -75,14 +75,14 @@ class DaskBlocks(Blocks):
         ]
         return [tuple(pair) for pair in pairs]
 
-    def _model(self, visit: Visit, labels: Any | None) -> Any:
+    def _model(self, visit: Visit, labels: Array | None) -> AnyArray | None:
         """Return what the visit gives one row of zeros: shows the type and width of its values."""
         single = self.array.dtype == np.float32
         row = np.zeros((1, self.shape[1]), dtype=np.float32 if single else np.float64)
         rows = sparse.csr_array(row) if self.stays_sparse else row
         return visit(rows, None if labels is None else np.zeros(1, dtype=labels.dtype), 0)[0]
 
-    def _joined(self, values: list[Any], model: Any) -> Any:
+    def _joined(self, values: list[Array], model: AnyArray | None) -> Array | None:
         if model is None:
             return None
         sizes = np.diff(self.starts).tolist()
@@ -106,19 +106,19 @@ class DaskBlocks(Blocks):
             )
         return np.concatenate(rows)
 
-    def split(self, labels: Codes) -> Any:
+    def split(self, labels: AnyArray) -> Array:
         """Convert labels (n,) to a Dask array of 32 bits, chunked like the rows."""
         sizes = tuple(np.diff(self.starts).tolist())
         with watched():
             return from_array(np.asarray(labels, dtype=np.int32), chunks=(sizes,)).persist()
 
-    def join(self, labels: Any, numbers: Indices) -> Any:
+    def join(self, labels: Array, numbers: Indices) -> Array:
         """Return ``numbers[label]`` for every label, as a lazy Dask array (n,) of 32 bits."""
         short = numbers.astype(np.int32)
         return labels.map_blocks(short.__getitem__, dtype=short.dtype)
 
 
-def as_blocks(X: Any) -> DaskBlocks:
+def as_blocks(X: Array) -> DaskBlocks:
     """Return a Dask array as `DaskBlocks`; an error names the call that makes an array usable."""
     _check(X)
     sizes = np.array(X.chunks[0], dtype=np.intp)
@@ -127,7 +127,7 @@ def as_blocks(X: Any) -> DaskBlocks:
     return DaskBlocks(X, tuple(chunks[sizes > 0]), starts)
 
 
-def _check(X: Any) -> None:
+def _check(X: Array) -> None:
     if not isinstance(X, Array):
         raise TypeError(
             f"X is a Dask {type(X).__name__}. Use a Dask array: "
@@ -145,22 +145,24 @@ def _check(X: Any) -> None:
         )
 
 
-def visit_chunk(chunk: Any, labels: Any, start: int, visit: Visit) -> tuple[Any, Any]:
+def visit_chunk(chunk: Block, labels: AnyArray | None, start: int, visit: Visit) -> tuple[Any, Any]:
     """Visit one chunk, block by block; return its values and its sum. Runs on a worker."""
 
-    def shifted(rows: Any, own: Any, place: int) -> tuple[Any, Any]:
+    def shifted(rows: Block, own: AnyArray | None, place: int) -> tuple[Any, Any]:
         return visit(rows, own, start + place)
 
     return blocks_within(chunk).fold(shifted, labels)
 
 
-def visit_checked(rows: Any, labels: Any, start: int, visit: Visit) -> tuple[Any, Any]:
+def visit_checked(
+    rows: Block, labels: AnyArray | None, start: int, visit: Visit
+) -> tuple[Any, Any]:
     """Return ``visit(rows, labels, start)`` after a check that all values are finite."""
     check_survey(survey(rows, labels, start)[1], rows.dtype)
     return visit(rows, labels, start)
 
 
-def take_rows(chunk: Any, indices: Indices) -> NDArray[np.float64]:
+def take_rows(chunk: Block, indices: Indices) -> NDArray[np.float64]:
     """Return the rows of one chunk with these indices, dense, as float64; runs on a worker."""
     return blocks_within(chunk).sample(indices)
 

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from sklearn import get_config
 
+from subspaces._types import AnyArray, Data
 from subspaces.core.array import compat, is_foreign, like, namespace, place, to_host
 
 
-def device_of(X: Any) -> Any | None:
+def device_of(X: Data) -> AnyArray | None:
     """Return the device of X as an array without rows; None for numpy, lists and frames.
 
     Arrays of another library keep their library only under scikit-learn's array API dispatch;
@@ -30,7 +31,7 @@ def device_of(X: Any) -> Any | None:
     return None
 
 
-def check_device(X: Any, fitted: Any | None, method: str) -> None:
+def check_device(X: Data, fitted: AnyArray | None, method: str) -> None:
     """Raise ValueError if X differs from the data of fit in library, device or type.
 
     fitted: the device of fit, as `device_of` returns it; method: named in the message.
@@ -51,22 +52,22 @@ def check_device(X: Any, fitted: Any | None, method: str) -> None:
         )
 
 
-def _place(device: Any | None) -> tuple[str, str]:
+def _place(device: AnyArray | None) -> tuple[str, str]:
     return ("numpy", "cpu") if device is None else place(device)
 
 
-def _named(device: Any | None) -> str:
+def _named(device: AnyArray | None) -> str:
     library, name = _place(device)
     return f"{library.split('.')[-1]} on {name}"
 
 
-def _why(X: Any) -> str:
+def _why(X: Data) -> str:
     """Return the part of a message that says why an array of another library counts as numpy's."""
     without = is_foreign(X) and not get_config()["array_api_dispatch"]
     return ", as tensors are while array API dispatch is off" if without else ""
 
 
-def moved_attributes(attributes: dict[str, Any], device: Any | None) -> dict[str, Any]:
+def moved_attributes(attributes: dict[str, Any], device: AnyArray | None) -> dict[str, Any]:
     """Return the fitted arrays that are not on the device yet, by attribute name, moved there."""
     arrays = {
         name: value
@@ -78,7 +79,7 @@ def moved_attributes(attributes: dict[str, Any], device: Any | None) -> dict[str
     return {name: value for name, value in moved.items() if value is not arrays[name]}
 
 
-def brought(value: Any, device: Any | None) -> Any:
+def brought(value: AnyArray | list[AnyArray], device: AnyArray | None) -> Any:
     """Return an array of any library, or a list of them, on a device.
 
     Between torch and CuPy on a GPU nothing is copied.
@@ -92,11 +93,11 @@ def brought(value: Any, device: Any | None) -> Any:
     return to_device(to_host(value), device)
 
 
-def _is_cuda(array: Any) -> bool:
+def _is_cuda(array: AnyArray) -> bool:
     return "cuda" in str(compat().device(array)).lower()
 
 
-def to_device(value: Any, device: Any | None) -> Any:
+def to_device(value: AnyArray | list[AnyArray], device: AnyArray | None) -> Any:
     """Return a numpy array, or a list of them, on a device; text stays in main memory."""
     if device is None or (isinstance(value, np.ndarray) and value.dtype.kind not in "biuf"):
         return value

@@ -6,11 +6,10 @@ Knyazev 2001), so that the error falls with the root of the gap in the spectrum,
 """
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
-from subspaces._types import Array, Mask
+from subspaces._types import AnyArray, Array, Mask
 from subspaces.core.array import like, namespace, to_host, transposed
 
 # The largest residual at the end, against the largest eigenvalue; eigenvalues err by its square.
@@ -24,7 +23,9 @@ MOST_STEPS = 50
 DEPENDENT = 1e-13
 
 
-def leading_axes(product: Callable[[Any], Any], guess: Any, in_use: Mask) -> tuple[Any, Array]:
+def leading_axes(
+    product: Callable[[AnyArray], AnyArray], guess: AnyArray, in_use: Mask
+) -> tuple[AnyArray, Array]:
     """Return axes (K, p, R) and eigenvalues (K, R), the largest first; exact where ``in_use``.
 
     product: returns ``S_k W_k`` for any W (K, p, R) of orthonormal columns, R at most p / 3; guess
@@ -56,7 +57,9 @@ def leading_axes(product: Callable[[Any], Any], guess: Any, in_use: Mask) -> tup
     return basis[:, :, :rank], values
 
 
-def _orthonormal(vectors: Any, known: Any = None, longest: Array | None = None) -> Any:
+def _orthonormal(
+    vectors: AnyArray, known: AnyArray | None = None, longest: Array | None = None
+) -> AnyArray:
     """Return orthonormal columns (K, p, m) of the span of vectors (K, p, m) beyond the known ones.
 
     Where the span has fewer than m dimensions, the columns left over are zero. longest (K, 1): the
@@ -74,7 +77,7 @@ def _orthonormal(vectors: Any, known: Any = None, longest: Array | None = None) 
     return vectors
 
 
-def _best(basis: Any, images: Any, rank: int) -> tuple[Array, Array]:
+def _best(basis: AnyArray, images: AnyArray, rank: int) -> tuple[Array, Array]:
     """Return the leading eigenvalues (K, R) within the span of a basis, and coefficients on it.
 
     The columns of the coefficients (K, m, R) combine the m columns of the basis into the best axes.

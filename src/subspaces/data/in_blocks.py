@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from subspaces._types import Array, Labels
+from subspaces._types import AnyArray, Array, Labels
 from subspaces.core.array import is_foreign, like, namespace
 from subspaces.core.criteria import CRITERIA
 from subspaces.core.likelihood import VARIANCE_FLOOR, Data, as_divisor, capped_variance
@@ -128,7 +128,7 @@ class BlockProblem:
     def _witnesses(self) -> Any:
         """Return the sample rows, at most WITNESSES, in float64, on the device of the rows."""
         if "witnesses" not in self.cache:
-            rows = self.sample_rows()
+            rows: AnyArray = self.sample_rows()
             rows = rows[:: -(-len(rows) // WITNESSES)]
             array = self.blocks.array
             if is_foreign(array):

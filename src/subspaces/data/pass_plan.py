@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from subspaces._types import AnyArray, Block
 from subspaces.core.array import like, namespace, place, zeros_like
 from subspaces.core.criteria import CRITERIA, ClusterStats
 from subspaces.data.subspaces import Subspaces
@@ -19,16 +20,16 @@ class PassArrays(NamedTuple):
     mean_leverage (K,); noise (1,).
     """
 
-    origin: Any
-    axes: Any
-    centres: Any
-    shift: Any
-    spectra: Any
-    weights: Any
-    lengths: Any
-    scale: Any
-    mean_leverage: Any
-    noise: Any
+    origin: AnyArray
+    axes: AnyArray
+    centres: AnyArray
+    shift: AnyArray
+    spectra: AnyArray
+    weights: AnyArray
+    lengths: AnyArray
+    scale: AnyArray
+    mean_leverage: AnyArray
+    noise: AnyArray
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ class Pass:
     criterion: str
     rank: int
     n_rows: int
-    origin: Any = None
+    origin: AnyArray | None = None
     by_scatter: bool = True
     only_moved: bool = False
     in_float64: bool = True
@@ -59,7 +60,7 @@ class Pass:
         names = [field.name for field in fields(self) if field.name != "cache"]
         return Pass, tuple(getattr(self, name) for name in names)
 
-    def arrays_like(self, rows: Any) -> PassArrays:
+    def arrays_like(self, rows: Block) -> PassArrays:
         """Return the subspaces in the library, on the device and of the type of the rows."""
         where = (place(rows), str(rows.dtype))
         if where not in self.cache:
@@ -86,7 +87,7 @@ class Pass:
         )
 
 
-def _arrays_like(plan: Pass, rows: Any) -> PassArrays:
+def _arrays_like(plan: Pass, rows: Block) -> PassArrays:
     """Compute `Pass.arrays_like`; arrays in main memory go to a device in one transfer."""
     subspaces, stats = plan.subspaces, plan.stats
     n_clusters, p, n_axes = subspaces.axes.shape
@@ -111,7 +112,7 @@ def _arrays_like(plan: Pass, rows: Any) -> PassArrays:
     return arrays._replace(axes=axes)
 
 
-def _sent(arrays: dict[str, np.ndarray], rows: Any) -> dict[str, Any]:
+def _sent(arrays: dict[str, np.ndarray], rows: Block) -> dict[str, Any]:
     """Return arrays in the library, on the device and of the type of the rows, by one transfer."""
     whole = like(np.concatenate([values.ravel() for values in arrays.values()]), rows)
     ends = np.cumsum([0, *(values.size for values in arrays.values())]).tolist()

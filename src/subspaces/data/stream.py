@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from subspaces._types import Array, Indices
+from subspaces._types import AnyArray, Array, Indices
 from subspaces.core.array import to_host
 from subspaces.core.partition import smallest_size
 from subspaces.data import block_pass
@@ -112,8 +112,8 @@ def _next_subspaces(stream: Stream, sums: ClusterSums, before: Subspaces) -> Sub
     needed = np.array([smallest_size(r) for r in stream.dimensions])
     stays = (sums.sizes < needed) | subspaces.dead
 
-    def kept(old: NDArray[Any], new: NDArray[Any]) -> NDArray[Any]:
-        return np.where(stays.reshape(-1, *(1,) * (new.ndim - 1)), old, new)
+    def kept(old: AnyArray, new: AnyArray) -> NDArray[Any]:
+        return np.where(stays.reshape(-1, *(1,) * (len(new.shape) - 1)), old, new)
 
     return replace(
         subspaces,

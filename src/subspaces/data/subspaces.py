@@ -10,11 +10,11 @@ from which one step of subspace iteration gives the next axes.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Self, TypeVar
 
 import numpy as np
 
-from subspaces._types import Array, Counts, Indices, Mask
+from subspaces._types import AnyArray, Array, Counts, Indices, Mask
 from subspaces.core.array import like, namespace, to_host, transposed
 from subspaces.runtime.threads import cached_property
 from subspaces.subspace import Subspace, largest_eigenpairs
@@ -27,6 +27,8 @@ CONDITION = 1e-8
 # An energy below this counts as none: its inverse would leave the range of double precision.
 FAINTEST = 1e-300
 
+Kept = TypeVar("Kept", bound=AnyArray)
+
 
 @dataclass(frozen=True)
 class Subspaces:
@@ -38,8 +40,8 @@ class Subspaces:
     variance around the subspaces. Centres and axes may be on a device.
     """
 
-    centres: Any
-    axes: Any
+    centres: AnyArray
+    axes: AnyArray
     spectra: Array
     alive: Mask
     dimensions: Counts
@@ -82,42 +84,46 @@ class Subspaces:
 
 
 @dataclass(frozen=True)
-class ClusterSums:
-    """Sums over the rows of a block; the `ClusterSums` of two blocks add.
+class BlockSums:
+    """Sums over the rows of a block, where the rows are; the sums of two blocks add.
 
     objective: the rows' costs under their present clusters; moved: how many rows leave these. Of
     the clusters that the rows go to: sizes (K,); energy (K,), the squared lengths summed; totals
     (K, p), the rows summed; products: the scatter matrices (K, p, p), or the images (K, p, R) of
-    the axes. Sums of blocks on a device stay there until all are added; totals and products stay on
-    after that (`to_host`).
+    the axes.
     """
 
-    objective: Any
-    moved: Any
-    sizes: Array
-    energy: Array
-    totals: Any
-    products: Any
+    objective: AnyArray | float
+    moved: AnyArray | int
+    sizes: AnyArray
+    energy: AnyArray
+    totals: AnyArray
+    products: AnyArray
 
-    def __add__(self, other: "ClusterSums") -> "ClusterSums":
+    def __add__(self, other: Self) -> Self:
         names = [field.name for field in fields(self)]
-        return ClusterSums(*(getattr(self, name) + getattr(other, name) for name in names))
+        return type(self)(*(getattr(self, name) + getattr(other, name) for name in names))
 
     def to_host(self) -> "ClusterSums":
-        """Return a copy with all but totals and products in main memory, by one transfer."""
+        """Return the sums of all rows, by one transfer: totals and products stay on a device."""
         facts = [self.objective, self.moved, self.sizes, self.energy]
         xp = namespace(self.energy)
         if xp is not np:
             pieces = [xp.reshape(like(fact, self.energy), (-1,)) for fact in facts]
             objective, moved, *rest = to_host(xp.concat(pieces))
             facts = [objective, moved, *np.split(np.array(rest), 2)]
-        return replace(
-            self,
-            objective=float(facts[0]),
-            moved=int(facts[1]),
-            sizes=to_host(facts[2], np.float64),
-            energy=to_host(facts[3], np.float64),
-        )
+        objective, moved, sizes, energy = (to_host(fact, np.float64) for fact in facts)
+        return ClusterSums(float(objective), int(moved), sizes, energy, self.totals, self.products)
+
+
+@dataclass(frozen=True)
+class ClusterSums(BlockSums):
+    """`BlockSums` of all rows: all but totals and products are in main memory."""
+
+    objective: float
+    moved: int
+    sizes: Array
+    energy: Array
 
 
 def centred_scatter(sums: ClusterSums, affine: bool) -> tuple[Array, Array]:
@@ -154,7 +160,7 @@ def from_images(
     return from_axes(sums, axes, spectra, dimensions, rank, affine)
 
 
-def centred_images(sums: ClusterSums, axes: Any, affine: bool) -> Any:
+def centred_images(sums: ClusterSums, axes: AnyArray, affine: bool) -> AnyArray:
     """Return the images ``S_k V_k`` around the centres, (K, p, R), on the device of the sums."""
     if not affine:
         return sums.products
@@ -165,13 +171,18 @@ def centred_images(sums: ClusterSums, axes: Any, affine: bool) -> Any:
 
 
 def from_axes(
-    sums: ClusterSums, axes: Any, spectra: Array, dimensions: Sequence[int], rank: int, affine: bool
+    sums: ClusterSums,
+    axes: AnyArray,
+    spectra: Array,
+    dimensions: Sequence[int],
+    rank: int,
+    affine: bool,
 ) -> Subspaces:
     """Return subspaces with these axes (K, p, R) and spectra (K, R); the rest follows from sums."""
     return _assembled(sums, _centres(sums, affine), axes, spectra, dimensions, rank, affine)
 
 
-def left_singular(images: Any) -> tuple[Any, Array]:
+def left_singular(images: AnyArray) -> tuple[AnyArray, Array]:
     """Return left singular vectors (K, p, R) and values (K, R) of images (K, p, R).
 
     They come from Gram matrices (R, R), and from a full decomposition where these lose digits.
@@ -191,28 +202,28 @@ def left_singular(images: Any) -> tuple[Any, Array]:
     return axes, values
 
 
-def with_one(values: Any, k: int, value: Any) -> Any:
+def with_one(values: Kept, k: int, value: AnyArray | float) -> Kept:
     """Return a copy of an array (K, ...), on its device, with another value for cluster k."""
-    changed = namespace(values).asarray(values, copy=True)
+    changed: Kept = namespace(values).asarray(values, copy=True)
     changed[k, ...] = like(value, values)
     return changed
 
 
-def _centres(sums: ClusterSums, affine: bool) -> Any:
+def _centres(sums: ClusterSums, affine: bool) -> AnyArray:
     if not affine:
         return np.zeros(sums.totals.shape)
     return sums.totals / like(np.maximum(sums.sizes, 1)[:, None], sums.totals)
 
 
-def squared_lengths(centres: Any) -> Array:
+def squared_lengths(centres: AnyArray) -> Array:
     """Return the squared length of each centre, (K,)."""
     return to_host(namespace(centres).vecdot(centres, centres))
 
 
 def _assembled(
     sums: ClusterSums,
-    centres: Any,
-    axes: Any,
+    centres: AnyArray,
+    axes: AnyArray,
     spectra: Array,
     dimensions: Sequence[int],
     rank: int,
@@ -249,7 +260,7 @@ def at_least(subspaces: Subspaces, noise: float) -> Subspaces:
     return subspaces if subspaces.noise >= noise else replace(subspaces, noise=noise)
 
 
-def nearest_residuals(rows: Any, subspaces: Subspaces) -> Array:
+def nearest_residuals(rows: AnyArray, subspaces: Subspaces) -> Array:
     """Return the squared distance of each row (m, p) from the nearest subspace, (m,).
 
     It is computed where the rows are.

@@ -1,13 +1,11 @@
 """The first pass over many rows: whether all values are finite, how large they are, their sums."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from scipy import sparse
 
-from subspaces._types import Array
-from subspaces.core.array import namespace, to_host
+from subspaces._types import AnyArray, Array, Block
+from subspaces.core.array import is_sparse, namespace, to_host
 from subspaces.data.block_pass import grand_total, squared_lengths, total
 
 
@@ -41,7 +39,7 @@ class Survey:
         )
 
 
-def survey(rows: Any, labels: Any | None, start: int) -> tuple[None, Survey]:
+def survey(rows: Block, labels: AnyArray | None, start: int) -> tuple[None, Survey]:
     """Return None, and the survey of a block whose first row has the number ``start``."""
     with np.errstate(over="ignore", invalid="ignore"):
         totals, largest = total(rows), _largest(rows)
@@ -54,9 +52,9 @@ def survey(rows: Any, labels: Any | None, start: int) -> tuple[None, Survey]:
     return None, Survey(largest, totals, energy, None, 0)
 
 
-def _largest(rows: Any) -> float:
+def _largest(rows: Block) -> float:
     """Return the largest absolute value of a block."""
-    values = rows.data if sparse.issparse(rows) else rows
+    values = rows.data if is_sparse(rows) else rows
     if 0 in values.shape:
         return 0.0
     if isinstance(values, np.ndarray):
@@ -64,9 +62,9 @@ def _largest(rows: Any) -> float:
     return float(namespace(values).linalg.vector_norm(values, ord=np.inf))
 
 
-def _not_finite(rows: Any, start: int) -> tuple[tuple[int, int, float] | None, int]:
+def _not_finite(rows: Block, start: int) -> tuple[tuple[int, int, float] | None, int]:
     """Return (row, column, value) of the first entry that is not finite, and how many there are."""
-    if sparse.issparse(rows):
+    if is_sparse(rows):
         entries = np.flatnonzero(~np.isfinite(rows.data))
         if len(entries) == 0:
             return None, 0

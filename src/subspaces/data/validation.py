@@ -11,7 +11,7 @@ from sklearn import get_config
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_array
 
-from subspaces._types import Array, Frame, Mask
+from subspaces._types import Array, Data, Frame, Mask
 from subspaces.core.array import is_dask, is_foreign
 from subspaces.data.survey import Survey
 from subspaces.runtime.warning import warn
@@ -33,10 +33,18 @@ MANY_PERCENT, FEWEST_COPIES, MOST_COMPARED = 3, 2, 10_000
 BY_CHANCE, NEVER = 2.0, 0.01
 
 
-def as_matrix(X: Any, name: str = "X", *, min_samples: int = 2, missing: bool = False) -> Array:
+def as_matrix(
+    X: Data,
+    name: str = "X",
+    *,
+    min_samples: int = 2,
+    missing: bool = False,
+    empty_columns: bool = True,
+) -> Array:
     """Return ``X`` as a float64 matrix of finite values, or raise an error that names the entry.
 
     missing: whether NaN is a cell that was not observed; masked cells become NaN then.
+    empty_columns: whether a column may then have no value.
     """
     _check_kind(X, name)
     check_real(X, name)
@@ -61,8 +69,7 @@ def as_matrix(X: Any, name: str = "X", *, min_samples: int = 2, missing: bool = 
         )
     if len(matrix) < min_samples:
         raise ValueError(f"{name} has n_samples={len(matrix)}; at least {min_samples} are needed")
-    check = _check_observed if missing else _check_finite
-    check(matrix, name, X)
+    _check_values(matrix, name, X, missing=missing, empty_columns=empty_columns)
     return matrix
 
 
@@ -76,14 +83,12 @@ def _not_two_dimensions(n_dimensions: int, name: str) -> str:
     return f"{name} has {many}; 2 are needed, samples x variables{use}"
 
 
-def as_table_to_fit(X: Any, *, min_samples: int = 2) -> Array:
+def as_table_to_fit(X: Data, *, min_samples: int = 2) -> Array:
     """Return ``X`` as a matrix in which NaN is a missing cell; every column has some value."""
-    matrix = as_matrix(X, min_samples=min_samples, missing=True)
-    _check_some_value(np.isnan(matrix), 1, "X", X)
-    return matrix
+    return as_matrix(X, min_samples=min_samples, missing=True, empty_columns=False)
 
 
-def _check_kind(X: Any, name: str) -> None:
+def _check_kind(X: Data, name: str) -> None:
     """Raise TypeError for what is no dense table in main memory, with what to use instead."""
     if sparse.issparse(X):
         raise TypeError(f"{name} is a sparse matrix. Use a dense array: {name}.toarray()")
@@ -106,16 +111,17 @@ def _check_kind(X: Any, name: str) -> None:
         raise TypeError(f"{name} is an array of {library}, and one of numpy is needed here")
 
 
-def check_real(X: Any, name: str = "X") -> None:
+def check_real(X: Data, name: str = "X") -> None:
     """Raise an error for complex numbers, dates and times, which numpy would turn into floats."""
-    kind = getattr(getattr(X, "dtype", None), "kind", "")
+    dtype = getattr(X, "dtype", None)
+    kind = getattr(dtype, "kind", "")
     if kind == "c":
         raise ValueError(
             f"{name} is not a table of real numbers: Complex data not supported. Use {name}.real, "
             "or real and imaginary parts as columns of their own"
         )
     if kind in TIMES:
-        raise TypeError(f"{name} is a table of dates or times ({X.dtype}). {_USE_NUMBERS}")
+        raise TypeError(f"{name} is a table of dates or times ({dtype}). {_USE_NUMBERS}")
     dated = [j for j, kind in enumerate(getattr(X, "dtypes", ())) if _is_time(kind)]
     if dated:
         places = ", ".join(_named(X, 1, j) for j in dated[:NAMED])
@@ -123,13 +129,13 @@ def check_real(X: Any, name: str = "X") -> None:
         raise TypeError(f"{name} has dates or times in {places}{more}. {_USE_NUMBERS}")
 
 
-def _is_time(kind: Any) -> bool:
+def _is_time(kind: object) -> bool:
     """Whether the type of a column, of pandas or of polars, is one of dates or times."""
     temporal = getattr(kind, "is_temporal", None)
     return temporal() if callable(temporal) else getattr(kind, "kind", "") in TIMES
 
 
-def is_anndata(X: Any) -> bool:
+def is_anndata(X: Data) -> bool:
     """Whether X is an AnnData, which is told without importing its library."""
     return any(
         kind.__name__ == "AnnData" and kind.__module__.partition(".")[0] == "anndata"
@@ -137,7 +143,7 @@ def is_anndata(X: Any) -> bool:
     )
 
 
-def _where_text_is(X: Any) -> str:
+def _where_text_is(X: Data) -> str:
     """Return the place of the first entry that is no number, and advice; "" if there is none."""
     try:
         table = np.asarray(X, dtype=object)
@@ -152,7 +158,7 @@ def _where_text_is(X: Any) -> str:
     return ""
 
 
-def _check_names(X: Any, name: str) -> None:
+def _check_names(X: Data, name: str) -> None:
     """Raise ValueError if several columns share a name: variables are reported by name."""
     columns = list(getattr(X, "columns", ()))
     if len(set(columns)) == len(columns):
@@ -165,13 +171,13 @@ def _check_names(X: Any, name: str) -> None:
     )
 
 
-def is_named(X: Any) -> TypeGuard[Frame]:
+def is_named(X: Data) -> TypeGuard[Frame]:
     """Whether X is a data frame whose columns all have text as names, as scikit-learn asks."""
     columns = getattr(X, "columns", None)
     return columns is not None and all(isinstance(name, str) for name in columns)
 
 
-def row_names(X: Any) -> NDArray[Any] | None:
+def row_names(X: Data | None) -> NDArray[Any] | None:
     """Return the row names of a pandas frame, (n,); None for other tables or a RangeIndex.
 
     Whole numbers stay numbers, everything else becomes text.
@@ -185,40 +191,39 @@ def row_names(X: Any) -> NDArray[Any] | None:
     return names if names.dtype.kind in "iu" else np.array([str(name) for name in names])
 
 
-def place_of(X: Any, row: int, column: int) -> str:
+def place_of(X: Data | None, row: int, column: int) -> str:
     """Return a cell of X by its numbers and, if they have them, the names of its row and column."""
     return f"{_named(X, 0, row)}, {_named(X, 1, column)}"
 
 
-def _named(X: Any, axis: int, index: int) -> str:
+def _named(X: Data | None, axis: int, index: int) -> str:
     """Return a row (axis 0) or column (axis 1) of X by its number and, if it has one, its name."""
     names = row_names(X) if axis == 0 else getattr(X, "columns", None)
     named = "" if names is None else f" ({np.asarray(names, dtype=object)[index]!r})"
     return f"{('row', 'column')[axis]} {index}{named}"
 
 
-def _check_finite(matrix: Array, name: str, X: Any) -> None:
-    finite = np.isfinite(matrix)
-    if not finite.all():
-        raise _first_not_finite(matrix, ~finite, name, X, missing=False)
+def _check_values(matrix: Array, name: str, X: Data, *, missing: bool, empty_columns: bool) -> None:
+    """Raise ValueError for a value that is not finite, and for rows or columns without any value.
+
+    Options as of `as_matrix`. The sum tells in one scan that there is nothing to look for.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(matrix.sum()):
+            return
+    bad = np.isinf(matrix) if missing else ~np.isfinite(matrix)
+    if bad.any():
+        where = np.argwhere(bad)
+        row, column = (int(index) for index in where[0])
+        value = float(matrix[row, column])
+        raise not_finite(name, row, column, value, len(where), X, missing=missing)
+    holes = np.isnan(matrix)
+    _check_some_value(holes, 0, name, X)
+    if not empty_columns:
+        _check_some_value(holes, 1, name, X)
 
 
-def _check_observed(matrix: Array, name: str, X: Any) -> None:
-    """Raise ValueError for an infinite value, and for a row without any value."""
-    infinite = np.isinf(matrix)
-    if infinite.any():
-        raise _first_not_finite(matrix, infinite, name, X, missing=True)
-    _check_some_value(np.isnan(matrix), 0, name, X)
-
-
-def _first_not_finite(matrix: Array, bad: Mask, name: str, X: Any, *, missing: bool) -> ValueError:
-    where = np.argwhere(bad)
-    row, column = (int(index) for index in where[0])
-    value = float(matrix[row, column])
-    return not_finite(name, row, column, value, len(where), X, missing=missing)
-
-
-def _check_some_value(holes: Mask, axis: int, name: str, X: Any) -> None:
+def _check_some_value(holes: Mask, axis: int, name: str, X: Data) -> None:
     """Raise ValueError for rows (axis 0) or columns (axis 1) in which all cells are missing."""
     empty = np.flatnonzero(holes.all(axis=1 - axis))
     if len(empty):
@@ -227,7 +232,7 @@ def _check_some_value(holes: Mask, axis: int, name: str, X: Any) -> None:
         raise ValueError(f"{name} has no value in {places}{more}. {_without_empty(X, axis, name)}")
 
 
-def _without_empty(X: Any, axis: int, name: str) -> str:
+def _without_empty(X: Data, axis: int, name: str) -> str:
     """Return how to leave out rows (axis 0) or columns (axis 1) of X that have no value."""
     if hasattr(X, "dropna"):
         return f"Use {name}.dropna(axis={axis}, how='all')"
@@ -243,7 +248,7 @@ def not_finite(
     column: int,
     value: float,
     count: int,
-    X: Any = None,
+    X: Data | None = None,
     *,
     missing: bool = False,
 ) -> ValueError:
@@ -263,13 +268,13 @@ def not_finite(
     return ValueError(f"{name} contains {what}: {value} at {place_of(X, row, column)}{more}. {use}")
 
 
-def check_shape(shape: tuple[Any, ...], name: str = "X") -> None:
+def check_shape(shape: tuple[int, ...], name: str = "X") -> None:
     """Raise ValueError for a shape that is not two positive numbers."""
     if len(shape) != 2 or 0 in shape:
         raise ValueError(f"{name} has shape {shape}. Use samples x variables, some of each")
 
 
-def check_survey(found: Survey, dtype: Any, name: str = "X") -> None:
+def check_survey(found: Survey, dtype: object, name: str = "X") -> None:
     """Raise ValueError if the survey found a value that is not finite, too large or too small.
 
     Passes over rows of single precision square and add in single precision.
@@ -279,15 +284,17 @@ def check_survey(found: Survey, dtype: Any, name: str = "X") -> None:
     check_magnitude(found.largest, name, "float32" if "float32" in str(dtype) else "float64")
 
 
-def check_squares(matrix: Array, name: str = "X") -> None:
-    """Raise ValueError if the largest absolute value has a square that overflows or vanishes."""
-    check_magnitude(largest_size(matrix), name)
+def check_squares(matrix: Array, name: str = "X") -> float:
+    """Return `largest_size`; raise ValueError if its square overflows or vanishes."""
+    largest = largest_size(matrix)
+    check_magnitude(largest, name)
+    return largest
 
 
 def largest_size(matrix: Array) -> float:
     """Return the largest absolute value that was observed; 0 if there is none."""
-    largest = float(np.abs(matrix).max(initial=0.0))
-    return float(np.nanmax(np.abs(matrix))) if np.isnan(largest) else largest
+    largest = max(matrix.max(initial=0.0), -matrix.min(initial=0.0))
+    return float(np.nanmax(np.abs(matrix)) if np.isnan(largest) else largest)
 
 
 def check_magnitude(largest: float, name: str = "X", kind: str = "float64") -> None:

@@ -382,6 +382,8 @@ def means_or_directions(model: FittedClusterer, X: Data) -> MeansOrDirections:
     if len(labels) > MOST_COMPARED:
         drawn = np.random.default_rng(0).choice(len(labels), MOST_COMPARED, replace=False)
         matrix, labels = matrix[drawn], labels[drawn]
+    if (labels < 0).any():
+        matrix, labels = matrix[labels >= 0], labels[labels >= 0]
     n_clusters = len(np.unique(labels))
     if n_clusters == 1:
         return MeansOrDirections(

@@ -8,11 +8,11 @@ import os
 import warnings
 from functools import cache
 from importlib import import_module
-from typing import Any
+from types import ModuleType
 
 
 @cache
-def compiled(name: str) -> Any | None:
+def compiled(name: str) -> ModuleType | None:
     """Return the compiled module ``subspaces.kernels.<name>``, or None to run the plain code."""
     if os.environ.get("SUBSPACES_PURE", "0") not in ("", "0"):
         return None

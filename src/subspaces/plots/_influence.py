@@ -72,11 +72,13 @@ def _of_model(model: Any, n_named: int, names: Any, ax: Any) -> Any:
         )
     names = model.record_.sample_names if names is None else names
     values, names = _drawable(values, style.check_names(names, len(values), "samples"))
-    place = _blocks(values, model.labels_)
+    kept = np.flatnonzero(model.labels_ >= 0)
+    values, labels, names = values[kept], model.labels_[kept], [names[i] for i in kept]
+    place = _blocks(values, labels)
     with style.canvas(ax) as ax:
         middles = []
-        for k in np.unique(model.labels_):
-            own = model.labels_ == k
+        for k in np.unique(labels):
+            own = labels == k
             ax.scatter(place[own], values[own], s=10, linewidths=0, **style.look_of(k))
             middles.append((float(place[own].mean()), str(k)))
         ax.set_yscale("log")

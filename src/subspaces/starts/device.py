@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from subspaces._types import Array, Indices
+from subspaces._types import AnyArray, Array, Indices
 from subspaces.core.array import like, namespace, to_host, transposed, zeros_like
 from subspaces.data.block_pass import squared_lengths
 from subspaces.data.subspaces import Subspaces
@@ -19,7 +19,7 @@ from subspaces.starts.spectral import cut, normalised
 
 # From points (m, p) of any array library, the dimension of each cluster, whether subspaces have
 # centres of their own, and a generator: subspaces on that device, or labels (m,) in main memory.
-DeviceStart = Callable[[Any, Sequence[int], bool, np.random.Generator], Subspaces | Indices]
+DeviceStart = Callable[[AnyArray, Sequence[int], bool, np.random.Generator], Subspaces | Indices]
 
 # Eigenvalues of the neighbours' inner products below this share of the largest count as zero:
 # single precision leaves so much rounding.
@@ -32,19 +32,19 @@ class Through(NamedTuple):
     centres (c, p), None if all are the origin; axes (c, p, R).
     """
 
-    centres: Any
-    axes: Any
+    centres: AnyArray | None
+    axes: AnyArray
 
 
 def random_labels(
-    points: Any, dimensions: Sequence[int], affine: bool, random: np.random.Generator
+    points: AnyArray, dimensions: Sequence[int], affine: bool, random: np.random.Generator
 ) -> Indices:
     """Return a random cluster for each point, (m,), in main memory; sizes vary by chance."""
     return random.integers(len(dimensions), size=points.shape[0])
 
 
 def local_subspaces(
-    points: Any, dimensions: Sequence[int], affine: bool, random: np.random.Generator
+    points: AnyArray, dimensions: Sequence[int], affine: bool, random: np.random.Generator
 ) -> Subspaces:
     """Return K subspaces, each through the neighbours of a random one of the points (m, p)."""
     seeds = random.permutation(points.shape[0])[: len(dimensions)]
@@ -52,7 +52,7 @@ def local_subspaces(
 
 
 def kmeans_parallel_subspaces(
-    points: Any, dimensions: Sequence[int], affine: bool, random: np.random.Generator
+    points: AnyArray, dimensions: Sequence[int], affine: bool, random: np.random.Generator
 ) -> Subspaces:
     """Return K subspaces, each through the neighbours of one of K points that lie far apart."""
     squared = squared_lengths(points)
@@ -66,7 +66,7 @@ def kmeans_parallel_subspaces(
 
 
 def angular_labels(
-    points: Any, dimensions: Sequence[int], affine: bool, random: np.random.Generator
+    points: AnyArray, dimensions: Sequence[int], affine: bool, random: np.random.Generator
 ) -> Indices:
     """Return labels (m,) in main memory: the cut of the graph of neighbours by angle.
 
@@ -97,24 +97,28 @@ def portfolio(dimensions: Sequence[int]) -> list[tuple[str, DeviceStart]]:
 
 
 def _subspaces_through(
-    points: Any, squared: Any, seeds: Indices, dimensions: Sequence[int], affine: bool
+    points: AnyArray, squared: AnyArray, seeds: Indices, dimensions: Sequence[int], affine: bool
 ) -> Subspaces:
     """Return one subspace per cluster, of its dimension, through the neighbours of its seed.
 
     squared (m,): squared lengths of the points; seeds (K,): a point's number for each cluster.
     """
-    kept: list[Any] = [None] * len(dimensions)
+    kept: dict[int, tuple[AnyArray | None, AnyArray]] = {}
     for dimension in set(dimensions):
         which = np.flatnonzero(np.equal(dimensions, dimension))
         found = _through(points, squared, seeds[which], dimension, affine)
-        for i, k in enumerate(which):
+        for i, k in enumerate(which.tolist()):
             kept[k] = (None if found.centres is None else found.centres[i, ...], found.axes[i, ...])
-    return _as_subspaces(kept, points, np.array(dimensions, dtype=np.intp))
+    return _as_subspaces(
+        [kept[k] for k in range(len(dimensions))], points, np.array(dimensions, dtype=np.intp)
+    )
 
 
-def _through(points: Any, squared: Any, seeds: Indices, dimension: int, affine: bool) -> Through:
+def _through(
+    points: AnyArray, squared: AnyArray, seeds: Indices, dimension: int, affine: bool
+) -> Through:
     """Return a subspace of one dimension for each seed, through 2 (dimension + 1) neighbours."""
-    centres: Any = None
+    centres: AnyArray | None = None
     near = _neighbours(points, squared, seeds, 2 * (dimension + 1), affine)
     if affine:
         centres = namespace(points).mean(near, axis=1)
@@ -123,7 +127,7 @@ def _through(points: Any, squared: Any, seeds: Indices, dimension: int, affine: 
     return Through(centres, transposed(near) @ like(coefficients, points))
 
 
-def _residuals(points: Any, squared: Any, subspaces: Through) -> Any:
+def _residuals(points: AnyArray, squared: AnyArray, subspaces: Through) -> AnyArray:
     """Return the squared distances (c, m) of all points from c subspaces."""
     xp, (count, p, dimension) = namespace(points), subspaces.axes.shape
     axes = xp.reshape(transposed(subspaces.axes), (count * dimension, p))
@@ -136,7 +140,9 @@ def _residuals(points: Any, squared: Any, subspaces: Through) -> Any:
     return xp.clip(distance - xp.vecdot(scores, scores, axis=-2), 0.0, None)
 
 
-def _neighbours(points: Any, squared: Any, seeds: Indices, count: int, affine: bool) -> Any:
+def _neighbours(
+    points: AnyArray, squared: AnyArray, seeds: Indices, count: int, affine: bool
+) -> AnyArray:
     """Return the points nearest to each seed, (c, count, p), by distance or (not affine) angle."""
     xp, p = namespace(points), points.shape[1]
     products = xp.take(points, like(seeds, points, xp.int64), axis=0) @ points.T
@@ -149,7 +155,7 @@ def _neighbours(points: Any, squared: Any, seeds: Indices, count: int, affine: b
     return xp.reshape(near, (len(seeds), -1, p))
 
 
-def _least_of_each(distance: Any, count: int) -> Any:
+def _least_of_each(distance: AnyArray, count: int) -> AnyArray:
     """Return the columns of the ``count`` smallest values of each row, (c, count), in any order."""
     if isinstance(distance, np.ndarray) and count < distance.shape[1]:
         return np.argpartition(distance, count - 1, axis=1)[:, :count]
@@ -169,7 +175,9 @@ def _coefficients(products: Array, dimension: int) -> Array:
     return vectors * np.where(there, 1.0 / np.sqrt(np.where(there, values, 1.0)), 0.0)[:, None, :]
 
 
-def _as_subspaces(found: list[tuple[Any, Any]], points: Any, dimensions: Indices) -> Subspaces:
+def _as_subspaces(
+    found: list[tuple[AnyArray | None, AnyArray]], points: AnyArray, dimensions: Indices
+) -> Subspaces:
     """Return pairs of centre and axes as `Subspaces`; unknown sizes and energies are set alike."""
     (n, p), n_clusters, width = points.shape, len(found), max(*dimensions, 1)
     xp = namespace(points)

@@ -13,7 +13,7 @@ from scipy import sparse
 
 from subspaces._types import Labels
 from subspaces.core.array import is_foreign
-from subspaces.core.partition import assign, smallest_size
+from subspaces.core.partition import Partition, assign, smallest_size
 from subspaces.core.problem import Problem
 from subspaces.core.rows import Rows
 from subspaces.core.search import Plan, Run, Start, best_run, search, story, sweep
@@ -60,10 +60,10 @@ def extend(problem: Problem, chosen: Labels, labels: Labels) -> Labels:
 
     chosen (m,): the indices of these rows; labels (m,): their clusters.
     """
-    n = len(problem.rows.squared_norms)
+    n, clusters = len(problem.rows.squared_norms), Partition(labels, problem.n_clusters)
     residuals = [
-        problem.rows.view(chosen[labels == k], r, problem.affine).squared_residual
-        if np.any(labels == k)
+        problem.rows.view(chosen[clusters.members(k)], r, problem.affine).squared_residual
+        if clusters.sizes[k]
         else np.full(n, np.inf)
         for k, r in enumerate(problem.dimensions)
     ]
@@ -106,7 +106,9 @@ def search_by_landmarks(
     rows and swept on, so that the cost is linear in their number, and the list holds the runs on
     the sample. With few rows there are no landmarks: the search runs on all rows.
     """
-    chosen = None if _are_few_for_means(problem) else landmarks(problem, random)
+    n_numbers = len(problem.rows.squared_norms) * problem.rows.rank
+    few = problem.of_means and n_numbers <= MOST_FOR_MEANS
+    chosen = None if few else landmarks(problem, random)
     small = problem if chosen is None else problem.subset(chosen)
     chosen_starts = starts(small)
     seeds = random.integers(2**31, size=len(chosen_starts)).tolist()
@@ -118,12 +120,6 @@ def search_by_landmarks(
     best = sweep(plan.in_view(problem), replace(best, first=labels), plan)
     plan.tell(Step("run", 1, 1, f"all samples from {story(best)}"))
     return best, runs
-
-
-def _are_few_for_means(problem: Problem) -> bool:
-    """Whether clusters are their means alone, and the rows few enough to search all of them."""
-    n = len(problem.rows.squared_norms)
-    return problem.of_means and n * problem.rows.rank <= MOST_FOR_MEANS
 
 
 def sample_size(blocks: Blocks, dimensions: Sequence[int]) -> int:

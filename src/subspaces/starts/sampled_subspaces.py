@@ -8,7 +8,7 @@
   manner of LBF, Zhang et al. 2012).
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -74,7 +74,7 @@ def energetic_subspaces(problem: Problem, random: np.random.Generator) -> Labels
     return _nearest_through(problem, seeds, SPARSE_NEIGHBOURS)
 
 
-def sequential(fraction: float, any_order: bool = False) -> Start:
+def sequential(fraction: float, *, any_order: bool = False) -> Start:
     """Return a start that finds one subspace after the other in the densest part of the rows left.
 
     From a pool, the subspace with the least sum of its q smallest squared residuals is refitted
@@ -124,7 +124,7 @@ def swapped(problem: Problem, random: np.random.Generator) -> Labels:
         before, total = total, float(chosen.min(axis=0).sum())
         if total >= before:
             break
-    return _nearest(chosen)
+    return assign(chosen.T)
 
 
 def _densest_subspace(
@@ -176,11 +176,11 @@ def _nearest_through(problem: Problem, seeds: Labels, fewest: int = 0) -> Labels
 
     fewest: the least number of neighbours of a seed.
     """
-    subsets = (
-        (_neighbours(problem, int(seed), dimension, fewest), dimension)
-        for seed, dimension in zip(seeds, problem.dimensions, strict=False)
-    )
-    return _nearest(problem.rows.view(*each, problem.affine).squared_residual for each in subsets)
+    residuals = []
+    for seed, dimension in zip(seeds, problem.dimensions, strict=False):
+        nearby = _neighbours(problem, int(seed), dimension, fewest)
+        residuals.append(problem.rows.view(nearby, dimension, problem.affine).squared_residual)
+    return assign(np.column_stack(residuals))
 
 
 def _neighbours(problem: Problem, seed: int, dimension: int, fewest: int = 0) -> Labels:
@@ -190,7 +190,7 @@ def _neighbours(problem: Problem, seed: int, dimension: int, fewest: int = 0) ->
     return np.argpartition(distance, nearby - 1)[:nearby]
 
 
-def _distances(problem: Problem, seed: int, by_angle: bool) -> Array:
+def _distances(problem: Problem, seed: int, *, by_angle: bool) -> Array:
     """Return distances (n,) of all rows from one: 1 - |cos|, or squared, less a constant."""
     rows = problem.rows
     products, squared = rows.inner(np.array([seed]))[:, 0], rows.squared_norms
@@ -202,10 +202,6 @@ def _distances(problem: Problem, seed: int, by_angle: bool) -> Array:
     lengths = np.sqrt(squared)
     scale = lengths * lengths[seed]
     return 1.0 - np.divide(np.abs(products), scale, out=np.zeros_like(scale), where=scale > 0)
-
-
-def _nearest(residuals: Iterable[Array]) -> Labels:
-    return assign(np.column_stack(list(residuals)))
 
 
 def kmeans_parallel(

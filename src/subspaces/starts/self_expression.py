@@ -55,18 +55,14 @@ def lifted_rows(rows: Array) -> Array:
     return np.column_stack([centred / (rms if rms > 0 else 1.0), np.ones(len(rows))])
 
 
-def products(rows: Array, block: Indices) -> Array:
-    """Return inner products (b, n) of a block of rows with all rows, 0 for a row with itself."""
-    inner = rows[block] @ rows.T
-    inner[np.arange(len(block)), block] = 0.0
-    return inner
-
-
 def largest_products(rows: Array) -> Array:
     """Return ``max_{j != i} |<x_i, x_j>|`` of each row, (n,)."""
-    return np.concatenate(
-        [np.abs(products(rows, block)).max(axis=1) for block in row_blocks(len(rows))]
-    )
+    found = np.empty(len(rows))
+    for block in row_blocks(len(rows)):
+        inner = np.abs(rows[block] @ rows.T)
+        inner[np.arange(len(block)), block] = 0.0
+        found[block] = inner.max(axis=1)
+    return found
 
 
 def largest(values: Array, count: int) -> Indices:
@@ -547,7 +543,7 @@ def _solve_block(rows: Array, block: Indices, fidelity: Array, penalty: Penalty)
     """
     if not len(block):
         return []
-    closeness = np.abs(products(rows, block))
+    closeness = np.abs(rows[block] @ rows.T)
     closeness[np.arange(len(block)), block] = -1.0
     first = largest(closeness, min(FIRST_SUPPORT, len(rows) - 1))
     pending = [
