@@ -9,7 +9,6 @@ from sklearn.metrics import adjusted_rand_score, rand_score
 from sklearn.metrics.cluster import contingency_matrix
 
 from subspaces._types import Array, Labels
-from subspaces.core.partition import Partition
 from subspaces.subspace import Subspace, principal_angles
 
 __all__ = [
@@ -82,7 +81,7 @@ def matched_labels(labels_true: ArrayLike, labels_pred: ArrayLike) -> Labels:
     table, both = np.zeros((size, size), dtype=int), (true >= 0) & (found >= 0)
     np.add.at(table, (found[both], true[both]), 1)
     owner = linear_sum_assignment(table, maximize=True)[1]
-    return Partition(found, size).of_own(owner, -1)
+    return np.append(owner, -1)[found]
 
 
 def _matched(true: NDArray[Any], found: NDArray[Any]) -> int:

@@ -20,6 +20,7 @@ from subspaces.rivals.ensemble import (
 )
 from subspaces.runtime.parameters import as_count, as_generator, as_jobs
 from subspaces.runtime.warning import warn
+from subspaces.subspace import energy_off_subspaces
 
 
 class EnsembleKSubspaces(SubspaceClusterer):
@@ -142,7 +143,7 @@ class EnsembleKSubspaces(SubspaceClusterer):
         equal = len(set(problem.dimensions)) == 1
         self.labels_ = partition.canonical(labels) if equal else labels
         _subspaces.store_subspaces(self, X, problem.dimensions, problem.affine)
-        self.objective_ = _subspaces.distance_from_own_subspaces(self, X)
+        self.objective_ = energy_off_subspaces(X, self.labels_, self.subspaces_)
 
     def _runs(self, base: Problem, random: np.random.Generator) -> list[Labels]:
         n_runs = as_count(self.n_runs, "n_runs", low=1)

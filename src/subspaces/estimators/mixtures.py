@@ -11,15 +11,16 @@ from scipy.special import logsumexp
 from sklearn.exceptions import ConvergenceWarning
 
 from subspaces._types import Array, Data, MixtureNoise, PerCluster, Seed, StopReason
-from subspaces.core import em, partition, ppca_mixture
+from subspaces.core import em, incomplete, partition, ppca_mixture
+from subspaces.core.dimensions import dimensions_of
 from subspaces.core.incomplete import (
     IncompleteMixture,
     as_gaussian,
     as_subspace,
 )
-from subspaces.estimators import _missing
+from subspaces.core.partition import order_of_appearance
 from subspaces.estimators._base import SubspaceClusterer
-from subspaces.estimators._subspaces import dimensions_of, order_of_appearance, widths
+from subspaces.psc.incomplete import fill, fitted
 from subspaces.rivals import factor_mixture, factor_mixture_em
 from subspaces.rivals.mixture_starts import first_partitions, leading_loadings, random_loadings
 from subspaces.rivals.student import FIRST_DF
@@ -27,6 +28,7 @@ from subspaces.runtime.parameters import as_choice, as_count, as_generator, as_r
 from subspaces.runtime.threads import one_blas_thread
 from subspaces.runtime.warning import warn
 from subspaces.subspace import Subspace, scores
+from subspaces.subspace import dimensions_of as widths
 
 
 class MixtureClusterer(SubspaceClusterer):
@@ -154,7 +156,7 @@ class MixtureClusterer(SubspaceClusterer):
         self.labels_ = partition.assign(-joint)
         shares = em.responsibilities(joint)
         self.subspaces_ = []
-        whole = _missing.imputed(X, self._mixture()) if _missing.has_holes(X) else X
+        whole = incomplete.imputed(X, self._mixture()) if incomplete.has_holes(X) else X
         for centre, basis, share in zip(self.means_, bases, shares.T, strict=True):
             subspace = Subspace(centre, basis, np.zeros(basis.shape[1]))
             self.subspaces_.append(Subspace(centre, basis, share @ scores(whole, subspace) ** 2))
@@ -308,12 +310,12 @@ class MPPCA(MixtureClusterer):
         """Fit the filled table, then the observed cells from its clusters."""
         shared = as_choice(self.noise, "noise", get_args(MixtureNoise)) == "shared"
         dimensions = dimensions_of(self, X)
-        filled = _missing.fill(X, dimensions, affine=True)
-        self._fit(filled.table + filled.origin)
-        found = _missing.fitted(filled, self.labels_, dimensions, True, shared, self.max_iter)
+        filled = fill(X, dimensions, affine=True)
+        self._fit_complete(filled.table + filled.origin)
+        found = fitted(filled, self.labels_, dimensions, True, shared, self.max_iter)
         k, is_alike = len(dimensions), len(set(dimensions)) == 1
         order = order_of_appearance(found.labels, k) if is_alike else np.arange(k)
-        mixture = _missing.moved(found.mixture, filled.origin, order.tolist())
+        mixture = incomplete.moved(found.mixture, filled.origin, order.tolist())
         places = [
             as_subspace(cluster, noise, 1.0)
             for cluster, noise in zip(mixture.clusters, mixture.noise.tolist(), strict=True)
@@ -345,6 +347,13 @@ class MPPCA(MixtureClusterer):
         return IncompleteMixture(clusters, model.weights, model.noise, self._known_columns)
 
     def _fit(self, X: Array) -> None:
+        if not incomplete.has_holes(X):
+            self._fit_complete(X)
+            return
+        with one_blas_thread():
+            self._fit_with_holes(X)
+
+    def _fit_complete(self, X: Array) -> None:
         shared = as_choice(self.noise, "noise", get_args(MixtureNoise)) == "shared"
         dimensions = dimensions_of(self, X)
         n_starts, random = self._check_search(X)
@@ -382,12 +391,9 @@ class MPPCA(MixtureClusterer):
         if not holes.any():
             return ppca_mixture.log_joint(self._model, X)
         joint = np.empty((len(X), len(self._model.weights)))
-        joint[holes] = -_missing.scored(X[holes], self._mixture())
+        joint[holes] = -incomplete.scored(X[holes], self._mixture())
         joint[~holes] = ppca_mixture.log_joint(self._model, X[~holes])
         return joint
-
-    def _row_scores(self, X: Array) -> Array:
-        return self._scores(X)
 
 
 class MCFA(MixtureClusterer):

@@ -9,14 +9,15 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from subspaces._types import Array, Data, FoundNoise, Indices, NoiseKind
+from subspaces.core import incomplete
 from subspaces.core.components import KINDS_OF_NOISE, Components
 from subspaces.core.incomplete import VARIANCE_FLOOR, Cells, Gaussian, IncompleteMixture
 from subspaces.core.incomplete_pca import fit_pca
 from subspaces.core.words_on_components import doubts_about_components, verdict_on_components
 from subspaces.data.validation import as_matrix, check_squares, warn_of_copies
 from subspaces.data.varying import VaryingTable, varying_table
-from subspaces.estimators import _missing
-from subspaces.estimators._fitted_state import pca_state
+from subspaces.estimators._fitted_state import fitted_state
+from subspaces.psc.incomplete import warn_of_low_values
 from subspaces.runtime import model_file
 from subspaces.runtime.fitted import fits_a_draft
 from subspaces.runtime.model_file import SavedModel
@@ -105,7 +106,7 @@ class SelectedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     '3 components stand out of the noise; weaker ones, below 0.77 % of the variance, are not seen.'
     """
 
-    n_components_: int
+    n_components_: Annotated[int, "R"]
     components_: Annotated[Array, "R", "p"]
     mean_: Annotated[Array, "p"]
     scale_: Annotated[Array, "p"] | None
@@ -259,7 +260,9 @@ class SelectedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             )
         spread = np.sqrt(np.maximum(self.explained_variance_ - noise, 0.0))
         whole = Gaussian(self.components_.T * spread, np.zeros(rows.shape[1]))
-        density = -_missing.scored(rows, IncompleteMixture((whole,), np.ones(1), np.array([noise])))
+        density = -incomplete.scored(
+            rows, IncompleteMixture((whole,), np.ones(1), np.array([noise]))
+        )
         units = 0.0 if self.scale_ is None else ~np.isnan(rows) @ np.log(self.scale_)
         return density[:, 0] - units
 
@@ -290,7 +293,7 @@ class SelectedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         """
         check_is_fitted(self)
         parameters = self.get_params(deep=False)
-        model_file.write(path, SavedModel(type(self).__name__, parameters, pca_state(self)))
+        model_file.write(path, SavedModel(type(self).__name__, parameters, fitted_state(self)))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -344,14 +347,14 @@ class SelectedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         noise = max(per_cell, VARIANCE_FLOOR * float(self.explained_variance_.sum()))
         spread = np.sqrt(np.maximum(self.explained_variance_ - noise, 0.0))
         cluster = Gaussian(self.components_.T * spread, np.zeros(rows.shape[1]))
-        return np.where(holes, _missing.placed(rows, cluster, noise)[0], rows)
+        return np.where(holes, incomplete.placed(rows, cluster, noise)[0], rows)
 
     def _store_incomplete(self, table: VaryingTable, cells: Cells, n_components: int) -> None:
         """Set the PCA of a table with holes."""
         n, p = table.shape[0], len(table.varies)
         with one_blas_thread():
             pca = fit_pca(cells, n_components, table.center)
-        _missing.warn_of_low_values(cells, pca.image, above=5)
+        warn_of_low_values(cells, pca.image, above=5)
         subspace = pca.subspace
         variances = subspace.spectrum / (n - table.center)
         signs = signs_of_largest(pca.coordinates)

@@ -5,6 +5,7 @@ from subspaces.estimators import _subspaces
 from subspaces.estimators._base import SubspaceClusterer
 from subspaces.rivals.slbf import graph_clustering, greedy_clustering
 from subspaces.runtime.parameters import as_count, as_flag, as_generator
+from subspaces.subspace import energy_off_subspaces
 
 # Flats that LBF chooses from, for each cluster: the paper's number.
 CANDIDATES_A_CLUSTER = 70
@@ -108,7 +109,7 @@ class SLBF(SubspaceClusterer):
         dimension = _subspaces.identified_dimension(self, dimension, points.shape[1], affine)
         labels = self._cluster(points, dimension, n_candidates, affine=affine)
         _subspaces.store_equal_subspaces(self, X, labels, dimension, affine)
-        self.objective_ = _subspaces.distance_from_own_subspaces(self, X)
+        self.objective_ = energy_off_subspaces(X, self.labels_, self.subspaces_)
 
     def _cluster(self, points: Array, dimension: int, n_candidates: int, *, affine: bool) -> Labels:
         k, random = int(self.n_clusters), as_generator(self.random_state)
