@@ -17,6 +17,7 @@ from subspaces.core.incomplete import (
     as_gaussian,
     as_subspace,
 )
+from subspaces.core.partition import Partition
 from subspaces.estimators import _missing
 from subspaces.estimators._base import SubspaceClusterer
 from subspaces.estimators._subspaces import dimensions_of, order_of_appearance, widths
@@ -351,11 +352,8 @@ class MPPCA(MixtureClusterer):
         setting = ppca_mixture.pose(X, dimensions, affine=True, shared_noise=shared)
         with one_blas_thread():
             partitions = first_partitions(setting.rows, [dimensions], n_starts, random)
-            identity = np.eye(len(dimensions))
-            begun = [
-                em.begin(name, ppca_mixture.first_state(setting, identity[labels]))
-                for name, labels in partitions
-            ]
+            firsts = [(name, Partition(y, len(dimensions)).indicator) for name, y in partitions]
+            begun = [em.begin(name, ppca_mixture.first_state(setting, y)) for name, y in firsts]
             step = partial(ppca_mixture.step, setting)
             runs = em.search(begun, step, self.max_iter, self.tol)
         best = em.best_climb(runs)
@@ -722,7 +720,9 @@ def _first_states(
     for name, labels in first_partitions(X, shapes, n_starts, random):
         chance = name == "random"
         loadings = random_loadings(X, n_factors, random) if chance else leading
-        first = factor_mixture_em.first_state(X, np.eye(n_clusters)[labels], loadings, df)
+        first = factor_mixture_em.first_state(
+            X, Partition(labels, n_clusters).indicator, loadings, df
+        )
         begun.append(em.begin(name, first))
     return begun
 
