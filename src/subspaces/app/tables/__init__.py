@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import get_args
 
 from subspaces._types import SamplesIn
-from subspaces.app.tables._arrays import read_npz
+from subspaces.app.tables._binary import read_npz, read_parquet, read_xlsx
 from subspaces.app.tables._commas import is_number
-from subspaces.app.tables._frames import read_parquet, read_xlsx
 from subspaces.app.tables._gct import read_cls, read_gct
 from subspaces.app.tables._h5ad import read_h5ad
 from subspaces.app.tables._hints import counts_hint, doubts, orientation_hint
