@@ -134,7 +134,8 @@ class EnsembleKSubspaces(SubspaceClusterer):
         problem = _subspaces.pose(self, X)
         _subspaces.warn_of_full_rank(self, max(problem.dimensions), problem.rows.rank)
         base = self._base_problem(problem)
-        self.q_ = self._kept(len(X))
+        n, auto = len(X), entries_to_keep(len(X), self.n_clusters)
+        self.q_ = as_count(self.q, "q", low=1, high=n, why=f" for {n} samples", auto=auto)
         random = as_generator(self.random_state)
         partitions = self._runs(base, random)
         self.affinity_matrix_ = co_association(partitions, self.q_)
@@ -179,11 +180,6 @@ class EnsembleKSubspaces(SubspaceClusterer):
                 f"need {needed}. Use fewer candidates"
             )
         return Problem(problem.rows, dimensions, "residual", problem.affine)
-
-    def _kept(self, n_samples: int) -> int:
-        if isinstance(self.q, str) and self.q == "auto":
-            return entries_to_keep(n_samples, self.n_clusters)
-        return as_count(self.q, "q", low=1, high=n_samples, why=f" for {n_samples} samples")
 
     def _warn_of_missing_clusters(self, missing: int) -> None:
         if missing:

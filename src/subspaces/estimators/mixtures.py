@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from functools import partial
 from numbers import Real
-from typing import Annotated, Any, get_args
+from typing import Annotated, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,11 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from subspaces._types import Array, Data, MixtureNoise, PerCluster, Seed, StopReason
 from subspaces.core import em, incomplete, partition, ppca_mixture
 from subspaces.core.dimensions import dimensions_of
-from subspaces.core.incomplete import (
-    IncompleteMixture,
-    as_gaussian,
-    as_subspace,
-)
+from subspaces.core.incomplete import IncompleteMixture, as_gaussian, as_subspace
 from subspaces.core.partition import order_of_appearance
 from subspaces.estimators._base import SubspaceClusterer
 from subspaces.psc.incomplete import fill, fitted
@@ -137,15 +133,8 @@ class MixtureClusterer(SubspaceClusterer):
         self.log_likelihood_path_ = np.array(best.path)
         self.n_iter_ = best.n_iter
         self.stop_reason_ = best.stop_reason
-        self.starts_ = [
-            {
-                "start": run.start,
-                "log_likelihood": run.log_likelihood,
-                "n_iter": run.n_iter,
-                "stop_reason": run.stop_reason,
-            }
-            for run in runs
-        ]
+        columns = ("start", "log_likelihood", "n_iter", "stop_reason")
+        self.starts_ = [{name: getattr(run, name) for name in columns} for run in runs]
 
     def _store_subspaces(self, X: Array, bases: Sequence[Array]) -> None:
         """Set labels, subspaces, log-likelihood and BIC from the parameters of the mixture.
@@ -540,7 +529,7 @@ class MCFA(MixtureClusterer):
         return factor_mixture.log_joint(self._model, X)
 
 
-class MCtFA(MixtureClusterer):
+class MCtFA(MCFA):
     """Mixture of common t-factor analysers.
 
     As `MCFA`, with a multivariate t in place of each Gaussian, so that samples far from every
@@ -634,15 +623,6 @@ class MCtFA(MixtureClusterer):
     True
     """
 
-    _dimension_to_compare = "sum"  # all clusters share one space
-    loadings_: Annotated[Array, "p", "q"]
-    factor_means_: Annotated[Array, "K", "q"]
-    factor_covariances_: Annotated[Array, "K", "q", "q"]
-    noise_variance_: Annotated[Array, "p"]
-    df_: Annotated[Array, "K"]
-    _model: factor_mixture.FactorMixture
-    _change: Annotated[Array, "q", "q"]
-
     def __init__(
         self,
         n_clusters: int = 2,
@@ -662,14 +642,11 @@ class MCtFA(MixtureClusterer):
         self.tol = tol
         self.random_state = random_state
 
-    factor_scores = MCFA.factor_scores
-    _log_joint = MCFA._log_joint
-
     def _fit(self, X: Array) -> None:
         _fit_common_factors(self, X, self.df)
 
 
-def _fit_common_factors(model: MCFA | MCtFA, X: Array, df: Any) -> None:
+def _fit_common_factors(model: MCFA, X: Array, df: float | None) -> None:
     """Fit `MCFA` or `MCtFA`, and set its attributes; df: degrees of freedom, None to estimate."""
     n_factors = _n_factors(model, X)
     if df is not None and (isinstance(df, bool) or not isinstance(df, Real)):
@@ -693,7 +670,7 @@ def _fit_common_factors(model: MCFA | MCtFA, X: Array, df: Any) -> None:
     model._warn_of_a_poor_end()
 
 
-def _n_factors(model: MCFA | MCtFA, X: Array) -> int:
+def _n_factors(model: MCFA, X: Array) -> int:
     """Return the number of common factors, after checks of it and of ``n_clusters`` against X."""
     n, p = X.shape
     if np.ndim(model.n_components):
@@ -733,9 +710,7 @@ def _first_states(
     return begun
 
 
-def _store_common_factors(
-    model: MCFA | MCtFA, X: Array, found: factor_mixture.FactorMixture
-) -> None:
+def _store_common_factors(model: MCFA, X: Array, found: factor_mixture.FactorMixture) -> None:
     """Set the attributes of a model from a mixture, with the loadings made orthonormal."""
     model._model = found
     shown = factor_mixture.orthonormal(found)
