@@ -47,8 +47,8 @@ class Clusters:
 class Course:
     """How the best run went, and the runs that it was compared with.
 
-    start: its kind; path: the objective at every sweep; starts: a dict for each run; start_margin: how far the best
-    is ahead of the best that ended in another partition.
+    start: its kind; path: the objective at every sweep; starts: a dict for each run; start_margin:
+    how far the best is ahead of the best that ended in another partition.
     """
 
     start: str
