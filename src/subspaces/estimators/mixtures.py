@@ -14,7 +14,7 @@ from subspaces._types import Array, Data, MixtureNoise, PerCluster, Seed, StopRe
 from subspaces.core import em, incomplete, partition, ppca_mixture
 from subspaces.core.dimensions import dimensions_of
 from subspaces.core.incomplete import IncompleteMixture, as_gaussian, as_subspace
-from subspaces.core.partition import order_of_appearance
+from subspaces.core.partition import Partition, order_of_appearance
 from subspaces.estimators._base import SubspaceClusterer
 from subspaces.psc.incomplete import fill, fitted
 from subspaces.rivals import factor_mixture, factor_mixture_em
@@ -349,11 +349,8 @@ class MPPCA(MixtureClusterer):
         setting = ppca_mixture.pose(X, dimensions, affine=True, shared_noise=shared)
         with one_blas_thread():
             partitions = first_partitions(setting.rows, [dimensions], n_starts, random)
-            identity = np.eye(len(dimensions))
-            begun = [
-                em.begin(name, ppca_mixture.first_state(setting, identity[labels]))
-                for name, labels in partitions
-            ]
+            firsts = [(name, Partition(y, len(dimensions)).indicator) for name, y in partitions]
+            begun = [em.begin(name, ppca_mixture.first_state(setting, y)) for name, y in firsts]
             step = partial(ppca_mixture.step, setting)
             runs = em.search(begun, step, self.max_iter, self.tol)
         best = em.best_climb(runs)
@@ -705,7 +702,9 @@ def _first_states(
     for name, labels in first_partitions(X, shapes, n_starts, random):
         chance = name == "random"
         loadings = random_loadings(X, n_factors, random) if chance else leading
-        first = factor_mixture_em.first_state(X, np.eye(n_clusters)[labels], loadings, df)
+        first = factor_mixture_em.first_state(
+            X, Partition(labels, n_clusters).indicator, loadings, df
+        )
         begun.append(em.begin(name, first))
     return begun
 

@@ -78,11 +78,11 @@ def read_table(
     as_choice(samples, "samples", get_args(SamplesIn))
     path = Path(path)
     wanted = Wanted(
-        samples == "columns",
-        labels,
-        frozenset((ignore,) if isinstance(ignore, str) else ignore),
-        None if variables is None else dict.fromkeys(variables),
-        (missing,) if isinstance(missing, str) else tuple(missing),
+        samples_in_columns=samples == "columns",
+        labels=labels,
+        ignore=frozenset((ignore,) if isinstance(ignore, str) else ignore),
+        variables=None if variables is None else dict.fromkeys(variables),
+        missing=(missing,) if isinstance(missing, str) else tuple(missing),
     )
     if labels in wanted.ignore:
         raise ValueError(f"{path}: {labels!r} is named by labels and by ignore. Use one of the two")

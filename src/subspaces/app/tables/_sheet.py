@@ -151,5 +151,6 @@ def offered(wanted: str, names: Iterable[object]) -> str:
     near = alike or get_close_matches(wanted, known, n=1)
     if near:
         return f". Use {near[0]!r}"
-    shown = ", ".join(known[:5]) + (", ..." if len(known) > 5 else "")
+    first = [name if name.isprintable() else repr(name) for name in known[:5]]
+    shown = ", ".join(first) + (", ..." if len(known) > 5 else "")
     return f"; it has {shown or 'none'}"

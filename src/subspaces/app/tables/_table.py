@@ -26,7 +26,7 @@ def to_table(path: Path, sheet: Sheet, wanted: Wanted, notes: Iterable[str] = ()
     notes: sentences from reading the file, which the table keeps.
     """
     names = [*sheet.variables.names, *sheet.samples.names]
-    for name in wanted.ignore - set(names):
+    for name in sorted(wanted.ignore - set(names)):
         raise ValueError(f"{path} has no column or row {name!r}{offered(name, names)}")
     ignored = sheet.samples.among(wanted.ignore), sheet.variables.among(wanted.ignore)
     sheet, left_out = _asked_for(path, sheet.kept(~ignored[0], ~ignored[1]), wanted)
@@ -141,24 +141,21 @@ def _text_columns(cells: Texts | Array) -> Mask:
 def _read(path: Path, sheet: Sheet, wanted: Wanted) -> tuple[Array, str | None]:
     cells: Texts = sheet.cells.ravel().astype(object, copy=False)
     values = _floats(cells)
-    unread = [k for k in np.flatnonzero(np.isnan(values)) if not is_missing(cells[k])]
+    unread = [k for k in np.flatnonzero(np.isnan(values)).tolist() if not is_missing(cells[k])]
     looked_at = cells if unread else cells[:LOOKED_AT]
     notation = notation_of(looked_at, cells[unread])
-    is_bad = np.zeros(len(cells), dtype=bool)
+    is_bad: Mask = np.zeros(len(cells), dtype=bool)
     # If commas are decimal, 1.065 is 1065.
-    for k in range(len(cells)) if notation.has_decimal_commas else unread:
-        if is_missing(cells[k]):
-            continue
+    if notation.has_decimal_commas:
+        unread = [k for k, cell in enumerate(cells) if not is_missing(cell)]
+    for k in unread:
         plain = notation.plain(cells[k])
         is_bad[k] = not is_number(plain)
         values[k] = np.nan if is_bad[k] else float(plain)
-    shape = sheet.cells.shape
+    values, is_bad = values.reshape(sheet.cells.shape), is_bad.reshape(sheet.cells.shape)
     if is_bad.any():
-        said = bad_cells_in_words(
-            sheet, is_bad.reshape(shape), values.reshape(shape), notation, wanted
-        )
-        raise ValueError(f"{path}, {said}")
-    return values.reshape(shape), notation.note(looked_at)
+        raise ValueError(f"{path}, {bad_cells_in_words(sheet, is_bad, values, notation, wanted)}")
+    return values, notation.note(looked_at)
 
 
 def _floats(cells: Texts) -> Array:
