@@ -4,13 +4,15 @@ from typing import Any
 
 import numpy as np
 
-from subspaces._types import Array
+from subspaces._types import Array, Axes, Labels
 from subspaces.estimators._base import SubspaceClusterer
 from subspaces.plots import _style as style
 from subspaces.plots._clusters import last_step
 
 
-def influence(result: Any, *, n_named: int = 5, names: Any = None, ax: Any = None) -> Any:
+def influence(
+    result: Any, *, n_named: int = 5, names: style.Names = None, ax: Axes | None = None
+) -> Axes:
     """Draw each sample's influence on a PCA or a clustering; the most influential are named.
 
     For a PCA: leverage against leave-one-out error, the most influential samples in colour. For a
@@ -53,9 +55,9 @@ def influence(result: Any, *, n_named: int = 5, names: Any = None, ax: Any = Non
     named = np.argsort(-result.influence, kind="stable")[:n_named]
     points = np.column_stack([result.leverage, result.loo_error])
     with style.canvas(ax) as ax:
-        ax.scatter(*points.T, s=10, color="0.65", linewidths=0)
-        look = {"s": 20, "color": style.colour_of(4), "label": "most influential"}
-        ax.scatter(*points[named].T, **look)
+        ax.scatter(points[:, 0], points[:, 1], 10, color="0.65", linewidths=0)
+        across, up = points[named].T
+        ax.scatter(across, up, 20, color=style.colour_of(4), label="most influential")
         ax.set(xlabel="leverage (share of the axes)", ylabel="squared leave-one-out error")
         ax.margins(x=0.12, y=0.12)
         if len(named):
@@ -64,7 +66,7 @@ def influence(result: Any, *, n_named: int = 5, names: Any = None, ax: Any = Non
     return ax
 
 
-def _of_model(model: Any, n_named: int, names: Any, ax: Any) -> Any:
+def _of_model(model: Any, n_named: int, names: style.Names, ax: Axes | None) -> Axes:
     values = getattr(model, "influence_", None)
     if values is None:
         raise ValueError(
@@ -103,7 +105,7 @@ def _drawable(values: Array, names: list[str]) -> tuple[Array, list[str]]:
     return np.clip(np.where(endless, 2 * most, values), least, None), names
 
 
-def _blocks(values: Array, labels: Any) -> Array:
+def _blocks(values: Array, labels: Labels) -> Array:
     """Return each sample's x-coordinate, (n,): by cluster, then by value, gaps between clusters."""
     gap = max(1, len(values) // 20)
     place = np.empty(len(values))

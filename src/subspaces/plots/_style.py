@@ -4,12 +4,22 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from subspaces._types import Array, Indices
+from subspaces._types import Array, Axes, Indices
 from subspaces.runtime.extras import install
+
+if TYPE_CHECKING:
+    from matplotlib.axis import Axis
+    from matplotlib.image import AxesImage
+
+# Axes, a pair of them, or Axes in three dimensions.
+Drawn = TypeVar("Drawn")
+# Names as users give them, one for each sample or variable.
+Names = Sequence[object] | NDArray[Any] | None
 
 # Okabe & Ito's colours: told apart with any colour vision, in print and on a projector.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#F0E442", "#000000")
@@ -41,7 +51,7 @@ NAME_SIZE = 7
 
 
 @contextmanager
-def canvas(ax: Any, **options: Any) -> Iterator[Any]:
+def canvas(ax: Drawn | None, **options: Any) -> Iterator[Drawn]:
     """Yield ``ax``, or new Axes as wide as a journal's column if None; options go to subplots."""
     if ax is not None:
         yield ax
@@ -64,20 +74,20 @@ def colour_of(k: int) -> str:
     return COLOURS[k % len(COLOURS)]
 
 
-def look_of(k: int) -> dict[str, str]:
+def look_of(k: int) -> dict[str, Any]:
     """Return the ``color`` and ``marker`` of cluster ``k``, as keyword arguments for matplotlib."""
     marker = MARKERS[(k + k // len(COLOURS)) % len(MARKERS)]
     return {"color": colour_of(k), "marker": marker}
 
 
-def short_name(name: Any) -> str:
+def short_name(name: object) -> str:
     """Return a name as one line of at most 24 characters; control characters are replaced."""
     words = " ".join(str(name).split())
     text = "".join("\ufffd" if unicodedata.category(c) in ("Cc", "Cs") else c for c in words)
     return text if len(text) <= LONGEST_NAME else text[: LONGEST_NAME - 1] + "…"
 
 
-def check_names(names: Any, count: int, what: str) -> list[str]:
+def check_names(names: Names, count: int, what: str) -> list[str]:
     """Return ``count`` names, shortened for a figure; "0", "1", ... if ``names`` is None."""
     if names is None:
         return [str(i) for i in range(count)]
@@ -98,7 +108,7 @@ def check_result(result: Any, attributes: Sequence[str], function: str, source: 
         )
 
 
-def write_names(ax: Any, points: Array, named: Indices, names: Sequence[str]) -> None:
+def write_names(ax: Axes, points: Array, named: Indices, names: Sequence[str]) -> None:
     """Write the names of the points ``named`` beside them, where they cover the least.
 
     points (n, 2): all points; named: indices of those to name; names: one for each point.
@@ -129,7 +139,7 @@ def write_names(ax: Any, points: Array, named: Indices, names: Sequence[str]) ->
         )
 
 
-def plain_numbers(axis: Any) -> None:
+def plain_numbers(axis: "Axis") -> None:
     """Set the ticks of a logarithmic axis to round numbers, written out, not as powers.
 
     They are 1, 2, 5, 10, ..., evenly spaced numbers over less than a decade, and powers of ten over
@@ -146,13 +156,13 @@ def plain_numbers(axis: Any) -> None:
     axis.set_minor_locator(NullLocator())
 
 
-def legend_above(ax: Any) -> None:
+def legend_above(ax: Axes) -> None:
     """Set the legend of the Axes above them in one line, where it covers nothing."""
-    place = {"loc": "lower left", "bbox_to_anchor": (0, 1), "ncols": 3}
+    place: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0, 1), "ncols": 3}
     ax.legend(frameon=False, borderaxespad=0.2, columnspacing=1.2, handletextpad=0.4, **place)
 
 
-def heat_map(ax: Any, values: Array, cmap: str, most: float) -> Any:
+def heat_map(ax: Axes, values: Array, cmap: str, most: float) -> "AxesImage":
     """Draw a matrix in colours from 0 to ``most``, without a frame; return matplotlib's image."""
     ax.spines[:].set_visible(False)
     ax.tick_params(length=0)
