@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
-from subspaces._types import Array, AskedKind, Indices, TakeLog
+from subspaces._types import Array, AskedKind, Data, Indices, TakeLog
 from subspaces.app.tables import orientation_hint
 from subspaces.data.validation import as_matrix, check_real, check_squares, row_names
 from subspaces.expression_values import (
@@ -36,7 +36,7 @@ from subspaces.runtime.parameters import as_choice, as_count, as_flag, as_real
 from subspaces.runtime.warning import warn
 from subspaces.subspace import leading_axes
 
-__all__ = ["ExpressionScaler", "as_preparation", "as_table"]
+__all__ = ["ExpressionScaler", "as_dense", "as_preparation", "as_table"]
 
 # Of the samples and of the genes.
 Names = tuple[tuple[Any, ...], tuple[Any, ...]]
@@ -134,7 +134,7 @@ class ExpressionScaler(TransformerMixin, BaseEstimator):
         self.kind = kind
 
     @fits_a_draft
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Data, y: Any = None) -> Self:
         """Find out what the values are, which genes vary, and along which axes.
 
         Parameters
@@ -163,7 +163,7 @@ class ExpressionScaler(TransformerMixin, BaseEstimator):
         self.axes_ = self._leading_axes(ratios - self.mean_)
         return self
 
-    def transform(self, X: Any) -> Array:
+    def transform(self, X: Data) -> Array:
         """Prepare samples as those of `fit` were.
 
         Parameters
@@ -179,7 +179,7 @@ class ExpressionScaler(TransformerMixin, BaseEstimator):
         ratios = self._ratios(X)
         return ratios if self.axes_ is None else ratios @ self.axes_.T @ self.axes_
 
-    def project(self, X: Any) -> Array:
+    def project(self, X: Data) -> Array:
         """Coordinates of samples along the axes kept; they have the distances of `transform`.
 
         Parameters
@@ -195,7 +195,7 @@ class ExpressionScaler(TransformerMixin, BaseEstimator):
         ratios = self._ratios(X)
         return ratios if self.axes_ is None else ratios @ self.axes_.T
 
-    def _ratios(self, X: Any) -> Array:
+    def _ratios(self, X: Data) -> Array:
         """Return log2 ratios of samples to the mean sample, (n, genes kept), along all axes."""
         check_is_fitted(self)
         table = as_table(X, min_samples=1)
@@ -291,7 +291,7 @@ class ExpressionScaler(TransformerMixin, BaseEstimator):
         """Return the share of the values that the floor replaces; warn where it is most of them."""
         if self.floor_ is None:
             return 0.0
-        values = scaled_to_total(_as_dense(table), self.total_, names[0])
+        values = scaled_to_total(as_dense(table), self.total_, names[0])
         share = float(np.count_nonzero(values < self.floor_) / values.size)
         if share > 0.5:
             self._warn_of_floor(share)
@@ -327,9 +327,9 @@ class ExpressionScaler(TransformerMixin, BaseEstimator):
         """
         zeros_stay = self.floor_ is None and (self.offset_ == 1.0 or not self.logged_)
         if sparse.issparse(table) and zeros_stay:
-            values = _sparse_logs(table, self.total_, self.logged_)
+            values = _sparse_logs(table, self.total_, log=self.logged_)
         else:
-            values = scaled_to_total(_as_dense(table), self.total_, names[0])
+            values = scaled_to_total(as_dense(table), self.total_, names[0])
             values = log_above_floor(
                 values, *names, floor=self.floor_, log=self.logged_, offset=self.offset_
             )
@@ -373,7 +373,7 @@ def as_preparation(scaler: ExpressionScaler, names: Sequence[str]) -> Preparatio
     )
 
 
-def as_table(X: Any, min_samples: int = 2) -> Any:
+def as_table(X: Data, min_samples: int = 2) -> Any:
     """Return X as a matrix of float64, dense or CSR, after the checks of its values."""
     if not sparse.issparse(X):
         matrix = as_matrix(X, min_samples=min_samples, missing=True)
@@ -397,7 +397,7 @@ def as_table(X: Any, min_samples: int = 2) -> Any:
     return table
 
 
-def _names(X: Any, shape: tuple[int, int]) -> Names:
+def _names(X: Data, shape: tuple[int, int]) -> Names:
     """Return the names of the samples and genes of X, for errors; numbers where it has none."""
     rows, columns = row_names(X), getattr(X, "columns", ())
     samples = range(shape[0]) if rows is None else rows.tolist()
@@ -405,7 +405,7 @@ def _names(X: Any, shape: tuple[int, int]) -> Names:
     return tuple(samples), tuple(genes)
 
 
-def _hints(X: Any, table: Any) -> list[str]:
+def _hints(X: Data, table: Any) -> list[str]:
     """Return warnings on the names of a frame: genes in rows, a batch among the genes."""
     names = list(map(str, getattr(X, "columns", ())))
     rows = row_names(X)
@@ -416,7 +416,8 @@ def _hints(X: Any, table: Any) -> list[str]:
     return [hint for hint in found if hint]
 
 
-def _as_dense(table: Any) -> Array:
+def as_dense(table: Any) -> Any:
+    """Return a sparse matrix as a dense one; anything else as it is."""
     return table.toarray() if sparse.issparse(table) else table
 
 
@@ -431,7 +432,7 @@ def _common_total(table: Any, reading: Reading) -> float:
     return min(median, PER_CELL if median <= DEEPEST_CELL else PER_MILLION)
 
 
-def _sparse_logs(table: Any, total: float | None, log: bool) -> Any:
+def _sparse_logs(table: Any, total: float | None, *, log: bool) -> Any:
     """Return a CSR table scaled to one total, if any, and as log2(1 + x) if asked for."""
     values = table.copy()
     if total is not None:
@@ -445,7 +446,7 @@ def _sparse_logs(table: Any, total: float | None, log: bool) -> Any:
 
 def _dense_part(values: Any, means: Array, genes: Indices) -> Array:
     """Return some columns of the values, each row less its mean, as a dense matrix."""
-    return _as_dense(values[:, genes]) - means[:, None]
+    return as_dense(values[:, genes]) - means[:, None]
 
 
 def _most_variable(values: Any, means: Array, count: int | None) -> Indices:

@@ -12,14 +12,19 @@ from pathlib import Path
 from typing import Any, ParamSpec, Self, TypeVar
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from subspaces._types import Auto, CriterionName, PerCluster, Seed
-from subspaces.app.expression_scaler import N_GENES, ExpressionScaler, as_preparation, as_table
+from subspaces._types import Auto, CriterionName, Data, PerCluster, Seed
+from subspaces.app.expression_scaler import (
+    N_GENES,
+    ExpressionScaler,
+    as_dense,
+    as_preparation,
+    as_table,
+)
 from subspaces.consensus import MOST_GENES, ConsensusProfiles
 from subspaces.data.validation import row_names
 from subspaces.diagnostics._markers import Markers, markers_of_model
@@ -46,7 +51,7 @@ def _draft_of_step(step: Any) -> Any:
     return draft_of(step) if isinstance(step, BaseEstimator) else step
 
 
-def _with_names(scaler: Any, model: Any, X: Any) -> Any:
+def _with_names(scaler: Any, model: Any, X: Data) -> Any:
     """Return the last step with the names of the genes and samples of X, which it saw without."""
     if not isinstance(model, SubspaceClusterer):
         return model
@@ -86,7 +91,7 @@ class Recipe(Pipeline):
     ['gene0', 'gene1', 'gene2', 'gene3', 'gene4']
     """
 
-    def fit(self, X: Any, y: Any = None, **params: Any) -> Self:
+    def fit(self, X: Data, y: Any = None, **params: Any) -> Self:
         """Learn the preparation and find the clusters.
 
         Parameters
@@ -114,7 +119,7 @@ class Recipe(Pipeline):
         return self
 
     @_with_clusters
-    def fit_predict(self, X: Any, y: Any = None, **params: Any) -> Any:
+    def fit_predict(self, X: Data, y: Any = None, **params: Any) -> Any:
         """Fit and return the cluster of each sample.
 
         Parameters
@@ -139,7 +144,9 @@ class Recipe(Pipeline):
         return self[-1].labels_
 
     @_with_clusters
-    def report(self, X: Any = None, path: str | Path = "report.html", **options: Any) -> Path:
+    def report(
+        self, X: Data | None = None, path: str | Path = "report.html", **options: Any
+    ) -> Path:
         """Write what was found as one interactive HTML page that works offline.
 
         Parameters
@@ -159,7 +166,7 @@ class Recipe(Pipeline):
         Path
             Where the page is.
         """
-        dense = X.toarray() if sparse.issparse(X) else X
+        dense = as_dense(X)
         return self._taking_raw_values(dense).report(dense, path, **options)
 
     @_with_clusters
@@ -176,7 +183,7 @@ class Recipe(Pipeline):
         """
         self._taking_raw_values().save(path)
 
-    def _taking_raw_values(self, X: Any = None) -> Any:
+    def _taking_raw_values(self, X: Data | None = None) -> Any:
         """Return a copy of the last step that prepares what it is given.
 
         With X, the table of fit, means and deviations are measured before samples are projected on
@@ -191,7 +198,7 @@ class Recipe(Pipeline):
             )
         return with_facts(model, preparation=self._preparation(X), X=X)
 
-    def _preparation(self, X: Any = None) -> Preparation:
+    def _preparation(self, X: Data | None = None) -> Preparation:
         """Return what the scaler does; genes have its names, those of X, or x0, x1 and so on."""
         scaler = self[0]
         names = getattr(scaler, "feature_names_in_", None)
@@ -203,7 +210,7 @@ class Recipe(Pipeline):
     @_with_clusters
     def markers(
         self,
-        X: Any,
+        X: Data,
         cluster: int | None = None,
         *,
         split_half: bool = False,
@@ -242,7 +249,7 @@ class Recipe(Pipeline):
         preparation = self._preparation(X)
         if not hasattr(scaler, "feature_names_in_"):
             X = as_table(X)  # genes by their places
-        dense = X.toarray() if sparse.issparse(X) else X
+        dense = as_dense(X)
         return markers_of_model(
             model, dense, cluster, n_nulls, random_state, preparation, split_half=split_half
         )

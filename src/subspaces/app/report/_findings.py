@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from subspaces._types import Array, Indices, Labels
+from subspaces._types import Array, Data, Indices, Labels
 from subspaces.app.report._names import as_text
 from subspaces.core.contrast import Contrast
 from subspaces.data.validation import row_names
+from subspaces.estimators._base import SubspaceClusterer
 from subspaces.estimators._record import squared_distances
 from subspaces.facts import Facts, Samples, facts_of, samples_of
 from subspaces.named_table import MissingValues, missing_values
@@ -126,7 +127,13 @@ class Findings:
         return len(cluster.members) == len(self.labels) - 1
 
 
-def gather(model: Any, X: Any, classes: Any, sample_names: Any, variable_names: Any) -> Findings:
+def gather(
+    model: SubspaceClusterer,
+    X: Data | None,
+    classes: Iterable[object] | None,
+    sample_names: Iterable[object] | None,
+    variable_names: Iterable[object] | None,
+) -> Findings:
     """Return the findings of a fitted model for the report; X and names may be None."""
     labels = np.asarray(model.labels_)
     facts = facts_of(model)
@@ -140,7 +147,7 @@ def gather(model: Any, X: Any, classes: Any, sample_names: Any, variable_names: 
     if samples is not None:
         scores = samples.scores if scores is None else scores
         places = samples.coordinates if places is None else places
-    has_axes = hasattr(model, "subspaces_")
+    weights = getattr(model, "weights_", None)
     return Findings(
         model=model,
         labels=labels,
@@ -148,8 +155,8 @@ def gather(model: Any, X: Any, classes: Any, sample_names: Any, variable_names: 
         variable_names=_names(variable_names, "variable_names", facts.names),
         classes=own if own and any(own) else None,
         clusters=list(_clusters(facts, samples, scores, places)),
-        common=None if has_axes else _ranked(model.weights_, model.weights_[:, None]),
-        rivalry=None if scores is None else rivalry(scores, labels, likelihoods),
+        common=None if weights is None else _ranked(weights, weights[:, None]),
+        rivalry=None if scores is None else rivalry(scores, labels, likelihoods=likelihoods),
         influence=getattr(model, "influence_", None),
         likelihoods=likelihoods,
         has_data=samples is not None,
@@ -157,7 +164,7 @@ def gather(model: Any, X: Any, classes: Any, sample_names: Any, variable_names: 
     )
 
 
-def rivalry(scores: Array, labels: Labels, likelihoods: bool) -> Rivalry | None:
+def rivalry(scores: Array, labels: Labels, *, likelihoods: bool) -> Rivalry | None:
     """Return own scores, best other scores and rivals from scores (n, K); None if K is 1."""
     if scores.shape[1] < 2:
         return None
@@ -218,7 +225,7 @@ def _clusters(
         )
 
 
-def _data_of_fit(facts: Facts, X: Any) -> Samples:
+def _data_of_fit(facts: Facts, X: Data) -> Samples:
     """Return the samples of X; raise ValueError if it is not the data of fit."""
     model, samples = facts.model, samples_of(facts.model, X)
     shape, fitted = samples.rows.shape, (len(model.labels_), facts.n_variables)
