@@ -5,14 +5,14 @@ from typing import Any
 
 import numpy as np
 
-from subspaces._types import Axes
+from subspaces._types import Array, Axes, Names
 from subspaces.plots import _style as style
 
 # An error of so many times that of no axes at all is drawn at the upper edge.
 BLOWN_UP = 2.0
 
 
-def components(result: Any, *, ax: Sequence[Axes] | None = None) -> tuple[Axes, Axes]:
+def components(result: Any, *, ax: Sequence[Axes] | None = None) -> Any:
     """Draw the strength of each component, and the leave-one-cell-out error.
 
     Left: the strength is the eigenvalue of an axis over the edge of the noise, so that what is
@@ -43,7 +43,7 @@ def components(result: Any, *, ax: Sequence[Axes] | None = None) -> tuple[Axes, 
     """
     drawn = ("ratio", "ratio_without", "loco")
     style.check_result(result, drawn, "components", "pca_components(X)")
-    options: dict[str, Any] = {"ncols": 2, "figsize": (2 * style.COLUMN, 2.6)}
+    options = {"ncols": 2, "figsize": (2 * style.COLUMN, 2.6)}
     with style.canvas(None if ax is None else _pair(ax), **options) as both:
         left, right = both
         _draw_ratios(left, result)
@@ -52,8 +52,8 @@ def components(result: Any, *, ax: Sequence[Axes] | None = None) -> tuple[Axes, 
 
 
 def outliers(
-    result: Any, *, n_named: int = 8, names: style.Names = None, ax: Axes | None = None
-) -> Axes:
+    result: Any, *, n_named: int = 8, names: Names | None = None, ax: Axes | None = None
+) -> Any:
     """Draw how far each sample is within the axes of a PCA, and from them; outliers are named.
 
     Both distances are those of the PCA of all other samples. Dotted lines are limits that a share
@@ -93,10 +93,14 @@ def outliers(
     points = np.column_stack([across, _positive(result.q_left_out)])
     clear = np.isin(np.arange(len(points)), result.outliers)
     with style.canvas(ax) as ax:
-        ax.scatter(points[~clear, 0], points[~clear, 1], 10, color="0.65", linewidths=0)
+        ax.scatter(points[~clear, 0], points[~clear, 1], s=10, color="0.65", linewidths=0)
         if clear.any():
-            across, up = points[clear].T
-            ax.scatter(across, up, 20, color=style.colour_of(4), label="does not belong")
+            look: dict[str, Any] = {
+                "s": 20,
+                "color": style.colour_of(4),
+                "label": "does not belong",
+            }
+            ax.scatter(points[clear, 0], points[clear, 1], **look)
         _draw_limits(ax, result)
         ax.set_xlabel("place in the table" if flat else "T2, left out (distance within the axes)")
         ax.set_ylabel(f"Q, left out (distance from the {'mean' if flat else 'axes'})")
@@ -108,7 +112,7 @@ def outliers(
     return ax
 
 
-def _pair(ax: Sequence[Axes]) -> tuple[Axes, Axes]:
+def _pair(ax: Sequence[Axes] | None) -> tuple[Any, Any]:
     """Return ``ax`` as two Axes; raise TypeError or ValueError unless it is a pair."""
     message = "components draws two panels: pass ax=(left, right)"
     if not isinstance(ax, Iterable):
@@ -116,7 +120,7 @@ def _pair(ax: Sequence[Axes]) -> tuple[Axes, Axes]:
     both = tuple(ax)
     if len(both) != 2:
         raise ValueError(f"{message}, not {len(both)} Axes")
-    return both[0], both[1]
+    return both
 
 
 def _draw_limits(ax: Axes, result: Any) -> None:
@@ -176,7 +180,7 @@ def _count_axis(ax: Axes, most: int, least: float) -> None:
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
 
 
-def _positive(values: Any) -> Any:
+def _positive(values: Array) -> Any:
     """Return values fit for a log axis: zeros and infinities at the ends of the others."""
     usual = values[np.isfinite(values) & (values > 0)]
     least, most = (usual.min(), usual.max()) if len(usual) else (1.0, 1.0)

@@ -22,7 +22,7 @@ CRITERION_NAMES = {
 PARAMETER_NAMES = {"n_clusters": "number of clusters", "n_variables": "variables per loading"}
 
 
-def selection(result: Any, *, ax: Axes | None = None) -> Axes:
+def selection(result: Any, *, ax: Axes | None = None) -> Any:
     """Draw a selection's criterion against its candidates, with a ring around the choice.
 
     Parameters
@@ -59,7 +59,7 @@ def selection(result: Any, *, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def comparison(result: Any, *, ax: Axes | None = None) -> Axes:
+def comparison(result: Any, *, ax: Axes | None = None) -> Any:
     """Draw the adjusted Rand index between every two methods' partitions as a heat map.
 
     Parameters

@@ -1,28 +1,25 @@
 """Figures of lines and planes in three dimensions, and of a subspace's axes as images."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 from scipy.spatial import ConvexHull
 
-from subspaces._types import Array, Axes, Data, Labels
+from subspaces._types import Array, Data
 from subspaces.plots._style import COLUMN, canvas, colour_of
 from subspaces.subspace import Subspace, scores
-
-if TYPE_CHECKING:
-    from mpl_toolkits.mplot3d import Axes3D
 
 
 def clusters_3d(
     X: Data,
-    labels: Labels,
+    labels: ArrayLike,
     subspaces: Sequence[Subspace] = (),
     *,
     title: str = "",
-    ax: "Axes3D | None" = None,
-) -> "Axes3D":
+    ax: Any | None = None,
+) -> Any:
     """Draw samples in three dimensions, coloured by cluster, with the fitted lines and planes.
 
     Parameters
@@ -78,7 +75,7 @@ def clusters_3d(
     return ax
 
 
-def _frame(ax: "Axes3D", X: Array) -> None:
+def _frame(ax: Any, X: Array) -> None:
     """Set the limits of the 3-D Axes to a cube around the samples ``X``, with white sides."""
     middle, reach = (X.max(axis=0) + X.min(axis=0)) / 2, np.ptp(X, axis=0).max() / 2
     for name, place in zip("xyz", middle, strict=True):
@@ -87,7 +84,7 @@ def _frame(ax: "Axes3D", X: Array) -> None:
     ax.set_box_aspect((1, 1, 1), zoom=1.2)
 
 
-def _draw_subspace(ax: "Axes3D", members: Array, subspace: Subspace, colour: str) -> None:
+def _draw_subspace(ax: Any, members: Array, subspace: Subspace, colour: str) -> None:
     """Draw a cluster's line or plane, as far as the projections of its members reach."""
     from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 
@@ -106,8 +103,8 @@ def basis_images(
     shape: tuple[int, int],
     *,
     n_axes: int = 4,
-    axes: NDArray[Any] | None = None,
-) -> NDArray[Any]:
+    axes: Any | None = None,
+) -> Any:
     """Draw the leading axes of each cluster's subspace as images, one column per cluster.
 
     Parameters
@@ -146,7 +143,7 @@ def basis_images(
     return axes
 
 
-def _draw_axis(ax: Axes, image: Array) -> None:
+def _draw_axis(ax: Any, image: Array) -> None:
     """Draw a basis vector, reshaped to an image, with the sign that makes its sum positive."""
     limit = np.abs(image).max()
     ax.imshow(np.copysign(1.0, image.sum()) * image, cmap="PuOr_r", vmin=-limit, vmax=limit)

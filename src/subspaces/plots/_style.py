@@ -4,22 +4,12 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from subspaces._types import Array, Axes, Indices
+from subspaces._types import Array, Axes, Indices, Names
 from subspaces.runtime.extras import install
-
-if TYPE_CHECKING:
-    from matplotlib.axis import Axis
-    from matplotlib.image import AxesImage
-
-# Axes, a pair of them, or Axes in three dimensions.
-Drawn = TypeVar("Drawn")
-# Names as users give them, one for each sample or variable.
-Names = Sequence[object] | NDArray[Any] | None
 
 # Okabe & Ito's colours: told apart with any colour vision, in print and on a projector.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#F0E442", "#000000")
@@ -51,7 +41,7 @@ NAME_SIZE = 7
 
 
 @contextmanager
-def canvas(ax: Drawn | None, **options: Any) -> Iterator[Drawn]:
+def canvas(ax: Axes | Sequence[Axes] | None, **options: Any) -> Iterator[Any]:
     """Yield ``ax``, or new Axes as wide as a journal's column if None; options go to subplots."""
     if ax is not None:
         yield ax
@@ -80,14 +70,14 @@ def look_of(k: int) -> dict[str, Any]:
     return {"color": colour_of(k), "marker": marker}
 
 
-def short_name(name: object) -> str:
+def short_name(name: Any) -> str:
     """Return a name as one line of at most 24 characters; control characters are replaced."""
     words = " ".join(str(name).split())
     text = "".join("\ufffd" if unicodedata.category(c) in ("Cc", "Cs") else c for c in words)
     return text if len(text) <= LONGEST_NAME else text[: LONGEST_NAME - 1] + "…"
 
 
-def check_names(names: Names, count: int, what: str) -> list[str]:
+def check_names(names: Names | None, count: int, what: str) -> list[str]:
     """Return ``count`` names, shortened for a figure; "0", "1", ... if ``names`` is None."""
     if names is None:
         return [str(i) for i in range(count)]
@@ -139,7 +129,7 @@ def write_names(ax: Axes, points: Array, named: Indices, names: Sequence[str]) -
         )
 
 
-def plain_numbers(axis: "Axis") -> None:
+def plain_numbers(axis: Any) -> None:
     """Set the ticks of a logarithmic axis to round numbers, written out, not as powers.
 
     They are 1, 2, 5, 10, ..., evenly spaced numbers over less than a decade, and powers of ten over
@@ -162,7 +152,7 @@ def legend_above(ax: Axes) -> None:
     ax.legend(frameon=False, borderaxespad=0.2, columnspacing=1.2, handletextpad=0.4, **place)
 
 
-def heat_map(ax: Axes, values: Array, cmap: str, most: float) -> "AxesImage":
+def heat_map(ax: Axes, values: Array, cmap: str, most: float) -> Any:
     """Draw a matrix in colours from 0 to ``most``, without a frame; return matplotlib's image."""
     ax.spines[:].set_visible(False)
     ax.tick_params(length=0)
