@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any, Self, get_args
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
@@ -223,7 +223,7 @@ class ExpressionScaler(TransformerMixin, BaseEstimator):
         tags.input_tags.sparse = True
         return tags
 
-    def _decide(self, table: Any, names: Names) -> None:
+    def _decide(self, table: Array | Sparse, names: Names) -> None:
         """Set what is done to the values, and ``verdict_``, which says so.
 
         That is ``kind_``, ``logged_``, ``total_``, ``offset_`` and ``floor_``.
@@ -287,7 +287,7 @@ class ExpressionScaler(TransformerMixin, BaseEstimator):
             )
         return floor
 
-    def _share_below_floor(self, table: Any, names: Names) -> float:
+    def _share_below_floor(self, table: Array | Sparse, names: Names) -> float:
         """Return the share of the values that the floor replaces; warn where it is most of them."""
         if self.floor_ is None:
             return 0.0
@@ -319,7 +319,7 @@ class ExpressionScaler(TransformerMixin, BaseEstimator):
             above=6,
         )
 
-    def _log_values(self, table: Any, names: Names) -> tuple[Any, Array]:
+    def _log_values(self, table: Array | Sparse, names: Names) -> tuple[Any, Array]:
         """Return the values on the log scale, (n, p), and each sample's mean of them, (n,).
 
         The means are 0 where samples are not to be centred. A sparse table stays sparse where its

@@ -6,6 +6,8 @@ import torch
 import triton
 import triton.language as tl
 
+from subspaces._types import Tensor
+
 # The objective, how many rows moved, and sizes (K,) and energy (K,) of the clusters they move to.
 Facts = tuple[Any, Any, Any, Any]
 
@@ -15,7 +17,7 @@ NAMES = {"residual": 0, "hat": 1, "loo": 1, "influence": 2, "likelihood": 3, "di
 ROWS, HELD, WIDEST, WARPS = 64, 8192, 128, 4
 
 
-def from_rows(rows: Any, labels: Any | None, plan: Any) -> tuple[Any, Any, Facts]:
+def from_rows(rows: Tensor, labels: Any | None, plan: Any) -> tuple[Any, Any, Facts]:
     """Return next labels (n,), costs (n,) and `Facts` of rows (n, p).
 
     The costs are those under the present labels; without labels, the least ones.
@@ -29,7 +31,12 @@ def from_rows(rows: Any, labels: Any | None, plan: Any) -> tuple[Any, Any, Facts
 
 
 def from_scores(
-    scores: Any, squared: Any, labels: Any | None, plan: Any, lengths: Any = None, kept: Any = None
+    scores: Tensor,
+    squared: Tensor,
+    labels: Any | None,
+    plan: Any,
+    lengths: Tensor | None = None,
+    kept: Tensor | None = None,
 ) -> tuple[Any, Any, Facts]:
     """`from_rows` for rows whose scores (n, K, R) and squared distances from the centres are known.
 
@@ -44,10 +51,10 @@ def from_scores(
 
 
 def _assigned(
-    rows: Any,
-    squared: Any,
-    lengths: Any,
-    axes: Any,
+    rows: Tensor,
+    squared: Tensor,
+    lengths: Tensor,
+    axes: Tensor,
     strides: tuple[int, int, int],
     labels: Any | None,
     plan: Any,

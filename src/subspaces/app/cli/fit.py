@@ -18,6 +18,7 @@ from subspaces.app.cli._say import (
     warn,
     working,
 )
+from subspaces.estimators._base import SubspaceClusterer
 
 if TYPE_CHECKING:
     from subspaces.estimators._base import SubspaceClusterer
