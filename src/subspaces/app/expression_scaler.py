@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from typing import Any, Self, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
-from subspaces._types import Array, AskedKind, Data, Indices, TakeLog
+from subspaces._types import Array, AskedKind, Data, Indices, Sparse, TakeLog
 from subspaces.app.tables import orientation_hint
 from subspaces.data.validation import as_matrix, check_real, check_squares, row_names
 from subspaces.expression_values import (

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, ParamSpec, Self, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils.metaestimators import available_if
@@ -91,7 +92,7 @@ class Recipe(Pipeline):
     ['gene0', 'gene1', 'gene2', 'gene3', 'gene4']
     """
 
-    def fit(self, X: Data, y: Any = None, **params: Any) -> Self:
+    def fit(self, X: Data, y: ArrayLike | None = None, **params: Any) -> Self:
         """Learn the preparation and find the clusters.
 
         Parameters
@@ -119,7 +120,7 @@ class Recipe(Pipeline):
         return self
 
     @_with_clusters
-    def fit_predict(self, X: Data, y: Any = None, **params: Any) -> Any:
+    def fit_predict(self, X: Data, y: ArrayLike | None = None, **params: Any) -> Any:
         """Fit and return the cluster of each sample.
 
         Parameters

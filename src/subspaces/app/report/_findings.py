@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from subspaces._types import Array, Data, Indices, Labels
 from subspaces.app.report._names import as_text

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from subspaces._types import Array, Auto, Data, Indices, Seed
 from subspaces.app.report._findings import one_each
