@@ -8,6 +8,7 @@ from typing import Any
 import torch
 import triton
 import triton.language as tl
+from torch import Tensor
 
 # One program sums a tile of TILE variables (TILE^2 of a scatter matrix), AT_A_TIME rows at a time.
 TILE, AT_A_TIME = 64, 64
@@ -17,14 +18,16 @@ TILE, AT_A_TIME = 64, 64
 PARTS, LEAST_ROWS, SHARE = 132, 1024, 16
 
 
-def scatter_sums(rows: Any, labels: Any, plan: Any) -> tuple[Any, Any, Any, Any]:
+def scatter_sums(rows: Tensor, labels: Tensor, plan: Any) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Return sizes (K,), energy (K,), sums of rows (K, p) and scatter matrices (K, p, p)."""
     n_clusters = len(plan.subspaces.sizes)
     sizes, products, totals = _scatter_matrices(rows, labels, None, n_clusters, plan)
     return sizes, _energy(products), totals, products
 
 
-def scatter_changes(rows: Any, before: Any, after: Any, plan: Any) -> tuple[Any, Any, Any]:
+def scatter_changes(
+    rows: Tensor, before: Tensor, after: Tensor, plan: Any
+) -> tuple[Tensor, Tensor, Tensor]:
     """Return the changes of energy (K,), sums (K, p) and scatter (K, p, p) by rows that moved.
 
     before, after (n,): the labels; rows with equal labels are not read.
@@ -38,7 +41,7 @@ def scatter_changes(rows: Any, before: Any, after: Any, plan: Any) -> tuple[Any,
     return _energy(products), totals, products
 
 
-def image_sums(rows: Any, labels: Any, plan: Any) -> tuple[Any, Any, Any, Any]:
+def image_sums(rows: Tensor, labels: Tensor, plan: Any) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Return sizes (K,), energy (K,), sums (K, p) and images (K, p, R) of centred rows.
 
     The image of a cluster's axes is its scatter matrix times these axes.
@@ -47,7 +50,7 @@ def image_sums(rows: Any, labels: Any, plan: Any) -> tuple[Any, Any, Any, Any]:
     return sizes, energy, *images(rows, own, labels, len(sizes))
 
 
-def images(rows: Any, own: Any, labels: Any, n_clusters: int) -> tuple[Any, Any]:
+def images(rows: Tensor, own: Tensor, labels: Tensor, n_clusters: int) -> tuple[Tensor, Tensor]:
     """Return the sum of each cluster's centred rows, (K, p), and of ``x_i^T d_i``, (K, p, R).
 
     own (n, R): the scores d_i of each row on the axes of its own cluster.
@@ -64,8 +67,8 @@ def images(rows: Any, own: Any, labels: Any, n_clusters: int) -> tuple[Any, Any]
 
 
 def _scatter_matrices(
-    rows: Any, labels: Any, chosen: Any | None, n_clusters: int, plan: Any
-) -> tuple[Any, Any, Any]:
+    rows: Tensor, labels: Tensor, chosen: Tensor | None, n_clusters: int, plan: Any
+) -> tuple[Tensor, Tensor, Tensor]:
     """Sizes (K,), scatter matrices (K, p, p) and sums of rows (K, p) of each cluster.
 
     chosen (m,): numbers of the rows to sum, None for all; labels: one for each row that is summed.
@@ -83,7 +86,7 @@ def _scatter_matrices(
     return _sizes(ends), products.sum(1), totals.sum(1)
 
 
-def _own_scores(rows: Any, labels: Any, plan: Any) -> tuple[Any, Any, Any]:
+def _own_scores(rows: Tensor, labels: Tensor, plan: Any) -> tuple[Tensor, Tensor, Tensor]:
     """Sizes (K,), energy (K,), and scores (n, R) of centred rows on their own cluster's axes."""
     (n, p), (n_clusters, n_axes) = rows.shape, plan.subspaces.spectra.shape
     order, ends = _in_order(labels, n_clusters)
@@ -97,11 +100,11 @@ def _own_scores(rows: Any, labels: Any, plan: Any) -> tuple[Any, Any, Any]:
     return _sizes(ends), energy.sum(1), own
 
 
-def _energy(products: Any) -> Any:
+def _energy(products: Tensor) -> Tensor:
     return products.diagonal(dim1=1, dim2=2).sum(1)
 
 
-def _sizes(ends: Any) -> Any:
+def _sizes(ends: Tensor) -> Tensor:
     return torch.diff(ends, prepend=ends.new_zeros(1))
 
 
@@ -109,7 +112,7 @@ def _wide(n_axes: int) -> int:
     return max(triton.next_power_of_2(n_axes), 16)
 
 
-def _in_order(labels: Any, n_clusters: int) -> tuple[Any, Any]:
+def _in_order(labels: Tensor, n_clusters: int) -> tuple[Tensor, Tensor]:
     """Row numbers sorted by cluster, (n,), and the end of each cluster in that order, (K,)."""
     short = labels.to(torch.uint8) if n_clusters < 256 else labels
     sorted_labels, order = torch.sort(short, stable=True)
@@ -117,7 +120,7 @@ def _in_order(labels: Any, n_clusters: int) -> tuple[Any, Any]:
     return order, torch.searchsorted(sorted_labels, numbers, right=True)
 
 
-def _parts(rows: Any, n: int, n_clusters: int, width: int) -> tuple[Any, Any]:
+def _parts(rows: Tensor, n: int, n_clusters: int, width: int) -> tuple[Tensor, Tensor]:
     """Empty float64 arrays for partial sums: (K, parts, p, width) and (K, parts, p)."""
     p = rows.shape[1]
     room = rows.nbytes // (SHARE * 8 * n_clusters * p * width)

@@ -73,7 +73,8 @@ def between_squares(X: Array, labels: Labels) -> Array:
     counts, centres = cluster_means(X, labels)
     if len(counts) == 1:
         return np.zeros(X.shape[1])
-    return counts @ (centres - X.mean(axis=0)) ** 2
+    found: Array = counts @ (centres - X.mean(axis=0)) ** 2
+    return found
 
 
 def cluster_means(X: Array, labels: Labels) -> tuple[Labels, Array]:
