@@ -20,7 +20,7 @@ from harness import markdown, save
 from threadpoolctl import threadpool_limits
 
 from subspaces import PSC
-from subspaces.estimators._many_rows import FEW_ROWS
+from subspaces.data.kinds import FEW_ROWS
 from subspaces.kernels import compiled
 
 CRITERIA = ("influence", "loo")

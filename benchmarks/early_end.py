@@ -22,8 +22,8 @@ from subspaces.core.rows import choose_rows
 from subspaces.core.search import Plan, best_run, search
 from subspaces.data.in_view import RowsInView
 from subspaces.datasets import make_scenario, make_subspaces
-from subspaces.estimators._search import DEFAULT_STARTS
 from subspaces.metrics import matched_accuracy
+from subspaces.psc.best_partition import DEFAULT_STARTS
 from subspaces.starts.registry import portfolio
 
 RULES = (None, 2, 3, 4)

@@ -27,8 +27,8 @@ from threadpoolctl import threadpool_limits
 from subspaces import PSC
 from subspaces.core.incomplete import filled_by_pca, lower_in_holes, observed_cells
 from subspaces.datasets import make_scenario, make_subspaces
-from subspaces.estimators._missing import seems_low
 from subspaces.metrics import matched_accuracy
+from subspaces.psc.incomplete import seems_low
 
 # Samples a cluster, variables, dimension, noise, and whether subspaces have centres of their own.
 UNIONS = {

@@ -28,7 +28,7 @@ from subspaces import PSC
 from subspaces.core.alternation import alternate
 from subspaces.data.blocks import ArrayBlocks
 from subspaces.data.in_blocks import BlockProblem, RowsInBlocks, subspaces_of_sample
-from subspaces.estimators._many_rows import FEW_ROWS
+from subspaces.data.kinds import FEW_ROWS
 from subspaces.kernels import compiled
 
 CAP, REPEATS = 50, 3

@@ -17,6 +17,7 @@ from subspaces.core.search import Plan, search
 from subspaces.core.sparse_loadings import Sparsity
 from subspaces.data.in_view import RowsInView
 from subspaces.metrics import adjusted_rand_score, rand_score
+from subspaces.psc.settings import pose as posed
 from subspaces.starts.sampled_subspaces import random_labels
 
 STARTS = 10
@@ -55,8 +56,9 @@ def agreement(truth, labels):
 
 def judged(model, X, truth):
     """The same for a fitted PSC, by what it chooses among its starts with."""
-    problem, labels = model._problem(X), model.labels_
-    choice = model._choice(problem)
+    settings, labels = model._settings(), model.labels_
+    problem = posed(settings, X)
+    choice = "t_likelihood" if settings.compares_by_likelihood(problem) else "objective"
     worth = [_selection_cost(problem, partition, choice) for partition in (labels, truth)]
     return {**agreement(truth, labels), "objective": worth[0], "at_truth": worth[1]}
 

@@ -12,7 +12,7 @@ import numpy as np
 from reproduction.harness import Cell, Study, main
 from subspaces import PSC
 from subspaces.datasets import SCENARIOS, make_scenario
-from subspaces.estimators import _choosing
+from subspaces.psc.auto import press
 from subspaces.selection import select_n_clusters, select_n_components
 
 CANDIDATES = range(1, 7)
@@ -54,7 +54,7 @@ def chosen_jointly(X, seed):
     for k in CANDIDATES:
         model = PSC(k, n_variables=10, n_init=JOINT_STARTS, random_state=seed)
         fitted = select_n_components(model, X, criterion="joint").best_estimator_
-        averages.append(_choosing.press(fitted, X))
+        averages.append(press(fitted.fit_.clusters, X))
     return {
         "joint": _least(np.array(averages)),
         "joint_sum": _least(np.array(averages) * CANDIDATES),

@@ -109,6 +109,10 @@ def test_what_cannot_be_left_out(refused, options, message):
     assert message in refused(PATIENTS, **options)
 
 
+def test_names_with_line_breaks_are_offered_in_one_line(refused):
+    assert r"it has 'a\nb', c, r1, r2" in refused('id,"a\nb",c\nr1,1,2\nr2,3,4\n', ignore="type")
+
+
 def test_only_the_variables_asked_for_are_read(file):
     path = file(PATIENTS)
     table = read_table(path, variables=["KIT", "TP53"])

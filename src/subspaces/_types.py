@@ -126,6 +126,8 @@ class Frame(Shaped, Protocol):
 
 # Samples in rows, as users pass them.
 Data = Sequence[Sequence[float] | SupportsArray] | SupportsArray | Shaped
+# Names of samples or variables.
+Names = Sequence[str] | NDArray[Any]
 # A cluster by its number, or by the name that somebody gave it.
 ClusterName = int | str
 

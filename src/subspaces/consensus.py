@@ -23,7 +23,7 @@ from sklearn.mixture import GaussianMixture
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from subspaces._types import Array, Data, Labels, Seed
-from subspaces.core.partition import canonical
+from subspaces.core.partition import Partition, canonical
 from subspaces.data.validation import as_matrix
 from subspaces.runtime.fitted import fits_a_draft
 from subspaces.runtime.memory import no_room
@@ -105,7 +105,8 @@ class ConsensusProfiles(ClusterMixin, BaseEstimator):
         np.fill_diagonal(together, 1.0)
         tree = linkage(squareform(1.0 - together, checks=False), "average")
         self.labels_ = canonical(fcluster(tree, k, "maxclust") - 1)
-        parts = [np.flatnonzero(self.labels_ == c) for c in range(int(self.labels_.max()) + 1)]
+        clusters = Partition(self.labels_, int(self.labels_.max()) + 1)
+        parts = [clusters.members(c) for c in range(clusters.n_clusters)]
         self.centres_ = np.array([matrix[own].mean(axis=0) for own in parts])
         self.support_ = np.empty(len(matrix))
         for own in parts:
@@ -180,8 +181,8 @@ def _together(matrix: Array, k: int, seed: Seed) -> Array:
             continue
         # Axes of one size, so that what is added to the variances is small beside them.
         labels, converged = _mixture_labels(points / points.std(), k, seed)
-        for own in (np.flatnonzero(labels == c) for c in range(k)):
-            together[np.ix_(own, own)] += 1.0
+        members = Partition(labels, k).indicator
+        together += members @ members.T
         used, unfinished = used + 1, unfinished + (not converged)
     if unfinished:
         warn(

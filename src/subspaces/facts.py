@@ -14,11 +14,10 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from subspaces._types import Array, Data, Estimator
-from subspaces.core.array import to_host
 from subspaces.core.contrast import Contrast, means_and_spread
+from subspaces.core.incomplete import imputed
 from subspaces.core.partition import Partition
 from subspaces.data.validation import as_matrix
-from subspaces.estimators import _missing
 from subspaces.estimators._base import SubspaceClusterer
 from subspaces.estimators._record import own_coordinates
 from subspaces.preparation import Preparation, attach_preparation
@@ -67,7 +66,7 @@ class Facts:
         """Number of samples of each cluster, (K,)."""
         if isinstance(self.model.labels_, np.ndarray):
             return Partition(self.model.labels_, self.n_clusters).sizes.astype(float)
-        return to_host(self.model._sizes)
+        return self.model.fit_.sizes
 
     @cached_property
     def contrasts(self) -> tuple[Contrast, ...] | None:
@@ -109,12 +108,12 @@ class Samples:
         """The rows with what the model expects for values that are missing, (n, p)."""
         if not np.isnan(self.rows).any():
             return self.rows
-        return _missing.imputed(self.rows, self.model._mixture())
+        return imputed(self.rows, self.model._mixture())
 
     @cached_property
     def scores(self) -> Array:
         """Score of each sample under each cluster, (n, K)."""
-        return self.model._row_scores(self.rows)
+        return self.model._scores(self.rows)
 
     @cached_property
     def coordinates(self) -> Array | None:
@@ -233,8 +232,10 @@ def with_facts(
             before = copy(copied)
             attach_preparation(before, replace(preparation, axes=None))
             clusters = Partition(model.labels_, len(model.cluster_means_))
-            found = means_and_spread(before._prepared(X), clusters)
-            copied.cluster_means_, copied.within_std_ = found
+            means, within_std = means_and_spread(before._prepared(X), clusters)
+            copied.cluster_means_, copied.within_std_ = means, within_std
+            if "fit_" in vars(copied):
+                copied.fit_ = replace(copied.fit_, means=means, within_std=within_std)
     record = copied.record_
     copied.record_ = replace(
         record,
@@ -242,6 +243,8 @@ def with_facts(
         verdicts=record.verdicts if verdicts is None else tuple(verdicts),
         sample_names=record.sample_names if sample_names is None else sample_names,
     )
+    if selection is not None and "fit_" in vars(copied):
+        copied.fit_ = replace(copied.fit_, selection=selection)
     known = {"selection_": selection, "_names_handed_on": variable_names}
     copied.__dict__.update({name: value for name, value in known.items() if value is not None})
     return copied

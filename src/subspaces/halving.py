@@ -133,7 +133,8 @@ class Numbers:
         """The table of a `Selection`, an entry per number."""
         behind, error = self.differences
         splits = self.agreement.shape[1]
-        smallest = [np.bincount(model["cluster"].labels_).min() for model in self.models]
+        labels = [model["cluster"].labels_ for model in self.models]
+        smallest = [np.bincount(found[found >= 0]).min() for found in labels]
         return {
             "n_clusters": np.array(self.numbers),
             "stability": self.stability,

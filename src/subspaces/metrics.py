@@ -1,7 +1,9 @@
 """How well two partitions, or two subspaces, agree."""
 
+from typing import Any
+
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linear_sum_assignment
 from sklearn.metrics import adjusted_rand_score, rand_score
 from sklearn.metrics.cluster import contingency_matrix
@@ -22,6 +24,7 @@ def matched_accuracy(labels_true: ArrayLike, labels_pred: ArrayLike) -> float:
     """Share of samples labelled right under the best one-to-one matching of the clusters.
 
     ``1 - matched_accuracy`` is the misclassification rate of the subspace clustering literature.
+    A predicted label of -1 is a sample in no cluster. It is right only if its class is -1, too.
 
     Parameters
     ----------
@@ -44,19 +47,24 @@ def matched_accuracy(labels_true: ArrayLike, labels_pred: ArrayLike) -> float:
             f"labels_true and labels_pred have shapes {shapes[0]} and {shapes[1]}. Use one label "
             "for each sample in both"
         )
-    table = contingency_matrix(labels_true, labels_pred)
-    return float(table[linear_sum_assignment(table, maximize=True)].sum() / table.sum())
+    true, found = np.asarray(labels_true), np.asarray(labels_pred)
+    if found.dtype.kind not in "iuf" or not (found == -1).any():
+        return _matched(true, found) / len(found)
+    placed = found != -1
+    right = np.count_nonzero(true[~placed] == -1)
+    return (right + (_matched(true[placed], found[placed]) if placed.any() else 0)) / len(found)
 
 
 def matched_labels(labels_true: ArrayLike, labels_pred: ArrayLike) -> Labels:
     """Rename the predicted clusters after the true ones that they match best, one to one.
 
-    A predicted cluster without a partner gets a new number.
+    A predicted cluster without a partner gets a new number. The label -1 stays, and samples that
+    have it in either have no part in the matching.
 
     Parameters
     ----------
     labels_true, labels_pred : array-like of shape (n,)
-        Class and cluster of each sample, integers from 0 up.
+        Class and cluster of each sample, integers from 0 up, or -1 for none.
 
     Returns
     -------
@@ -70,10 +78,16 @@ def matched_labels(labels_true: ArrayLike, labels_pred: ArrayLike) -> Labels:
     """
     true, found = np.asarray(labels_true), np.asarray(labels_pred)
     size = int(max(true.max(), found.max())) + 1
-    table = np.zeros((size, size), dtype=int)
-    np.add.at(table, (found, true), 1)
+    table, both = np.zeros((size, size), dtype=int), (true >= 0) & (found >= 0)
+    np.add.at(table, (found[both], true[both]), 1)
     owner = linear_sum_assignment(table, maximize=True)[1]
-    return np.asarray(owner[found], dtype=np.intp)
+    return np.append(owner, -1)[found]
+
+
+def _matched(true: NDArray[Any], found: NDArray[Any]) -> int:
+    """Return how many samples are labelled right under the best matching of the clusters."""
+    table = contingency_matrix(true, found)
+    return int(table[linear_sum_assignment(table, maximize=True)].sum())
 
 
 def subspace_angles(first: Subspace, second: Subspace) -> Array:

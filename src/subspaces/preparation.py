@@ -6,13 +6,14 @@ some axes.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Annotated, Any
 
 import numpy as np
 
 from subspaces._types import Array
 from subspaces.named_table import Table, first_gap, listed
+from subspaces.runtime.serialise import serialisable
 
 __all__ = [
     "Preparation",
@@ -27,10 +28,10 @@ __all__ = [
     "prepare",
     "prepare_rows",
     "scaled_to_total",
-    "steps_of",
 ]
 
 
+@serialisable
 @dataclass(frozen=True, repr=False)
 class Preparation:
     """The steps that prepare a table; ``str`` says them in words, in the order of the steps.
@@ -63,16 +64,16 @@ class Preparation:
         Variables that were left out, then, for the share of their values that is missing.
     """
 
-    variable_names: tuple[str, ...]
+    variable_names: Annotated[tuple[str, ...], "p"]
     inputs: list[str] | None = None
     total: float | None = None
     floor: float | None = None
     log: bool = False
     offset: float = 1.0
     centre_samples: bool = False
-    centre: Array | None = None
-    spread: Array | None = None
-    axes: Array | None = None
+    centre: Annotated[Array, "p"] | None = None
+    spread: Annotated[Array, "p"] | None = None
+    axes: Annotated[Array, "*", "p"] | None = None
     n_seen: int | None = None
     taken_for: str | None = None
     ignored: list[str] | None = None
@@ -202,12 +203,6 @@ def attach_preparation(model: Any, preparation: Preparation) -> None:
         model.__dict__.pop("feature_names_in_", None)
     else:
         model.feature_names_in_ = np.array(needed, dtype=object)
-
-
-def steps_of(preparation: Preparation) -> dict[str, Any]:
-    """Return the fields of a preparation by name, without the variable names, for a model file."""
-    names = [field.name for field in fields(preparation) if field.name != "variable_names"]
-    return {name: getattr(preparation, name) for name in names}
 
 
 def match_variables(table: Table, names: Any) -> Table:

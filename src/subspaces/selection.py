@@ -1,6 +1,6 @@
 """Choice of the number of clusters, of dimensions and of variables, with a table and a model."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
 
@@ -20,13 +20,18 @@ from subspaces._types import (
     VariablesCriterion,
 )
 from subspaces.core import choosing, ppca_mixture
-from subspaces.data.validation import as_matrix
-from subspaces.estimators import PSC, _choosing
+from subspaces.data.validation import as_matrix, row_names
+from subspaces.estimators import PSC
 from subspaces.estimators._base import SubspaceClusterer
 from subspaces.estimators.mixtures import MixtureClusterer
+from subspaces.psc import auto
+from subspaces.psc.incomplete import not_through_holes
+from subspaces.psc.result import Clusters
+from subspaces.psc.settings import is_auto
 from subspaces.runtime.parameters import as_choice, as_count
 from subspaces.runtime.result import as_frame, lined_up
-from subspaces.runtime.warning import warn
+from subspaces.runtime.warning import collect_warnings, warn
+from subspaces.subspace import principal_axes
 
 __all__ = ["Selection", "select_n_clusters", "select_n_components", "select_n_variables"]
 
@@ -94,6 +99,33 @@ class Selection:
         matplotlib Axes
         """
         return plots.selection(self, ax=ax)
+
+
+@dataclass(frozen=True)
+class FittedModel:
+    """A fitted estimator, as a candidate to choose from."""
+
+    model: Any
+
+    @property
+    def clusters(self) -> Clusters:
+        """Its labels and subspaces."""
+        return clusters_of(self.model)
+
+
+def clusters_of(model: Any) -> Clusters:
+    """Return the labels and subspaces of a fitted estimator."""
+    return Clusters(model.labels_, model.subspaces_, bool(model.affine))
+
+
+def fitted(estimator: Any, X: Any, **parameters: Any) -> FittedModel:
+    """Return a clone of the estimator with these parameters, fitted to X; warnings are dropped."""
+    with collect_warnings():
+        return FittedModel(clone(estimator).set_params(**parameters).fit(X))
+
+
+def _compared(models: Sequence[FittedModel], matrix: Array) -> tuple[Array, int | None]:
+    return auto.compared_likelihoods([found.clusters for found in models], matrix)
 
 
 def select_n_clusters(
@@ -176,22 +208,22 @@ def select_n_clusters(
     _check_clusterer(estimator)
     _check_one_dimension(estimator)
     if criterion == "auto":
-        criterion = _choosing.default_criterion(estimator)
+        criterion = "free" if auto.learns_beside(estimator) else "likelihood"
     seen, parameters = X, estimator.get_params()
     if margins == "normal":
         seen = matrix = choosing.normal_scores(matrix, bool(parameters["affine"]))
     models = []
     for k in numbers:
-        models.append(_choosing.quietly_fitted(estimator, seen, n_clusters=k))
+        models.append(fitted(estimator, seen, n_clusters=k))
         progress.tell(progress.Step("candidate", len(models), len(numbers), f"{k} clusters"))
 
     shares, dimension = _shares(estimator, seen, matrix, models, criterion)
     columns = {"n_clusters": np.array(numbers)}
     columns |= {name: each.sum(axis=1) for name, each in shares.items()}
-    residuals = [_choosing.mean_residuals(model, matrix) for model in models]
+    residuals = [auto.mean_residuals(found.clusters, matrix) for found in models]
     columns["sod"] = choosing.second_differences(residuals)
     if criterion == "bic":
-        fits = [(m.labels_, m.n_components_.tolist(), bool(m.affine)) for m in models]
+        fits = [(c.labels, c.dimensions, c.affine) for c in (m.clusters for m in models)]
         columns["bic"] = np.array([ppca_mixture.bic(matrix, *fit) for fit in fits])
 
     place, margin = _best(columns[criterion], largest=criterion == "sod")
@@ -200,18 +232,18 @@ def select_n_clusters(
         numbers, columns["difference"], columns["standard_error"], dimension
     )
     best = models[place]
-    learns = _choosing.is_auto(estimator.n_components)
+    learns = is_auto(estimator.n_components)
     if learns:
-        _choosing.warn_of_largest_dimension(best, matrix, parameters["max_components"])
+        auto.warn_of_largest_dimension(best.clusters, matrix, parameters["max_components"])
     # A cluster of dimension R needs R + 2 samples, which bounds the number of clusters.
     smallest = 1 if learns else int(estimator.n_components)
     more = "" if learns else ", or n_components='auto'"
     _warn_of_the_last(numbers, place, "clusters", len(matrix) // (smallest + 2), more)
     if margins == "normal":
-        best = _choosing.quietly_fitted(estimator, X, n_clusters=numbers[place])
+        best = fitted(estimator, X, n_clusters=numbers[place])
     elif len(numbers) > 1:
-        _choosing.warn_of_what_passes_for_clusters(best, matrix)
-    return Selection(numbers[place], best, margin, columns, criterion, verdict)
+        auto.warn_of_what_passes_for_clusters(best.clusters, matrix)
+    return Selection(numbers[place], best.model, margin, columns, criterion, verdict)
 
 
 def _select_by_stability(
@@ -264,7 +296,7 @@ def _shares(
     estimator: SubspaceClusterer,
     X: Data,
     matrix: Array,
-    models: list[Any],
+    models: list[FittedModel],
     criterion: ClustersCriterion,
 ) -> tuple[dict[str, Array], int | None]:
     """Return a dict from the name of a criterion to its terms (m, n): n samples in m models.
@@ -273,21 +305,23 @@ def _shares(
     the single subspace that K = 1 was compared as, where it is larger than ``n_components`` asks
     for; otherwise None.
     """
-    errors = [(_choosing.closed_form_errors(m, matrix), m.labels_) for m in models]
+    errors = [(auto.closed_form_errors(m.clusters, matrix), m.clusters.labels) for m in models]
     shares = {name: np.array([share(*each) for each in errors]) for name, share in PRESS.items()}
-    shares["likelihood"], dimension = _choosing.compared_likelihoods(models, matrix)
+    shares["likelihood"], dimension = _compared(models, matrix)
     if criterion == "free":
         if "max_components" not in estimator.get_params():
             raise ValueError(
                 f"criterion='free' learns the dimensions, which {type(estimator).__name__} does "
                 "not. Use PSC, or criterion='likelihood'"
             )
-        drafts = [clone(estimator).set_params(n_clusters=m.n_clusters) for m in models]
-        learned = [_choosing.fit_learned(draft, X, matrix) for draft in drafts]
+        most = max(estimator.get_params()["max_components"], int(np.max(estimator.n_components)))
+        open_ = {"n_components": "auto", "max_components": most}
+        numbers = [found.model.n_clusters for found in models]
+        learned = [fitted(estimator, X, n_clusters=k, **open_) for k in numbers]
         pairs = zip(models, learned, strict=True)
-        likelier = [_choosing.likelier(*pair, matrix) for pair in pairs]
-        shares["learned"], _ = _choosing.compared_likelihoods(learned, matrix)
-        shares["free"], dimension = _choosing.compared_likelihoods(likelier, matrix)
+        likelier = [auto.likelier(*pair, matrix) for pair in pairs]
+        shares["learned"], _ = _compared(learned, matrix)
+        shares["free"], dimension = _compared(likelier, matrix)
     return shares, dimension if criterion in ("likelihood", "free") else None
 
 
@@ -359,18 +393,25 @@ def select_n_components(
             "criterion='press' needs n_variables: with loadings on all variables it takes the "
             "largest dimension. Use 'noise' or 'parallel'"
         )
+
+    def fit_with(**changes: Any) -> FittedModel:
+        return fitted(estimator, X, **changes)
+
     if criterion == "joint":
         _check_clusterer(estimator, "n_variables")
-        model = _choosing.fit_jointly(estimator, X, matrix, max_components)
+        found = auto.fit_jointly(fit_with, matrix, estimator._settings(), max_components)
     else:
-        model = _choosing.fit_dimensions(estimator, X, matrix, max_components, criterion)
+        found = auto.fit_dimensions(fit_with, matrix, estimator, max_components, criterion)
+    model = found.model.set_params(init=estimator.get_params()["init"])
     if criterion != "exact":  # which takes the largest dimension by its nature
-        _choosing.warn_of_largest_dimension(model, matrix, max_components)
+        auto.warn_of_largest_dimension(found.clusters, matrix, max_components)
     rule = default if criterion == "joint" else criterion
     if rule == "noise":
-        _choosing.warn_of_one_subspace(model, X, matrix, max_components)
+        names = row_names(X)
+        samples = [str(name) for name in (range(len(matrix)) if names is None else names)]
+        auto.warn_of_one_subspace(found.clusters, matrix, max_components, samples, sparse=sparse)
     by_press = rule == "press"
-    columns = _dimension_columns(model, matrix, max_components, by_press=by_press)
+    columns = _dimension_columns(found, matrix, max_components, by_press=by_press)
     margin = _dimension_margin(columns) if by_press else float("nan")
     chosen = model.n_components_.tolist()
     verdict = f"Dimensions of the clusters: {', '.join(map(str, chosen))}"
@@ -380,23 +421,52 @@ def select_n_components(
 
 
 def _dimension_columns(
-    model: PSC, matrix: Array, max_components: int, *, by_press: bool
+    found: "FittedModel", matrix: Array, max_components: int, *, by_press: bool
 ) -> dict[str, Array]:
     """Return the table of `select_n_components`, with one row per cluster and dimension.
 
     Its columns hold the PRESS or the eigenvalue, and whether the dimension was chosen.
     """
     name = "press" if by_press else "eigenvalue"
-    tabulate = _choosing.dimension_table if by_press else _choosing.eigenvalue_table
-    values = np.array(tabulate(model, matrix, max_components))
+    tabulate = _dimension_table if by_press else _eigenvalue_table
+    values = np.array(tabulate(found, matrix, max_components))
     clusters, places = np.indices(values.shape)
     columns = {
         "cluster": clusters,
         "n_components": places + 1,
         name: values,
-        "chosen": places + 1 == model.n_components_[:, None],
+        "chosen": places + 1 == found.model.n_components_[:, None],
     }
     return {key: table.ravel() for key, table in columns.items()}
+
+
+def _dimension_table(found: "FittedModel", matrix: Array, max_components: int) -> list[Array]:
+    """Return the PRESS of 1, 2, ... loadings in each cluster of a sparse model.
+
+    K arrays (max_components,), infinite where a cluster is too small for the dimension.
+    """
+    tables: list[Array] = []
+    clusters, model = found.clusters, found.model
+    variables = auto.variables_per_cluster(model, len(clusters.subspaces))
+    for rows, m in zip(clusters.members(matrix), variables, strict=True):
+        most = max(min(max_components, len(rows) - 2, matrix.shape[1]), 1)
+        values = choosing.dimension_by_press(
+            rows, most, m or matrix.shape[1], model.penalty, clusters.affine
+        )
+        tables.append(np.append(values, [np.inf] * (max_components - most)))
+    return tables
+
+
+def _eigenvalue_table(found: "FittedModel", matrix: Array, max_components: int) -> list[Array]:
+    """Return the leading eigenvalues of each cluster's scatter, divided by its size.
+
+    K arrays (max_components,), filled up with zeros.
+    """
+    tables: list[Array] = []
+    for rows in found.clusters.members(matrix):
+        values = principal_axes(rows).eigenvalues[:max_components] / len(rows)
+        tables.append(np.append(values, np.zeros(max_components - len(values))))
+    return tables
 
 
 def _dimension_margin(columns: dict[str, Array]) -> float:
@@ -455,9 +525,11 @@ def select_n_variables(
     most = matrix.shape[1]
     numbers = choosing.variable_candidates(most) if candidates is None else candidates
     tried = _check_candidates(numbers, most)
-    model = _choosing.quietly_fitted(estimator, X)
+    found = fitted(estimator, X)
+    model = found.model
     if criterion == "gap":
-        columns = {"n_variables": np.array(tried), "gap": _choosing.gap_table(model, matrix, tried)}
+        gaps = auto.gap_table(found.clusters, matrix, tried, model.penalty)
+        columns = {"n_variables": np.array(tried), "gap": gaps}
         place = choosing.smallest_of_the_best(columns["gap"])
         best = tried[place]
         _warn_of_the_last(tried, place, "variables", most)
@@ -466,7 +538,7 @@ def select_n_variables(
         columns = _counted_variables(model, matrix, criterion, rate)
         per_loading = np.maximum(columns["n_variables"] / columns["n_components"], 1)
         best, margin = round(float(np.median(per_loading))), float("nan")
-    final = _choosing.quietly_fitted(estimator, X, n_variables=best)
+    final = fitted(estimator, X, n_variables=best).model
     verdict = f"Variables per loading: {best}"
     return Selection(best, final, margin, columns, criterion, verdict)
 
@@ -477,8 +549,8 @@ def _counted_variables(
     """Return a table with one row per cluster: how many variables the criterion finds in it."""
     random = np.random.default_rng(0)
     counts = []
-    per_loading = _choosing.variables_per_cluster(model)
-    for k, rows in enumerate(_choosing.members_of(model, matrix)):
+    per_loading = auto.variables_per_cluster(model, len(model.subspaces_))
+    for k, rows in enumerate(clusters_of(model).members(matrix)):
         r = int(model.n_components_[k])
         if criterion == "ftest":
             p_values = choosing.cross_fitted_p_values(rows, r, random)
@@ -554,7 +626,7 @@ def _complete(X: Data, name: str) -> Array:
     """Return X as a matrix; raise ValueError for missing cells, which no number is chosen from."""
     matrix = as_matrix(X, missing=True)
     if np.isnan(matrix).any():
-        raise _choosing.not_through_holes(name)
+        raise not_through_holes(name)
     return matrix
 
 

@@ -16,12 +16,13 @@ lambda      eigenvalues   (l,)        of the members' scatter matrix, descending
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from scipy import linalg
 from scipy.sparse.linalg import svds
 
-from subspaces._types import Array
+from subspaces._types import Array, Counts, Labels
 from subspaces.runtime.result import InShort
 from subspaces.runtime.serialise import serialisable
 
@@ -54,9 +55,9 @@ class Subspace(InShort):
         Sum over the members of their squared scores on each axis.
     """
 
-    centre: Array
-    basis: Array
-    spectrum: Array
+    centre: Annotated[Array, "p"]
+    basis: Annotated[Array, "p", "r"]
+    spectrum: Annotated[Array, "r"]
 
 
 @dataclass(frozen=True)
@@ -161,6 +162,35 @@ def centre_of(rows: Array, affine: bool, weights: Array | None = None) -> Array:
 def leading(centre: Array, axes: PrincipalAxes, n_components: int) -> Subspace:
     """Return the `Subspace` through ``centre`` that the first ``n_components`` axes span."""
     return Subspace(centre, axes.basis[:, :n_components], axes.eigenvalues[:n_components])
+
+
+def subspaces_of(
+    X: Array, labels: Labels, dimensions: Sequence[int], affine: bool
+) -> tuple[list[Subspace], list[PrincipalAxes]]:
+    """Return the subspace of each cluster, of these dimensions (K,), and the whole PCA of each."""
+    subspaces, all_axes = [], []
+    for k, dimension in enumerate(dimensions):
+        members = X[labels == k]
+        centre = centre_of(members, affine)
+        centred = members - centre if affine else members
+        # Far from the origin a mean is rounded by more than the members differ.
+        centred = centred - centre_of(centred, affine) if affine else centred
+        all_axes.append(principal_axes(centred, dimension))
+        subspaces.append(leading(centre, all_axes[k], dimension))
+    return subspaces, all_axes
+
+
+def dimensions_of(subspaces: Sequence[Subspace]) -> Counts:
+    """Return the dimension of each subspace, (K,)."""
+    return np.array([subspace.basis.shape[1] for subspace in subspaces])
+
+
+def energy_off_subspaces(X: Array, labels: Labels, subspaces: Sequence[Subspace]) -> float:
+    """Return the sum of the squared distances of rows from the subspaces of their labels."""
+    return sum(
+        float(squared_residual(X[labels == k], subspace).sum())
+        for k, subspace in enumerate(subspaces)
+    )
 
 
 def scores(rows: Array, subspace: Subspace) -> Array:

@@ -5,9 +5,13 @@ import io
 import json
 import subprocess
 import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 import pytest
+import typer
 
 from subspaces import expression_values
 from subspaces.app.cli import _options
@@ -263,3 +267,21 @@ def test_variables_of_unlike_scale_are_told(run, union_file, tmp_path):
     asked = ["select", tmp_path / "t.csv", "--max-clusters", 2]
     assert said in run(*asked).err
     assert said not in run(*asked, "--scale").err
+
+
+def test_the_options_of_a_group_are_those_of_the_command():
+    @dataclass(frozen=True)
+    class Group:
+        data: Annotated[Path, _options.argument("A file.", "DATA")]
+        share: Annotated[float, _options.setting("A share.", "SHARE")] = 0.5
+
+    found = []
+
+    def command(*, group: Group, twice: Annotated[bool, _options.flag("--twice", "")] = False):
+        found.append((group, twice))
+
+    app = typer.Typer()
+    app.command()(_options.expanded(command))
+    app(["a.csv", "--share", "0.25", "--twice"], standalone_mode=False)
+    app(["a.csv"], standalone_mode=False)
+    assert found == [(Group(Path("a.csv"), 0.25), True), (Group(Path("a.csv")), False)]

@@ -214,7 +214,7 @@ def test_every_scenario_can_be_asked_for(run, tmp_path):
 
 
 def test_demo_prints_a_summary_and_says_where_the_figures_are(run, fails, monkeypatch, tmp_path):
-    monkeypatch.setattr("subspaces.estimators._search.DEFAULT_STARTS", 1)
+    monkeypatch.setattr("subspaces.psc.best_partition.DEFAULT_STARTS", 1)
     out = tmp_path / "a new" / "folder"
     ended = run("demo", "--out", out)
     assert ended.code == 0, ended.err

@@ -14,7 +14,7 @@ SOURCE = Path(subspaces.__file__).parent
 # What the command never reaches: arrays of other libraries, streams, figures, the transformer, and
 # the names that arrays have within a damaged model file.
 ELSEWHERE = (
-    "scverse.py", "data/", "metrics.py", "core/", "kernels/", "starts/", "plots/",
+    "app/scverse.py", "data/", "metrics.py", "core/", "kernels/", "starts/", "plots/",
     "data/devices.py", "estimators/mini_batch_psc.py", "estimators/_fitted_state.py",
     "estimators/selected_pca.py",
 )  # fmt: skip
@@ -51,7 +51,7 @@ def messages():
     """Every text of more than a word in the modules that the command reaches, with its place."""
     for path in sorted(SOURCE.rglob("*.py")):
         place = path.relative_to(SOURCE).as_posix()
-        if place.startswith((*ELSEWHERE, "report/", "cli/")) or place in ELSEWHERE:
+        if place.startswith((*ELSEWHERE, "app/report/", "app/cli/")) or place in ELSEWHERE:
             continue
         tree = ast.parse(path.read_text(encoding="utf-8"))
         parts = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr)

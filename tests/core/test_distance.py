@@ -14,9 +14,9 @@ from subspaces.core.rows import DenseRows, GramRows
 from subspaces.data import block_pass, pass_kernels
 from subspaces.data.blocks import ArrayBlocks
 from subspaces.data.in_blocks import WITNESSES, BlockProblem, RowsInBlocks
+from subspaces.data.kinds import FEW_ROWS
 from subspaces.data.pass_plan import Pass
 from subspaces.datasets import make_subspaces
-from subspaces.estimators._many_rows import FEW_ROWS
 from tests.plain import generic, plain_code
 
 N, P = 42, 7

@@ -1,5 +1,7 @@
 """What sets a cluster apart, and what varies along its axes, are two lists."""
 
+from dataclasses import replace
+
 import dask.array
 import numpy as np
 import pytest
@@ -163,13 +165,13 @@ def test_a_stream_keeps_no_means(many):
     assert facts_of(model).contrasts is None
 
 
-def test_the_lists_are_kept_in_a_file_and_an_older_one_says_so(model, tmp_path):
+def test_the_lists_are_kept_in_a_file_and_one_without_means_says_so(model, tmp_path):
     path = tmp_path / "model.npz"
     model.save(path)
     same = load(path)
     assert_array_equal(same.get_variables(1, "difference"), model.get_variables(1, "difference"))
     saved = model_file.read(path)
-    del saved.state["cluster_means_"], saved.state["within_std_"]
+    saved.state["fit_"] = replace(saved.state["fit_"], means=None, within_std=None)
     model_file.write(path, saved)
     older = load(path)
     assert_array_equal(older.get_variables(1), model.get_variables(1))

@@ -8,7 +8,7 @@ from sklearn.datasets import load_digits
 
 from subspaces import PSC, KSubspaces
 from subspaces.datasets import make_subspaces
-from subspaces.estimators._level import clusters_of_levels
+from subspaces.psc.doubts import clusters_of_levels
 
 UNION = make_subspaces([60] * 3, 20, [2] * 3, noise=0.1, random_state=0).data
 FAR = r"the mean of all samples holds .* of the sum of squares.* Use affine=True, or centred"
@@ -53,7 +53,7 @@ def test_a_constant_column_that_is_not_zero_is_told():
 @pytest.mark.filterwarnings("ignore:the mean of all samples holds")
 def test_an_axis_of_levels_is_known_from_the_model():
     def levels(model):
-        return clusters_of_levels(model.subspaces_, model.cluster_means_, model._sizes)
+        return clusters_of_levels(model.subspaces_, model.cluster_means_, model.fit_.sizes)
 
     model = PSC(3, n_components=2, n_init=3, random_state=0)
     assert levels(model.fit(UNION)) == []

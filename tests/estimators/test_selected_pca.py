@@ -297,10 +297,10 @@ class TestItsFile:
     @pytest.mark.parametrize(
         ("change", "message"),
         [
-            ({"mean_": np.zeros(3)}, "its mean_ is not of the right kind"),
-            ({"n_components_": 2}, "its components_ is not of the right kind"),
-            ({"rests_on_": np.full(10, 99)}, "its rests_on_ is not"),
-            ({"fit": 1}, "it has not the attributes of a SelectedPCA"),
+            ({"mean_": np.zeros(3)}, "is not of the right kind"),
+            ({"n_components_": 2}, "components_ is not of the right kind"),
+            ({"rests_on_": np.full(10, 0.5)}, "its rests_on_ is not"),
+            ({"fit": 1}, "the attribute 'fit', which SelectedPCA has not"),
             ({"n_samples_": None}, "is not of the right kind"),
         ],
     )

@@ -1,6 +1,9 @@
 """Words as nobody should type them."""
 
 import numpy as np
+from typer.main import get_command
+
+from subspaces.app.cli import app
 
 COMMANDS = (
     "fit",
@@ -15,12 +18,19 @@ COMMANDS = (
     "--help",
 )
 OPTIONS = (
-    "--clusters", "--dims", "--variables", "--out", "--labels", "--classes", "--samples",
-    "--floor", "--log", "--no-log", "--kind", "--top-variables", "--scale", "--method",
-    "--affine", "--criterion", "--seed", "--no-page", "--no-stability", "--force", "--json",
-    "--preset", "--max-clusters", "--max-dims", "--top", "--by", "--noise", "--title",
-    "--methods", "--ignore", "--level", "--no-center", "--version", "--", "-x",
-)  # fmt: skip
+    *sorted(
+        {
+            word
+            for command in get_command(app).commands.values()
+            for parameter in command.params
+            for word in (*parameter.opts, *parameter.secondary_opts)
+            if word.startswith("--")
+        }
+    ),
+    "--version",
+    "--",
+    "-x",
+)
 WORDS = (
     "0", "1", "2", "3", "-1", "999999999", "1e9", "2,2", "1,,2", ",", "auto", "nan", "inf", "",
     " ", "rows", "columns", "type", "sample", "PSC", "KMeans", "GPCA", "psc", "expression", "loo",

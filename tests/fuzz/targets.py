@@ -85,6 +85,10 @@ def forked(words, *, timeout, **_):
 def _reader(words, handle):
     os.dup2(handle, 2)
     sys.stderr = os.fdopen(2, "w", closefd=False)
-    code = _h5ad.main(*words)
-    sys.stderr.flush()
+    code = 0
+    try:
+        _h5ad.main(*words)
+    except SystemExit as refused:
+        code = 1
+        print(refused.code, file=sys.stderr, flush=True)
     os._exit(code)

@@ -7,8 +7,8 @@ import pytest
 
 from subspaces import PSC
 from subspaces.core.secular import downdate
+from subspaces.data.kinds import FEW_ROWS
 from subspaces.datasets import make_subspaces
-from subspaces.estimators._many_rows import FEW_ROWS
 from subspaces.kernels import _missing, compiled
 from tests.plain import plain_code
 

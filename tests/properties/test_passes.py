@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from subspaces import PSC, KSubspaces, MiniBatchPSC
-from subspaces.estimators import _many_rows
+from subspaces.data import kinds
 from tests.properties.checks import assert_fits_or_refuses
 from tests.properties.models import models
 from tests.properties.tables import Draw, draws
@@ -30,7 +30,7 @@ def test_a_valid_result_or_an_error_of_our_own(kind, data):
     with np.errstate(over="ignore"):
         table = KINDS[data.draw(st.sampled_from(sorted(KINDS)))](drawn.matrix())
     before = table.copy()
-    with mock.patch.object(_many_rows, "FEW_ROWS", 0):
+    with mock.patch.object(kinds, "FEW_ROWS", 0):
         assert_fits_or_refuses(model, table)
     assert (table != before).sum() == 0 or not np.isfinite(drawn.matrix()).all()
 
@@ -76,11 +76,11 @@ FOUND_IN_SINGLE = [
 
 @pytest.mark.parametrize(("drawn", "model"), FOUND_IN_SINGLE, ids=["loadings", "variance", "power"])
 def test_what_was_broken_once_in_single_precision(drawn, model):
-    with mock.patch.object(_many_rows, "FEW_ROWS", 0):
+    with mock.patch.object(kinds, "FEW_ROWS", 0):
         assert_fits_or_refuses(clone(model), drawn.matrix().astype(np.float32))
 
 
 @pytest.mark.parametrize(("drawn", "model"), FOUND, ids=[drawn.kind for drawn, _ in FOUND])
 def test_what_was_broken_once(drawn, model):
-    with mock.patch.object(_many_rows, "FEW_ROWS", 0):
+    with mock.patch.object(kinds, "FEW_ROWS", 0):
         assert_fits_or_refuses(clone(model), drawn.matrix())

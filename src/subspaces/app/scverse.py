@@ -19,10 +19,10 @@ from subspaces._types import Array, Auto, Codes, Mask, NoiseKind, PerCluster, Se
 from subspaces.app.recipes import ExpressionScaler, single_cell
 from subspaces.core.array import is_dask
 from subspaces.core.partition import sizes
+from subspaces.data.kinds import FEW_ROWS
 from subspaces.diagnostics import PCAComponents
 from subspaces.diagnostics import pca_components as components_of
 from subspaces.estimators import PSC
-from subspaces.estimators._many_rows import FEW_ROWS
 from subspaces.expression_values import counts_hint
 from subspaces.runtime.extras import install
 from subspaces.runtime.parameters import as_count, check_options

@@ -53,6 +53,13 @@ def to_host(array: AnyArray | float, dtype: DTypeLike | None = None) -> NDArray[
     return np.asarray(array, dtype=dtype)
 
 
+def in_main_memory(value: Any) -> Any:
+    """Return an array of Dask or on a device as a numpy array, and any other value unchanged."""
+    if is_dask(value):
+        return value.compute()
+    return to_host(value) if is_foreign(value) else value
+
+
 def as_floating(array: AnyArray) -> AnyArray:
     """Return the array itself if it is float32 or float64, otherwise a float64 copy."""
     xp = namespace(array)

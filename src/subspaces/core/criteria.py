@@ -197,7 +197,7 @@ class Criterion:
     dense: bool = True
     sparse: bool = False
     passes: str | None = None
-    needs_full_spectrum: bool = False
+    needs_full_spectrum: bool = True
     gaussian: str | None = None
     public: bool = True
 
@@ -250,42 +250,29 @@ def _sparse_influence(inputs: ScoreInputs) -> Array:
 
 
 CRITERIA: dict[str, Criterion] = {
-    "influence": Criterion(_influence_of_members, _influence_of_outsiders, passes="influence"),
-    "loo": Criterion(ScoreInputs.error_left_out, _residual, passes="hat", needs_full_spectrum=True),
+    "influence": Criterion(
+        _influence_of_members,
+        _influence_of_outsiders,
+        passes="influence",
+        needs_full_spectrum=False,
+    ),
+    "loo": Criterion(ScoreInputs.error_left_out, _residual, passes="hat"),
     "distance": Criterion(
-        ScoreInputs.distance_left_out,
-        _density,
-        passes="distance",
-        needs_full_spectrum=True,
-        gaussian="distance",
+        ScoreInputs.distance_left_out, _density, passes="distance", gaussian="distance"
     ),
-    "hat": Criterion(_hat, _residual, passes="hat"),
-    "residual": Criterion(_residual, _residual, sparse=True, passes="residual"),
+    "hat": Criterion(_hat, _residual, passes="hat", needs_full_spectrum=False),
+    "residual": Criterion(
+        _residual, _residual, sparse=True, passes="residual", needs_full_spectrum=False
+    ),
     "likelihood": Criterion(
-        ScoreInputs.log_density_left_out,
-        _density,
-        passes="likelihood",
-        needs_full_spectrum=True,
-        gaussian="density",
+        ScoreInputs.log_density_left_out, _density, passes="likelihood", gaussian="density"
     ),
-    "loo_projection": Criterion(
-        _projection_error, _residual, sparse=True, needs_full_spectrum=True
-    ),
+    "loo_projection": Criterion(_projection_error, _residual, sparse=True),
     "union_influence": Criterion(
-        _union_influence,
-        _union_influence,
-        dense=False,
-        sparse=True,
-        needs_full_spectrum=True,
-        public=False,
+        _union_influence, _union_influence, dense=False, sparse=True, public=False
     ),
     "sparse_influence": Criterion(
-        _sparse_influence,
-        _sparse_influence,
-        dense=False,
-        sparse=True,
-        needs_full_spectrum=True,
-        public=False,
+        _sparse_influence, _sparse_influence, dense=False, sparse=True, public=False
     ),
 }
 

@@ -33,6 +33,7 @@ g           weights        (n, K)        responsibilities
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -44,6 +45,7 @@ from subspaces.subspace import (
     largest_eigenpairs,
     principal_axes,
     scores,
+    scores_and_residuals,
     squared_residual,
 )
 
@@ -115,7 +117,7 @@ class Posterior:
 
 
 @dataclass(frozen=True)
-class Fit:
+class FittedMixture:
     """A fitted mixture, the rows' weights (n, K), and the penalised log-likelihood of each step."""
 
     mixture: IncompleteMixture
@@ -127,6 +129,12 @@ class Fit:
     def labels(self) -> Labels:
         """The likeliest cluster of each row, (n,)."""
         return np.argmax(self.weights, axis=1)
+
+
+def has_holes(X: Any) -> bool:
+    """Whether an array in memory has a missing cell."""
+    is_real = isinstance(X, np.ndarray) and X.dtype.kind == "f" and X.ndim == 2
+    return bool(is_real and np.isnan(np.sum(X)) and np.isnan(X).any())
 
 
 def observed_cells(matrix: Array) -> Cells:
@@ -279,7 +287,7 @@ def refitted(
 def fit_mixture(
     cells: Cells, labels: Labels, dimensions: Sequence[int], affine: bool, filled: Array,
     shared: bool = True, max_iter: int = MOST_STEPS,
-) -> Fit:  # fmt: skip
+) -> FittedMixture:  # fmt: skip
     """Return the mixture that EM reaches from labels (n,); filled (n, p): for the first clusters.
 
     A row with the label -1 is in no first cluster, and counts from the first step of EM on.
@@ -306,7 +314,7 @@ def fit_mixture(
         mixture = _stepped(cells, mixture, found, weights, (prior, floor), affine, shared)
     mixture = with_standard_scores(mixture, found, weights)
     weights, _ = responsibilities(posteriors(cells, mixture), mixture.shares)
-    return Fit(mixture, weights, tuple(path), has_converged)
+    return FittedMixture(mixture, weights, tuple(path), has_converged)
 
 
 def with_standard_scores(
@@ -452,3 +460,46 @@ def predicted(cells: Cells, mixture: IncompleteMixture) -> Array:
         for k, cluster in enumerate(mixture.clusters)
     )
     return sum(images, np.zeros_like(cells.values))
+
+
+def scored(X: Array, mixture: IncompleteMixture) -> Array:
+    """-log joint density of each row and cluster, by the observed cells of the row, (n, K)."""
+    return joint_costs(observed_cells(X), mixture)
+
+
+def expected(
+    X: Array, subspaces: Sequence[Subspace], noise: float, sizes: Sequence[float]
+) -> list[tuple[Array, Array]]:
+    """Return `scores_and_residuals` of rows with holes or without, of each subspace.
+
+    Of a row with holes the residual (n,) is the squared residual that is expected of it in that
+    cluster, and the scores (n, r) are the roots of the squared scores that are expected. noise: the
+    variance of the noise in a cell; sizes (K,): the numbers of samples behind the spectra.
+    """
+    holes = np.asarray(np.isnan(X).any(axis=1))
+    places = scores_and_residuals(np.where(holes[:, None], 0.0, X), subspaces)
+    cells = observed_cells(X[holes])
+    for (along, residual), subspace, size in zip(places, subspaces, sizes, strict=True):
+        squares, residual[holes] = expected_squares(cells, subspace, noise, size)
+        along[holes] = np.sqrt(squares)
+    return places
+
+
+def imputed(X: Array, mixture: IncompleteMixture) -> Array:
+    """Return X with what the mixture expects in its holes; observed cells are as they were."""
+    cells = observed_cells(X)
+    return np.where(cells.observed == 0, predicted(cells, mixture), X)
+
+
+def placed(X: Array, cluster: Gaussian, noise: float) -> tuple[Array, Array]:
+    """Return where rows are expected in a cluster's subspace: points (n, p) and scores (n, R)."""
+    found = posterior(observed_cells(X), cluster, noise)
+    return cluster.centre + found.scores @ cluster.loadings.T, found.scores
+
+
+def moved(mixture: IncompleteMixture, origin: Array, order: Sequence[int]) -> IncompleteMixture:
+    """Return the mixture with ``origin`` added to the centres, its clusters in another order."""
+    chosen = [mixture.clusters[k] for k in order]
+    clusters = tuple(Gaussian(each.loadings, each.centre + origin) for each in chosen)
+    shares, noise = mixture.shares[list(order)], mixture.noise[list(order)]
+    return IncompleteMixture(clusters, shares, noise)

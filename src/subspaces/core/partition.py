@@ -140,6 +140,13 @@ def canonical_each(partitions: Labels) -> Labels:
     return np.take_along_axis(rank, partitions, axis=1)
 
 
+def order_of_appearance(labels: Labels, n_clusters: int) -> Labels:
+    """Return the cluster numbers (K,) in the order of their first sample; empty clusters last."""
+    first = [np.flatnonzero(labels == k)[:1] for k in range(n_clusters)]
+    places = [int(place[0]) if len(place) else len(labels) for place in first]
+    return np.argsort(places, kind="stable")
+
+
 def assign(costs: Array, labels: Labels | None = None) -> Labels:
     """Return each row's cluster of least cost, (n,), from costs (n, K); a tie keeps the label.
 

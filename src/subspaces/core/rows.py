@@ -33,6 +33,7 @@ from subspaces.core.eigenvalues import (
 from subspaces.core.partition import angular_closeness
 from subspaces.core.secular import Downdate, downdate
 from subspaces.runtime.threads import cached_property
+from subspaces.subspace import centre_of
 
 # ||x||^2 - sum d^2 keeps ten digits down to this share of ||x||^2; below, the residual itself is
 # formed where the rows are at hand.
@@ -356,6 +357,15 @@ def _leading_weights(products: Array, n_components: int) -> Array:
         1.0, np.sqrt(values.clip(min=0.0)), out=np.zeros_like(values), where=values > tolerance
     )
     return vectors * scale[:, None, :]
+
+
+def centred_rows(X: Array, affine: bool, n_clusters: int, *, sparse: bool = False) -> Rows:
+    """Return X (n, p), less its mean if affine, as `Rows`: a matrix or its inner products.
+
+    The cheaper of the two to fit is taken; for sparse loadings it is the matrix.
+    """
+    centred = X - centre_of(X, True) if affine else X
+    return DenseRows(centred) if sparse else choose_rows(centred, n_clusters)
 
 
 def choose_rows(matrix: Array, n_clusters: int) -> Rows:

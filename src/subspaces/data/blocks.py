@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn import get_config
 
-from subspaces._types import AnyArray, Block, Indices, Sparse
+from subspaces._types import AnyArray, Array, Block, Indices, Sparse
 from subspaces.core.array import as_floating, is_sparse, like, namespace, to_host, zeros_like
 from subspaces.data.subspaces import MOST_VARIABLES, BlockSums
 from subspaces.runtime.threads import map_in_threads
@@ -233,6 +233,11 @@ def at_once(blocks: Blocks) -> Blocks:
 def in_single(blocks: Blocks) -> bool:
     """Whether the rows are of single precision."""
     return "float32" in str(blocks.array.dtype)
+
+
+def as_held(origin: Array, blocks: Blocks) -> Array:
+    """Return the origin (p,), rounded to single precision where the rows of the blocks have it."""
+    return origin.astype(np.float32).astype(np.float64) if in_single(blocks) else origin
 
 
 def least_divisor(blocks: Blocks) -> float:

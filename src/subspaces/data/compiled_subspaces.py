@@ -39,6 +39,15 @@ class CompiledSubspaces(ABC):
             if r and (found[k] < r or spectra[k, r - 1] < least[k])
         ]
 
+    def fit(self, labels: Labels) -> None:
+        """Fit the clusters whose members are not those of the last fit.
+
+        ValueError for rows in no cluster: the compiled code has no place for them.
+        """
+        if labels.min(initial=0) < 0:
+            raise ValueError("compiled subspaces need a cluster for every row")
+        self.kernel.fit(labels)
+
     @abstractmethod
     def costs(self, labels: Labels) -> Array:
         """Cost of every row under every cluster, (n, K); labels: those of the last fit."""
@@ -86,7 +95,7 @@ class SparseLoadings(CompiledSubspaces):
     def energy(self, labels: Labels) -> float:
         """Sum of the members' energy along their own loadings, refitted without the last fit's."""
         self.kernel.forget()
-        self.kernel.fit(labels)
+        self.fit(labels)
         return float(own_costs(self.kernel.captured.T, labels).sum())
 
 

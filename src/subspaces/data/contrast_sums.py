@@ -37,7 +37,12 @@ class Sums:
 
 
 def sums_from(rows: Block, labels: AnyArray, start: int, points: Array) -> tuple[None, Sums]:
-    """Return None and the `Sums` of a block; points (K, p): what each cluster is measured from."""
+    """Return None and the `Sums` of a block; points (K, p): what each cluster is measured from.
+
+    Rows with the label -1 are left out.
+    """
+    if isinstance(labels, np.ndarray) and labels.min(initial=0) < 0:
+        rows, labels = rows[labels >= 0], labels[labels >= 0]
     if is_sparse(rows):
         return None, _sparse_sums(rows, np.asarray(labels), points)
     step = max(FEW_NUMBERS // rows.shape[1], FEW_ROWS)
@@ -50,7 +55,8 @@ def sums_from(rows: Block, labels: AnyArray, start: int, points: Array) -> tuple
     xp = namespace(rows)
     rows = xp.astype(rows, xp.float64)
     own = xp.astype(membership(labels, len(points)), xp.float64)
-    seen = rows - xp.take(like(points, rows), labels, axis=0)
+    seen = rows - own @ like(points, rows)
+    seen *= xp.sum(own, axis=1, keepdims=True)
     sizes, totals = xp.sum(own, axis=0), own.T @ seen
     seen *= seen
     squares = xp.sum(seen, axis=0)

@@ -132,7 +132,7 @@ class RowsInView(Searchable):
 
     def _follow(self, labels: Labels) -> None:
         if self._compiled is not None and labels is not self._labels:
-            self._compiled.kernel.fit(labels)
+            self._compiled.fit(labels)
             self._labels = labels
 
     def _views_of(self, labels: Labels) -> list[ClusterView]:

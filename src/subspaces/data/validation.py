@@ -318,19 +318,6 @@ def count_distinct_rows(matrix: Array, enough: int) -> int:
     return len(seen)
 
 
-def check_rank(rank: int, largest: int, affine: bool) -> None:
-    """Raise ValueError if the rank of X is 0, or less than the largest dimension asked for."""
-    if rank == 0:
-        kind = "all rows are equal" if affine else "all values are zero"
-        raise ValueError(f"X has nothing to cluster: {kind}, its rank is 0. Use other data")
-    if largest > rank:
-        raise ValueError(
-            f"n_components={largest} is more than the rank of X, {rank}"
-            f"{' after centring' if affine else ''}. Use at most {rank}, or columns of like "
-            "scale (a direction below 1e-7 of the largest does not count)"
-        )
-
-
 def warn_of_copies(rows: Array, *, above: int = 1, of_components: bool = False) -> None:
     """Warn if at least 3 % of the rows (n, p), beyond chance, are exact copies of others.
 

@@ -14,7 +14,7 @@ from subspaces.core.leave_one_cell_out import cell_errors
 from subspaces.core.words_on_components import doubts_about_components, verdict_on_components
 from subspaces.data.validation import row_names, warn_of_copies
 from subspaces.data.varying import varying_table
-from subspaces.estimators._missing import warn_of_low_values
+from subspaces.psc.incomplete import warn_of_low_values
 from subspaces.runtime.parameters import as_choice, as_generator
 from subspaces.runtime.result import WithVerdict, as_frame
 from subspaces.runtime.warning import warn

@@ -42,11 +42,14 @@ def common_shift(values: Array, expressed: Mask, codes: Codes) -> tuple[int, Arr
     """Return the cluster whose genes are shifted most, and by how much: (2,), nan if unknown.
 
     That is the median over genes that half of the samples express of the difference between means
-    inside and outside, as it is, and in standard errors of the gene's own.
+    inside and outside, as it is, and in standard errors of the gene's own. Samples with the code -1
+    are left out.
     """
+    counted = codes >= 0
+    values, expressed, codes = values[counted], expressed[counted], codes[counted]
     often = expressed.mean(axis=0) >= 0.5
     often &= np.ptp(values, axis=0) > 0
-    found = [(int(k), _shift(values[:, often], codes == k)) for k in np.unique(codes[codes >= 0])]
+    found = [(int(k), _shift(values[:, often], codes == k)) for k in np.unique(codes)]
     if np.count_nonzero(often) < FEWEST_TO_TELL:
         return found[0][0], np.full(2, np.nan)
     return max(found, key=lambda one: abs(one[1][1]))

@@ -295,12 +295,12 @@ def _statistics(tested: Measured, codes: Codes, n_clusters: int) -> dict[str, Ar
     auc, p_values = rank_test(tested.values, codes, n_clusters)
     difference, effect, shares_in, shares_out = np.full((4, *auc.shape), np.nan)
     for seen, columns in alike_observed(tested.values):
-        sizes = np.bincount(codes[seen], minlength=n_clusters).astype(float)
+        clusters = Partition(codes[seen], n_clusters)
         values = tested.values[np.ix_(seen, columns)]
-        difference[:, columns], effect[:, columns] = _effects(values, codes[seen], sizes)
+        difference[:, columns], effect[:, columns] = _effects(values, clusters)
         if tested.expressed is not None:
             expressed = tested.expressed[np.ix_(seen, columns)]
-            shares_in[:, columns], shares_out[:, columns] = _shares(expressed, codes[seen], sizes)
+            shares_in[:, columns], shares_out[:, columns] = _shares(expressed, clusters)
     return {
         "difference": difference,
         "effect": effect,
@@ -312,7 +312,7 @@ def _statistics(tested: Measured, codes: Codes, n_clusters: int) -> dict[str, Ar
     }
 
 
-def _effects(values: Array, codes: Codes, sizes: Array) -> tuple[Array, Array]:
+def _effects(values: Array, clusters: Partition) -> tuple[Array, Array]:
     """Return d_k and d_k / s_k, (K, p) each; 0 / 0 is 0, and a difference without spread infinite.
 
     A cluster that is empty, or all there is, has nan.
@@ -320,26 +320,29 @@ def _effects(values: Array, codes: Codes, sizes: Array) -> tuple[Array, Array]:
     The squares outside are summed over clusters about their means, and of these about o_k: where
     nothing varies the sum is 0 without rounding.
     """
-    n_clusters, n = len(sizes), len(values)
-    means, _ = means_and_spread(values, Partition(codes, n_clusters))
-    squares = np.array([np.square(values[codes == k] - means[k]).sum(0) for k in range(n_clusters)])
+    sizes, n, n_clusters = clusters.sizes, clusters.sizes.sum(), clusters.n_clusters
+    means, _ = means_and_spread(values, clusters)
+    squares = np.zeros(values.shape[1])
+    for k in range(n_clusters):
+        own = clusters.members(k)
+        squares += clusters.row_weights[own] @ np.square(values[own] - means[k])
     difference, spread = np.full((2, *means.shape), np.nan)
-    for k in np.flatnonzero((sizes > 0) & (sizes < n)):
+    for k in np.flatnonzero((sizes > 0) & (sizes < n)).tolist():
         weights = np.where(np.arange(n_clusters) == k, 0.0, sizes)
         # Differences are averaged, not means: where all clusters agree this is 0 without rounding.
         difference[k] = (weights / weights.sum()) @ (means[k] - means)
         outside = weights @ np.square(means - (means[k] - difference[k]))
-        spread[k] = np.sqrt((squares.sum(axis=0) + outside) / max(n - 2, 1))
+        spread[k] = np.sqrt((squares + outside) / max(n - 2, 1))
     with np.errstate(divide="ignore", invalid="ignore"):
         return difference, np.where(difference == 0.0, 0.0, difference / spread)
 
 
-def _shares(expressed: Mask, codes: Codes, sizes: Array) -> tuple[Array, Array]:
+def _shares(expressed: Mask, clusters: Partition) -> tuple[Array, Array]:
     """Return the shares of samples that express each variable in and outside clusters, (K, p)."""
-    counts = np.array([expressed[codes == k].sum(axis=0) for k in range(len(sizes))])
+    counts, sizes = clusters.indicator.T @ expressed, clusters.sizes[:, None]
     others = counts.sum(axis=0) - counts
     with np.errstate(invalid="ignore"):
-        return counts / sizes[:, None], others / (len(codes) - sizes)[:, None]
+        return counts / sizes, others / (sizes.sum() - sizes)
 
 
 def _long_form(
@@ -457,7 +460,7 @@ def _asked(cluster: ClusterName | None, clusters: NDArray[Any]) -> Sequence[int]
 
 def _warn_of_small(clusters: NDArray[Any], codes: Codes, asked: Sequence[int]) -> None:
     """Warn of clusters too small to test, or with too few samples outside."""
-    sizes = np.bincount(codes, minlength=len(clusters))
+    sizes = Partition(codes, len(clusters)).sizes
     small = [k for k in asked if min(sizes[k], len(codes) - sizes[k]) < FEWEST]
     if small:
         counts = ", ".join(f"{clusters[k]} ({sizes[k]} of {len(codes)} samples)" for k in small)

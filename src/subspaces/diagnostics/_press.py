@@ -19,7 +19,7 @@ from subspaces.data.validation import (
     row_names,
     warn_of_copies,
 )
-from subspaces.estimators._missing import warn_of_low_values
+from subspaces.psc.incomplete import warn_of_low_values
 from subspaces.runtime.parameters import as_choice, as_count, as_flag
 from subspaces.runtime.result import InShort
 from subspaces.runtime.threads import one_blas_thread, process_lock

@@ -46,8 +46,11 @@ def rank_test(values: Array, codes: Codes, n_clusters: int) -> tuple[Array, Arra
 
     values (n, p), nan where not observed; codes (n,): the cluster of each sample, 0 to K - 1. Both
     results are (K, p). A variable without two different values has .5 and 1; clusters of fewer than
-    ``FEWEST`` samples that have the variable, or with fewer outside, have p-values of nan.
+    ``FEWEST`` samples that have the variable, or with fewer outside, have p-values of nan. Samples
+    with the code -1 are in no cluster, and not tested.
     """
+    if (codes < 0).any():
+        values, codes = values[codes >= 0], codes[codes >= 0]
     p = values.shape[1]
     auc, p_values = np.full((2, n_clusters, p), np.nan)
     excess, sizes = np.zeros((2, n_clusters, p), dtype=int)

@@ -34,6 +34,7 @@ from sklearn.cluster import KMeans
 
 from subspaces import progress
 from subspaces._types import Array, Codes, Indices
+from subspaces.core.partition import Partition
 from subspaces.diagnostics._rank_test import rank_test
 from subspaces.metrics import matched_labels
 from subspaces.starts.spectral import k_means_labels
@@ -88,7 +89,12 @@ def one_group_p_value(
 def null_p_values(
     values: Array, codes: Codes, n_clusters: int, n_nulls: int, random: np.random.Generator
 ) -> tuple[float, float]:
-    """Return the p-values of one Gaussian group, and of one group as skewed as the samples."""
+    """Return the p-values of one Gaussian group, and of one group as skewed as the samples.
+
+    Samples with the code -1 are left out.
+    """
+    if (codes < 0).any():
+        values, codes = values[codes >= 0], codes[codes >= 0]
     left, singular = _leading_axes(values, n_clusters)
     found, skewness = separation(left * singular, codes), _skewness(left)
     as_good = [0, 0]
@@ -105,10 +111,9 @@ def null_p_values(
 
 def separation(scores: Array, codes: Codes) -> float:
     """T(Z) = sum_k n_k |mean_k Z|^2, the part of the sum of squares that lies between clusters."""
-    sums = np.zeros((int(codes.max()) + 1, scores.shape[1]))
-    np.add.at(sums, codes, scores)
-    sizes = np.maximum(np.bincount(codes), 1)
-    return float((np.square(sums).sum(axis=1) / sizes).sum())
+    clusters = Partition(codes, int(codes.max()) + 1)
+    squares = np.square(clusters.indicator.T @ scores).sum(axis=1)
+    return float((squares / np.maximum(clusters.sizes, 1)).sum())
 
 
 def _leading_axes(values: Array, n_axes: int) -> tuple[Array, Array]:

@@ -25,10 +25,11 @@ from subspaces._types import (
 from subspaces.data.validation import count_distinct_rows, warn_of_copies
 from subspaces.estimators import PSC, KSubspaces
 from subspaces.estimators._base import SubspaceClusterer
-from subspaces.estimators._choosing import cuts_a_continuum, is_rather_one
 from subspaces.facts import Samples, samples_of
 from subspaces.halving import DOUBTFUL, SOLID
 from subspaces.metrics import adjusted_rand_score, matched_accuracy, matched_labels
+from subspaces.psc.auto import cuts_a_continuum, is_rather_one
+from subspaces.psc.result import Clusters
 from subspaces.runtime.parameters import as_count, as_real
 from subspaces.runtime.result import WithVerdict
 from subspaces.runtime.warning import collect_warnings, warn
@@ -188,7 +189,8 @@ def stability(
     if mean > CHANCE and isinstance(estimator, PSC | KSubspaces):
         some = np.concatenate(halves)[:ENOUGH]
         parts = [
-            (model, each[some], whole[some]) for model, each in zip(models, labels, strict=True)
+            (Clusters(each[some], model.subspaces_, bool(model.affine)), whole[some])
+            for model, each in zip(models, labels, strict=True)
         ]
         _warn_of_one_subspace(parts, matrix)
         has_gaps = not all(cuts_a_continuum(*part) for part in parts)
@@ -222,10 +224,10 @@ def _absent_in_a_half(matrix: Array, halves: Sequence[Indices]) -> Mask:
     return absent
 
 
-def _warn_of_one_subspace(parts: Sequence[tuple[Any, Any, Array]], matrix: Array) -> None:
+def _warn_of_one_subspace(parts: Sequence[tuple[Clusters, Array]], matrix: Array) -> None:
     """Warn where one subspace describes the samples better than the clusters of either half.
 
-    parts: of each half its model, the labels (n,) that it gives the samples, and these (n, p).
+    parts: of each half its clusters, with the labels that it gives the samples, and these (n, p).
     matrix: the samples as given; from missing cells no number of clusters is chosen.
     """
     if all(is_rather_one(*part) for part in parts):
@@ -382,6 +384,8 @@ def means_or_directions(model: FittedClusterer, X: Data) -> MeansOrDirections:
     if len(labels) > MOST_COMPARED:
         drawn = np.random.default_rng(0).choice(len(labels), MOST_COMPARED, replace=False)
         matrix, labels = matrix[drawn], labels[drawn]
+    if (labels < 0).any():
+        matrix, labels = matrix[labels >= 0], labels[labels >= 0]
     n_clusters = len(np.unique(labels))
     if n_clusters == 1:
         return MeansOrDirections(

@@ -3,11 +3,12 @@
 import os
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import fields
 from inspect import signature
+from numbers import Integral
 from pathlib import Path
 from time import perf_counter
-from typing import Any, ParamSpec, Self, TypeVar
+from typing import Annotated, Any, ParamSpec, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,41 +23,52 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from subspaces import progress
-from subspaces._types import Array, Counts, FittedLabels, Mask, Seed
-from subspaces.core import partition
-from subspaces.core.array import to_host
+from subspaces._types import Array, Counts, FittedLabels, Seed
+from subspaces.core.array import in_main_memory, is_dask, to_host
 from subspaces.core.contrast import Contrast, contrast, means_and_spread
 from subspaces.core.incomplete import IncompleteMixture, known_columns
-from subspaces.data.devices import to_device
+from subspaces.core.partition import Partition
+from subspaces.data.blocks import Blocks
+from subspaces.data.devices import check_device, device_of, moved_attributes
+from subspaces.data.kinds import (
+    SurveyedBlocks,
+    blocks_of,
+    in_blocks_only,
+    in_memory,
+    is_copied,
+    survey_of,
+)
 from subspaces.data.validation import (
     as_matrix,
     as_table_to_fit,
     check_squares,
+    check_survey,
     count_distinct_rows,
     is_named,
     largest_size,
     row_names,
 )
-from subspaces.estimators import _missing
-from subspaces.estimators._fitted_state import fetched, fitted_state, in_memory
+from subspaces.estimators._fitted_state import fitted_state, with_arrays_in_memory
+from subspaces.estimators._new_rows import NewBlocks, NewRows
 from subspaces.estimators._record import Record, is_too_large, own_coordinates
 from subspaces.preparation import (
     Preparation,
     check_present,
     filled_in_raw_units,
-    in_raw_units,
     prepare_rows,
 )
-from subspaces.progress import Step
+from subspaces.progress import Step, silence
+from subspaces.psc.result import Fit, attributes
+from subspaces.psc.settings import Settings
 from subspaces.runtime import model_file
 from subspaces.runtime.fitted import draft_of, take_fit
 from subspaces.runtime.memory import no_room
 from subspaces.runtime.model_file import SavedModel
 from subspaces.runtime.result import as_set_output
 from subspaces.runtime.serialise import is_serialisable
-from subspaces.runtime.threads import one_blas_thread
 from subspaces.runtime.warning import collect_warnings, warn
-from subspaces.subspace import Subspace, coordinates, project, scores_and_residuals
+from subspaces.starts.landmarks import REFILL_ROWS
+from subspaces.subspace import Subspace, squared_residual
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -64,78 +76,18 @@ R = TypeVar("R")
 # New rows may be this many times as large as those of fit: the influence has the eighth power of a
 # score, and beyond this it would overflow.
 FURTHEST = 1e25
-
-
-@dataclass(frozen=True)
-class NewRows:
-    """New rows in memory, checked; its methods return a fitted model's answers for them.
-
-    device: where the answers are sent, as `data.devices.device_of` returns it; None for main
-    memory.
-    """
-
-    model: "SubspaceClusterer"
-    matrix: Array
-    device: Any = None
-
-    def labels(self) -> Any:
-        """Return the cluster under which each row scores least, (n,)."""
-        return to_device(self._labels().astype(np.int32), self.device)
-
-    def scores(self) -> Any:
-        """Return the score of each row under each cluster, (n, K)."""
-        return to_device(self.model._row_scores(self.matrix), self.device)
-
-    def mean_score(self) -> float:
-        """Return the mean over the rows of each row's lowest score."""
-        return float(self.model._row_scores(self.matrix).min(axis=1).mean())
-
-    def coordinates(self) -> Any:
-        """Return a list of n arrays (r,): each row's coordinates in its cluster's subspace."""
-        labels, rows = self._labels(), self.placed()
-        own = [
-            iter(coordinates(rows[labels == k], subspace))
-            for k, subspace in enumerate(self.model.subspaces_)
-        ]
-        return to_device([next(own[k]) for k in labels], self.device)
-
-    def nearest_points(self) -> Any:
-        """Return the point of its cluster's subspace that is nearest to each row, (n, p)."""
-        labels, rows = self._labels(), self.placed()
-        nearest = np.empty_like(rows)
-        for k, subspace in enumerate(self.model.subspaces_):
-            nearest[labels == k] = project(rows[labels == k], subspace)
-        if hasattr(self.model, "preparation_"):
-            nearest = in_raw_units(nearest, self.model.preparation_)
-        return to_device(nearest, self.device)
-
-    def imputed(self) -> Any:
-        """Return the rows with what the model expects in cells that were not observed, (n, p)."""
-        holes = np.isnan(self.matrix)
-        filled = self.matrix
-        if holes.any():
-            filled = _missing.imputed(self.matrix, self.model._mixture())
-        return to_device(filled, self.device)
-
-    def placed(self) -> Array:
-        """Return the rows, (n, p); one with holes as the point of its subspace expected of it."""
-        holes = np.isnan(self.matrix).any(axis=1)
-        if not holes.any():
-            return self.matrix
-        rows, labels, mixture = self.matrix.copy(), self._labels(), self.model._mixture()
-        for k, cluster in enumerate(mixture.clusters):
-            own = holes & (labels == k)
-            noise = float(mixture.noise[k])
-            rows[own] = _missing.placed(self.matrix[own], cluster, noise)[0]
-        return rows
-
-    def _labels(self) -> FittedLabels:
-        return partition.assign(self.model._row_scores(self.matrix))
+# What a fit is told by parameters of its estimator.
+SETTINGS = [setting.name for setting in fields(Settings)]
 
 
 def with_subspaces(method: Callable[P, R]) -> Callable[P, R]:
     """Decorate a method so that only estimators with one subspace per cluster have it."""
     return available_if(lambda model: model._has_subspaces)(method)
+
+
+def with_blocks(method: Callable[P, R]) -> Callable[P, R]:
+    """Decorate a method so that only estimators that read rows in blocks have it."""
+    return available_if(lambda model: model._reads_blocks)(method)
 
 
 def with_missing(method: Callable[P, R]) -> Callable[P, R]:
@@ -152,29 +104,38 @@ class SubspaceClusterer(
 ):
     """Base of all estimators; not for use on its own.
 
-    A subclass implements ``_fit``, which takes a checked matrix, or `SurveyedBlocks` of rows that
-    are read in passes, and sets the fitted attributes. It overrides ``_scores`` where a score is
-    not the squared distance from ``subspaces_``.
+    A subclass implements ``_fit``, which takes a checked matrix, NaN for missing cells if it
+    ``_takes_missing``, or `SurveyedBlocks` if it ``_reads_blocks``, and sets the fitted attributes.
+    It overrides ``_scores`` where a score is not the squared distance from ``subspaces_``.
     """
 
     n_clusters: Any  # an int; of PSC, until it has chosen, perhaps "auto"
     n_components: Any
-    labels_: FittedLabels
-    subspaces_: list[Subspace]
-    n_components_: Counts
+    n_features_in_: Annotated[int, "p"]
+    feature_names_in_: Annotated[NDArray[Any], "p"]
+    labels_: Annotated[FittedLabels, "n"]
+    objective_: float
+    subspaces_: Annotated[list[Subspace], "K"]
+    n_components_: Annotated[Counts, "K"]
+    fit_: Fit
     record_: Record
-    cluster_means_: Array
-    within_std_: Array
-    _sizes: Array
+    cluster_means_: Annotated[Array, "K", "p"]
+    within_std_: Annotated[Array, "p"]
+    selection_: dict[str, Any]
     preparation_: Preparation
+    _scale: float  # the largest absolute value of the data of fit
+    _names_handed_on: Annotated[NDArray[Any], "p"]
 
     # Whether each cluster has a subspace, so that there is something to project on.
     _has_subspaces = True
+    # Whether many rows, sparse matrices, Dask arrays and arrays on devices are read in blocks.
+    _reads_blocks = False
+    # An array without rows, of the library, device and type of the data of fit; None for numpy.
+    _home: Any = None
     # The share of the cells of fit that were missing.
-    missing_share_ = 0.0
-    _observed: Array | None = (
-        None  # cells of each cluster and variable, (K, p), if some are missing
-    )
+    missing_share_: float = 0.0
+    # Numbers of observed cells of each cluster and variable, if some are missing.
+    _observed: Annotated[Array, "K", "p"] | None = None
 
     def fit(self, X: Any, y: Any = None, **unknown: Any) -> Self:
         """Find the clusters.
@@ -210,17 +171,17 @@ class SubspaceClusterer(
     def _fit_and_record(self, X: Any, raised: Sequence[Warning]) -> None:
         """Fit X and set all fitted attributes; raised: collects the warnings of the fit."""
         began = perf_counter()
-        matrix = self._validate(X)
-        self._fit_with_callbacks(X, matrix)
-        if isinstance(matrix, np.ndarray):
+        rows = self._validate(X)
+        self._fit_with_callbacks(X, rows)
+        if isinstance(rows, np.ndarray):
+            whole = NewRows(self, rows).imputed()
             self.labels_ = self.labels_.astype(np.int32, copy=False)
-            whole = NewRows(self, matrix).imputed()
-            self._store_means(whole, np.isnan(matrix) if self.missing_share_ else None)
+            self._store_means(whole, rows)
         else:
-            whole = matrix.few_rows()
+            whole = rows.few_rows()
         self._warn_of_odd_samples(whole, row_names(X))
         seconds = perf_counter() - began
-        self.record_ = self._recorded(matrix, row_names(X), seconds, raised)
+        self.record_ = self._recorded(rows, row_names(X), seconds, raised)
         self._bring_attributes_to(X)
 
     def fit_predict(self, X: Any, y: Any = None, **unknown: Any) -> FittedLabels:
@@ -424,7 +385,26 @@ class SubspaceClusterer(
         """
         from subspaces.report import write
 
-        return write(in_memory(self), X, path, **options)
+        return write(with_arrays_in_memory(self), X, path, **options)
+
+    @with_blocks
+    def move_to(self, X: Any) -> Self:
+        """Bring the fitted attributes to the library, device and type of X, to predict there.
+
+        Parameters
+        ----------
+        X : array
+            Of numpy, or under scikit-learn's array API dispatch of torch or CuPy.
+
+        Returns
+        -------
+        self
+            The same estimator.
+        """
+        check_is_fitted(self)
+        self.__dict__.update(moved_attributes(self.__dict__, device_of(X)))
+        self._bring_attributes_to(X)
+        return self
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model as plain arrays and JSON, for `subspaces.load`.
@@ -461,31 +441,26 @@ class SubspaceClusterer(
         model_file.write(path, saved)
 
     @progress.managed
-    def _fit_with_callbacks(self, X: Any, matrix: Array) -> None:
+    def _fit_with_callbacks(self, X: Any, rows: Array | SurveyedBlocks) -> None:
         progress.begin(self, X)
-        if _missing.has_holes(matrix):
-            with one_blas_thread():
-                self._fit_with_holes(matrix)
-        else:
-            self._fit(matrix)
+        self._fit(rows)
         progress.end(self, X)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = self._takes_missing
+        tags.input_tags.sparse = self._reads_blocks and self._needs_memory is None
+        tags.array_api_support = self._reads_blocks
         return tags
 
-    @property
-    def _has_listeners(self) -> bool:
-        return progress.are_set(self) or progress.has_listeners()
+    def _attributes_of_fit(self) -> dict[str, Any]:
+        """Return the attributes that follow from ``fit_``, by name, if the method has one."""
+        return attributes(self.fit_)
 
-    def _tell(self, step: Step) -> None:
-        """Pass a step of the fit to scikit-learn's callbacks and to the listeners of `progress`."""
-        progress.pass_on(self, step)
-        progress.tell(step)
+    # What a method says for itself.
 
-    def _fit(self, X: Array) -> None:
-        """Fit a checked matrix (n, p) or `SurveyedBlocks`: set ``labels_`` and other attributes."""
+    def _fit(self, X: Any) -> None:
+        """Fit checked data: set ``labels_`` and the other attributes."""
         raise NotImplementedError
 
     @property
@@ -493,37 +468,50 @@ class SubspaceClusterer(
         """Whether NaN is a cell that was not observed; otherwise it is refused."""
         return False
 
-    def _fit_with_holes(self, X: Array) -> None:
-        """Fit a checked matrix (n, p) with missing cells, where ``_takes_missing``."""
-        raise NotImplementedError
+    @property
+    def _needs_memory(self) -> str | None:
+        """The first parameter that needs all rows in memory, as ``name=value``; None if none."""
+        return None
+
+    def _scores(self, X: Array) -> Array:
+        """Return the score of each row under each cluster, (n, K), if a `Fit` has none.
+
+        It is the squared distance.
+        """
+        if self._reads_blocks:
+            return self.fit_.scores(X)
+        return np.column_stack([squared_residual(X, subspace) for subspace in self.subspaces_])
 
     def _mixture(self) -> IncompleteMixture:
         """Return the clusters as Gaussians, by which rows with missing cells are judged."""
-        raise NotImplementedError
+        return self.fit_.mixture
 
-    def _row_scores(self, X: Array) -> Array:
-        """Return the score of each row under each cluster, (n, K), whether it has holes or not.
+    def _settings(self, **further: Any) -> Settings:
+        """Return the parameters as the `Settings` of a fit, and who is told how far it has come."""
+        parameters = {name: vars(self)[name] for name in SETTINGS if name in vars(self)}
+        tell = self._tell if self._has_listeners else silence
+        return Settings(**parameters, **further, tell=tell, variable_names=self._variable_names)
 
-        All rows are scored in one unit: by the likelihood of their observed cells if the model was
-        fitted to a table with holes, and otherwise as complete rows are, at the squares that are
-        expected of a row with holes.
-        """
-        return _missing.scored(X, self._mixture()) if self.missing_share_ else self._scores(X)
-
-    def _places(self, X: Array) -> list[tuple[Array, Array]]:
-        """Return scores (n, r) and squared residuals (n,) of the rows for each subspace.
-
-        Of a row with holes, those that are expected.
-        """
-        if not _missing.has_holes(X):
-            return scores_and_residuals(X, self.subspaces_)
-        sizes = to_host(self._sizes).tolist()
-        return _missing.expected(X, self.subspaces_, self._noise_of_cells, sizes)
+    # Who is told how far a fit has come.
 
     @property
-    def _noise_of_cells(self) -> float:
-        """Variance of the noise in a cell, by which rows with missing cells are judged."""
-        raise NotImplementedError
+    def _has_listeners(self) -> bool:
+        return bool(self._verbosity) or progress.are_set(self) or progress.has_listeners()
+
+    @property
+    def _verbosity(self) -> int:
+        return int(getattr(self, "verbose", 0))
+
+    def _tell(self, step: Step) -> None:
+        """Pass a step of the fit to scikit-learn's callbacks and to the listeners of `progress`.
+
+        Print runs with ``verbose=1``, and starts and sweeps, too, with ``verbose=2``.
+        """
+        progress.pass_on(self, step)
+        progress.tell(step)
+        if self._verbosity > 1 or (self._verbosity and step.stage == "run"):
+            count = f"{step.stage} {step.done} of {step.total}"
+            print(f"[{type(self).__name__}] {count}, {step.detail}")  # noqa: T201
 
     @property
     def _known_columns(self) -> Array | None:
@@ -537,36 +525,86 @@ class SubspaceClusterer(
         return NewRows(self, X).placed()
 
     def _bring_attributes_to(self, X: Any) -> None:
-        """Move the fitted attributes to the device of X; the base class moves none."""
+        """Move the fitted attributes to the device of X."""
+        home = device_of(X) if self._reads_blocks else None
+        self.__dict__.pop("_home", None)
+        if home is not None:
+            self._home = home
+            self.__dict__.update(moved_attributes(self.__dict__, home))
 
     @property
     def _n_features_out(self) -> int:
         return len(self.subspaces_)
 
-    def _scores(self, X: Array) -> Array:
-        """Return the score of each row under each cluster, (n, K): its squared distance."""
-        return np.column_stack([far for _, far in self._places(X)])
+    # Data, checked.
 
-    def _new_rows(self, X: Any, method: str) -> Any:
-        """Return X, checked, as an object such as `NewRows` whose methods return the answers.
+    def _new_rows(self, X: Any, method: str) -> NewRows | NewBlocks:
+        """Return X, checked, as an object whose methods return the answers.
 
         method: the public method that asks, to be named in messages.
         """
-        return NewRows(self, self._validate_new(X))
+        check_is_fitted(self)
+        if not self._reads_blocks:
+            return NewRows(self, self._validate_new(X))
+        check_device(X, self._home, f"{type(self).__name__}.{method}")
+        # Samples are prepared in memory, all at once.
+        blocks = None if hasattr(self, "preparation_") else self._blocks(X)
+        if blocks is None:
+            return NewRows(self, self._validate_new(in_memory(X)), self._home)
+        validate_data(self, X, reset=False, skip_check_array=True)
+        if not is_dask(X):  # those of Dask are checked as they come
+            found = survey_of(blocks)
+            if self._takes_missing and found.has_holes and isinstance(blocks.array, np.ndarray):
+                return NewRows(self, self._validate_new(X), self._home)
+            check_survey(found, blocks.array.dtype)
+            self._check_scale(found.largest)
+        return NewBlocks(blocks, self.fit_.pass_over(blocks), self._home)
 
-    def _validate(self, X: Any) -> Array:
-        self._check_room(X)
+    def _blocks(self, X: Any) -> Blocks | None:
+        """Return X as `Blocks`, which are read in passes; None if X is to be one matrix.
+
+        Raise ValueError for a Dask array or a sparse matrix with a parameter that needs all rows in
+        memory.
+        """
+        if not self._reads_blocks:
+            return None
+        if self._needs_memory is None:
+            if is_copied(X):
+                self._refuse_beyond_room(X.shape, X.shape[0] * X.shape[1])
+            return blocks_of(X, missing=self._takes_missing)
+        if in_blocks_only(X):
+            kind, fetch = ("Dask array", "compute") if is_dask(X) else ("sparse matrix", "toarray")
+            raise ValueError(
+                f"{self._needs_memory} needs all rows in memory at once, and a {kind} is read in "
+                f"passes. Use X.{fetch}(), or leave it out"
+            )
+        return None
+
+    def _validate(self, X: Any) -> Array | SurveyedBlocks:
+        """Return the data of fit, checked: a matrix, or rows that are read in passes."""
+        blocks = self._blocks(X)
+        if blocks is None:
+            return self._validate_matrix(in_memory(X) if self._reads_blocks else X)
+        validate_data(self, X, skip_check_array=True)
+        # The search holds at least REFILL_ROWS rows and a copy of them.
+        n, p = blocks.shape
+        self._refuse_beyond_room(blocks.shape, 2 * min(n, REFILL_ROWS) * p)
+        found = survey_of(blocks)
+        if self._takes_missing and found.has_holes and isinstance(blocks.array, np.ndarray):
+            return self._validate_matrix(X)
+        check_survey(found, blocks.array.dtype)
+        self._scale = found.largest
+        return SurveyedBlocks(blocks, found)
+
+    def _validate_matrix(self, X: Any) -> Array:
+        shape: tuple[int, ...] = getattr(X, "shape", ())
+        if len(shape) == 2:
+            self._refuse_beyond_room(shape, self._numbers_held(shape[0], shape[1]))
         matrix = as_table_to_fit(X) if self._takes_missing else as_matrix(X)
         validate_data(self, X, skip_check_array=True)
         check_squares(matrix)
         self._scale = largest_size(matrix)
         return matrix
-
-    def _check_room(self, X: Any) -> None:
-        """Raise MemoryError before a fit begins if the fit would not fit into memory."""
-        shape: tuple[int, ...] = getattr(X, "shape", ())
-        if len(shape) == 2:
-            self._refuse_beyond_room(shape, self._numbers_held(shape[0], shape[1]))
 
     def _refuse_beyond_room(self, shape: tuple[int, ...], n_numbers: int) -> None:
         too_large = no_room(8 * n_numbers)
@@ -577,8 +615,14 @@ class SubspaceClusterer(
             )
 
     def _numbers_held(self, n: int, p: int) -> int:
-        """Return how many numbers a fit holds at once, at least: X and a copy of it, 2 n p."""
-        return 2 * n * p
+        """Return how many numbers a fit holds at once, at least: X and a copy of it, 2 n p.
+
+        Where rows are fitted from their inner products, n < p K, n^2 more.
+        """
+        n_clusters = int(self.n_clusters) if isinstance(self.n_clusters, Integral) else 1
+        dense = getattr(self, "n_variables", None) is None
+        by_products = self._reads_blocks and n < p * n_clusters and dense
+        return 2 * n * p + (n**2 if by_products else 0)
 
     def _validate_new(self, X: Any) -> Array:
         check_is_fitted(self)
@@ -611,7 +655,7 @@ class SubspaceClusterer(
         """
         if rows is None:
             return
-        held = len(np.unique(fetched(self.labels_)))
+        held = len(np.unique(in_main_memory(self.labels_)))
         distinct = count_distinct_rows(rows, held)
         if distinct < held:
             warn(
@@ -621,24 +665,20 @@ class SubspaceClusterer(
                 ConvergenceWarning,
             )
 
-    def _store_means(self, rows: Array, holes: Mask | None) -> None:
-        """Set ``cluster_means_`` (K, p) and ``within_std_`` (p,), the deviation around them.
+    def _store_means(self, whole: Array, rows: Array) -> None:
+        """Set ``cluster_means_`` (K, p) and ``within_std_`` (p,), unless the fit has found them.
 
-        holes (n, p): which cells of the rows were filled, if any.
-
-        Rows that span no more directions than the clusters' subspaces were projected before `fit`.
-        No variable has a deviation of its own then, and ``within_std_`` is nan.
+        whole (n, p): the rows with their holes filled.
         """
+        if "cluster_means_" in vars(self):
+            return
+        holes = np.isnan(rows) if self.missing_share_ else None
         self.cluster_means_, self.within_std_ = means_and_spread(
-            rows, partition.Partition(self.labels_, self._n_features_out), holes
+            whole, Partition(self.labels_, self._n_features_out), holes
         )
         if holes is not None:
             members = np.arange(self._n_features_out)[:, None] == self.labels_
             self._observed = members @ (~holes).astype(float)
-        subspaces: list[Subspace] = getattr(self, "subspaces_", [])
-        enough = min(len(rows) - 1, rows.shape[1], 1 + sum(f.basis.shape[1] + 1 for f in subspaces))
-        if hasattr(self, "_data") and self._data.rank < enough:
-            self.within_std_ = np.full(rows.shape[1], np.nan)
 
     @property
     def _knows_differences(self) -> bool:
@@ -660,7 +700,7 @@ class SubspaceClusterer(
         if isinstance(self.labels_, np.ndarray):
             sizes = np.bincount(self.labels_, minlength=self._n_features_out).astype(float)
         else:
-            sizes = to_host(self._sizes)
+            sizes = self.fit_.sizes
         means, within_std = to_host(self.cluster_means_), to_host(self.within_std_)
         return contrast(cluster, sizes, means, within_std, self._observed)
 
@@ -709,7 +749,7 @@ class SubspaceClusterer(
             seconds,
             messages,
             sample_names=names,
-            scores=self._row_scores(X),
+            scores=self._scores(X),
             coordinates=own_coordinates(whole, self.labels_, subspaces) if subspaces else None,
             influence=getattr(self, "influence_", None),
         )

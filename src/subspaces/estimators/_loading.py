@@ -9,10 +9,8 @@ import numpy as np
 
 from subspaces.data.blocks import ArrayBlocks
 from subspaces.estimators._all import all_estimators
-from subspaces.estimators._alternating import AlternatingClusterer
 from subspaces.estimators._base import SubspaceClusterer
-from subspaces.estimators._fitted_state import check_pca_state, check_state, with_preparation
-from subspaces.estimators.mini_batch_psc import MiniBatchPSC
+from subspaces.estimators._fitted_state import restore
 from subspaces.estimators.selected_pca import SelectedPCA
 from subspaces.runtime import model_file
 from subspaces.runtime.threads import changed_filters
@@ -65,36 +63,30 @@ def _restored(saved: model_file.SavedModel) -> SubspaceClusterer | SelectedPCA:
     kinds = dict(all_estimators())
     if saved.estimator not in kinds:
         raise ValueError(f"it is of the estimator {saved.estimator!r}, which this library has not")
-    kind = kinds[saved.estimator]
-    if issubclass(kind, SelectedPCA):
-        check_pca_state(saved.state)
-        pca = kind().set_params(**saved.parameters)
-        pca._check_parameters()
-        pca.__dict__.update(saved.state)
-        return pca
-    model = kind()
+    model = kinds[saved.estimator]()
     model.set_params(**saved.parameters)
-    check_state(saved.state)
-    short = saved.state["labels_"].astype(np.int32)  # files of earlier versions have 64 bits
-    with_preparation(model, {**saved.state, "labels_": short})
-    _check_scores(model)
-    if isinstance(model, MiniBatchPSC) and not {"_sums", "_origin", "n_iter_"} <= set(saved.state):
-        raise ValueError("it has not what a further batch takes")
+    restore(model, saved.state)
+    with changed_filters(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        works = _is_whole(model)
+    if not works:
+        raise ValueError("its parts do not fit together")
     return model
 
 
-def _check_scores(model: SubspaceClusterer) -> None:
-    """Raise an error unless the loaded model can score a sample, which takes all its parts.
+def _is_whole(model: SubspaceClusterer | SelectedPCA) -> bool:
+    """Return whether the loaded model can score a sample, which takes all its parts.
 
     Also in passes and with a missing cell, if it can do that at all.
     """
-    row = np.zeros((1, model._n_variables))
-    with changed_filters(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
-        scores = model._scores(row)
-        if isinstance(model, AlternatingClusterer):
-            model._pass(ArrayBlocks(row))
-        if model._takes_missing:
-            model._mixture()
-    if scores.shape != (1, model._n_features_out):
-        raise ValueError("its parts do not fit together")
+    if isinstance(model, SelectedPCA):
+        model._check_parameters()
+        return bool(np.isfinite(model.score_samples(model.mean_[None])).all())
+    row, labels = np.zeros((1, model._n_variables)), model.labels_
+    scores = model._scores(row)
+    if model._reads_blocks:
+        model.fit_.pass_over(ArrayBlocks(row))
+    if model._takes_missing:
+        model._mixture()
+    fits = scores.shape == (1, model._n_features_out) and not np.isnan(scores).any()
+    return fits and labels.min() >= -1 and labels.max() < model._n_features_out

@@ -20,6 +20,7 @@ from subspaces.rivals.ensemble import (
 )
 from subspaces.runtime.parameters import as_count, as_generator, as_jobs
 from subspaces.runtime.warning import warn
+from subspaces.subspace import energy_off_subspaces
 
 
 class EnsembleKSubspaces(SubspaceClusterer):
@@ -133,7 +134,8 @@ class EnsembleKSubspaces(SubspaceClusterer):
         problem = _subspaces.pose(self, X)
         _subspaces.warn_of_full_rank(self, max(problem.dimensions), problem.rows.rank)
         base = self._base_problem(problem)
-        self.q_ = self._kept(len(X))
+        n, auto = len(X), entries_to_keep(len(X), self.n_clusters)
+        self.q_ = as_count(self.q, "q", low=1, high=n, why=f" for {n} samples", auto=auto)
         random = as_generator(self.random_state)
         partitions = self._runs(base, random)
         self.affinity_matrix_ = co_association(partitions, self.q_)
@@ -142,7 +144,7 @@ class EnsembleKSubspaces(SubspaceClusterer):
         equal = len(set(problem.dimensions)) == 1
         self.labels_ = partition.canonical(labels) if equal else labels
         _subspaces.store_subspaces(self, X, problem.dimensions, problem.affine)
-        self.objective_ = _subspaces.distance_from_own_subspaces(self, X)
+        self.objective_ = energy_off_subspaces(X, self.labels_, self.subspaces_)
 
     def _runs(self, base: Problem, random: np.random.Generator) -> list[Labels]:
         n_runs = as_count(self.n_runs, "n_runs", low=1)
@@ -178,11 +180,6 @@ class EnsembleKSubspaces(SubspaceClusterer):
                 f"need {needed}. Use fewer candidates"
             )
         return Problem(problem.rows, dimensions, "residual", problem.affine)
-
-    def _kept(self, n_samples: int) -> int:
-        if isinstance(self.q, str) and self.q == "auto":
-            return entries_to_keep(n_samples, self.n_clusters)
-        return as_count(self.q, "q", low=1, high=n_samples, why=f" for {n_samples} samples")
 
     def _warn_of_missing_clusters(self, missing: int) -> None:
         if missing:

@@ -16,7 +16,7 @@ from subspaces.rivals.gpca import homogeneous, hyperplane_labels, vote_labels
 from subspaces.rivals.vanishing_polynomials import n_monomials, n_vanishing
 from subspaces.runtime.parameters import as_choice, as_count, as_flag, as_generator, as_real
 from subspaces.runtime.warning import warn
-from subspaces.subspace import principal_axes
+from subspaces.subspace import energy_off_subspaces, principal_axes
 
 METHODS: tuple[GPCAMethod, ...] = get_args(GPCAMethod)
 # A square matrix of this size takes some ten seconds to decompose.
@@ -161,7 +161,7 @@ class GPCA(SubspaceClusterer):
         self.labels_ = partition.canonical(labels) if same else labels
         self.n_iter_ = 1 + sweeps
         _subspaces.store_subspaces(self, X, problem.dimensions, problem.affine)
-        self.objective_ = _subspaces.distance_from_own_subspaces(self, X)
+        self.objective_ = energy_off_subspaces(X, self.labels_, self.subspaces_)
 
     def _check_options(self) -> None:
         as_flag(self.affine, "affine")

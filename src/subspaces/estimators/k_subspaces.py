@@ -1,25 +1,13 @@
 """K-subspaces: the loop of predictive subspace clustering, with the residual as its score."""
 
-from functools import partial
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-from sklearn.exceptions import ConvergenceWarning
-
-from subspaces._types import Array, Auto, Indices, Init, PerCluster, Seed
-from subspaces.core import partition
-from subspaces.core.array import to_host
-from subspaces.core.problem import Problem
-from subspaces.core.rows import Rows
-from subspaces.data.block_pass import assign_rows
-from subspaces.data.blocks import Blocks
-from subspaces.estimators._alternating import AlternatingClusterer
-from subspaces.estimators._subspaces import order_of_appearance, store_subspaces
-from subspaces.runtime.warning import warn
+from subspaces._types import Auto, Init, PerCluster, Seed
+from subspaces.estimators._base import SubspaceClusterer
+from subspaces.psc.fit import fit
 
 
-class KSubspaces(AlternatingClusterer):
+class KSubspaces(SubspaceClusterer):
     """K-subspaces clustering.
 
     Alternates between fitting a PCA to each cluster and giving each sample to the cluster whose
@@ -104,6 +92,8 @@ class KSubspaces(AlternatingClusterer):
     True
     """
 
+    _reads_blocks = True
+
     def __init__(
         self,
         n_clusters: int = 2,
@@ -127,63 +117,10 @@ class KSubspaces(AlternatingClusterer):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
+    def _fit(self, X: Any) -> None:
+        self.fit_ = fit(X, None, self._settings(criterion="residual", measures=False))
+        self.__dict__ |= self._attributes_of_fit()
+
     @property
     def _takes_missing(self) -> bool:
         return True
-
-    def _problem(self, X: Array, rows: Rows | None = None) -> Problem:
-        return self._pose(X, "residual", rows=rows)
-
-    @property
-    def _noise_of_cells(self) -> float:
-        if self.missing_share_:
-            return self.noise_variance_
-        sizes = to_host(self._sizes) - self.affine
-        freedom = float(sizes @ (self._n_variables - self.n_components_))
-        return max(self.objective_ / max(freedom, 1.0), np.finfo(float).tiny)
-
-    def _fit_few(self, X: Array) -> None:
-        problem = self._problem(X)
-        best, runs = self._best_run(X, problem)
-        self._search.warn_of_a_poor_end(best.clustering, runs, len(X), problem.alike)
-        self._store(problem, best, runs)
-        self._data = problem.data
-        store_subspaces(self, X, problem.dimensions, problem.affine)
-        scores = self._scores(X)
-        if self._reordered(order_of_appearance(partition.assign(scores), self.n_clusters)):
-            scores = self._scores(X)
-        self.labels_ = partition.assign(scores)
-        if self.stop_reason_ != "converged":
-            self.objective_ = float(scores.min(axis=1).sum())
-        self._warn_of_empty_clusters(partition.sizes(self.labels_, self.n_clusters))
-
-    def _store_labels_in_passes(
-        self, blocks: Blocks, labels: Any, points: Array, order: Indices
-    ) -> None:
-        # Those of the final subspaces, as `predict` finds them: rows may still have moved.
-        points, kept = points[order], np.arange(self.n_clusters)
-        nearest, found = blocks.fold(partial(assign_rows, plan=self._pass(blocks)), None)
-        order = np.argsort(found.first, kind="stable")
-        if self._reordered(order):
-            points = points[order]
-            nearest, found = blocks.fold(partial(assign_rows, plan=self._pass(blocks)), None)
-        if self.stop_reason_ != "converged":
-            self.objective_ = found.objective
-        super()._store_labels_in_passes(blocks, nearest, points, kept)
-        self._warn_of_empty_clusters(self._sizes)
-
-    def _reordered(self, order: Indices) -> bool:
-        """Bring subspaces of equal dimension into this order; return whether it is another one."""
-        if len(set(self.n_components_.tolist())) > 1 or np.all(order[:-1] < order[1:]):
-            return False
-        self.subspaces_ = [self.subspaces_[k] for k in order.tolist()]
-        return True
-
-    def _warn_of_empty_clusters(self, sizes: NDArray[Any]) -> None:
-        empty = int(np.count_nonzero(sizes == 0))
-        if empty:
-            warn(
-                f"{empty} of n_clusters={self.n_clusters} clusters are empty: another subspace is "
-                "as near to all of their samples. Use fewer clusters or a smaller dimension",
-                ConvergenceWarning,
-            )

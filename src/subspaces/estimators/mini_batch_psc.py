@@ -1,6 +1,5 @@
-"""Predictive subspace clustering of streams: every row is read once."""
+"""Predictive subspace clustering in batches, for streams and for many rows in little time."""
 
-from dataclasses import replace
 from functools import partial
 from time import perf_counter
 from typing import Any, Self
@@ -11,31 +10,23 @@ from sklearn.utils.validation import validate_data
 
 from subspaces._types import Array, Auto, InitName, PerCluster, Seed, StreamCriterionName
 from subspaces.core import criteria
-from subspaces.core.array import to_host
-from subspaces.core.likelihood import VARIANCE_FLOOR, Data, as_divisor
-from subspaces.core.low_rank import n_directions
-from subspaces.core.problem import Problem
-from subspaces.core.rows import Rows
+from subspaces.core.dimensions import per_cluster
 from subspaces.data import block_pass
 from subspaces.data.blocks import ArrayBlocks, Blocks
-from subspaces.data.in_blocks import BlockProblem, subspaces_of_sample
-from subspaces.data.stream import SUMS, Stream, follow, reordered
-from subspaces.data.subspaces import ClusterSums, Subspaces, from_subspaces, take, to_subspaces
+from subspaces.data.kinds import in_memory, surveyed
 from subspaces.data.validation import as_matrix
-from subspaces.estimators._alternating import AlternatingClusterer
-from subspaces.estimators._many_rows import in_memory, surveyed
+from subspaces.estimators._base import SubspaceClusterer
 from subspaces.estimators._record import Record
-from subspaces.estimators._subspaces import dimensions_of, per_cluster, widths
 from subspaces.progress import Step
+from subspaces.psc.result import Fit, attributes
+from subspaces.psc.stream import Batches, Past, begin, labelled, resume
 from subspaces.runtime.fitted import draft_of, take_fit
 from subspaces.runtime.parameters import as_choice, as_count, as_generator, as_real
 from subspaces.runtime.threads import one_blas_thread, usable_threads
-from subspaces.starts import landmarks
 from subspaces.starts.registry import STARTS
-from subspaces.subspace import centre_of
 
 
-class MiniBatchPSC(AlternatingClusterer):
+class MiniBatchPSC(SubspaceClusterer):
     """Predictive subspace clustering in batches, for streams and where time is short.
 
     A batch is assigned to the subspaces found so far. These were fitted without it, so that its
@@ -123,7 +114,11 @@ class MiniBatchPSC(AlternatingClusterer):
     ([0, 0, 0], 2)
     """
 
-    max_iter = 50
+    _reads_blocks = True
+    past_: Past
+    n_iter_: int
+    criterion_: str
+    noise_variance_: float
 
     def __init__(
         self,
@@ -177,20 +172,17 @@ class MiniBatchPSC(AlternatingClusterer):
 
     def _follow_batch(self, X: Any) -> None:
         began = perf_counter()
-        is_first = "subspaces_" not in vars(self)
+        is_first = "fit_" not in vars(self)
         blocks = self._batch(X, is_first)
         with one_blas_thread():
-            if is_first:
-                subspaces, sums = self._begin(blocks), None
-            else:
-                subspaces, sums = self._resume()
-            subspaces, sums, labels = follow(self._stream(), blocks, subspaces, sums)
-            self._store_stream(subspaces, sums)
-        self.n_iter_ = 1 if is_first else self.n_iter_ + 1
-        self.labels_ = blocks.join(labels, np.arange(self.n_clusters))
-        self.objective_ = float(sums.objective)
+            batches = self._begin(blocks) if is_first else self._resume()
+            batches, labels = batches.after(blocks)
+        labels = blocks.join(labels, np.arange(self.n_clusters))
+        n_iter = 1 if is_first else self.n_iter_ + 1
         for name in ("cluster_means_", "within_std_"):  # of rows that were seen once, and are gone
             self.__dict__.pop(name, None)
+        assert batches.sums is not None
+        self._take(batches, batches.fit(labels, float(batches.sums.objective)), n_iter)
         self.record_ = Record(perf_counter() - began, (), None, None, None, None)
         self._bring_attributes_to(X)
 
@@ -206,7 +198,7 @@ class MiniBatchPSC(AlternatingClusterer):
         if not is_first:
             self._check_scale(largest)
         self._scale = largest if is_first else max(largest, self._scale)
-        moved = not is_first and to_host(self._origin).any()
+        moved = not is_first and self.past_.origin.any()
         return ArrayBlocks(blocks.array.toarray()) if moved and sparse.issparse(X) else blocks
 
     def _check_choices(self) -> None:
@@ -221,119 +213,31 @@ class MiniBatchPSC(AlternatingClusterer):
         n_threads = usable_threads()
         blocks = ArrayBlocks(X, n_threads) if isinstance(X, np.ndarray) else X.blocks
         with one_blas_thread():
-            random = as_generator(self.random_state)
-            subspaces, sums = self._begin(blocks), None
-            stream = self._stream()
+            random, n = as_generator(self.random_state), blocks.shape[0]
+            batches, size = self._begin(blocks), min(self.batch_size, n)
             for done in range(1, self.max_batches + 1):
-                batch = ArrayBlocks(blocks.sample(self._drawn(blocks, random)), n_threads)
-                subspaces, sums, _ = follow(stream, batch, subspaces, sums)
-                self._tell(Step("batch", done, self.max_batches, f"cost {sums.objective:.6g}"))
-            self._label(blocks, subspaces, sums)
-        self.n_iter_ = self.max_batches
+                drawn = np.sort(random.choice(n, size, replace=False, shuffle=False))
+                batches, _ = batches.after(ArrayBlocks(blocks.sample(drawn), n_threads))
+                assert batches.sums is not None
+                cost = f"cost {batches.sums.objective:.6g}"
+                self._tell(Step("batch", done, self.max_batches, cost))
+            self._take(*labelled(batches, blocks), self.max_batches)
 
-    def _drawn(self, blocks: Blocks, random: np.random.Generator) -> Any:
-        """Return the row numbers of a random batch, sorted."""
-        n = blocks.shape[0]
-        return np.sort(random.choice(n, min(self.batch_size, n), replace=False, shuffle=False))
+    def _begin(self, blocks: Blocks) -> Batches:
+        return begin(blocks, self._settings(measures=False), self.forgetting)
 
-    def _label(self, blocks: Blocks, subspaces: Subspaces, sums: Any) -> None:
-        """Set ``labels_`` of all rows, ``subspaces_`` and ``objective_`` after the last batch.
-
-        Clusters of equal dimension are numbered in the order in which rows first belong to them.
-        """
-        self._store_stream(subspaces, sums)
-        plan = self._pass(blocks)
-        labels, summary = blocks.fold(partial(block_pass.assign_rows, plan=plan), None)
-        numbers = np.arange(self.n_clusters)
-        if len(set(subspaces.dimensions)) == 1:
-            numbers = np.argsort(np.argsort(summary.first, kind="stable"))
-        order = np.argsort(numbers)
-        points = np.array([subspace.centre for subspace in self.subspaces_])
-        self._store_labels_in_passes(blocks, labels, points, order)
-        self._store_stream(take(subspaces, order), reordered(sums, order))
-        self.objective_ = summary.objective
-
-    def _begin(self, blocks: Blocks) -> Subspaces:
-        """Return the first subspaces: those of the best partition of a sample of the rows.
-
-        Set ``criterion_``, and the rank and the origin of the data.
-        """
-        dimensions = dimensions_of(self, blocks, low=0 if self.affine else 1)
-        random, n = as_generator(self.random_state), blocks.shape[0]
-        enough = min(landmarks.n_landmarks(dimensions), n)
-        sample = blocks.sample(np.sort(random.choice(n, enough, replace=False)))
-        problem = self._problem(sample)
-        default = _default_criterion(problem)
-        self.criterion_ = default if self.criterion == "auto" else self.criterion
-        rank = n_directions(sample, problem.affine, problem.rows.rank)
-        self._data = Data(n, rank, problem.data.mean_variance)
-        best, _ = self._best_run(sample, problem)
-        shifted = self.affine and not blocks.stays_sparse
-        self._origin = _near(centre_of(sample, True)) if shifted else np.zeros(sample.shape[1])
-        seen = sample - self._origin
-        energy = self._data.mean_variance
-        in_passes = BlockProblem(
-            ArrayBlocks(seen), dimensions, "residual", problem.affine, rank, energy, lambda: seen
-        )
-        return subspaces_of_sample(in_passes, best.clustering.labels)
-
-    def _choice(self, problem: Problem) -> str:
-        by_default = self._by_default(problem)
-        return "t_likelihood" if by_default and not problem.of_means else "objective"
-
-    def _by_default(self, problem: Problem) -> bool:
-        """Whether the criterion is the one that "auto" takes, asked for by name or not."""
-        return self.criterion in ("auto", _default_criterion(problem))
-
-    def _problem(self, X: Array, rows: Rows | None = None) -> Problem:
-        problem = self._pose(X, "loo", rows=rows)
-        return problem if self._by_default(problem) else replace(problem, criterion=self.criterion)
-
-    def _stream(self) -> Stream:
+    def _resume(self) -> Batches:
         dimensions = per_cluster(self, "n_components", 2**62, low=0, high=self.n_features_in_)
-        rank, least = self._data.rank, VARIANCE_FLOOR * self._data.mean_variance
-        return Stream(
-            dimensions, self.criterion_, bool(self.affine), rank, self.forgetting, least,
-            to_host(self._origin),
-        )  # fmt: skip
+        return resume(self.fit_, self.past_, dimensions, self.forgetting)
 
-    def _store_stream(self, subspaces: Subspaces, sums: ClusterSums) -> None:
-        self.subspaces_ = to_subspaces(subspaces, to_host(self._origin))
-        self.n_components_ = widths(self.subspaces_)
-        self.noise_variance_ = subspaces.noise
-        self._sizes = subspaces.sizes
-        self._sums = {name: getattr(sums, name) for name in SUMS}
+    def _take(self, batches: Batches, found: Fit, n_iter: int) -> None:
+        """Set all attributes that some batches led to."""
+        self.fit_, self.past_, self.n_iter_ = found, batches.past, n_iter
+        self.__dict__ |= self._attributes_of_fit()
 
-    def _resume(self) -> tuple[Subspaces, ClusterSums]:
-        """Return the subspaces and the `ClusterSums` as the last batch left them."""
-        origin, dimensions = to_host(self._origin), self._stream().dimensions
-        seen = [replace(subspace, centre=subspace.centre - origin) for subspace in self.subspaces_]
-        subspaces = from_subspaces(seen, to_host(self._sizes), self.noise_variance_, dimensions)
-        return subspaces, ClusterSums(0.0, 0, **self._sums)
-
-    @property
-    def _scoring(self) -> str:
-        return self.criterion_
-
-    @property
-    def _scoring_noise(self) -> float:
-        return as_divisor(self.noise_variance_, self._data)
+    def _attributes_of_fit(self) -> dict[str, Any]:
+        return attributes(self.fit_) | {"criterion_": self.fit_.criterion}
 
     def _scores(self, X: Array) -> Array:
         blocks = ArrayBlocks(X)
-        return blocks.each(partial(block_pass.score, plan=self._pass(blocks)))
-
-
-def _default_criterion(problem: Problem) -> str:
-    """Return the name of the criterion that "auto" is for batches of a problem's rows."""
-    return "residual" if problem.alike else "likelihood"
-
-
-def _near(point: Array) -> Array:
-    """Return a point (p,) near the given one, rounded to single precision where that is close.
-
-    Batches in single precision can then be moved by it without further rounding.
-    """
-    with np.errstate(over="ignore", under="ignore"):
-        single = point.astype(np.float32).astype(np.float64)
-    return np.where(np.isclose(single, point, rtol=1e-6, atol=0.0), single, point)
+        return blocks.each(partial(block_pass.score, plan=self.fit_.pass_over(blocks)))

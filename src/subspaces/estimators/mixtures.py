@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from functools import partial
 from numbers import Real
-from typing import Annotated, Any, get_args
+from typing import Annotated, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,15 +11,12 @@ from scipy.special import logsumexp
 from sklearn.exceptions import ConvergenceWarning
 
 from subspaces._types import Array, Data, MixtureNoise, PerCluster, Seed, StopReason
-from subspaces.core import em, partition, ppca_mixture
-from subspaces.core.incomplete import (
-    IncompleteMixture,
-    as_gaussian,
-    as_subspace,
-)
-from subspaces.estimators import _missing
+from subspaces.core import em, incomplete, partition, ppca_mixture
+from subspaces.core.dimensions import dimensions_of
+from subspaces.core.incomplete import IncompleteMixture, as_gaussian, as_subspace
+from subspaces.core.partition import Partition, order_of_appearance
 from subspaces.estimators._base import SubspaceClusterer
-from subspaces.estimators._subspaces import dimensions_of, order_of_appearance, widths
+from subspaces.psc.incomplete import fill, fitted
 from subspaces.rivals import factor_mixture, factor_mixture_em
 from subspaces.rivals.mixture_starts import first_partitions, leading_loadings, random_loadings
 from subspaces.rivals.student import FIRST_DF
@@ -27,6 +24,7 @@ from subspaces.runtime.parameters import as_choice, as_count, as_generator, as_r
 from subspaces.runtime.threads import one_blas_thread
 from subspaces.runtime.warning import warn
 from subspaces.subspace import Subspace, scores
+from subspaces.subspace import dimensions_of as widths
 
 
 class MixtureClusterer(SubspaceClusterer):
@@ -135,15 +133,8 @@ class MixtureClusterer(SubspaceClusterer):
         self.log_likelihood_path_ = np.array(best.path)
         self.n_iter_ = best.n_iter
         self.stop_reason_ = best.stop_reason
-        self.starts_ = [
-            {
-                "start": run.start,
-                "log_likelihood": run.log_likelihood,
-                "n_iter": run.n_iter,
-                "stop_reason": run.stop_reason,
-            }
-            for run in runs
-        ]
+        columns = ("start", "log_likelihood", "n_iter", "stop_reason")
+        self.starts_ = [{name: getattr(run, name) for name in columns} for run in runs]
 
     def _store_subspaces(self, X: Array, bases: Sequence[Array]) -> None:
         """Set labels, subspaces, log-likelihood and BIC from the parameters of the mixture.
@@ -154,7 +145,7 @@ class MixtureClusterer(SubspaceClusterer):
         self.labels_ = partition.assign(-joint)
         shares = em.responsibilities(joint)
         self.subspaces_ = []
-        whole = _missing.imputed(X, self._mixture()) if _missing.has_holes(X) else X
+        whole = incomplete.imputed(X, self._mixture()) if incomplete.has_holes(X) else X
         for centre, basis, share in zip(self.means_, bases, shares.T, strict=True):
             subspace = Subspace(centre, basis, np.zeros(basis.shape[1]))
             self.subspaces_.append(Subspace(centre, basis, share @ scores(whole, subspace) ** 2))
@@ -308,12 +299,12 @@ class MPPCA(MixtureClusterer):
         """Fit the filled table, then the observed cells from its clusters."""
         shared = as_choice(self.noise, "noise", get_args(MixtureNoise)) == "shared"
         dimensions = dimensions_of(self, X)
-        filled = _missing.fill(X, dimensions, affine=True)
-        self._fit(filled.table + filled.origin)
-        found = _missing.fitted(filled, self.labels_, dimensions, True, shared, self.max_iter)
+        filled = fill(X, dimensions, affine=True)
+        self._fit_complete(filled.table + filled.origin)
+        found = fitted(filled, self.labels_, dimensions, True, shared, self.max_iter)
         k, is_alike = len(dimensions), len(set(dimensions)) == 1
         order = order_of_appearance(found.labels, k) if is_alike else np.arange(k)
-        mixture = _missing.moved(found.mixture, filled.origin, order.tolist())
+        mixture = incomplete.moved(found.mixture, filled.origin, order.tolist())
         places = [
             as_subspace(cluster, noise, 1.0)
             for cluster, noise in zip(mixture.clusters, mixture.noise.tolist(), strict=True)
@@ -345,17 +336,21 @@ class MPPCA(MixtureClusterer):
         return IncompleteMixture(clusters, model.weights, model.noise, self._known_columns)
 
     def _fit(self, X: Array) -> None:
+        if not incomplete.has_holes(X):
+            self._fit_complete(X)
+            return
+        with one_blas_thread():
+            self._fit_with_holes(X)
+
+    def _fit_complete(self, X: Array) -> None:
         shared = as_choice(self.noise, "noise", get_args(MixtureNoise)) == "shared"
         dimensions = dimensions_of(self, X)
         n_starts, random = self._check_search(X)
         setting = ppca_mixture.pose(X, dimensions, affine=True, shared_noise=shared)
         with one_blas_thread():
             partitions = first_partitions(setting.rows, [dimensions], n_starts, random)
-            identity = np.eye(len(dimensions))
-            begun = [
-                em.begin(name, ppca_mixture.first_state(setting, identity[labels]))
-                for name, labels in partitions
-            ]
+            firsts = [(name, Partition(y, len(dimensions)).indicator) for name, y in partitions]
+            begun = [em.begin(name, ppca_mixture.first_state(setting, y)) for name, y in firsts]
             step = partial(ppca_mixture.step, setting)
             runs = em.search(begun, step, self.max_iter, self.tol)
         best = em.best_climb(runs)
@@ -382,12 +377,9 @@ class MPPCA(MixtureClusterer):
         if not holes.any():
             return ppca_mixture.log_joint(self._model, X)
         joint = np.empty((len(X), len(self._model.weights)))
-        joint[holes] = -_missing.scored(X[holes], self._mixture())
+        joint[holes] = -incomplete.scored(X[holes], self._mixture())
         joint[~holes] = ppca_mixture.log_joint(self._model, X[~holes])
         return joint
-
-    def _row_scores(self, X: Array) -> Array:
-        return self._scores(X)
 
 
 class MCFA(MixtureClusterer):
@@ -534,7 +526,7 @@ class MCFA(MixtureClusterer):
         return factor_mixture.log_joint(self._model, X)
 
 
-class MCtFA(MixtureClusterer):
+class MCtFA(MCFA):
     """Mixture of common t-factor analysers.
 
     As `MCFA`, with a multivariate t in place of each Gaussian, so that samples far from every
@@ -628,15 +620,6 @@ class MCtFA(MixtureClusterer):
     True
     """
 
-    _dimension_to_compare = "sum"  # all clusters share one space
-    loadings_: Annotated[Array, "p", "q"]
-    factor_means_: Annotated[Array, "K", "q"]
-    factor_covariances_: Annotated[Array, "K", "q", "q"]
-    noise_variance_: Annotated[Array, "p"]
-    df_: Annotated[Array, "K"]
-    _model: factor_mixture.FactorMixture
-    _change: Annotated[Array, "q", "q"]
-
     def __init__(
         self,
         n_clusters: int = 2,
@@ -656,14 +639,11 @@ class MCtFA(MixtureClusterer):
         self.tol = tol
         self.random_state = random_state
 
-    factor_scores = MCFA.factor_scores
-    _log_joint = MCFA._log_joint
-
     def _fit(self, X: Array) -> None:
         _fit_common_factors(self, X, self.df)
 
 
-def _fit_common_factors(model: MCFA | MCtFA, X: Array, df: Any) -> None:
+def _fit_common_factors(model: MCFA, X: Array, df: float | None) -> None:
     """Fit `MCFA` or `MCtFA`, and set its attributes; df: degrees of freedom, None to estimate."""
     n_factors = _n_factors(model, X)
     if df is not None and (isinstance(df, bool) or not isinstance(df, Real)):
@@ -687,7 +667,7 @@ def _fit_common_factors(model: MCFA | MCtFA, X: Array, df: Any) -> None:
     model._warn_of_a_poor_end()
 
 
-def _n_factors(model: MCFA | MCtFA, X: Array) -> int:
+def _n_factors(model: MCFA, X: Array) -> int:
     """Return the number of common factors, after checks of it and of ``n_clusters`` against X."""
     n, p = X.shape
     if np.ndim(model.n_components):
@@ -722,14 +702,14 @@ def _first_states(
     for name, labels in first_partitions(X, shapes, n_starts, random):
         chance = name == "random"
         loadings = random_loadings(X, n_factors, random) if chance else leading
-        first = factor_mixture_em.first_state(X, np.eye(n_clusters)[labels], loadings, df)
+        first = factor_mixture_em.first_state(
+            X, Partition(labels, n_clusters).indicator, loadings, df
+        )
         begun.append(em.begin(name, first))
     return begun
 
 
-def _store_common_factors(
-    model: MCFA | MCtFA, X: Array, found: factor_mixture.FactorMixture
-) -> None:
+def _store_common_factors(model: MCFA, X: Array, found: factor_mixture.FactorMixture) -> None:
     """Set the attributes of a model from a mixture, with the loadings made orthonormal."""
     model._model = found
     shown = factor_mixture.orthonormal(found)

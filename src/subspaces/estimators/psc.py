@@ -1,76 +1,35 @@
 """`PSC`: predictive subspace clustering."""
 
-from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from subspaces._types import (
     Array,
     Auto,
     CriterionName,
+    Indices,
     Init,
-    Labels,
     Penalty,
     PerCluster,
     Refinement,
     Seed,
     VariableList,
 )
-from subspaces.core import criteria, influence, partition
-from subspaces.core.alternation import Clustering
-from subspaces.core.array import to_host
-from subspaces.core.criteria import ScoreInputs, attraction, costs, own_costs
-from subspaces.core.descent import descend, objective_of
-from subspaces.core.incomplete import IncompleteMixture, observed_cells
-from subspaces.core.incomplete_pca import (
-    IncompletePCA,
-    row_errors,
-    squared_influence,
-)
-from subspaces.core.leave_one_out import exact_errors
-from subspaces.core.likelihood import as_divisor, capped_variance
-from subspaces.core.low_rank import in_few_coordinates, n_directions
-from subspaces.core.ppca_mixture import refine_labels
-from subspaces.core.problem import Problem, view_clusters
-from subspaces.core.rows import ClusterView, DenseRows, Rows
-from subspaces.core.search import Run
-from subspaces.core.sparse_loadings import Sparsity
-from subspaces.core.sparse_view import SparseView, loadings_of, seen_through, union_of_supports
-from subspaces.data.in_blocks import BlockProblem, influence_and_press, residual_energy
-from subspaces.data.subspaces import Subspaces
+from subspaces.core.array import in_main_memory
 from subspaces.data.validation import warn_of_copies
-from subspaces.estimators import _choosing
-from subspaces.estimators._alternating import AlternatingClusterer
-from subspaces.estimators._fitted_state import fetched
-from subspaces.estimators._many_rows import FEW_ROWS, directions_of_all
-from subspaces.estimators._subspaces import (
-    as_list_name,
-    distance_from_own_subspaces,
-    per_cluster,
-    store_subspaces,
-    widths,
-)
-from subspaces.runtime.fitted import fit_of
-from subspaces.runtime.parameters import as_choice, as_count
-from subspaces.runtime.threads import one_blas_thread
+from subspaces.estimators._base import SubspaceClusterer
+from subspaces.estimators._subspaces import as_list_name
+from subspaces.psc.doubts import warn_of_single_samples
+from subspaces.psc.fit import fit
+from subspaces.psc.result import attributes, support
+from subspaces.psc.settings import OPEN
+from subspaces.runtime.parameters import as_count
 from subspaces.runtime.warning import warn
-from subspaces.starts.screening import screened_rows
-from subspaces.subspace import PrincipalAxes, Subspace, scores_and_residuals
-
-MEASURES = ("union_influence", "loo_projection")
-REFINEMENTS: tuple[Refinement, ...] = get_args(Refinement)
-PENALTIES: tuple[Penalty, ...] = get_args(Penalty)
-# Parameters that may be "auto".
-OPEN = ("n_clusters", "n_components", "n_variables")
-# The attraction below which the influence of a member grows as it fits better (docs/repulsion.md).
-REPULSIVE = 4.0
-# Names or numbers that a warning lists before it says "...".
-SHOWN = 5
 
 
 def with_choices(model: Any) -> Any:
@@ -83,7 +42,7 @@ def with_choices(model: Any) -> Any:
     return clone(model).set_params(**chosen)
 
 
-class PSC(AlternatingClusterer):
+class PSC(SubspaceClusterer):
     """Predictive subspace clustering.
 
     Finds groups of samples that each lie near their own low-dimensional subspace. A sample goes to
@@ -270,6 +229,23 @@ class PSC(AlternatingClusterer):
     (15, 18)
     """
 
+    _reads_blocks = True
+
+    n_clusters_: int
+    n_variables_: Any
+    criterion_: str
+    variables_: list[Indices]
+    support_: Indices
+    influence_: Array
+    press_: float
+    noise_variance_: float
+    score_variance_: float
+    objective_path_: Array
+    n_iter_: int
+    stop_reason_: str
+    starts_: list[dict[str, Any]]
+    start_margin_: float
+
     def __init__(
         self,
         n_clusters: int | Auto = 2,
@@ -306,165 +282,46 @@ class PSC(AlternatingClusterer):
         self.verbose = verbose
 
     def _fit(self, X: Any) -> None:
-        self._check_choices()
-        if self.refine == "descent" and len(X) > FEW_ROWS:
-            raise ValueError(
-                "refine='descent' fits the clusters anew for every sample, so that its time grows "
-                f"with the square of n_samples={len(X)}. Use refine='ppca' or None, or up to "
-                f"{FEW_ROWS} samples"
-            )
-        super()._fit(X)
+        self.fit_ = fit(X, None, self._settings())
+        self.__dict__ |= self._attributes_of_fit()
 
-    def _fit_few(self, X: Array) -> None:
-        if any(_choosing.is_auto(getattr(self, name)) for name in OPEN):
-            self._fit_automatic(X)
-            return
-        self.n_clusters_ = self.n_clusters
-        self.n_variables_ = self.n_variables
-        few = in_few_coordinates(X, bool(self.affine)) if self.n_variables is None else None
-        points = X if few is None else few.points
-        rows = None if few is None else DenseRows(points)
-        problem = self._problem(X, rows)
-        best, runs = self._best_run(X, problem)
-        refined = self._refined(problem, best, runs)
-        ended = refined if best.clustering.stop_reason == "cycle" else best  # refining settles it
-        self._search.warn_of_a_poor_end(ended.clustering, runs, len(X), problem.alike)
-        self._store(problem, refined, runs)
-        self.criterion_ = problem.criterion
-        self._data = problem.data
-        if problem.sparsity is None:
-            axes = store_subspaces(self, points, problem.dimensions, problem.affine)
-            residuals = self._store_left_out(points, problem, axes)
-            if few is not None:
-                self.subspaces_ = list(map(few.among_the_rows, self.subspaces_))
-        else:
-            residuals = self._store_sparse(X, self._sparse_views(problem, refined.clustering))
-        self._store_variables()
-        self._warn_of_repulsion(residuals, partition.sizes(self.labels_, len(residuals)))
-
-    def _warn_of_odd_samples(self, rows: Array | None, names: NDArray[Any] | None) -> None:
-        super()._warn_of_odd_samples(rows, names)
-        if rows is not None:
-            warn_of_copies(rows)
+    def _attributes_of_fit(self) -> dict[str, Any]:
+        found = self.fit_
+        return attributes(found) | {
+            "n_clusters_": len(found.subspaces),
+            "n_variables_": found.n_variables,
+            "criterion_": found.criterion,
+            "variables_": [np.flatnonzero(each.basis.any(axis=1)) for each in found.subspaces],
+            "support_": support(found.subspaces),
+        }
 
     @property
     def _takes_missing(self) -> bool:
         return self.n_variables is None
 
-    def _refuse_with_holes(self) -> None:
-        self._check_choices()
-        for name in ("n_clusters", "n_components"):
-            if _choosing.is_auto(getattr(self, name)):
-                raise _choosing.not_through_holes(f"{name}='auto'")
-        if self.refine == "descent" or self.criterion == "loo_projection":
-            name = "refine" if self.refine == "descent" else "criterion"
-            raise ValueError(
-                f"{name}={getattr(self, name)!r} needs every cell, and X has missing ones. Use "
-                "another, or PSC(...).fit(X).impute(X) first"
-            )
-
-    def _store_mixture(self, X: Array, mixture: IncompleteMixture) -> None:
-        super()._store_mixture(X, mixture)
-        self.criterion_ = "likelihood"
-        self.__dict__.pop("score_variance_", None)  # of the filled table
-        self._store_variables()
-        cells = observed_cells(X).of_columns(self._mixture().known)
-        errors: Array = np.empty(len(X))
-        pulls: Array = np.empty(len(X))
-        for k, cluster in enumerate(mixture.clusters):
-            own = np.flatnonzero(self.labels_ == k)
-            pca = IncompletePCA(
-                cells.rows(own), cluster, float(mixture.noise[k]), bool(self.affine)
-            )
-            errors[own] = row_errors(pca)[1]
-            pulls[own] = squared_influence(pca)
-        told = errors[np.isfinite(errors)]
-        self.influence_, self.press_ = pulls, float(told.mean()) if len(told) else np.inf
+    @property
+    def _needs_memory(self) -> str | None:
+        return self._settings().needs_memory
 
     @property
-    def _noise_of_cells(self) -> float:
-        noise = as_divisor(self.noise_variance_, self._data)
-        if self.missing_share_:
-            return noise
-        # Of fewer samples than variables few directions hold the noise of all cells.
-        sizes = to_host(self._sizes)
-        directions = float(sizes @ (self._data.rank - self.n_components_))
-        free = float(sizes @ (self._n_variables - self.n_components_))
-        return noise * directions / free if directions else noise
+    def scores_are_likelihoods_(self) -> bool:
+        """Whether `transform` gives -log densities rather than squared errors."""
+        return self.fit_.scored_by == "likelihood"
 
-    def _choice(self, problem: Problem) -> str:
-        by_default = self.criterion in ("auto", self._default_criterion(problem))
-        return "t_likelihood" if by_default and not problem.of_means else "objective"
-
-    def _beyond_passes(self) -> str | None:
-        names = ("n_clusters", "n_components", "n_variables", "refine", "criterion")
-        beyond = (
-            _choosing.is_auto(self.n_clusters),
-            _choosing.is_auto(self.n_components),
-            self.n_variables is not None,
-            self.refine is not None,
-            self.criterion not in ("auto", *criteria.names(passes=True)),
-        )
-        asked = [name for name, is_beyond in zip(names, beyond, strict=True) if is_beyond]
-        return f"{asked[0]}={getattr(self, asked[0])!r}" if asked else None
-
-    def _measure(self, problem: BlockProblem, result: Clustering, subspaces: Subspaces) -> None:
-        self.n_clusters_, self.n_variables_ = self.n_clusters, None
-        self.criterion_ = problem.criterion
-        energy = residual_energy(problem, result.labels, result.subspaces)
-        self._store_noise(energy, subspaces.sizes, directions_of_all(problem))
-        if self.criterion_ == "distance":
-            self.score_variance_ = problem.robust_noise(subspaces)
-        self.influence_, self.press_ = influence_and_press(problem, result.labels, result.subspaces)
-        self._store_variables()
-        self._warn_of_repulsion(subspaces.residual, subspaces.sizes)
-
-    def _warned_of_single_samples(self, few: bool, names: NDArray[Any] | None) -> bool:
-        labels = fetched(self.labels_) if few else self.labels_
+    def _warn_of_odd_samples(self, rows: Array | None, names: NDArray[Any] | None) -> None:
+        super()._warn_of_odd_samples(rows, names)
+        if rows is not None:
+            warn_of_copies(rows)
+        labels = self.labels_ if rows is None else in_main_memory(self.labels_)
+        instead = "loo" if self.n_variables_ is None else "loo_projection"
         # Those of workers or a device are so many that single ones would be hard to find.
-        sizes = np.bincount(labels) if isinstance(labels, np.ndarray) else np.zeros(0)
-        single = np.flatnonzero(sizes == 1).tolist()
-        if not single:
-            return False
-        rows = [int(np.argmax(labels == k)) for k in single[:SHOWN]]
-        listed = [f"row {i}" if names is None else str(names[i]) for i in rows]
-        listed += ["..."] * (len(single) > SHOWN)
-        hold = (
-            f"cluster {single[0]} holds"
-            if len(single) == 1
-            else f"clusters {', '.join(map(str, single))} hold"
-        )
-        loo = "loo" if self.n_variables_ is None else "loo_projection"
-        warn(
-            f"{hold} one sample{' each' if len(single) > 1 else ''} ({', '.join(listed)}), which "
-            f"sets it apart and tells nothing of a group. Leave it out, or use fewer clusters, "
-            f"or criterion={loo!r}, which cuts no sample off"
-        )
-        return True
-
-    def _store_variables(self) -> None:
-        used = [subspace.basis.any(axis=1) for subspace in self.subspaces_]
-        self.variables_ = [np.flatnonzero(loaded) for loaded in used]
-        self.support_ = np.flatnonzero(np.any(used, axis=0))
-
-    def _fit_automatic(self, X: Array) -> None:
-        """Choose the "auto" parameters, set ``selection_``, and take over the chosen model."""
-        as_count(self.max_clusters, "max_clusters", low=1)
-        as_count(self.max_components, "max_components", low=1)
-        best, self.selection_ = _choosing.fit_automatic(self, X, X)
-        tried = self.selection_["n_clusters"]
-        if len(tried) > 1 and len(best.subspaces_) == tried[-1]:
+        is_told = isinstance(labels, np.ndarray) and warn_of_single_samples(labels, names, instead)
+        if not is_told and not np.isfinite(self.objective_):
             warn(
-                f"{tried[-1]} clusters were chosen, the most that were tried: more may suit "
-                f"better, or other dimensions. Use a max_clusters above {tried[-1]}, or "
-                "n_components='auto', and diagnostics.stability to see which hold",
+                "the objective is infinite: some sample is alone along an axis of its cluster. Use "
+                "fewer clusters or dimensions",
+                ConvergenceWarning,
             )
-        if len(tried) > 1:
-            _choosing.warn_of_what_passes_for_clusters(best, X)
-        if _choosing.is_auto(self.n_components):
-            _choosing.warn_of_largest_dimension(best, X, self.max_components)
-            self._warn_of_unequal_dimensions(best.n_components_.tolist())
-        self.__dict__.update(fit_of(best))
 
     def get_variables(self, cluster: int, by: VariableList | None = None) -> NDArray[Any]:
         """Variables of a cluster, the strongest first: what sets it apart, or what varies in it.
@@ -496,252 +353,3 @@ class PSC(AlternatingClusterer):
             ordered = chosen[np.argsort(-strength, kind="stable")]
         names = self._variable_names
         return ordered if names is None else names[ordered]
-
-    def _check_choices(self) -> None:
-        for name in OPEN:
-            value = getattr(self, name)
-            if isinstance(value, str) and value != "auto":
-                raise TypeError(f"{name}={value!r} is not an integer. Use one from 1 up, or 'auto'")
-        as_choice(self.criterion, "criterion", ("auto", *criteria.names(public=True)))
-        as_choice(self.penalty, "penalty", PENALTIES)
-        if self.refine is not None:
-            as_choice(self.refine, "refine", REFINEMENTS)
-        if self.n_variables is not None and self.refine == "descent":
-            raise ValueError(
-                "refine='descent' needs an objective that stays the same from sweep to sweep; with "
-                "n_variables it does not. Use refine='ppca' or None"
-            )
-        for_sparse = ("auto", *criteria.names(sparse=True, public=True))
-        if self.n_variables is not None and self.criterion not in for_sparse:
-            raise ValueError(
-                f"criterion={self.criterion!r} is not defined for sparse loadings (n_variables="
-                f"{self.n_variables!r}). Use one of {', '.join(for_sparse)}"
-            )
-
-    def _sparsity(self, X: Array) -> Sparsity | None:
-        """Return the `Sparsity` of the loadings; None where they may use all variables."""
-        if self.n_variables is None:
-            return None
-        n, p = X.shape
-        counts = per_cluster(self, "n_variables", n, low=1, high=p)
-        per_cluster(self, "n_components", n, low=1, high=p)
-        if min(counts) == p and self.penalty == "l1":
-            return None
-        return Sparsity(counts, self.penalty)
-
-    def _problem(self, X: Array, rows: Rows | None = None) -> Problem:
-        if self.n_clusters == X.shape[0] > 1:
-            raise ValueError(
-                f"n_clusters={self.n_clusters} for as many samples leaves nothing to predict one "
-                "from. Use fewer clusters"
-            )
-        problem = self._with_criterion(self._pose(X, "loo", self._sparsity(X), rows))
-        if problem.identified:
-            self._warn_of_unequal_dimensions(problem.dimensions)
-        return problem
-
-    def _warn_of_unequal_dimensions(self, dimensions: Sequence[int]) -> None:
-        """Warn where "distance" was asked for and the clusters have unequal dimensions."""
-        if self.criterion == "distance" and len(set(dimensions)) > 1:
-            warn(
-                "criterion='distance' compares clusters of unequal dimensions badly, since a "
-                "larger one is nearer to every sample. Use criterion='likelihood', the default "
-                "there"
-            )
-
-    def _with_criterion(self, problem: Problem) -> Problem:
-        default = self._default_criterion(problem)
-        return replace(problem, criterion=default if self.criterion == "auto" else self.criterion)
-
-    def _default_criterion(self, problem: Problem) -> str:
-        """Return the name of the criterion that "auto" is for a problem."""
-        if problem.sparsity is not None:
-            return "union_influence"
-        if self.n_variables is not None:
-            return "influence"
-        return "distance" if problem.alike else "likelihood"
-
-    def _refined(self, problem: Problem, best: Run, runs: Sequence[Run]) -> Run:
-        if self.refine == "descent":
-            result = descend(problem, best.clustering, max_iter=self.max_iter)
-            return replace(best, clustering=result)
-        return self._by_mixture(problem, best, runs) if self.refine == "ppca" else best
-
-    def _by_mixture(self, problem: Problem, best: Run, runs: Sequence[Run]) -> Run:
-        """Return the best run with a PPCA mixture's labels; unchanged if a cluster is lost."""
-        labels, reached = self._mixture_labels(problem, best, runs), best.clustering
-        if partition.too_small(labels, problem.dimensions):
-            return best
-        views = view_clusters(problem, labels)
-        objective = objective_of(problem, labels, views)
-        if not np.isfinite(objective):
-            return best
-        numbered = partition.canonical if problem.interchangeable else np.asarray
-        stays = np.array_equal(numbered(labels), numbered(reached.labels))
-        result = replace(
-            reached,
-            labels=labels,
-            objective=objective,
-            stop_reason=reached.stop_reason if stays else "refined",
-            subspaces=loadings_of(views),
-        )
-        return replace(best, clustering=result)
-
-    def _mixture_labels(self, problem: Problem, best: Run, runs: Sequence[Run]) -> Labels:
-        """Return the labels (n,) of EM of a mixture of PPCA, begun at the five best runs.
-
-        With sparse loadings it also begins at the first partitions of all runs.
-        """
-        whole = [run for run in runs if len(run.first) == len(best.first)]
-        ranked = sorted(whole or [best], key=lambda run: run.selection_cost)[:5]
-        first = [run.clustering.labels for run in ranked]
-        if problem.sparsity is None:
-            rows = problem.rows.coordinates
-        else:
-            rows = screened_rows(problem).matrix
-            first += [run.first for run in runs]
-        with one_blas_thread():
-            return refine_labels(rows, first, problem.dimensions, problem.affine)
-
-    def _store_left_out(
-        self, X: Array, problem: Problem, all_axes: Sequence[PrincipalAxes]
-    ) -> list[float]:
-        """Set ``influence_``, ``press_`` and ``noise_variance_`` of a model with dense loadings.
-
-        Return the sum of the squared residuals of each cluster's members, K numbers.
-        """
-        errors = np.empty(len(self.labels_))
-        self.influence_ = np.empty(len(self.labels_))
-        residuals, own = [], np.empty(len(self.labels_))
-        for k, (axes, dimension) in enumerate(zip(all_axes, problem.dimensions, strict=True)):
-            members = self.labels_ == k
-            errors[members] = exact_errors(X[members], dimension, problem.affine, axes)
-            kept, residual, spectrum = axes.split(dimension)
-            self.influence_[members] = influence.squared_influence(kept, residual, spectrum)
-            residuals.append(float(residual.sum()))
-            own[members] = residual
-        self.press_ = float(errors.mean())
-        sizes, energy = partition.sizes(self.labels_, len(residuals)), sum(residuals)
-        self._store_noise(energy, sizes, n_directions(X, problem.affine, self._data.rank))
-        if problem.criterion == "distance":
-            free = max(self._data.rank - int(min(self.n_components_)), 1)
-            capped = capped_variance(float(np.median(own)), free, self._data)
-            self.score_variance_ = min(as_divisor(self.noise_variance_, self._data), capped)
-        return residuals
-
-    def _store_noise(self, energy: float, sizes: NDArray[Any], rank: int) -> None:
-        """Set ``noise_variance_``: the residual energy over ``sum_k n_k (rank - R_k)``.
-
-        A cluster with a mean has ``n_k - 1`` in place of ``n_k``.
-        """
-        freedom = float((sizes - bool(self.affine)) @ (rank - self.n_components_))
-        self.noise_variance_ = energy / max(freedom, 1.0)
-
-    def _sparse_views(self, problem: Problem, result: Clustering) -> list[ClusterView]:
-        """Return a view of each cluster, with the loadings that gave ``objective_``.
-
-        Loadings fitted to the labels alone would begin their iteration elsewhere and differ.
-        """
-        if result.subspaces is None:  # no partition of the run had clusters that span their axes
-            views = view_clusters(problem, self.labels_)
-            own = own_costs(costs(problem.criterion, views, problem.data), self.labels_)
-            self.objective_ = float(own.sum())
-            return views
-        before = np.empty(problem.n_clusters, dtype=np.intp)
-        before[self.labels_] = result.labels
-        members = [np.flatnonzero(self.labels_ == k) for k in range(problem.n_clusters)]
-        return [
-            seen_through(result.subspaces[k], problem.rows, own, problem.affine)
-            for k, own in zip(before, members, strict=True)
-        ]
-
-    def _store_sparse(self, X: Array, views: Sequence[ClusterView]) -> list[float]:
-        """Set subspaces, influence, PRESS and noise variance from views with sparse loadings.
-
-        The influence is on the union of the supports, and PRESS is by leave-one-out projection.
-        Return the sum of the squared residuals of each cluster's members on that union, K numbers.
-        """
-        shift = X.mean(axis=0) if self.affine else np.zeros(X.shape[1])
-        sparse = [view for view in views if isinstance(view, SparseView)]
-        self.subspaces_ = [Subspace(v.centre + shift, v.basis, v.spectrum) for v in sparse]
-        self.n_components_ = widths(self.subspaces_)
-        own = [own_costs(costs(name, views, self._data), self.labels_) for name in MEASURES]
-        self.influence_, self.press_ = own[0], float(own[1].mean())
-        sizes = partition.sizes(self.labels_, len(views))
-        rank = n_directions(X, bool(self.affine), self._data.rank)
-        self._store_noise(distance_from_own_subspaces(self, X), sizes, rank)
-        shared = np.flatnonzero(union_of_supports(views))
-        part = X[:, shared] - shift[shared]
-        lengths = [v.squared_norms_on(part, shared) for v in sparse]
-        return [
-            float(np.maximum(length - v.captured, 0.0)[v.members].sum())
-            for length, v in zip(lengths, sparse, strict=True)
-        ]
-
-    def _warn_of_repulsion(self, residuals: Sequence[float] | Array, sizes: NDArray[Any]) -> None:
-        """Warn of a cluster in which the influence repels samples that fit.
-
-        residuals (K,): sums of the members' squared residuals; sizes (K,): numbers of members.
-        """
-        if self.criterion_ not in ("influence", "union_influence"):
-            return
-        spectra = [subspace.spectrum for subspace in self.subspaces_]
-        pulls = list(map(attraction, sizes, spectra, residuals))
-        if min(pulls) < REPULSIVE:
-            k = int(np.argmin(pulls))
-            warn(
-                f"cluster {k} has {sizes[k]:.0f} samples, and its weakest axis holds so little "
-                f"beside what lies off its axes ({pulls[k]:.1f} times the mean squared residual, "
-                "below 4) that the influence repels samples that fit. Use "
-                "criterion='loo_projection', fewer components or fewer clusters",
-            )
-
-    @property
-    def _scoring(self) -> str:
-        return criteria.CRITERIA[self._scored_by].passes or "residual"
-
-    @property
-    def _scoring_noise(self) -> float:
-        if self._scoring == "distance":
-            return self.score_variance_
-        return as_divisor(self.noise_variance_, self._data)
-
-    def _scores(self, X: Array) -> Array:
-        criterion = criteria.CRITERIA[self._scored_by]
-        if criterion.dense and (self.n_variables_ is None or not criterion.sparse):
-            return criterion.outsider(self._score_inputs(X))
-        if self.criterion_ != "union_influence":
-            return super()._scores(X)
-        kept = to_host(self.support_)
-        parts = [replace(f, centre=f.centre[kept], basis=f.basis[kept]) for f in self.subspaces_]
-        columns = [
-            influence.squared_influence_oblique(
-                *places, subspace.spectrum, subspace.basis.T @ subspace.basis, False
-            )
-            for subspace, places in zip(parts, scores_and_residuals(X[:, kept], parts), strict=True)
-        ]
-        return np.column_stack(columns)
-
-    @property
-    def _scored_by(self) -> str:
-        return "likelihood" if self.scores_are_likelihoods_ else self.criterion_
-
-    def _score_inputs(self, X: Array) -> ScoreInputs:
-        """Return new rows as criteria take them: squared scores, residuals, cluster statistics."""
-        found = self._places(X)
-        dimensions = np.array([along.shape[1] for along, _ in found])
-        energies = np.zeros((len(X), len(found), max(*dimensions, 1)))
-        spectra = np.ones(energies.shape[1:])
-        for k, (along, _) in enumerate(found):
-            energies[:, k, : dimensions[k]] = along**2
-            spectra[k, : dimensions[k]] = self.subspaces_[k].spectrum
-        density = criteria.CRITERIA[self._scored_by].is_density
-        facts = self.affine, self._scoring_noise, self._data.rank, self._data.n_samples, density
-        stats = criteria.ClusterStats(spectra, dimensions, to_host(self._sizes), *facts)
-        return ScoreInputs(energies, np.column_stack([residual for _, residual in found]), stats)
-
-    @property
-    def scores_are_likelihoods_(self) -> bool:
-        """Whether `transform` gives -log densities rather than squared errors."""
-        identified = max(self.n_components_) < self._data.rank
-        return self.criterion_ == "likelihood" or not identified

@@ -6,6 +6,7 @@ from subspaces.estimators._base import SubspaceClusterer
 from subspaces.rivals.shape_interaction import best_cut
 from subspaces.runtime.parameters import as_flag, as_generator, as_real
 from subspaces.starts.self_expression import lifted_rows
+from subspaces.subspace import energy_off_subspaces
 
 # The graph of so many samples and its parts take 1 GB.
 MOST_SAMPLES = 5000
@@ -126,7 +127,7 @@ class RSIM(SubspaceClusterer):
         )
         self.rank_ = found.rank
         _subspaces.store_equal_subspaces(self, X, found.labels, dimension, affine)
-        self.objective_ = _subspaces.distance_from_own_subspaces(self, X)
+        self.objective_ = energy_off_subspaces(X, self.labels_, self.subspaces_)
 
     def _numbers_held(self, n: int, p: int) -> int:
         """Return how many numbers a fit holds: twice X and 5 n^2 for the graph."""

@@ -112,10 +112,11 @@ class SCC(SubspaceClusterer):
         affine = not as_flag(self.linear, "linear")
         max_iter = as_count(self.max_iter, "max_iter", low=1)
         dimension = _subspaces.common_dimension(self, X)
-        n_columns = self._n_columns()
+        k = int(self.n_clusters)
+        n_columns = as_count(self.n_columns, "n_columns", low=k, auto=COLUMNS_A_CLUSTER * k)
         points = _subspaces.principal_coordinates(X, affine)
         dimension = _subspaces.identified_dimension(self, dimension, points.shape[1], affine)
-        sought = Arrangement(int(self.n_clusters), dimension, not affine)
+        sought = Arrangement(k, dimension, not affine)
         random = as_generator(self.random_state)
         with one_blas_thread():  # many small eigenproblems
             found = curvature_clustering(points, sought, n_columns, max_iter, random)
@@ -129,8 +130,3 @@ class SCC(SubspaceClusterer):
         self.objective_ = float(np.min(self.objective_path_))
         self.n_iter_ = len(found.errors)
         _subspaces.store_equal_subspaces(self, X, found.labels, dimension, affine)
-
-    def _n_columns(self) -> int:
-        if isinstance(self.n_columns, str) and self.n_columns == "auto":
-            return COLUMNS_A_CLUSTER * int(self.n_clusters)
-        return as_count(self.n_columns, "n_columns", low=int(self.n_clusters))

@@ -9,14 +9,15 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from subspaces._types import Array, Data, FoundNoise, Indices, NoiseKind
+from subspaces.core import incomplete
 from subspaces.core.components import KINDS_OF_NOISE, Components
-from subspaces.core.incomplete import VARIANCE_FLOOR, Cells, Gaussian, IncompleteMixture
+from subspaces.core.incomplete import VARIANCE_FLOOR, Gaussian, IncompleteMixture
 from subspaces.core.incomplete_pca import fit_pca
 from subspaces.core.words_on_components import doubts_about_components, verdict_on_components
 from subspaces.data.validation import as_matrix, check_squares, warn_of_copies
 from subspaces.data.varying import VaryingTable, varying_table
-from subspaces.estimators import _missing
-from subspaces.estimators._fitted_state import pca_state
+from subspaces.estimators._fitted_state import fitted_state
+from subspaces.psc.incomplete import warn_of_low_values
 from subspaces.runtime import model_file
 from subspaces.runtime.fitted import fits_a_draft
 from subspaces.runtime.model_file import SavedModel
@@ -105,7 +106,7 @@ class SelectedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     '3 components stand out of the noise; weaker ones, below 0.77 % of the variance, are not seen.'
     """
 
-    n_components_: int
+    n_components_: Annotated[int, "R"]
     components_: Annotated[Array, "R", "p"]
     mean_: Annotated[Array, "p"]
     scale_: Annotated[Array, "p"] | None
@@ -163,11 +164,7 @@ class SelectedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         most = table.checked_maximum(self.max_components)
         found, axes = table.components(most, method)
         fewest = self._fewest(axes.rank)
-        n_components = max(found.count, fewest)
-        if table.cells is None:
-            self._store_axes(table, axes, n_components)
-        else:
-            self._store_incomplete(table, table.cells, n_components)
+        self._store_axes(table, axes, max(found.count, fewest))
         self._store_findings(table, found)
         for doubt in doubts_about_components(found, table.most_axes, table.names, axes):
             warn(doubt, above=3)
@@ -259,7 +256,9 @@ class SelectedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             )
         spread = np.sqrt(np.maximum(self.explained_variance_ - noise, 0.0))
         whole = Gaussian(self.components_.T * spread, np.zeros(rows.shape[1]))
-        density = -_missing.scored(rows, IncompleteMixture((whole,), np.ones(1), np.array([noise])))
+        density = -incomplete.scored(
+            rows, IncompleteMixture((whole,), np.ones(1), np.array([noise]))
+        )
         units = 0.0 if self.scale_ is None else ~np.isnan(rows) @ np.log(self.scale_)
         return density[:, 0] - units
 
@@ -290,7 +289,7 @@ class SelectedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         """
         check_is_fitted(self)
         parameters = self.get_params(deep=False)
-        model_file.write(path, SavedModel(type(self).__name__, parameters, pca_state(self)))
+        model_file.write(path, SavedModel(type(self).__name__, parameters, fitted_state(self)))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -344,46 +343,33 @@ class SelectedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         noise = max(per_cell, VARIANCE_FLOOR * float(self.explained_variance_.sum()))
         spread = np.sqrt(np.maximum(self.explained_variance_ - noise, 0.0))
         cluster = Gaussian(self.components_.T * spread, np.zeros(rows.shape[1]))
-        return np.where(holes, _missing.placed(rows, cluster, noise)[0], rows)
-
-    def _store_incomplete(self, table: VaryingTable, cells: Cells, n_components: int) -> None:
-        """Set the PCA of a table with holes."""
-        n, p = table.shape[0], len(table.varies)
-        with one_blas_thread():
-            pca = fit_pca(cells, n_components, table.center)
-        _missing.warn_of_low_values(cells, pca.image, above=5)
-        subspace = pca.subspace
-        variances = subspace.spectrum / (n - table.center)
-        signs = signs_of_largest(pca.coordinates)
-        self.n_samples_, self.n_components_ = n, n_components
-        self.scale_ = table.scale
-        moved = np.zeros(p)
-        moved[table.varies] = subspace.centre
-        self.mean_ = table.mean + (moved if table.scale is None else moved * table.scale)
-        self.components_ = np.zeros((n_components, p))
-        self.components_[:, table.varies] = (subspace.basis * signs).T
-        self.explained_variance_ = variances
-        others = float(pca.noise) * (table.shape[1] - n_components)
-        self.explained_variance_ratio_ = variances / max(float(variances.sum()) + others, 1e-300)
-        self.singular_values_ = np.sqrt(variances * (n - table.center))
-        self.noise_variance_ = others / max(min(n, p) - n_components, 1)
-        self.missing_share_ = 1.0 - float(cells.observed.mean())
+        return np.where(holes, incomplete.placed(rows, cluster, noise)[0], rows)
 
     def _store_axes(self, table: VaryingTable, axes: PrincipalAxes, n_components: int) -> None:
         """Set the PCA itself: what its axes are, and the variance along them."""
-        n, p = table.shape[0], len(table.varies)
-        variances = axes.eigenvalues / (n - table.center)
-        others = min(n, p) - n_components
-        signs = signs_of_largest(axes.coordinates[:, :n_components])
-        self.n_samples_, self.n_components_ = n, n_components
+        n, p, r = table.shape[0], len(table.varies), n_components
+        self.n_samples_, self.n_components_ = n, r
         self.mean_, self.scale_ = table.mean, table.scale
-        self.components_ = np.zeros((n_components, p))
-        self.components_[:, table.varies] = (axes.basis[:, :n_components] * signs).T
-        self.explained_variance_ = variances[:n_components]
-        self.explained_variance_ratio_ = variances[:n_components] / max(variances.sum(), 1e-300)
-        self.singular_values_ = np.sqrt(axes.eigenvalues[:n_components])
-        self.noise_variance_ = float(variances[n_components:].sum()) / others if others else 0.0
         self.missing_share_ = 0.0
+        spectrum, scores, basis = axes.eigenvalues, axes.coordinates[:, :r], axes.basis[:, :r]
+        others = float(spectrum[r:].sum()) / (n - table.center)
+        if table.cells is not None:
+            with one_blas_thread():
+                pca = fit_pca(table.cells, r, table.center)
+            warn_of_low_values(table.cells, pca.image, above=5)
+            spectrum, scores, basis = pca.subspace.spectrum, pca.coordinates, pca.subspace.basis
+            others = float(pca.noise) * (table.shape[1] - r)
+            moved = np.zeros(p)
+            moved[table.varies] = pca.subspace.centre
+            self.mean_ = table.mean + (moved if table.scale is None else moved * table.scale)
+            self.missing_share_ = 1.0 - float(table.cells.observed.mean())
+        variances = spectrum[:r] / (n - table.center)
+        self.components_ = np.zeros((r, p))
+        self.components_[:, table.varies] = (basis * signs_of_largest(scores)).T
+        self.explained_variance_ = variances
+        self.explained_variance_ratio_ = variances / max(float(variances.sum()) + others, 1e-300)
+        self.singular_values_ = np.sqrt(spectrum[:r])
+        self.noise_variance_ = others / max(min(n, p) - r, 1)
 
     def _store_findings(self, table: VaryingTable, found: Components) -> None:
         """Set what the number of components rests on."""

@@ -1,10 +1,11 @@
 """Spectral local best-fit flats, and local best-fit flats without the spectral step."""
 
-from subspaces._types import Array, Auto, Labels, Seed
+from subspaces._types import Array, Auto, Seed
 from subspaces.estimators import _subspaces
 from subspaces.estimators._base import SubspaceClusterer
 from subspaces.rivals.slbf import graph_clustering, greedy_clustering
 from subspaces.runtime.parameters import as_count, as_flag, as_generator
+from subspaces.subspace import energy_off_subspaces
 
 # Flats that LBF chooses from, for each cluster: the paper's number.
 CANDIDATES_A_CLUSTER = 70
@@ -103,18 +104,16 @@ class SLBF(SubspaceClusterer):
         affine = as_flag(self.affine, "affine")
         dimension = _subspaces.common_dimension(self, X)
         self._check_size(len(X))
-        n_candidates = self._n_candidates()
+        k, random = int(self.n_clusters), as_generator(self.random_state)
+        most = as_count(self.n_candidates, "n_candidates", low=k, auto=CANDIDATES_A_CLUSTER * k)
         points = _subspaces.principal_coordinates(X, affine)
         dimension = _subspaces.identified_dimension(self, dimension, points.shape[1], affine)
-        labels = self._cluster(points, dimension, n_candidates, affine=affine)
-        _subspaces.store_equal_subspaces(self, X, labels, dimension, affine)
-        self.objective_ = _subspaces.distance_from_own_subspaces(self, X)
-
-    def _cluster(self, points: Array, dimension: int, n_candidates: int, *, affine: bool) -> Labels:
-        k, random = int(self.n_clusters), as_generator(self.random_state)
         if self.spectral:
-            return graph_clustering(points, k, dimension, affine, random)
-        return greedy_clustering(points, k, dimension, affine, n_candidates, random)
+            labels = graph_clustering(points, k, dimension, affine, random)
+        else:
+            labels = greedy_clustering(points, k, dimension, affine, most, random)
+        _subspaces.store_equal_subspaces(self, X, labels, dimension, affine)
+        self.objective_ = energy_off_subspaces(X, self.labels_, self.subspaces_)
 
     def _numbers_held(self, n: int, p: int) -> int:
         """Return how many numbers a fit holds: twice X and, if spectral, 6 n^2 for the graph."""
@@ -126,8 +125,3 @@ class SLBF(SubspaceClusterer):
                 f"n_samples={n} is too many for spectral=True, whose memory grows with their "
                 f"square. Use up to {MOST_SAMPLES}, or spectral=False"
             )
-
-    def _n_candidates(self) -> int:
-        if isinstance(self.n_candidates, str) and self.n_candidates == "auto":
-            return CANDIDATES_A_CLUSTER * int(self.n_clusters)
-        return as_count(self.n_candidates, "n_candidates", low=int(self.n_clusters))

@@ -6,8 +6,9 @@ from scipy.sparse.csgraph import connected_components
 
 from subspaces._types import Array, Labels, PerCluster, Seed, Sparse, SSCSolver
 from subspaces.core import partition
+from subspaces.core.dimensions import check_rank, dimensions_of
 from subspaces.core.problem import Problem
-from subspaces.data.validation import check_rank
+from subspaces.core.rows import centred_rows
 from subspaces.estimators import _subspaces
 from subspaces.estimators._base import SubspaceClusterer
 from subspaces.runtime.parameters import as_choice, as_count, as_flag, as_generator, as_real
@@ -24,7 +25,7 @@ from subspaces.starts.self_expression import (
     unit_rows,
 )
 from subspaces.starts.spectral import cut, match_dimensions
-from subspaces.subspace import centre_of, principal_axes
+from subspaces.subspace import centre_of, energy_off_subspaces, principal_axes
 
 SOLVERS: tuple[SSCSolver, ...] = get_args(SSCSolver)
 # Published settings: five non-zeros for faces; alpha and share for motion and for faces.
@@ -160,7 +161,7 @@ class SSC(SubspaceClusterer):
     def _fit(self, X: Array) -> None:
         as_choice(self.solver, "solver", SOLVERS)
         affine = as_flag(self.affine, "affine")
-        dimensions = _subspaces.dimensions_of(self, X, low=0 if affine else 1)
+        dimensions = dimensions_of(self, X, low=0 if affine else 1)
         rank = principal_axes(X - centre_of(X, affine)).rank
         check_rank(rank, 0, affine)
         _subspaces.warn_of_full_rank(self, max(dimensions), rank)
@@ -182,7 +183,7 @@ class SSC(SubspaceClusterer):
         parts = cut(self.affinity_matrix_, len(dimensions), random)
         self.labels_ = self._order(X, parts, dimensions)
         _subspaces.store_subspaces(self, X, dimensions, affine)
-        self.objective_ = _subspaces.distance_from_own_subspaces(self, X)
+        self.objective_ = energy_off_subspaces(X, self.labels_, self.subspaces_)
 
     def _warn_of_pieces(self, n_clusters: int, largest_dimension: int) -> None:
         """Warn of a graph with more connected pieces than clusters, and say what to change."""
@@ -237,7 +238,7 @@ class SSC(SubspaceClusterer):
         parts = partition.canonical(parts)
         if len(set(dimensions)) == 1:
             return parts
-        rows = _subspaces.centred_rows(X, self.affine, len(dimensions))
+        rows = centred_rows(X, self.affine, len(dimensions))
         return match_dimensions(Problem(rows, dimensions, "influence", bool(self.affine)), parts)
 
     def _n_nonzero(self, largest_dimension: int) -> int:

@@ -5,11 +5,11 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from subspaces._types import Array, Indices, VariableList
+from subspaces._types import Array, Axes, Data, Indices, Names, VariableList
 from subspaces.core.contrast import Contrast
 from subspaces.data.validation import row_names
 from subspaces.estimators._base import SubspaceClusterer
@@ -25,14 +25,14 @@ MOST_AXES = 3
 
 
 def scores(
-    model: Any,
-    X: Any,
+    model: SubspaceClusterer | Pipeline,
+    X: Data,
     cluster: int = 0,
     *,
-    classes: Any = None,
+    classes: ArrayLike | None = None,
     n_named: int = 3,
-    names: Any = None,
-    ax: Any = None,
+    names: Names | None = None,
+    ax: Axes | None = None,
 ) -> Any:
     """Draw a cluster's samples by their coordinates on the first two axes of its subspace.
 
@@ -76,7 +76,8 @@ def scores(
     """
     if isinstance(model, Pipeline):
         names = row_names(X) if names is None else names
-        model, X = last_step(model), model[:-1].transform(X)
+        X = model[:-1].transform(X)
+        model = last_step(model)
     cluster = _check_cluster(model, cluster)
     samples = samples_of(model, X, min_samples=2)
     matrix = samples.rows
@@ -99,7 +100,7 @@ def scores(
             look = style.look_of(cluster if classes is None else g)
             if len(own):
                 label = style.short_name(group)
-                ax.scatter(*own.T, s=14, label=label, linewidths=0, alpha=0.8, **look)
+                ax.scatter(own[:, 0], own[:, 1], s=14, label=label, linewidths=0, alpha=0.8, **look)
         ax.set(xlabel=labels[0], ylabel=labels[1])
         ax.set_title(f"cluster {cluster}: {len(members)} samples")
         ax.margins(0.08)
@@ -111,13 +112,13 @@ def scores(
 
 
 def loadings(
-    model: Any,
+    model: SubspaceClusterer | Pipeline,
     cluster: int = 0,
     *,
     by: VariableList | None = None,
     n_shown: int = 20,
-    names: Any = None,
-    ax: Any = None,
+    names: Names | None = None,
+    ax: Axes | None = None,
 ) -> Any:
     """Draw a cluster's variables, strongest on top: loadings, or differences from other samples.
 
@@ -179,7 +180,11 @@ def loadings(
     with _list_of([names[j] for j in shown], title, ax, pad=20 if several else None) as ax:
         _draw_loadings(ax, subspace.basis[shown, :MOST_AXES])
         if several:
-            above = {"loc": "lower center", "bbox_to_anchor": (0.5, 1), "ncols": MOST_AXES}
+            above: dict[str, Any] = {
+                "loc": "lower center",
+                "bbox_to_anchor": (0.5, 1),
+                "ncols": MOST_AXES,
+            }
             ax.legend(
                 frameon=False, borderaxespad=0.2, columnspacing=1.2, handletextpad=0.3, **above
             )
@@ -187,7 +192,9 @@ def loadings(
 
 
 @contextmanager
-def _list_of(names: list[str], title: str, ax: Any, pad: float | None = None) -> Iterator[Any]:
+def _list_of(
+    names: list[str], title: str, ax: Axes | None, pad: float | None = None
+) -> Iterator[Any]:
     """Yield Axes with one horizontal line per name, the first on top; set ticks and title after."""
     with style.canvas(ax, figsize=(style.COLUMN, 0.85 + 0.155 * len(names))) as ax:
         ax.axvline(0, color="0.6", linewidth=0.6, zorder=0)
@@ -198,18 +205,23 @@ def _list_of(names: list[str], title: str, ax: Any, pad: float | None = None) ->
         ax.set_title(title, pad=pad)
 
 
-def _draw_loadings(ax: Any, values: Array) -> None:
+def _draw_loadings(ax: Axes, values: Array) -> None:
     """Draw loadings (m, r): a horizontal line per variable, with one mark per axis."""
     rows = np.arange(len(values))
     low, high = np.minimum(values.min(axis=1), 0), np.maximum(values.max(axis=1), 0)
     ax.hlines(rows, low, high, color="0.8", linewidth=1, zorder=1)
     for r, column in enumerate(values.T):
-        look = {**style.look_of(r), "s": 20, "linewidths": 0, "label": f"axis {r + 1}"}
+        look: dict[str, Any] = {
+            **style.look_of(r),
+            "s": 20,
+            "linewidths": 0,
+            "label": f"axis {r + 1}",
+        }
         ax.scatter(column[column != 0], rows[column != 0], **look)
     ax.set_xlabel("loading")
 
 
-def _draw_differences(ax: Any, found: Contrast, shown: Indices, cluster: int) -> None:
+def _draw_differences(ax: Axes, found: Contrast, shown: Indices, cluster: int) -> None:
     """Draw one bar per variable, its effect in standard deviations; triangles if infinite.
 
     Where effects are not known, bars are the differences of means.
@@ -265,7 +277,7 @@ def _from_the_next(
     return np.min(others, axis=0)
 
 
-def angles(model: Any, *, ax: Any = None) -> Any:
+def angles(model: SubspaceClusterer | Pipeline, *, ax: Axes | None = None) -> Any:
     """Draw the principal angles between the clusters' subspaces, in degrees, as a heat map.
 
     Above the diagonal stands the largest principal angle of two subspaces, below it the smallest. A
@@ -315,7 +327,7 @@ def angles(model: Any, *, ax: Any = None) -> Any:
     return ax
 
 
-def _principal_angles(subspaces: Any) -> Array:
+def _principal_angles(subspaces: Sequence[Subspace]) -> Array:
     """Return principal angles in radians, (K, K): largest above the diagonal, smallest below."""
     values = np.full((len(subspaces), len(subspaces)), np.nan)
     for i, j in np.ndindex(values.shape):
@@ -325,7 +337,7 @@ def _principal_angles(subspaces: Any) -> Array:
     return values
 
 
-def last_step(model: Any) -> Any:
+def last_step(model: SubspaceClusterer | Pipeline) -> SubspaceClusterer:
     """Return the last step of a scikit-learn Pipeline, such as a recipe; anything else as it is."""
     if not isinstance(model, Pipeline):
         return model
@@ -333,14 +345,14 @@ def last_step(model: Any) -> Any:
     return model[-1]
 
 
-def _check_cluster(model: Any, cluster: int) -> int:
+def _check_cluster(model: SubspaceClusterer, cluster: int) -> int:
     if not (isinstance(model, SubspaceClusterer) and hasattr(model, "project")):
         raise TypeError(f"{type(model).__name__} has no subspaces to draw. Use a model such as PSC")
     check_is_fitted(model)
     return as_count(cluster, "cluster", low=0, high=len(model.subspaces_) - 1)
 
 
-def _check_classes(classes: Any, count: int) -> NDArray[np.str_]:
+def _check_classes(classes: ArrayLike | None, count: int) -> NDArray[np.str_]:
     """Return the class of each sample as text, (count,); "_" for all if ``classes`` is None."""
     if classes is None:
         return np.full(count, "_")  # no legend shows a label that begins so

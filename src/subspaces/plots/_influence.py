@@ -4,13 +4,15 @@ from typing import Any
 
 import numpy as np
 
-from subspaces._types import Array
+from subspaces._types import Array, Axes, FittedLabels, Names
 from subspaces.estimators._base import SubspaceClusterer
 from subspaces.plots import _style as style
 from subspaces.plots._clusters import last_step
 
 
-def influence(result: Any, *, n_named: int = 5, names: Any = None, ax: Any = None) -> Any:
+def influence(
+    result: Any, *, n_named: int = 5, names: Names | None = None, ax: Axes | None = None
+) -> Any:
     """Draw each sample's influence on a PCA or a clustering; the most influential are named.
 
     For a PCA: leverage against leave-one-out error, the most influential samples in colour. For a
@@ -53,9 +55,9 @@ def influence(result: Any, *, n_named: int = 5, names: Any = None, ax: Any = Non
     named = np.argsort(-result.influence, kind="stable")[:n_named]
     points = np.column_stack([result.leverage, result.loo_error])
     with style.canvas(ax) as ax:
-        ax.scatter(*points.T, s=10, color="0.65", linewidths=0)
-        look = {"s": 20, "color": style.colour_of(4), "label": "most influential"}
-        ax.scatter(*points[named].T, **look)
+        ax.scatter(points[:, 0], points[:, 1], s=10, color="0.65", linewidths=0)
+        look: dict[str, Any] = {"s": 20, "color": style.colour_of(4), "label": "most influential"}
+        ax.scatter(points[named, 0], points[named, 1], **look)
         ax.set(xlabel="leverage (share of the axes)", ylabel="squared leave-one-out error")
         ax.margins(x=0.12, y=0.12)
         if len(named):
@@ -64,7 +66,7 @@ def influence(result: Any, *, n_named: int = 5, names: Any = None, ax: Any = Non
     return ax
 
 
-def _of_model(model: Any, n_named: int, names: Any, ax: Any) -> Any:
+def _of_model(model: SubspaceClusterer, n_named: int, names: Names | None, ax: Axes | None) -> Any:
     values = getattr(model, "influence_", None)
     if values is None:
         raise ValueError(
@@ -72,11 +74,13 @@ def _of_model(model: Any, n_named: int, names: Any, ax: Any) -> Any:
         )
     names = model.record_.sample_names if names is None else names
     values, names = _drawable(values, style.check_names(names, len(values), "samples"))
-    place = _blocks(values, model.labels_)
+    kept = np.flatnonzero(model.labels_ >= 0)
+    values, labels, names = values[kept], model.labels_[kept], [names[i] for i in kept]
+    place = _blocks(values, labels)
     with style.canvas(ax) as ax:
         middles = []
-        for k in np.unique(model.labels_):
-            own = model.labels_ == k
+        for k in np.unique(labels):
+            own = labels == k
             ax.scatter(place[own], values[own], s=10, linewidths=0, **style.look_of(k))
             middles.append((float(place[own].mean()), str(k)))
         ax.set_yscale("log")
@@ -103,7 +107,7 @@ def _drawable(values: Array, names: list[str]) -> tuple[Array, list[str]]:
     return np.clip(np.where(endless, 2 * most, values), least, None), names
 
 
-def _blocks(values: Array, labels: Any) -> Array:
+def _blocks(values: Array, labels: FittedLabels) -> Array:
     """Return each sample's x-coordinate, (n,): by cluster, then by value, gaps between clusters."""
     gap = max(1, len(values) // 20)
     place = np.empty(len(values))

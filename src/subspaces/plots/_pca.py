@@ -1,17 +1,18 @@
 """Figures of one PCA: its components beside the noise, and the samples that do not belong."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
+from subspaces._types import Array, Axes, Names
 from subspaces.plots import _style as style
 
 # An error of so many times that of no axes at all is drawn at the upper edge.
 BLOWN_UP = 2.0
 
 
-def components(result: Any, *, ax: Any = None) -> Any:
+def components(result: Any, *, ax: Sequence[Axes] | None = None) -> Any:
     """Draw the strength of each component, and the leave-one-cell-out error.
 
     Left: the strength is the eigenvalue of an axis over the edge of the noise, so that what is
@@ -50,7 +51,9 @@ def components(result: Any, *, ax: Any = None) -> Any:
     return both
 
 
-def outliers(result: Any, *, n_named: int = 8, names: Any = None, ax: Any = None) -> Any:
+def outliers(
+    result: Any, *, n_named: int = 8, names: Names | None = None, ax: Axes | None = None
+) -> Any:
     """Draw how far each sample is within the axes of a PCA, and from them; outliers are named.
 
     Both distances are those of the PCA of all other samples. Dotted lines are limits that a share
@@ -90,10 +93,14 @@ def outliers(result: Any, *, n_named: int = 8, names: Any = None, ax: Any = None
     points = np.column_stack([across, _positive(result.q_left_out)])
     clear = np.isin(np.arange(len(points)), result.outliers)
     with style.canvas(ax) as ax:
-        ax.scatter(*points[~clear].T, s=10, color="0.65", linewidths=0)
+        ax.scatter(points[~clear, 0], points[~clear, 1], s=10, color="0.65", linewidths=0)
         if clear.any():
-            look = {"s": 20, "color": style.colour_of(4), "label": "does not belong"}
-            ax.scatter(*points[clear].T, **look)
+            look: dict[str, Any] = {
+                "s": 20,
+                "color": style.colour_of(4),
+                "label": "does not belong",
+            }
+            ax.scatter(points[clear, 0], points[clear, 1], **look)
         _draw_limits(ax, result)
         ax.set_xlabel("place in the table" if flat else "T2, left out (distance within the axes)")
         ax.set_ylabel(f"Q, left out (distance from the {'mean' if flat else 'axes'})")
@@ -105,7 +112,7 @@ def outliers(result: Any, *, n_named: int = 8, names: Any = None, ax: Any = None
     return ax
 
 
-def _pair(ax: Any) -> tuple[Any, Any]:
+def _pair(ax: Sequence[Axes] | None) -> tuple[Any, Any]:
     """Return ``ax`` as two Axes; raise TypeError or ValueError unless it is a pair."""
     message = "components draws two panels: pass ax=(left, right)"
     if not isinstance(ax, Iterable):
@@ -116,7 +123,7 @@ def _pair(ax: Any) -> tuple[Any, Any]:
     return both
 
 
-def _draw_limits(ax: Any, result: Any) -> None:
+def _draw_limits(ax: Axes, result: Any) -> None:
     """Draw the limits of both distances as dotted lines, and a legend above the Axes."""
     label = f"limit ({100 * result.level:.3g} % beyond by chance)"
     for limit, line in (
@@ -129,7 +136,7 @@ def _draw_limits(ax: Any, result: Any) -> None:
     style.legend_above(ax)
 
 
-def _draw_ratios(ax: Any, result: Any) -> None:
+def _draw_ratios(ax: Axes, result: Any) -> None:
     count = np.arange(1, len(result.ratio) + 1)
     ratio, without = (np.clip(values, 1e-3, 1e6) for values in (result.ratio, result.ratio_without))
     kept = count <= result.n_components
@@ -151,7 +158,7 @@ def _draw_ratios(ax: Any, result: Any) -> None:
     ax.set(xlabel="component", ylabel="strength (noise reaches 1)", title=title)
 
 
-def _draw_cells(ax: Any, result: Any) -> None:
+def _draw_cells(ax: Axes, result: Any) -> None:
     count, best = np.arange(len(result.loco)), result.n_predictive
     top = BLOWN_UP * result.loco[0]
     off = result.loco > top
@@ -166,14 +173,14 @@ def _draw_cells(ax: Any, result: Any) -> None:
     ax.set(xlabel="components", ylabel="error of a left-out cell", title=f"{best} predict best")
 
 
-def _count_axis(ax: Any, most: int, least: float) -> None:
+def _count_axis(ax: Axes, most: int, least: float) -> None:
     from matplotlib.ticker import MaxNLocator
 
     ax.set_xlim(least, most + 0.6)
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
 
 
-def _positive(values: Any) -> Any:
+def _positive(values: Array) -> Any:
     """Return values fit for a log axis: zeros and infinities at the ends of the others."""
     usual = values[np.isfinite(values) & (values > 0)]
     least, most = (usual.min(), usual.max()) if len(usual) else (1.0, 1.0)

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from subspaces._types import Axes
 from subspaces.plots import _style as style
 
 CRITERION_NAMES = {
@@ -21,7 +22,7 @@ CRITERION_NAMES = {
 PARAMETER_NAMES = {"n_clusters": "number of clusters", "n_variables": "variables per loading"}
 
 
-def selection(result: Any, *, ax: Any = None) -> Any:
+def selection(result: Any, *, ax: Axes | None = None) -> Any:
     """Draw a selection's criterion against its candidates, with a ring around the choice.
 
     Parameters
@@ -58,7 +59,7 @@ def selection(result: Any, *, ax: Any = None) -> Any:
     return ax
 
 
-def comparison(result: Any, *, ax: Any = None) -> Any:
+def comparison(result: Any, *, ax: Axes | None = None) -> Any:
     """Draw the adjusted Rand index between every two methods' partitions as a heat map.
 
     Parameters
@@ -93,14 +94,14 @@ def comparison(result: Any, *, ax: Any = None) -> Any:
             text = f"{round(values[i, j], 2) + 0.0:.2f}"
             ax.text(j, i, text, ha="center", va="center", color=ink, fontsize=7)
         places, labels = np.arange(len(names)), [style.short_name(name) for name in names]
-        turned = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"}
+        turned: dict[str, Any] = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"}
         ax.set_xticks(places, labels, parse_math=False, **turned)
         ax.set_yticks(places, labels, parse_math=False)
         ax.set_title("adjusted Rand index\nbetween partitions")
     return ax
 
 
-def _draw_curve(ax: Any, result: Any) -> None:
+def _draw_curve(ax: Axes, result: Any) -> None:
     """Draw the criterion against the number of clusters or of variables, the choice in a ring."""
     parameter = next(iter(result.columns))
     x, y = result.columns[parameter], result.columns[result.criterion]
@@ -119,12 +120,12 @@ def _draw_curve(ax: Any, result: Any) -> None:
         style.plain_numbers(ax.xaxis)
 
 
-def _draw_counts(ax: Any, columns: dict[str, Any]) -> None:
+def _draw_counts(ax: Axes, columns: dict[str, Any]) -> None:
     ax.bar(columns["cluster"], columns["n_variables"], color=style.colour_of(0), width=0.6)
     ax.set(xlabel="cluster", ylabel="variables selected", xticks=columns["cluster"])
 
 
-def _draw_dimensions(ax: Any, columns: dict[str, Any]) -> None:
+def _draw_dimensions(ax: Axes, columns: dict[str, Any]) -> None:
     """Draw PRESS or the eigenvalue against the dimension, one line per cluster, choices ringed."""
     value = next(name for name in ("press", "eigenvalue") if name in columns)
     for k in np.unique(columns["cluster"]):

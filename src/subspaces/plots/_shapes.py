@@ -4,15 +4,21 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.spatial import ConvexHull
 
-from subspaces._types import Array
+from subspaces._types import Array, Data
 from subspaces.plots._style import COLUMN, canvas, colour_of
 from subspaces.subspace import Subspace, scores
 
 
 def clusters_3d(
-    X: Any, labels: Any, subspaces: Sequence[Subspace] = (), *, title: str = "", ax: Any = None
+    X: Data,
+    labels: ArrayLike,
+    subspaces: Sequence[Subspace] = (),
+    *,
+    title: str = "",
+    ax: Any | None = None,
 ) -> Any:
     """Draw samples in three dimensions, coloured by cluster, with the fitted lines and planes.
 
@@ -93,7 +99,11 @@ def _draw_subspace(ax: Any, members: Array, subspace: Subspace, colour: str) -> 
 
 
 def basis_images(
-    subspaces: Sequence[Subspace], shape: tuple[int, int], *, n_axes: int = 4, axes: Any = None
+    subspaces: Sequence[Subspace],
+    shape: tuple[int, int],
+    *,
+    n_axes: int = 4,
+    axes: Any | None = None,
 ) -> Any:
     """Draw the leading axes of each cluster's subspace as images, one column per cluster.
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from subspaces._types import Array, Indices
+from subspaces._types import Array, Axes, Indices, Names
 from subspaces.runtime.extras import install
 
 # Okabe & Ito's colours: told apart with any colour vision, in print and on a projector.
@@ -41,7 +41,7 @@ NAME_SIZE = 7
 
 
 @contextmanager
-def canvas(ax: Any, **options: Any) -> Iterator[Any]:
+def canvas(ax: Axes | Sequence[Axes] | None, **options: Any) -> Iterator[Any]:
     """Yield ``ax``, or new Axes as wide as a journal's column if None; options go to subplots."""
     if ax is not None:
         yield ax
@@ -64,7 +64,7 @@ def colour_of(k: int) -> str:
     return COLOURS[k % len(COLOURS)]
 
 
-def look_of(k: int) -> dict[str, str]:
+def look_of(k: int) -> dict[str, Any]:
     """Return the ``color`` and ``marker`` of cluster ``k``, as keyword arguments for matplotlib."""
     marker = MARKERS[(k + k // len(COLOURS)) % len(MARKERS)]
     return {"color": colour_of(k), "marker": marker}
@@ -77,7 +77,7 @@ def short_name(name: Any) -> str:
     return text if len(text) <= LONGEST_NAME else text[: LONGEST_NAME - 1] + "…"
 
 
-def check_names(names: Any, count: int, what: str) -> list[str]:
+def check_names(names: Names | None, count: int, what: str) -> list[str]:
     """Return ``count`` names, shortened for a figure; "0", "1", ... if ``names`` is None."""
     if names is None:
         return [str(i) for i in range(count)]
@@ -98,7 +98,7 @@ def check_result(result: Any, attributes: Sequence[str], function: str, source: 
         )
 
 
-def write_names(ax: Any, points: Array, named: Indices, names: Sequence[str]) -> None:
+def write_names(ax: Axes, points: Array, named: Indices, names: Sequence[str]) -> None:
     """Write the names of the points ``named`` beside them, where they cover the least.
 
     points (n, 2): all points; named: indices of those to name; names: one for each point.
@@ -146,13 +146,13 @@ def plain_numbers(axis: Any) -> None:
     axis.set_minor_locator(NullLocator())
 
 
-def legend_above(ax: Any) -> None:
+def legend_above(ax: Axes) -> None:
     """Set the legend of the Axes above them in one line, where it covers nothing."""
-    place = {"loc": "lower left", "bbox_to_anchor": (0, 1), "ncols": 3}
+    place: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0, 1), "ncols": 3}
     ax.legend(frameon=False, borderaxespad=0.2, columnspacing=1.2, handletextpad=0.4, **place)
 
 
-def heat_map(ax: Any, values: Array, cmap: str, most: float) -> Any:
+def heat_map(ax: Axes, values: Array, cmap: str, most: float) -> Any:
     """Draw a matrix in colours from 0 to ``most``, without a frame; return matplotlib's image."""
     ax.spines[:].set_visible(False)
     ax.tick_params(length=0)

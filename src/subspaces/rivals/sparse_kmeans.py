@@ -27,6 +27,7 @@ import numpy as np
 from sklearn.cluster import KMeans
 
 from subspaces._types import Array, Counts, Labels, StopReason
+from subspaces.core.partition import Partition
 from subspaces.starts.spectral import k_means_labels
 
 # From the between-cluster sums of squares (p,) to the weights (p,).
@@ -73,16 +74,17 @@ def between_squares(X: Array, labels: Labels) -> Array:
     counts, centres = cluster_means(X, labels)
     if len(counts) == 1:
         return np.zeros(X.shape[1])
-    found: Array = counts @ (centres - X.mean(axis=0)) ** 2
+    counted = X if (labels >= 0).all() else X[labels >= 0]
+    found: Array = counts @ (centres - counted.mean(axis=0)) ** 2
     return found
 
 
 def cluster_means(X: Array, labels: Labels) -> tuple[Labels, Array]:
     """Return the sizes (K,) and means (K, p) of the clusters that have members."""
-    names, place = np.unique(labels, return_inverse=True)
-    members = np.eye(len(names))[place]
-    counts = np.bincount(place)
-    return counts, members.T @ X / counts[:, None]
+    clusters = Partition(labels, int(labels.max()) + 1)
+    occupied = clusters.sizes > 0
+    counts = clusters.sizes[occupied]
+    return counts, clusters.indicator[:, occupied].T @ X / counts[:, None]
 
 
 def bounded_weights(between: Array, bound: float) -> Array:

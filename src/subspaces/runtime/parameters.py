@@ -16,11 +16,17 @@ Choice = TypeVar("Choice", bound=str)
 ONE_OF_MANY = re.compile(r"\b1 (sample|variable|cluster)s\b")
 
 
-def as_count(value: object, name: str, *, low: int, high: int | None = None, why: str = "") -> int:
+def as_count(
+    value: object, name: str, *, low: int, high: int | None = None, why: str = "",
+    auto: int | None = None,
+) -> int:  # fmt: skip
     """Return ``value`` as an int; raise an error unless it is from ``low`` to ``high``.
 
     why: the end of the sentence, such as " for 8 variables"; one is said as " for 1 variable".
+    auto: what "auto" stands for, if it is taken.
     """
+    if auto is not None and isinstance(value, str) and value == "auto":
+        return auto
     if isinstance(value, bool | np.bool_) or not isinstance(value, Integral):
         raise TypeError(f"{name}={value!r} is not an integer. Use one from {low} up")
     count = int(value)

@@ -13,7 +13,16 @@ refused, so a file cannot choose what is constructed.
 from collections.abc import Callable
 from dataclasses import MISSING, fields
 from types import NoneType, UnionType
-from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +34,8 @@ VALUES: dict[str, Any] = {}
 SPARSE_PARTS = ("data", "indices", "indptr", "shape")
 
 Arrays = dict[str, NDArray[Any]]
+# Sizes by name: n samples, p variables, K clusters, q factors.
+Sizes = dict[str, int]
 Value = TypeVar("Value")
 
 
@@ -134,31 +145,72 @@ def _value(kind: str, parts: dict[str, Any]) -> Any:
     if not needed <= set(parts) <= set(hints):
         raise ValueError(f"a {kind} has missing or unknown parts")
     for name, part in parts.items():
-        if not _fits(part, hints[name]):
+        if not fits(part, hints[name]):
             raise ValueError(f"the {name} of a {kind} is of the wrong kind")
     return VALUES[kind](**parts)
 
 
-def _fits(value: Any, hint: Any) -> bool:
-    """Return whether ``value`` is of the type ``hint``, the annotation of a dataclass field."""
-    origin = get_origin(hint)
+def fits(value: Any, hint: Any, sizes: Sizes | None = None) -> bool:
+    """Return whether ``value`` is of the type ``hint``, the annotation of an attribute.
+
+    ``Annotated[Array, "K", "p"]`` names the sizes of an array, the length of a list or the size
+    that an integer is. What has one name has one size, which is looked up in ``sizes`` or added
+    there; "*" is any size, and "r" one that a frozen value has for itself. Without ``sizes`` shapes
+    are not looked at.
+    """
+    origin, parts = get_origin(hint), get_args(hint)
     alias = getattr(origin, "__value__", None)
     if alias is not None:  # NDArray is an alias with a name of its own from numpy 2.5 on
-        return _fits(value, alias[get_args(hint)])
-    if origin is UnionType:
-        return any(_fits(value, part) for part in get_args(hint))
-    if origin is tuple:
-        return isinstance(value, tuple) and all(_fits(v, get_args(hint)[0]) for v in value)
+        return fits(value, alias[parts], sizes)
+    if origin is Annotated:
+        return fits(value, parts[0], sizes) and _has_shape(value, parts[1:], sizes)
+    if origin in (Union, UnionType):
+        return any(fits(value, part, sizes) for part in parts)
     if origin is np.ndarray:
-        (kind,) = get_args(get_args(hint)[1])
-        wanted = np.generic if kind is Any else kind
+        (kind,) = get_args(parts[1])
+        wanted = np.generic if kind is Any else get_origin(kind) or kind
         return isinstance(value, np.ndarray) and np.issubdtype(value.dtype, wanted)
+    if origin in (tuple, list, dict):
+        entries = value.values() if isinstance(value, dict) else value
+        entry = parts[1] if origin is dict else parts[0]
+        return isinstance(value, origin) and all(fits(each, entry, sizes) for each in entries)
+    if origin is Literal:
+        return value in parts
+    return _is_plain(value, hint) and (sizes is None or _has_parts(value, sizes))
+
+
+def _is_plain(value: Any, hint: Any) -> bool:
+    """Return whether a value is of a type without parameters; a bool is no number."""
     if hint in (None, NoneType):
         return value is None
     if hint in (int, float):
         numeric = int if hint is int else (int, float)
         return isinstance(value, numeric) and not isinstance(value, bool)
-    return isinstance(value, hint)
+    return hint is Any or isinstance(value, hint)
+
+
+def _has_shape(value: Any, names: tuple[str, ...], sizes: Sizes | None) -> bool:
+    if sizes is None or value is None:
+        return True
+    if isinstance(value, list | tuple | int):
+        shape = (value if isinstance(value, int) else len(value),)
+    else:
+        shape = value.shape
+    if len(shape) != len(names):
+        return False
+    named = [(name, size) for name, size in zip(names, shape, strict=True) if name != "*"]
+    return all(sizes.setdefault(name, size) == size for name, size in named)
+
+
+def _has_parts(value: Any, sizes: Sizes) -> bool:
+    """Return whether the parts of a frozen value fit each other and what is known of sizes."""
+    if type(value) not in VALUES.values():
+        return True
+    own = {name: size for name, size in sizes.items() if name != "r"}
+    hints = get_type_hints(type(value), include_extras=True)
+    right = all(fits(getattr(value, name), hint, own) for name, hint in hints.items())
+    sizes.update({name: size for name, size in own.items() if name != "r"})
+    return right
 
 
 FROM_LIST: dict[str, Callable[[list[Any]], Any]] = {"tuple": tuple, "names": _names}

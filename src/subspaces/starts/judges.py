@@ -24,6 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from subspaces._types import Array, Labels, Sparse
+from subspaces.core.partition import Partition
 from subspaces.core.problem import Problem
 from subspaces.core.search import JudgingStart
 from subspaces.runtime.threads import computed_once
@@ -55,9 +56,13 @@ LEAST_EIGENVALUE = 1e-6
 def leaving(graph: Affinity, labels: Labels, n_clusters: int) -> Array:
     """Return the share of each cluster's weight that leaves it, (K,); 0 for an empty cluster.
 
-    graph (n, n): symmetric, dense or sparse; the sum of the shares is the normalised cut.
+    graph (n, n): symmetric, dense or sparse, without the rows in no cluster; the sum of the shares
+    is the normalised cut.
     """
-    members = np.eye(n_clusters)[labels]
+    kept = np.flatnonzero(labels >= 0)
+    if len(kept) < len(labels):
+        graph, labels = graph[kept][:, kept], labels[kept]
+    members = Partition(labels, n_clusters).indicator
     inside = np.einsum("ik,ik->k", members, graph @ members)
     weight = np.asarray(graph.sum(axis=1)).ravel() @ members
     found: Array = 1.0 - np.divide(inside, weight, out=np.ones(n_clusters), where=weight > 0.0)
@@ -156,7 +161,7 @@ class ShapeInteraction(JudgingStart):
         found, n_clusters = self.found, self.problem.n_clusters
         cuts = leaving(found.graph, labels[self.chosen], n_clusters)
         weight = NATS * summed_dimensions(self.problem) * self.trust
-        return float(len(labels) * weight * cuts.sum())
+        return float(np.count_nonzero(labels >= 0) * weight * cuts.sum())
 
     @computed_once
     def trust(self) -> float:
@@ -198,7 +203,8 @@ class NearExpression(JudgingStart):
         if self.shape is not None:
             trust *= self.shape.found.quotient**4
         cuts = leaving(self.graph, labels, problem.n_clusters)
-        return float(len(labels) * NATS * summed_dimensions(problem) * trust * cuts.sum())
+        n = np.count_nonzero(labels >= 0)
+        return float(n * NATS * summed_dimensions(problem) * trust * cuts.sum())
 
     @computed_once
     def labels(self) -> Labels:

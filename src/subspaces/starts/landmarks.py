@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from subspaces._types import Block, Labels
 from subspaces.core.array import is_foreign, is_sparse
-from subspaces.core.partition import assign, smallest_size
+from subspaces.core.partition import Partition, assign, smallest_size
 from subspaces.core.problem import Problem
 from subspaces.core.rows import Rows
 from subspaces.core.search import Plan, Run, Start, best_run, search, story, sweep
@@ -59,10 +59,10 @@ def extend(problem: Problem, chosen: Labels, labels: Labels) -> Labels:
 
     chosen (m,): the indices of these rows; labels (m,): their clusters.
     """
-    n = len(problem.rows.squared_norms)
+    n, clusters = len(problem.rows.squared_norms), Partition(labels, problem.n_clusters)
     residuals = [
-        problem.rows.view(chosen[labels == k], r, problem.affine).squared_residual
-        if np.any(labels == k)
+        problem.rows.view(chosen[clusters.members(k)], r, problem.affine).squared_residual
+        if clusters.sizes[k]
         else np.full(n, np.inf)
         for k, r in enumerate(problem.dimensions)
     ]

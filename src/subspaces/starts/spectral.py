@@ -20,7 +20,7 @@ from sklearn.exceptions import ConvergenceWarning
 from subspaces._types import Array, Indices, Labels, Sparse
 from subspaces.core.criteria import costs
 from subspaces.core.likelihood import Data
-from subspaces.core.partition import smallest_size
+from subspaces.core.partition import Partition, smallest_size
 from subspaces.core.problem import Problem
 from subspaces.runtime.threads import changed_filters, one_blas_thread
 from subspaces.starts.self_expression import unit_rows
@@ -193,20 +193,20 @@ def match_dimensions(problem: Problem, parts: Labels) -> Labels:
     """Return the partition with its parts renumbered, so that each gets the dimension it fits best.
 
     Best is the least sum of the influence costs of all rows. The sum separates over the clusters,
-    so the assignment is exact.
+    so the assignment is exact. Rows in no part stay so.
     """
     if len(set(problem.dimensions)) == 1:
         return parts
+    partition = Partition(parts, problem.n_clusters)
     unused = Data(len(parts), 0, 0.0)
     unfit = 1e3 * float(problem.rows.squared_norms.sum())
     price = np.empty((problem.n_clusters, problem.n_clusters))
     for j in range(problem.n_clusters):
-        members = np.flatnonzero(parts == j)
+        members = partition.members(j)
         for r in set(problem.dimensions):
             value = unfit
             if len(members) >= smallest_size(r):
                 view = problem.rows.view(members, r, problem.affine)
                 value = min(float(costs("influence", [view], unused)[members, 0].sum()), unfit)
             price[j, np.equal(problem.dimensions, r)] = value
-    found: Labels = linear_sum_assignment(price)[1][parts]
-    return found
+    return partition.of_own(linear_sum_assignment(price)[1], -1)

@@ -8,7 +8,7 @@ import numpy as np
 
 from subspaces._types import Array
 from subspaces.app import recipes
-from subspaces.app.cli._options import CRITERIA, known_name
+from subspaces.app.cli._options import CRITERIA, known_name, without_none
 from subspaces.app.cli._request import Request
 from subspaces.app.cli._words import in_options
 from subspaces.app.expression_scaler import as_preparation
@@ -27,7 +27,7 @@ MOST_CLUSTERS = 8
 
 def choose_number(request: Request, table: Table) -> tuple[Selection, list[Warning]]:
     """Return the preset's numbers of clusters beside each other, and the warnings on the way."""
-    numbers = range(2, request.limits.get("max_clusters", MOST_CLUSTERS) + 1)
+    numbers = range(2, (request.max_clusters or MOST_CLUSTERS) + 1)
     recipe = _recipe(replace(request, n_clusters=2))
     with collect_warnings() as caught:
         found = select_n_clusters(recipe, table.frame, numbers)
@@ -66,7 +66,7 @@ def fit_model(
     """Return the fitted model, and the warnings of the fit and in ``before`` as messages."""
     model = _estimator(request, table)
     with collect_warnings() as caught:
-        if request.margins == "normal":
+        if request.search.normal_scores:
             model = _chosen_on_normal_scores(model, table)
         else:
             model.fit(table.frame)
@@ -91,15 +91,15 @@ def _estimator(request: Request, table: Table) -> Any:
             request.n_clusters,
             n_components=request.n_components,
             n_variables=request.n_variables,
-            affine=request.affine,
             criterion=known_name(request.criterion, CRITERIA, "--criterion"),
-            random_state=request.seed,
-            **request.limits,
+            **request.search.parameters,
+            **without_none(max_clusters=request.max_clusters),
         )
     given, k = request.n_components, request.n_clusters
     dimensions = given if isinstance(given, list) else [given] * k
     rank = min(len(table.data) - 1, table.data.shape[1])
-    rival = METHODS[request.method](Setting(k, dimensions, request.affine, request.seed, rank))
+    search = request.search
+    rival = METHODS[request.method](Setting(k, dimensions, search.affine, search.seed, rank))
     if request.n_variables is not None:
         rival.set_params(n_variables=request.n_variables)
     return rival
@@ -110,7 +110,7 @@ def _recipe(request: Request) -> Any:
         request.n_clusters,
         n_components=request.n_components,
         n_variables=request.n_variables,
-        random_state=request.seed,
+        random_state=request.search.seed,
     )
     recipe[0].set_params(**request.scaler)
     if request.criterion != "auto":

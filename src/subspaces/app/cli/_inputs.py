@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from subspaces.app.cli._options import Source
+from subspaces.app.cli._options import NewSamples, Source, Values
 from subspaces.app.cli._say import note, warn
 from subspaces.app.cli._words import in_options
 from subspaces.app.preparation import learn_preparation
@@ -33,15 +33,16 @@ MOST_ALONE = 0.2
 HALF = 0.5
 
 
-def read_input(source: Source, variables: Iterable[str] | None = None) -> Table:
+def read_input(source: NewSamples, variables: Iterable[str] | None = None) -> Table:
     """Return the table in a file; print its size, first names and gaps, and warnings about it.
 
     variables: those of a model, for new samples of it; by default the table is one to learn from,
     and has to have differences between samples, and some value of each variable.
     """
-    table, path = _read(source, variables), source.path
-    if source.drop_missing is not None:
-        table = _with_enough_values(table, source.drop_missing, path)
+    table, path = _read(source, variables), source.data
+    most_missing = source.drop_missing if isinstance(source, Source) else None
+    if most_missing is not None:
+        table = _with_enough_values(table, most_missing, path)
     n, p = table.data.shape
     gaps = missing_values(table.data)
     if variables is None:
@@ -53,7 +54,7 @@ def read_input(source: Source, variables: Iterable[str] | None = None) -> Table:
         f"{p:,} variable{'s' * (p != 1)} ({_first(table.variable_names)}){missed}"
     )
     doubted = doubts(table, source.samples)
-    if gaps is not None and variables is None and source.drop_missing is None:
+    if gaps is not None and variables is None and most_missing is None:
         doubted += _mostly_missing(table)
     table = replace(table, notes=(*table.notes, *doubted))
     for doubt in table.notes:
@@ -61,31 +62,31 @@ def read_input(source: Source, variables: Iterable[str] | None = None) -> Table:
     return table
 
 
-def _read(source: Source, variables: Iterable[str] | None) -> Table:
+def _read(source: NewSamples, variables: Iterable[str] | None) -> Table:
     try:
         table = read_table(
-            source.path,
+            source.data,
             samples=source.samples,
             labels=source.labels,
             ignore=source.ignored,
             variables=variables,
-            missing=source.missing,
+            missing=source.marks,
         )
         return table if source.classes is None else with_classes(table, source.classes)
     except OSError as error:
-        raise ValueError(f"{error.filename or source.path}: {error.strerror or error}") from error
+        raise ValueError(f"{error.filename or source.data}: {error.strerror or error}") from error
 
 
-def _check_samples(table: Table, source: Source) -> None:
+def _check_samples(table: Table, source: NewSamples) -> None:
     """Raise ValueError for one sample, or for samples that are all equal."""
     if len(table.data) == 1:
         other = "rows" if source.samples == "columns" else "columns"
         raise ValueError(
-            f"{source.path}: one sample has no others to be compared with. Use a table of more, or "
+            f"{source.data}: one sample has no others to be compared with. Use a table of more, or "
             f"--samples {other} if they are its {other}"
         )
     if (table.data == table.data[0]).all():
-        raise ValueError(f"{source.path}: {_without_differences(table)}")
+        raise ValueError(f"{source.data}: {_without_differences(table)}")
 
 
 def _without_differences(table: Table) -> str:
@@ -163,18 +164,20 @@ def with_left_out(preparation: Preparation, table: Table, source: Source) -> Pre
     return replace(preparation, ignored=ignored or None, dropped=dropped or None)
 
 
-def prepare_values(
-    table: Table, floor: float | None, log: bool, top_variables: int | None, scale: bool
-) -> tuple[Table, Preparation]:
+def prepare_values(table: Table, values: Values) -> tuple[Table, Preparation]:
     """Return the prepared table and the preparation; warn of what is doubtful in it."""
     learned = learn_preparation(
-        table, floor=floor, log=log, top_variables=top_variables, scale=scale
+        table,
+        floor=values.floor,
+        log=bool(values.log),
+        top_variables=values.top_variables,
+        scale=values.scale,
     )
     prepared = prepare(table, learned)
     found = _constants(prepared)
-    if not log and (hint := counts_hint(table)):
+    if not values.log and (hint := counts_hint(table)):
         found.append(f"{hint}. Use --log, or subspaces fit --preset cells or --preset expression")
-    if not scale:
+    if not values.scale:
         found += _holds_most(prepared) + _unlike_scales(prepared)
     for message in found:
         warn(message)

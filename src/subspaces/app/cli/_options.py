@@ -1,9 +1,14 @@
-"""Arguments and options that several commands share, and checks of what was typed."""
+"""Arguments and options that several commands share, and checks of what was typed.
+
+Options that belong together are one value, whose fields are the options. A command takes such a
+value, and `expanded` makes its options those of the command: a new option is one new field.
+"""
 
 import csv
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass
 from difflib import get_close_matches
+from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, overload
 
@@ -12,7 +17,13 @@ import typer
 import subspaces
 
 if TYPE_CHECKING:
-    from subspaces._types import Auto, ClustersCriterion, CriterionName, ExpressionKind
+    from subspaces._types import (
+        Auto,
+        ClustersCriterion,
+        CriterionName,
+        ExpressionKind,
+        Margins,
+    )
 
 Name = TypeVar("Name", bound=str)
 
@@ -122,134 +133,210 @@ def share(value: float | None) -> float | None:
 # Where the samples are in a file.
 Side = Literal["rows", "columns"]
 
-Data = Annotated[
-    Path,
-    argument(
-        "Table of numbers: .csv, .tsv, .txt (or .gz of these), .gct, .xlsx, .npz, .parquet, .h5ad.",
-        "DATA",
-        callback=existing_table,
-    ),
-]
 Model = Annotated[
     Path,
     argument(
         "model.npz as subspaces fit wrote it, or its folder.", "MODEL", callback=existing_model
     ),
 ]
-Samples = Annotated[Side, typer.Option(help="Are the samples the rows or the columns?")]
-Labels = Annotated[
-    str | None,
-    setting("Column with known classes, to compare with; not used to cluster.", "COLUMN"),
-]
-Classes = Annotated[
-    Path | None,
-    setting("CLS file with known classes, to compare with.", "FILE", callback=existing_file),
-]
-Ignore = Annotated[
-    list[str] | None,
-    setting(
-        "Columns to leave out, several as a,b: annotation, say. Rows, too, by their names.",
-        "COLUMN",
-    ),
-]
-Missing = Annotated[
-    list[str] | None,
-    setting(
-        "Marks of a missing value, several as a,b, besides an empty cell, NA, N/A, NaN, null, "
-        "none, ?, - and a dot.",
-        "MARK",
-    ),
-]
-DropMissing = Annotated[
-    float | None,
-    setting(
-        "Leave out variables with more than this share of their values missing: 0.5, say.",
-        "SHARE",
-        callback=share,
-    ),
-]
-Floor = Annotated[float | None, setting("Raise lower values to this first.", "VALUE")]
-Log = Annotated[bool, flag("--log", "Take log2(1 + value).")]
-TopVariables = Annotated[
-    int | None, setting("Keep so many variables, those that vary most.", "N", min=1)
-]
-Scale = Annotated[bool, flag("--scale", "Bring each variable to mean 0 and standard deviation 1.")]
-NormalScores = Annotated[
-    bool,
-    flag(
-        "--normal-scores",
-        "Choose the number of clusters on normal scores of each variable: for heavy tails.",
-    ),
-]
-LogOrNot = Annotated[
-    bool | None,
-    typer.Option(
-        "--log/--no-log",
-        help="Take log2(1 + value), with a preset as the kind of values asks, or take none.",
-        show_default=False,
-    ),
-]
-Kind = Annotated[
-    str | None,
-    setting(
-        "What the values are, for a --preset: intensities, log, ratios, shares or counts; "
-        "found out unless given.",
-        "NAME",
-    ),
-]
-MaxDims = Annotated[
-    int | None, setting("With --dims auto, try dimensions up to N; 5 unless given.", "N", min=1)
-]
-Affine = Annotated[
-    bool, flag("--affine", "Give clusters centres of their own, away from the origin.")
-]
 Seed = Annotated[int, setting("Seed; the same seed gives the same answer.", "N", shown=True, min=0)]
 Json = Annotated[bool, flag("--json", "Print one JSON document, for scripts.")]
 Force = Annotated[bool, flag("--force", "Overwrite earlier results.")]
 
 
-def without_none(**parameters: Any) -> dict[str, Any]:
-    """Return a dict of the keyword arguments whose value is not None."""
-    return {name: value for name, value in parameters.items() if value is not None}
+@dataclass(frozen=True)
+class NewSamples:
+    """The options on the table of new samples: its path, and how to read it."""
+
+    data: Annotated[
+        Path,
+        argument(
+            "Table of numbers: .csv, .tsv, .txt (or .gz of these), .gct, .xlsx, .npz, .parquet, "
+            ".h5ad.",
+            "DATA",
+            callback=existing_table,
+        ),
+    ]
+    samples: Annotated[Side, typer.Option(help="Are the samples the rows or the columns?")] = "rows"
+    labels: Annotated[
+        str | None, setting("Column with known classes, to compare with; not a variable.", "COLUMN")
+    ] = None
+    classes: Annotated[
+        Path | None,
+        setting("CLS file with known classes, to compare with.", "FILE", callback=existing_file),
+    ] = None
+    ignore: Annotated[
+        list[str] | None,
+        setting(
+            "Columns to leave out, several as a,b: annotation, say. Rows, too, by their names.",
+            "COLUMN",
+        ),
+    ] = None
+    missing: Annotated[
+        list[str] | None,
+        setting(
+            "Marks of a missing value, several as a,b, besides an empty cell, NA, N/A, NaN, null, "
+            "none, ?, - and a dot.",
+            "MARK",
+        ),
+    ] = None
+
+    def __post_init__(self) -> None:
+        """Raise ValueError if --labels is given with --classes, or names what is ignored."""
+        if self.labels is not None and self.classes is not None:
+            raise ValueError("--labels and --classes exclude each other. Use one of the two")
+        if self.labels in self.ignored:
+            raise ValueError(f"--labels and --ignore both name {self.labels}. Use one of the two")
+
+    @property
+    def ignored(self) -> tuple[str, ...]:
+        """The entries of --ignore."""
+        return _listed(self.ignore)
+
+    @property
+    def marks(self) -> tuple[str, ...]:
+        """The entries of --missing."""
+        return _listed(self.missing)
 
 
 @dataclass(frozen=True)
-class Source:
-    """The table that a command reads: its path, and what was typed on how to read it.
+class Source(NewSamples):
+    """The options on the table of a fit."""
 
-    ``ignored`` and ``missing`` are the entries of --ignore and --missing.
-    """
-
-    path: Path
-    samples: Side
-    labels: str | None
-    classes: Path | None
-    ignored: tuple[str, ...]
-    missing: tuple[str, ...]
-    drop_missing: float | None
+    drop_missing: Annotated[
+        float | None,
+        setting(
+            "Leave out variables with more than this share of their values missing: 0.5, say.",
+            "SHARE",
+            callback=share,
+        ),
+    ] = None
 
 
-def source(
-    path: Path,
-    samples: Side,
-    labels: str | None,
-    classes: Path | None,
-    ignore: Sequence[str] | None,
-    missing: Sequence[str] | None,
-    drop_missing: float | None = None,
-) -> Source:
-    """Return the options on reading a table as one value.
+@dataclass(frozen=True)
+class Values:
+    """The options on what is done to the values first."""
 
-    The values of --ignore and --missing are lists separated by commas; a name with a comma in it
-    goes in double quotes. Raises ValueError if --labels is given with --classes, or names what is
-    ignored.
-    """
-    if labels is not None and classes is not None:
-        raise ValueError("--labels and --classes exclude each other. Use one of the two")
-    ignored = _listed(ignore)
-    if labels in ignored:
-        raise ValueError(f"--labels and --ignore both name {labels}. Use one of the two")
-    return Source(path, samples, labels, classes, ignored, _listed(missing), drop_missing)
+    floor: Annotated[float | None, setting("Raise lower values to this first.", "VALUE")] = None
+    log: Annotated[bool | None, flag("--log", "Take log2(1 + value).")] = False
+    top_variables: Annotated[
+        int | None, setting("Keep so many variables, those that vary most.", "N", min=1)
+    ] = None
+    scale: Annotated[
+        bool, flag("--scale", "Bring each variable to mean 0 and standard deviation 1.")
+    ] = False
+
+
+@dataclass(frozen=True)
+class ValuesOrPreset(Values):
+    """The options on what is done to the values, of a command that has presets."""
+
+    log: Annotated[
+        bool | None,
+        typer.Option(
+            "--log/--no-log",
+            help="Take log2(1 + value), with a preset as the kind of values asks, or take none.",
+            show_default=False,
+        ),
+    ] = None
+    kind: Annotated[
+        str | None,
+        setting(
+            "What the values are, for a --preset: intensities, log, ratios, shares or counts; "
+            "found out unless given.",
+            "NAME",
+        ),
+    ] = None
+
+    def check(self, preset: str | None, excluded: Mapping[str, bool]) -> None:
+        """Raise ValueError if the preset, or the kind of values for it, does not suit the rest.
+
+        excluded: further options that a preset excludes, and whether each was typed.
+        """
+        if preset is not None:
+            known_name(preset, PRESETS, "--preset")
+        if self.kind is not None:
+            known_name(self.kind, KINDS, "--kind")
+        excluded = {"--scale": self.scale, **excluded}
+        typed = [name for name, was_typed in excluded.items() if was_typed]
+        if preset and typed:
+            raise ValueError(
+                f"{typed[0]} and --preset {preset} exclude each other. Use one of the two"
+            )
+        if self.kind and not preset:
+            raise ValueError(
+                "--kind is for --preset expression or cells. Use --floor and --log without"
+            )
+
+    def scaler(self, preset: str | None) -> dict[str, Any]:
+        """Return the parameters of a preset's scaler: what was typed, and the kind of values."""
+        logged = None if self.log is None else "yes" if self.log else "no"
+        kind = "cells" if preset == "cells" and self.kind is None else self.kind
+        return without_none(kind=kind, floor=self.floor, log=logged, n_genes=self.top_variables)
+
+
+@dataclass(frozen=True)
+class Clusters:
+    """The options on what all methods take for a cluster."""
+
+    affine: Annotated[
+        bool, flag("--affine", "Give clusters centres of their own, away from the origin.")
+    ] = False
+    seed: Seed = 0
+
+
+@dataclass(frozen=True)
+class Search(Clusters):
+    """The options on how PSC looks for clusters, whatever their number."""
+
+    max_dims: Annotated[
+        int | None, setting("With --dims auto, try dimensions up to N; 5 unless given.", "N", min=1)
+    ] = None
+    normal_scores: Annotated[
+        bool,
+        flag(
+            "--normal-scores",
+            "Choose the number of clusters on normal scores of each variable: for heavy tails.",
+        ),
+    ] = False
+
+    @property
+    def margins(self) -> "Margins":
+        """What the number of clusters is chosen on."""
+        return "normal" if self.normal_scores else "data"
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The parameters of `PSC` that these options set, by name."""
+        given = {"affine": self.affine, "random_state": self.seed}
+        return given | without_none(max_components=self.max_dims)
+
+
+def expanded(command: Callable[..., None]) -> Callable[..., None]:
+    """Return a command that takes the options of its groups one by one, as typer passes them."""
+    taken = signature(command).parameters.values()
+    groups: dict[str, Any] = {
+        name: kind for name, kind in command.__annotations__.items() if is_dataclass(kind)
+    }
+
+    def run(**given: Any) -> None:
+        for name, group in groups.items():
+            given[name] = group(**{field.name: given.pop(field.name) for field in fields(group)})
+        command(**given)
+
+    lists = [
+        signature(groups[one.name]).parameters.values() if one.name in groups else [one]
+        for one in taken
+    ]
+    every = [one.replace(kind=Parameter.KEYWORD_ONLY) for own in lists for one in own]
+    run.__name__, run.__doc__ = command.__name__, command.__doc__
+    run.__signature__ = Signature(every)  # type: ignore[attr-defined]
+    return run
+
+
+def without_none(**parameters: Any) -> dict[str, Any]:
+    """Return a dict of the keyword arguments whose value is not None."""
+    return {name: value for name, value in parameters.items() if value is not None}
 
 
 def _listed(values: Sequence[str] | None) -> tuple[str, ...]:
@@ -264,37 +351,6 @@ def known_name(text: str, known: Sequence[Name], option: str) -> Name:
         if name == text:
             return name
     raise ValueError(f"{option} {text} is unknown. Use {', '.join(known)}")
-
-
-def check_preset(preset: str | None, kind: str | None, excluded: Mapping[str, bool]) -> None:
-    """Raise ValueError if the preset, or the kind of values for it, does not suit what was typed.
-
-    excluded: the options that a preset excludes, and whether each was typed.
-    """
-    if preset is not None:
-        known_name(preset, PRESETS, "--preset")
-    if kind is not None:
-        known_name(kind, KINDS, "--kind")
-    typed = [name for name, was_typed in excluded.items() if was_typed]
-    if preset and typed:
-        raise ValueError(f"{typed[0]} and --preset {preset} exclude each other. Use one of the two")
-    if kind and not preset:
-        raise ValueError(
-            "--kind is for --preset expression or cells. Use --floor and --log without"
-        )
-
-
-def scaler_of_preset(
-    preset: str | None,
-    kind: str | None,
-    floor: float | None,
-    log: bool | None,
-    top_variables: int | None,
-) -> dict[str, Any]:
-    """Return the parameters of the preset's scaler: what was typed, and the kind of values."""
-    logged = None if log is None else "yes" if log else "no"
-    kind = "cells" if preset == "cells" and kind is None else kind
-    return without_none(kind=kind, floor=floor, log=logged, n_genes=top_variables)
 
 
 @overload

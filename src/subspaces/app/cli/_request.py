@@ -1,6 +1,6 @@
 """The options of the command ``fit`` as one value, and the check that they are compatible."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from subspaces.app.cli import _options as options
@@ -10,50 +10,71 @@ from subspaces.app.cli import _options as options
 class Request:
     """The options of the command ``fit``, as parameters of the estimators.
 
-    ``scaler`` replaces parameters of the preset's scaler; ``limits`` are max_clusters and
-    max_components, the largest numbers that "auto" tries.
+    ``scaler`` replaces parameters of the preset's scaler; ``max_clusters`` is the largest number of
+    clusters that "auto" tries.
     """
 
-    method: str
     n_clusters: Any
     n_components: Any
-    n_variables: Any
-    affine: bool
-    criterion: str
-    seed: int
-    margins: str
-    preset: str | None
-    scaler: dict[str, Any]
-    limits: dict[str, Any]
+    search: options.Search
+    n_variables: Any = None
+    method: str = "PSC"
+    criterion: str = "auto"
+    preset: str | None = None
+    scaler: dict[str, Any] = field(default_factory=dict)
+    max_clusters: int | None = None
+
+    @property
+    def limits(self) -> dict[str, int]:
+        """The largest numbers that "auto" tries, by the parameters of `PSC`."""
+        most = {"max_clusters": self.max_clusters, "max_components": self.search.max_dims}
+        return options.without_none(**most)
+
+    @property
+    def entries(self) -> dict[str, Any]:
+        """The entries of summary.json on what was asked for."""
+        return {
+            "method": self.method,
+            "n_clusters": self.n_clusters,
+            "n_components": self.n_components,
+            "n_variables": self.n_variables,
+            "affine": self.search.affine,
+            "criterion": self.criterion,
+            "seed": self.search.seed,
+            "margins": self.search.margins,
+            "preset": self.preset,
+            "scaler": self.scaler,
+            "limits": self.limits,
+        }
 
     def check(self) -> None:
         """Raise ValueError if options contradict each other or do not suit the method."""
         options.check_least(self.n_clusters, 1, "--clusters")
         options.check_least(self.n_variables, 1, "--variables")
-        options.check_dims(self.n_components, affine=self.affine or bool(self.preset))
+        options.check_dims(self.n_components, affine=self.search.affine or bool(self.preset))
         options.check_count(self.n_components, self.n_clusters, "--dims")
         options.check_count(self.n_variables, self.n_clusters, "--variables")
-        options.check_limit(self.limits.get("max_clusters"), self.n_clusters, "clusters")
-        options.check_limit(self.limits.get("max_components"), self.n_components, "dims")
+        options.check_limit(self.max_clusters, self.n_clusters, "clusters")
+        options.check_limit(self.search.max_dims, self.n_components, "dims")
         if self.preset:
             self._check_preset()
         options.known_name(self.criterion, options.CRITERIA, "--criterion")
         if self.method != "PSC":
             self._check_rival()
-        if self.margins == "normal" and self.n_clusters != "auto":
+        if self.search.normal_scores and self.n_clusters != "auto":
             raise ValueError(
                 "--normal-scores is for --clusters auto. Use --clusters auto, or leave it out"
             )
 
     def _check_preset(self) -> None:
-        if self.limits.get("max_clusters", 2) < 2:
+        if self.max_clusters == 1:
             raise ValueError("--max-clusters 1 leaves nothing to compare. Use 2 or more")
         if self.n_clusters == "auto" and self.n_variables is not None:
             raise ValueError(
                 f"--variables is not for --clusters auto with --preset {self.preset}. Use a number "
                 "of clusters, or leave --variables out"
             )
-        if self.n_clusters == "auto" and self.margins == "normal":
+        if self.n_clusters == "auto" and self.search.normal_scores:
             raise ValueError(
                 f"--normal-scores is not for --preset {self.preset}, whose number of clusters is "
                 "chosen by stability. Leave it out"

@@ -1,7 +1,7 @@
 """Results of ``fit`` and ``predict`` as columns, as a summary, and as files."""
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -77,7 +77,7 @@ def summary(
         "missing": float(np.isnan(table.data).mean()),
         "taken_for": preparation.taken_for if preparation else None,
         "preparation": str(preparation or ""),
-        **asdict(request),
+        **request.entries,
         **{name: getattr(model, name) for name in by_preset},
         "criterion_": getattr(model, "criterion_", None),
         "clusters": [_cluster(facts, table, k, markers) for k in range(_n_clusters(model))],

@@ -10,10 +10,10 @@ from subspaces.core.partition import smallest_size
 from subspaces.diagnostics import Stability, means_or_directions, stability
 from subspaces.diagnostics._trust import is_mostly_whole
 from subspaces.estimators import PSC
-from subspaces.estimators._level import clusters_of_levels
 from subspaces.estimators.psc import with_choices
 from subspaces.facts import facts_of
 from subspaces.named_table import Table
+from subspaces.psc.doubts import clusters_of_levels
 from subspaces.runtime.warning import collect_warnings
 
 # Seconds after which no further halving begins.

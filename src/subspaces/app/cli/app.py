@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from subspaces.app.cli._options import expanded
 from subspaces.app.cli._say import say_error
 from subspaces.app.cli._words import in_options
 from subspaces.app.cli.compare import compare
@@ -29,7 +30,7 @@ UNUSABLE = {
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 for command in (demo, fit, predict, report, select, compare, influence, pca, simulate):
-    app.command()(command)
+    app.command()(expanded(command))
 
 
 def _print_version(asked: bool) -> None:

@@ -18,29 +18,20 @@ MEASURES = {
 
 
 def compare(
-    data: options.Data,
+    *,
     clusters: Annotated[int, setting("How many clusters.", "N", min=1)],
     dims: Annotated[
         str, setting("Dimension of the clusters: 2, or one each as 1,2,2.", "N|N,N", shown=True)
     ] = "1",
-    labels: options.Labels = None,
-    classes: options.Classes = None,
     methods: Annotated[
         str | None,
         setting(
             f"Some of: {', '.join(options.METHOD_NAMES)}; all of them unless given.", "NAME,NAME"
         ),
     ] = None,
-    samples: options.Samples = "rows",
-    ignore: options.Ignore = None,
-    missing: options.Missing = None,
-    drop_missing: options.DropMissing = None,
-    floor: options.Floor = None,
-    log: options.Log = False,
-    top_variables: options.TopVariables = None,
-    scale: options.Scale = False,
-    affine: options.Affine = False,
-    seed: options.Seed = 0,
+    shape: options.Clusters,
+    source: options.Source,
+    values: options.Values,
     as_document: options.Json = False,
 ) -> None:
     """Every method on this table, one row each.
@@ -55,18 +46,17 @@ def compare(
     dimensions = options.per_cluster(dims, "--dims")
     if dimensions == "auto":
         raise ValueError("--dims auto is for subspaces fit. Use 2, or one each as 1,2,2")
-    options.check_dims(dimensions, affine=affine)
+    options.check_dims(dimensions, affine=shape.affine)
     options.check_count(dimensions, clusters, "--dims")
     chosen = list(options.METHOD_NAMES) if methods is None else _methods(methods)
-    source = options.source(data, samples, labels, classes, ignore, missing, drop_missing)
     from subspaces.app.cli import _inputs
     from subspaces.comparison import compare as compare_methods
 
     table = _inputs.read_input(source)
     _inputs.refuse_gaps(
-        table, data, "subspaces fit --imputed, which writes the table with its gaps filled"
+        table, source.data, "subspaces fit --imputed, which writes the table with its gaps filled"
     )
-    table, _ = _inputs.prepare_values(table, floor, log, top_variables, scale)
+    table, _ = _inputs.prepare_values(table, values)
     with working("Clustering", total=len(chosen)) as step:
         found = compare_methods(
             table.frame,
@@ -74,14 +64,14 @@ def compare(
             dimensions,
             methods=chosen,
             labels=table.classes,
-            affine=affine,
-            random_state=seed,
+            affine=shape.affine,
+            random_state=shape.seed,
             progress=step,
         )
     if as_document:
         columns = {**found.columns, "error": list(map(in_options, found.columns["error"]))}
         warnings = {name: list(map(in_options, said)) for name, said in found.messages.items()}
-        say_json({"data": str(data), "table": columns, "warnings": warnings})
+        say_json({"data": str(source.data), "table": columns, "warnings": warnings})
     else:
         _show(found)
     if not found.labels:

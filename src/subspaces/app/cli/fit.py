@@ -26,7 +26,7 @@ LISTS = {"sets_apart": "sets it apart", "varies": "varies within"}
 
 
 def fit(
-    data: options.Data,
+    *,
     clusters: Annotated[str, setting("How many clusters: a number, or auto.", "N|auto")],
     dims: Annotated[
         str | None,
@@ -47,7 +47,6 @@ def fit(
         int | None,
         setting("With --clusters auto, try up to N clusters; 8 unless given.", "N", min=1),
     ] = None,
-    max_dims: options.MaxDims = None,
     out: Annotated[Path, setting("Folder for the results.", "FOLDER", shown=True)] = Path("result"),
     preset: Annotated[
         str | None,
@@ -60,22 +59,9 @@ def fit(
             "expression|cells",
         ),
     ] = None,
-    labels: options.Labels = None,
-    classes: options.Classes = None,
-    ignore: options.Ignore = None,
-    missing: options.Missing = None,
-    drop_missing: options.DropMissing = None,
-    samples: options.Samples = "rows",
-    floor: options.Floor = None,
-    log: options.LogOrNot = None,
-    kind: options.Kind = None,
-    top_variables: options.TopVariables = None,
-    scale: options.Scale = False,
     method: Annotated[
         str, setting(f"One of {', '.join(options.METHOD_NAMES[:-1])}.", "NAME", shown=True)
     ] = "PSC",
-    affine: options.Affine = False,
-    normal_scores: options.NormalScores = False,
     criterion: Annotated[
         str,
         setting(
@@ -85,7 +71,9 @@ def fit(
             shown=True,
         ),
     ] = "auto",
-    seed: options.Seed = 0,
+    search: options.Search,
+    source: options.Source,
+    values: options.ValuesOrPreset,
     stability: Annotated[
         bool,
         flag(
@@ -125,31 +113,28 @@ def fit(
       subspaces fit counts.h5ad --clusters auto --preset cells
       subspaces fit genes.tsv --samples columns --ignore gene_name --clusters 4
     """
-    excluded = {"--scale": scale, "--affine": affine, "--method": method != "PSC"}
-    options.check_preset(preset, kind, {**excluded, "--imputed": imputed})
-    scaler = options.scaler_of_preset(preset, kind, floor, log, top_variables)
+    excluded = {"--affine": search.affine, "--method": method != "PSC", "--imputed": imputed}
+    values.check(preset, excluded)
     default_dims = None if preset else "1"
     request = Request(
         n_clusters=options.one_or_auto(clusters, "--clusters"),
         n_components=options.per_cluster(default_dims if dims is None else dims, "--dims"),
+        search=search,
         n_variables=options.per_cluster(variables, "--variables"),
         method=options.method_named(method),
-        affine=affine,
         criterion=criterion,
-        seed=seed,
-        margins="normal" if normal_scores else "data",
         preset=preset,
-        scaler=scaler if preset else {},
-        limits=options.without_none(max_clusters=max_clusters, max_components=max_dims),
+        scaler=values.scaler(preset) if preset else {},
+        max_clusters=max_clusters,
     )
     request.check()
-    source = options.source(data, samples, labels, classes, ignore, missing, drop_missing)
-    _outputs.refuse_folder(out, FILES, force=force, read=(data, classes))
+    read = (source.data, source.classes)
+    _outputs.refuse_folder(out, FILES, force=force, read=read)
     from subspaces.app.cli import _fitting, _inputs, _markers, _results
     from subspaces.facts import with_facts
 
     files = (*FILES, *_markers.names(out))
-    with _outputs.staged(out, files, force=force, read=(data, classes)) as stage:
+    with _outputs.staged(out, files, force=force, read=read) as stage:
         table = _inputs.read_input(source)
         caught: list[Warning] = []
         posed, numbers = request, None
@@ -161,16 +146,14 @@ def fit(
             prepared, preparation, caught = _fitting.prepare_by_preset(posed, table)
             caught = [*caught, *noted] if numbers else caught
         else:
-            prepared, preparation = _inputs.prepare_values(
-                table, floor, bool(log), top_variables, scale
-            )
+            prepared, preparation = _inputs.prepare_values(table, values)
         table = replace(table, notes=prepared.notes)
         preparation = _inputs.with_left_out(preparation, table, source)
         with working(f"{request.method} is clustering"):
             model, messages = _fitting.fit_model(posed, prepared, caught)
         if numbers is not None:
             model = _fitting.with_choice(model, numbers, numbers.columns)
-        trust = _trusted(request, model, prepared, dims is None, scale, measure=stability)
+        trust = _trusted(request, model, prepared, dims is None, values.scale, measure=stability)
         filled = _fitting.filled(model, prepared) if imputed else None
         model = with_facts(
             model,
@@ -182,11 +165,11 @@ def fit(
         marked = None
         if markers or (preset and markers is None):
             with working("Testing variables"):
-                marked, more = _markers.find(model, table, seed)
+                marked, more = _markers.find(model, table, search.seed)
             messages += more
             model = with_facts(model, messages=[*model.record_.messages, *more])
         summary = {
-            "data": str(data),
+            "data": str(source.data),
             **_results.summary(request, model, table, messages, trust, marked),
         }
         if marked is not None:
@@ -194,9 +177,9 @@ def fit(
             _markers.write(stage, marked)
         _results.write(stage, model, table, as_json(summary))
         if imputed:
-            _results.write_imputed(stage, filled, table, preparation, labels)
+            _results.write_imputed(stage, filled, table, preparation, source.labels)
         if page:
-            _results.write_page(stage, model, table, data.name, trust, marked)
+            _results.write_page(stage, model, table, source.data.name, trust, marked)
         written = [*FILES, *_markers.names(stage)]
         written = [name for name in written if (stage / name).exists()]
     for message in messages:
@@ -222,7 +205,7 @@ def _trusted(
     if measure:
         with working("Clustering halves of the samples"):
             trust = _trust.with_stability(
-                trust, model, table, request.seed, scaled=scaled, preset=bool(request.preset)
+                trust, model, table, request.search.seed, scaled=scaled, preset=bool(request.preset)
             )
         trust = _trust.with_word_on_batches(trust) if request.preset else trust
     trust = _trust.with_word_on_levels(trust, model)

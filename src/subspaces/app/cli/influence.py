@@ -16,22 +16,14 @@ By = StrEnum("By", ["influence", "leverage", "error"])
 
 
 def influence(
-    data: options.Data,
+    *,
     dims: Annotated[int, setting("Number of axes of the PCA.", "N", shown=True, min=0)] = 2,
     center: Annotated[bool, typer.Option(help="Whether the PCA has a mean.")] = True,
     top: Annotated[int, setting("How many samples to show.", "N", shown=True, min=1)] = 10,
     by: Annotated[By, typer.Option(help="What to rank by.")] = By.influence,
     out: Annotated[Path | None, setting("CSV file for all samples.", "FILE")] = None,
-    samples: options.Samples = "rows",
-    labels: options.Labels = None,
-    classes: options.Classes = None,
-    ignore: options.Ignore = None,
-    missing: options.Missing = None,
-    drop_missing: options.DropMissing = None,
-    floor: options.Floor = None,
-    log: options.Log = False,
-    top_variables: options.TopVariables = None,
-    scale: options.Scale = False,
+    source: options.Source,
+    values: options.Values,
     force: options.Force = False,
     as_document: options.Json = False,
 ) -> None:
@@ -49,15 +41,14 @@ def influence(
       subspaces influence data.csv --dims 2
       subspaces influence data.csv --dims 3 --scale --top 20 --out influence.csv
     """
-    source = options.source(data, samples, labels, classes, ignore, missing, drop_missing)
-    _outputs.refuse_to_overwrite(out, force=force, read=(data, classes))
+    _outputs.refuse_to_overwrite(out, force=force, read=(source.data, source.classes))
     from subspaces.app.cli import _inputs
     from subspaces.app.cli._words import in_options
     from subspaces.diagnostics import pca_influence
     from subspaces.runtime.warning import collect_warnings
 
     table = _inputs.read_input(source)
-    table, _ = _inputs.prepare_values(table, floor, log, top_variables, scale)
+    table, _ = _inputs.prepare_values(table, values)
     with collect_warnings() as caught:
         found = pca_influence(table.data, dims, center=center)
     for message in caught:
@@ -69,7 +60,7 @@ def influence(
         _outputs.write_file(out, text, force=force)
         note(f"Wrote {out}")
     if as_document:
-        say_json({"data": str(data), "dims": dims, "press": press, "samples": rows})
+        say_json({"data": str(source.data), "dims": dims, "press": press, "samples": rows})
         return
     shown = [[_short(value) for value in row.values()] for row in rows[:top]]
     say_table(list(rows[0]), shown, numbers=range(len(rows[0]) - 3, len(rows[0])))

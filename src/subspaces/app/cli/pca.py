@@ -19,7 +19,7 @@ FAINT = 0.25
 
 
 def pca(
-    data: options.Data,
+    *,
     dims: Annotated[
         str,
         setting("How many components to show: a number, or as many as there are.", "N|auto"),
@@ -45,22 +45,8 @@ def pca(
             "expression|cells",
         ),
     ] = None,
-    labels: Annotated[
-        str | None, setting("Column with known classes, to show; not used.", "COLUMN")
-    ] = None,
-    classes: Annotated[
-        Path | None,
-        setting("CLS file with known classes, to show.", "FILE", callback=options.existing_file),
-    ] = None,
-    ignore: options.Ignore = None,
-    missing: options.Missing = None,
-    drop_missing: options.DropMissing = None,
-    samples: options.Samples = "rows",
-    floor: options.Floor = None,
-    log: options.LogOrNot = None,
-    kind: options.Kind = None,
-    top_variables: options.TopVariables = None,
-    scale: options.Scale = False,
+    source: options.Source,
+    values: options.ValuesOrPreset,
     seed: options.Seed = 0,
     page: Annotated[bool, flag("--page/--no-page", "Write report.html.")] = True,
     force: options.Force = False,
@@ -84,11 +70,10 @@ def pca(
     options.check_least(n_components, 0, "--dims")
     if not 0.0 < level < 1.0:
         raise ValueError(f"--level {level:g} is out of range. Use a share such as 0.05")
-    options.check_preset(preset, kind, {"--scale": scale, "--no-center": not center})
-    if scale and not center:
+    values.check(preset, {"--no-center": not center})
+    if values.scale and not center:
         raise ValueError("--scale and --no-center exclude each other. Use one of the two")
-    source = options.source(data, samples, labels, classes, ignore, missing, drop_missing)
-    _outputs.refuse_folder(out, FILES, force=force, read=(data, classes))
+    _outputs.refuse_folder(out, FILES, force=force, read=(source.data, source.classes))
     from subspaces.app.cli import _fitting, _inputs, _pca
     from subspaces.app.cli._words import in_options
     from subspaces.app.recipes import ExpressionScaler
@@ -98,13 +83,10 @@ def pca(
         table = _inputs.read_input(source)
         caught: list[Warning] = []
         if preset:
-            scaler = options.scaler_of_preset(preset, kind, floor, log, top_variables)
-            found_out = _fitting.prepare_by_scaler(ExpressionScaler(**scaler), table)
-            table, preparation, caught = found_out
+            scaler = ExpressionScaler(**values.scaler(preset))
+            table, preparation, caught = _fitting.prepare_by_scaler(scaler, table)
         else:
-            table, preparation = _inputs.prepare_values(
-                table, floor, bool(log), top_variables, scale
-            )
+            table, preparation = _inputs.prepare_values(table, values)
         preparation = _inputs.with_left_out(preparation, table, source)
         with working("Looking for components"):
             found = gather_pca(
@@ -119,10 +101,10 @@ def pca(
         told = {in_options(note) for note in table.notes}
         found = _pca.with_words_of_options(found, table, preparation, caught)
         settings = {"center": center, "level": level, "seed": seed}
-        summary = {"data": str(data), **_pca.summary(found, table, settings)}
+        summary = {"data": str(source.data), **_pca.summary(found, table, settings)}
         _pca.write(stage, found, table, summary)
         if page:
-            _pca.write_page(stage, found, data.name)
+            _pca.write_page(stage, found, source.data.name)
         written = [name for name in FILES if (stage / name).exists()]
     for message in found.messages:
         if message not in told:

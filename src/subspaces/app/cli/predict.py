@@ -10,16 +10,12 @@ from subspaces.app.cli._say import matched_classes, note, say, say_json
 
 
 def predict(
+    *,
     model: options.Model,
-    data: options.Data,
     out: Annotated[
         Path | None, setting("CSV file for the answer; it is printed unless given.", "FILE")
     ] = None,
-    samples: options.Samples = "rows",
-    labels: options.Labels = None,
-    classes: options.Classes = None,
-    ignore: options.Ignore = None,
-    missing: options.Missing = None,
+    source: options.NewSamples,
     force: options.Force = False,
     as_document: options.Json = False,
 ) -> None:
@@ -35,8 +31,7 @@ def predict(
       subspaces predict result/model.npz new.csv --out new_labels.csv
       subspaces predict result/model.npz new.tsv --samples columns --json
     """
-    source = options.source(data, samples, labels, classes, ignore, missing)
-    _outputs.refuse_to_overwrite(out, force=force, read=(model, data, classes))
+    _outputs.refuse_to_overwrite(out, force=force, read=(model, source.data, source.classes))
     from subspaces.app.cli import _inputs, _predicting, _results
 
     fitted = _predicting.read_model(model)
@@ -50,7 +45,7 @@ def predict(
         note(f"Wrote {out}")
     if as_document:
         rows = [dict(zip(found, row, strict=True)) for row in zip(*found.values(), strict=True)]
-        say_json({"model": str(model), "data": str(data), **agreement, "samples": rows})
+        say_json({"model": str(model), "data": str(source.data), **agreement, "samples": rows})
         return
     if out is None:
         say(text.rstrip("\n"))

@@ -15,12 +15,11 @@ INSTEAD = (
 
 
 def select(
-    data: options.Data,
+    *,
     max_clusters: Annotated[int, setting("Try 1 to N clusters.", "N", shown=True, min=1)] = 8,
     dims: Annotated[
         str | None, setting("Dimension of the clusters: 2, or auto; 1 unless given.", "N|auto")
     ] = None,
-    max_dims: options.MaxDims = None,
     variables: Annotated[
         str | None,
         setting("Variables per dimension of a cluster: 50; all of them unless given.", "N"),
@@ -34,18 +33,6 @@ def select(
             shown=True,
         ),
     ] = "auto",
-    samples: options.Samples = "rows",
-    labels: options.Labels = None,
-    classes: options.Classes = None,
-    ignore: options.Ignore = None,
-    missing: options.Missing = None,
-    drop_missing: options.DropMissing = None,
-    floor: options.Floor = None,
-    log: options.LogOrNot = None,
-    top_variables: options.TopVariables = None,
-    scale: options.Scale = False,
-    affine: options.Affine = False,
-    normal_scores: options.NormalScores = False,
     preset: Annotated[
         str | None,
         setting(
@@ -54,8 +41,9 @@ def select(
             "expression|cells",
         ),
     ] = None,
-    kind: options.Kind = None,
-    seed: options.Seed = 0,
+    search: options.Search,
+    source: options.Source,
+    values: options.ValuesOrPreset,
     as_document: options.Json = False,
 ) -> None:
     """Choose the number of clusters.
@@ -70,30 +58,32 @@ def select(
       subspaces select data.csv --dims 2 --variables 50 --labels type
       subspaces select arrays.gct --preset expression
     """
-    options.check_preset(
-        preset,
-        kind,
-        {
-            "--scale": scale,
-            "--affine": affine,
-            "--normal-scores": normal_scores,
-            "--variables": variables is not None,
-            "--criterion": criterion not in ("auto", "stability"),
-        },
-    )
+    excluded = {
+        "--affine": search.affine,
+        "--normal-scores": search.normal_scores,
+        "--variables": variables is not None,
+        "--criterion": criterion not in ("auto", "stability"),
+    }
+    values.check(preset, excluded)
     n_components = options.one_or_auto("1" if dims is None else dims, "--dims")
-    options.check_dims(n_components, affine=affine or bool(preset))
+    options.check_dims(n_components, affine=search.affine or bool(preset))
     n_variables = options.one_or_auto(variables, "--variables")
     if n_variables == "auto":
         raise ValueError("--variables auto is for subspaces fit --clusters auto. Use 50, say")
-    options.check_limit(max_dims, n_components, "dims")
+    options.check_limit(search.max_dims, n_components, "dims")
     decides_by = options.known_name(criterion, options.SCORES, "--criterion")
     if criterion == "stability" and not preset:
         raise ValueError("--criterion stability is for --preset expression or cells. Use one")
-    source = options.source(data, samples, labels, classes, ignore, missing, drop_missing)
     if preset:
-        scaler = options.scaler_of_preset(preset, kind, floor, log, top_variables)
-        request = _request_of_preset(preset, scaler, dims, max_clusters, seed)
+        request = Request(
+            n_clusters="auto",
+            n_components=options.one_or_auto(dims, "--dims"),
+            search=search,
+            preset=preset,
+            scaler=values.scaler(preset),
+            max_clusters=max_clusters,
+        )
+        request.check()
         _select_by_stability(request, source, as_document=as_document)
         return
     from subspaces.app.cli import _inputs, _trust
@@ -103,15 +93,9 @@ def select(
     from subspaces.selection import select_n_clusters
 
     table = _inputs.read_input(source)
-    _inputs.refuse_gaps(table, data, INSTEAD)
-    table, _ = _inputs.prepare_values(table, floor, bool(log), top_variables, scale)
-    model = PSC(
-        n_components=n_components,
-        n_variables=n_variables,
-        affine=affine,
-        random_state=seed,
-        **options.without_none(max_components=max_dims),
-    )
+    _inputs.refuse_gaps(table, source.data, INSTEAD)
+    table, _ = _inputs.prepare_values(table, values)
+    model = PSC(n_components=n_components, n_variables=n_variables, **search.parameters)
     numbers = range(1, max_clusters + 1)
     with working("Clustering"), collect_warnings() as caught:
         found = select_n_clusters(
@@ -119,7 +103,7 @@ def select(
             table.frame,
             numbers,
             criterion=decides_by,
-            margins="normal" if normal_scores else "data",
+            margins=search.margins,
         )
     # The criterion "free" tries learned dimensions beside the one assumed.
     is_open = dims is None and found.criterion != "free"
@@ -130,7 +114,7 @@ def select(
         warn(message)
     if as_document:
         document = {
-            "data": str(data),
+            "data": str(source.data),
             "criterion": found.criterion,
             "chosen": found.best_,
             "verdict": verdict,
@@ -141,27 +125,6 @@ def select(
         say_json(document)
         return
     _show(found, verdict)
-
-
-def _request_of_preset(
-    preset: str, scaler: dict[str, Any], dims: str | None, max_clusters: int, seed: int
-) -> Request:
-    """Return the options as those of ``fit --clusters auto --preset`` are, checked."""
-    request = Request(
-        n_clusters="auto",
-        n_components=options.one_or_auto(dims, "--dims"),
-        n_variables=None,
-        method="PSC",
-        affine=False,
-        criterion="auto",
-        seed=seed,
-        margins="data",
-        preset=preset,
-        scaler=scaler,
-        limits={"max_clusters": max_clusters},
-    )
-    request.check()
-    return request
 
 
 def _select_by_stability(request: Request, source: options.Source, *, as_document: bool) -> None:
@@ -179,7 +142,7 @@ def _select_by_stability(request: Request, source: options.Source, *, as_documen
     if as_document:
         say_json(
             {
-                "data": str(source.path),
+                "data": str(source.data),
                 "taken_for": taken_for,
                 "criterion": found.criterion,
                 "chosen": found.best_,

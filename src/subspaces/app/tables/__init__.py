@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import get_args
 
 from subspaces._types import SamplesIn
-from subspaces.app.tables._arrays import read_npz
+from subspaces.app.tables._binary import read_npz, read_parquet, read_xlsx
 from subspaces.app.tables._commas import is_number
-from subspaces.app.tables._frames import read_parquet, read_xlsx
 from subspaces.app.tables._gct import read_cls, read_gct
 from subspaces.app.tables._h5ad import read_h5ad
 from subspaces.app.tables._hints import counts_hint, doubts, orientation_hint
@@ -79,11 +78,11 @@ def read_table(
     as_choice(samples, "samples", get_args(SamplesIn))
     path = Path(path)
     wanted = Wanted(
-        samples == "columns",
-        labels,
-        frozenset((ignore,) if isinstance(ignore, str) else ignore),
-        None if variables is None else dict.fromkeys(variables),
-        (missing,) if isinstance(missing, str) else tuple(missing),
+        samples_in_columns=samples == "columns",
+        labels=labels,
+        ignore=frozenset((ignore,) if isinstance(ignore, str) else ignore),
+        variables=None if variables is None else dict.fromkeys(variables),
+        missing=(missing,) if isinstance(missing, str) else tuple(missing),
     )
     if labels in wanted.ignore:
         raise ValueError(f"{path}: {labels!r} is named by labels and by ignore. Use one of the two")

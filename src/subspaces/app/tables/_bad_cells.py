@@ -93,19 +93,18 @@ def _strays(sheet: Sheet, mask: Mask) -> str:
     (first, found), *others = places.items()
     more = f" (one of {len(found)} such cells{' in this column' * (len(names) == 1)})"
     said = f"{found[0]}: {first!r} is not a number{more * (len(found) > 1)}{_asked(first)}"
-    listed = [_placed(text, found) for text, found in others[: LISTED - 1]]
+    listed = [
+        f"{text!r} at {found[0]}{_more(' and in', len(found) - 1, ' more')}{_asked(text)}"
+        for text, found in others[: LISTED - 1]
+    ]
     if listed:
         said += f", nor {'is' if len(others) == 1 else 'are'} {', '.join(listed)}"
-    left = sum(len(found) for _, found in others[LISTED - 1 :])
-    if left:
-        said += f", and {left} other cell{'s' * (left > 1)}"
+    said += _more(", and", sum(len(found) for _, found in others[LISTED - 1 :]), " other")
     return f"{said}. {_stray_remedy(int(mask.sum()), list(places)[:LISTED], names)}"
 
 
-def _placed(text: str, places: Sequence[str]) -> str:
-    more = len(places) - 1
-    again = f" and in {more} more cell{'s' * (more > 1)}" if more else ""
-    return f"{text!r} at {places[0]}{again}{_asked(text)}"
+def _more(before: str, count: int, which: str) -> str:
+    return f"{before} {count}{which} cell{'s' * (count > 1)}" if count else ""
 
 
 def _stray_remedy(count: int, texts: list[str], columns: list[str]) -> str:

@@ -9,22 +9,16 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-Mark = Literal["point", "comma", "either", "neither"]
+Mark = Literal["point", "comma", "either"]
 
 MISSING = {"", "na", "n/a", "nan", "null", "none", "#n/a", "?", "-", "."}
-
-_END = r"(e[+-]?\d+)?"
-# 1,065 and 12,065,234.5: groups of three after one to three digits that do not begin with 0.
-_GROUPED = re.compile(rf"[+-]?[1-9]\d{{0,2}}(,\d{{3}})+(\.\d*)?{_END}", re.IGNORECASE)
-# 1,5 and ,25, and 1.065,5 with points between the thousands.
-_DECIMAL = re.compile(rf"[+-]?(\d*|[1-9]\d{{0,2}}(\.\d{{3}})+),\d+{_END}", re.IGNORECASE)
-_POINTED = re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})+")
-# 12.5, but not 1.065, which may be 1065 if commas are decimal.
-_POINT = re.compile(rf"[+-]?(0?|\d+)\.(\d{{1,2}}|\d{{4,}}){_END}|[+-]?0?\.\d+{_END}", re.IGNORECASE)
+# Thousands are groups of three after one to three digits that do not begin with 0.
+_NUMBER = r"[+-]?(\d*|[1-9]\d{{0,2}}(\{}\d{{3}})+)(\{}\d+)?(e[+-]?\d+)?"
+_WITH_POINT = re.compile(_NUMBER.format(",", "."), re.IGNORECASE)
+_WITH_COMMA = re.compile(_NUMBER.format(".", ","), re.IGNORECASE)
 # 1 065 and 1'065,5: spaces (no-break, narrow) or apostrophes, which can only separate thousands.
 _SPACED = re.compile(r"[+-]?[1-9]\d{0,2}([ \u00a0\u202f'\u2019]\d{3})+([.,]\d+)?")
 _SPACES = str.maketrans("", "", " \u00a0\u202f'\u2019")
-_THREE_DIGITS = re.compile(r"[+-]?[1-9]\d{0,2}[.,]\d{3}")
 
 
 def is_missing(cell: str) -> bool:
@@ -43,7 +37,7 @@ def is_number(cell: str) -> bool:
 
 def is_figure(cell: str) -> bool:
     """Return whether a cell is a number, also one with commas, such as "1,065"."""
-    return is_number(cell) or _mark(cell) is not None
+    return is_number(cell) or _mark(cell) is not None or _SPACED.fullmatch(cell) is not None
 
 
 def is_text(cell: str) -> bool:
@@ -67,31 +61,35 @@ class Notation:
         """Return a number such as "1.065,5" as Python writes it, "1065.5"; other text unchanged."""
         if _SPACED.fullmatch(cell):
             return cell.translate(_SPACES).replace(",", ".")
-        if self.point and not self.comma and _GROUPED.fullmatch(cell):
-            return cell.replace(",", "")
-        is_comma = _mark(cell) in ("comma", "either") or _POINTED.fullmatch(cell)
-        if self.has_decimal_commas and is_comma:
+        if self.has_decimal_commas and _WITH_COMMA.fullmatch(cell):
             return cell.replace(".", "").replace(",", ".")
+        if self.point and not self.comma and _WITH_POINT.fullmatch(cell):
+            return cell.replace(",", "")
         return cell
 
     def note(self, cells: Iterable[str]) -> str | None:
-        """Return a sentence on how the first ambiguous cell was read; None if there is none."""
-        shown = self.point or self.comma
-        if shown is None:
-            return _thousands_or_decimals(list(cells))
-        if self.point and self.comma:
+        """Return a sentence on how the first ambiguous cell was read; None if there is none.
+
+        "1.065" is doubtful in a table of whole numbers: in a table of decimals with three digits,
+        every cell would have three decimals.
+        """
+        shown, cells = self.comma or self.point, list(cells)
+        marks = "," if self.point else ".," if self.comma else "."
+        doubtful = (c for c in cells if any(mark in c for mark in marks) and _is_of_both(c))
+        cell = next(doubtful, None)
+        if cell is None or (self.point and self.comma):
             return None
-        doubtful = _GROUPED if self.point else _THREE_DIGITS
-        found = (c for c in cells if doubtful.fullmatch(c) and _mark(c) in (None, "either"))
-        cell = next(found, None)
-        if cell is None:
+        if shown is not None:
+            since = f"since {shown!r} in the same table {_shows(shown)}"
+            return f"{cell!r} is read as {self.plain(cell)}, {since}"
+        if not any(other.lstrip("+-").isdecimal() for other in cells):
             return None
-        since = f"since {shown!r} in the same table {_shows(shown)}"
-        return f"{cell!r} is read as {self.plain(cell)}, {since}"
+        read = f"{cell!r} is read as {float(cell):g}"
+        return f"{read}. If points separate thousands in this table, remove them"
 
     def remedy(self, cell: str) -> str | None:
         """Return why a number with commas cannot be read, and what to do; None for other cells."""
-        if _mark(cell) not in ("point", "comma", "either"):
+        if _mark(cell) is None:
             return None
         if self.point and self.comma:
             begin = f"{self.comma!r} {_shows(self.comma)}, and {self.point!r} in the same table"
@@ -108,38 +106,24 @@ def notation_of(cells: Iterable[str], unread: Iterable[str]) -> Notation:
     return Notation(point, next((cell for cell in unread if _mark(cell) == "comma"), None))
 
 
-def _thousands_or_decimals(cells: list[str]) -> str | None:
-    """Return a note that "1.065" was read as a decimal but may be 1065; None if there is no doubt.
-
-    There is doubt if other cells are whole numbers: in a table of decimals with three digits,
-    every cell would have three decimals.
-    """
-    pointed = next(filter(_POINTED.fullmatch, cells), None)
-    if pointed is None or not any(cell.lstrip("+-").isdecimal() for cell in cells):
-        return None
-    return (
-        f"{pointed!r} is read as {float(pointed):g}. If points separate thousands in this table, "
-        "remove them"
-    )
-
-
 def _shows(cell: str) -> str:
     """Return the end of a sentence on a cell, such as "has a decimal comma"."""
-    if _POINT.fullmatch(cell):
-        return "has a decimal point"
-    if _DECIMAL.fullmatch(cell) and not _GROUPED.fullmatch(cell):
-        return "has a decimal comma"
-    return f"has {'commas' if ',' in cell else 'points'} between thousands"
+    if _mark(cell) == "point":
+        return f"has {'commas between thousands' if ',' in cell else 'a decimal point'}"
+    return f"has {'a decimal comma' if ',' in cell else 'points between thousands'}"
+
+
+def _is_of_both(cell: str) -> bool:
+    return bool(_WITH_POINT.fullmatch(cell) and _WITH_COMMA.fullmatch(cell))
 
 
 def _mark(cell: str) -> Mark | None:
-    """Return the decimal mark of a number with commas, points or spaces; None for other cells."""
-    if cell.isdecimal():
+    """Return the decimal mark of a number; None for one without, for 1.065, and for other text."""
+    if "," not in cell and "." not in cell:
         return None
-    if _SPACED.fullmatch(cell):
-        return "comma" if "," in cell else "point" if "." in cell else "neither"
-    if _GROUPED.fullmatch(cell):
-        return "point" if cell.count(",") > 1 or "." in cell else "either"
-    if _DECIMAL.fullmatch(cell) or (cell.count(".") > 1 and _POINTED.fullmatch(cell)):
+    cell = cell.translate(_SPACES) if _SPACED.fullmatch(cell) else cell
+    if _is_of_both(cell):
+        return "either" if "," in cell else None
+    if _WITH_COMMA.fullmatch(cell):
         return "comma"
-    return "point" if _POINT.fullmatch(cell) else None
+    return "point" if _WITH_POINT.fullmatch(cell) else None

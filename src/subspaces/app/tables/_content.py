@@ -19,10 +19,8 @@ from subspaces.runtime.threads import changed_filters
 TEXT_ROOM = 16
 # Byte order marks. UTF-32 comes first, since its mark begins as that of UTF-16.
 MARKS = {
-    codecs.BOM_UTF32_LE: "utf-32",
-    codecs.BOM_UTF32_BE: "utf-32",
-    codecs.BOM_UTF16_LE: "utf-16",
-    codecs.BOM_UTF16_BE: "utf-16",
+    "utf-32": (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE),
+    "utf-16": (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE),
 }
 SAVE = "Save it as CSV UTF-8"
 # Control characters, apart from tab and the ends of lines: no text file has these.
@@ -77,7 +75,7 @@ def text_of(path: Path) -> tuple[str, tuple[str, ...]]:
     content = _unpacked(path) if path.suffix.lower() == ".gz" else content_of(path, TEXT_ROOM)
     if not content.strip():
         raise ValueError(f"{path} is empty. Use a table of numbers")
-    encoding = next((MARKS[mark] for mark in MARKS if content.startswith(mark)), "utf-8-sig")
+    encoding = next((name for name in MARKS if content.startswith(MARKS[name])), "utf-8-sig")
     if encoding == "utf-8-sig" and b"\0" in content:
         halves = (content[::2], content[1::2])
         wide = any(3 * half.count(b"\0") > 2 * len(half) for half in halves)

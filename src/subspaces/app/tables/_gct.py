@@ -6,8 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from subspaces.app.tables._content import text_of
-from subspaces.app.tables._numbers import unmarked
-from subspaces.app.tables._sheet import Sheet, Side, Wanted, named
+from subspaces.app.tables._sheet import Sheet, Side, Wanted, named, unmarked
 from subspaces.app.tables._table import to_table
 from subspaces.app.tables._text import Grid, as_grid, as_whole
 from subspaces.named_table import Table
@@ -22,8 +21,13 @@ def read_gct(path: Path, wanted: Wanted) -> Table:
     version, sizes, grid = _parts(path)
     n_rows, n_columns, n_texts, n_extra = sizes if len(sizes) == 4 else (*sizes, 1, 0)
     cells, first = unmarked(grid.cells, wanted), 1 + n_texts
-    _check_size(path, "columns of samples", n_columns, cells.shape[1] - first)
-    _check_size(path, "rows of variables", n_rows, len(cells) - 1 - n_extra)
+    for what, said, found in (
+        ("columns of samples", n_columns, cells.shape[1] - first),
+        ("rows of variables", n_rows, len(cells) - 1 - n_extra),
+    ):
+        if said != found:
+            begin = f"{path}, line 2: it says {said} {what}, and {found} follow"
+            raise ValueError(f"{begin}; is the file cut short?")
     classes = {row[0]: row[first:] for row in cells[1 : 1 + n_extra]}
     labels, body = wanted.labels, cells[1 + n_extra :]
     if labels is not None and labels not in classes:
@@ -56,13 +60,6 @@ def _parts(path: Path) -> tuple[str, tuple[int, ...], Grid]:
     if not rest.strip():
         raise ValueError(f"{path} ends after line 2. Add a line of {HEADING[version]}")
     return version, sizes, as_grid(path, rest, "\t", first_line=3)
-
-
-def _check_size(path: Path, what: str, said: int, found: int) -> None:
-    if said != found:
-        raise ValueError(
-            f"{path}, line 2: it says {said} {what}, and {found} follow; is the file cut short?"
-        )
 
 
 def read_cls(path: Path) -> tuple[str, ...]:

@@ -8,24 +8,22 @@ import os
 import subprocess
 import sys
 import tempfile
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from subspaces.app.tables._arrays import as_matrix
+from subspaces.app.tables._binary import from_arrays
 from subspaces.app.tables._content import check_room
-from subspaces.app.tables._sheet import Sheet, Wanted, as_texts, named, offered
-from subspaces.app.tables._table import to_table, unused_classes
+from subspaces.app.tables._sheet import CLASSES, Wanted, as_texts, offered
 from subspaces.named_table import Table
 from subspaces.runtime.extras import install
 
 # Seconds that reading may take: for any file, and for every byte of it.
 PATIENCE, SECONDS_PER_BYTE = 120.0, 1e-7
-CODE = "import sys; from subspaces.app.tables._h5ad import main; sys.exit(main(*sys.argv[1:]))"
-# The exit code of the other process where it said what is wrong.
-REFUSED = 2
+CODE = "import sys; from subspaces.app.tables._h5ad import main; main(*sys.argv[1:])"
 
 
 def read_h5ad(path: Path, wanted: Wanted) -> Table:
@@ -37,16 +35,7 @@ def read_h5ad(path: Path, wanted: Wanted) -> Table:
         _read_apart(path, target, wanted.labels)
         with np.load(target) as read:
             arrays = dict(read)
-    samples, variables = arrays["samples"], arrays["variables"]
-    classes = arrays.get("classes")
-    sheet = Sheet(
-        arrays["X"],
-        named("row", samples, len(samples), ""),
-        named("column", variables, len(variables), ""),
-        None if classes is None else as_texts(classes),
-    )
-    notes = unused_classes(arrays["obs"]) if classes is None else ()
-    return to_table(path, sheet, wanted, notes)
+    return from_arrays(path, arrays, replace(wanted, samples_in_columns=False), wanted.labels)
 
 
 def _read_apart(path: Path, target: Path, labels: str | None) -> None:
@@ -69,26 +58,20 @@ def _read_apart(path: Path, target: Path, labels: str | None) -> None:
         if done.returncode == 0:
             return
         said = done.stderr.strip().splitlines()
-        if done.returncode == REFUSED and said:
+        if done.returncode == 1 and said:
             raise ValueError(said[-1])
         reason = f"reading it ended with code {done.returncode}"
     raise ValueError(f"{path} is not a readable H5AD file: {reason}; is it whole?")
 
 
-def main(path: str, target: str, labels: str | None = None) -> int:
-    """Write the arrays of an H5AD file to ``target`` as NPZ; return the exit code of the process.
-
-    On error, the reason goes to stderr and the code is REFUSED.
-    """
+def main(path: str, target: str, labels: str | None = None) -> None:
+    """Write the arrays of an H5AD file to ``target`` as NPZ, or exit with what is wrong."""
     try:
         arrays = _arrays(Path(path), labels)
     except Exception as error:
-        known = isinstance(error, ValueError) and str(error).startswith(path)
         said = (str(error).strip() or type(error).__name__).splitlines()[0]
-        sys.stderr.write(said if known else f"{path} is not a readable H5AD file: {said}")
-        return REFUSED
+        sys.exit(said if said.startswith(path) else f"{path} is not a readable H5AD file: {said}")
     np.savez(target, **arrays)
-    return 0
 
 
 def _arrays(path: Path, labels: str | None) -> dict[str, Any]:
@@ -104,8 +87,8 @@ def _arrays(path: Path, labels: str | None) -> dict[str, Any]:
         raise ValueError(f"{path} has no X. Put counts or expression values there")
     if labels is not None and labels not in read.obs:
         raise ValueError(f"{path} has no obs column {labels!r}{offered(labels, read.obs)}")
-    dense = read.X if isinstance(read.X, np.ndarray) else read.X.toarray()
-    texts = {"samples": read.obs_names, "variables": read.var_names, "obs": read.obs.columns}
-    texts |= {} if labels is None else {"classes": read.obs[labels]}
+    known = [name for name in read.obs if str(name).lower() in CLASSES]
+    texts = {str(name): read.obs[name] for name in ([labels] if labels is not None else known)}
+    texts |= {"sample_names": read.obs_names, "variable_names": read.var_names}
     arrays = {name: as_texts(values).astype(str) for name, values in texts.items()}
-    return {"X": as_matrix(path, dense), **arrays}
+    return {**arrays, "X": read.X if isinstance(read.X, np.ndarray) else read.X.toarray()}

@@ -118,6 +118,14 @@ def as_texts(values: Iterable[object]) -> Texts:
     return np.array(["" if value != value else str(value) for value in values], dtype=object)
 
 
+def unmarked(cells: Texts, wanted: Wanted) -> Texts:
+    """Return cells of text with an empty one in place of each further mark of a missing value."""
+    if not wanted.missing:
+        return cells
+    known = {mark.strip().lower() for mark in wanted.missing}
+    return np.where([[cell.lower() in known for cell in row] for row in cells], "", cells)
+
+
 def with_classes(path: Path, sheet: Sheet, labels: str | None) -> Sheet:
     """Return the sheet with its variable ``labels`` taken out as the classes of the samples."""
     if labels is None:
@@ -143,5 +151,6 @@ def offered(wanted: str, names: Iterable[object]) -> str:
     near = alike or get_close_matches(wanted, known, n=1)
     if near:
         return f". Use {near[0]!r}"
-    shown = ", ".join(known[:5]) + (", ..." if len(known) > 5 else "")
+    first = [name if name.isprintable() else repr(name) for name in known[:5]]
+    shown = ", ".join(first) + (", ..." if len(known) > 5 else "")
     return f"; it has {shown or 'none'}"

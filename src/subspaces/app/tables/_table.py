@@ -5,9 +5,10 @@ from pathlib import Path
 
 import numpy as np
 
-from subspaces._types import Array
-from subspaces.app.tables._numbers import as_numbers, text_columns
-from subspaces.app.tables._sheet import CLASSES, Sheet, Side, Wanted, offered
+from subspaces._types import Array, Mask
+from subspaces.app.tables._bad_cells import bad_cells_in_words
+from subspaces.app.tables._commas import is_figure, is_missing, is_number, is_text, notation_of
+from subspaces.app.tables._sheet import Sheet, Side, Texts, Wanted, offered
 from subspaces.named_table import Table
 
 # What people call rows below a table that are no samples.
@@ -15,6 +16,8 @@ TOTALS = {
     "average", "avg", "count", "cv", "max", "mean", "median", "min", "sd", "se", "sem", "std",
     "stdev", "sum", "total", "totals",
 }  # fmt: skip
+# Cells that tell whether points separate thousands, if every cell is a number as it is.
+LOOKED_AT = 50_000
 
 
 def to_table(path: Path, sheet: Sheet, wanted: Wanted, notes: Iterable[str] = ()) -> Table:
@@ -23,11 +26,11 @@ def to_table(path: Path, sheet: Sheet, wanted: Wanted, notes: Iterable[str] = ()
     notes: sentences from reading the file, which the table keeps.
     """
     names = [*sheet.variables.names, *sheet.samples.names]
-    for name in wanted.ignore - set(names):
+    for name in sorted(wanted.ignore - set(names)):
         raise ValueError(f"{path} has no column or row {name!r}{offered(name, names)}")
     ignored = sheet.samples.among(wanted.ignore), sheet.variables.among(wanted.ignore)
     sheet, left_out = _asked_for(path, sheet.kept(~ignored[0], ~ignored[1]), wanted)
-    data, note = as_numbers(path, sheet, wanted)
+    data, note = _numbers(path, sheet, wanted)
     _check(path, sheet, data)
     return Table(
         data,
@@ -37,14 +40,6 @@ def to_table(path: Path, sheet: Sheet, wanted: Wanted, notes: Iterable[str] = ()
         left_out,
         (*notes, note) if note else tuple(notes),
     )
-
-
-def unused_classes(names: Iterable[object]) -> tuple[str, ...]:
-    """Return a note if some of the names beside a table are those of known classes."""
-    known = [str(name) for name in names if str(name).lower() in CLASSES]
-    if not known:
-        return ()
-    return (f"{known[0]!r} is not read. Use labels={known[0]!r} if it holds the known classes",)
 
 
 def _asked_for(path: Path, sheet: Sheet, wanted: Wanted) -> tuple[Sheet, tuple[str, ...]]:
@@ -63,7 +58,7 @@ def _asked_for(path: Path, sheet: Sheet, wanted: Wanted) -> tuple[Sheet, tuple[s
         raise ValueError(f"{path} has none of the variables that are needed ({first}, ...). {use}")
     kept = np.full(len(sheet.cells), True)
     if sheet.samples.kind == "column":
-        kept = ~text_columns(sheet.cells[:, asked].T)
+        kept = ~_text_columns(sheet.cells[:, asked].T)
     left_out = (*sheet.variables.names[~asked], *sheet.samples.names[~kept])
     return sheet.kept(kept, asked), left_out
 
@@ -117,3 +112,64 @@ def _check_classes(path: Path, sheet: Sheet) -> None:
             f"{path}, {sheet.samples.place(totals[0])}: {names[0]!r} has no class and looks like a "
             f"row of totals. Use ignore={names} to leave {'it' if len(names) == 1 else 'them'} out"
         )
+
+
+def _numbers(path: Path, sheet: Sheet, wanted: Wanted) -> tuple[Array, str | None]:
+    """Return the cells as floats, and a note if a cell such as "1,065" is ambiguous.
+
+    Raises ValueError, with remedies, about all cells that are no numbers.
+    """
+    note = None
+    if sheet.cells.dtype == object:
+        found = sheet.as_in_file
+        data, note = _read(path, found, wanted)
+        data = data if found is sheet else np.ascontiguousarray(data.T)
+    else:
+        data = np.ascontiguousarray(sheet.cells, dtype=np.float64)
+    marks = [float(mark) for mark in wanted.missing if is_number(mark)]
+    return np.where(np.isin(data, marks), np.nan, data) if marks else data, note
+
+
+def _text_columns(cells: Texts | Array) -> Mask:
+    """Return which columns of the cells hold text and no number."""
+    if cells.dtype != object:
+        return np.zeros(cells.shape[1], dtype=bool)
+    found = [not any(map(is_figure, column)) and any(map(is_text, column)) for column in cells.T]
+    return np.array(found, dtype=bool)
+
+
+def _read(path: Path, sheet: Sheet, wanted: Wanted) -> tuple[Array, str | None]:
+    cells: Texts = sheet.cells.ravel().astype(object, copy=False)
+    values = _floats(cells)
+    unread = [k for k in np.flatnonzero(np.isnan(values)).tolist() if not is_missing(cells[k])]
+    looked_at = cells if unread else cells[:LOOKED_AT]
+    notation = notation_of(looked_at, cells[unread])
+    is_bad: Mask = np.zeros(len(cells), dtype=bool)
+    # If commas are decimal, 1.065 is 1065.
+    if notation.has_decimal_commas:
+        unread = [k for k, cell in enumerate(cells) if not is_missing(cell)]
+    for k in unread:
+        plain = notation.plain(cells[k])
+        is_bad[k] = not is_number(plain)
+        values[k] = np.nan if is_bad[k] else float(plain)
+    values, is_bad = values.reshape(sheet.cells.shape), is_bad.reshape(sheet.cells.shape)
+    if is_bad.any():
+        raise ValueError(f"{path}, {bad_cells_in_words(sheet, is_bad, values, notation, wanted)}")
+    return values, notation.note(looked_at)
+
+
+def _floats(cells: Texts) -> Array:
+    """Return the numbers that Python reads, NaN for other cells. It takes 1_000 for a number."""
+    if "_" not in "".join(cells):
+        try:
+            return cells.astype(np.float64)
+        except ValueError:
+            pass
+    return np.fromiter(map(_float, cells), np.float64, len(cells))
+
+
+def _float(cell: str) -> float:
+    try:
+        return np.nan if "_" in cell else float(cell)
+    except ValueError:
+        return np.nan

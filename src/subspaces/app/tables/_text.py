@@ -3,29 +3,18 @@
 import csv
 import io
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from subspaces.app.tables._commas import (
-    is_figure,
-    is_missing,
-    is_number,
-    is_text,
-    notation_of,
-)
+from subspaces.app.tables._commas import is_figure, is_missing, is_number, is_text, notation_of
 from subspaces.app.tables._content import text_of
-from subspaces.app.tables._numbers import unmarked
-from subspaces.app.tables._sheet import CLASSES, Sheet, Texts, Wanted, named, with_classes
+from subspaces.app.tables._sheet import CLASSES, Sheet, Texts, Wanted, named, unmarked, with_classes
 from subspaces.app.tables._table import to_table
 from subspaces.named_table import Table
-
-if TYPE_CHECKING:
-    import _csv
 
 # The order of preference if two cut the lines evenly: 1,5;2,5;3,5 has commas within numbers.
 SEPARATORS = "\t;,"
@@ -76,7 +65,9 @@ def as_grid(path: Path, text: str, separator: str | None = None, first_line: int
     """Return the text of a file as rows of cells; guess the separator unless it is given."""
     rows, lines = [], []
     separator = separator or _separator(text)
-    reader = _reader(io.StringIO(text, newline=""), separator)
+    reader = csv.reader(
+        io.StringIO(text, newline=""), delimiter=separator, skipinitialspace=separator == SPACE
+    )
     try:
         for row in reader:
             rows.append([cell.strip() for cell in row])
@@ -127,12 +118,13 @@ def from_grid(path: Path, grid: Grid, wanted: Wanted, notes: tuple[str, ...] = (
     notes: sentences from reading the file, which the table keeps.
     """
     cells, lines = unmarked(grid.cells, wanted), np.array(grid.lines)
-    header = None
-    if _is_header(cells[0], cells[1:]) or _may_be_header(cells[0], cells[1:]):
-        if not _is_header(cells[0], cells[1:]):
-            line = f"line {lines[0]} is read as the header, though it holds numbers"
-            notes = (*notes, f"{line}. If they are values, add a line of names above it")
-        header, cells, lines = cells[0], cells[1:], lines[1:]
+    is_header = _is_header(cells[0], cells[1:])
+    header = cells[0] if is_header or _may_be_header(cells[0], cells[1:]) else None
+    if header is not None and not is_header:
+        line = f"line {lines[0]} is read as the header, though it holds numbers"
+        notes = (*notes, f"{line}. If they are values, add a line of names above it")
+    if header is not None:
+        cells, lines = cells[1:], lines[1:]
     if not len(cells):
         raise ValueError(f"{path} has a header line and nothing below. Add lines of numbers")
     start = 0  # the names are in the first column that is left
@@ -178,9 +170,10 @@ def _titles(rows: list[list[str]]) -> int:
     return first if counts[first] > 2 and texts else 0
 
 
-def _reader(lines: Iterable[str], separator: str) -> "_csv.Reader":
+def _widths(lines: list[str], separator: str) -> list[int]:
     # Several spaces may separate two cells, to align the columns.
-    return csv.reader(lines, delimiter=separator, skipinitialspace=separator == SPACE)
+    rows = csv.reader(lines, delimiter=separator, skipinitialspace=separator == SPACE)
+    return list(map(len, rows))
 
 
 def _separator(text: str) -> str:
@@ -190,9 +183,9 @@ def _separator(text: str) -> str:
     without_titles = [line for line in top if any(mark in line for mark in SEPARATORS)]
     for some, separators in ((top, SEPARATORS + SPACE), (without_titles, SEPARATORS)):
         for separator in separators:
-            if _is_even([len(row) for row in _reader(some[:TOP], separator)]):
+            if _is_even(_widths(some[:TOP], separator)):
                 return separator
-    return max(SEPARATORS, key=lambda mark: sum(map(len, _reader(top[:TOP], mark))))
+    return max(SEPARATORS, key=lambda mark: sum(_widths(top[:TOP], mark)))
 
 
 def _is_even(widths: list[int]) -> bool:

@@ -1,4 +1,4 @@
-"""Subspaces through the origin where the samples lie far from it: the mean level is an axis."""
+"""What is doubtful about a fit, told in warnings: the level of the data, and odd clusters."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from subspaces._types import Array
+from subspaces._types import Array, Codes
+from subspaces.core.criteria import attraction
 from subspaces.runtime.warning import warn
 from subspaces.subspace import Subspace
 
@@ -21,6 +22,17 @@ MOSTLY_LEVEL = 0.85
 TELLING = 0.05
 # Names that a warning lists before it says "...".
 SHOWN = 5
+# The attraction below which the influence of a member grows as it fits better (docs/repulsion.md).
+REPULSIVE = 4.0
+
+
+def warn_of_level(X: Array, names: NDArray[Any] | None) -> None:
+    """Warn where subspaces through the origin fit X (n, p) badly, by its mean or its columns.
+
+    names (p,): of the variables, or None.
+    """
+    warn_of_far_mean(X.mean(axis=0), float(np.einsum("ij,ij->", X, X)) / len(X))
+    warn_of_constant_columns(X, names)
 
 
 def warn_of_far_mean(mean: Array, mean_square: float) -> None:
@@ -71,3 +83,51 @@ def clusters_of_levels(subspaces: Sequence[Subspace], means: Array, sizes: Array
         if sizes[k] * along**2 >= MOSTLY_LEVEL * subspace.spectrum[0]:
             found.append(k)
     return found
+
+
+def warn_of_repulsion(
+    criterion: str,
+    subspaces: Sequence[Subspace],
+    energies: Sequence[float] | Array | None,
+    sizes: Array,
+) -> None:
+    """Warn of a cluster in which the influence, if it is the criterion, repels samples that fit.
+
+    energies (K,): sums of the members' squared residuals; sizes (K,): numbers of members.
+    """
+    if energies is None or criterion not in ("influence", "union_influence"):
+        return
+    spectra = [subspace.spectrum for subspace in subspaces]
+    pulls = list(map(attraction, sizes, spectra, energies))
+    if min(pulls) < REPULSIVE:
+        k = int(np.argmin(pulls))
+        warn(
+            f"cluster {k} has {sizes[k]:.0f} samples, and its weakest axis holds so little "
+            f"beside what lies off its axes ({pulls[k]:.1f} times the mean squared residual, "
+            "below 4) that the influence repels samples that fit. Use "
+            "criterion='loo_projection', fewer components or fewer clusters",
+        )
+
+
+def warn_of_single_samples(labels: Codes, names: NDArray[Any] | None, instead: str) -> bool:
+    """Warn of clusters with one sample each, and return whether there are any.
+
+    names (n,): of the samples, None for none; instead: a criterion that makes no such clusters.
+    """
+    single = np.flatnonzero(np.bincount(labels[labels >= 0]) == 1).tolist()
+    if not single:
+        return False
+    rows = [int(np.argmax(labels == k)) for k in single[:SHOWN]]
+    listed = [f"row {i}" if names is None else str(names[i]) for i in rows]
+    listed += ["..."] * (len(single) > SHOWN)
+    hold = (
+        f"cluster {single[0]} holds"
+        if len(single) == 1
+        else f"clusters {', '.join(map(str, single))} hold"
+    )
+    warn(
+        f"{hold} one sample{' each' if len(single) > 1 else ''} ({', '.join(listed)}), which "
+        f"sets it apart and tells nothing of a group. Leave it out, or use fewer clusters, "
+        f"or criterion={instead!r}, which cuts no sample off"
+    )
+    return True

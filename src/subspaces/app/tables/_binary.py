@@ -1,15 +1,16 @@
-"""The readers of Parquet files and of Excel workbooks, which pandas reads."""
+"""The readers of NPZ files, without pickle, of Parquet files and of Excel workbooks."""
 
 import io
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from subspaces._types import Array
 from subspaces.app.tables._content import check_room, content_of, expecting, zip_content
-from subspaces.app.tables._numbers import unmarked
 from subspaces.app.tables._sheet import (
     CLASSES,
     Sheet,
@@ -17,6 +18,8 @@ from subspaces.app.tables._sheet import (
     Wanted,
     as_texts,
     named,
+    offered,
+    unmarked,
     with_classes,
 )
 from subspaces.app.tables._table import to_table
@@ -27,10 +30,62 @@ from subspaces.runtime.extras import install
 if TYPE_CHECKING:
     import pandas as pd
 
+ARRAYS = "an NPZ file of plain arrays, 'X' and names"
+VARIABLES = ("variable_names", "genes", "feature_names")
+SAMPLES = ("sample_names", "samples")
 # Bytes of memory that a byte of an unpacked sheet takes as cells and numbers.
 ROOM = 16
 WORKBOOK = "an Excel workbook"
 ADVICE = ". Save it as .xlsx, or rename it to .csv if it is text"
+
+
+def read_npz(path: Path, wanted: Wanted) -> Table:
+    """Return the table in an NPZ file: array X and, if present, classes y and arrays of names."""
+    content = zip_content(path, ARRAYS, room=2)
+    with expecting(path, ARRAYS), np.load(content, allow_pickle=False) as read:
+        found = dict(read)
+    arrays = {name: array for name, array in found.items() if isinstance(array, np.ndarray)}
+    return from_arrays(path, arrays, wanted, wanted.labels or "y")
+
+
+def from_arrays(
+    path: Path, arrays: Mapping[str, NDArray[np.generic]], wanted: Wanted, labels: str | None
+) -> Table:
+    """Return the table of the array X, with the classes in the array ``labels`` if it is there."""
+    if "X" not in arrays:
+        raise ValueError(
+            f"{path} has no array 'X'{offered('X', arrays)}. Save the table as X of shape (n, p)"
+        )
+    X = arrays["X"]
+    if X.ndim != 2 or X.dtype.kind not in "biuf":
+        raise ValueError(
+            f"{path}: 'X' has shape {X.shape} and type {X.dtype}. Use numbers of shape (n, p)"
+        )
+    if wanted.labels is not None and wanted.labels not in arrays:
+        raise ValueError(f"{path} has no array {wanted.labels!r}{offered(wanted.labels, arrays)}")
+    with np.errstate(all="ignore"):  # a signalling nan becomes a nan, and is found as one
+        data = X.astype(np.float64, copy=False)
+    data = data.T if wanted.samples_in_columns else data
+
+    def vector(names: Iterable[str | None], count: int) -> Texts | None:
+        """Return the first of these arrays that the file has, as texts."""
+        name = next((name for name in names if name in arrays), None)
+        if name is None:
+            return None
+        if arrays[name].shape != (count,):
+            raise ValueError(
+                f"{path}: {name!r} has shape {arrays[name].shape}. Use ({count},), to go with 'X'"
+            )
+        return as_texts(arrays[name])
+
+    n, p = data.shape
+    classes = vector((labels,), n)
+    rows = named("row", vector(SAMPLES, n), n, "sample")
+    columns = named("column", vector(VARIABLES, p), p, "v")
+    known = [name for name in arrays if name.lower() in CLASSES] if classes is None else []
+    use = "Use labels={!r} if it holds the known classes"
+    notes = [f"{name!r} is not read. {use.format(name)}" for name in known[:1]]
+    return to_table(path, Sheet(data, rows, columns, classes), wanted, notes)
 
 
 def read_xlsx(path: Path, wanted: Wanted) -> Table:
@@ -44,12 +99,16 @@ def read_xlsx(path: Path, wanted: Wanted) -> Table:
     with expecting(path, WORKBOOK, ADVICE), pd.ExcelFile(content, engine="openpyxl") as book:
         sheets = book.sheet_names
         frame = book.parse(0, header=None, dtype=object, na_filter=False)
-    # A datetime at midnight is what Excel keeps of a date.
-    rows = [[str(cell).strip().removesuffix(" 00:00:00") for cell in row] for row in frame.values]
+    rows = [[_as_text(cell) for cell in row] for row in frame.to_numpy()]
     notes: tuple[str, ...] = ()
     if len(sheets) > 1:
         notes = (f"the first of its {len(sheets)} sheets, {sheets[0]!r}, is read",)
     return from_grid(path, tidied(path, rows, range(1, len(rows) + 1)), wanted, notes)
+
+
+def _as_text(cell: object) -> str:
+    text = str(cell).upper() if isinstance(cell, bool) else str(cell)
+    return text.strip().removesuffix(" 00:00:00")  # what Excel keeps of a date
 
 
 def read_parquet(path: Path, wanted: Wanted) -> Table:
@@ -87,7 +146,7 @@ def read_parquet(path: Path, wanted: Wanted) -> Table:
 
 def _column_of_names(frame: "pd.DataFrame", labels: str | None) -> str | None:
     """Return the name of the first column if it holds no numbers and no classes; else None."""
-    if frame.shape[1] < 2 or _is_numeric(frame.iloc[:, 0]):
+    if frame.shape[1] < 2 or _are_numeric(frame.iloc[:, :1]):
         return None
     first = frame.columns[0]
     is_class = first.lower() in CLASSES and frame[first].duplicated().any()
@@ -96,14 +155,14 @@ def _column_of_names(frame: "pd.DataFrame", labels: str | None) -> str | None:
 
 def _cells(frame: "pd.DataFrame", wanted: Wanted) -> Texts | Array:
     """Return the values of a frame as numbers, or as texts if one of its columns holds text."""
-    columns = [frame.iloc[:, j] for j in range(frame.shape[1])]
-    if all(map(_is_numeric, columns)):
+    if _are_numeric(frame):
         return frame.to_numpy(dtype=np.float64, na_value=np.nan)
-    texts = [as_texts(column.to_numpy(dtype=object, na_value="")) for column in columns]
+    frame = frame.astype(dict.fromkeys(frame.select_dtypes("bool"), np.float64))
+    texts = [as_texts(frame[name].to_numpy(dtype=object, na_value="")) for name in frame]
     return unmarked(np.column_stack(texts), wanted)
 
 
-def _is_numeric(column: "pd.Series") -> bool:
+def _are_numeric(frame: "pd.DataFrame") -> bool:
     import pandas as pd
 
-    return pd.api.types.is_numeric_dtype(column)
+    return all(map(pd.api.types.is_numeric_dtype, frame.dtypes))

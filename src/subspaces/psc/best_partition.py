@@ -1,0 +1,151 @@
+"""The search of a fit: which first partitions ``init`` makes, and the best run from them."""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from subspaces._types import Array, Labels
+from subspaces.core.alternation import Clustering
+from subspaces.core.array import to_host
+from subspaces.core.problem import Problem
+from subspaces.core.search import AGREEING, Plan, Run, Start, best_run, search
+from subspaces.data.in_view import RowsInView
+from subspaces.psc.settings import Settings
+from subspaces.runtime.parameters import as_count, as_generator, as_jobs
+from subspaces.runtime.warning import warn
+from subspaces.starts import landmarks, registry
+
+# What n_init="auto" stands for; sparse loadings have more local optima.
+DEFAULT_STARTS, DEFAULT_SPARSE_STARTS = 12, 20
+# The share of samples that may move to and fro for ever without a warning: those that sit between
+# two clusters.
+RESTLESS = 0.01
+
+
+def best_partition(
+    X: Array, problem: Problem, settings: Settings, *, by_likelihood: bool
+) -> tuple[Run, list[Run]]:
+    """Return the best run and all runs; by_likelihood: compared by that, else by the objective."""
+    random = as_generator(settings.random_state)
+    by_portfolio = _names_portfolio(settings) and problem.sparsity is None
+    plan = Plan(
+        RowsInView,
+        "t_likelihood" if by_likelihood else "objective",
+        shortlist=by_portfolio and problem.alike and by_likelihood,
+        max_iter=settings.max_iter,
+        n_jobs=as_jobs(settings.n_jobs),
+        tell=settings.tell,
+        enough=AGREEING if by_portfolio and settings.n_init == "auto" else None,
+    )
+    if by_portfolio:
+        make_starts = partial(starts, X, settings=settings)
+        return landmarks.search_by_landmarks(problem, make_starts, random, plan)
+    chosen = starts(X, problem, settings)
+    seeds = random.integers(2**31, size=len(chosen)).tolist()
+    runs = search(problem, chosen, seeds, plan)
+    return best_run(runs), runs
+
+
+def starts(
+    X: Array, problem: Problem, settings: Settings, *, learned: bool = False
+) -> list[tuple[str, Start]]:
+    """Return the starts as pairs of a name and a function that returns first labels.
+
+    learned: whether the sweeps learn the dimensions, so that those of the problem are a guess.
+    """
+    automatic = DEFAULT_STARTS if problem.sparsity is None else DEFAULT_SPARSE_STARTS
+    given = settings.n_init if settings.n_init != "auto" else automatic
+    n_starts = as_count(given, "n_init", low=1)
+    named = registry.find(settings.init)
+    if named is not None:
+        return named.choose(problem, n_starts, learned=learned)
+    if not callable(settings.init):
+        labels = given_labels(settings, settings.init, len(X))
+        return [("labels", lambda problem, random: labels)]
+
+    def start(problem: Problem, random: np.random.Generator) -> Labels:
+        return given_labels(settings, called(settings, X, random), len(X))
+
+    return [("callable", start)] * n_starts
+
+
+def seeded_starts(
+    X: Array, problem: Problem, settings: Settings
+) -> tuple[list[tuple[str, Start]], list[int]]:
+    """Return the starts and a seed for each, for sweeps of all rows that learn the dimensions."""
+    random = as_generator(settings.random_state)
+    chosen = landmarks.landmarks(problem, random) if _names_portfolio(settings) else None
+    if chosen is None:
+        found = starts(X, problem, settings, learned=True)
+    else:
+        small = problem.subset(chosen)
+        found = [
+            (name, landmarks.extended(start, small, chosen))
+            for name, start in starts(X, small, settings, learned=True)
+        ]
+    return found, random.integers(2**31, size=len(found)).tolist()
+
+
+def _names_portfolio(settings: Settings) -> bool:
+    return isinstance(registry.find(settings.init), registry.Portfolio)
+
+
+def called(settings: Settings, X: Any, random: np.random.Generator) -> Any:
+    """Return the labels that the function given as ``init`` returns for X, not yet checked."""
+    assert callable(settings.init)
+    return settings.init(X, settings.n_clusters, random_state=int(random.integers(2**31)))
+
+
+def given_labels(settings: Settings, labels: Any, n_samples: int) -> Labels:
+    """Return a user's labels as integers (n,); raise ValueError unless 0 to K - 1."""
+    given = to_host(labels)
+    if given.ndim == 0:
+        names = ", ".join(registry.STARTS)
+        raise ValueError(
+            f"init={labels!r} is unknown. Use one of {names}, an array of labels, or a function"
+        )
+    if given.shape != (n_samples,):
+        raise ValueError(
+            f"init has shape {given.shape} for {n_samples} samples. Use one label each"
+        )
+    last = int(settings.n_clusters) - 1
+    outside = given[~np.isin(given, np.arange(last + 1))]
+    if len(outside):
+        raise ValueError(f"init has the label {outside[0]!r}. Use labels from 0 to {last}")
+    return given.astype(np.intp)
+
+
+def warn_of_a_poor_end(
+    settings: Settings, result: Clustering, runs: Sequence[Run], n_samples: int, *, alike: bool
+) -> None:
+    """Warn where the best run may be poor, and say why; alike: as `Problem.alike`."""
+    reason, moving = result.stop_reason, result.moving
+    if reason == "max_iter":
+        warn(
+            f"labels still moved after max_iter={settings.max_iter} sweeps. Use a larger max_iter",
+            ConvergenceWarning,
+        )
+    if reason == "infeasible":
+        warn(
+            f"a cluster kept emptying: the data may not hold n_clusters={settings.n_clusters} "
+            "clusters of these dimensions. Use fewer clusters or dimensions",
+            ConvergenceWarning,
+        )
+    if reason == "cycle" and moving > max(1, RESTLESS * n_samples):
+        warn(
+            f"{moving} of {n_samples} samples kept moving between clusters, and the best "
+            "partition met was kept. Use another random_state and compare the labels",
+            ConvergenceWarning,
+        )
+    # With unequal dimensions a refill may only sort out which cluster has which.
+    swept = [run for run in runs if run.swept]
+    refilled = sum(run.clustering.repairs > 0 for run in swept)
+    if alike and 2 * refilled > len(swept) and reason != "infeasible":
+        warn(
+            f"in {refilled} of {len(swept)} starts a cluster became too small for its "
+            f"dimension and was refilled: n_clusters={settings.n_clusters} may be more than the "
+            "data hold. Use fewer clusters or dimensions; diagnostics.stability tells",
+        )

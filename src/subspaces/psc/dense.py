@@ -1,0 +1,308 @@
+"""Rows in memory: rows, problem, starts, runs, refinement, and what is measured at the end."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from subspaces._types import Array, Counts, Indices, Labels
+from subspaces.core import influence, partition
+from subspaces.core.alternation import Clustering
+from subspaces.core.criteria import costs, own_costs
+from subspaces.core.descent import descend, objective_of
+from subspaces.core.leave_one_out import exact_errors
+from subspaces.core.likelihood import as_divisor, capped_variance
+from subspaces.core.low_rank import Coordinates, in_few_coordinates, n_directions
+from subspaces.core.ppca_mixture import refine_labels
+from subspaces.core.problem import Problem, view_clusters
+from subspaces.core.rows import ClusterView, DenseRows
+from subspaces.core.search import Run
+from subspaces.core.sparse_view import SparseView, loadings_of, seen_through, union_of_supports
+from subspaces.psc.best_partition import best_partition, warn_of_a_poor_end
+from subspaces.psc.doubts import warn_of_repulsion
+from subspaces.psc.result import Fit, course_of, criterion_of_new
+from subspaces.psc.settings import Settings, pose
+from subspaces.runtime.threads import one_blas_thread
+from subspaces.runtime.warning import warn
+from subspaces.starts.screening import screened_rows
+from subspaces.subspace import (
+    PrincipalAxes,
+    Subspace,
+    dimensions_of,
+    energy_off_subspaces,
+    subspaces_of,
+)
+
+# Runs that EM of a mixture begins at.
+BEST_RUNS = 5
+
+
+@dataclass(frozen=True)
+class Found:
+    """The end of a search: the problem, the best run, refined, and all runs.
+
+    few: the rows in as many coordinates as their rank, if that is far less than p.
+    """
+
+    problem: Problem
+    best: Run
+    runs: list[Run]
+    few: Coordinates | None
+
+    @property
+    def labels(self) -> Labels:
+        """The labels (n,); clusters of one kind are numbered in the order of their first row."""
+        labels = self.best.clustering.labels
+        return partition.canonical(labels) if self.problem.interchangeable else labels
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The subspaces of the labels, and what leaving out every sample in turn says.
+
+    energies (K,): the squared residuals of each cluster's members, summed; noise: the variance per
+    direction; influence (n,); press: the mean left-out error; objective: if it is another than that
+    of the best run. None is what was not measured.
+    """
+
+    subspaces: list[Subspace]
+    energies: list[float] | None = None
+    noise: float | None = None
+    score_variance: float | None = None
+    influence: Array | None = None
+    press: float | None = None
+    objective: float | None = None
+
+
+def fit_dense(X: Array, settings: Settings) -> Fit:
+    """Return the fit of a matrix (n, p) without missing cells, all numbers given."""
+    found = search_rows(X, settings)
+    problem, labels, result = found.problem, found.labels, found.best.clustering
+    if not settings.measures:
+        measured = Measured(subspaces_of(X, labels, problem.dimensions, problem.affine)[0])
+    elif problem.sparsity is None:
+        measured = _by_principal_axes(X, found)
+    else:
+        measured = _by_sparse_loadings(X, found)
+    subspaces, data = measured.subspaces, problem.data
+    sizes = partition.sizes(labels, problem.n_clusters).astype(float)
+    cell_noise, scored_by = np.nan, problem.criterion
+    if measured.noise is not None:
+        scored_by = criterion_of_new(problem.criterion, subspaces, data.rank)
+        noise, widths = as_divisor(measured.noise, data), dimensions_of(subspaces)
+        cell_noise = noise_of_cells(noise, sizes, widths, data.rank, X.shape[1])
+    warn_of_repulsion(problem.criterion, subspaces, measured.energies, sizes)
+    objective = result.objective if measured.objective is None else measured.objective
+    fit = Fit(
+        labels,
+        tuple(subspaces),
+        sizes,
+        problem.affine,
+        problem.criterion,
+        scored_by,
+        data,
+        objective,
+        course_of(result, found.runs),
+        cell_noise,
+        settings.n_variables,
+        measured.noise,
+        measured.score_variance,
+        measured.influence,
+        measured.press,
+    )
+    return fit if settings.measures else _as_predicted(X, fit)
+
+
+def _as_predicted(X: Array, fit: Fit) -> Fit:
+    """Return the fit with the labels that `predict` finds: rows may still have moved."""
+    scores = fit.scores(X)
+    order = partition.order_of_appearance(partition.assign(scores), len(fit.subspaces))
+    if is_another_order(fit, order):
+        fit = replace(fit, subspaces=tuple(fit.subspaces[k] for k in order))
+        scores = fit.scores(X)
+    labels = partition.assign(scores)
+    sizes = partition.sizes(labels, len(fit.subspaces)).astype(float)
+    return with_labels_of_new(fit, labels, sizes, float(scores.min(axis=1).sum()))
+
+
+def is_another_order(fit: Fit, order: Indices) -> bool:
+    """Whether clusters of one dimension stand in another order than the one given, (K,)."""
+    return len(set(fit.dimensions.tolist())) == 1 and not np.all(order[:-1] < order[1:])
+
+
+def with_labels_of_new(fit: Fit, labels: Any, sizes: Array, objective: float) -> Fit:
+    """Return the fit with the labels of new rows, their sizes (K,) and their objective.
+
+    Warn of empty clusters.
+    """
+    empty = int(np.count_nonzero(sizes == 0))
+    if empty:
+        warn(
+            f"{empty} of n_clusters={len(sizes)} clusters are empty: another subspace is "
+            "as near to all of their samples. Use fewer clusters or a smaller dimension",
+            ConvergenceWarning,
+        )
+    if fit.course is not None and fit.course.stop_reason == "converged":
+        objective = fit.objective
+    freedom = float((sizes - fit.affine) @ (len(fit.subspaces[0].centre) - fit.dimensions))
+    noise = max(objective / max(freedom, 1.0), np.finfo(float).tiny)
+    return replace(fit, labels=labels, sizes=sizes, objective=objective, cell_noise=noise)
+
+
+def search_rows(X: Array, settings: Settings) -> Found:
+    """Search X for the best partition, refine it, and warn if the search ended badly."""
+    few = None
+    if settings.measures and settings.n_variables is None:
+        few = in_few_coordinates(X, bool(settings.affine))
+    problem = pose(settings, X, None if few is None else DenseRows(few.points))
+    by_likelihood = settings.compares_by_likelihood(problem)
+    best, runs = best_partition(X, problem, settings, by_likelihood=by_likelihood)
+    refined = _refined(problem, best, runs, settings)
+    ended = refined if best.clustering.stop_reason == "cycle" else best  # refining settles it
+    warn_of_a_poor_end(settings, ended.clustering, runs, len(X), alike=problem.alike)
+    return Found(problem, refined, runs, few)
+
+
+def _refined(problem: Problem, best: Run, runs: Sequence[Run], settings: Settings) -> Run:
+    if settings.refine == "descent":
+        result = descend(problem, best.clustering, max_iter=settings.max_iter)
+        return replace(best, clustering=result)
+    return _by_mixture(problem, best, runs) if settings.refine == "ppca" else best
+
+
+def _by_mixture(problem: Problem, best: Run, runs: Sequence[Run]) -> Run:
+    """Return the best run with a PPCA mixture's labels; unchanged if a cluster is lost."""
+    labels, reached = _mixture_labels(problem, best, runs), best.clustering
+    if partition.too_small(labels, problem.dimensions):
+        return best
+    views = view_clusters(problem, labels)
+    objective = objective_of(problem, labels, views)
+    if not np.isfinite(objective):
+        return best
+    numbered = partition.canonical if problem.interchangeable else np.asarray
+    stays = np.array_equal(numbered(labels), numbered(reached.labels))
+    result = replace(
+        reached,
+        labels=labels,
+        objective=objective,
+        stop_reason=reached.stop_reason if stays else "refined",
+        subspaces=loadings_of(views),
+    )
+    return replace(best, clustering=result)
+
+
+def _mixture_labels(problem: Problem, best: Run, runs: Sequence[Run]) -> Labels:
+    """Return the labels (n,) of EM of a mixture of PPCA, begun at the best runs.
+
+    With sparse loadings it also begins at the first partitions of all runs.
+    """
+    whole = [run for run in runs if len(run.first) == len(best.first)]
+    ranked = sorted(whole or [best], key=lambda run: run.selection_cost)[:BEST_RUNS]
+    first = [run.clustering.labels for run in ranked]
+    if problem.sparsity is None:
+        rows = problem.rows.coordinates
+    else:
+        rows = screened_rows(problem).matrix
+        first += [run.first for run in runs]
+    with one_blas_thread():
+        return refine_labels(rows, first, problem.dimensions, problem.affine)
+
+
+def _by_principal_axes(X: Array, found: Found) -> Measured:
+    """Fit a PCA to each cluster, and leave every sample out of it in turn."""
+    problem, labels, data = found.problem, found.labels, found.problem.data
+    points = X if found.few is None else found.few.points
+    subspaces, all_axes = subspaces_of(points, labels, problem.dimensions, problem.affine)
+    errors, pulls, residual = _left_out(points, labels, problem, all_axes)
+    energies = [float(residual[labels == k].sum()) for k in range(problem.n_clusters)]
+    sizes, widths = partition.sizes(labels, problem.n_clusters), dimensions_of(subspaces)
+    rank = n_directions(points, problem.affine, data.rank)
+    noise = noise_variance(sum(energies), sizes, widths, rank, affine=problem.affine)
+    score_variance = None
+    if problem.criterion == "distance":
+        free = max(data.rank - int(min(widths)), 1)
+        capped = capped_variance(float(np.median(residual)), free, data)
+        score_variance = min(as_divisor(noise, data), capped)
+    if found.few is not None:
+        subspaces = list(map(found.few.among_the_rows, subspaces))
+    return Measured(subspaces, energies, noise, score_variance, pulls, float(errors.mean()))
+
+
+def _left_out(
+    X: Array, labels: Labels, problem: Problem, all_axes: Sequence[PrincipalAxes]
+) -> tuple[Array, Array, Array]:
+    """Return squared leave-one-out errors, squared influence and squared residuals, each (n,)."""
+    errors, pulls, residual = (np.empty(len(X)) for _ in range(3))
+    for k, (axes, dimension) in enumerate(zip(all_axes, problem.dimensions, strict=True)):
+        members = labels == k
+        errors[members] = exact_errors(X[members], dimension, problem.affine, axes)
+        kept, residual[members], spectrum = axes.split(dimension)
+        pulls[members] = influence.squared_influence(kept, residual[members], spectrum)
+    return errors, pulls, residual
+
+
+def _by_sparse_loadings(X: Array, found: Found) -> Measured:
+    """Take the loadings of the best run, and leave every sample out of them in turn.
+
+    The influence is on the union of the supports, and PRESS is by leave-one-out projection.
+    """
+    problem, labels, data = found.problem, found.labels, found.problem.data
+    views, objective = _sparse_views(problem, labels, found.best.clustering), None
+    if found.best.clustering.subspaces is None:
+        objective = float(own_costs(costs(problem.criterion, views, data), labels).sum())
+    shift = X.mean(axis=0) if problem.affine else np.zeros(X.shape[1])
+    sparse = [view for view in views if isinstance(view, SparseView)]
+    subspaces = [Subspace(view.centre + shift, view.basis, view.spectrum) for view in sparse]
+    pulls, errors = (
+        own_costs(costs(name, views, data), labels)
+        for name in ("union_influence", "loo_projection")
+    )
+    sizes, energy = partition.sizes(labels, len(views)), energy_off_subspaces(X, labels, subspaces)
+    rank = n_directions(X, problem.affine, data.rank)
+    widths = dimensions_of(subspaces)
+    noise = noise_variance(energy, sizes, widths, rank, affine=problem.affine)
+    shared = np.flatnonzero(union_of_supports(views))
+    part = X[:, shared] - shift[shared]
+    lengths = [view.squared_norms_on(part, shared) for view in sparse]
+    energies = [
+        float(np.maximum(length - view.captured, 0.0)[view.members].sum())
+        for length, view in zip(lengths, sparse, strict=True)
+    ]
+    return Measured(subspaces, energies, noise, None, pulls, float(errors.mean()), objective)
+
+
+def noise_variance(
+    energy: float, sizes: Array | Counts, widths: Counts, rank: int, *, affine: bool
+) -> float:
+    """Return the residual energy over ``sum_k n_k (rank - R_k)``, the variance per direction.
+
+    A cluster with a mean has ``n_k - 1`` in place of ``n_k``. widths (K,): the dimensions.
+    """
+    return energy / max(float((sizes - affine) @ (rank - widths)), 1.0)
+
+
+def noise_of_cells(noise: float, sizes: Array, widths: Counts, rank: int, p: int) -> float:
+    """Return the variance of the noise in a cell from that per direction.
+
+    Of fewer samples than variables few directions hold the noise of all cells.
+    """
+    directions, free = float(sizes @ (rank - widths)), float(sizes @ (p - widths))
+    return noise * directions / free if directions else noise
+
+
+def _sparse_views(problem: Problem, labels: Labels, result: Clustering) -> list[ClusterView]:
+    """Return a view of each cluster, with the loadings that gave the objective.
+
+    Loadings fitted to the labels alone would begin their iteration elsewhere and differ.
+    """
+    if result.subspaces is None:  # no partition of the run had clusters that span their axes
+        return view_clusters(problem, labels)
+    before = np.empty(problem.n_clusters, dtype=np.intp)
+    before[labels] = result.labels
+    members = [np.flatnonzero(labels == k) for k in range(problem.n_clusters)]
+    return [
+        seen_through(result.subspaces[k], problem.rows, own, problem.affine)
+        for k, own in zip(before, members, strict=True)
+    ]

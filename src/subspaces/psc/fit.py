@@ -1,0 +1,47 @@
+"""`fit`: which of the four ways is gone."""
+
+from contextlib import nullcontext
+
+import numpy as np
+
+from subspaces._types import Array
+from subspaces.core.incomplete import has_holes
+from subspaces.data.kinds import FEW_ROWS, SurveyedBlocks
+from subspaces.psc.auto import fit_automatic
+from subspaces.psc.blocks import fit_blocks
+from subspaces.psc.dense import fit_dense
+from subspaces.psc.doubts import warn_of_level
+from subspaces.psc.incomplete import fit_incomplete
+from subspaces.psc.result import Fit, with_means
+from subspaces.psc.settings import Settings, check
+from subspaces.runtime.threads import one_blas_thread
+
+# In a matrix of up to so many numbers threads of BLAS wait for each other longer than they work.
+SMALL = 1 << 21
+
+
+def fit(X: Array | SurveyedBlocks, weights: Array | None, settings: Settings) -> Fit:
+    """Return the `Fit` of checked data: a matrix (n, p), NaN for missing cells, or rows in blocks.
+
+    weights (n,): of the samples; all count one, or None.
+    """
+    check(settings)
+    if weights is not None and np.any(weights != 1):
+        raise ValueError("all samples count alike. Use weights of one, or None")
+    if isinstance(X, SurveyedBlocks):
+        with one_blas_thread():
+            return fit_blocks(X, settings)
+    if settings.refine == "descent" and len(X) > FEW_ROWS:
+        raise ValueError(
+            "refine='descent' fits the clusters anew for every sample, so that its time grows "
+            f"with the square of n_samples={len(X)}. Use refine='ppca' or None, or up to "
+            f"{FEW_ROWS} samples"
+        )
+    if has_holes(X):
+        with one_blas_thread():
+            return with_means(X, fit_incomplete(X, settings))
+    with one_blas_thread() if X.size <= SMALL else nullcontext():
+        found = fit_automatic(X, settings) if settings.left_open else fit_dense(X, settings)
+    if not settings.affine and len(found.subspaces) > 1:
+        warn_of_level(X, settings.variable_names)
+    return with_means(X, found)

@@ -1,0 +1,190 @@
+"""`Settings`: all that a fit is told beside the data, and the `Problem` that they pose."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, get_args
+
+from numpy.typing import NDArray
+
+from subspaces._types import (
+    Array,
+    Auto,
+    Init,
+    Penalty,
+    PerCluster,
+    Refinement,
+    Seed,
+)
+from subspaces.core import criteria
+from subspaces.core.dimensions import check_rank, dimensions_of, per_cluster
+from subspaces.core.problem import Problem
+from subspaces.core.rows import Rows, centred_rows
+from subspaces.core.sparse_loadings import Sparsity
+from subspaces.progress import Tell, silence
+from subspaces.runtime.parameters import as_choice, as_count, as_flag
+from subspaces.runtime.warning import warn
+
+# Parameters that may be "auto".
+OPEN = ("n_clusters", "n_components", "n_variables")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The parameters of `PSC`, by whose names they go, and what the shell adds to them.
+
+    measures: whether leave-one-out errors and influence of the samples are measured, as for `PSC`;
+    `KSubspaces` has none. tell: called with each `Step` that is done. variable_names (p,): for
+    messages; None where X has none.
+    """
+
+    n_clusters: int | Auto = 2
+    n_components: PerCluster | Auto = 1
+    n_variables: PerCluster | Auto | None = None
+    affine: bool = False
+    criterion: str = "auto"
+    penalty: Penalty = "l1"
+    init: Init = "portfolio"
+    n_init: int | Auto = "auto"
+    max_iter: int = 50
+    refine: Refinement | None = None
+    max_clusters: int = 8
+    max_components: int = 5
+    random_state: Seed = None
+    n_jobs: int | None = None
+    measures: bool = True
+    tell: Tell = silence
+    variable_names: NDArray[Any] | None = None
+
+    @property
+    def left_open(self) -> list[str]:
+        """The names of the parameters that are "auto"."""
+        return [name for name in OPEN if is_auto(getattr(self, name))]
+
+    @property
+    def needs_memory(self) -> str | None:
+        """The first parameter that needs all rows in memory, as ``name=value``; None if none."""
+        in_passes = ("auto", *criteria.names(passes=True))
+        beyond = {
+            "n_clusters": is_auto(self.n_clusters),
+            "n_components": is_auto(self.n_components),
+            "n_variables": self.n_variables is not None,
+            "refine": self.refine is not None,
+            "criterion": self.criterion not in in_passes,
+        }
+        return next((f"{name}={getattr(self, name)!r}" for name in beyond if beyond[name]), None)
+
+    @property
+    def takes_missing(self) -> bool:
+        """Whether NaN is a cell that was not observed; with sparse loadings it is refused."""
+        return self.n_variables is None
+
+    def compares_by_likelihood(self, problem: Problem) -> bool:
+        """Whether runs are compared by their t-likelihood; otherwise by their objective.
+
+        By the likelihood with the default criterion, asked for by name or not, unless the clusters
+        are their means alone.
+        """
+        by_default = self.criterion in ("auto", default_criterion(self, problem))
+        return by_default and not problem.of_means
+
+
+def is_auto(value: Any) -> bool:
+    """Whether a parameter is "auto"."""
+    return isinstance(value, str) and value == "auto"
+
+
+def check(settings: Settings) -> None:
+    """Raise TypeError or ValueError for a parameter that no data could go with."""
+    for name in OPEN:
+        value = getattr(settings, name)
+        if isinstance(value, str) and value != "auto":
+            raise TypeError(f"{name}={value!r} is not an integer. Use one from 1 up, or 'auto'")
+    as_flag(settings.affine, "affine")
+    as_count(settings.max_iter, "max_iter", low=1)
+    as_choice(settings.criterion, "criterion", ("auto", *criteria.names(public=True)))
+    as_choice(settings.penalty, "penalty", get_args(Penalty))
+    if settings.left_open:
+        as_count(settings.max_clusters, "max_clusters", low=1)
+        as_count(settings.max_components, "max_components", low=1)
+    if settings.refine is not None:
+        as_choice(settings.refine, "refine", get_args(Refinement))
+    if settings.n_variables is None:
+        return
+    if settings.refine == "descent":
+        raise ValueError(
+            "refine='descent' needs an objective that stays the same from sweep to sweep; with "
+            "n_variables it does not. Use refine='ppca' or None"
+        )
+    for_sparse = ("auto", *criteria.names(sparse=True, public=True))
+    if settings.criterion not in for_sparse:
+        raise ValueError(
+            f"criterion={settings.criterion!r} is not defined for sparse loadings (n_variables="
+            f"{settings.n_variables!r}). Use one of {', '.join(for_sparse)}"
+        )
+
+
+def pose(settings: Settings, X: Any, rows: Rows | None = None) -> Problem:
+    """Return the `Problem` that the sweeps solve for X (n, p): rows, dimensions and criterion.
+
+    rows: X as `centred_rows` returns it; None where that is still to be computed. Warn where a
+    dimension equals the rank of X, and where "distance" is to compare unequal dimensions.
+    """
+    if settings.measures and settings.n_clusters == X.shape[0] > 1:
+        raise ValueError(
+            f"n_clusters={settings.n_clusters} for as many samples leaves nothing to predict one "
+            "from. Use fewer clusters"
+        )
+    affine, sparsity = bool(settings.affine), _sparsity(settings, X)
+    dimensions = dimensions_of(settings, X, low=0 if affine else 1)
+    if rows is None:
+        rows = centred_rows(X, affine, len(dimensions), sparse=sparsity is not None)
+    check_rank(rows.rank, max(dimensions), affine)
+    problem = Problem(rows, dimensions, "loo", affine, sparsity)
+    if not problem.identified and problem.n_clusters > 1:
+        warn(
+            f"n_components={max(problem.dimensions)} equals the rank of X: such a cluster fits "
+            "every sample without error, so a Gaussian likelihood decides among the partitions "
+            "visited; a smaller dimension would let the score decide",
+        )
+    default = default_criterion(settings, problem)
+    asked = settings.criterion
+    problem = replace(problem, criterion=default if asked == "auto" else asked)
+    if problem.identified:
+        warn_of_unequal_dimensions(settings, dimensions)
+    return problem
+
+
+def default_criterion(settings: Settings, problem: Problem) -> str:
+    """Return the name of the criterion that "auto" is for a problem."""
+    if problem.sparsity is not None:
+        return "union_influence"
+    if settings.n_variables is not None:
+        return "influence"
+    return "distance" if problem.alike else "likelihood"
+
+
+def warn_of_unequal_dimensions(settings: Settings, dimensions: Sequence[int]) -> None:
+    """Warn where "distance" was asked for and the clusters have unequal dimensions."""
+    if settings.criterion == "distance" and len(set(dimensions)) > 1:
+        warn(
+            "criterion='distance' compares clusters of unequal dimensions badly, since a "
+            "larger one is nearer to every sample. Use criterion='likelihood', the default "
+            "there"
+        )
+
+
+def _sparsity(settings: Settings, X: Array) -> Sparsity | None:
+    """Return the `Sparsity` of the loadings; None where they may use all variables."""
+    if settings.n_variables is None:
+        return None
+    n, p = X.shape
+    counts = per_cluster(settings, "n_variables", n, low=1, high=p)
+    per_cluster(settings, "n_components", n, low=1, high=p)
+    if min(counts) == p and settings.penalty == "l1":
+        return None
+    return Sparsity(counts, settings.penalty)
+
+
+def without_tell(settings: Settings, **changes: Any) -> Settings:
+    """Return the settings with changes, for a fit within a fit, of which nobody is told."""
+    return replace(settings, tell=silence, **changes)
