@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from subspaces.runtime.serialise import _fits
+from subspaces.runtime.serialise import fits
 
 Scalar = TypeVar("Scalar", bound=np.generic)
 
@@ -21,9 +21,9 @@ def named_alias() -> Any:
 @pytest.mark.parametrize("array", [NDArray, named_alias()], ids=["installed", "named"])
 def test_arrays_of_either_kind_of_annotation(array):
     floats, anything = array[np.floating], array[Any]
-    assert _fits(np.ones(2, dtype=np.float32), floats)
-    assert not _fits(np.ones(2, dtype=int), floats)
-    assert not _fits([1.0, 1.0], floats)
-    assert _fits(np.array(["a"], dtype=object), anything)
-    assert _fits(None, floats | None)
-    assert not _fits(1.0, floats | None)
+    assert fits(np.ones(2, dtype=np.float32), floats)
+    assert not fits(np.ones(2, dtype=int), floats)
+    assert not fits([1.0, 1.0], floats)
+    assert fits(np.array(["a"], dtype=object), anything)
+    assert fits(None, floats | None)
+    assert not fits(1.0, floats | None)

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from typing import Any, Self, get_args
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
-from subspaces._types import Array, AskedKind, Indices, TakeLog
+from subspaces._types import Array, AskedKind, Data, Indices, Sparse, TakeLog
 from subspaces.app.tables import orientation_hint
 from subspaces.data.validation import as_matrix, check_real, check_squares, row_names
 from subspaces.expression_values import (
@@ -134,7 +134,7 @@ class ExpressionScaler(TransformerMixin, BaseEstimator):
         self.kind = kind
 
     @fits_a_draft
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Data, y: ArrayLike | None = None) -> Self:
         """Find out what the values are, which genes vary, and along which axes.
 
         Parameters
@@ -163,7 +163,7 @@ class ExpressionScaler(TransformerMixin, BaseEstimator):
         self.axes_ = self._leading_axes(ratios - self.mean_)
         return self
 
-    def transform(self, X: Any) -> Array:
+    def transform(self, X: Data) -> Array:
         """Prepare samples as those of `fit` were.
 
         Parameters
@@ -179,7 +179,7 @@ class ExpressionScaler(TransformerMixin, BaseEstimator):
         ratios = self._ratios(X)
         return ratios if self.axes_ is None else ratios @ self.axes_.T @ self.axes_
 
-    def project(self, X: Any) -> Array:
+    def project(self, X: Data) -> Array:
         """Coordinates of samples along the axes kept; they have the distances of `transform`.
 
         Parameters
@@ -195,7 +195,7 @@ class ExpressionScaler(TransformerMixin, BaseEstimator):
         ratios = self._ratios(X)
         return ratios if self.axes_ is None else ratios @ self.axes_.T
 
-    def _ratios(self, X: Any) -> Array:
+    def _ratios(self, X: Data) -> Array:
         """Return log2 ratios of samples to the mean sample, (n, genes kept), along all axes."""
         check_is_fitted(self)
         table = as_table(X, min_samples=1)
@@ -223,7 +223,7 @@ class ExpressionScaler(TransformerMixin, BaseEstimator):
         tags.input_tags.sparse = True
         return tags
 
-    def _decide(self, table: Any, names: Names) -> None:
+    def _decide(self, table: Array | Sparse, names: Names) -> None:
         """Set what is done to the values, and ``verdict_``, which says so.
 
         That is ``kind_``, ``logged_``, ``total_``, ``offset_`` and ``floor_``.
@@ -287,7 +287,7 @@ class ExpressionScaler(TransformerMixin, BaseEstimator):
             )
         return floor
 
-    def _share_below_floor(self, table: Any, names: Names) -> float:
+    def _share_below_floor(self, table: Array | Sparse, names: Names) -> float:
         """Return the share of the values that the floor replaces; warn where it is most of them."""
         if self.floor_ is None:
             return 0.0
@@ -319,7 +319,7 @@ class ExpressionScaler(TransformerMixin, BaseEstimator):
             above=6,
         )
 
-    def _log_values(self, table: Any, names: Names) -> tuple[Any, Array]:
+    def _log_values(self, table: Array | Sparse, names: Names) -> tuple[Any, Array]:
         """Return the values on the log scale, (n, p), and each sample's mean of them, (n,).
 
         The means are 0 where samples are not to be centred. A sparse table stays sparse where its
@@ -373,7 +373,7 @@ def as_preparation(scaler: ExpressionScaler, names: Sequence[str]) -> Preparatio
     )
 
 
-def as_table(X: Any, min_samples: int = 2) -> Any:
+def as_table(X: Data, min_samples: int = 2) -> Any:
     """Return X as a matrix of float64, dense or CSR, after the checks of its values."""
     if not sparse.issparse(X):
         matrix = as_matrix(X, min_samples=min_samples, missing=True)
@@ -397,7 +397,7 @@ def as_table(X: Any, min_samples: int = 2) -> Any:
     return table
 
 
-def _names(X: Any, shape: tuple[int, int]) -> Names:
+def _names(X: Data, shape: tuple[int, int]) -> Names:
     """Return the names of the samples and genes of X, for errors; numbers where it has none."""
     rows, columns = row_names(X), getattr(X, "columns", ())
     samples = range(shape[0]) if rows is None else rows.tolist()
@@ -405,7 +405,7 @@ def _names(X: Any, shape: tuple[int, int]) -> Names:
     return tuple(samples), tuple(genes)
 
 
-def _hints(X: Any, table: Any) -> list[str]:
+def _hints(X: Data, table: Array | Sparse) -> list[str]:
     """Return warnings on the names of a frame: genes in rows, a batch among the genes."""
     names = list(map(str, getattr(X, "columns", ())))
     rows = row_names(X)

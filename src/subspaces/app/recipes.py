@@ -12,13 +12,14 @@ from pathlib import Path
 from typing import Any, ParamSpec, Self, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from subspaces._types import Auto, CriterionName, PerCluster, Seed
+from subspaces._types import Auto, CriterionName, Data, PerCluster, Seed
 from subspaces.app.expression_scaler import N_GENES, ExpressionScaler, as_preparation, as_table
 from subspaces.consensus import MOST_GENES, ConsensusProfiles
 from subspaces.data.validation import row_names
@@ -46,7 +47,7 @@ def _draft_of_step(step: Any) -> Any:
     return draft_of(step) if isinstance(step, BaseEstimator) else step
 
 
-def _with_names(scaler: Any, model: Any, X: Any) -> Any:
+def _with_names(scaler: Any, model: Any, X: Data) -> Any:
     """Return the last step with the names of the genes and samples of X, which it saw without."""
     if not isinstance(model, SubspaceClusterer):
         return model
@@ -86,7 +87,7 @@ class Recipe(Pipeline):
     ['gene0', 'gene1', 'gene2', 'gene3', 'gene4']
     """
 
-    def fit(self, X: Any, y: Any = None, **params: Any) -> Self:
+    def fit(self, X: Data, y: ArrayLike | None = None, **params: Any) -> Self:
         """Learn the preparation and find the clusters.
 
         Parameters
@@ -114,7 +115,7 @@ class Recipe(Pipeline):
         return self
 
     @_with_clusters
-    def fit_predict(self, X: Any, y: Any = None, **params: Any) -> Any:
+    def fit_predict(self, X: Data, y: ArrayLike | None = None, **params: Any) -> Any:
         """Fit and return the cluster of each sample.
 
         Parameters
@@ -176,7 +177,7 @@ class Recipe(Pipeline):
         """
         self._taking_raw_values().save(path)
 
-    def _taking_raw_values(self, X: Any = None) -> Any:
+    def _taking_raw_values(self, X: Data | None = None) -> Any:
         """Return a copy of the last step that prepares what it is given.
 
         With X, the table of fit, means and deviations are measured before samples are projected on
@@ -191,7 +192,7 @@ class Recipe(Pipeline):
             )
         return with_facts(model, preparation=self._preparation(X), X=X)
 
-    def _preparation(self, X: Any = None) -> Preparation:
+    def _preparation(self, X: Data | None = None) -> Preparation:
         """Return what the scaler does; genes have its names, those of X, or x0, x1 and so on."""
         scaler = self[0]
         names = getattr(scaler, "feature_names_in_", None)

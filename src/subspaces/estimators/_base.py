@@ -444,6 +444,8 @@ class SubspaceClusterer(
     def _fit_with_callbacks(self, X: Any, rows: Array | SurveyedBlocks) -> None:
         progress.begin(self, X)
         self._fit(rows)
+        if self._verbosity and "fit_" in vars(self) and self.fit_.course is not None:
+            print(f"[{type(self).__name__}] best: {self.fit_.course.start}")  # noqa: T201
         progress.end(self, X)
 
     def __sklearn_tags__(self) -> Any:

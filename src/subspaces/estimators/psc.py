@@ -21,6 +21,7 @@ from subspaces._types import (
     VariableList,
 )
 from subspaces.core.array import in_main_memory
+from subspaces.core.partition import Partition
 from subspaces.data.validation import warn_of_copies
 from subspaces.estimators._base import SubspaceClusterer
 from subspaces.estimators._subspaces import as_list_name
@@ -312,10 +313,17 @@ class PSC(SubspaceClusterer):
         super()._warn_of_odd_samples(rows, names)
         if rows is not None:
             warn_of_copies(rows)
-        labels = self.labels_ if rows is None else in_main_memory(self.labels_)
+        labels, sizes = (
+            self.labels_ if rows is None else in_main_memory(self.labels_),
+            self.fit_.sizes,
+        )
+        if self.missing_share_:  # where sizes are sums of probabilities
+            sizes = Partition(labels, len(sizes)).sizes
         instead = "loo" if self.n_variables_ is None else "loo_projection"
         # Those of workers or a device are so many that single ones would be hard to find.
-        is_told = isinstance(labels, np.ndarray) and warn_of_single_samples(labels, names, instead)
+        is_told = isinstance(labels, np.ndarray) and warn_of_single_samples(
+            labels, sizes, names, instead
+        )
         if not is_told and not np.isfinite(self.objective_):
             warn(
                 "the objective is infinite: some sample is alone along an axis of its cluster. Use "

@@ -5,10 +5,11 @@ from typing import Any
 import torch
 import triton
 import triton.language as tl
-from torch import Tensor
+
+from subspaces._types import Tensor
 
 # The objective, how many rows moved, and sizes (K,) and energy (K,) of the clusters they move to.
-Facts = tuple[Tensor, Tensor, Tensor, Tensor]
+Facts = tuple[Any, Any, Any, Any]
 
 NAMES = {"residual": 0, "hat": 1, "loo": 1, "influence": 2, "likelihood": 3, "distance": 3}
 # A program has ROWS rows, or as many as have HELD scores under one group of clusters, so that they
@@ -16,7 +17,7 @@ NAMES = {"residual": 0, "hat": 1, "loo": 1, "influence": 2, "likelihood": 3, "di
 ROWS, HELD, WIDEST, WARPS = 64, 8192, 128, 4
 
 
-def from_rows(rows: Tensor, labels: Tensor | None, plan: Any) -> tuple[Tensor, Tensor, Facts]:
+def from_rows(rows: Tensor, labels: Any | None, plan: Any) -> tuple[Any, Any, Facts]:
     """Return next labels (n,), costs (n,) and `Facts` of rows (n, p).
 
     The costs are those under the present labels; without labels, the least ones.
@@ -32,11 +33,11 @@ def from_rows(rows: Tensor, labels: Tensor | None, plan: Any) -> tuple[Tensor, T
 def from_scores(
     scores: Tensor,
     squared: Tensor,
-    labels: Tensor | None,
+    labels: Any | None,
     plan: Any,
-    lengths: Tensor = None,
-    kept: Tensor = None,
-) -> tuple[Tensor, Tensor, Facts]:
+    lengths: Tensor | None = None,
+    kept: Tensor | None = None,
+) -> tuple[Any, Any, Facts]:
     """`from_rows` for rows whose scores (n, K, R) and squared distances from the centres are known.
 
     lengths (n,): squared lengths that the energies in `Facts` sum, by default ``squared``; kept
@@ -55,11 +56,11 @@ def _assigned(
     lengths: Tensor,
     axes: Tensor,
     strides: tuple[int, int, int],
-    labels: Tensor | None,
+    labels: Any | None,
     plan: Any,
     unscored: bool = True,
     keep: bool = False,
-) -> tuple[Tensor, Tensor, Facts]:
+) -> tuple[Any, Any, Facts]:
     n, (n_clusters, n_axes) = rows.shape[0], plan.subspaces.spectra.shape
     arrays, device = plan.arrays_like(rows), rows.device
     affine = not plan.subspaces.linear

@@ -8,7 +8,8 @@ from typing import Any
 import torch
 import triton
 import triton.language as tl
-from torch import Tensor
+
+from subspaces._types import Tensor
 
 # One program sums a tile of TILE variables (TILE^2 of a scatter matrix), AT_A_TIME rows at a time.
 TILE, AT_A_TIME = 64, 64
@@ -18,16 +19,14 @@ TILE, AT_A_TIME = 64, 64
 PARTS, LEAST_ROWS, SHARE = 132, 1024, 16
 
 
-def scatter_sums(rows: Tensor, labels: Tensor, plan: Any) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+def scatter_sums(rows: Tensor, labels: Tensor, plan: Any) -> tuple[Any, Any, Any, Any]:
     """Return sizes (K,), energy (K,), sums of rows (K, p) and scatter matrices (K, p, p)."""
     n_clusters = len(plan.subspaces.sizes)
     sizes, products, totals = _scatter_matrices(rows, labels, None, n_clusters, plan)
     return sizes, _energy(products), totals, products
 
 
-def scatter_changes(
-    rows: Tensor, before: Tensor, after: Tensor, plan: Any
-) -> tuple[Tensor, Tensor, Tensor]:
+def scatter_changes(rows: Tensor, before: Tensor, after: Tensor, plan: Any) -> tuple[Any, Any, Any]:
     """Return the changes of energy (K,), sums (K, p) and scatter (K, p, p) by rows that moved.
 
     before, after (n,): the labels; rows with equal labels are not read.
@@ -41,7 +40,7 @@ def scatter_changes(
     return _energy(products), totals, products
 
 
-def image_sums(rows: Tensor, labels: Tensor, plan: Any) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+def image_sums(rows: Tensor, labels: Tensor, plan: Any) -> tuple[Any, Any, Any, Any]:
     """Return sizes (K,), energy (K,), sums (K, p) and images (K, p, R) of centred rows.
 
     The image of a cluster's axes is its scatter matrix times these axes.
@@ -50,7 +49,7 @@ def image_sums(rows: Tensor, labels: Tensor, plan: Any) -> tuple[Tensor, Tensor,
     return sizes, energy, *images(rows, own, labels, len(sizes))
 
 
-def images(rows: Tensor, own: Tensor, labels: Tensor, n_clusters: int) -> tuple[Tensor, Tensor]:
+def images(rows: Tensor, own: Tensor, labels: Tensor, n_clusters: int) -> tuple[Any, Any]:
     """Return the sum of each cluster's centred rows, (K, p), and of ``x_i^T d_i``, (K, p, R).
 
     own (n, R): the scores d_i of each row on the axes of its own cluster.
@@ -67,8 +66,8 @@ def images(rows: Tensor, own: Tensor, labels: Tensor, n_clusters: int) -> tuple[
 
 
 def _scatter_matrices(
-    rows: Tensor, labels: Tensor, chosen: Tensor | None, n_clusters: int, plan: Any
-) -> tuple[Tensor, Tensor, Tensor]:
+    rows: Tensor, labels: Tensor, chosen: Any | None, n_clusters: int, plan: Any
+) -> tuple[Any, Any, Any]:
     """Sizes (K,), scatter matrices (K, p, p) and sums of rows (K, p) of each cluster.
 
     chosen (m,): numbers of the rows to sum, None for all; labels: one for each row that is summed.
@@ -86,7 +85,7 @@ def _scatter_matrices(
     return _sizes(ends), products.sum(1), totals.sum(1)
 
 
-def _own_scores(rows: Tensor, labels: Tensor, plan: Any) -> tuple[Tensor, Tensor, Tensor]:
+def _own_scores(rows: Tensor, labels: Tensor, plan: Any) -> tuple[Any, Any, Any]:
     """Sizes (K,), energy (K,), and scores (n, R) of centred rows on their own cluster's axes."""
     (n, p), (n_clusters, n_axes) = rows.shape, plan.subspaces.spectra.shape
     order, ends = _in_order(labels, n_clusters)
@@ -100,11 +99,11 @@ def _own_scores(rows: Tensor, labels: Tensor, plan: Any) -> tuple[Tensor, Tensor
     return _sizes(ends), energy.sum(1), own
 
 
-def _energy(products: Tensor) -> Tensor:
+def _energy(products: Tensor) -> Any:
     return products.diagonal(dim1=1, dim2=2).sum(1)
 
 
-def _sizes(ends: Tensor) -> Tensor:
+def _sizes(ends: Tensor) -> Any:
     return torch.diff(ends, prepend=ends.new_zeros(1))
 
 
@@ -112,7 +111,7 @@ def _wide(n_axes: int) -> int:
     return max(triton.next_power_of_2(n_axes), 16)
 
 
-def _in_order(labels: Tensor, n_clusters: int) -> tuple[Tensor, Tensor]:
+def _in_order(labels: Tensor, n_clusters: int) -> tuple[Any, Any]:
     """Row numbers sorted by cluster, (n,), and the end of each cluster in that order, (K,)."""
     short = labels.to(torch.uint8) if n_clusters < 256 else labels
     sorted_labels, order = torch.sort(short, stable=True)
@@ -120,7 +119,7 @@ def _in_order(labels: Tensor, n_clusters: int) -> tuple[Tensor, Tensor]:
     return order, torch.searchsorted(sorted_labels, numbers, right=True)
 
 
-def _parts(rows: Tensor, n: int, n_clusters: int, width: int) -> tuple[Tensor, Tensor]:
+def _parts(rows: Tensor, n: int, n_clusters: int, width: int) -> tuple[Any, Any]:
     """Empty float64 arrays for partial sums: (K, parts, p, width) and (K, parts, p)."""
     p = rows.shape[1]
     room = rows.nbytes // (SHARE * 8 * n_clusters * p * width)

@@ -180,14 +180,7 @@ def loadings(
     with _list_of([names[j] for j in shown], title, ax, pad=20 if several else None) as ax:
         _draw_loadings(ax, subspace.basis[shown, :MOST_AXES])
         if several:
-            above: dict[str, Any] = {
-                "loc": "lower center",
-                "bbox_to_anchor": (0.5, 1),
-                "ncols": MOST_AXES,
-            }
-            ax.legend(
-                frameon=False, borderaxespad=0.2, columnspacing=1.2, handletextpad=0.3, **above
-            )
+            style.legend_above(ax, at=0.5, ncols=MOST_AXES)
     return ax
 
 
@@ -211,12 +204,7 @@ def _draw_loadings(ax: Axes, values: Array) -> None:
     low, high = np.minimum(values.min(axis=1), 0), np.maximum(values.max(axis=1), 0)
     ax.hlines(rows, low, high, color="0.8", linewidth=1, zorder=1)
     for r, column in enumerate(values.T):
-        look: dict[str, Any] = {
-            **style.look_of(r),
-            "s": 20,
-            "linewidths": 0,
-            "label": f"axis {r + 1}",
-        }
+        look = style.look_of(r) | {"s": 20, "linewidths": 0, "label": f"axis {r + 1}"}
         ax.scatter(column[column != 0], rows[column != 0], **look)
     ax.set_xlabel("loading")
 

@@ -56,8 +56,8 @@ def influence(
     points = np.column_stack([result.leverage, result.loo_error])
     with style.canvas(ax) as ax:
         ax.scatter(points[:, 0], points[:, 1], s=10, color="0.65", linewidths=0)
-        look: dict[str, Any] = {"s": 20, "color": style.colour_of(4), "label": "most influential"}
-        ax.scatter(points[named, 0], points[named, 1], **look)
+        x, y = points[named].T
+        ax.scatter(x, y, s=20, color=style.colour_of(4), label="most influential")
         ax.set(xlabel="leverage (share of the axes)", ylabel="squared leave-one-out error")
         ax.margins(x=0.12, y=0.12)
         if len(named):

@@ -95,12 +95,8 @@ def outliers(
     with style.canvas(ax) as ax:
         ax.scatter(points[~clear, 0], points[~clear, 1], s=10, color="0.65", linewidths=0)
         if clear.any():
-            look: dict[str, Any] = {
-                "s": 20,
-                "color": style.colour_of(4),
-                "label": "does not belong",
-            }
-            ax.scatter(points[clear, 0], points[clear, 1], **look)
+            x, y = points[clear].T
+            ax.scatter(x, y, s=20, color=style.colour_of(4), label="does not belong")
         _draw_limits(ax, result)
         ax.set_xlabel("place in the table" if flat else "T2, left out (distance within the axes)")
         ax.set_ylabel(f"Q, left out (distance from the {'mean' if flat else 'axes'})")

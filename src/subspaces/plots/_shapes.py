@@ -13,13 +13,9 @@ from subspaces.subspace import Subspace, scores
 
 
 def clusters_3d(
-    X: Data,
-    labels: ArrayLike,
-    subspaces: Sequence[Subspace] = (),
-    *,
-    title: str = "",
-    ax: Any | None = None,
-) -> Any:
+    X: Data, labels: ArrayLike, subspaces: Sequence[Subspace] = (), *, title: str = "",
+    ax: Any = None,
+) -> Any:  # fmt: skip
     """Draw samples in three dimensions, coloured by cluster, with the fitted lines and planes.
 
     Parameters
@@ -99,11 +95,7 @@ def _draw_subspace(ax: Any, members: Array, subspace: Subspace, colour: str) -> 
 
 
 def basis_images(
-    subspaces: Sequence[Subspace],
-    shape: tuple[int, int],
-    *,
-    n_axes: int = 4,
-    axes: Any | None = None,
+    subspaces: Sequence[Subspace], shape: tuple[int, int], *, n_axes: int = 4, axes: Any = None
 ) -> Any:
     """Draw the leading axes of each cluster's subspace as images, one column per cluster.
 

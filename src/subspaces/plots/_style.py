@@ -146,10 +146,14 @@ def plain_numbers(axis: Any) -> None:
     axis.set_minor_locator(NullLocator())
 
 
-def legend_above(ax: Axes) -> None:
-    """Set the legend of the Axes above them in one line, where it covers nothing."""
-    place: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0, 1), "ncols": 3}
-    ax.legend(frameon=False, borderaxespad=0.2, columnspacing=1.2, handletextpad=0.4, **place)
+def legend_above(ax: Axes, at: float = 0.0, ncols: int = 3) -> None:
+    """Set the legend of the Axes above them in one line, where it covers nothing.
+
+    at: where it is along the Axes, from 0 to 1.
+    """
+    place: dict[str, Any] = {"loc": "lower center" if at else "lower left", "ncols": ncols}
+    place |= {"frameon": False, "borderaxespad": 0.2, "columnspacing": 1.2, "handletextpad": 0.4}
+    ax.legend(bbox_to_anchor=(at, 1), **place)
 
 
 def heat_map(ax: Axes, values: Array, cmap: str, most: float) -> Any:

@@ -109,12 +109,15 @@ def warn_of_repulsion(
         )
 
 
-def warn_of_single_samples(labels: Codes, names: NDArray[Any] | None, instead: str) -> bool:
+def warn_of_single_samples(
+    labels: Codes, sizes: Array, names: NDArray[Any] | None, instead: str
+) -> bool:
     """Warn of clusters with one sample each, and return whether there are any.
 
-    names (n,): of the samples, None for none; instead: a criterion that makes no such clusters.
+    sizes (K,): of the clusters; names (n,): of the samples, None for none; instead: a criterion
+    that makes no such clusters.
     """
-    single = np.flatnonzero(np.bincount(labels[labels >= 0]) == 1).tolist()
+    single = np.flatnonzero(sizes == 1).tolist()
     if not single:
         return False
     rows = [int(np.argmax(labels == k)) for k in single[:SHOWN]]

@@ -15,7 +15,7 @@ from subspaces.core.criteria import CRITERIA, ClusterStats, ScoreInputs
 from subspaces.core.incomplete import NOTHING, IncompleteMixture, as_gaussian
 from subspaces.core.likelihood import Data, as_divisor
 from subspaces.core.partition import Partition
-from subspaces.core.search import Run, start_margin
+from subspaces.core.search import Run, best_run, start_margin
 from subspaces.data.blocks import Blocks, as_held, least_divisor
 from subspaces.data.pass_plan import Pass
 from subspaces.data.subspaces import from_subspaces
@@ -47,10 +47,11 @@ class Clusters:
 class Course:
     """How the best run went, and the runs that it was compared with.
 
-    path: the objective at every sweep; starts: a dict for each run; start_margin: how far the best
-    is ahead of the best that ended in another partition.
+    start: its kind; path: the objective at every sweep; starts: a dict for each run; start_margin:
+    how far the best is ahead of the best that ended in another partition.
     """
 
+    start: str
     path: Annotated[Array, "*"]
     n_iter: int
     stop_reason: str
@@ -242,7 +243,7 @@ def with_means(X: Array, fit: Fit) -> Fit:
 
 
 def course_of(result: Clustering, runs: Sequence[Run]) -> Course:
-    """Return the `Course` of a run's end among all runs."""
+    """Return the `Course` of the best run's end among all runs."""
     margin = start_margin(runs) if len(runs) > 1 else np.inf
     starts = [
         {
@@ -255,7 +256,8 @@ def course_of(result: Clustering, runs: Sequence[Run]) -> Course:
         }
         for run in runs
     ]
-    return Course(np.array(result.path), result.n_iter, result.stop_reason, starts, margin)
+    start, path = best_run(runs).start, np.array(result.path)
+    return Course(start, path, result.n_iter, result.stop_reason, starts, margin)
 
 
 def criterion_of_new(criterion: str, subspaces: Sequence[Subspace], rank: int) -> str:

@@ -15,6 +15,7 @@ from subspaces.app.expression_scaler import as_preparation
 from subspaces.app.tables import orientation_hint
 from subspaces.comparison import METHODS, Setting
 from subspaces.estimators import PSC
+from subspaces.estimators._base import SubspaceClusterer
 from subspaces.facts import with_facts
 from subspaces.named_table import Table
 from subspaces.preparation import Preparation, prepare
@@ -34,7 +35,7 @@ def choose_number(request: Request, table: Table) -> tuple[Selection, list[Warni
     return found, _besides_notes(caught, table)
 
 
-def with_choice(model: Any, found: Selection, columns: Mapping[str, Array]) -> Any:
+def with_choice(model: SubspaceClusterer, found: Selection, columns: Mapping[str, Array]) -> Any:
     """Return a fitted model that says how its number of clusters was chosen."""
     chosen = {name: column.tolist() for name, column in columns.items()}
     noted = with_facts(model, selection={**chosen, "verdict": found.verdict})
@@ -75,7 +76,7 @@ def fit_model(
     return model, list(dict.fromkeys(in_options(str(warning)) for warning in [*before, *caught]))
 
 
-def filled(model: Any, table: Table) -> Array:
+def filled(model: SubspaceClusterer, table: Table) -> Array:
     """Return the prepared values with what the model expects where they are missing."""
     if not np.isnan(table.data).any():
         return table.data

@@ -14,6 +14,7 @@ import numpy as np
 
 from subspaces.app.cli._outputs import read_cell
 from subspaces.diagnostics import Markers, Stability
+from subspaces.estimators._base import SubspaceClusterer
 from subspaces.facts import facts_of
 from subspaces.named_table import MissingValues
 
@@ -31,7 +32,7 @@ class Left:
     lacking: tuple[str, ...]
 
 
-def left_by_fit(path: Path, model: Any) -> Left:
+def left_by_fit(path: Path, model: SubspaceClusterer) -> Left:
     """Return what the fit of the model file ``path`` left in its folder.
 
     Files of another fit, which does not have the clusters of ``model``, are not taken.
@@ -72,7 +73,7 @@ def _lacking(folder: Path, summary: Any, options: Any, rows: Any) -> Any:
         yield f"{folder} does not tell which values were missing, so that the page does not, either"
 
 
-def _summary(path: Path, model: Any) -> dict[str, Any] | None:
+def _summary(path: Path, model: SubspaceClusterer) -> dict[str, Any] | None:
     """Return summary.json; None where it is missing, unreadable or of other clusters."""
     try:
         found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
@@ -97,12 +98,12 @@ def _table(path: Path) -> dict[str, list[str]] | None:
     }
 
 
-def _of_same_clusters(rows: Any, model: Any) -> dict[str, list[str]] | None:
+def _of_same_clusters(rows: Any, model: SubspaceClusterer) -> dict[str, list[str]] | None:
     same = rows is not None and rows.get("cluster") == [str(k) for k in model.labels_.tolist()]
     return rows if same else None
 
 
-def _stability(entry: dict[str, Any], model: Any) -> Stability | None:
+def _stability(entry: dict[str, Any], model: SubspaceClusterer) -> Stability | None:
     """Return the stability as far as the page shows it; None where it was not measured."""
     if entry.get("stability") is None:
         return None
@@ -128,7 +129,7 @@ def _numbers(name: str, cells: list[str]) -> Any:
     return np.array([float(cell) if cell else np.nan for cell in cells])
 
 
-def _missing(share: float, rows: Any, path: Path, model: Any) -> MissingValues | None:
+def _missing(share: float, rows: Any, path: Path, model: SubspaceClusterer) -> MissingValues | None:
     """Return how much was missing of each sample and variable; None if nothing, or not told."""
     listed = _table(path)
     if not share or rows is None or listed is None or not {"missing"} <= rows.keys() & listed:

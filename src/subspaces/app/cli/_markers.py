@@ -21,6 +21,7 @@ from subspaces.app.cli._words import in_options
 from subspaces.diagnostics import Markers
 from subspaces.diagnostics._beyond_chance import called
 from subspaces.diagnostics._markers import LEVEL
+from subspaces.estimators._base import SubspaceClusterer
 from subspaces.named_table import Table
 from subspaces.runtime.warning import collect_warnings
 
@@ -39,7 +40,7 @@ def names(folder: Path) -> tuple[str, ...]:
     return ("markers.csv", "markers.gmt", *older)
 
 
-def find(model: Any, table: Table, seed: int) -> tuple[Markers | None, list[str]]:
+def find(model: SubspaceClusterer, table: Table, seed: int) -> tuple[Markers | None, list[str]]:
     """Return the markers of all clusters, with split halves where possible, and messages.
 
     There are none of one cluster alone.

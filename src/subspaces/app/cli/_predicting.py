@@ -7,6 +7,7 @@ from subspaces.app.cli._outputs import settle
 from subspaces.app.cli._results import sample_columns
 from subspaces.app.cli._say import warn
 from subspaces.estimators import load
+from subspaces.estimators._base import SubspaceClusterer
 from subspaces.named_table import Table
 from subspaces.preparation import match_variables
 
@@ -23,7 +24,7 @@ def read_model(path: Path) -> Any:
     return model
 
 
-def predicted_columns(model: Any, table: Table) -> dict[str, list[Any]]:
+def predicted_columns(model: SubspaceClusterer, table: Table) -> dict[str, list[Any]]:
     """Return columns with each sample's name, predicted cluster, class and ambiguity.
 
     The table holds raw values: the model prepares them.
@@ -35,7 +36,7 @@ def predicted_columns(model: Any, table: Table) -> dict[str, list[Any]]:
     return sample_columns(model, table, X, model.predict(X))
 
 
-def variable_names(model: Any) -> list[str] | None:
+def variable_names(model: SubspaceClusterer) -> list[str] | None:
     """Return the names of the variables the model was fitted to; None if they had no names."""
     if hasattr(model, "preparation_"):
         return list(model.preparation_.needed)

@@ -17,6 +17,7 @@ from subspaces.app.cli._words import in_options
 from subspaces.diagnostics import Markers, ambiguity
 from subspaces.diagnostics._beyond_chance import beyond_chance
 from subspaces.estimators import PSC, SparseKMeans
+from subspaces.estimators._base import SubspaceClusterer
 from subspaces.facts import Facts, facts_of, with_facts
 from subspaces.metrics import adjusted_rand_score, matched_accuracy
 from subspaces.named_table import Table, missing_values
@@ -29,7 +30,9 @@ DECIMALS = 6
 STRONGEST = 5
 
 
-def sample_columns(model: Any, table: Table, X: Any, clusters: Any) -> dict[str, list[Any]]:
+def sample_columns(
+    model: SubspaceClusterer, table: Table, X: Any, clusters: Any
+) -> dict[str, list[Any]]:
     """Return columns with each sample's name, cluster, known class and ambiguity (0 to 1)."""
     columns = {"sample": list(table.sample_names), "cluster": clusters.tolist()}
     if table.classes is not None:
@@ -60,7 +63,7 @@ def agreement(table: Table, clusters: Any) -> dict[str, float]:
 
 def summary(
     request: Request,
-    model: Any,
+    model: SubspaceClusterer,
     table: Table,
     messages: list[str],
     trust: Trust,
@@ -92,7 +95,7 @@ def summary(
     }
 
 
-def _n_clusters(model: Any) -> int:
+def _n_clusters(model: SubspaceClusterer) -> int:
     return int(model.labels_.max()) + 1
 
 
@@ -166,7 +169,7 @@ def _lists(facts: Facts, k: int) -> Lists:
     return Lists(apart, order[share[order] > 0], difference, effect, share, loadings)
 
 
-def write(stage: Path, model: Any, table: Table, summary: str) -> None:
+def write(stage: Path, model: SubspaceClusterer, table: Table, summary: str) -> None:
     """Write labels.csv, variables.csv, summary.json and model.npz into the folder ``stage``."""
     (stage / "labels.csv").write_text(_labels_csv(model, table), encoding="utf-8")
     (stage / "variables.csv").write_text(_variables_csv(model, table), encoding="utf-8")
@@ -201,14 +204,14 @@ def _digits(value: float, filled: bool) -> str:
     return np.format_float_positional(value, digits, fractional=not filled, trim="-")
 
 
-def _labels_csv(model: Any, table: Table) -> str:
+def _labels_csv(model: SubspaceClusterer, table: Table) -> str:
     columns = sample_columns(model, table, table.frame, model.labels_)
     if hasattr(model, "influence_"):
         columns["influence"] = model.influence_.tolist()
     return as_csv(list(columns), zip(*columns.values(), strict=True))
 
 
-def _variables_csv(model: Any, table: Table) -> str:
+def _variables_csv(model: SubspaceClusterer, table: Table) -> str:
     """Return the text of variables.csv: a row per cluster and variable, strongest within first.
 
     Variables that set a cluster apart without varying within it come last.
@@ -244,14 +247,19 @@ def _sizes(lists: Lists) -> Iterator[tuple[int, list[Any]]]:
         yield j, [apart.get(j, ""), difference, effect, within.get(j, ""), share]
 
 
-def _centres(model: Any) -> list[list[float]]:
+def _centres(model: SubspaceClusterer) -> list[list[float]]:
     if isinstance(model, SparseKMeans):
         return model.cluster_centers_.tolist()
     return [subspace.centre.tolist() for subspace in model.subspaces_]
 
 
 def write_page(
-    stage: Path, model: Any, table: Table, title: str, trust: Trust, markers: Markers | None = None
+    stage: Path,
+    model: SubspaceClusterer,
+    table: Table,
+    title: str,
+    trust: Trust,
+    markers: Markers | None = None,
 ) -> None:
     """Write report.html into the folder ``stage``; without plotly, warn and write nothing."""
     if find_spec("plotly") is None:
@@ -267,6 +275,6 @@ def write_page(
     )
 
 
-def with_messages_of_options(model: Any) -> Any:
+def with_messages_of_options(model: SubspaceClusterer) -> Any:
     """Return a copy of the model whose warnings name options, such as --dims, not parameters."""
     return with_facts(model, messages=list(dict.fromkeys(map(in_options, model.record_.messages))))

@@ -10,6 +10,7 @@ from subspaces.core.partition import smallest_size
 from subspaces.diagnostics import Stability, means_or_directions, stability
 from subspaces.diagnostics._trust import is_mostly_whole
 from subspaces.estimators import PSC
+from subspaces.estimators._base import SubspaceClusterer
 from subspaces.estimators.psc import with_choices
 from subspaces.facts import facts_of
 from subspaces.named_table import Table
@@ -52,7 +53,7 @@ class Trust:
         return tuple(entry["verdict"] for entry in self.found.values())
 
 
-def compare_with_k_means(model: Any, table: Table) -> Trust:
+def compare_with_k_means(model: SubspaceClusterer, table: Table) -> Trust:
     """Return a Trust that says whether K-means finds the same clusters, stability not measured."""
     found = means_or_directions(model, table.data)
     verdict = in_options(found.verdict)
@@ -64,7 +65,7 @@ def compare_with_k_means(model: Any, table: Table) -> Trust:
 
 
 def with_stability(
-    trust: Trust, model: Any, table: Table, seed: int, *, scaled: bool, preset: bool
+    trust: Trust, model: SubspaceClusterer, table: Table, seed: int, *, scaled: bool, preset: bool
 ) -> Trust:
     """Return ``trust`` with the stability of the clusters, or why it could not be measured.
 
@@ -104,7 +105,7 @@ def with_word_on_batches(trust: Trust) -> Trust:
     return Trust({**trust.found, "stability": entry}, measured)
 
 
-def with_word_on_levels(trust: Trust, model: Any) -> Trust:
+def with_word_on_levels(trust: Trust, model: SubspaceClusterer) -> Trust:
     """Return ``trust`` with a sentence on clusters whose first axis is their mean level."""
     if not isinstance(model, PSC):
         return trust

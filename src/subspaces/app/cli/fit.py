@@ -18,6 +18,7 @@ from subspaces.app.cli._say import (
     warn,
     working,
 )
+from subspaces.estimators._base import SubspaceClusterer
 
 FILES = ("labels.csv", "variables.csv", "imputed.csv", "model.npz", "summary.json", "report.html")
 # How many variables of each list the screen shows.
@@ -192,7 +193,13 @@ def fit(
 
 
 def _trusted(
-    request: Request, model: Any, table: Any, assumed: bool, scaled: bool, *, measure: bool
+    request: Request,
+    model: SubspaceClusterer,
+    table: Any,
+    assumed: bool,
+    scaled: bool,
+    *,
+    measure: bool,
 ) -> Any:
     """Return the `Trust` in a fit to a prepared table.
 

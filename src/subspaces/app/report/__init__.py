@@ -6,9 +6,10 @@ from inspect import signature
 from pathlib import Path
 from typing import Any
 
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from subspaces._types import Auto, Seed
+from subspaces._types import Auto, Data, Names, Seed
 from subspaces.app.report._canvas import require_plotly
 from subspaces.app.report._clusters import clusters, variables
 from subspaces.app.report._draft import Draft
@@ -25,7 +26,10 @@ from subspaces.app.report._samples import agreement, samples
 from subspaces.app.report._search import choice, search
 from subspaces.app.report._summary import missing as what_is_missing
 from subspaces.app.report._summary import summary, warnings
+from subspaces.diagnostics import Markers, Stability
+from subspaces.estimators._base import SubspaceClusterer
 from subspaces.runtime.parameters import check_options
+from subspaces.selection import Selection
 
 __all__ = ["render", "render_pca", "write", "write_pca"]
 
@@ -59,16 +63,16 @@ FOLDED = {"way"}
 
 
 def render(
-    model: Any,
-    X: Any = None,
+    model: SubspaceClusterer,
+    X: Data | None = None,
     *,
     title: str | None = None,
-    classes: Any = None,
-    sample_names: Any = None,
-    variable_names: Any = None,
-    stability: Any = None,
-    selection: Any = None,
-    markers: Any = None,
+    classes: ArrayLike | None = None,
+    sample_names: Names | None = None,
+    variable_names: Names | None = None,
+    stability: Stability | None = None,
+    selection: Selection | None = None,
+    markers: Markers | None = None,
     missing: Any = None,
 ) -> str:
     """Return the report of a fitted model as one HTML page.
@@ -109,7 +113,12 @@ def render(
     return page(Draft(found, stability, selection, X, markers), SECTIONS, heading, FOLDED)
 
 
-def write(model: Any, X: Any = None, path: str | Path = "report.html", **options: Any) -> Path:
+def write(
+    model: SubspaceClusterer,
+    X: Data | None = None,
+    path: str | Path = "report.html",
+    **options: Any,
+) -> Path:
     """Write the page of `render` to a file, and return its path; on error no file changes.
 
     Parameters
@@ -140,7 +149,7 @@ def _options_of(function: Callable[..., Any]) -> list[str]:
 
 
 def render_pca(
-    X: Any,
+    X: Data,
     n_components: int | Auto = "auto",
     *,
     center: bool = True,
@@ -148,7 +157,7 @@ def render_pca(
     level: float = 0.05,
     max_components: int | None = None,
     random_state: Seed = None,
-    classes: Any = None,
+    classes: ArrayLike | None = None,
     title: str | None = None,
 ) -> str:
     """Return a report on one PCA as one HTML page.
@@ -197,7 +206,7 @@ def render_pca(
     return page_of_pca(found, title)
 
 
-def write_pca(X: Any, path: str | Path = "report.html", **options: Any) -> Path:
+def write_pca(X: Data, path: str | Path = "report.html", **options: Any) -> Path:
     """Write the page of `render_pca` to a file, and return its path; on error no file changes.
 
     Parameters

@@ -5,11 +5,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from subspaces._types import Array, Indices, Labels
+from subspaces._types import Array, Data, Indices, Labels, Names
 from subspaces.app.report._names import as_text
 from subspaces.core.contrast import Contrast
 from subspaces.data.validation import row_names
+from subspaces.estimators import SparseKMeans
+from subspaces.estimators._base import SubspaceClusterer
 from subspaces.estimators._record import squared_distances
 from subspaces.facts import Facts, Samples, facts_of, samples_of
 from subspaces.named_table import MissingValues, missing_values
@@ -126,7 +129,13 @@ class Findings:
         return len(cluster.members) == len(self.labels) - 1
 
 
-def gather(model: Any, X: Any, classes: Any, sample_names: Any, variable_names: Any) -> Findings:
+def gather(
+    model: SubspaceClusterer,
+    X: Data | None,
+    classes: ArrayLike | None,
+    sample_names: Names | None,
+    variable_names: Names | None,
+) -> Findings:
     """Return the findings of a fitted model for the report; X and names may be None."""
     labels = np.asarray(model.labels_)
     facts = facts_of(model)
@@ -140,7 +149,9 @@ def gather(model: Any, X: Any, classes: Any, sample_names: Any, variable_names: 
     if samples is not None:
         scores = samples.scores if scores is None else scores
         places = samples.coordinates if places is None else places
-    has_axes = hasattr(model, "subspaces_")
+    common = None
+    if isinstance(model, SparseKMeans):
+        common = _ranked(model.weights_, model.weights_[:, None])
     return Findings(
         model=model,
         labels=labels,
@@ -148,7 +159,7 @@ def gather(model: Any, X: Any, classes: Any, sample_names: Any, variable_names: 
         variable_names=_names(variable_names, "variable_names", facts.names),
         classes=own if own and any(own) else None,
         clusters=list(_clusters(facts, samples, scores, places)),
-        common=None if has_axes else _ranked(model.weights_, model.weights_[:, None]),
+        common=common,
         rivalry=None if scores is None else rivalry(scores, labels, likelihoods),
         influence=getattr(model, "influence_", None),
         likelihoods=likelihoods,
@@ -218,7 +229,7 @@ def _clusters(
         )
 
 
-def _data_of_fit(facts: Facts, X: Any) -> Samples:
+def _data_of_fit(facts: Facts, X: Data) -> Samples:
     """Return the samples of X; raise ValueError if it is not the data of fit."""
     model, samples = facts.model, samples_of(facts.model, X)
     shape, fitted = samples.rows.shape, (len(model.labels_), facts.n_variables)

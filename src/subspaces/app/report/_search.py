@@ -8,6 +8,7 @@ from subspaces.app.report import _figures, _tables
 from subspaces.app.report._draft import Draft
 from subspaces.app.report._findings import Findings
 from subspaces.app.report._names import count, dimension, duration, escape, number, sentence
+from subspaces.estimators._base import SubspaceClusterer
 from subspaces.halving import stability_table
 from subspaces.selection import Selection
 
@@ -148,7 +149,7 @@ def _path_and_starts(draft: Draft) -> str:
     return "".join(parts)
 
 
-def _starts_in_words(model: Any) -> str:
+def _starts_in_words(model: SubspaceClusterer) -> str:
     rows = [row for row in getattr(model, "starts_", []) if row["stop_reason"] not in UNFINISHED]
     values = [row["merit"] if "merit" in row else -row["log_likelihood"] for row in rows]
     finite = np.array([value for value in values if np.isfinite(value)])

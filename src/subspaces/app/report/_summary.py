@@ -1,12 +1,12 @@
 """HTML of the report's sections "In short" and "Warnings"."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from subspaces.app.report._draft import Draft
 from subspaces.app.report._missing import missing_section
 from subspaces.app.report._names import count, escape, sentence
 from subspaces.diagnostics import means_or_directions
+from subspaces.estimators._base import SubspaceClusterer
 from subspaces.metrics import adjusted_rand_score
 from subspaces.named_table import as_percent
 
@@ -30,7 +30,7 @@ def summary(draft: Draft) -> str:
     )
 
 
-def _preparation(model: Any) -> str:
+def _preparation(model: SubspaceClusterer) -> str:
     """Return the HTML on how values were prepared before clustering; "" if they were not."""
     preparation = getattr(model, "preparation_", None)
     if preparation is None:

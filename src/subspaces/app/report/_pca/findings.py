@@ -4,8 +4,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from subspaces._types import Array, Auto, Indices, Seed
+from subspaces._types import Array, Auto, Data, Indices, Seed
 from subspaces.app.report._findings import one_each
 from subspaces.app.report._names import as_text
 from subspaces.core import influence
@@ -92,7 +93,7 @@ class PCAFindings:
 
 
 def gather_pca(
-    X: Any,
+    X: Data,
     n_components: int | Auto = "auto",
     *,
     center: bool = True,
@@ -100,7 +101,7 @@ def gather_pca(
     level: float = 0.05,
     max_components: int | None = None,
     random_state: Seed = None,
-    classes: Any = None,
+    classes: ArrayLike | None = None,
 ) -> PCAFindings:
     """Return the findings on a PCA of X; the parameters are those of `report.render_pca`."""
     matrix = as_table_to_fit(X, min_samples=FEWEST_SAMPLES)
