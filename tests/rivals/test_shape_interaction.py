@@ -79,7 +79,7 @@ def test_the_best_cut_is_that_of_the_plain_loop(mirrored):
 @pytest.mark.parametrize("power", [1.0, 3.5])
 def test_the_graph_is_that_of_the_plain_loop(mirrored, power):
     points, _ = points_of(20, 0.2, mirrored)
-    affinity = shape_interaction(left_singular_vectors(points)[:, :4], power, mirrored)
+    affinity = shape_interaction(left_singular_vectors(points)[:, :4], power, mirrored=mirrored)
     assert_allclose(affinity, plain_affinity(points, 4, power, mirrored), atol=1e-12)
     assert_allclose(regularised(affinity), plain_regularised(affinity), atol=1e-12)
 
@@ -88,7 +88,7 @@ def test_the_graph_is_that_of_the_plain_loop(mirrored, power):
 def test_gap_and_cut_of_many_rows_are_the_plain_ones(mirrored):
     """Above 300 rows by Lanczos' method."""
     points, _ = points_of(160, 0.1, mirrored)
-    affinity = shape_interaction(left_singular_vectors(points)[:, :5], 3.5, mirrored)
+    affinity = shape_interaction(left_singular_vectors(points)[:, :5], 3.5, mirrored=mirrored)
     random = np.random.default_rng(0)
     labels = regularised_cut(affinity, 2, random)
     assert_array_equal(canonical(labels), canonical(plain_labels(affinity, 2, random)))
@@ -107,13 +107,13 @@ def test_without_noise_the_rank_is_that_of_all_subspaces(mirrored):
 def test_products_of_independent_subspaces_vanish():
     """The shape interaction matrix [Costeira & Kanade 1998]: block-diagonal at the right rank."""
     points, truth = points_of(30, 0.0, True)
-    affinity = shape_interaction(left_singular_vectors(points), 1.0, True)
+    affinity = shape_interaction(left_singular_vectors(points), 1.0, mirrored=True)
     assert affinity[truth[:, None] != truth].max() < 1e-12
 
 
 def test_one_row_apart_is_no_cluster():
     points, truth = points_of(40, 0.02, True)
-    affinity = shape_interaction(left_singular_vectors(points)[:, :4], 3.5, True)
+    affinity = shape_interaction(left_singular_vectors(points)[:, :4], 3.5, mirrored=True)
     affinity[7], affinity[:, 7] = 1e-6, 1e-6
     affinity[7, 7] = 1.0
     labels = regularised_cut(affinity, 2, np.random.default_rng(0))
