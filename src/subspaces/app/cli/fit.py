@@ -18,7 +18,6 @@ from subspaces.app.cli._say import (
     warn,
     working,
 )
-from subspaces.estimators._base import SubspaceClusterer
 
 if TYPE_CHECKING:
     from subspaces.estimators._base import SubspaceClusterer

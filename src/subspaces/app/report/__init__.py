@@ -6,7 +6,6 @@ from inspect import signature
 from pathlib import Path
 from typing import Any
 
-from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from subspaces._types import Auto, Data, Seed
