@@ -11,7 +11,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any, ParamSpec, TypeVar
+from typing import ParamSpec, TypeVar
+
+from sklearn.base import BaseEstimator
+
+from subspaces._types import Data
 
 __all__ = ["Step", "listen"]
 
@@ -109,22 +113,24 @@ def silence(step: Step) -> None:
 
 def managed(method: Callable[P, R]) -> Callable[P, R]:
     """Decorate ``fit`` so that scikit-learn closes its callbacks also when it raises an error."""
-    return with_callbacks(method)
+    closed: Callable[P, R] = with_callbacks(method)
+    return closed
 
 
-def begin(estimator: Any, X: Any) -> None:
+def begin(estimator: BaseEstimator, X: Data) -> None:
     """Tell the estimator's callbacks that its fit to ``X`` begins."""
-    if callable(getattr(estimator, "_init_callback_context", None)):
-        context = estimator._init_callback_context(max_subtasks=None)
+    make_context = getattr(estimator, "_init_callback_context", None)
+    if callable(make_context):
+        context = make_context(max_subtasks=None)
         context.call_on_fit_task_begin(estimator=estimator, X=X)
 
 
-def are_set(estimator: Any) -> bool:
+def are_set(estimator: BaseEstimator) -> bool:
     """Return whether the user has set callbacks on the estimator."""
     return bool(vars(estimator).get("_skl_callbacks"))
 
 
-def pass_on(estimator: Any, step: Step) -> None:
+def pass_on(estimator: BaseEstimator, step: Step) -> None:
     """Report a finished step to the callbacks, as a subtask of the fit named after its stage."""
     context = vars(estimator).get("_callback_fit_ctx")
     if context is not None and are_set(estimator):
@@ -133,7 +139,7 @@ def pass_on(estimator: Any, step: Step) -> None:
         task.call_on_fit_task_end(estimator=estimator)
 
 
-def end(estimator: Any, X: Any) -> None:
+def end(estimator: BaseEstimator, X: Data) -> None:
     """Tell the estimator's callbacks that its fit to ``X`` is over."""
     context = vars(estimator).get("_callback_fit_ctx")
     if context is not None:

@@ -64,7 +64,7 @@ def plain_labels(weights, n_clusters, random):
 @BOTH
 def test_the_best_cut_is_that_of_the_plain_loop(mirrored):
     points, _ = points_of(25, 0.1, mirrored)
-    found = best_cut(points, 2, 6, 3.5, mirrored, np.random.default_rng(0))
+    found = best_cut(points, 2, 6, 3.5, np.random.default_rng(0), mirrored=mirrored)
     plain = {}
     for rank in range(2, 7):
         weights = plain_affinity(points, rank, 3.5, mirrored)
@@ -79,7 +79,7 @@ def test_the_best_cut_is_that_of_the_plain_loop(mirrored):
 @pytest.mark.parametrize("power", [1.0, 3.5])
 def test_the_graph_is_that_of_the_plain_loop(mirrored, power):
     points, _ = points_of(20, 0.2, mirrored)
-    affinity = shape_interaction(left_singular_vectors(points)[:, :4], power, mirrored)
+    affinity = shape_interaction(left_singular_vectors(points)[:, :4], power, mirrored=mirrored)
     assert_allclose(affinity, plain_affinity(points, 4, power, mirrored), atol=1e-12)
     assert_allclose(regularised(affinity), plain_regularised(affinity), atol=1e-12)
 
@@ -88,7 +88,7 @@ def test_the_graph_is_that_of_the_plain_loop(mirrored, power):
 def test_gap_and_cut_of_many_rows_are_the_plain_ones(mirrored):
     """Above 300 rows by Lanczos' method."""
     points, _ = points_of(160, 0.1, mirrored)
-    affinity = shape_interaction(left_singular_vectors(points)[:, :5], 3.5, mirrored)
+    affinity = shape_interaction(left_singular_vectors(points)[:, :5], 3.5, mirrored=mirrored)
     random = np.random.default_rng(0)
     labels = regularised_cut(affinity, 2, random)
     assert_array_equal(canonical(labels), canonical(plain_labels(affinity, 2, random)))
@@ -99,7 +99,7 @@ def test_gap_and_cut_of_many_rows_are_the_plain_ones(mirrored):
 @BOTH
 def test_without_noise_the_rank_is_that_of_all_subspaces(mirrored):
     points, truth = points_of(60, 0.0, mirrored)
-    found = best_cut(points, 2, 9, 3.5, mirrored, np.random.default_rng(0))
+    found = best_cut(points, 2, 9, 3.5, np.random.default_rng(0), mirrored=mirrored)
     assert found.rank == (4 if mirrored else 6)
     assert matched_accuracy(truth, found.labels) == 1.0
 
@@ -107,13 +107,13 @@ def test_without_noise_the_rank_is_that_of_all_subspaces(mirrored):
 def test_products_of_independent_subspaces_vanish():
     """The shape interaction matrix [Costeira & Kanade 1998]: block-diagonal at the right rank."""
     points, truth = points_of(30, 0.0, True)
-    affinity = shape_interaction(left_singular_vectors(points), 1.0, True)
+    affinity = shape_interaction(left_singular_vectors(points), 1.0, mirrored=True)
     assert affinity[truth[:, None] != truth].max() < 1e-12
 
 
 def test_one_row_apart_is_no_cluster():
     points, truth = points_of(40, 0.02, True)
-    affinity = shape_interaction(left_singular_vectors(points)[:, :4], 3.5, True)
+    affinity = shape_interaction(left_singular_vectors(points)[:, :4], 3.5, mirrored=True)
     affinity[7], affinity[:, 7] = 1e-6, 1e-6
     affinity[7, 7] = 1.0
     labels = regularised_cut(affinity, 2, np.random.default_rng(0))
@@ -124,19 +124,19 @@ def test_a_mirror_image_is_in_the_same_line():
     random = np.random.default_rng(0)
     lines = random.normal(size=(2, 5))
     rows = np.vstack([random.choice([-1.0, 1.0], size=(30, 1)) * line for line in lines])
-    found = best_cut(rows, 2, 2, 3.5, True, random)
+    found = best_cut(rows, 2, 2, 3.5, random, mirrored=True)
     assert matched_accuracy(np.repeat([0, 1], 30), found.labels) == 1.0
 
 
 def test_ranks_end_at_that_of_the_rows():
     random = np.random.default_rng(0)
     rows = random.normal(size=(40, 3)) @ random.normal(size=(3, 8))
-    assert best_cut(rows, 2, 20, 3.5, True, random).rank in (2, 3)
-    assert best_cut(rows, 5, 20, 3.5, True, random).rank == 3
+    assert best_cut(rows, 2, 20, 3.5, random, mirrored=True).rank in (2, 3)
+    assert best_cut(rows, 5, 20, 3.5, random, mirrored=True).rank == 3
 
 
 def test_a_graph_without_a_gap_is_not_preferred():
     """Four identical points, two clusters: the eigenvalue 1 comes four times, and no cut counts."""
     rows = np.repeat(np.eye(4), 10, axis=0)
-    found = best_cut(rows, 2, 4, 3.5, True, np.random.default_rng(0))
+    found = best_cut(rows, 2, 4, 3.5, np.random.default_rng(0), mirrored=True)
     assert found.rank < 4 or found.relative_cut == np.inf

@@ -96,7 +96,8 @@ def like(values: AnyArray | float, array: AnyArray, dtype: Any = None) -> AnyArr
         values = np.ascontiguousarray(values)
         # One number may lie backwards and count as contiguous; not all libraries take that.
         values = values.copy() if min(values.strides, default=0) < 0 else values
-    return xp.asarray(values, dtype=dtype, device=compat().device(array))
+    found: AnyArray = xp.asarray(values, dtype=dtype, device=compat().device(array))
+    return found
 
 
 def zeros_like(array: AnyArray, shape: tuple[int, ...]) -> AnyArray:
@@ -109,9 +110,10 @@ def zeros_like(array: AnyArray, shape: tuple[int, ...]) -> AnyArray:
 
 def membership(labels: AnyArray, n_clusters: int) -> AnyArray:
     """Return the boolean matrix (b, K) of which row has which label."""
-    if isinstance(labels, np.ndarray):
-        return labels[:, None] == np.arange(n_clusters)
-    numbers = namespace(labels).arange(
-        n_clusters, dtype=labels.dtype, device=compat().device(labels)
-    )
-    return labels[:, None] == numbers[None, :]
+    numbers: AnyArray = np.arange(n_clusters)
+    if not isinstance(labels, np.ndarray):
+        numbers = namespace(labels).arange(
+            n_clusters, dtype=labels.dtype, device=compat().device(labels)
+        )
+    found: AnyArray = labels[:, None] == numbers[None, :]
+    return found

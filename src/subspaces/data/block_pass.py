@@ -264,12 +264,15 @@ def squared_distances(rows: Block, plan: Pass) -> AnyArray:
 
 def squared_lengths(rows: Block) -> AnyArray:
     """Return the squared length of every row of a block, (b,)."""
+    found: AnyArray
     if is_sparse(rows):
         squares = (rows.data * rows.data, rows.indices, rows.indptr)
-        return sparse.csr_array(squares, shape=rows.shape).sum(axis=1)
-    if isinstance(rows, np.ndarray):
-        return np.einsum("ij,ij->i", rows, rows)
-    return namespace(rows).linalg.vector_norm(rows, axis=1) ** 2
+        found = sparse.csr_array(squares, shape=rows.shape).sum(axis=1)
+    elif isinstance(rows, np.ndarray):
+        found = np.einsum("ij,ij->i", rows, rows)
+    else:
+        found = namespace(rows).linalg.vector_norm(rows, axis=1) ** 2
+    return found
 
 
 def costs(scores: AnyArray, squared: AnyArray, labels: AnyArray | None, plan: Pass) -> AnyArray:
@@ -293,7 +296,7 @@ def _costs(
 ) -> AnyArray:
     """Return costs (b, K): a member's under its own cluster, an outsider's under all others."""
     criterion = CRITERIA[name]
-    cost = criterion.outsider(ScoreInputs(energies, residual, arrays))
+    cost: AnyArray = criterion.outsider(ScoreInputs(energies, residual, arrays))
     if labels is None:
         return cost
     xp, member = namespace(energies), membership(labels, residual.shape[1])
@@ -314,7 +317,10 @@ def _assigned(
     Without labels: the cluster of least cost of every row, and that cost.
     """
     if pass_kernels.has_triton(scores, plan.criterion):
-        return pass_kernels.score_kernels(scores).from_scores(scores, squared, labels, plan)[:2]
+        found: tuple[AnyArray, AnyArray] = pass_kernels.score_kernels(scores).from_scores(
+            scores, squared, labels, plan
+        )[:2]
+        return found
     cost = costs(scores, squared, labels, plan)
     xp = namespace(cost)
     short = plan.label_type if xp is np else xp.int32
@@ -421,7 +427,8 @@ def _column_sums(rows: Block) -> AnyArray:
     if is_sparse(rows):
         return np.asarray(rows.sum(axis=0)).ravel()
     if isinstance(rows, np.ndarray):
-        return rows.sum(axis=0, dtype=np.float64)
+        found: AnyArray = rows.sum(axis=0, dtype=np.float64)
+        return found
     xp = namespace(rows)
     return xp.astype(xp.sum(rows, axis=0), xp.float64)  # with dtype= torch would copy the rows
 

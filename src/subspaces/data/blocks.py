@@ -49,7 +49,8 @@ class Blocks(ABC):
     @property
     def shape(self) -> tuple[int, int]:
         """Numbers of rows and variables, (n, p)."""
-        return self.array.shape
+        found: tuple[int, int] = self.array.shape
+        return found
 
     @property
     def rounded(self) -> bool:
@@ -186,7 +187,8 @@ class SparseBlocks(Blocks):
 
     def sample(self, indices: Indices) -> NDArray[np.float64]:
         """Return the rows with these indices, (m, p), dense, as float64."""
-        return self.array[indices].toarray().astype(np.float64, copy=False)
+        found: NDArray[np.float64] = self.array[indices].toarray().astype(np.float64, copy=False)
+        return found
 
     def split(self, labels: AnyArray) -> Any:
         """Convert labels (n,) to a numpy array of 32-bit integers."""

@@ -69,7 +69,8 @@ class GramAxes(CompiledSubspaces):
         if loops is not None and name in loops.CRITERIA:
             # No criterion that comes here asks for the Gaussians of the clusters.
             clusters = loops.Clusters(name, found.spectra, None, None, stats.mean_leverage, 1.0)
-            return loops.costs(energies, found.residual, labels, clusters).T
+            result: Array = loops.costs(energies, found.residual, labels, clusters).T
+            return result
         criterion, rows = CRITERIA[name], np.arange(len(labels))
         energies, residual = energies.transpose(2, 0, 1), found.residual.T
         matrix = np.array(criterion.outsider(ScoreInputs(energies, residual, stats)))
@@ -83,7 +84,8 @@ class SparseLoadings(CompiledSubspaces):
 
     def costs(self, labels: Labels) -> Array:
         """Cost of every row under every cluster, (n, K); labels: those of the last fit."""
-        return self.kernel.costs(self.problem.criterion)
+        found: Array = self.kernel.costs(self.problem.criterion)
+        return found
 
     def loadings(self) -> tuple[Array, ...]:
         """Sparse loadings (p, R_k) of every cluster."""

@@ -65,7 +65,8 @@ class Pass:
         where = (place(rows), str(rows.dtype))
         if where not in self.cache:
             self.cache[where] = _arrays_like(self, rows)
-        return self.cache[where]
+        found: PassArrays = self.cache[where]
+        return found
 
     @property
     def n_clusters(self) -> int:

@@ -57,13 +57,15 @@ class Subspaces:
     @property
     def dead(self) -> Mask:
         """Whether one of a cluster's axes has no energy, (K,)."""
-        return np.any(self.in_use & ~self.alive, axis=1)
+        found: Mask = np.any(self.in_use & ~self.alive, axis=1)
+        return found
 
     @property
     def residual(self) -> Array:
         """Sum of the members' squared distances from their subspace, (K,)."""
         captured = np.where(self.in_use & self.alive, self.spectra, 0.0).sum(axis=1)
-        return np.maximum(self.energy - captured, 0.0)
+        found: Array = np.maximum(self.energy - captured, 0.0)
+        return found
 
     @cached_property
     def linear(self) -> bool:
@@ -273,7 +275,8 @@ def nearest_residuals(rows: AnyArray, subspaces: Subspaces) -> Array:
         along = points @ like(subspaces.axes[k, ...], rows)
         found.append(xp.sum(points * points, axis=1) - xp.sum(along * along, axis=1))
     # One fetch for all: a device is waited for once.
-    return np.maximum(to_host(xp.min(xp.stack(found), axis=0)), 0.0)
+    result: Array = np.maximum(to_host(xp.min(xp.stack(found), axis=0)), 0.0)
+    return result
 
 
 def take(subspaces: Subspaces, order: Indices) -> Subspaces:

@@ -52,7 +52,7 @@ def as_matrix(
         X = np.ma.asarray(X, dtype=np.float64).filled(np.nan)
     _check_names(X, name)
     try:
-        matrix = check_array(
+        matrix: Array = check_array(
             X, dtype=np.float64, order="C", ensure_all_finite=False, ensure_2d=False, allow_nd=True,
             ensure_min_samples=0, ensure_min_features=0, input_name=name,
         )  # fmt: skip
@@ -324,7 +324,7 @@ def count_distinct_rows(matrix: Array, enough: int) -> int:
     return len(seen)
 
 
-def warn_of_copies(rows: Array, above: int = 1, of_components: bool = False) -> None:
+def warn_of_copies(rows: Array, *, above: int = 1, of_components: bool = False) -> None:
     """Warn if at least 3 % of the rows (n, p), beyond chance, are exact copies of others.
 
     Leaving one out leaves its copies in.

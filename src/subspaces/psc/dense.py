@@ -239,7 +239,7 @@ def _left_out(
     clusters = Partition(labels, problem.n_clusters)
     for k, (axes, dimension) in enumerate(zip(all_axes, problem.dimensions, strict=True)):
         members = clusters.members(k)
-        errors[members] = exact_errors(X[members], dimension, problem.affine, axes)
+        errors[members] = exact_errors(X[members], dimension, axes, affine=problem.affine)
         kept, residual[members], spectrum = axes.split(dimension)
         pulls[members] = influence.squared_influence(kept, residual[members], spectrum)
     return errors, pulls, residual

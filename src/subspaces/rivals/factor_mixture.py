@@ -85,7 +85,10 @@ def squared_distances(model: FactorMixture, reduced: Reduced) -> Array:
     """Return the squared Mahalanobis distances of the rows from the components, (n, K)."""
     vectors, values = _axes(model)
     along = (reduced.factors[:, None] - model.means).transpose(1, 0, 2) @ vectors
-    return reduced.outside[:, None] + np.einsum("kjq,kq->jk", along**2, 1.0 / (1.0 + values))
+    found: Array = reduced.outside[:, None] + np.einsum(
+        "kjq,kq->jk", along**2, 1.0 / (1.0 + values)
+    )
+    return found
 
 
 def log_joint(model: FactorMixture, rows: Array) -> Array:
@@ -98,7 +101,8 @@ def log_joint_at(model: FactorMixture, distances: Array) -> Array:
     p = len(model.noise)
     log_det = np.log(model.noise).sum() + np.log1p(_axes(model)[1]).sum(axis=1)
     columns = [log_t(distance, p, df) for distance, df in zip(distances.T, model.df, strict=True)]
-    return np.column_stack(columns) - 0.5 * log_det + np.log(model.weights)
+    found: Array = np.column_stack(columns) - 0.5 * log_det + np.log(model.weights)
+    return found
 
 
 def posterior(model: FactorMixture, reduced: Reduced) -> tuple[Array, Array]:
@@ -117,7 +121,8 @@ def factor_scores(model: FactorMixture, rows: Array) -> Array:
     """Return the mean of the factors given the row, over all components, (n, q)."""
     reduced = reduce(model, rows)
     shares = em.responsibilities(log_joint_at(model, squared_distances(model, reduced)))
-    return np.einsum("jk,jkq->jq", shares, posterior(model, reduced)[0])
+    found: Array = np.einsum("jk,jkq->jq", shares, posterior(model, reduced)[0])
+    return found
 
 
 def normalised(model: FactorMixture) -> FactorMixture:

@@ -173,7 +173,8 @@ def _regress(rows: Array, factors: Array, scale: Array, penalty: Array) -> Array
     left, singular, right = linalg.svd(stacked, full_matrices=False, check_finite=False)
     kept = singular > np.finfo(float).eps * singular[0]
     inverse = np.divide(1.0, singular, out=np.zeros_like(singular), where=kept)
-    return (rows.T @ (left[: len(rows)] * scale[:, None])) @ (inverse[:, None] * right)
+    found: Array = (rows.T @ (left[: len(rows)] * scale[:, None])) @ (inverse[:, None] * right)
+    return found
 
 
 def _weighted_square(rows: Array, factors: Array, loadings: Array, weights: Array) -> Array:
@@ -190,4 +191,5 @@ def floors(rows: Array) -> Array:
     """
     squares = np.einsum("ij,ij->j", rows, rows) / len(rows)
     least = max(1e-6 * float(squares.mean()), np.finfo(float).tiny / NOISE_FLOOR)
-    return NOISE_FLOOR * np.maximum(squares, least)
+    found: Array = NOISE_FLOOR * np.maximum(squares, least)
+    return found

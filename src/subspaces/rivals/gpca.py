@@ -64,7 +64,8 @@ def projectors(bases: Array) -> Array:
     """
     upper, lower = np.triu_indices(bases.shape[1])
     entries = np.einsum("nic,nic->ni", bases[:, upper], bases[:, lower])
-    return entries * np.where(upper == lower, 1.0, np.sqrt(2.0))
+    found: Array = entries * np.where(upper == lower, 1.0, np.sqrt(2.0))
+    return found
 
 
 def vote_labels(
@@ -82,7 +83,8 @@ def vote_labels(
     sines = np.full((len(rows), len(dimensions)), np.sin(tolerance / 2))
     for k, normals in zip(smaller, elected, strict=True):
         sines[:, k] = np.linalg.norm(rows @ normals, axis=1)
-    return np.argmin(sines, axis=1)
+    found: Labels = np.argmin(sines, axis=1)
+    return found
 
 
 def normal_directions(rows: Array, dimensions: Sequence[int]) -> tuple[Array, Array]:
@@ -162,7 +164,8 @@ def _votes(spaces: Array, candidates: Array, codimension: int, tolerance: float)
     their principal angles.
     """
     squared_sines = codimension - spaces @ candidates.T
-    return np.clip(1.0 - squared_sines / np.sin(tolerance) ** 2, 0.0, 1.0)
+    found: Array = np.clip(1.0 - squared_sines / np.sin(tolerance) ** 2, 0.0, 1.0)
+    return found
 
 
 def _at_each_row(

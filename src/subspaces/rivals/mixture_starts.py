@@ -64,13 +64,15 @@ def leading_loadings(matrix: Array, n_factors: int, random: np.random.Generator)
     """Return the leading right singular vectors of the rows, (p, q)."""
     seed = int(random.integers(2**31))
     right = randomized_svd(matrix, n_factors, power_iteration_normalizer="QR", random_state=seed)[2]
-    return linalg.qr(right.T, mode="economic")[0]
+    found: Array = linalg.qr(right.T, mode="economic")[0]
+    return found
 
 
 def random_loadings(matrix: Array, n_factors: int, random: np.random.Generator) -> Array:
     """Return random orthonormal columns, (p, q), in the span of the rows if its rank allows."""
     mixed = matrix.T @ random.normal(size=(len(matrix), n_factors))
-    return linalg.qr(mixed, mode="economic")[0]
+    found: Array = linalg.qr(mixed, mode="economic")[0]
+    return found
 
 
 def _repaired(problem: Problem, labels: Labels, random: np.random.Generator) -> Labels:

@@ -86,7 +86,8 @@ def column_embedding(affinity: Array, n_vectors: int) -> Array:
     degrees = affinity @ affinity.sum(axis=0)
     scaled = affinity / np.sqrt(np.where(degrees > 0, degrees, 1.0))[:, None]
     values, right = largest_eigenpairs(scaled.T @ scaled, n_vectors)
-    return scaled @ (right / np.sqrt(np.maximum(values, np.finfo(float).eps * values[-1])))
+    found: Array = scaled @ (right / np.sqrt(np.maximum(values, np.finfo(float).eps * values[-1])))
+    return found
 
 
 def scales(curvatures: Array, sought: Arrangement) -> Array:
@@ -116,7 +117,7 @@ def _round(
         affinity = np.exp(curvatures / (-2.0 * sigma))
         vectors = column_embedding(affinity, sought.n_clusters)
         found = rows_to_labels(vectors, sought.n_clusters, random)
-        error = mean_squared_distance(points, found, sought.dimension, not sought.linear)
+        error = mean_squared_distance(points, found, sought.dimension, affine=not sought.linear)
         if error < least:
             best, least = found, error
     return best, least
@@ -199,4 +200,5 @@ def _squared_heights(points: Array, lengths: Array, vertices: Array) -> Array:
 def _squared_distances(points: Array, lengths: Array, others: Array) -> Array:
     """Return ``|x|^2 + |z|^2 - 2 x.z``, (n, b); lengths (n,): the ``|x|^2`` of the points."""
     squared = lengths[:, None] + np.einsum("bp,bp->b", others, others) - 2.0 * (points @ others.T)
-    return np.maximum(squared, 0.0)
+    found: Array = np.maximum(squared, 0.0)
+    return found

@@ -63,8 +63,9 @@ def best_cut(
     n_clusters: int,
     greatest_rank: int,
     power: float,
-    mirrored: bool,
     random: np.random.Generator,
+    *,
+    mirrored: bool,
 ) -> RankedCut:
     """Return the cut of the rank, from K to ``greatest_rank``, that is least for its eigengap.
 
@@ -75,7 +76,7 @@ def best_cut(
     greatest = min(greatest_rank, left.shape[1])
     cuts = []
     for rank in range(min(n_clusters, greatest), greatest + 1):
-        affinity = shape_interaction(left[:, :rank], power, mirrored)
+        affinity = shape_interaction(left[:, :rank], power, mirrored=mirrored)
         labels = regularised_cut(affinity, n_clusters, random)
         gap = eigengap(affinity, n_clusters, random)
         relative = cut_weight(affinity, labels) / gap if gap > SMALLEST_GAP else np.inf
@@ -89,7 +90,7 @@ def left_singular_vectors(points: Array) -> Array:
     return axes.coordinates / np.sqrt(axes.eigenvalues)
 
 
-def shape_interaction(left: Array, power: float, mirrored: bool) -> Array:
+def shape_interaction(left: Array, power: float, *, mirrored: bool) -> Array:
     """Return the weights A (n, n) of the graph, from singular vectors (n, r)."""
     unit = unit_rows(left)
     products = unit @ unit.T
@@ -113,7 +114,7 @@ def regularised_cut(affinity: Array, n_clusters: int, random: np.random.Generato
 def regularised(affinity: Array) -> Array:
     """Return ``(D + I)^-1/2 (A + I / 2) (D + I)^-1/2``, (n, n)."""
     scale = 1.0 / np.sqrt(affinity.sum(axis=1) + 2.0 * REGULARISATION)
-    weights = affinity * scale * scale[:, None]
+    weights: Array = affinity * scale * scale[:, None]
     weights[np.diag_indices_from(weights)] += REGULARISATION * scale**2
     return weights
 

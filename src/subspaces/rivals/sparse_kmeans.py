@@ -75,7 +75,8 @@ def between_squares(X: Array, labels: Labels) -> Array:
     if len(counts) == 1:
         return np.zeros(X.shape[1])
     counted = X if (labels >= 0).all() else X[labels >= 0]
-    return counts @ (centres - counted.mean(axis=0)) ** 2
+    found: Array = counts @ (centres - counted.mean(axis=0)) ** 2
+    return found
 
 
 def cluster_means(X: Array, labels: Labels) -> tuple[Labels, Array]:

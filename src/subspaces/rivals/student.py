@@ -25,7 +25,8 @@ def log_t(distance: Array, p: int, df: float) -> Array:
         return -0.5 * (p * LOG_TWO_PI + distance)
     log_ratio = gammaln(0.5 * p) - betaln(0.5 * df, 0.5 * p)
     tail = 0.5 * (df + p) * np.log1p(distance / df)
-    return log_ratio - 0.5 * p * np.log(df * np.pi) - tail
+    found: Array = log_ratio - 0.5 * p * np.log(df * np.pi) - tail
+    return found
 
 
 def tails(distances: Array, p: int, df: Array) -> Array:

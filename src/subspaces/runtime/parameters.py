@@ -4,10 +4,12 @@ import re
 from collections.abc import Collection, Iterable
 from difflib import get_close_matches
 from numbers import Integral
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from sklearn.utils import check_random_state
+
+from subspaces._types import Seed
 
 Choice = TypeVar("Choice", bound=str)
 # One of a thing that is counted in the plural.
@@ -15,7 +17,7 @@ ONE_OF_MANY = re.compile(r"\b1 (sample|variable|cluster)s\b")
 
 
 def as_count(
-    value: Any, name: str, *, low: int, high: int | None = None, why: str = "",
+    value: object, name: str, *, low: int, high: int | None = None, why: str = "",
     auto: int | None = None,
 ) -> int:  # fmt: skip
     """Return ``value`` as an int; raise an error unless it is from ``low`` to ``high``.
@@ -35,7 +37,7 @@ def as_count(
     return count
 
 
-def as_choice(value: Any, name: str, choices: tuple[Choice, ...]) -> Choice:
+def as_choice(value: object, name: str, choices: tuple[Choice, ...]) -> Choice:
     """Return ``value`` if it is one of ``choices``; otherwise raise ValueError."""
     if not isinstance(value, str) or value not in choices:
         raise ValueError(f"{name}={value!r} is unknown. Use one of {', '.join(choices)}")
@@ -54,7 +56,7 @@ def check_options(given: Iterable[str], known: Collection[str], function: str) -
             raise TypeError(f"{function} has no option {name!r}. Use {use}")
 
 
-def as_flag(value: Any, name: str) -> bool:
+def as_flag(value: object, name: str) -> bool:
     """Return ``value`` as a Python bool; raise TypeError if it is anything else."""
     if not isinstance(value, bool | np.bool_):
         raise TypeError(f"{name}={value!r} is not a bool. Use True or False")
@@ -62,7 +64,12 @@ def as_flag(value: Any, name: str) -> bool:
 
 
 def as_real(
-    value: Any, name: str, *, low: float = 0.0, above: bool = False, high: float = np.inf
+    value: float | str | None,
+    name: str,
+    *,
+    low: float = 0.0,
+    above: bool = False,
+    high: float = np.inf,
 ) -> float:
     """Return ``value`` as a float; raise an error unless it is finite, from ``low`` to ``high``.
 
@@ -71,7 +78,7 @@ def as_real(
     span = f"a number above {low:g}" if above else f"{low:g} or more"
     span += "" if np.isinf(high) else f", up to {high:g}"
     try:
-        number = float(value)
+        number = float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError):
         raise TypeError(f"{name}={value!r} is not a number. Use {span}") from None
     too_low = number <= low if above else number < low
@@ -80,7 +87,7 @@ def as_real(
     return number
 
 
-def as_jobs(value: Any) -> int | None:
+def as_jobs(value: int | None) -> int | None:
     """Return ``n_jobs`` as joblib takes it: None, or an int other than 0; otherwise raise."""
     if value is None:
         return None
@@ -91,7 +98,7 @@ def as_jobs(value: Any) -> int | None:
     return int(value)
 
 
-def as_generator(random_state: Any) -> np.random.Generator:
+def as_generator(random_state: Seed) -> np.random.Generator:
     """Return a numpy Generator seeded by ``random_state``: None, an int or a RandomState."""
     try:
         random = check_random_state(random_state)

@@ -5,8 +5,11 @@ from dataclasses import fields
 from importlib.util import find_spec
 from typing import Any
 
+from sklearn.base import BaseEstimator
 from sklearn.utils._set_output import _get_container_adapter
 from sklearn.utils.validation import _check_feature_names_in
+
+from subspaces._types import Array, Data
 
 
 class WithVerdict:
@@ -31,7 +34,7 @@ class InShort:
         return f"{type(self).__name__}({', '.join(parts)})"
 
 
-def _in_short(value: Any) -> str:
+def _in_short(value: object) -> str:
     """Return a value as text: a number in six digits, an array by its shape, texts by how many."""
     if isinstance(value, float):
         return f"{value:.6g}"
@@ -57,7 +60,7 @@ def lined_up(columns: Sequence[Sequence[str]]) -> list[str]:
     return ["  ".join(line) for line in zip(*padded, strict=True)]
 
 
-def as_set_output(values: Any, X: Any, estimator: Any) -> Any:
+def as_set_output(values: Array, X: Data, estimator: BaseEstimator) -> Any:
     """Return values (n, p) as ``set_output`` of the estimator, or scikit-learn's option, asks.
 
     A frame has the index of X and the names of the variables of fit. Scikit-learn itself wraps

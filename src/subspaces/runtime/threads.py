@@ -86,7 +86,7 @@ def one_blas_thread() -> Iterator[None]:
 
 
 @contextmanager
-def changed_filters(record: bool = False) -> Iterator[Any]:
+def changed_filters(*, record: bool = False) -> Iterator[Any]:
     """Hold PROCESS and keep the filters as `warnings.catch_warnings` does; yields what it yields.
 
     A process that is forked by another thread meanwhile has the filters as they were before.
@@ -112,23 +112,25 @@ class cached_property(Generic[Value]):
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
 
-    def __get__(self, holder: Any, owner: type | None = None) -> Value:
+    def __get__(self, holder: object, owner: type | None = None) -> Value:
         known = holder.__dict__
         if self.name not in known:
             known[self.name] = self.function(holder)
-        return known[self.name]
+        found: Value = known[self.name]
+        return found
 
 
 class computed_once(cached_property[Value]):
     """A property computed when it is first read, and by one thread: others wait for its value."""
 
-    def __get__(self, holder: Any, owner: type | None = None) -> Value:
+    def __get__(self, holder: object, owner: type | None = None) -> Value:
         known = holder.__dict__
         if self.name not in known:
             with known.setdefault(f"_{self.name}_lock", Lock()):
                 if self.name not in known:
                     known[self.name] = self.function(holder)
-        return known[self.name]
+        found: Value = known[self.name]
+        return found
 
 
 @contextmanager
@@ -169,14 +171,14 @@ def usable_threads() -> int:
     cores that the process may use.
     """
     with PROCESS:
-        allowed = [pool["num_threads"] for pool in _controller(blas=False).info()]
-    if allowed and os.environ.get("OMP_NUM_THREADS"):
-        return min(allowed)
-    return min([cpu_count(only_physical_cores=True), *allowed])
+        allowed: list[int] = [pool["num_threads"] for pool in _controller(blas=False).info()]
+    if not (allowed and os.environ.get("OMP_NUM_THREADS")):
+        allowed.append(cpu_count(only_physical_cores=True))
+    return min(allowed)
 
 
 @cache
-def _controller(blas: bool) -> ThreadpoolController:
+def _controller(*, blas: bool) -> ThreadpoolController:
     # Cached, since finding the libraries takes as long as a small fit.
     found = ThreadpoolController()
     return found if blas else found.select(user_api="openmp")

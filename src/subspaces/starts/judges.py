@@ -65,7 +65,8 @@ def leaving(graph: Affinity, labels: Labels, n_clusters: int) -> Array:
     members = Partition(labels, n_clusters).indicator
     inside = np.einsum("ik,ik->k", members, graph @ members)
     weight = np.asarray(graph.sum(axis=1)).ravel() @ members
-    return 1.0 - np.divide(inside, weight, out=np.ones(n_clusters), where=weight > 0.0)
+    found: Array = 1.0 - np.divide(inside, weight, out=np.ones(n_clusters), where=weight > 0.0)
+    return found
 
 
 def summed_dimensions(problem: Problem) -> int:

@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
-from subspaces._types import Labels
-from subspaces.core.array import is_foreign
+from subspaces._types import Block, Labels
+from subspaces.core.array import is_foreign, is_sparse
 from subspaces.core.partition import Partition, assign, smallest_size
 from subspaces.core.problem import Problem
 from subspaces.core.rows import Rows
@@ -158,8 +157,8 @@ def thinned(rows: NDArray[Any], count: int) -> NDArray[Any]:
     return rows[np.unique(np.linspace(0, len(rows) - 1, count).astype(np.intp))]
 
 
-def held_bytes(array: Any) -> int:
+def held_bytes(array: Block) -> int:
     """Return the bytes of a matrix; for a sparse one those of its entries and their columns."""
-    if sparse.issparse(array):
+    if is_sparse(array):
         return int(array.data.nbytes + array.indices.nbytes)
     return int(array.shape[0] * array.shape[1] * array.dtype.itemsize)

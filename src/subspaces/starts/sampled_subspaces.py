@@ -136,7 +136,7 @@ def _densest_subspace(
     """
     pool = _candidates(problem, left, dimension, random)
     nearest_sums = np.partition(pool[:, left], quota - 1, axis=1)[:, :quota].sum(axis=1)
-    best = pool[np.argmin(nearest_sums)]
+    best: Array = pool[np.argmin(nearest_sums)]
     for _ in range(2):
         nearest = left[np.argpartition(best[left], quota - 1)[:quota]]
         best = problem.rows.view(nearest, dimension, problem.affine).squared_residual
@@ -201,7 +201,10 @@ def _distances(problem: Problem, seed: int, *, by_angle: bool) -> Array:
         products, squared = products + lift, squared + lift
     lengths = np.sqrt(squared)
     scale = lengths * lengths[seed]
-    return 1.0 - np.divide(np.abs(products), scale, out=np.zeros_like(scale), where=scale > 0)
+    found: Array = 1.0 - np.divide(
+        np.abs(products), scale, out=np.zeros_like(scale), where=scale > 0
+    )
+    return found
 
 
 def kmeans_parallel(

@@ -120,7 +120,8 @@ def embedding(affinity: Affinity, n_vectors: int, random: np.random.Generator) -
         sizes = np.bincount(piece)[joined]
         largest = joined[np.argsort(-sizes, kind="stable")[:n_vectors]]
         vectors: Array = np.sqrt(degrees)[:, None] * (piece[:, None] == largest)
-        return vectors / np.linalg.norm(vectors, axis=0)
+        found: Array = vectors / np.linalg.norm(vectors, axis=0)
+        return found
     return _by_pieces(scaled, piece, n_vectors, random)
 
 
@@ -151,7 +152,10 @@ def leading_eigenpairs(
         first = random.normal(size=n)
         # Lanczos' method may not settle where many eigenvalues nearly coincide.
         with suppress(ArpackNoConvergence):
-            return eigsh(scaled, k=n_vectors, which="LA", v0=first, tol=LANCZOS_TOLERANCE)
+            found: tuple[Array, Array] = eigsh(
+                scaled, k=n_vectors, which="LA", v0=first, tol=LANCZOS_TOLERANCE
+            )
+            return found
     dense = scaled if isinstance(scaled, np.ndarray) else scaled.toarray()
     return largest_eigenpairs(dense, n_vectors)
 
@@ -174,7 +178,8 @@ def k_means_labels(rows: Array, estimator: KMeans) -> Labels:
         changed_filters(),
     ):
         warnings.simplefilter("ignore", ConvergenceWarning)
-        return estimator.fit(rows).labels_.astype(np.intp)
+        found: Labels = estimator.fit(rows).labels_.astype(np.intp)
+        return found
 
 
 def best_of_ten(problem: Problem, random: np.random.Generator) -> Labels:
