@@ -105,7 +105,7 @@ def found_in(kind, n, p, rank, c, seed):
         found = pca_components(X, random_state=0)
         axes = all_axes(X - X.mean(axis=0))
         most = min(12, min(n - 1, p) // 2)
-        tangent = [np.mean(e**2) for e in cell_errors(axes, True, most, curved=False)]
+        tangent = [np.mean(e**2) for e in cell_errors(axes, most, center=True, curved=False)]
     return [found.n_components, found.low, found.high, found.noise, int(np.argmin(tangent))]
 
 
@@ -274,7 +274,7 @@ def loud_columns(n, p, count, scale, tails, seed):
     X = random.normal(size=(n, p)) if tails == "Gaussian" else random.standard_t(4, size=(n, p))
     X[:, :count] *= scale
     with threadpool_limits(1):
-        return count_components(all_axes(X - X.mean(axis=0)), True).count
+        return count_components(all_axes(X - X.mean(axis=0)), center=True).count
 
 
 def share(found):
@@ -357,7 +357,7 @@ def counted(kind, n, p, seed):
     random = np.random.default_rng([FIRST_SEED + seed, n, p, len(kind)])
     X = without_components(kind, n, p, random)
     with threadpool_limits(1):
-        found = count_components(all_axes(X - X.mean(axis=0)), True)
+        found = count_components(all_axes(X - X.mean(axis=0)), center=True)
     return [found.count, found.noise]
 
 
@@ -415,7 +415,7 @@ def cell_accuracy(n, p, rank, center, seed):
     for r in (rank, rank + 1):
         plain = left_out(X, r, center)
         for curved in (True, False):
-            found = np.abs(list(cell_errors(axes, center, r, curved=curved))[r])
+            found = np.abs(list(cell_errors(axes, r, center=center, curved=curved))[r])
             medians.append(float(np.median(np.abs(found - plain) / plain)))
     return medians
 
@@ -457,12 +457,12 @@ def seconds():
             axes = all_axes(rest)
 
             def curve(curved, rest=rest):
-                for errors in cell_errors(all_axes(rest), True, 12, curved=curved):
+                for errors in cell_errors(all_axes(rest), 12, center=True, curved=curved):
                     np.mean(errors**2)
 
             row = [
                 timed(lambda rest=rest: np.linalg.svd(rest, full_matrices=False), repeats),
-                timed(lambda axes=axes: count_components(axes, True), repeats),
+                timed(lambda axes=axes: count_components(axes, center=True), repeats),
                 timed(lambda: curve(True), repeats),
                 timed(lambda: curve(False), repeats),
                 timed(lambda X=X: pca_components(X, random_state=0), repeats),

@@ -37,7 +37,7 @@ WEIGHTS = np.random.default_rng(0).integers(0, 4, len(X)).astype(float)
 @pytest.mark.parametrize(
     "value",
     [
-        lambda rows, labels: mean_squared_distance(rows, labels, 1, True),
+        lambda rows, labels: mean_squared_distance(rows, labels, 1, affine=True),
         cluster_means,
         between_squares,
         separation,

@@ -17,8 +17,9 @@ from subspaces.starts.registry import STARTS
 HOME = Path(__file__).parents[1]
 CALLS = """
 import numpy as np
-from subspaces import GPCA, MPPCA, PSC, SSC, KSubspaces, MiniBatchPSC, SelectedPCA
+from subspaces import GPCA, MPPCA, PSC, SSC, KSubspaces, MiniBatchPSC, SelectedPCA, SparseKMeans
 from subspaces.datasets import make_scenario
+from subspaces.diagnostics import markers, pca_press, stability
 
 PSC("auto")
 PSC(2, n_components=[1, 2], init="random")
@@ -26,7 +27,11 @@ PSC(2, n_components=np.array([1, 2]), n_variables="auto", n_init=3, random_state
 PSC(2, init=np.zeros(9, dtype=int), refine="ppca", penalty="nonnegative")
 PSC(2, init=lambda X, n_clusters, random_state: [0, 1])
 SSC(solver="omp"), GPCA(method="voting"), MPPCA(noise="shared"), SelectedPCA(method="heavy")
+SparseKMeans(bound="gap"), SparseKMeans(bound=2.0)
 make_scenario("a")
+X = np.zeros((9, 3))
+stability(PSC(2), X), pca_press(X, 1), pca_press([[1.0, 2.0], [2.0, 1.0]], 1)
+markers(X, ["a", "b"] * 4 + ["a"], cluster="b")
 PSC(criterion="mse")  # wrong
 PSC("many")  # wrong
 PSC(2, init="kmeans")  # wrong
@@ -35,6 +40,11 @@ KSubspaces("auto")  # wrong
 MiniBatchPSC(criterion="loo")  # wrong
 SSC(solver="ista")  # wrong
 make_scenario("z")  # wrong
+SparseKMeans(bound="sum")  # wrong
+stability(3, X)  # wrong
+pca_press("table.csv", 2)  # wrong
+pca_press(X, 1, False)  # wrong
+markers(X, [0, 1, 1], cluster=0.5)  # wrong
 """
 
 

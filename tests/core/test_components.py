@@ -37,7 +37,7 @@ def planted(n, p, rank, strength, seed, noise="equal"):
 
 def counted(rows, center=True, **options):
     centre = rows.mean(axis=0) if center else 0.0
-    return count_components(all_axes(rows - centre), center, **options)
+    return count_components(all_axes(rows - centre), center=center, **options)
 
 
 @pytest.mark.parametrize("shape", [(60, 20), (120, 60), (60, 200)])
@@ -80,7 +80,7 @@ def test_order_place_and_unit_do_not_matter(center):
 def test_without_most_influential_is_that_of_deleting_each_row(center):
     rows = generic(25, 8, seed=4) + 3.0
     axes = principal_axes(rows - rows.mean(axis=0) if center else rows)
-    values, places = without_most_influential(axes, center, 3)
+    values, places = without_most_influential(axes, 3, center=center)
     deleted = []
     for i in range(25):
         others = np.delete(rows, i, axis=0)

@@ -40,7 +40,7 @@ def left_out(X, r, center):
 
 def curves(X, center, most, **options):
     centre = X.mean(axis=0) if center else 0.0
-    return list(cell_errors(all_axes(X - centre), center, most, **options))
+    return list(cell_errors(all_axes(X - centre), most, center=center, **options))
 
 
 @pytest.mark.parametrize("center", [True, False])

@@ -12,7 +12,7 @@ X = np.random.default_rng(0).normal(size=(30, 6)) + 1e3
 
 def test_variables_that_do_not_vary_are_left_out():
     wide = np.insert(X, 2, 7.0, axis=1)
-    table = varying_table(wide, True, True)
+    table = varying_table(wide, center=True, scale=True)
     assert table.varies.tolist() == [True, True, False, True, True, True, True]
     assert table.shape == (30, 6)
     assert table.scale[2] == 1.0
@@ -23,7 +23,7 @@ def test_variables_that_do_not_vary_are_left_out():
 
 def test_equal_values_around_the_origin_are_not_divided_by_nothing():
     wide = np.insert(X, 2, 7.0, axis=1)
-    table = varying_table(wide, False, True)
+    table = varying_table(wide, center=False, scale=True)
     assert table.shape == (30, 7)
     assert_array_equal(table.rows[:, 2], 7.0)
     assert_array_equal(table.mean, 0.0)

@@ -22,20 +22,22 @@ def found(model, X=None, **options):
 
 def test_the_nearest_other_cluster_off_the_diagonal():
     scores = np.array([[1.0, 4.0, 2.0], [9.0, 3.0, 6.0], [5.0, 1.0, 0.5]])
-    seen = rivalry(scores, np.array([0, 1, 1]), False)
+    seen = rivalry(scores, np.array([0, 1, 1]), likelihoods=False)
     np.testing.assert_allclose(seen.own, [1, 3, 1])
     np.testing.assert_allclose(seen.other, [2, 6, 0.5])
     np.testing.assert_array_equal(seen.rival, [2, 2, 2])
     np.testing.assert_allclose(seen.closeness, [0.5, 0.5, 1.0])
     np.testing.assert_array_equal(seen.between, [2])
-    likely = rivalry(scores, np.array([0, 1, 1]), True)
+    likely = rivalry(scores, np.array([0, 1, 1]), likelihoods=True)
     np.testing.assert_allclose(likely.closeness, [np.exp(-1), np.exp(-3), 1.0])
 
 
 def test_scores_at_the_edge_of_numbers():
     scores = np.array([[0.0, 0.0], [np.inf, np.inf], [0.0, 1.0]])
-    np.testing.assert_allclose(rivalry(scores, np.zeros(3, int), False).closeness, [1, 1, 0])
-    assert rivalry(np.ones((3, 1)), np.zeros(3, int), False) is None
+    np.testing.assert_allclose(
+        rivalry(scores, np.zeros(3, int), likelihoods=False).closeness, [1, 1, 0]
+    )
+    assert rivalry(np.ones((3, 1)), np.zeros(3, int), likelihoods=False) is None
 
 
 @pytest.mark.parametrize("estimator", [KSubspaces, MPPCA])

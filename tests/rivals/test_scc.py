@@ -62,7 +62,7 @@ def test_rounds_end_when_the_error_no_longer_falls_and_the_best_is_kept(dimensio
         falls = found.errors[1:] <= (1.0 - scc.LEAST_FALL) * found.errors[:-1]
         assert falls[dimension - 1 : -1].all()
         assert not falls[-1]
-        least = mean_squared_distance(points, found.labels, dimension, True)
+        least = mean_squared_distance(points, found.labels, dimension, affine=True)
         assert_allclose(least, found.errors.min())
     assert len(lengths) > 1
 

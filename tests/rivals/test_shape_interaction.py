@@ -64,7 +64,7 @@ def plain_labels(weights, n_clusters, random):
 @BOTH
 def test_the_best_cut_is_that_of_the_plain_loop(mirrored):
     points, _ = points_of(25, 0.1, mirrored)
-    found = best_cut(points, 2, 6, 3.5, mirrored, np.random.default_rng(0))
+    found = best_cut(points, 2, 6, 3.5, np.random.default_rng(0), mirrored=mirrored)
     plain = {}
     for rank in range(2, 7):
         weights = plain_affinity(points, rank, 3.5, mirrored)
@@ -99,7 +99,7 @@ def test_gap_and_cut_of_many_rows_are_the_plain_ones(mirrored):
 @BOTH
 def test_without_noise_the_rank_is_that_of_all_subspaces(mirrored):
     points, truth = points_of(60, 0.0, mirrored)
-    found = best_cut(points, 2, 9, 3.5, mirrored, np.random.default_rng(0))
+    found = best_cut(points, 2, 9, 3.5, np.random.default_rng(0), mirrored=mirrored)
     assert found.rank == (4 if mirrored else 6)
     assert matched_accuracy(truth, found.labels) == 1.0
 
@@ -124,19 +124,19 @@ def test_a_mirror_image_is_in_the_same_line():
     random = np.random.default_rng(0)
     lines = random.normal(size=(2, 5))
     rows = np.vstack([random.choice([-1.0, 1.0], size=(30, 1)) * line for line in lines])
-    found = best_cut(rows, 2, 2, 3.5, True, random)
+    found = best_cut(rows, 2, 2, 3.5, random, mirrored=True)
     assert matched_accuracy(np.repeat([0, 1], 30), found.labels) == 1.0
 
 
 def test_ranks_end_at_that_of_the_rows():
     random = np.random.default_rng(0)
     rows = random.normal(size=(40, 3)) @ random.normal(size=(3, 8))
-    assert best_cut(rows, 2, 20, 3.5, True, random).rank in (2, 3)
-    assert best_cut(rows, 5, 20, 3.5, True, random).rank == 3
+    assert best_cut(rows, 2, 20, 3.5, random, mirrored=True).rank in (2, 3)
+    assert best_cut(rows, 5, 20, 3.5, random, mirrored=True).rank == 3
 
 
 def test_a_graph_without_a_gap_is_not_preferred():
     """Four identical points, two clusters: the eigenvalue 1 comes four times, and no cut counts."""
     rows = np.repeat(np.eye(4), 10, axis=0)
-    found = best_cut(rows, 2, 4, 3.5, True, np.random.default_rng(0))
+    found = best_cut(rows, 2, 4, 3.5, np.random.default_rng(0), mirrored=True)
     assert found.rank < 4 or found.relative_cut == np.inf

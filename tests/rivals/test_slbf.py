@@ -48,7 +48,7 @@ def test_the_batch_is_the_plain_loop(affine, p):
     points = two_planes(60, p, 0.05)
     seeds = np.arange(0, 120, 4)
     sizes = growing_sizes(120, 2)
-    flats = fit_local_flats(points, seeds, 2, affine)
+    flats = fit_local_flats(points, seeds, 2, affine=affine)
     plain = [plain_size(points, seed, sizes, 2, affine) for seed in seeds]
     assert_array_equal(flats.sizes, plain)
     assert len(set(plain)) >= 3
@@ -63,10 +63,10 @@ def test_the_batch_is_the_plain_loop(affine, p):
 
 def test_a_flat_does_not_depend_on_those_fitted_beside_it():
     points = two_planes(60, 320, 0.05)  # of all seeds, more than one block
-    whole = fit_local_flats(points, np.arange(120), 2, True)
+    whole = fit_local_flats(points, np.arange(120), 2, affine=True)
     distances = distances_from(points, whole)
     for j in (0, 55, 119):
-        alone = fit_local_flats(points, np.array([j]), 2, True)
+        alone = fit_local_flats(points, np.array([j]), 2, affine=True)
         assert_array_equal(alone.sizes, whole.sizes[[j]])
         assert_allclose(alone.spread, whole.spread[[j]])
         assert_allclose(distances_from(points, alone)[:, 0], distances[:, j], atol=1e-7)
@@ -84,7 +84,7 @@ def test_a_neighbourhood_ends_where_the_second_flat_comes_in(crossing):
     across = np.column_stack([0 * steps + crossing, steps])[steps != 0]
     rotation = np.linalg.qr(np.random.default_rng(3).normal(size=(5, 5)))[0]
     points = np.vstack([along, across]) @ rotation[:2] + [2.0, -1.0, 4.0, 0.0, 3.0]
-    flats = fit_local_flats(points, np.array([30]), 1, True)
+    flats = fit_local_flats(points, np.array([30]), 1, affine=True)
     assert_array_equal(flats.sizes, [2 * crossing + 1])
     assert_allclose(np.abs(rotation[0] @ flats.bases[0]), [1.0])
     assert_allclose(flats.spread, [0.0], atol=1e-12)
@@ -121,7 +121,7 @@ def test_sizes_grow_from_few_to_all():
 @pytest.mark.parametrize("affine", [True, False])
 def test_distances_are_residuals(affine):
     points = generic(40, 6)
-    flats = fit_local_flats(points, np.array([3, 11, 25]), 2, affine)
+    flats = fit_local_flats(points, np.array([3, 11, 25]), 2, affine=affine)
     found = distances_from(points, flats)
     for j in range(3):
         offset = points - flats.centres[j]
@@ -131,13 +131,13 @@ def test_distances_are_residuals(affine):
 
 def test_no_distance_from_the_own_flat_without_noise():
     plane = np.random.default_rng(0).normal(size=(30, 2)) @ generic(2, 5) + generic(1, 5)
-    flats = fit_local_flats(plane, np.array([4, 9]), 2, True)
+    flats = fit_local_flats(plane, np.array([4, 9]), 2, affine=True)
     assert np.all(distances_from(plane, flats) == 0.0)
 
 
 def test_neighbours_that_coincide():
     points = np.repeat(generic(5, 3), 8, axis=0)
-    flats = fit_local_flats(points, np.arange(40), 1, True)
+    flats = fit_local_flats(points, np.arange(40), 1, affine=True)
     assert np.all(np.isfinite(flats.bases))
     assert np.all(np.isfinite(flats.spread))
 
@@ -170,7 +170,7 @@ def test_affinity_is_its_formula():
 
 def test_no_noise_at_all():
     points = np.repeat([[1.0, 2.0], [4.0, -2.0]], 20, axis=0)
-    labels = graph_clustering(points, 2, 0, True, np.random.default_rng(0))
+    labels = graph_clustering(points, 2, 0, np.random.default_rng(0), affine=True)
     assert_array_equal(canonical(labels), np.repeat([0, 1], 20))
 
 
@@ -186,7 +186,7 @@ def test_two_lines_apart():
     points = two_lines()
     truth = np.repeat([0, 1], 30)
     for labels in (
-        greedy_clustering(points, 2, 1, True, 20, np.random.default_rng(1)),
-        graph_clustering(points, 2, 1, True, np.random.default_rng(1)),
+        greedy_clustering(points, 2, 1, 20, np.random.default_rng(1), affine=True),
+        graph_clustering(points, 2, 1, np.random.default_rng(1), affine=True),
     ):
         assert_array_equal(canonical(labels), truth)

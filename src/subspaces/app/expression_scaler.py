@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any, Self, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
@@ -36,7 +36,7 @@ from subspaces.runtime.parameters import as_choice, as_count, as_flag, as_real
 from subspaces.runtime.warning import warn
 from subspaces.subspace import leading_axes
 
-__all__ = ["ExpressionScaler", "as_preparation", "as_table"]
+__all__ = ["ExpressionScaler", "as_dense", "as_preparation", "as_table"]
 
 # Of the samples and of the genes.
 Names = tuple[tuple[Any, ...], tuple[Any, ...]]
@@ -134,7 +134,7 @@ class ExpressionScaler(TransformerMixin, BaseEstimator):
         self.kind = kind
 
     @fits_a_draft
-    def fit(self, X: Data, y: ArrayLike | None = None) -> Self:
+    def fit(self, X: Data, y: Any = None) -> Self:
         """Find out what the values are, which genes vary, and along which axes.
 
         Parameters
@@ -291,7 +291,7 @@ class ExpressionScaler(TransformerMixin, BaseEstimator):
         """Return the share of the values that the floor replaces; warn where it is most of them."""
         if self.floor_ is None:
             return 0.0
-        values = scaled_to_total(_as_dense(table), self.total_, names[0])
+        values = scaled_to_total(as_dense(table), self.total_, names[0])
         share = float(np.count_nonzero(values < self.floor_) / values.size)
         if share > 0.5:
             self._warn_of_floor(share)
@@ -327,9 +327,9 @@ class ExpressionScaler(TransformerMixin, BaseEstimator):
         """
         zeros_stay = self.floor_ is None and (self.offset_ == 1.0 or not self.logged_)
         if sparse.issparse(table) and zeros_stay:
-            values = _sparse_logs(table, self.total_, self.logged_)
+            values = _sparse_logs(table, self.total_, log=self.logged_)
         else:
-            values = scaled_to_total(_as_dense(table), self.total_, names[0])
+            values = scaled_to_total(as_dense(table), self.total_, names[0])
             values = log_above_floor(
                 values, *names, floor=self.floor_, log=self.logged_, offset=self.offset_
             )
@@ -405,7 +405,7 @@ def _names(X: Data, shape: tuple[int, int]) -> Names:
     return tuple(samples), tuple(genes)
 
 
-def _hints(X: Data, table: Array | Sparse) -> list[str]:
+def _hints(X: Data, table: Any) -> list[str]:
     """Return warnings on the names of a frame: genes in rows, a batch among the genes."""
     names = list(map(str, getattr(X, "columns", ())))
     rows = row_names(X)
@@ -416,7 +416,8 @@ def _hints(X: Data, table: Array | Sparse) -> list[str]:
     return [hint for hint in found if hint]
 
 
-def _as_dense(table: Any) -> Array:
+def as_dense(table: Any) -> Any:
+    """Return a sparse matrix as a dense one; anything else as it is."""
     return table.toarray() if sparse.issparse(table) else table
 
 
@@ -431,7 +432,7 @@ def _common_total(table: Any, reading: Reading) -> float:
     return min(median, PER_CELL if median <= DEEPEST_CELL else PER_MILLION)
 
 
-def _sparse_logs(table: Any, total: float | None, log: bool) -> Any:
+def _sparse_logs(table: Any, total: float | None, *, log: bool) -> Any:
     """Return a CSR table scaled to one total, if any, and as log2(1 + x) if asked for."""
     values = table.copy()
     if total is not None:
@@ -445,7 +446,7 @@ def _sparse_logs(table: Any, total: float | None, log: bool) -> Any:
 
 def _dense_part(values: Any, means: Array, genes: Indices) -> Array:
     """Return some columns of the values, each row less its mean, as a dense matrix."""
-    return _as_dense(values[:, genes]) - means[:, None]
+    return as_dense(values[:, genes]) - means[:, None]
 
 
 def _most_variable(values: Any, means: Array, count: int | None) -> Indices:

@@ -13,14 +13,19 @@ from typing import Any, ParamSpec, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from subspaces._types import Auto, CriterionName, Data, PerCluster, Seed
-from subspaces.app.expression_scaler import N_GENES, ExpressionScaler, as_preparation, as_table
+from subspaces.app.expression_scaler import (
+    N_GENES,
+    ExpressionScaler,
+    as_dense,
+    as_preparation,
+    as_table,
+)
 from subspaces.consensus import MOST_GENES, ConsensusProfiles
 from subspaces.data.validation import row_names
 from subspaces.diagnostics._markers import Markers, markers_of_model
@@ -140,7 +145,9 @@ class Recipe(Pipeline):
         return self[-1].labels_
 
     @_with_clusters
-    def report(self, X: Any = None, path: str | Path = "report.html", **options: Any) -> Path:
+    def report(
+        self, X: Data | None = None, path: str | Path = "report.html", **options: Any
+    ) -> Path:
         """Write what was found as one interactive HTML page that works offline.
 
         Parameters
@@ -160,7 +167,7 @@ class Recipe(Pipeline):
         Path
             Where the page is.
         """
-        dense = X.toarray() if sparse.issparse(X) else X
+        dense = as_dense(X)
         return self._taking_raw_values(dense).report(dense, path, **options)
 
     @_with_clusters
@@ -204,7 +211,7 @@ class Recipe(Pipeline):
     @_with_clusters
     def markers(
         self,
-        X: Any,
+        X: Data,
         cluster: int | None = None,
         *,
         split_half: bool = False,
@@ -243,7 +250,7 @@ class Recipe(Pipeline):
         preparation = self._preparation(X)
         if not hasattr(scaler, "feature_names_in_"):
             X = as_table(X)  # genes by their places
-        dense = X.toarray() if sparse.issparse(X) else X
+        dense = as_dense(X)
         return markers_of_model(
             model, dense, cluster, n_nulls, random_state, preparation, split_half=split_half
         )

@@ -296,11 +296,11 @@ def components_of_members(
     n, p = rows.shape
     axes = principal_axes(rows)
     if axes.rank < min(n - affine, p) and axes.rank <= max_components:
-        return without_noise(axes, affine)
+        return without_noise(axes, center=affine)
     if n < FEWEST_ROWS or p < FEWEST_COLUMNS:
         return None
     noise: NoiseKind = "auto" if p >= COLUMNS_A_COMPONENT * max_components else "equal"
-    return count_components(axes, affine, max_components, noise)
+    return count_components(axes, max_components, noise, center=affine)
 
 
 def dimension_by_noise(rows: Array, max_components: int, affine: bool = False) -> int:

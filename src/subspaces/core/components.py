@@ -119,13 +119,13 @@ def all_axes(rows: Array) -> PrincipalAxes:
     return graded_axes(rows)
 
 
-def most_axes(n_samples: int, n_columns: int, center: bool) -> int:
+def most_axes(n_samples: int, n_columns: int, *, center: bool) -> int:
     """Return the largest number of axes beside which enough is left to tell the noise from."""
     return max(min(n_samples - center, n_columns) - 2, 0)
 
 
 def count_components(
-    axes: PrincipalAxes, center: bool, most: int | None = None, noise: NoiseKind = "auto"
+    axes: PrincipalAxes, most: int | None = None, noise: NoiseKind = "auto", *, center: bool
 ) -> Components:
     """Return how many axes are components, and what kind of noise the others are.
 
@@ -137,9 +137,9 @@ def count_components(
     """
     n, p = len(axes.coordinates), len(axes.basis)
     freedom = n - center
-    few = min(most_axes(n, p, center), MOST_AXES)
+    few = min(most_axes(n, p, center=center), MOST_AXES)
     if axes.rank <= max(few, min(freedom, p) // 2) and _directions(axes, freedom) == p:
-        return _cut(without_noise(axes, center), most)
+        return _cut(without_noise(axes, center=center), most)
     axes = free_axes(_near_one(axes), freedom)
     directions = min(freedom, _directions(axes, freedom))
     widest = max(min(directions // 2, directions - 2), 1)
@@ -147,10 +147,10 @@ def count_components(
         widest = min(max(directions // 2, most), directions - 1)
     widest = min(widest, axes.rank - 1)
     tried = min(MOST_AXES, widest)
-    found = _counted(axes, center, tried, noise, widest)
+    found = _counted(axes, tried, noise, widest, center=center)
     while found.above == tried < widest:
         tried = min(2 * max(tried, found.count), widest)
-        wider = _counted(axes, center, tried, noise, widest)
+        wider = _counted(axes, tried, noise, widest, center=center)
         # Components beyond the axes that were tried look like correlated noise, until they are
         # tried, too; correlated noise has no break where its eigenvalues come to the edge.
         if found.noise == "correlated" and (wider.noise, wider.count) != ("equal", found.count):
@@ -199,12 +199,12 @@ def _cut(found: Components, most: int | None) -> Components:
 
 
 def _counted(
-    axes: PrincipalAxes, center: bool, tried: int, noise: NoiseKind, widest: int
+    axes: PrincipalAxes, tried: int, noise: NoiseKind, widest: int, *, center: bool
 ) -> Components:
     """`count_components` among the first ``tried`` axes; a break may come up to ``widest``."""
     freedom = len(axes.coordinates) - center
     values = axes.eigenvalues[:tried]
-    without, rests_on = without_most_influential(axes, center, tried)
+    without, rests_on = without_most_influential(axes, tried, center=center)
     tails = column_kurtosis(axes, 0)
 
     @cache
@@ -236,7 +236,7 @@ def _counted(
     # Beyond the last component the edge would fall with every axis that is taken out.
     last, shown = min(count, tried), max(count, tried)
     if shown > tried:
-        without, rests_on = without_most_influential(axes, center, shown)
+        without, rests_on = without_most_influential(axes, shown, center=center)
     compared = np.array([edge(min(r, last)).at(level) for r in range(shown)])
     hidden = edge(last).hidden_strength(level) / float(axes.eigenvalues.sum())
     ratios = axes.eigenvalues[:shown] / compared, without / compared
@@ -268,11 +268,11 @@ def _is_correlated(axes: PrincipalAxes, z: float, above: int, broken: int, wides
     return clear or (z > SLIGHT_Z and above - broken >= min(BEYOND_BREAK, max(widest - 1, 1)))
 
 
-def without_noise(axes: PrincipalAxes, center: bool) -> Components:
+def without_noise(axes: PrincipalAxes, *, center: bool) -> Components:
     """Return the rank as the count: rows that span so few directions have no noise."""
     rank = axes.rank
     infinite = np.full(rank, np.inf)
-    without, rests_on = without_most_influential(axes, center, rank)
+    without, rests_on = without_most_influential(axes, rank, center=center)
     alone = without <= 0.0
     kept = np.where(alone, 0.0, np.inf)
     return Components(rank, rank, rank, rank, "none", infinite, kept, rests_on, alone, 0.0, 0.0)
@@ -365,7 +365,7 @@ def _last_above(values: Array, edge: Callable[[int], NoiseEdge], level: float) -
 
 
 def without_most_influential(
-    axes: PrincipalAxes, center: bool, n_axes: int
+    axes: PrincipalAxes, n_axes: int, *, center: bool
 ) -> tuple[Array, Indices]:
     """Each eigenvalue without the row whose absence lowers it most (n_axes,), and those rows.
 

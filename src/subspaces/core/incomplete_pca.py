@@ -119,7 +119,7 @@ def count_through_holes(
     n, p = cells.values.shape
     origin = observed_means(cells) if center else np.zeros(p)
     shifted = Cells((cells.values - origin) * cells.observed, cells.observed)
-    limit = most_axes(n, p, center)
+    limit = most_axes(n, p, center=center)
     # Rows with few cells have little noise; all get as much as the others, in these cells.
     louder = np.sqrt(cells.counts.mean() / np.maximum(cells.counts, 1.0))[:, None]
     means = observed_means(shifted)
@@ -131,7 +131,7 @@ def count_through_holes(
     )
     while True:
         evened = filled.image + louder * (filled.table - filled.image)
-        found = count_components(all_axes(centred(evened, center)), center, most, noise)
+        found = count_components(all_axes(centred(evened, center)), most, noise, center=center)
         if found.count <= filled_by or filled_by >= limit:
             return found, filled.table + origin
         clear = np.flatnonzero(found.ratio[: found.count] > CLEAR)

@@ -34,7 +34,12 @@ APART = 1e-9
 
 
 def cell_errors(
-    axes: PrincipalAxes, center: bool, most: int, rows: Indices | None = None, curved: bool = True
+    axes: PrincipalAxes,
+    most: int,
+    rows: Indices | None = None,
+    *,
+    center: bool,
+    curved: bool = True,
 ) -> Iterator[Array]:
     """Yield the left-out error of each cell, with 0, 1, ..., ``most`` axes: each (m, p).
 

@@ -29,7 +29,7 @@ NEARLY_ALL = 1.0 - 1e-6
 
 
 def exact_errors(
-    rows: Array, n_components: int, affine: bool = False, axes: PrincipalAxes | None = None
+    rows: Array, n_components: int, axes: PrincipalAxes | None = None, *, affine: bool = False
 ) -> Array:
     """Squared distance of each row from the PCA of all other rows, (n,).
 

@@ -52,7 +52,7 @@ class VaryingTable:
     @property
     def most_axes(self) -> int:
         """The largest number of axes beside which enough is left to tell the noise from."""
-        return most_axes(*self.shape, self.center)
+        return most_axes(*self.shape, center=self.center)
 
     def components(self, most: int | None, noise: NoiseKind) -> tuple[Components, PrincipalAxes]:
         """Return how many axes are components, by `count_components`, and all axes.
@@ -67,7 +67,7 @@ class VaryingTable:
             return found, all_axes(centred(filled, self.center))
         else:
             axes = all_axes(rows)
-        return count_components(axes, self.center, most, noise), axes
+        return count_components(axes, most, noise, center=self.center), axes
 
     def checked_maximum(self, max_components: int | None) -> int | None:
         """Return ``max_components``; raise an error below 1 and above `most_axes`."""
@@ -77,7 +77,7 @@ class VaryingTable:
         return as_count(max_components, "max_components", low=1, high=self.most_axes, why=why)
 
 
-def varying_table(X: Data, center: bool, scale: bool) -> VaryingTable:
+def varying_table(X: Data, *, center: bool, scale: bool) -> VaryingTable:
     """Return X as a `VaryingTable`; raise an error if it is too small to tell a component in."""
     matrix = as_table_to_fit(X, min_samples=FEWEST_ROWS)
     check_squares(matrix)

@@ -195,7 +195,7 @@ def pca_components(
     >>> found.verdict
     '3 components stand out of the noise; weaker ones, below 0.77 % of the variance, are not seen.'
     """
-    table = varying_table(X, center, scale)
+    table = varying_table(X, center=center, scale=scale)
     warn_of_copies(table.rows, above=2, of_components=True)
     method = as_choice(method, "method", KINDS_OF_NOISE)
     random = as_generator(random_state)
@@ -249,7 +249,7 @@ def _left_out_cells(
     limit = max(min(MOST_PREDICTORS, min(n - center, p) // 2, axes.rank), most)
     weights = observed if observed is None or rows is None else observed[rows]
     curve: list[float] = []
-    for errors in cell_errors(axes, center, limit, rows):
+    for errors in cell_errors(axes, limit, rows, center=center):
         curve.append(float(np.average(errors**2, weights=weights)))
         if len(curve) > most and int(np.argmin(curve)) < len(curve) - PATIENCE:
             break

@@ -209,7 +209,7 @@ def _by_all_cells(matrix: Array, n_components: int, *, center: bool) -> _Distanc
         ratios = removed.energies / removed.eigenvalues
     t2_left_out = np.sum(np.where(removed.eigenvalues > 0.0, ratios, np.inf), axis=1)
     energy = float(np.mean(np.sum(axes.coordinates**2, axis=1)))
-    left_out = exact_errors(matrix, r, center, axes)
+    left_out = exact_errors(matrix, r, axes, affine=center)
     return _Distances(r, t2, t2_left_out * (freedom - 1), q, left_out, energy)
 
 

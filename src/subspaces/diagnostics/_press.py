@@ -221,7 +221,7 @@ def pca_influence(X: Data, n_components: int, *, center: bool = True) -> PCAInfl
     scores, squared_residual, spectrum = axes.split(n_components)
     return PCAInfluence(
         leverage=influence.leverage(scores, spectrum).sum(axis=1),
-        loo_error=exact_errors(X, n_components, bool(center)),
+        loo_error=exact_errors(X, n_components, affine=bool(center)),
         influence=influence.squared_influence(scores, squared_residual, spectrum),
         gradient=influence.gradient(X, leading(centre_of(X, bool(center)), axes, n_components)),
         sample_names=names,
@@ -286,7 +286,7 @@ def _warn_of_mean(X: Array) -> None:
 def _errors(X: Array, n_components: int, method: PressMethod, *, center: bool) -> Array:
     """Return the squared leave-one-out error of each sample, (n,); the mean is refitted, too."""
     if method == "exact":
-        return exact_errors(X, n_components, center)
+        return exact_errors(X, n_components, affine=center)
     if np.isnan(X).any():
         return row_errors(incomplete_pca(X, n_components, center=center))[1]
     axes = graded_axes(centred(X, center))

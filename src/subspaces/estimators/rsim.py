@@ -122,8 +122,8 @@ class RSIM(SubspaceClusterer):
             int(self.n_clusters),
             int(self.n_clusters) * (dimension + affine),
             power,
-            not affine,
             as_generator(self.random_state),
+            mirrored=not affine,
         )
         self.rank_ = found.rank
         _subspaces.store_equal_subspaces(self, X, found.labels, dimension, affine)

@@ -157,7 +157,7 @@ class SelectedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         SelectedPCA
             The fitted transformer.
         """
-        table = varying_table(X, self.center, self.scale)
+        table = varying_table(X, center=self.center, scale=self.scale)
         validate_data(self, X, skip_check_array=True)
         warn_of_copies(table.rows, above=3, of_components=True)
         method = as_choice(self.method, "method", KINDS_OF_NOISE)

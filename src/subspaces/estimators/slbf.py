@@ -109,9 +109,9 @@ class SLBF(SubspaceClusterer):
         points = _subspaces.principal_coordinates(X, affine)
         dimension = _subspaces.identified_dimension(self, dimension, points.shape[1], affine)
         if self.spectral:
-            labels = graph_clustering(points, k, dimension, affine, random)
+            labels = graph_clustering(points, k, dimension, random, affine=affine)
         else:
-            labels = greedy_clustering(points, k, dimension, affine, most, random)
+            labels = greedy_clustering(points, k, dimension, most, random, affine=affine)
         _subspaces.store_equal_subspaces(self, X, labels, dimension, affine)
         self.objective_ = energy_off_subspaces(X, self.labels_, self.subspaces_)
 

@@ -237,7 +237,7 @@ def _left_out(
     errors, pulls, residual = (np.empty(len(X)) for _ in range(3))
     for k, (axes, dimension) in enumerate(zip(all_axes, problem.dimensions, strict=True)):
         members = labels == k
-        errors[members] = exact_errors(X[members], dimension, problem.affine, axes)
+        errors[members] = exact_errors(X[members], dimension, axes, affine=problem.affine)
         kept, residual[members], spectrum = axes.split(dimension)
         pulls[members] = influence.squared_influence(kept, residual[members], spectrum)
     return errors, pulls, residual

@@ -117,7 +117,7 @@ def _round(
         affinity = np.exp(curvatures / (-2.0 * sigma))
         vectors = column_embedding(affinity, sought.n_clusters)
         found = rows_to_labels(vectors, sought.n_clusters, random)
-        error = mean_squared_distance(points, found, sought.dimension, not sought.linear)
+        error = mean_squared_distance(points, found, sought.dimension, affine=not sought.linear)
         if error < least:
             best, least = found, error
     return best, least

@@ -63,8 +63,9 @@ def best_cut(
     n_clusters: int,
     greatest_rank: int,
     power: float,
-    mirrored: bool,
     random: np.random.Generator,
+    *,
+    mirrored: bool,
 ) -> RankedCut:
     """Return the cut of the rank, from K to ``greatest_rank``, that is least for its eigengap.
 

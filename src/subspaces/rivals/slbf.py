@@ -77,28 +77,33 @@ class Neighbours:
 
 
 def greedy_clustering(
-    points: Array, n_clusters: int, dimension: int, affine: bool, n_candidates: int,
+    points: Array,
+    n_clusters: int,
+    dimension: int,
+    n_candidates: int,
     random: np.random.Generator,
-) -> Labels:  # fmt: skip
+    *,
+    affine: bool,
+) -> Labels:
     """Return the labels (n,) of LBF: the nearest of K flats chosen among candidates."""
     seeds = random.choice(len(points), min(n_candidates, len(points)), replace=False)
-    distances = distances_from(points, fit_local_flats(points, seeds, dimension, affine))
+    distances = distances_from(points, fit_local_flats(points, seeds, dimension, affine=affine))
     found: Labels = np.argmin(distances[:, choose_greedily(distances, n_clusters)], axis=1)
     return found
 
 
 def graph_clustering(
-    points: Array, n_clusters: int, dimension: int, affine: bool, random: np.random.Generator
+    points: Array, n_clusters: int, dimension: int, random: np.random.Generator, *, affine: bool
 ) -> Labels:
     """Return the labels (n,) of SLBF: of least error over the multiples of the local scales."""
-    flats = fit_local_flats(points, np.arange(len(points)), dimension, affine)
+    flats = fit_local_flats(points, np.arange(len(points)), dimension, affine=affine)
     distances = distances_from(points, flats)
     floor = SMALLEST_SCALE * float(np.sqrt(np.mean(np.sum(points**2, axis=1))))
     best, least = np.zeros(len(points), dtype=np.intp), np.inf
     for multiple in MULTIPLES:
         affinity = local_affinity(distances, multiple * np.maximum(flats.spread, floor))
         labels = cut(affinity, n_clusters, random)
-        error = mean_squared_distance(points, labels, dimension, affine)
+        error = mean_squared_distance(points, labels, dimension, affine=affine)
         if error < least:
             best, least = labels, error
     return best
@@ -128,7 +133,7 @@ def local_affinity(distances: Array, scales: Array) -> Array:
     return half + half.T
 
 
-def fit_local_flats(points: Array, seeds: Labels, dimension: int, affine: bool) -> LocalFlats:
+def fit_local_flats(points: Array, seeds: Labels, dimension: int, *, affine: bool) -> LocalFlats:
     """Return a flat for each seed, fitted to the neighbourhood that the beta numbers choose."""
     n, p = points.shape
     tried = growing_sizes(n, dimension)

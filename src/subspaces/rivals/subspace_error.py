@@ -10,7 +10,7 @@ from subspaces.core.partition import Partition
 DISTANCE_ROUNDING = 1e-13
 
 
-def mean_squared_distance(points: Array, labels: Labels, dimension: int, affine: bool) -> float:
+def mean_squared_distance(points: Array, labels: Labels, dimension: int, *, affine: bool) -> float:
     """Return the mean squared distance of the points from the subspaces fitted to their clusters.
 
     It comes from the eigenvalues of the smaller of the two Gram matrices of each cluster, so its

@@ -119,7 +119,7 @@ def _recipe(request: Request) -> Any:
     return recipe
 
 
-def _chosen_on_normal_scores(model: Any, table: Table) -> Any:
+def _chosen_on_normal_scores(model: PSC, table: Table) -> Any:
     """Return the model fitted to the table, its number of clusters chosen on normal scores."""
     most = min(model.max_clusters, max(len(table.data) // 4, 1))
     found = select_n_clusters(model, table.frame, range(1, most + 1), margins="normal")

@@ -1,6 +1,6 @@
 """Results of ``fit`` and ``predict`` as columns, as a summary, and as files."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from subspaces._types import Array, Codes, Data, Indices
 from subspaces.app.cli._outputs import as_csv
 from subspaces.app.cli._request import Request
 from subspaces.app.cli._say import warn
@@ -31,7 +32,7 @@ STRONGEST = 5
 
 
 def sample_columns(
-    model: SubspaceClusterer, table: Table, X: Any, clusters: Any
+    model: SubspaceClusterer, table: Table, X: Data, clusters: Codes
 ) -> dict[str, list[Any]]:
     """Return columns with each sample's name, cluster, known class and ambiguity (0 to 1)."""
     columns = {"sample": list(table.sample_names), "cluster": clusters.tolist()}
@@ -45,7 +46,7 @@ def sample_columns(
     return columns
 
 
-def agreement(table: Table, clusters: Any) -> dict[str, float]:
+def agreement(table: Table, clusters: Codes | Sequence[int]) -> dict[str, float]:
     """Return the adjusted Rand index and matched accuracy of the clusters; {} without classes.
 
     Samples without a class do not count.
@@ -63,7 +64,7 @@ def agreement(table: Table, clusters: Any) -> dict[str, float]:
 
 def summary(
     request: Request,
-    model: SubspaceClusterer,
+    model: Any,  # of attributes that not every estimator has
     table: Table,
     messages: list[str],
     trust: Trust,
@@ -144,21 +145,23 @@ class Lists:
     all clusters have in common, and r is 0.
     """
 
-    apart: Any
-    within: Any
-    difference: Any
-    effect: Any
-    share: Any
-    loadings: Any
+    apart: Indices
+    within: Indices
+    difference: Array
+    effect: Array
+    share: Array
+    loadings: Array
 
 
 def _lists(facts: Facts, k: int) -> Lists:
-    model: Any = facts.model
+    model = facts.model
     unknown = np.full(facts.n_variables, np.nan)
     apart, difference, effect = np.zeros(0, dtype=int), unknown, unknown
     if facts.contrasts is not None:
         found = facts.contrasts[k]
         apart, difference, effect = found.order, found.difference, found.effect
+    share: Array
+    loadings: Array
     if isinstance(model, SparseKMeans):
         share, loadings = model.weights_, np.empty((len(model.weights_), 0))
     else:
@@ -199,9 +202,9 @@ def write_imputed(
     (stage / "imputed.csv").write_text(text, encoding="utf-8")
 
 
-def _digits(value: float, filled: bool) -> str:
-    digits = 6 if filled else None
-    return np.format_float_positional(value, digits, fractional=not filled, trim="-")
+def _digits(value: float, gap: np.bool_) -> str:
+    digits = 6 if gap else None
+    return np.format_float_positional(value, digits, fractional=not gap, trim="-")
 
 
 def _labels_csv(model: SubspaceClusterer, table: Table) -> str:

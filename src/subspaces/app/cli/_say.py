@@ -137,7 +137,7 @@ def working(text: str, total: int | None = None) -> Iterator[Any]:
         begun: list[str] = []
         leading: set[str] = set()
 
-        def begin(name: Any) -> None:
+        def begin(name: object) -> None:
             bar.update(task, completed=len(begun), description=f"{text}: {name}")
             begun.append(str(name))
 

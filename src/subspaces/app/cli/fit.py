@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from subspaces.app.cli import _options as options
 from subspaces.app.cli import _outputs
@@ -18,7 +18,9 @@ from subspaces.app.cli._say import (
     warn,
     working,
 )
-from subspaces.estimators._base import SubspaceClusterer
+
+if TYPE_CHECKING:
+    from subspaces.estimators._base import SubspaceClusterer
 
 FILES = ("labels.csv", "variables.csv", "imputed.csv", "model.npz", "summary.json", "report.html")
 # How many variables of each list the screen shows.
@@ -154,7 +156,14 @@ def fit(
             model, messages = _fitting.fit_model(posed, prepared, caught)
         if numbers is not None:
             model = _fitting.with_choice(model, numbers, numbers.columns)
-        trust = _trusted(request, model, prepared, dims is None, values.scale, measure=stability)
+        trust = _trusted(
+            request,
+            model,
+            prepared,
+            assumed=dims is None,
+            scaled=values.scale,
+            measure=stability,
+        )
         filled = _fitting.filled(model, prepared) if imputed else None
         model = with_facts(
             model,
@@ -194,11 +203,11 @@ def fit(
 
 def _trusted(
     request: Request,
-    model: SubspaceClusterer,
+    model: "SubspaceClusterer",
     table: Any,
+    *,
     assumed: bool,
     scaled: bool,
-    *,
     measure: bool,
 ) -> Any:
     """Return the `Trust` in a fit to a prepared table.
@@ -228,7 +237,7 @@ def _show(summary: dict[str, Any]) -> None:
     if summary["preparation"]:
         say(f"Prepared: {summary['preparation']}.")
     known = "adjusted_rand" in summary
-    say_table(*_sizes(summary["clusters"], known), numbers=range(4))
+    say_table(*_sizes(summary["clusters"], known=known), numbers=range(4))
     headings, rows = _lists(summary["clusters"])
     if headings:
         say()
@@ -245,7 +254,7 @@ def _show(summary: dict[str, Any]) -> None:
             say(summary[name]["verdict"])
 
 
-def _sizes(clusters: list[dict[str, Any]], known: bool) -> tuple[list[str], list[list[str]]]:
+def _sizes(clusters: list[dict[str, Any]], *, known: bool) -> tuple[list[str], list[list[str]]]:
     """Return the headings and rows of a table of the clusters; known: whether classes are."""
     headings = ["cluster", "samples", "dims", "variables", *["classes"] * known]
     rows = []

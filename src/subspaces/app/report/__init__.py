@@ -1,15 +1,14 @@
 """Reports on a fitted model and on a PCA: one interactive HTML page that works offline."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from inspect import signature
 from pathlib import Path
 from typing import Any
 
-from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from subspaces._types import Auto, Data, Names, Seed
+from subspaces._types import Auto, Data, Seed
 from subspaces.app.report._canvas import require_plotly
 from subspaces.app.report._clusters import clusters, variables
 from subspaces.app.report._draft import Draft
@@ -28,6 +27,7 @@ from subspaces.app.report._summary import missing as what_is_missing
 from subspaces.app.report._summary import summary, warnings
 from subspaces.diagnostics import Markers, Stability
 from subspaces.estimators._base import SubspaceClusterer
+from subspaces.named_table import MissingValues
 from subspaces.runtime.parameters import check_options
 from subspaces.selection import Selection
 
@@ -67,13 +67,13 @@ def render(
     X: Data | None = None,
     *,
     title: str | None = None,
-    classes: ArrayLike | None = None,
-    sample_names: Names | None = None,
-    variable_names: Names | None = None,
+    classes: Iterable[object] | None = None,
+    sample_names: Iterable[object] | None = None,
+    variable_names: Iterable[object] | None = None,
     stability: Stability | None = None,
     selection: Selection | None = None,
     markers: Markers | None = None,
-    missing: Any = None,
+    missing: MissingValues | None = None,
 ) -> str:
     """Return the report of a fitted model as one HTML page.
 
@@ -157,7 +157,7 @@ def render_pca(
     level: float = 0.05,
     max_components: int | None = None,
     random_state: Seed = None,
-    classes: ArrayLike | None = None,
+    classes: Iterable[object] | None = None,
     title: str | None = None,
 ) -> str:
     """Return a report on one PCA as one HTML page.

@@ -80,10 +80,10 @@ def differences(found: Findings, apart: Contrast, beyond: Indices, shade: str) -
     bars = _bars(narrow(np.clip(sizes, -edge, edge)), shade, words, TEXT_ALONE)
     bars["marker"]["opacity"] = np.where(np.isin(shown, beyond), 1.0, PALE)
     title = f"lower ← {'SD' if known else 'difference of means'} → higher"
-    return _figure_of_list(bars, ticks, xtitle=title, shapes=_ends_of_chance(apart, known))
+    return _figure_of_list(bars, ticks, xtitle=title, shapes=_ends_of_chance(apart, known=known))
 
 
-def _ends_of_chance(apart: Contrast, known: bool) -> list[dict[str, Any]]:
+def _ends_of_chance(apart: Contrast, *, known: bool) -> list[dict[str, Any]]:
     """Return plotly's dotted lines at the effects where chance ends, if effects are known."""
     if not known:
         return []

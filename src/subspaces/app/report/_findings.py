@@ -5,13 +5,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from subspaces._types import Array, Data, Indices, Labels, Names
+from subspaces._types import Array, Data, Indices, Labels
 from subspaces.app.report._names import as_text
 from subspaces.core.contrast import Contrast
 from subspaces.data.validation import row_names
-from subspaces.estimators import SparseKMeans
 from subspaces.estimators._base import SubspaceClusterer
 from subspaces.estimators._record import squared_distances
 from subspaces.facts import Facts, Samples, facts_of, samples_of
@@ -132,9 +130,9 @@ class Findings:
 def gather(
     model: SubspaceClusterer,
     X: Data | None,
-    classes: ArrayLike | None,
-    sample_names: Names | None,
-    variable_names: Names | None,
+    classes: Iterable[object] | None,
+    sample_names: Iterable[object] | None,
+    variable_names: Iterable[object] | None,
 ) -> Findings:
     """Return the findings of a fitted model for the report; X and names may be None."""
     labels = np.asarray(model.labels_)
@@ -149,9 +147,7 @@ def gather(
     if samples is not None:
         scores = samples.scores if scores is None else scores
         places = samples.coordinates if places is None else places
-    common = None
-    if isinstance(model, SparseKMeans):
-        common = _ranked(model.weights_, model.weights_[:, None])
+    weights = getattr(model, "weights_", None)
     return Findings(
         model=model,
         labels=labels,
@@ -159,8 +155,8 @@ def gather(
         variable_names=_names(variable_names, "variable_names", facts.names),
         classes=own if own and any(own) else None,
         clusters=list(_clusters(facts, samples, scores, places)),
-        common=common,
-        rivalry=None if scores is None else rivalry(scores, labels, likelihoods),
+        common=None if weights is None else _ranked(weights, weights[:, None]),
+        rivalry=None if scores is None else rivalry(scores, labels, likelihoods=likelihoods),
         influence=getattr(model, "influence_", None),
         likelihoods=likelihoods,
         has_data=samples is not None,
@@ -168,7 +164,7 @@ def gather(
     )
 
 
-def rivalry(scores: Array, labels: Labels, likelihoods: bool) -> Rivalry | None:
+def rivalry(scores: Array, labels: Labels, *, likelihoods: bool) -> Rivalry | None:
     """Return own scores, best other scores and rivals from scores (n, K); None if K is 1."""
     if scores.shape[1] < 2:
         return None

@@ -50,13 +50,13 @@ def _overview(found: Markers) -> str:
     caption = (
         f"Markers by {'split halves' if split else 'the Mann-Whitney test'}, the largest effects "
         f"first. False discovery rate at most {LEVEL:g}, however small the difference; the charts "
-        f"of the clusters count {_counted_in_charts(split)}."
+        f"of the clusters count {_counted_in_charts(split=split)}."
     )
     heads = ["Cluster", "Higher than elsewhere", "Lower than elsewhere"]
     return simple(caption, heads, rows, kind="whole words")
 
 
-def _counted_in_charts(split: bool) -> str:
+def _counted_in_charts(*, split: bool) -> str:
     """Return which differences the charts of the clusters call beyond chance."""
     return f"{'those of them' if split else 'differences'} that are larger than chance makes them"
 

@@ -12,7 +12,7 @@ LONGEST_LABEL = 40
 LONGEST_TICK = 30
 
 
-def as_text(name: Any) -> str:
+def as_text(name: object) -> str:
     """Return a name as text, its control characters and lone surrogates replaced by U+FFFD."""
     unseen = ("Cc", "Cs")
     return "".join("\ufffd" if unicodedata.category(c) in unseen else c for c in str(name))
@@ -23,14 +23,14 @@ def escape(value: Any) -> str:
     return html.escape(as_text(value), quote=True)
 
 
-def plotly_text(name: Any) -> str:
+def plotly_text(name: object) -> str:
     """Return a name escaped for plotly's labels, which read HTML; cut to 40 characters."""
     text = as_text(name)
     cut = text if len(text) <= LONGEST_LABEL else text[: LONGEST_LABEL - 1] + "…"
     return html.escape(cut, quote=False)
 
 
-def short_label(name: Any, longest: int = LONGEST_TICK) -> str:
+def short_label(name: object, longest: int = LONGEST_TICK) -> str:
     """Return a name escaped for plotly, its middle cut out if it is longer than ``longest``.
 
     Long names often differ in their ends alone.

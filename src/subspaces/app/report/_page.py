@@ -37,7 +37,7 @@ def page(
         written = write(sheet)
         if written is not None:
             links.append(f'<li><a href="#{name}">{heading}</a></li>')
-            body.append(_section(name, heading, written, name in folded))
+            body.append(_section(name, heading, written, is_folded=name in folded))
     drawings = ",".join(f'"{name}":{drawing.to_json()}' for name, drawing in sheet.figures.items())
     plotly, script = _unified(get_plotlyjs()), _part("page.js")
     return Template(_part("page.html")).substitute(
@@ -62,7 +62,7 @@ def write_page(text: str, path: str | Path) -> Path:
     return target
 
 
-def _section(name: str, heading: str, body: str, is_folded: bool) -> str:
+def _section(name: str, heading: str, body: str, *, is_folded: bool) -> str:
     title = f'<h2 id="{name}-heading">{heading}</h2>'
     whole = f"{title}\n{body}"
     if is_folded:

@@ -1,10 +1,10 @@
 """The findings on one PCA that its page and the command ``pca`` show, gathered as frozen values."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from subspaces._types import Array, Auto, Data, Indices, Seed
 from subspaces.app.report._findings import one_each
@@ -101,7 +101,7 @@ def gather_pca(
     level: float = 0.05,
     max_components: int | None = None,
     random_state: Seed = None,
-    classes: ArrayLike | None = None,
+    classes: Iterable[object] | None = None,
 ) -> PCAFindings:
     """Return the findings on a PCA of X; the parameters are those of `report.render_pca`."""
     matrix = as_table_to_fit(X, min_samples=FEWEST_SAMPLES)
@@ -118,7 +118,7 @@ def gather_pca(
     whole = matrix if missing is None else np.where(np.isnan(matrix), np.nanmean(matrix, 0), matrix)
     axes = all_axes(centred(whole, center))
     asked = not (isinstance(n_components, str) and n_components == "auto")
-    r = _checked(n_components, axes, center) if asked else components.n_components
+    r = _checked(n_components, axes, center=center) if asked else components.n_components
     with collect_warnings():
         outliers = pca_outliers(named, r, center=center, level=level)
     if missing is None:
@@ -150,7 +150,7 @@ def gather_pca(
     )
 
 
-def _checked(n_components: int | Auto, axes: PrincipalAxes, center: bool) -> int:
+def _checked(n_components: int | Auto, axes: PrincipalAxes, *, center: bool) -> int:
     """Return the number of components; raise an error for more than the samples span.
 
     One of the samples is left out when the others are to predict it.
@@ -166,7 +166,7 @@ def _with_names_of(X: Any, matrix: Array) -> Any:
     return matrix if row_names(X) is None else type(X)(matrix, X.index, X.columns)
 
 
-def _variable_names(X: Any, count: int) -> list[str]:
+def _variable_names(X: Data, count: int) -> list[str]:
     columns = list(getattr(X, "columns", ()))
     return [as_text(name) for name in columns] or [f"x{j}" for j in range(count)]
 
