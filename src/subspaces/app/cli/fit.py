@@ -18,6 +18,7 @@ from subspaces.app.cli._say import (
     warn,
     working,
 )
+from subspaces.named_table import Table
 
 if TYPE_CHECKING:
     from subspaces.estimators._base import SubspaceClusterer
@@ -204,7 +205,7 @@ def fit(
 def _trusted(
     request: Request,
     model: "SubspaceClusterer",
-    table: Any,
+    table: Table,
     *,
     assumed: bool,
     scaled: bool,

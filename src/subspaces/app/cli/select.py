@@ -1,11 +1,12 @@
 """The command ``select``, which chooses the number of clusters."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from subspaces.app.cli import _options as options
 from subspaces.app.cli._options import setting
 from subspaces.app.cli._request import Request
 from subspaces.app.cli._say import say, say_json, say_stability, say_table, warn, working
+from subspaces.selection import Selection
 
 # What to do about missing values: what fills them would pass for clusters.
 INSTEAD = (
@@ -158,7 +159,7 @@ def _select_by_stability(request: Request, source: options.Source, *, as_documen
     say(f"{found.verdict[0].upper()}{found.verdict[1:]}.")
 
 
-def _show(found: Any, verdict: str) -> None:
+def _show(found: Selection, verdict: str) -> None:
     """Print the criterion for each number of clusters, the choice, and how clear it is."""
     from subspaces.plots import CRITERION_NAMES
 
