@@ -8,10 +8,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 if TYPE_CHECKING:  # optional parts
+    from anndata import AnnData as AnnData
     from matplotlib.axes import Axes as Axes
     from torch import Tensor as Tensor
 else:
-    Axes = Tensor = Any
+    AnnData = Axes = Tensor = Any
 
 Array = NDArray[np.floating]
 Indices = NDArray[np.intp]

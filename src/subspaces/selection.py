@@ -118,7 +118,7 @@ def clusters_of(model: Any) -> Clusters:
     return Clusters(model.labels_, model.subspaces_, bool(model.affine))
 
 
-def fitted(estimator: Any, X: Any, **parameters: Any) -> FittedModel:
+def fitted(estimator: SubspaceClusterer, X: Data, **parameters: Any) -> FittedModel:
     """Return a clone of the estimator with these parameters, fitted to X; warnings are dropped."""
     with collect_warnings():
         return FittedModel(clone(estimator).set_params(**parameters).fit(X))

@@ -15,7 +15,7 @@ from scipy import sparse
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
-from subspaces._types import Array, Auto, Codes, Mask, NoiseKind, PerCluster, Seed
+from subspaces._types import AnnData, Array, Auto, Codes, Mask, NoiseKind, PerCluster, Seed, Sparse
 from subspaces.app.recipes import ExpressionScaler, single_cell
 from subspaces.core.array import is_dask
 from subspaces.core.partition import sizes
@@ -44,7 +44,7 @@ MOST_DENSE_BYTES = 8 * 2**30
 
 
 def psc(
-    adata: Any,
+    adata: AnnData,
     n_clusters: int | Auto = 2,
     *,
     layer: str | None = None,
@@ -146,7 +146,7 @@ def psc(
 
 
 def pca_components(
-    adata: Any,
+    adata: AnnData,
     *,
     layer: str | None = None,
     use_rep: str | None = None,
@@ -238,7 +238,7 @@ def _views_may_become_their_own() -> Iterator[None]:
         yield
 
 
-def _chosen_genes(adata: Any, mask_var: Any, use_rep: str | None) -> Mask | None:
+def _chosen_genes(adata: AnnData, mask_var: Any, use_rep: str | None) -> Mask | None:
     """Return which genes to take, (genes,), or None for all."""
     is_auto = isinstance(mask_var, str) and mask_var == "auto"
     if use_rep is not None and not (is_auto or mask_var is None):
@@ -260,7 +260,7 @@ def _chosen_genes(adata: Any, mask_var: Any, use_rep: str | None) -> Mask | None
     return mask
 
 
-def _named(matrix: Array, adata: Any, genes: Mask | None, use_rep: str | None) -> Any:
+def _named(matrix: Array, adata: AnnData, genes: Mask | None, use_rep: str | None) -> Any:
     """Return the matrix as a frame with the names of the cells and, where they differ, of genes."""
     import pandas as pd
 
@@ -286,7 +286,7 @@ def _as_plain_values(found: PCAComponents, table: Any, parameters: dict[str, Any
     }
 
 
-def _check_source(adata: Any, layer: str | None, use_rep: str | None) -> None:
+def _check_source(adata: AnnData, layer: str | None, use_rep: str | None) -> None:
     if find_spec("anndata") is None:
         raise ImportError(f"AnnData needs anndata. {install('scverse')}")
     from anndata import AnnData
@@ -299,7 +299,7 @@ def _check_source(adata: Any, layer: str | None, use_rep: str | None) -> None:
         raise ValueError(f"layer={layer!r} excludes use_rep={use_rep!r}. Use one of them")
 
 
-def _chosen_matrix(adata: Any, layer: str | None, use_rep: str | None) -> tuple[Any, str]:
+def _chosen_matrix(adata: AnnData, layer: str | None, use_rep: str | None) -> tuple[Any, str]:
     """Return the matrix to cluster, and its name for messages, such as "adata.X"."""
     if layer is not None:
         return _entry(adata.layers, layer, "layers"), f"adata.layers[{layer!r}]"
@@ -319,7 +319,7 @@ def _entry(entries: Any, name: str, where: str) -> Any:
     return entries[name]
 
 
-def _readable(matrix: Any, name: str, model: PSC) -> Any:
+def _readable(matrix: Array | Sparse, name: str, model: PSC) -> Any:
     """Return the matrix for `PSC`: unchanged where rows are read in passes, otherwise dense."""
     if is_dask(matrix):
         return matrix
@@ -344,7 +344,7 @@ def _dense(matrix: Any, name: str, who: str, advice: str) -> Array:
     return matrix.toarray()
 
 
-def _batches(adata: Any, batch_key: str | None) -> Codes | None:
+def _batches(adata: AnnData, batch_key: str | None) -> Codes | None:
     """Return the number of each cell's batch, (n,), with a warning; None where there are none."""
     if batch_key is None:
         return None
@@ -362,7 +362,7 @@ def _batches(adata: Any, batch_key: str | None) -> Codes | None:
     return batches
 
 
-def _centred(matrix: Any, batches: Codes | None) -> Any:
+def _centred(matrix: Array | Sparse, batches: Codes | None) -> Any:
     """Return the matrix (n, p) with the mean of each batch at that of all cells."""
     if batches is None:
         return matrix
@@ -376,7 +376,7 @@ def _centred(matrix: Any, batches: Codes | None) -> Any:
 
 
 def _of_mean_profiles(
-    adata: Any,
+    adata: AnnData,
     n_clusters: int | Auto,
     source: dict[str, Any],
     batches: Codes | None,
@@ -411,7 +411,7 @@ def _of_mean_profiles(
 
 
 def _recipe_input(
-    adata: Any, layer: str | None, batches: Codes | None
+    adata: AnnData, layer: str | None, batches: Codes | None
 ) -> tuple[Any, ExpressionScaler, str | None]:
     """Return the cells, the recipe's scaler for them and, for batches, what was done before it.
 
@@ -435,7 +435,10 @@ def _recipe_input(
 
 
 def _number(
-    n_clusters: int | Auto, scaler: ExpressionScaler, matrix: Any, settings: dict[str, Any]
+    n_clusters: int | Auto,
+    scaler: ExpressionScaler,
+    matrix: Array | Sparse,
+    settings: dict[str, Any],
 ) -> tuple[Any, dict[str, str]]:
     """Return the number of clusters and, where stability chose it, the sentence on the choice."""
     if n_clusters != "auto":
@@ -446,7 +449,7 @@ def _number(
 
 
 def _of_subspaces(
-    model: PSC, matrix: Any, key: str, source: dict[str, Any]
+    model: PSC, matrix: Array | Sparse, key: str, source: dict[str, Any]
 ) -> dict[str, dict[str, Any]]:
     """Return what to store of a model of subspaces: labels, coordinates, loadings, parameters."""
     entries = _basic_entries(model, key, source)
@@ -485,7 +488,7 @@ def _basic_entries(
     }
 
 
-def _coordinates(matrix: Any, subspaces: Sequence[Subspace]) -> Array:
+def _coordinates(matrix: Array | Sparse, subspaces: Sequence[Subspace]) -> Array:
     """Return each row's coordinates in every subspace, side by side, (n, sum of the dimensions).
 
     A sparse matrix or a Dask array is not made dense: the coordinates of the centre are subtracted

@@ -1,11 +1,10 @@
 """The variables of a table that vary, prepared for one PCA."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from subspaces._types import Array, Mask, NoiseKind
+from subspaces._types import Array, Data, Mask, NoiseKind
 from subspaces.core.components import (
     FEWEST_COLUMNS,
     FEWEST_ROWS,
@@ -70,7 +69,7 @@ class VaryingTable:
             axes = all_axes(rows)
         return count_components(axes, most, noise, center=self.center), axes
 
-    def checked_maximum(self, max_components: Any) -> int | None:
+    def checked_maximum(self, max_components: int | None) -> int | None:
         """Return ``max_components``; raise an error below 1 and above `most_axes`."""
         if max_components is None:
             return None
@@ -78,7 +77,7 @@ class VaryingTable:
         return as_count(max_components, "max_components", low=1, high=self.most_axes, why=why)
 
 
-def varying_table(X: Any, *, center: bool, scale: bool) -> VaryingTable:
+def varying_table(X: Data, *, center: bool, scale: bool) -> VaryingTable:
     """Return X as a `VaryingTable`; raise an error if it is too small to tell a component in."""
     matrix = as_table_to_fit(X, min_samples=FEWEST_ROWS)
     check_squares(matrix)

@@ -12,8 +12,13 @@ from subspaces.core.problem import Problem
 from subspaces.data.in_view import RowsInView
 from subspaces.estimators import _subspaces
 from subspaces.estimators._base import SubspaceClusterer
-from subspaces.rivals.gpca import homogeneous, hyperplane_labels, vote_labels
-from subspaces.rivals.vanishing_polynomials import n_monomials, n_vanishing
+from subspaces.rivals.gpca import (
+    homogeneous,
+    hyperplane_labels,
+    n_monomials,
+    n_vanishing,
+    vote_labels,
+)
 from subspaces.runtime.parameters import as_choice, as_count, as_flag, as_generator, as_real
 from subspaces.runtime.warning import warn
 from subspaces.subspace import energy_off_subspaces, principal_axes

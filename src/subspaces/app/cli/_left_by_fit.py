@@ -63,7 +63,7 @@ def left_by_fit(path: Path, model: SubspaceClusterer) -> Left:
     return Left(known, tuple(lacking))
 
 
-def _lacking(folder: Path, summary: Any, options: Any, rows: Any) -> Any:
+def _lacking(folder: Path, summary: Any, options: Any, rows: dict[str, list[str]] | None) -> Any:
     """Yield a sentence on each file that is missing, or of another fit."""
     if rows is None and "adjusted_rand" in summary:
         yield f"{folder} has no labels.csv of this fit, so that the page is without known classes"
@@ -98,7 +98,9 @@ def _table(path: Path) -> dict[str, list[str]] | None:
     }
 
 
-def _of_same_clusters(rows: Any, model: SubspaceClusterer) -> dict[str, list[str]] | None:
+def _of_same_clusters(
+    rows: dict[str, list[str]] | None, model: SubspaceClusterer
+) -> dict[str, list[str]] | None:
     same = rows is not None and rows.get("cluster") == [str(k) for k in model.labels_.tolist()]
     return rows if same else None
 
@@ -129,7 +131,9 @@ def _numbers(name: str, cells: list[str]) -> Any:
     return np.array([float(cell) if cell else np.nan for cell in cells])
 
 
-def _missing(share: float, rows: Any, path: Path, model: SubspaceClusterer) -> MissingValues | None:
+def _missing(
+    share: float, rows: dict[str, list[str]] | None, path: Path, model: SubspaceClusterer
+) -> MissingValues | None:
     """Return how much was missing of each sample and variable; None if nothing, or not told."""
     listed = _table(path)
     if not share or rows is None or listed is None or not {"missing"} <= rows.keys() & listed:

@@ -21,6 +21,7 @@ from subspaces.app.cli._say import (
 
 if TYPE_CHECKING:
     from subspaces.estimators._base import SubspaceClusterer
+    from subspaces.named_table import Table
 
 FILES = ("labels.csv", "variables.csv", "imputed.csv", "model.npz", "summary.json", "report.html")
 # How many variables of each list the screen shows.
@@ -204,7 +205,7 @@ def fit(
 def _trusted(
     request: Request,
     model: "SubspaceClusterer",
-    table: Any,
+    table: "Table",
     *,
     assumed: bool,
     scaled: bool,
