@@ -255,7 +255,9 @@ def _agreements(
     adjusted Rand index with the other methods. nan for a method that failed.
     """
 
-    def column(measure: Callable[[Any, Labels], float], others: Any) -> list[float]:
+    def column(
+        measure: Callable[[Any, Labels], float], others: Labels | list[Labels]
+    ) -> list[float]:
         return [float(measure(others, found[name])) if name in found else np.nan for name in names]
 
     def of_known(measure: Callable[[Any, Labels], float]) -> Callable[[Any, Labels], float]:

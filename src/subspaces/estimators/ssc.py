@@ -1,6 +1,6 @@
 """Sparse subspace clustering: a graph of which samples express which, cut by its spectrum."""
 
-from typing import Annotated, Any, get_args
+from typing import Annotated, get_args
 
 from scipy.sparse.csgraph import connected_components
 
@@ -268,5 +268,5 @@ class SSC(SubspaceClusterer):
         return AFFINE_SHARE if self.affine and self.solver == "admm" else 1.0
 
 
-def _as_share(value: Any, name: str) -> float:
+def _as_share(value: float, name: str) -> float:
     return as_real(value, name, above=True, high=1.0)

@@ -1,7 +1,7 @@
 """Helpers that all figures use: size, colours, markers, heat maps, names beside points."""
 
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import Any
@@ -70,7 +70,7 @@ def look_of(k: int) -> dict[str, Any]:
     return {"color": colour_of(k), "marker": marker}
 
 
-def short_name(name: Any) -> str:
+def short_name(name: Hashable) -> str:
     """Return a name as one line of at most 24 characters; control characters are replaced."""
     words = " ".join(str(name).split())
     text = "".join("\ufffd" if unicodedata.category(c) in ("Cc", "Cs") else c for c in words)

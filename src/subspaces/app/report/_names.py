@@ -2,7 +2,7 @@
 
 import html
 import unicodedata
-from typing import Any
+from collections.abc import Hashable
 
 import numpy as np
 
@@ -18,7 +18,7 @@ def as_text(name: object) -> str:
     return "".join("\ufffd" if unicodedata.category(c) in unseen else c for c in str(name))
 
 
-def escape(value: Any) -> str:
+def escape(value: Hashable) -> str:
     """Return a value as text escaped for HTML, in an element or a quoted attribute."""
     return html.escape(as_text(value), quote=True)
 
