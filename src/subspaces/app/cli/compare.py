@@ -1,6 +1,6 @@
 """The command ``compare``, which runs every method on one table."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -8,7 +8,9 @@ from subspaces.app.cli import _options as options
 from subspaces.app.cli._options import setting
 from subspaces.app.cli._say import note, percent, say_json, say_table, working
 from subspaces.app.cli._words import in_options
-from subspaces.comparison import Comparison
+
+if TYPE_CHECKING:
+    from subspaces.comparison import Comparison
 
 MEASURES = {
     "ari": "adjusted Rand",
@@ -86,7 +88,7 @@ def _methods(text: str) -> list[str]:
     return [options.method_named(name, "--methods") for name in names]
 
 
-def _show(found: Comparison) -> None:
+def _show(found: "Comparison") -> None:
     """Print a table with one row per method, best agreement first; then errors and warnings."""
     columns = found.columns
     measures = [name for name in MEASURES if name in columns]

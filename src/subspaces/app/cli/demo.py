@@ -5,14 +5,13 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from subspaces._types import Labels
 from subspaces.app.cli._options import setting
 from subspaces.app.cli._outputs import refuse_file
 from subspaces.app.cli._say import percent, say, say_table, warn, working
 from subspaces.runtime.extras import install
 
 if TYPE_CHECKING:
-    from subspaces._types import Array
+    from subspaces._types import Array, Labels
     from subspaces.estimators import PSC
 
 
@@ -69,7 +68,7 @@ def _check_installed() -> None:
         raise ImportError(f"the demo draws with {' and '.join(missing)}. {extras}")
 
 
-def _compare_with_k_means(model: "PSC", X: "Array", target: Labels) -> Any:
+def _compare_with_k_means(model: "PSC", X: "Array", target: "Labels") -> Any:
     """Fit PSC and K-means to X, print both accuracies; return the labels of K-means, (n,)."""
     from sklearn.cluster import KMeans
 

@@ -18,10 +18,10 @@ from subspaces.app.cli._say import (
     warn,
     working,
 )
-from subspaces.named_table import Table
 
 if TYPE_CHECKING:
     from subspaces.estimators._base import SubspaceClusterer
+    from subspaces.named_table import Table
 
 FILES = ("labels.csv", "variables.csv", "imputed.csv", "model.npz", "summary.json", "report.html")
 # How many variables of each list the screen shows.
@@ -205,7 +205,7 @@ def fit(
 def _trusted(
     request: Request,
     model: "SubspaceClusterer",
-    table: Table,
+    table: "Table",
     *,
     assumed: bool,
     scaled: bool,

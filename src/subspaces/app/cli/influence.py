@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -10,8 +10,10 @@ from subspaces.app.cli import _options as options
 from subspaces.app.cli import _outputs
 from subspaces.app.cli._options import setting
 from subspaces.app.cli._say import note, say, say_json, say_table, warn
-from subspaces.diagnostics import PCAInfluence
-from subspaces.named_table import Table
+
+if TYPE_CHECKING:
+    from subspaces.diagnostics import PCAInfluence
+    from subspaces.named_table import Table
 
 # What to rank the samples by.
 By = StrEnum("By", ["influence", "leverage", "error"])
@@ -69,7 +71,7 @@ def influence(
     say(f"Mean leave-one-out error (PRESS) of {dims} axes: {press:.4g}")
 
 
-def _ranked(table: Table, found: PCAInfluence, by: str) -> list[dict[str, Any]]:
+def _ranked(table: "Table", found: "PCAInfluence", by: str) -> list[dict[str, Any]]:
     """Return each sample's name, class, leverage, error and influence, the largest ``by`` first."""
     columns = {
         "sample": table.sample_names,

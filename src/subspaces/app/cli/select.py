@@ -1,12 +1,16 @@
 """The command ``select``, which chooses the number of clusters."""
 
-from typing import Annotated
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any
 
 from subspaces.app.cli import _options as options
 from subspaces.app.cli._options import setting
 from subspaces.app.cli._request import Request
 from subspaces.app.cli._say import say, say_json, say_stability, say_table, warn, working
-from subspaces.selection import Selection
+
+if TYPE_CHECKING:
+    from subspaces.selection import Selection
 
 # What to do about missing values: what fills them would pass for clusters.
 INSTEAD = (
@@ -88,7 +92,6 @@ def select(
         _select_by_stability(request, source, as_document=as_document)
         return
     from subspaces.app.cli import _inputs, _trust
-    from subspaces.app.cli._words import in_options
     from subspaces.estimators import PSC
     from subspaces.runtime.warning import collect_warnings
     from subspaces.selection import select_n_clusters
@@ -100,66 +103,62 @@ def select(
     numbers = range(1, max_clusters + 1)
     with working("Clustering"), collect_warnings() as caught:
         found = select_n_clusters(
-            model,
-            table.frame,
-            numbers,
-            criterion=decides_by,
-            margins=search.margins,
+            model, table.frame, numbers, criterion=decides_by, margins=search.margins
         )
     # The criterion "free" tries learned dimensions beside the one assumed.
     is_open = dims is None and found.criterion != "free"
     is_open = is_open and _trust.can_choose_dimension(max_clusters, table)
     verdict = f"{found.verdict}. {_trust.ASSUMED}" if is_open else found.verdict
-    messages = [in_options(str(warning)) for warning in caught]
-    for message in messages:
-        warn(message)
+    messages = _warned(caught)
     if as_document:
-        document = {
-            "data": str(source.data),
-            "criterion": found.criterion,
-            "chosen": found.best_,
-            "verdict": verdict,
-            "margin": found.margin_,
-            "table": found.columns,
-            "warnings": messages,
-        }
-        say_json(document)
+        say_json(_document(source, replace(found, verdict=verdict), messages))
         return
     _show(found, verdict)
+
+
+def _warned(caught: Iterable[Warning]) -> list[str]:
+    """Print warnings of the library, each once, and return them as messages."""
+    from subspaces.app.cli._words import in_options
+
+    messages = list(dict.fromkeys(in_options(str(warning)) for warning in caught))
+    for message in messages:
+        warn(message)
+    return messages
+
+
+def _document(
+    source: options.Source, found: "Selection", messages: list[str], **more: str
+) -> dict[str, Any]:
+    return {
+        "data": str(source.data),
+        **more,
+        "criterion": found.criterion,
+        "chosen": found.best_,
+        "verdict": found.verdict,
+        "margin": found.margin_,
+        "table": found.columns,
+        "warnings": messages,
+    }
 
 
 def _select_by_stability(request: Request, source: options.Source, *, as_document: bool) -> None:
     """Compare numbers of clusters of a table by the agreement of halves, and print the answer."""
     from subspaces.app.cli import _fitting, _inputs
-    from subspaces.app.cli._words import in_options
 
     table = _inputs.read_input(source)
     with working("Comparing numbers of clusters"):
         found, caught = _fitting.choose_number(request, table)
-    messages = list(dict.fromkeys(in_options(str(warning)) for warning in caught))
-    for message in messages:
-        warn(message)
+    messages = _warned(caught)
     taken_for = found.best_estimator_["prepare"].verdict_
     if as_document:
-        say_json(
-            {
-                "data": str(source.data),
-                "taken_for": taken_for,
-                "criterion": found.criterion,
-                "chosen": found.best_,
-                "verdict": found.verdict,
-                "margin": found.margin_,
-                "table": found.columns,
-                "warnings": messages,
-            }
-        )
+        say_json(_document(source, found, messages, taken_for=taken_for))
         return
     say(taken_for)
     say_stability(found.columns, found.best_)
     say(f"{found.verdict[0].upper()}{found.verdict[1:]}.")
 
 
-def _show(found: Selection, verdict: str) -> None:
+def _show(found: "Selection", verdict: str) -> None:
     """Print the criterion for each number of clusters, the choice, and how clear it is."""
     from subspaces.plots import CRITERION_NAMES
 
