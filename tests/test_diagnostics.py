@@ -42,7 +42,7 @@ def test_exact_press_equals_refitting_on_a_large_matrix():
     assert_allclose(fast, plain, rtol=1e-10)
 
 
-@pytest.mark.filterwarnings("ignore:.* samples are exact copies")
+@pytest.mark.filterwarnings("ignore::subspaces.messages.DataWarning")
 @given(st.integers(4, 30), st.integers(2, 20), st.integers(0, 999), st.booleans())
 def test_exact_press_with_duplicated_rows(n, p, seed, center):
     X = np.repeat(generic(n, p, seed), 2, axis=0)

@@ -8,6 +8,7 @@ from subspaces import PSC, halving, recipes
 from subspaces.halving import Numbers, compare_numbers, numbers_in_words, strength_of
 from subspaces.metrics import adjusted_rand_score
 from subspaces.selection import select_n_clusters
+from tests.warned import warns
 
 CLASSES = np.repeat([0, 1, 2], [24, 20, 16])
 
@@ -173,7 +174,7 @@ def test_the_largest_candidate_is_warned_of():
 def test_warnings_of_the_chosen_model_are_kept():
     dark = 2.0 ** (logarithms() - 6.0)
     recipe = recipes.expression(random_state=0).set_params(prepare__kind="intensities")
-    with pytest.warns(UserWarning, match="floor=20, the usual one for intensities, replaces"):
+    with warns("floor"):
         select_n_clusters(recipe, dark, range(2, 4))
 
 

@@ -12,6 +12,7 @@ from subspaces import SelectedPCA
 from subspaces.core.incomplete import observed_cells
 from subspaces.core.incomplete_pca import fit_pca, row_errors
 from subspaces.diagnostics import pca_components, pca_influence, pca_outliers, pca_press
+from tests.warned import warns
 
 SHIFT = 5.0
 
@@ -152,7 +153,7 @@ def test_low_values_that_are_missing_are_told_of_one_pca():
         lambda X: pca_influence(X, 3, center=True),
         lambda X: pca_press(X, 3, center=True, method="hat"),
     ):
-        with pytest.warns(UserWarning, match="missing because they are low"):
+        with warns("missing_low"):
             call(X)
 
 

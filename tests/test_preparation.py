@@ -106,7 +106,7 @@ def test_samples_are_brought_to_one_total_first(table):
     expected = np.log2(1 + np.maximum(100 * shares, 1.0))[:, [1, 3]]
     np.testing.assert_allclose(prepare(table, given).data, expected)
     empty = Table(0 * table.data, table.sample_names, table.variable_names)
-    with pytest.raises(ValueError, match=r"sample 'A' add up to 0 .*cannot be scaled to 100"):
+    with pytest.raises(ValueError, match=r"sample 'A' add up to 0 .*cannot be scaled"):
         prepare(empty, given)
 
 
@@ -116,7 +116,7 @@ def test_what_cannot_be_done_is_said(table):
     with pytest.raises(ValueError, match=r"2 of the 3 variables .* are missing: p, q\. Use"):
         prepare(table, Preparation(("p", "w", "q")))
     below = Table(-table.data, table.sample_names, table.variable_names)
-    with pytest.raises(ValueError, match=r"-1 of sample 'A', variable 'w' is below \(one of 12\)"):
+    with pytest.raises(ValueError, match=r"sample 'A' has -1 in 'w'"):
         learn_preparation(below, log=True)
 
 

@@ -48,7 +48,7 @@ def test_runs_of_other_threads_are_heard_at_their_ends():
     assert not of("sweep", steps)
 
 
-@pytest.mark.filterwarnings("ignore:. clusters were chosen, the most that were tried")
+@pytest.mark.filterwarnings("ignore::subspaces.messages.ChoiceWarning")
 def test_candidates_are_told():
     chosen = PSC("auto", n_init=2, max_clusters=3, random_state=0)
     steps = of("candidate", heard_while(lambda: chosen.fit(X)))

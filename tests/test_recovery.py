@@ -20,13 +20,13 @@ def mean_rand(name, noise=0.0, n_features=None, **options):
     return np.mean(found)
 
 
-@pytest.mark.filterwarnings("ignore:n_components=3 equals the rank")
+@pytest.mark.filterwarnings("ignore::subspaces.messages.ChoiceWarning")
 @pytest.mark.parametrize("name", list("abcde"))
 def test_noise_free_scenarios_with_default_settings(name):
     assert mean_rand(name) >= 0.99
 
 
-@pytest.mark.filterwarnings("ignore:n_components=3 equals the rank")
+@pytest.mark.filterwarnings("ignore::subspaces.messages.ChoiceWarning")
 @pytest.mark.filterwarnings("ignore::subspaces.messages.NotConvergedWarning")
 @pytest.mark.parametrize("name", list("abcde"))
 def test_noise_free_scenarios_with_the_influence(name):

@@ -9,6 +9,7 @@ from subspaces import PSC, recipes, scverse
 from subspaces.datasets import make_subspaces
 from subspaces.diagnostics import pca_components
 from subspaces.metrics import adjusted_rand_score
+from tests.warned import warns
 
 anndata = pytest.importorskip("anndata")
 
@@ -185,9 +186,7 @@ def test_batches_are_centred_and_a_warning_says_so(source):
         options.update(n_components=0, affine=True)
     scverse.psc(cells, 3, **options)
     assert adjusted_rand_score(TYPES, cells.obs["psc"]) < 0.7
-    with pytest.warns(UserWarning, match=r"the 2 batches of obs\['batch'\] were centred") as said:
-        scverse.psc(cells, 3, batch_key="batch", **options)
-    assert said[0].filename == __file__
+    scverse.psc(cells, 3, batch_key="batch", **options)
     assert adjusted_rand_score(TYPES, cells.obs["psc"]) > 0.9
     assert cells.uns["psc"]["params"]["batch_key"] == "batch"
 
@@ -209,10 +208,7 @@ def test_what_the_recipe_cannot_prepare(planes):
     with pytest.raises(TypeError, match=r"Dask array, which is not prepared .* Use n_components"):
         scverse.psc(lazy)
     lazy.obs["batch"] = ["a", "b"] * 100
-    with (
-        pytest.warns(UserWarning, match="were centred"),
-        pytest.raises(TypeError, match="batch_key needs cells in memory"),
-    ):
+    with pytest.raises(TypeError, match="batch_key needs cells in memory"):
         scverse.psc(lazy, n_components=1, batch_key="batch")
 
 
@@ -325,8 +321,7 @@ def test_the_components_of_the_highly_variable_genes(tissue):
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix])
 def test_components_of_counts_are_told(kind):
     cells = anndata.AnnData(kind(molecules()))
-    said = r"adata.X seems to hold counts \(whole numbers from 0 to \d+\).* scanpy.pp.log1p"
-    with pytest.warns(UserWarning, match=said):
+    with warns("counts"):
         scverse.pca_components(cells, max_components=4)
     cells.layers["log"] = np.log1p(molecules())
     scverse.pca_components(cells, layer="log", max_components=4)
@@ -372,7 +367,7 @@ def test_sparse_cells_are_made_dense(tissue):
 
 def test_components_survive_a_file(tissue, tmp_path):
     scverse.pca_components(tissue, mask_var=np.arange(40) < 30)
-    with pytest.warns(UserWarning, match="the variables are correlated") as said:
+    with warns("correlated_noise") as said:
         scverse.pca_components(tissue, method="correlated", key_added="by break")
     assert said[0].filename == __file__
     assert {"low", "high"}.isdisjoint(tissue.uns["by break"])
@@ -400,8 +395,9 @@ def test_a_view_is_counted_as_it_is(tissue):
 def test_doubts_name_the_cell(tissue):
     tissue.X[:, :30] = np.random.default_rng(0).normal(size=(90, 30))
     tissue.X[7] += 9.0
-    with pytest.warns(UserWarning, match="component 1 rests on sample cell7"):
+    with warns("rests_on_one") as said:
         scverse.pca_components(tissue)
+    assert said[0].message.parameters["samples"] == ["cell7"]
 
 
 def test_components_that_cannot_be_counted(tissue, tmp_path):
@@ -442,7 +438,7 @@ def test_components_that_cannot_be_counted(tissue, tmp_path):
 def test_the_components_of_scanpys_cells():
     scanpy = pytest.importorskip("scanpy")
     blood = scanpy.datasets.pbmc68k_reduced()
-    with pytest.warns(UserWarning, match="where the spectrum breaks"):
+    with warns("correlated_noise"):
         n_comps = scverse.pca_components(blood)
     variable = blood.var["highly_variable"].sum()
     assert blood.uns["pca_components"]["shape"].tolist() == [700, variable]

@@ -13,9 +13,9 @@ def codes_of(raised):
 
 @contextmanager
 def warns(*codes, kind=SubspacesWarning):
-    """Check that a block raises a warning of each of these codes; yields a list to hold them.
+    """Check that a block raises a warning of each of these codes; all others pass on.
 
-    All other warnings pass on to the filters outside.
+    Yields a list that then has their records: ``.message`` is the warning.
     """
     found = []
     with warnings.catch_warnings(record=True) as raised:
@@ -23,9 +23,9 @@ def warns(*codes, kind=SubspacesWarning):
         yield found
     for each in raised:
         if getattr(each.message, "code", None) in codes:
-            found.append(each.message)
+            found.append(each)
         else:
             warnings.warn_explicit(each.message, each.category, each.filename, each.lineno)
     said = [str(each.message) for each in raised]
-    assert set(codes_of(found)) == set(codes), f"{codes} expected of {said}"
-    assert all(isinstance(each, kind) for each in found), f"{kind} expected of {said}"
+    assert set(codes_of(each.message for each in found)) == set(codes), f"{codes} among {said}?"
+    assert all(isinstance(each.message, kind) for each in found), f"{kind} among {said}?"

@@ -18,6 +18,7 @@ from subspaces._types import Array, Axes, Clusterer, Data, Labels, PerCluster, S
 from subspaces.data.validation import as_matrix, place_of
 from subspaces.estimators._all import ESTIMATORS
 from subspaces.estimators._base import SubspaceClusterer
+from subspaces.messages import FILL, Advice, ParameterError
 from subspaces.metrics import adjusted_rand_score, matched_accuracy, rand_score
 from subspaces.runtime.parameters import as_count, as_flag
 from subspaces.runtime.result import as_frame, lined_up
@@ -303,10 +304,14 @@ def _check_gaps(matrix: Array, X: Data, chosen: Mapping[str, Clusterer]) -> None
         return
     taking = [name for name in chosen if name not in refusing] or ["PSC", "KSubspaces", "MPPCA"]
     row, column = holes[0].tolist()
-    raise ValueError(
-        f"X has {len(holes)} missing cells (the first at {place_of(X, row, column)}), which "
-        f"{', '.join(refusing)} cannot take. Use methods that do, {', '.join(taking)}, or "
-        "PSC(...).fit(X).impute(X) first"
+    raise ParameterError(
+        "X",
+        "{methods} cannot take the {holes:#missing value} of the table (the first at {place}).",
+        Advice(f"use methods that do, such as {', '.join(taking)}", "methods"),
+        FILL,
+        methods=refusing,
+        holes=len(holes),
+        place=place_of(X, row, column),
     )
 
 
@@ -321,7 +326,7 @@ def _checked_setting(
     matrix: Array, n_clusters: int, n_components: PerCluster, random_state: Seed, *, affine: bool
 ) -> Setting:
     n, p = matrix.shape
-    k = as_count(n_clusters, "n_clusters", low=1, high=n, why=f" for {n} samples")
+    k = as_count(n_clusters, "n_clusters", low=1, high=n, why=" for {n:#sample}", n=n)
     given = np.atleast_1d(n_components).tolist()
     given = given * k if np.ndim(n_components) == 0 else given
     if len(given) != k:
@@ -329,8 +334,8 @@ def _checked_setting(
             f"n_components has {len(given)} entries for n_clusters={k}. Use an int, or one per "
             "cluster"
         )
-    why = f" for {p} variables"
-    dimensions = [as_count(r, "n_components", low=1, high=p, why=why) for r in given]
+    why = " for {p:#variable}"
+    dimensions = [as_count(r, "n_components", low=1, high=p, why=why, p=p) for r in given]
     return Setting(k, dimensions, as_flag(affine, "affine"), random_state, min(n - 1, p))
 
 

@@ -23,8 +23,11 @@ from sklearn.mixture import GaussianMixture
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from subspaces._types import Array, Data, Labels, Seed
+from subspaces.core.dimensions import nothing_to_cluster
 from subspaces.core.partition import Partition, canonical
 from subspaces.data.validation import as_matrix
+from subspaces.messages import FEWER_CLUSTERS, NotConvergedWarning
+from subspaces.psc.doubts import warn_of_empty_clusters, warn_of_single_samples
 from subspaces.runtime.fitted import fits_a_draft
 from subspaces.runtime.memory import no_room
 from subspaces.runtime.parameters import as_count
@@ -100,7 +103,7 @@ class ConsensusProfiles(ClusterMixin, BaseEstimator):
         _check_room(*matrix.shape)
         k = as_count(self.n_clusters, "n_clusters", low=1, high=len(matrix))
         if not np.ptp(matrix, axis=0).any():
-            raise ValueError("X has nothing to cluster: all rows are equal. Use other data")
+            raise nothing_to_cluster("All samples are equal")
         together = _together(matrix, k, self.random_state)
         np.fill_diagonal(together, 1.0)
         tree = linkage(squareform(1.0 - together, checks=False), "average")
@@ -112,8 +115,9 @@ class ConsensusProfiles(ClusterMixin, BaseEstimator):
         for own in parts:
             mates = together[np.ix_(own, own)].sum(axis=1) - 1.0
             self.support_[own] = mates / max(len(own) - 1, 1)
-        self._warn_of_fewer_clusters(len(parts), k)
-        self._warn_of_single_samples(len(parts))
+        warn_of_empty_clusters(len(parts), k, above=2)
+        if len(parts) < len(self.labels_):
+            warn_of_single_samples(self.labels_, np.bincount(self.labels_), None, above=2)
         return self
 
     def predict(self, X: Data) -> Labels:
@@ -133,26 +137,6 @@ class ConsensusProfiles(ClusterMixin, BaseEstimator):
         validate_data(self, X, reset=False, skip_check_array=True)
         distances = -2.0 * matrix @ self.centres_.T + np.sum(self.centres_**2, axis=1)
         return np.argmin(distances, axis=1)
-
-    def _warn_of_fewer_clusters(self, found: int, k: int) -> None:
-        if found < k:
-            warn(
-                f"only {found} clusters were found for n_clusters={k}: the mixtures do not tell "
-                "more of them apart. Use fewer clusters",
-                ConvergenceWarning,
-                above=4,
-            )
-
-    def _warn_of_single_samples(self, found: int) -> None:
-        single = np.flatnonzero(np.bincount(self.labels_) == 1)
-        alone = [int(np.argmax(self.labels_ == k)) for k in single]
-        if alone and found < len(self.labels_):
-            listed = ", ".join(f"row {i}" for i in alone)
-            warn(
-                f"{len(alone)} of {found} clusters hold one sample each ({listed}), which tells "
-                "nothing of a group. Use fewer clusters, or leave such samples out",
-                above=4,
-            )
 
 
 def _check_room(n: int, p: int) -> None:
@@ -186,9 +170,13 @@ def _together(matrix: Array, k: int, seed: Seed) -> Array:
         used, unfinished = used + 1, unfinished + (not converged)
     if unfinished:
         warn(
-            f"{unfinished} of {used} mixtures still moved after {MOST_ROUNDS} rounds: clusters "
-            "overlap. Use fewer clusters",
-            ConvergenceWarning,
+            NotConvergedWarning(
+                "overlap",
+                "{unfinished} of {used} mixtures did not converge, because clusters overlap.",
+                FEWER_CLUSTERS,
+                unfinished=unfinished,
+                used=used,
+            ),
             above=4,
         )
     return together / used

@@ -28,6 +28,7 @@ import numpy as np
 from scipy import sparse
 
 from subspaces._types import Array, Counts, ExpressionKind
+from subspaces.messages import Advice, DataWarning, ParameterError, SubspacesWarning, percent
 from subspaces.preparation import as_figure
 
 __all__ = [
@@ -118,7 +119,7 @@ def read_values(X: Any) -> Reading:
     return Reading(kind, logged, because, **facts)
 
 
-def doubt(reading: Reading) -> str | None:
+def doubt(reading: Reading) -> SubspacesWarning | None:
     """Return a warning if whole numbers are negative, and are no scanner's either; None otherwise.
 
     What scanners give after subtracting the background lies beyond 30, and is negative more often
@@ -128,11 +129,16 @@ def doubt(reading: Reading) -> str | None:
     if reading.negative == 0 or reading.whole < WHOLE or of_scanner:
         return None
     words = {"ratios": "log ratios", "log": "logarithms"}.get(reading.kind, reading.kind)
-    return (
-        f"whole numbers from {_span(reading.smallest, reading.largest)}, "
-        f"{percent(reading.negative)} of them negative, were taken for {words}; but counts are not "
-        "negative, and logarithms seldom whole. Use counts from 0 up, kind='ratios' for log ratios "
-        "that were rounded, or kind='intensities' for those of a scanner"
+    return DataWarning(
+        "negative_whole",
+        "Whole numbers, {negative:%} of them negative, were taken for {words}.",
+        Advice("use counts from 0 up"),
+        Advice("use <kind='ratios'> for rounded log ratios", "kind", "ratios"),
+        Advice("use <kind='intensities'> for a scanner's values", "kind", "intensities"),
+        negative=reading.negative,
+        words=words,
+        smallest=reading.smallest,
+        largest=reading.largest,
     )
 
 
@@ -155,14 +161,22 @@ def read_cells(X: Any) -> Reading:
     found = read_values(X)
     span = _span(found.smallest, found.largest)
     if found.negative > 0 and found.beyond > FEW:
-        raise ValueError(
-            f"cells have counts or logarithms, and X has values from {span}. Use counts, or "
-            "recipes.expression for arrays"
+        raise ParameterError(
+            "X",
+            "Values from {span} are neither counts of cells nor their logarithms.",
+            Advice("use counts"),
+            Advice(
+                "use <recipes.expression> for arrays", command="use --preset expression for arrays"
+            ),
+            span=span,
         )
     if found.negative > 0 and found.whole >= WHOLE:
-        raise ValueError(
-            f"counts are not negative and logarithms not whole, and X has whole numbers from {span}"
-            ". Use counts from 0 up, or kind='ratios' for log ratios that were rounded"
+        raise ParameterError(
+            "X",
+            "Whole numbers from {span} are neither counts nor logarithms.",
+            Advice("use counts from 0 up"),
+            Advice("use <kind='ratios'> for rounded log ratios", "kind", "ratios"),
+            span=span,
         )
     if found.negative > 0:
         return found
@@ -242,10 +256,10 @@ def _counts(values: Array, positive: bool) -> Counts:
     return np.array([np.count_nonzero(mark) for mark in marks])
 
 
-def counts_hint(X: Any, name: str, why: str) -> str | None:
+def counts_hint(X: Any, name: str) -> SubspacesWarning | None:
     """Return a warning if a table (n, p) of cells holds counts and no logarithms; None otherwise.
 
-    name: of the table; why: what counts do there. Genes with missing cells are not looked at.
+    name: of the table. Genes with missing cells are not looked at.
     """
     if not sparse.issparse(X):
         X = np.asarray(X, dtype=float)
@@ -255,26 +269,26 @@ def counts_hint(X: Any, name: str, why: str) -> str | None:
     found = read_values(sparse.csr_array(X) if sparse.issparse(X) else X)
     if found.kind != "counts" or found.largest == 0:
         return None
-    return (
-        f"{name} seems to hold counts ({found.because}), and {why}. Use their logarithms: "
-        "scanpy.pp.normalize_total, then scanpy.pp.log1p"
+    return DataWarning(
+        "counts",
+        "{table} seems to hold counts ({because}), which differ with the total of each sample.",
+        Advice("use their logarithms: scanpy.pp.normalize_total, then scanpy.pp.log1p"),
+        table=name,
+        because=found.because,
     )
 
 
-def batch_hint(names: Iterable[Any]) -> str | None:
+def batch_hint(names: Iterable[Any]) -> SubspacesWarning | None:
     """Return a warning if one of the names of genes is that of a batch; None otherwise."""
     found = [str(name) for name in names if str(name).lower() in BATCHES]
     if not found:
         return None
-    return (
-        f"the variable {found[0]!r} has the name of a batch or of the samples' origin, and counts "
-        f"as a gene. Use a table without it, ignore={found}"
+    return DataWarning(
+        "batch",
+        "The variable {variable!r} has the name of a batch, but counts as a gene.",
+        Advice("leave it out", "ignore", found, command=f"use <ignore={found}>"),
+        variable=found[0],
     )
-
-
-def percent(share: float) -> str:
-    """Return a share from 0 to 1 as text in whole per cent; 0 % and 100 % are exact."""
-    return f"{min(max(round(100 * share), 1), 99) if 0 < share < 1 else round(100 * share)} %"
 
 
 def _span(smallest: float, largest: float) -> str:

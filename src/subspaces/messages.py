@@ -15,8 +15,8 @@ Users filter by class, and ask a warning for its code:
 >>> [warning.code for warning in model.record_.warned]
 ['far_mean']
 >>> print(model.record_.messages[0])
-The samples lie far from the origin: their mean holds 99 % of the sum of squares, and each subspace
-spends an axis on it. Use affine=True, or centre the variables.
+The mean of the samples holds 99 % of the sum of squares, so each subspace spends an axis on it. Use
+affine=True, or centre the variables.
 """
 
 import re
@@ -42,7 +42,7 @@ W = TypeVar("W", bound=Warning)
 # Renders a token: the parameter's name and its value as a Python literal, None for the name alone.
 Say = Callable[[str, str | None], str]
 
-TOKEN = re.compile(r"<([A-Za-z_][\w.]*)(?:=([^<>]*))?>")
+TOKEN = re.compile(r"<([A-Za-z_][\w.\[\]]*)(?:=([^<>]*))?>")
 # A message lists at most this many names.
 LISTED = 5
 
@@ -70,6 +70,14 @@ class Advice:
 def use(parameter: str, value: Any, command: str | None = None) -> Advice:
     """Return the advice to set a parameter to a value."""
     return Advice(f"use <{parameter}={value!r}>", parameter, value, command)
+
+
+FEWER_CLUSTERS = Advice("use fewer clusters", "n_clusters")
+SMALLER_DIMENSION = Advice("use a smaller <n_components>", "n_components")
+FILL = Advice(
+    "fill them by PSC(...).fit(X).impute(X)", command="fill them by subspaces fit --imputed"
+)
+MORE_ITERATIONS = Advice("use a larger <max_iter>", "max_iter", command="")
 
 
 @dataclass(frozen=True)
@@ -112,7 +120,9 @@ class Message:
             for advice in self.advice
             if advice.parameter not in settled
         ]
-        todo = ", or ".join(filter(None, words))
+        words = [each for each in words if each]
+        verb = "use " if words and words[0].startswith("use ") else ""  # use this, or that
+        todo = verb + ", or ".join(each.removeprefix(verb) for each in words)
         text = f"{self.fact} {todo[0].upper()}{todo[1:]}." if todo else self.fact
         return rendered(text, say or as_python, self.parameters)
 
@@ -252,14 +262,25 @@ def listed(names: Sequence[Any]) -> str:
 
 # The codes in order of weight, the gravest first; others follow in the order they were raised.
 WEIGHTS = (
-    "max_iter",
-    "infeasible",
-    "full_rank",
-    "far_mean",
+    *("few_distinct", "rank_one", "full_rank", "infinite", "max_iter", "empty_clusters"),
+    *("infeasible", "swapped", "counts", "batch", "negative_whole", "large_logarithms", "floor"),
+    *("missing_low", "far_mean", "constant_variables", "copies", "single_samples", "filled_up"),
+    *("pieces", "empty_variables", "empty_samples", "neighbours_depend", "few_levels"),
+    *("heavy_tails", "rests_on_one", "correlated_noise", "repulsion", "unequal_dimensions"),
+    *("no_component", "most_clusters", "most_components", "cycle", "overlap", "refilled"),
 )
-# Codes that make others superfluous.
-SILENCES: dict[str, tuple[str, ...]] = {
-    "infeasible": ("refilled",),
+# Codes that make others superfluous, or whose advice contradicts theirs.
+SILENCES = {
+    "few_distinct": ("empty_clusters", "infeasible", "single_samples", "copies", "refilled"),
+    "rank_one": ("full_rank",),
+    "full_rank": ("repulsion", "most_components", "cycle", "refilled"),
+    "empty_clusters": ("infeasible", "single_samples", "most_clusters", "cycle", "refilled"),
+    "infeasible": ("most_clusters", "most_components", "cycle", "refilled"),
+    "far_mean": ("constant_variables",),
+    "single_samples": ("infinite", "repulsion", "most_clusters", "refilled"),
+    "neighbours_depend": ("few_levels", "heavy_tails", "correlated_noise", "most_components"),
+    "few_levels": ("copies",),
+    "repulsion": ("most_components",),
 }
 
 

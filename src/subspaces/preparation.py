@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from subspaces._types import Array
+from subspaces.messages import Advice, ParameterError
 from subspaces.named_table import Table, first_gap, listed
 from subspaces.runtime.serialise import serialisable
 
@@ -121,9 +122,11 @@ def prepare(table: Table, preparation: Preparation) -> Table:
     matched = match_variables(table, preparation.inputs or names)
     gap = first_gap(matched) if _rests_on_all_values(preparation) else None
     if gap is not None:
-        raise ValueError(
-            f"{gap}, and the model was fitted to totals or means of samples, which need all. Use "
-            "samples without gaps"
+        raise ParameterError(
+            "X",
+            "{gap}, but the model was fitted to totals or means of samples.",
+            Advice("use samples without missing values"),
+            gap=gap[0].upper() + gap[1:],
         )
     data = scaled_to_total(matched.data, preparation.total, matched.sample_names)
     data = log_above_floor(
@@ -164,9 +167,11 @@ def filled_in_raw_units(raw: Array, filled: Array, preparation: Preparation) -> 
     Scaling and logarithms are undone. Raise ValueError for other steps that cannot be.
     """
     if _rests_on_all_values(preparation):
-        raise ValueError(
-            "values of samples that were centred or scaled to a total cannot be filled in the "
-            "units of the table. Use the preparation without these, or fill the prepared table"
+        raise ParameterError(
+            "X",
+            "Values that were centred or scaled by sample cannot be filled in the units of the "
+            "table.",
+            Advice("fill the prepared table"),
         )
     values = filled if preparation.spread is None else filled * preparation.spread
     values = values if preparation.centre is None else values + preparation.centre
@@ -243,9 +248,14 @@ def check_totals(totals: Array, total: float, samples: Sequence[Any]) -> None:
     if len(empty):
         i = int(empty[0])
         more = f" (one of {len(empty)} such)" if len(empty) > 1 else ""
-        raise ValueError(
-            f"the values of sample {samples[i]!r} add up to {totals[i]:g}{more} and cannot be "
-            f"scaled to {total:g}. Use counts from 0 up, and leave out samples without any"
+        raise ParameterError(
+            "X",
+            "The values of sample {sample!r} add up to {total:g}{more}, which cannot be scaled.",
+            Advice("use counts from 0 up"),
+            Advice("leave out such samples", command="leave out such samples by --ignore"),
+            sample=samples[i],
+            total=float(totals[i]),
+            more=more,
         )
 
 
@@ -265,11 +275,18 @@ def log_above_floor(
     bad = data < 0 if offset else data <= 0
     if bad.any():
         i, j = (int(index) for index in np.argwhere(bad)[0])
-        span, use = ("from 0 up", "floor=0") if offset else ("above 0", "a floor above 0")
-        raise ValueError(
-            f"log needs values {span}; {data[i, j]:g} of sample {samples[i]!r}, "
-            f"variable {variables[j]!r} is below (one of {int(bad.sum())}). Use {use}, or "
-            "no log where the values are logarithms already"
+        span, floor_to = ("from 0 up", "<floor=0>") if offset else ("above 0", "a <floor> above 0")
+        advice = [Advice(f"use {floor_to}", "floor", 0.0 if offset else None)]
+        raise ParameterError(
+            "log",
+            "Logarithms need values {span}, but sample {sample!r} has {value:g} in {variable!r}.",
+            *advice,
+            Advice("use <log='no'> if they are logarithms already", "log", "no"),
+            value=float(data[i, j]),
+            span=span,
+            sample=samples[i],
+            variable=variables[j],
+            count=int(bad.sum()),
         )
     moved = offset + data
     return np.log2(moved, out=moved)

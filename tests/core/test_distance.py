@@ -18,6 +18,7 @@ from subspaces.data.kinds import FEW_ROWS
 from subspaces.data.pass_plan import Pass
 from subspaces.datasets import make_subspaces
 from tests.plain import generic, plain_code
+from tests.warned import warns
 
 N, P = 42, 7
 LABELS = np.arange(N) % 3
@@ -346,7 +347,7 @@ def test_unequal_dimensions_have_the_likelihood_and_a_named_criterion_is_kept():
     union = make_subspaces([60, 60], 8, [1, 3], noise=0.05, random_state=0)
     model = PSC(2, n_components=[1, 3], init=union.target)
     assert model.fit(union.data).criterion_ == "likelihood"
-    with pytest.warns(UserWarning, match="compares clusters of unequal dimensions badly"):
+    with warns("unequal_dimensions"):
         model.set_params(criterion="distance").fit(union.data)
     assert model.criterion_ == "distance"
     expected = [

@@ -38,8 +38,8 @@ def test_noise_free_scenarios_are_exact(name, polish):
     assert mean_rand(name, range(4), polish=polish) == 1.0
 
 
-@pytest.mark.filterwarnings("ignore:n_components=3 equals the rank")
-@pytest.mark.filterwarnings("ignore:. of 3 clusters came out too small")
+@pytest.mark.filterwarnings("ignore::subspaces.messages.ChoiceWarning")
+@pytest.mark.filterwarnings("ignore::subspaces.messages.NotConvergedWarning")
 def test_a_cluster_as_large_as_the_space_is_found_in_part():
     assert mean_rand("d", range(20)) > 0.75
 
@@ -210,7 +210,7 @@ def test_a_given_projection_is_used_up_to_the_rank():
 
 def test_a_cluster_that_fills_the_space_is_announced():
     parts = make_scenario("d", random_state=0)
-    with pytest.warns(UserWarning, match="n_components=3 equals the rank of X: no polynomial"):
+    with warns("full_rank"):
         model = fitted(parts)
     assert model.n_iter_ == 1
 
@@ -225,7 +225,7 @@ def test_clusters_that_are_not_there_are_filled_up():
     random = np.random.default_rng(0)
     X = random.normal(size=(40, 1)) * [1.0, 2.0, 2.0]
     X[0] += [0.5, 0.0, 0.0]
-    with pytest.warns(ConvergenceWarning, match="1 of 3 clusters came out too small for its dim"):
+    with warns("filled_up", kind=ConvergenceWarning):
         model = GPCA(3, n_components=1, polish=False, random_state=0).fit(X)
     assert (np.bincount(model.labels_, minlength=3) >= 3).all()
     with pytest.warns(ConvergenceWarning) as caught:
@@ -239,13 +239,13 @@ def test_clusters_that_are_not_there_are_filled_up():
         ({"method": "svd"}, "method='svd' is unknown. Use one of auto, codimension_one, voting"),
         (
             {"method": "codimension_one"},
-            "method='codimension_one' is for subspaces of equal dimension",
+            "method='codimension_one' needs clusters of one dimension",
         ),
-        ({"tolerance": 0.0}, r"tolerance=0.0 is out of range. Use an angle above 0 and up to pi/2"),
-        ({"tolerance": 2.0}, r"tolerance=2.0 is out of range. Use an angle above 0 and up to pi/2"),
+        ({"tolerance": 0.0}, r"tolerance=0.0 is out of range. Use a number above 0, up to 1.57"),
+        ({"tolerance": 2.0}, r"tolerance=2.0 is out of range. Use a number above 0, up to 1.57"),
         ({"n_projected": 2}, "n_projected=2 is out of range for subspaces of dimension 2. Use 3"),
         ({"n_components": 7}, "n_components=7 is out of range for 6 variables. Use 1 to 6"),
-        ({"n_components": 6}, r"n_components=6 equals the rank of X .* in 2 clusters: no polynom"),
+        ({"n_components": 6}, r"n_components=6 equals the rank of the table in 2 clusters"),
         ({"max_iter": 0}, "max_iter=0 is out of range. Use 1 or more"),
     ],
 )
@@ -264,20 +264,20 @@ def test_options_of_the_wrong_type(options):
 
 def test_more_dimensions_than_the_rank():
     X = generic(30, 2) @ np.array([[1.0, 0.0, 1.0], [0.0, 1.0, 1.0]])
-    with pytest.raises(ValueError, match=r"more than the rank of X, 2\. Use at most 2"):
+    with pytest.raises(ValueError, match=r"more than the rank of the table, 2\. Use at most 2"):
         GPCA(2, n_components=3).fit(X)
 
 
 @pytest.mark.parametrize("affine", [False, True])
 def test_nothing_to_cluster(affine):
-    with pytest.raises(ValueError, match="X has nothing to cluster"):
+    with pytest.raises(ValueError, match="nothing to cluster"):
         GPCA(2, affine=affine).fit(np.ones((20, 3)) * affine)
 
 
 def test_too_many_monomials():
     X = generic(600, 12, decay=1.0)
     with pytest.raises(
-        ValueError, match=r"n_clusters=6 .* 12376 monomials, more than 2000. Use a smal"
+        ValueError, match=r"n_clusters=6 .* 12376 terms, more than 2000. Use n_projected from"
     ):
         GPCA(6, n_components=3, n_projected=12).fit(X)
     with pytest.raises(
@@ -288,9 +288,7 @@ def test_too_many_monomials():
 
 def test_too_few_samples():
     X = generic(60, 12, decay=1.0)
-    with pytest.raises(
-        ValueError, match=r"n_samples=60 is too few .* n_projected=6 .*: 125 determ"
-    ):
+    with pytest.raises(ValueError, match=r"n_clusters=4 needs 125 samples of 60"):
         GPCA(4, n_components=5).fit(X)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)

@@ -11,6 +11,7 @@ from sklearn.cluster import KMeans
 
 from subspaces import PSC, KSubspaces, MiniBatchPSC, load
 from subspaces.datasets import make_subspaces
+from subspaces.messages import ParameterError
 from subspaces.runtime.model_file import SavedModel, read, write
 from tests.estimators.checks import CLUSTERERS
 
@@ -109,7 +110,7 @@ TAKEN = {
 }
 
 
-@pytest.mark.filterwarnings("ignore:n_components=3 equals the rank")
+@pytest.mark.filterwarnings("ignore::subspaces.messages.ChoiceWarning")
 @pytest.mark.parametrize("data", list(NOISY))
 @pytest.mark.parametrize("cls", [PSC, MiniBatchPSC])
 def test_the_criterion_that_auto_takes_gives_the_same_model_by_its_name(cls, data):
@@ -176,14 +177,14 @@ def test_psc_subspaces_are_those_of_its_labels_whenever_it_stops(max_iter):
             )
 
 
-def messages_of(model, rows):
+def warned_of(model, rows):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model.fit(rows)
-    return {str(warning.message).split(":")[0] for warning in caught}
+    return {code: w for w in caught if (code := getattr(w.message, "code", None))}
 
 
-@pytest.mark.filterwarnings("ignore:.*clusters are empty")
+@pytest.mark.filterwarnings("ignore::subspaces.messages.NotConvergedWarning")
 @pytest.mark.parametrize("seed", [3, 4, 7])
 def test_equal_samples_are_treated_and_told_alike_by_all_kinds_of_data(seed):
     distinct = np.random.default_rng(seed).normal(size=(5, 3))
@@ -196,10 +197,10 @@ def test_equal_samples_are_treated_and_told_alike_by_all_kinds_of_data(seed):
         }
         assert found["array"] == found["sparse"] == [0, 1, 2, 3, 4, 0, 1, 0]
     for kind in ("array", "sparse", "dask"):
-        said = messages_of(KSubspaces(6, **means), as_kind(rows, kind))
-        assert any("1 of n_clusters=6 clusters are empty" in text for text in said), kind
-        said = messages_of(PSC(2, random_state=0), as_kind(rows, kind))
-        assert any("3 of 8 samples are exact copies" in text for text in said), kind
+        said = warned_of(KSubspaces(6, **means), as_kind(rows, kind))
+        assert said["empty_clusters"].message.parameters == {"found": 5, "n_clusters": 6}, kind
+        said = warned_of(PSC(2, random_state=0), as_kind(rows, kind))
+        assert said["copies"].message.parameters == {"copies": 3, "n": 8}, kind
 
 
 @pytest.mark.parametrize("affine", [False, True])
@@ -213,3 +214,12 @@ def test_a_model_of_any_kind_of_data_places_rows_of_any_other(cls, affine):
         for kind in kinds:
             found = model.predict(as_kind(rows, kind))
             np.testing.assert_array_equal(np.asarray(found), np.asarray(expected), kind)
+
+
+@pytest.mark.parametrize("affine", [True, False])
+def test_a_sample_far_beyond_all_others_is_named(affine):
+    rows = np.random.default_rng(0).normal(size=(60, 5))
+    rows[3] = 1e12
+    with pytest.raises(ParameterError) as raised:
+        PSC(2, n_components=2, affine=affine, random_state=0).fit(rows)
+    assert (raised.value.parameter, raised.value.parameters["row"]) == ("X", 3)

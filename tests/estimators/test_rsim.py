@@ -6,6 +6,7 @@ from subspaces import RSIM
 from subspaces.datasets import make_subspaces
 from subspaces.metrics import matched_accuracy
 from subspaces.subspace import fit_subspace, principal_angles
+from tests.warned import warns
 
 AFFINE = pytest.mark.parametrize("affine", [True, False])
 
@@ -90,18 +91,14 @@ def test_new_samples_go_to_the_nearest_subspace():
 
 
 def test_a_dimension_that_fills_the_space_is_lowered():
-    message = "n_components=3 equals the rank of X, 3.*so 2 is used. Use n_components of at most 2"
-    with pytest.warns(UserWarning, match=message):
+    with warns("full_rank"):
         model = RSIM(2, n_components=3, random_state=0).fit(planes().data[:, :3])
     assert_array_equal(model.n_components_, [2, 2])
 
 
-@pytest.mark.parametrize(
-    ("affine", "message", "dimension"),
-    [(True, "so clusters are points on it", 0), (False, "so nothing tells clusters apart", 1)],
-)
-def test_one_variable_leaves_points_or_one_line(affine, message, dimension):
-    with pytest.warns(UserWarning, match=f"X has rank 1: .*{message}. Use data of rank 2 or more"):
+@pytest.mark.parametrize(("affine", "dimension"), [(True, 0), (False, 1)])
+def test_one_variable_leaves_points_or_one_line(affine, dimension):
+    with warns("rank_one"):
         model = RSIM(2, affine=affine, random_state=0).fit(planes().data[:, :1])
     assert_array_equal(model.n_components_, [dimension] * 2)
 
@@ -115,7 +112,7 @@ def test_samples_that_coincide():
 
 def test_the_number_of_samples_is_bounded():
     X = np.random.default_rng(0).normal(size=(5001, 2))
-    with pytest.raises(ValueError, match=r"n_samples=5001 is too many.*Use up to 5000"):
+    with pytest.raises(ValueError, match=r"takes up to 5000 samples, and there are 5001"):
         RSIM(2).fit(X)
 
 
@@ -123,12 +120,16 @@ def test_the_number_of_samples_is_bounded():
     ("options", "error", "message"),
     [
         ({"n_clusters": 0}, ValueError, "n_clusters=0 is out of range"),
-        ({"n_components": [1, 2]}, ValueError, r"n_components=\[1, 2\] differ.*n_components=2"),
+        (
+            {"n_components": [1, 2]},
+            ValueError,
+            r"one dimension for all clusters. Use n_components=2",
+        ),
         ({"n_components": 0}, ValueError, "n_components=0 is out of range"),
         (
             {"n_components": 0, "affine": False},
             ValueError,
-            "n_components=0 is out of range for 10 variables. Use 1 to 10$",
+            "n_components=0 is out of range for 10 variables. Use 1 to 10.$",
         ),
         ({"n_components": 11}, ValueError, "n_components=11 is out of range"),
         ({"affine": 1}, TypeError, "affine=1 is not a bool"),
@@ -136,7 +137,7 @@ def test_the_number_of_samples_is_bounded():
         ({"power": -1.0}, ValueError, "power=-1.0 is out of range. Use a number above 0"),
         ({"power": np.nan}, ValueError, "power=nan is out of range"),
         ({"power": "high"}, TypeError, "power='high' is not a number. Use a number above 0"),
-        ({"random_state": "x"}, ValueError, "random_state='x' seeds nothing"),
+        ({"random_state": "x"}, ValueError, "random_state='x' is no seed"),
     ],
 )
 def test_what_is_refused(options, error, message):
@@ -147,8 +148,8 @@ def test_what_is_refused(options, error, message):
 @pytest.mark.parametrize(
     ("affine", "rows", "message"),
     [
-        (True, np.ones((20, 3)), "all rows are equal"),
-        (False, np.zeros((20, 3)), "all values are zero"),
+        (True, np.ones((20, 3)), "All samples are equal"),
+        (False, np.zeros((20, 3)), "All values are zero"),
         (True, np.full((20, 3), np.nan), "NaN or infinity"),
     ],
 )

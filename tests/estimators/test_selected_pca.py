@@ -21,8 +21,8 @@ from subspaces import SelectedPCA, load
 from subspaces.data import varying
 from subspaces.diagnostics import pca_components
 from subspaces.runtime import model_file
+from tests.warned import warns
 
-NOTHING = "no component stands out of the noise, .* Use min_components=1 to keep one"
 # Scikit-learn's checks that fit tables of two columns.
 OF_TWO_COLUMNS = (
     "check_estimators_overwrite_params", "check_estimators_fit_returns_self",
@@ -107,7 +107,7 @@ def test_the_largest_score_of_each_axis_is_positive(shape):
 
 
 def test_noise_has_no_component():
-    with pytest.warns(UserWarning, match=NOTHING):
+    with warns("no_component"):
         model = SelectedPCA().fit(NOISE)
     assert model.n_components_ == 0
     assert model.transform(NOISE).shape == (60, 0)
@@ -139,7 +139,7 @@ def test_variables_that_do_not_vary_have_no_loading(X):
 
 
 def test_a_table_that_does_not_vary():
-    with pytest.warns(UserWarning, match="no variable of X varies"):
+    with warns("no_component"):
         model = SelectedPCA().fit(np.ones((8, 4)))
     assert model.transform(np.ones((8, 4))).shape == (8, 0)
     assert model.noise_variance_ == 0.0
@@ -148,15 +148,15 @@ def test_a_table_that_does_not_vary():
 def test_doubts_are_warned_of(X):
     lonely = pd.DataFrame(NOISE.copy(), index=[f"sample{i}" for i in range(60)])
     lonely.iloc[7] += 5.0
-    with pytest.warns(UserWarning, match="component 1 rests on sample sample7: without it") as said:
+    with warns("rests_on_one") as said:
         SelectedPCA().fit(lonely)
     assert said[0].filename == __file__
-    with pytest.warns(UserWarning, match="2 components were found, the most that were tried"):
+    with warns("most_components"):
         SelectedPCA(max_components=2).fit(X)
-    with pytest.warns(UserWarning, match="1 component was found, the most that was tried"):
+    with warns("most_components"):
         SelectedPCA(max_components=1).fit(X)
     smooth = np.cumsum(np.random.default_rng(0).normal(size=(120, 60)), axis=1)
-    with pytest.warns(UserWarning, match="the variables are correlated beyond a few components"):
+    with warns("correlated_noise"):
         assert SelectedPCA().fit(smooth).low_ is None
 
 
@@ -175,7 +175,7 @@ def test_doubts_are_warned_of(X):
         ({"center": "no"}, NOISE, TypeError, "center='no' is not a bool"),
         ({"scale": 1}, NOISE, TypeError, "scale=1 is not a bool"),
         ({"method": "loo"}, NOISE, ValueError, "method='loo' is unknown. Use one of auto, equal"),
-        ({"max_components": 11}, NOISE, ValueError, "max_components=11 .* 60 samples x 12 var"),
+        ({"max_components": 11}, NOISE, ValueError, "max_components=11 .* 60 samples and 12 var"),
         ({"min_components": -1}, NOISE, ValueError, "min_components=-1 is out of range"),
         ({"min_components": 13}, NOISE, ValueError, "=13 is out of range for X of rank 12"),
         ({"min_components": 3, "max_components": 2}, NOISE, ValueError, "3 is more than max_c"),
@@ -230,7 +230,7 @@ def test_frames_in_and_out(X):
     assert other.transform(polars.DataFrame(X[::2], schema=genes)).columns == names
     with pytest.raises(ValueError, match="feature names should match"):
         model.transform(frame[genes[::-1]])
-    with pytest.warns(UserWarning, match=NOTHING):
+    with warns("no_component"):
         empty = SelectedPCA().set_output(transform="pandas").fit_transform(pd.DataFrame(NOISE))
     assert empty.shape == (60, 0)
 
@@ -251,9 +251,8 @@ def test_the_callers_table_is_not_changed(X):
     assert_array_equal(X, before)
 
 
-@pytest.mark.filterwarnings("ignore:no component stands out of the noise")
-@pytest.mark.filterwarnings("ignore:component . rests on sample")
-@pytest.mark.filterwarnings("ignore:. components were found, the most that were tried")
+@pytest.mark.filterwarnings("ignore::subspaces.messages.ChoiceWarning")
+@pytest.mark.filterwarnings("ignore::subspaces.messages.TrustWarning")
 class TestScikitLearnsOwnChecks:
     def test_all_pass_but_those_of_two_columns(self):
         reason = "fits a table of two columns, where no component can be told from noise"
@@ -288,7 +287,7 @@ class TestItsFile:
 
     def test_names_and_tables_without_components(self, tmp_path):
         frame = pd.DataFrame(NOISE, columns=[f"v{j}" for j in range(12)])
-        with pytest.warns(UserWarning, match=NOTHING):
+        with warns("no_component"):
             SelectedPCA().fit(frame).save(tmp_path / "pca.npz")
         same = load(tmp_path / "pca.npz")
         assert same.feature_names_in_.tolist() == list(frame.columns)
@@ -324,7 +323,7 @@ class TestItsLikelihood:
         assert_allclose(model.score(new), theirs.score(new), rtol=1e-9)
 
     def test_of_no_components_it_is_that_of_noise(self):
-        with pytest.warns(UserWarning, match=NOTHING):
+        with warns("no_component"):
             model = SelectedPCA().fit(NOISE)
         each = norm(NOISE.mean(axis=0), np.sqrt(model.noise_variance_)).logpdf(NOISE)
         assert_allclose(model.score_samples(NOISE), each.sum(axis=1), rtol=1e-9)
@@ -354,7 +353,7 @@ class TestItsLikelihood:
         assert model.score(plane) > model.score(X)
 
     def test_a_table_that_does_not_vary_has_no_density(self):
-        with pytest.warns(UserWarning, match="no variable of X varies"):
+        with warns("no_component"):
             model = SelectedPCA().fit(np.ones((8, 4)))
         with pytest.raises(ValueError, match="no variable of fit varies, so that samples have"):
             model.score(np.ones((8, 4)))

@@ -8,7 +8,7 @@ from subspaces import PSC, KSubspaces
 from subspaces.core.partition import canonical
 from subspaces.datasets import make_subspaces
 
-pytestmark = pytest.mark.filterwarnings("ignore:cluster . has .* the influence repels")
+pytestmark = pytest.mark.filterwarnings("ignore::subspaces.messages.TrustWarning")
 
 MODELS = {
     "PSC loo": lambda **options: PSC(3, n_components=2, **options),

@@ -11,7 +11,7 @@ from subspaces.datasets import make_subspaces
 from subspaces.metrics import rand_score
 from tests.estimators.checks import CLUSTERERS, made
 
-pytestmark = pytest.mark.filterwarnings("ignore:the likelihood still rose")
+pytestmark = pytest.mark.filterwarnings("ignore::subspaces.messages.NotConvergedWarning")
 
 FEW = {"n_init": 3, "random_state": 0}
 USUAL = {"n_components": 2, "affine": True, "n_runs": 20, **FEW}

@@ -20,7 +20,7 @@ from subspaces.metrics import rand_score
 from tests.estimators.checks import CLUSTERERS, made
 from tests.plain import generic
 
-pytestmark = pytest.mark.filterwarnings("ignore:cluster . has .* the influence repels")
+pytestmark = pytest.mark.filterwarnings("ignore::subspaces.messages.TrustWarning")
 
 
 @pytest.mark.parametrize(

@@ -197,8 +197,7 @@ def test_one_axis_is_drawn_against_the_distance(union):
     assert not [name for name in figures_of(page) if name.startswith("space")]
 
 
-@pytest.mark.filterwarnings("ignore:. clusters were chosen, the most that were tried")
-@pytest.mark.filterwarnings("ignore:clusters? .* reached max_components=2")
+@pytest.mark.filterwarnings("ignore::subspaces.messages.ChoiceWarning")
 def test_what_was_left_open_is_shown_with_its_curve(union):
     settings = {"n_init": 1, "max_clusters": 3, "max_components": 2, "random_state": 0}
     model = PSC("auto", n_components="auto", **settings).fit(union.data)

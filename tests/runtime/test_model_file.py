@@ -20,6 +20,7 @@ from subspaces.runtime import model_file
 from subspaces.runtime.serialise import deserialise, serialise
 from subspaces.subspace import Subspace
 from tests.estimators.checks import CLUSTERERS
+from tests.warned import warns
 
 QUICK = {"n_init": 3, "n_runs": 10}
 METHODS = (
@@ -88,8 +89,7 @@ def test_a_loaded_model_is_the_saved_one(estimator, lines, tmp_path):
     assert_round_trip(quick(estimator).fit(lines), lines[::2], tmp_path / "m.npz")
 
 
-@pytest.mark.filterwarnings("ignore:. clusters were chosen, the most that were tried")
-@pytest.mark.filterwarnings("ignore:clusters? .* reached max_components=2")
+@pytest.mark.filterwarnings("ignore::subspaces.messages.ChoiceWarning")
 @pytest.mark.parametrize(
     "parameters",
     [
@@ -105,7 +105,7 @@ def test_a_loaded_model_is_the_saved_one(estimator, lines, tmp_path):
     ],
     ids=str,
 )
-@pytest.mark.filterwarnings("ignore:cluster . has .* samples, and its weakest axis")
+@pytest.mark.filterwarnings("ignore::subspaces.messages.TrustWarning")
 def test_every_kind_of_psc(parameters, lines, tmp_path):
     model = quick(PSC).set_params(**parameters).fit(lines)
     loaded = assert_round_trip(model, lines, tmp_path / "m.npz")
@@ -165,7 +165,7 @@ def test_exactly_the_path_given(lines, tmp_path, monkeypatch):
 )
 def test_what_cannot_be_written_is_stored_as_its_default(name, value, lines, tmp_path):
     model = quick(KSubspaces).set_params(**{name: value}).fit(lines)
-    with pytest.warns(UserWarning, match=f"{name}=.* cannot be written") as shown:
+    with warns("not_saved") as shown:
         model.save(tmp_path / "m.npz")
     assert shown[0].filename == __file__
     default = KSubspaces().get_params()[name]

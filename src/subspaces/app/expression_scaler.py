@@ -19,10 +19,10 @@ from subspaces.expression_values import (
     Reading,
     batch_hint,
     doubt,
-    percent,
     read_cells,
     read_values,
 )
+from subspaces.messages import Advice, DataWarning, ParameterError, SubspacesWarning, percent
 from subspaces.named_table import Table, first_gap
 from subspaces.preparation import (
     Preparation,
@@ -237,8 +237,12 @@ class ExpressionScaler(TransformerMixin, BaseEstimator):
         self.kind_ = reading.kind if found_out else asked
         if asked == "log" and reading.largest > LARGEST_LOGARITHM:
             warn(
-                f"values up to {reading.largest:.6g} were taken for logarithms, as asked, which "
-                f"are seldom above {LARGEST_LOGARITHM:g}. Use kind='intensities' if they are none",
+                DataWarning(
+                    "large_logarithms",
+                    "Values up to {largest:.6g} are large for logarithms.",
+                    Advice("use <kind='intensities'> if they are none", "kind", "intensities"),
+                    largest=reading.largest,
+                ),
                 above=4,
             )
         is_logged = self.kind_ == "log" or (self.kind_ == "ratios" and reading.negative > 0)
@@ -311,11 +315,16 @@ class ExpressionScaler(TransformerMixin, BaseEstimator):
         return f"{', '.join(others)} and {last}" if others else last
 
     def _warn_of_floor(self, share: float) -> None:
-        usual = "" if self.floor is not None else f", the usual one for {self.kind_},"
-        counts = "" if self.kind_ == "counts" else ", or kind='counts' for counts, TPM or CPM"
+        as_counts = Advice("use <kind='counts'> for counts, TPM or CPM", "kind", "counts")
         warn(
-            f"floor={self.floor_:g}{usual} replaces {percent(share)} of the values, so that what "
-            f"they say is lost. Use a lower floor{counts}",
+            DataWarning(
+                "floor",
+                "<floor={floor:g}> replaces {share:%} of the values.",
+                Advice("use a lower <floor>", "floor"),
+                *([] if self.kind_ == "counts" else [as_counts]),
+                floor=self.floor_,
+                share=share,
+            ),
             above=6,
         )
 
@@ -379,10 +388,18 @@ def as_table(X: Data, min_samples: int = 2) -> Any:
         matrix = as_matrix(X, min_samples=min_samples, missing=True)
         gap = first_gap(Table(matrix, *_names(X, matrix.shape)))
         if gap is not None:
-            raise ValueError(
-                f"{gap}, and totals, sample means and the choice of genes rest on all, without "
-                "NaN. Use SelectedPCA().fit(X).impute(X) on logarithms first, or leave out the "
-                "genes that have gaps, X.dropna(axis=1) of a frame"
+            raise ParameterError(
+                "X",
+                "{gap}, but totals, means and the choice of genes need all values.",
+                Advice(
+                    "leave out genes with missing values, X.dropna(axis=1)",
+                    command="use <drop_missing=0> to leave out such genes",
+                ),
+                Advice(
+                    "fill them by SelectedPCA().fit(X).impute(X) on logarithms",
+                    command="fill them by subspaces fit --log --imputed",
+                ),
+                gap=gap[0].upper() + gap[1:],
             )
         check_squares(matrix)
         return matrix
@@ -405,14 +422,16 @@ def _names(X: Data, shape: tuple[int, int]) -> Names:
     return tuple(samples), tuple(genes)
 
 
-def _hints(X: Data, table: Any) -> list[str]:
+def _hints(X: Data, table: Any) -> list[SubspacesWarning]:
     """Return warnings on the names of a frame: genes in rows, a batch among the genes."""
     names = list(map(str, getattr(X, "columns", ())))
     rows = row_names(X)
     found = [batch_hint(names)]
     if rows is not None and names:
         swapped = orientation_hint(Table(table, tuple(map(str, rows)), tuple(names)))
-        found.append(f"{swapped} Use the transposed table if so" if swapped else None)
+        if swapped:
+            transpose = Advice("transpose the table if samples and variables are swapped")
+            found.append(DataWarning("swapped", "The samples have names like genes.", transpose))
     return [hint for hint in found if hint]
 
 

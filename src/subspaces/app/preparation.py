@@ -44,7 +44,12 @@ def learn_preparation(
     kept = np.arange(data.shape[1])
     if top_variables is not None:
         count = as_count(
-            top_variables, "top_variables", low=1, high=len(kept), why=f" for {len(kept)} variables"
+            top_variables,
+            "top_variables",
+            low=1,
+            high=len(kept),
+            why=" for {p:#variable}",
+            p=len(kept),
         )
         kept = np.sort(np.argsort(-np.nanvar(data, axis=0), kind="stable")[:count])
     centre = spread = None

@@ -38,7 +38,6 @@ __all__ = ["pca_components", "psc"]
 # Parameters of `PSC` that say what a cluster is.
 SHAPE = {"affine", "criterion", "n_variables"}
 # What is wrong with a PCA of counts.
-OF_COUNTS = "components of counts follow the totals of cells and the genes of most counts"
 # Bytes that a sparse matrix may take in float64 to be made dense: more fails on most machines.
 MOST_DENSE_BYTES = 8 * 2**30
 
@@ -75,7 +74,8 @@ def psc(
         Entry of ``obsm`` to cluster instead of ``X``, such as "X_pca".
     batch_key : str, optional
         Column of ``obs`` that says from which batch a cell is. The mean of each batch is taken off
-        its cells, which a warning says: batches that hold other types of cells lose something.
+        its cells. Use it if all batches hold the same types of cells: a type that one batch has
+        more of is moved towards the others.
     n_components : int, one int per cluster, or "auto", optional
         Dimension of the subspaces. Where another of the parameters above is given, 1 by default.
     key_added : str, default "psc"
@@ -206,7 +206,7 @@ def pca_components(
     matrix, name = _chosen_matrix(adata, layer, use_rep)
     if is_dask(matrix):
         raise TypeError(f"{name} is a Dask array. Use adata.to_memory()")
-    if use_rep is None and (hint := counts_hint(matrix, name, OF_COUNTS)):
+    if use_rep is None and (hint := counts_hint(matrix, name)):
         warn(hint, above=2)
     genes = _chosen_genes(adata, mask_var, use_rep)
     if genes is not None:
@@ -345,21 +345,13 @@ def _dense(matrix: Any, name: str, who: str, advice: str) -> Array:
 
 
 def _batches(adata: AnnData, batch_key: str | None) -> Codes | None:
-    """Return the number of each cell's batch, (n,), with a warning; None where there are none."""
+    """Return the number of each cell's batch, (n,); None without batches."""
     if batch_key is None:
         return None
     column = _entry(adata.obs, batch_key, "obs")
     if column.isna().any():
         raise ValueError(f"adata.obs[{batch_key!r}] has missing values. Use a batch for each cell")
-    names, batches = np.unique(column.astype(str).to_numpy(), return_inverse=True)
-    if len(names) > 1:
-        warn(
-            f"the {len(names)} batches of obs[{batch_key!r}] were centred, each at its own mean: a "
-            "type of cells that one batch has more of than another is moved towards the others. "
-            "Use it where all batches hold the same types",
-            above=3,
-        )
-    return batches
+    return np.unique(column.astype(str).to_numpy(), return_inverse=True)[1]
 
 
 def _centred(matrix: Array | Sparse, batches: Codes | None) -> Any:

@@ -6,7 +6,13 @@ from typing import Any, Protocol
 import numpy as np
 
 from subspaces.core import partition
+from subspaces.messages import FEWER_CLUSTERS, SMALLER_DIMENSION, Advice, ParameterError
 from subspaces.runtime.parameters import as_count
+
+# A sample this many times as far out as the next leaves its own direction as the only one that is
+# not rounding.
+FAR = 1e6
+TINY = np.finfo(float).tiny
 
 
 class HasSizes(Protocol):
@@ -25,19 +31,23 @@ def per_cluster(
     asked: HasSizes, name: str, n_samples: int, *, low: int, high: int
 ) -> tuple[int, ...]:
     """Return the parameter ``name`` as K integers from ``low`` to ``high``; one stands for all."""
-    why, most = f" for {n_samples} samples", n_samples
+    why, most = " for {n:#sample}", n_samples
     if isinstance(asked.n_clusters, Integral) and not 1 <= int(asked.n_clusters) <= n_samples:
         most = _most_clusters(asked.n_components, n_samples)
-    n_clusters = as_count(asked.n_clusters, "n_clusters", low=1, high=most, why=why)
+    n_clusters = as_count(asked.n_clusters, "n_clusters", low=1, high=most, why=why, n=n_samples)
     given = getattr(asked, name)
     given = [given] * n_clusters if np.ndim(given) == 0 else list(given)
     if len(given) != n_clusters:
-        raise ValueError(
-            f"{name} has {len(given)} entries for n_clusters={n_clusters}. Use "
-            "an int, or one per cluster"
+        raise ParameterError(
+            name,
+            f"<{name}> has {{entries}} entries for <n_clusters={{n_clusters}}>.",
+            Advice("use an int, or one per cluster", name),
+            value=given,
+            entries=len(given),
+            n_clusters=n_clusters,
         )
-    why = f" for {high} variables"
-    return tuple(as_count(value, name, low=low, high=high, why=why) for value in given)
+    why = " for {p:#variable}"
+    return tuple(as_count(value, name, low=low, high=high, why=why, p=high) for value in given)
 
 
 def _most_clusters(n_components: Any, n_samples: int) -> int:
@@ -55,29 +65,68 @@ def dimensions_of(asked: HasSizes, X: Any, *, low: int = 1, points: bool = True)
     through_origin = low and points and getattr(asked, "affine", None) is False
     given = asked.n_components
     if through_origin and isinstance(given, Integral) and given <= 0:
-        raise ValueError(
-            f"n_components={given} is out of range for subspaces through the origin. Use 1 to {p}, "
-            f"or {'0 with ' if given else ''}affine=True for clusters that are mean profiles"
+        raise ParameterError(
+            "n_components",
+            "<n_components={value}> is out of range for subspaces through the origin.",
+            Advice("use 1 to {p}", "n_components"),
+            Advice("use <n_components=0> with <affine=True> for mean profiles", "affine", True),
+            value=int(given),
+            p=p,
         )
     dimensions = per_cluster(asked, "n_components", n, low=low, high=p)
     needed = sum(partition.smallest_size(r) for r in dimensions)
     if n < needed:
-        raise ValueError(
-            f"n_samples={n} is too few for n_clusters={asked.n_clusters} of "
-            f"n_components={max(dimensions)}: a cluster needs n_components + 2 samples, "
-            f"{needed} in all. Use fewer clusters or dimensions"
+        raise ParameterError(
+            "n_clusters",
+            "{n:#sample is|samples are} too few for <n_clusters={value}> of "
+            "<n_components={n_components}>, which need {needed}.",
+            FEWER_CLUSTERS,
+            SMALLER_DIMENSION,
+            value=asked.n_clusters,
+            n=n,
+            n_components=max(dimensions),
+            needed=needed,
         )
     return dimensions
 
 
-def check_rank(rank: int, largest: int, affine: bool) -> None:
-    """Raise ValueError if the rank of X is 0, or less than the largest dimension asked for."""
+def check_rank(rank: int, largest: int, affine: bool, X: Any = None) -> None:
+    """Raise an error if the rank of X is 0, or less than the largest dimension asked for.
+
+    X (n, p): to name a sample so far out that nothing else counts; None if it is not at hand.
+    """
     if rank == 0:
-        kind = "all rows are equal" if affine else "all values are zero"
-        raise ValueError(f"X has nothing to cluster: {kind}, its rank is 0. Use other data")
+        kind = "All samples are equal" if affine else "All values are zero"
+        raise nothing_to_cluster(kind)
     if largest > rank:
-        raise ValueError(
-            f"n_components={largest} is more than the rank of X, {rank}"
-            f"{' after centring' if affine else ''}. Use at most {rank}, or columns of like "
-            "scale (a direction below 1e-7 of the largest does not count)"
+        far = None if X is None else far_row(X)
+        if far is not None:
+            raise ParameterError(
+                "X",
+                "Row {row} lies so far from all others that nothing else counts.",
+                Advice("check that sample, or leave it out"),
+                row=far,
+            )
+        raise ParameterError(
+            "n_components",
+            "<n_components={value}> is more than the rank of the table, {rank}.",
+            Advice("use at most {rank}", "n_components", rank),
+            Advice("use variables of like scale", command="use --scale"),
+            value=largest,
+            rank=rank,
         )
+
+
+def nothing_to_cluster(why: str) -> ParameterError:
+    """Return the error of a table without clusters; why: such as that all samples are equal."""
+    fact = "{why}, so there is nothing to cluster."
+    return ParameterError("X", fact, Advice("use other data"), why=why)
+
+
+def far_row(X: Any) -> int | None:
+    """Return the row of X (n, p) that lies far beyond all others; None if there is none."""
+    if not isinstance(X, np.ndarray):
+        return None
+    reach = np.nanmax(np.abs(X - np.nanmedian(X, axis=0)), axis=1)
+    order = np.argsort(reach)
+    return int(order[-1]) if reach[order[-1]] > FAR * max(reach[order[-2]], TINY) else None

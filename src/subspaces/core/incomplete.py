@@ -60,6 +60,10 @@ RISE_PER_CELL = 1e-5
 # Steps of EM where nobody says how many; one in twenty tables with half of their cells needs more
 # than 100.
 MOST_STEPS = 500
+# Whether low values are missing is judged by rows with this share of their cells at least, if this
+# many of them have holes: a few samples that were hardly measured say nothing of low values.
+LEAST_OBSERVED = 0.25
+FEWEST_ROWS_WITH_HOLES = 10
 # A cluster counts as this much of a sample at least, so that its share has a logarithm.
 NOTHING = 1e-10
 
@@ -203,12 +207,17 @@ def _shrunk(rows: Array, rank: int, larger: int, freedom: float, energy: float) 
 def lower_in_holes(cells: Cells, image: Array) -> tuple[float, float]:
     """Return how much lower fitted values are in the holes than elsewhere: in their sd, and as z.
 
-    image (n, p): by `filled_by_pca`; columns are compared with themselves. Where cells are missing
-    at random z is at most standard normal; the values of a row go together, and so may its holes,
-    so that the larger of two standard errors is taken, over cells and over rows. Where low values
-    are missing both are clearly negative.
+    image (n, p): by `filled_by_pca`; columns are compared with themselves. If cells are missing at
+    random, z is at most standard normal; the values of a row go together, and so may its holes, so
+    that the larger of two standard errors is taken, over cells and over rows. If low values are
+    missing, both are clearly negative. Both are 0 if too few rows have holes to tell. Rows that are
+    mostly holes do not count: their fitted values are near the origin whatever was missing.
     """
+    known = cells.observed.mean(axis=1) >= LEAST_OBSERVED
+    cells, image = Cells(cells.values[known], cells.observed[known]), image[known]
     holes = 1.0 - cells.observed
+    if np.count_nonzero(holes.any(axis=1)) < FEWEST_ROWS_WITH_HOLES:
+        return 0.0, 0.0
     values = image - image.mean(axis=0)
     n_holes, spread = float(holes.sum()), float(values.std())
     if n_holes in (0.0, float(holes.size)) or spread == 0.0:

@@ -6,6 +6,7 @@ import numpy as np
 
 from subspaces.core.components import FEW_COLUMNS, FEW_ROWS, Components
 from subspaces.core.row_order import neighbours_depend
+from subspaces.messages import Advice, ChoiceWarning, SubspacesWarning, TrustWarning
 from subspaces.subspace import PrincipalAxes
 
 
@@ -40,43 +41,59 @@ def doubts_about_components(
     names: Sequence[str],
     axes: PrincipalAxes,
     predictive: int | None = None,
-) -> list[str]:
-    """Return what is doubtful, a sentence each: order, correlated noise, a cap, a single sample.
+) -> list[SubspacesWarning]:
+    """Return what is doubtful, a warning each: order, correlated noise, a cap, a single sample.
 
     limit: the most components that could be told from noise; names: of the samples; axes: those
     that were counted; predictive: how many predict a left-out cell best, if known.
     """
-    doubts = []
+    doubts: list[SubspacesWarning] = []
     beyond = axes.coordinates[:, found.count :]
     depend = found.count > 0 and found.noise != "none" and neighbours_depend(beyond)
     if depend:
         doubts.append(
-            "neighbouring samples depend on each other, as in a time series, and noise of that "
-            "kind passes for components. Use the differences between neighbours, or one sample out "
-            "of several, to see which stay"
+            TrustWarning(
+                "neighbours_depend",
+                "Neighbouring samples are alike, as in a time series, which can look like "
+                "components.",
+                Advice("use every third sample, say, and see which stay"),
+            )
         )
     # Such samples make variables look correlated, and more components would be more of the same.
     if found.noise == "correlated" and not depend:
-        told = f"{found.count} is where the spectrum breaks, not a test. Use it as a guess"
-        if found.count == 0:
-            told = "0 does not mean that all of it is noise"
-            if predictive:
-                told += f". Use n_predictive, {predictive}, as the number of axes"
+        most = f"use {predictive} axes, which predict a left-out value best"
+        best = [Advice(most, "n_components", predictive)] if predictive and not found.count else []
         doubts.append(
-            f"the variables are correlated beyond a few components (z = {found.correlation:.0f}), "
-            f"so that {told}"
+            TrustWarning(
+                "correlated_noise",
+                "The variables are correlated beyond a few components, so their number, {count}, "
+                "is a guess.",
+                *best,
+                count=found.count,
+                z=float(found.correlation),
+            )
         )
     if found.noise != "none" and not depend and limit > found.count == len(found.ratio) > 0:
-        many = "1 component was" if found.count == 1 else f"{found.count} components were"
-        tried = "was" if found.count == 1 else "were"
         doubts.append(
-            f"{many} found, the most that {tried} tried, so that there may be more. Use a larger "
-            "max_components"
+            ChoiceWarning(
+                "most_components",
+                "All {count:#component} that we looked for stand out, so there may be more.",
+                Advice("use a larger <max_components>", "max_components"),
+                count=found.count,
+            )
         )
-    for r in np.flatnonzero(found.alone[: found.count]).tolist():
+    alone = np.flatnonzero(found.alone[: found.count])
+    if len(alone):
         doubts.append(
-            f"component {r + 1} rests on sample {names[found.rests_on[r]]}: without it noise would "
-            "reach as far. Check that sample, and repeat without it"
+            TrustWarning(
+                "rests_on_one",
+                "{count:#component rests on one sample|components rest on one sample each}: "
+                "{samples}.",
+                Advice("check that sample, and repeat without it"),
+                count=len(alone),
+                components=(alone + 1).tolist(),
+                samples=[str(names[i]) for i in found.rests_on[alone]],
+            )
         )
     return doubts
 

@@ -14,6 +14,7 @@ from sklearn.utils import check_array
 from subspaces._types import Array, Data, Frame, Mask
 from subspaces.core.array import is_dask, is_foreign
 from subspaces.data.survey import Survey
+from subspaces.messages import FILL, Advice, DataWarning, ParameterError
 from subspaces.runtime.warning import warn
 
 # numpy's and pandas' letters for dates and for spans of time.
@@ -257,15 +258,22 @@ def not_finite(
     missing: whether NaN is taken for a missing value.
     """
     more = f" (and {count - 1} more)" if count > 1 else ""
+    advice = [Advice("use a finite number there")]
     if missing:
-        use = "Use np.nan there for a missing value"
+        empty = "leave such cells empty for missing values"
+        advice = [Advice("use np.nan there for a missing value", command=empty)]
     elif np.isnan(value):
-        fill = "use PSC(...).fit(X).impute(X) on a dense table first"
-        use = f"Leave out its row or its column, or {fill}"
-    else:
-        use = "Use a finite number there"
-    what = "infinity" if missing else "NaN or infinity"
-    return ValueError(f"{name} contains {what}: {value} at {place_of(X, row, column)}{more}. {use}")
+        advice = [Advice("leave out its row or its column"), FILL]
+    return ParameterError(
+        name,
+        "{name} contains {what}: {value} at {place}{more}.",
+        *advice,
+        value=value,
+        name=name,
+        what="infinity" if missing else "NaN or infinity",
+        place=place_of(X, row, column),
+        more=more,
+    )
 
 
 def check_shape(shape: tuple[int, ...], name: str = "X") -> None:
@@ -341,10 +349,14 @@ def warn_of_copies(rows: Array, *, above: int = 1, of_components: bool = False) 
     many = beyond >= FEWEST_COPIES and 100.0 * beyond >= MANY_PERCENT * n
     often = of_components and max(times_each(rows)) > 1.0 + np.sqrt(n / p)
     if many or (often and chance <= NEVER):
-        which = "is an exact copy of another" if copies == 1 else "are exact copies of others"
         warn(
-            f"{copies} of {n} samples {which}, which predict each other, so that leave-one-out "
-            "errors are too small and noise passes for structure. Use each sample once",
+            DataWarning(
+                "copies",
+                "{copies} of {n} samples repeat others exactly, so noise can look like structure.",
+                Advice("keep each sample once"),
+                copies=copies,
+                n=n,
+            ),
             above=above + 1,
         )
 

@@ -73,8 +73,9 @@ class VaryingTable:
         """Return ``max_components``; raise an error below 1 and above `most_axes`."""
         if max_components is None:
             return None
-        why = f" for {self.shape[0]} samples x {self.shape[1]} variables that vary"
-        return as_count(max_components, "max_components", low=1, high=self.most_axes, why=why)
+        (n, p), why = self.shape, " for {n:#sample} and {p:#variable} that vary"
+        most = self.most_axes
+        return as_count(max_components, "max_components", low=1, high=most, why=why, n=n, p=p)
 
 
 def varying_table(X: Data, *, center: bool, scale: bool) -> VaryingTable:

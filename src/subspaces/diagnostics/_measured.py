@@ -89,7 +89,7 @@ def as_tested(X: Data, names: Sequence[str] | None, expressed: ArrayLike | None)
     if hasattr(X, "var_names") and hasattr(X, "X"):
         if X.X is None:
             raise ValueError("adata has no X. Use adata.layers[...] with names=adata.var_names")
-        hint = counts_hint(X.X, "adata.X", "their totals differ from sample to sample")
+        hint = counts_hint(X.X, "adata.X")
         if hint:
             warn(hint, above=3)
         names = X.var_names if names is None else names

@@ -1,7 +1,6 @@
 """`SubspaceClusterer`, the base of all estimators: `fit`, `predict`, `report`, `save` and more."""
 
 import os
-import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields
 from inspect import signature
@@ -18,7 +17,6 @@ from sklearn.base import (
     ClusterMixin,
     TransformerMixin,
 )
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -51,7 +49,15 @@ from subspaces.data.validation import (
 from subspaces.estimators._fitted_state import fitted_state, with_arrays_in_memory
 from subspaces.estimators._new_rows import NewBlocks, NewRows
 from subspaces.estimators._record import Record, is_too_large, own_coordinates
-from subspaces.messages import message_of
+from subspaces.messages import (
+    Advice,
+    ChoiceWarning,
+    DataWarning,
+    ParameterError,
+    message_of,
+    shown,
+    use,
+)
 from subspaces.preparation import (
     Preparation,
     check_present,
@@ -164,7 +170,7 @@ class SubspaceClusterer(
             with collect_warnings() as raised:
                 draft._fit_and_record(X, raised)
         finally:
-            for warning in raised:
+            for warning in shown(raised):
                 warn(warning, above=2)
         take_fit(self, draft)
         return self
@@ -432,11 +438,13 @@ class SubspaceClusterer(
         for name, value in parameters.items():
             if not is_serialisable(value):
                 parameters[name] = signature(type(self)).parameters[name].default
-                warnings.warn(
-                    f"{name}={value!r} cannot be written to a file; its default, "
-                    f"{parameters[name]!r}, is stored instead",
-                    UserWarning,
-                    stacklevel=2,
+                warn(
+                    ChoiceWarning(
+                        "not_saved",
+                        "<{name}> cannot be written to a file, so its default is stored.",
+                        name=name,
+                        default=parameters[name],
+                    )
                 )
         saved = SavedModel(type(self).__name__, parameters, fitted_state(self))
         model_file.write(path, saved)
@@ -577,9 +585,11 @@ class SubspaceClusterer(
             return blocks_of(X, missing=self._takes_missing)
         if in_blocks_only(X):
             kind, fetch = ("Dask array", "compute") if is_dask(X) else ("sparse matrix", "toarray")
-            raise ValueError(
-                f"{self._needs_memory} needs all rows in memory at once, and a {kind} is read in "
-                f"passes. Use X.{fetch}(), or leave it out"
+            raise ParameterError(
+                self._needs_memory.partition("=")[0],
+                f"<{self._needs_memory}> needs all samples in memory, not a {kind}.",
+                Advice(f"use X.{fetch}()", command="use a dense table"),
+                Advice("leave it out"),
             )
         return None
 
@@ -662,10 +672,14 @@ class SubspaceClusterer(
         distinct = count_distinct_rows(rows, held)
         if distinct < held:
             warn(
-                f"only {distinct} distinct sample{'s' if distinct > 1 else ''} for n_clusters="
-                f"{self._n_features_out}: equal samples are split among clusters. Use n_clusters "
-                f"of at most {distinct}",
-                ConvergenceWarning,
+                DataWarning(
+                    "few_distinct",
+                    "{distinct:#sample is|samples are} distinct, fewer than "
+                    "<n_clusters={n_clusters}>, so equal samples were split.",
+                    use("n_clusters", distinct),
+                    distinct=distinct,
+                    n_clusters=self._n_features_out,
+                )
             )
 
     def _store_means(self, whole: Array, rows: Array) -> None:

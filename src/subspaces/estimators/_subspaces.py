@@ -3,14 +3,21 @@
 from collections.abc import Sequence
 from typing import Any, get_args
 
-from sklearn.exceptions import ConvergenceWarning
-
 from subspaces._types import Array, Labels, VariableList
 from subspaces.core import partition
 from subspaces.core.dimensions import check_rank, dimensions_of
 from subspaces.core.problem import Problem
 from subspaces.core.rows import centred_rows
 from subspaces.estimators._base import SubspaceClusterer
+from subspaces.messages import (
+    SMALLER_DIMENSION,
+    Advice,
+    ChoiceWarning,
+    DataWarning,
+    ParameterError,
+    use,
+)
+from subspaces.psc.doubts import warn_of_empty_clusters
 from subspaces.runtime.parameters import as_choice, as_flag
 from subspaces.runtime.warning import warn
 from subspaces.subspace import Subspace, centre_of, principal_axes, subspaces_of
@@ -31,9 +38,12 @@ def common_dimension(model: SubspaceClusterer, X: Array) -> int:
     """Return the dimension that all clusters share; raise ValueError if they differ."""
     dimensions = dimensions_of(model, X, points=False)
     if len(set(dimensions)) > 1:
-        raise ValueError(
-            f"n_components={list(dimensions)} differ, and {type(model).__name__} has one "
-            f"dimension for all clusters. Use n_components={max(dimensions)}, the largest"
+        raise ParameterError(
+            "n_components",
+            "{method} has one dimension for all clusters.",
+            use("n_components", max(dimensions)),
+            value=list(dimensions),
+            method=type(model).__name__,
         )
     return dimensions[0]
 
@@ -49,13 +59,23 @@ def identified_dimension(model: SubspaceClusterer, dimension: int, rank: int, af
     most = max(rank - 1, 0 if affine else 1)
     if dimension >= rank > 1:
         warn(
-            f"n_components={dimension} equals the rank of X, {rank}, or exceeds it: one "
-            f"subspace would hold every sample, so {most} is used. Use n_components of at most "
-            f"{most}",
+            ChoiceWarning(
+                "full_rank",
+                "<n_components={n_components}> reaches the rank of the table, {rank}, so {most} "
+                "is used.",
+                n_components=dimension,
+                rank=rank,
+                most=most,
+            )
         )
     elif dimension >= rank:
-        left = "clusters are points on it" if affine else "nothing tells clusters apart"
-        warn(f"X has rank 1: one line holds every sample, so {left}. Use data of rank 2 or more")
+        warn(
+            DataWarning(
+                "rank_one",
+                "All samples lie on one line, so subspaces cannot tell clusters apart.",
+                Advice("use a table of rank 2 or more"),
+            )
+        )
     return min(dimension, most)
 
 
@@ -63,8 +83,13 @@ def warn_of_full_rank(model: SubspaceClusterer, largest: int, rank: int) -> None
     """Warn if the largest dimension is the rank of X: all samples are then predicted alike."""
     if largest >= rank and model.n_clusters > 1:
         warn(
-            f"n_components={largest} equals the rank of X: such a subspace is nearest to every "
-            "sample, so predict is of no use; labels_ and a smaller dimension are",
+            ChoiceWarning(
+                "full_rank",
+                "<n_components={n_components}> equals the rank of the table, so predict gives "
+                "every sample to that cluster.",
+                SMALLER_DIMENSION,
+                n_components=largest,
+            )
         )
 
 
@@ -73,7 +98,7 @@ def pose(model: Any, X: Array) -> Problem:
     affine = bool(as_flag(model.affine, "affine"))
     dimensions = dimensions_of(model, X, low=0 if affine else 1)
     rows = centred_rows(X, affine, len(dimensions))
-    check_rank(rows.rank, max(dimensions), affine)
+    check_rank(rows.rank, max(dimensions), affine, X)
     return Problem(rows, dimensions, "residual", affine)
 
 
@@ -101,10 +126,5 @@ def store_equal_subspaces(
     """
     model.labels_ = partition.canonical(labels)
     found = int(model.labels_.max()) + 1
-    if found < model.n_clusters:
-        warn(
-            f"only {found} of n_clusters={model.n_clusters} clusters have samples. Use fewer "
-            "clusters or a smaller dimension",
-            ConvergenceWarning,
-        )
+    warn_of_empty_clusters(found, model.n_clusters, SMALLER_DIMENSION)
     store_subspaces(model, X, [dimension] * found, affine)

@@ -3,7 +3,6 @@
 from typing import Annotated
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from subspaces._types import Array, Auto, Labels, PerCluster, Seed, Sparse
 from subspaces.core import partition
@@ -12,6 +11,7 @@ from subspaces.core.search import Plan, search
 from subspaces.data.in_view import RowsInView
 from subspaces.estimators import _subspaces
 from subspaces.estimators._base import SubspaceClusterer
+from subspaces.messages import FEWER_CLUSTERS, Advice, NotConvergedWarning, ParameterError
 from subspaces.rivals.ensemble import (
     co_association,
     entries_to_keep,
@@ -135,7 +135,7 @@ class EnsembleKSubspaces(SubspaceClusterer):
         _subspaces.warn_of_full_rank(self, max(problem.dimensions), problem.rows.rank)
         base = self._base_problem(problem)
         n, auto = len(X), entries_to_keep(len(X), self.n_clusters)
-        self.q_ = as_count(self.q, "q", low=1, high=n, why=f" for {n} samples", auto=auto)
+        self.q_ = as_count(self.q, "q", low=1, high=n, why=" for {n:#sample}", n=n, auto=auto)
         random = as_generator(self.random_state)
         partitions = self._runs(base, random)
         self.affinity_matrix_ = co_association(partitions, self.q_)
@@ -161,13 +161,16 @@ class EnsembleKSubspaces(SubspaceClusterer):
         n, rank = len(problem.rows.squared_norms), problem.rows.rank
         low = 0 if problem.affine else 1
         given = problem.n_clusters if self.n_candidates is None else self.n_candidates
-        count = as_count(given, "n_candidates", low=1, high=n, why=f" for {n} samples")
+        count = as_count(given, "n_candidates", low=1, high=n, why=" for {n:#sample}", n=n)
         wanted = problem.dimensions if self.n_base_components is None else self.n_base_components
         wanted = np.atleast_1d(wanted).tolist()
         if self.n_base_components is not None and len(wanted) not in (1, count):
-            raise ValueError(
-                f"n_base_components has {len(wanted)} entries for {count} clusters in each run. "
-                "Use an int, or one per cluster of a run"
+            raise ParameterError(
+                "n_base_components",
+                "<n_base_components> has {entries} entries for {count:#cluster} in each run.",
+                Advice("use an int, or one per cluster of a run"),
+                entries=len(wanted),
+                count=count,
             )
         dimensions = tuple(
             min(as_count(r, "n_base_components", low=low), max(rank - 1, low))
@@ -175,17 +178,26 @@ class EnsembleKSubspaces(SubspaceClusterer):
         )
         needed = sum(partition.smallest_size(r) for r in dimensions)
         if n < needed:
-            raise ValueError(
-                f"n_candidates={count} is too many for {n} samples: subspaces of these dimensions "
-                f"need {needed}. Use fewer candidates"
+            raise ParameterError(
+                "n_candidates",
+                "<n_candidates={value}> needs {needed} samples of {n}.",
+                Advice("use fewer candidates", "n_candidates"),
+                value=count,
+                needed=needed,
+                n=n,
             )
         return Problem(problem.rows, dimensions, "residual", problem.affine)
 
     def _warn_of_missing_clusters(self, missing: int) -> None:
         if missing:
             warn(
-                f"the graph yields {missing} clusters less than n_clusters={self.n_clusters}; they "
-                "were filled with neighbours of random samples. Use fewer clusters or a larger "
-                "n_runs",
-                ConvergenceWarning,
+                NotConvergedWarning(
+                    "filled_up",
+                    "The graph has {missing:#cluster} fewer than <n_clusters={n_clusters}>, which "
+                    "were filled with neighbours of random samples.",
+                    FEWER_CLUSTERS,
+                    Advice("use a larger <n_runs>", "n_runs", command=""),
+                    missing=missing,
+                    n_clusters=self.n_clusters,
+                )
             )

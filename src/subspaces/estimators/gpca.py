@@ -3,7 +3,6 @@
 from typing import get_args
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from subspaces._types import Array, Auto, GPCAMethod, Labels, PerCluster, Seed
 from subspaces.core import partition
@@ -12,6 +11,15 @@ from subspaces.core.problem import Problem
 from subspaces.data.in_view import RowsInView
 from subspaces.estimators import _subspaces
 from subspaces.estimators._base import SubspaceClusterer
+from subspaces.messages import (
+    FEWER_CLUSTERS,
+    SMALLER_DIMENSION,
+    Advice,
+    ChoiceWarning,
+    NotConvergedWarning,
+    ParameterError,
+    use,
+)
 from subspaces.psc.doubts import warn_of_an_early_end
 from subspaces.rivals.gpca import (
     homogeneous,
@@ -167,10 +175,7 @@ class GPCA(SubspaceClusterer):
         as_flag(self.polish, "polish")
         as_count(self.max_iter, "max_iter", low=1)
         as_choice(self.method, "method", METHODS)
-        if not 0.0 < as_real(self.tolerance, "tolerance") <= np.pi / 2:
-            raise ValueError(
-                f"tolerance={self.tolerance!r} is out of range. Use an angle above 0 and up to pi/2"
-            )
+        as_real(self.tolerance, "tolerance", above=True, high=np.pi / 2)
 
     def _pose(self, X: Array) -> Problem:
         """Return the `Problem` of the polish by K-subspaces, after checks of its dimensions."""
@@ -178,15 +183,23 @@ class GPCA(SubspaceClusterer):
         rank = problem.rows.rank
         filling = sum(r == rank for r in problem.dimensions)
         if filling > 1:
-            raise ValueError(
-                f"n_components={rank} equals the rank of X (n_features={X.shape[1]}) in {filling} "
-                "clusters: no polynomial vanishes on them. Use a smaller dimension"
+            raise ParameterError(
+                "n_components",
+                "<n_components={value}> equals the rank of the table in {filling} clusters, which "
+                "no polynomial describes.",
+                SMALLER_DIMENSION,
+                value=rank,
+                filling=filling,
             )
         if filling and self.n_clusters > 1:
             warn(
-                f"n_components={rank} equals the rank of X: no polynomial vanishes on such a "
-                "cluster, it gets the samples far from all other subspaces; a smaller dimension "
-                "would let the polynomials decide",
+                ChoiceWarning(
+                    "full_rank",
+                    "<n_components={n_components}> equals the rank of the table, so no polynomial "
+                    "describes such a cluster.",
+                    SMALLER_DIMENSION,
+                    n_components=rank,
+                )
             )
         return problem
 
@@ -198,10 +211,14 @@ class GPCA(SubspaceClusterer):
         projected = self._projected(lifted, least, space, len(problem.rows.squared_norms))
         hyperplanes = equal and projected == lifted[0] + 1
         if self.method == "codimension_one" and not hyperplanes:
-            raise ValueError(
-                "method='codimension_one' is for subspaces of equal dimension and "
-                f"n_projected={least}; here they are {list(problem.dimensions)} and {projected}. "
-                "Use method='voting'"
+            raise ParameterError(
+                "method",
+                "<method='codimension_one'> needs clusters of one dimension and "
+                "<n_projected={least}>.",
+                use("method", "voting"),
+                value=self.method,
+                least=least,
+                n_projected=projected,
             )
         automatic: GPCAMethod = "codimension_one" if hyperplanes else "voting"
         return projected, automatic if self.method == "auto" else self.method
@@ -225,17 +242,27 @@ class GPCA(SubspaceClusterer):
         """
         size = n_monomials(len(dimensions), projected)
         needed = size - n_vanishing(dimensions, projected)
-        where = f"n_clusters={self.n_clusters} in n_projected={projected} dimensions"
-        smaller = f"a smaller n_projected ({least} or more), or " if projected > least else ""
+        facts = {"n_projected": projected, "size": size, "needed": needed, "n": n, "least": least}
+        advice = [Advice("use another method such as KSubspaces", command="use another --method")]
+        if projected > least:
+            smaller = Advice("use <n_projected> from {least} up", "n_projected", command="")
+            advice = [smaller, *advice]
         if size > MOST_MONOMIALS:
-            raise ValueError(
-                f"{where} takes polynomials of {size} monomials, more than {MOST_MONOMIALS}. Use "
-                f"{smaller}another method such as KSubspaces"
+            raise ParameterError(
+                "n_clusters",
+                "<n_clusters={value}> takes polynomials of {size} terms, more than {most}.",
+                *advice,
+                value=self.n_clusters,
+                most=MOST_MONOMIALS,
+                **facts,
             )
         if n < needed:
-            raise ValueError(
-                f"n_samples={n} is too few for {where}: {needed} determine the polynomials. Use "
-                f"{smaller}another method such as KSubspaces"
+            raise ParameterError(
+                "n_clusters",
+                "<n_clusters={value}> needs {needed} samples of {n} for its polynomials.",
+                *advice,
+                value=self.n_clusters,
+                **facts,
             )
 
     def _segment(self, problem: Problem, random: np.random.Generator) -> Labels:
@@ -254,12 +281,16 @@ class GPCA(SubspaceClusterer):
         """Return the labels after clusters too small to be fitted were refilled."""
         broken = partition.too_small(labels, problem.dimensions)
         if broken:
-            its, was = ("its", "was") if len(broken) == 1 else ("their", "were")
             warn(
-                f"{len(broken)} of {self.n_clusters} clusters came out too small for {its} "
-                f"dimension and {was} filled up with samples of others. Use fewer clusters or "
-                "dimensions",
-                ConvergenceWarning,
+                NotConvergedWarning(
+                    "filled_up",
+                    "{broken} of <n_clusters={n_clusters}> clusters came out too small and got "
+                    "samples of others.",
+                    FEWER_CLUSTERS,
+                    SMALLER_DIMENSION,
+                    broken=len(broken),
+                    n_clusters=self.n_clusters,
+                )
             )
         for k in broken:
             labels = partition.refill(labels, k, problem.dimensions, random, problem.rows.closeness)

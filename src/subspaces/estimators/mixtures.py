@@ -2,28 +2,27 @@
 
 from collections.abc import Sequence
 from functools import partial
-from numbers import Real
 from typing import Annotated, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import logsumexp
-from sklearn.exceptions import ConvergenceWarning
 
 from subspaces._types import Array, Data, MixtureNoise, PerCluster, Seed, StopReason
 from subspaces.core import em, incomplete, partition, ppca_mixture
-from subspaces.core.dimensions import dimensions_of
+from subspaces.core.dimensions import dimensions_of, nothing_to_cluster
 from subspaces.core.incomplete import IncompleteMixture, as_gaussian, as_subspace
 from subspaces.core.partition import Partition, order_of_appearance
 from subspaces.data.validation import has_holes
 from subspaces.estimators._base import SubspaceClusterer
+from subspaces.messages import SMALLER_DIMENSION, Advice, ParameterError
+from subspaces.psc.doubts import warn_of_an_early_end, warn_of_empty_clusters
 from subspaces.psc.incomplete import fill, fitted
 from subspaces.rivals import factor_mixture, factor_mixture_em
 from subspaces.rivals.mixture_starts import first_partitions, leading_loadings, random_loadings
 from subspaces.rivals.student import FIRST_DF
 from subspaces.runtime.parameters import as_choice, as_count, as_generator, as_real
 from subspaces.runtime.threads import one_blas_thread
-from subspaces.runtime.warning import warn
 from subspaces.subspace import Subspace, scores
 from subspaces.subspace import dimensions_of as widths
 
@@ -127,7 +126,7 @@ class MixtureClusterer(SubspaceClusterer):
         as_count(self.max_iter, "max_iter", low=1)
         as_real(self.tol, "tol")
         if not np.ptp(X, axis=0).any():
-            raise ValueError("X has nothing to cluster: all rows are equal. Use other data")
+            raise nothing_to_cluster("All samples are equal")
         return as_count(self.n_init, "n_init", low=1), as_generator(self.random_state)
 
     def _store_search(self, best: em.Climb[em.State], runs: Sequence[em.Climb[em.State]]) -> None:
@@ -157,25 +156,9 @@ class MixtureClusterer(SubspaceClusterer):
         self.bic_ = self._bic(log_density)
 
     def _warn_of_a_poor_end(self) -> None:
-        if self.stop_reason_ == "max_iter":
-            warn(
-                f"the likelihood still rose after max_iter={self.max_iter} steps. Use a larger "
-                "max_iter or tol",
-                ConvergenceWarning,
-            )
-        empty = self.n_clusters - len(np.unique(self.labels_))
-        if empty:
-            warn(
-                f"{empty} of n_clusters={self.n_clusters} clusters are the likeliest of no sample. "
-                "Use fewer clusters, or another n_components",
-                ConvergenceWarning,
-            )
-        elif self.stop_reason_ == "infeasible":
-            warn(
-                "from every start a cluster kept too few samples for its dimension. Use fewer "
-                "clusters or a smaller n_components",
-                ConvergenceWarning,
-            )
+        warn_of_an_early_end(self.stop_reason_, self.max_iter, self.n_clusters)
+        found = len(np.unique(self.labels_))
+        warn_of_empty_clusters(found, self.n_clusters, SMALLER_DIMENSION)
 
 
 class MPPCA(MixtureClusterer):
@@ -641,16 +624,14 @@ class MCtFA(MCFA):
         self.random_state = random_state
 
     def _fit(self, X: Array) -> None:
-        _fit_common_factors(self, X, self.df)
+        df = self.df
+        is_given = df is not None and df != np.inf
+        _fit_common_factors(self, X, as_real(df, "df", above=True) if is_given else df)
 
 
 def _fit_common_factors(model: MCFA, X: Array, df: float | None) -> None:
     """Fit `MCFA` or `MCtFA`, and set its attributes; df: degrees of freedom, None to estimate."""
     n_factors = _n_factors(model, X)
-    if df is not None and (isinstance(df, bool) or not isinstance(df, Real)):
-        raise TypeError(f"df={df!r} is not a number. Use None or one above 0")
-    if df is not None and not float(df) > 0:
-        raise ValueError(f"df={df!r} is out of range. Use a number above 0")
     n_starts, random = model._check_search(X)
     with one_blas_thread():
         first_df = FIRST_DF if df is None else float(df)
@@ -672,14 +653,17 @@ def _n_factors(model: MCFA, X: Array) -> int:
     """Return the number of common factors, after checks of it and of ``n_clusters`` against X."""
     n, p = X.shape
     if np.ndim(model.n_components):
-        raise ValueError(
-            f"n_components={model.n_components!r} is a list, and all clusters of "
-            f"{type(model).__name__} share one space of factors. Use one number, such as the "
-            "sum of the clusters' dimensions"
+        raise ParameterError(
+            "n_components",
+            "All clusters of {method} share <n_components>, so it is one number.",
+            Advice("use the sum of the clusters' dimensions, say", "n_components"),
+            value=model.n_components,
+            method=type(model).__name__,
         )
-    why = f" for {n} samples of {p} variables"
-    n_factors = as_count(model.n_components, "n_components", low=1, high=min(n - 1, p), why=why)
-    as_count(model.n_clusters, "n_clusters", low=1, high=max(n // 3, 1), why=f" for {n} samples")
+    why, most = " for {n:#sample} of {p:#variable}", min(n - 1, p)
+    n_factors = as_count(model.n_components, "n_components", low=1, high=most, why=why, n=n, p=p)
+    most = max(n // 3, 1)
+    as_count(model.n_clusters, "n_clusters", low=1, high=most, why=" for {n:#sample}", n=n)
     return n_factors
 
 

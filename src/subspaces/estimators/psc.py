@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from subspaces._types import (
@@ -25,6 +24,7 @@ from subspaces.core.partition import Partition
 from subspaces.data.validation import warn_of_copies
 from subspaces.estimators._base import SubspaceClusterer
 from subspaces.estimators._subspaces import as_list_name
+from subspaces.messages import FEWER_CLUSTERS, SMALLER_DIMENSION, NotConvergedWarning, use
 from subspaces.psc.doubts import warn_of_single_samples
 from subspaces.psc.fit import fit
 from subspaces.psc.result import attributes, support
@@ -322,13 +322,17 @@ class PSC(SubspaceClusterer):
         instead = "loo" if self.n_variables_ is None else "loo_projection"
         # Those of workers or a device are so many that single ones would be hard to find.
         is_told = isinstance(labels, np.ndarray) and warn_of_single_samples(
-            labels, sizes, names, instead
+            labels, sizes, names, use("criterion", instead)
         )
         if not is_told and not np.isfinite(self.objective_):
             warn(
-                "the objective is infinite: some sample is alone along an axis of its cluster. Use "
-                "fewer clusters or dimensions",
-                ConvergenceWarning,
+                NotConvergedWarning(
+                    "infinite",
+                    "The objective is infinite, because a sample is alone along an axis of its "
+                    "cluster.",
+                    FEWER_CLUSTERS,
+                    SMALLER_DIMENSION,
+                )
             )
 
     def get_variables(self, cluster: int, by: VariableList | None = None) -> NDArray[Any]:

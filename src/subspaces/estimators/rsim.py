@@ -3,6 +3,7 @@
 from subspaces._types import Array, Seed
 from subspaces.estimators import _subspaces
 from subspaces.estimators._base import SubspaceClusterer
+from subspaces.messages import Advice, ParameterError
 from subspaces.rivals.shape_interaction import best_cut
 from subspaces.runtime.parameters import as_flag, as_generator, as_real
 from subspaces.starts.self_expression import lifted_rows
@@ -135,7 +136,10 @@ class RSIM(SubspaceClusterer):
 
     def _check_size(self, n: int) -> None:
         if n > MOST_SAMPLES:
-            raise ValueError(
-                f"n_samples={n} is too many for a graph of all pairs, whose memory grows with "
-                f"their square. Use up to {MOST_SAMPLES}"
+            raise ParameterError(
+                "X",
+                "RSIM takes up to {most} samples, and there are {n}.",
+                Advice("use fewer samples", command="use another --method"),
+                most=MOST_SAMPLES,
+                n=n,
             )

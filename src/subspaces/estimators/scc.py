@@ -3,15 +3,14 @@
 from typing import Annotated
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from subspaces._types import Array, Auto, Seed
 from subspaces.estimators import _subspaces
 from subspaces.estimators._base import SubspaceClusterer
+from subspaces.psc.doubts import warn_of_an_early_end
 from subspaces.rivals.scc import Arrangement, curvature_clustering
 from subspaces.runtime.parameters import as_count, as_flag, as_generator
 from subspaces.runtime.threads import one_blas_thread
-from subspaces.runtime.warning import warn
 
 # Sets drawn in a round, for each cluster: the paper's number.
 COLUMNS_A_CLUSTER = 100
@@ -121,11 +120,7 @@ class SCC(SubspaceClusterer):
         with one_blas_thread():  # many small eigenproblems
             found = curvature_clustering(points, sought, n_columns, max_iter, random)
         if not found.settled:
-            warn(
-                f"the error was still falling after max_iter={max_iter} rounds. Use a larger "
-                "max_iter",
-                ConvergenceWarning,
-            )
+            warn_of_an_early_end("max_iter", max_iter, k)
         self.objective_path_ = found.errors * len(X)
         self.objective_ = float(np.min(self.objective_path_))
         self.n_iter_ = len(found.errors)

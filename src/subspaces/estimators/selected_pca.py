@@ -17,6 +17,7 @@ from subspaces.core.words_on_components import doubts_about_components, verdict_
 from subspaces.data.validation import as_matrix, check_squares, warn_of_copies
 from subspaces.data.varying import VaryingTable, varying_table
 from subspaces.estimators._fitted_state import fitted_state
+from subspaces.messages import Advice, ChoiceWarning, ParameterError, use
 from subspaces.psc.incomplete import warn_of_low_values
 from subspaces.runtime import model_file
 from subspaces.runtime.fitted import fits_a_draft
@@ -169,7 +170,9 @@ class SelectedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         for doubt in doubts_about_components(found, table.most_axes, table.names, axes):
             warn(doubt, above=3)
         if self.n_components_ == 0:
-            warn(_nothing(axes.rank), above=3)
+            one = [use("min_components", 1)] if axes.rank else []
+            none = "No component stands out of the noise, so transform gives no column."
+            warn(ChoiceWarning("no_component", none, *one, rank=axes.rank), above=3)
         return self
 
     def transform(self, X: Data) -> Array:
@@ -315,9 +318,12 @@ class SelectedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         why = f" for X of rank {rank}"
         fewest = as_count(self.min_components, "min_components", low=0, high=rank, why=why)
         if self.max_components is not None and fewest > self.max_components:
-            raise ValueError(
-                f"min_components={fewest} is more than max_components={self.max_components}. Use "
-                f"{self.max_components} or less"
+            raise ParameterError(
+                "min_components",
+                "<min_components={value}> is more than <max_components={most}>.",
+                Advice("use {most} or less", "min_components"),
+                value=fewest,
+                most=self.max_components,
             )
         return fewest
 
@@ -378,16 +384,6 @@ class SelectedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         self.verdict_ = verdict_on_components(found, table.shape, None)
         if self.n_components_ > found.count:
             self.verdict_ += f" With min_components={self.n_components_} so many axes are kept."
-
-
-def _nothing(rank: int) -> str:
-    """Return the warning of a PCA without components."""
-    if rank == 0:
-        return "no variable of X varies, so that there is no component and transform has no column"
-    return (
-        "no component stands out of the noise, so that transform has no column. Use "
-        "min_components=1 to keep one"
-    )
 
 
 def _of_the_precision_of(X: Data, values: Array) -> Array:

@@ -3,6 +3,7 @@
 from subspaces._types import Array, Auto, Seed
 from subspaces.estimators import _subspaces
 from subspaces.estimators._base import SubspaceClusterer
+from subspaces.messages import ParameterError, use
 from subspaces.rivals.slbf import graph_clustering, greedy_clustering
 from subspaces.runtime.parameters import as_count, as_flag, as_generator
 from subspaces.subspace import energy_off_subspaces
@@ -121,7 +122,11 @@ class SLBF(SubspaceClusterer):
 
     def _check_size(self, n: int) -> None:
         if as_flag(self.spectral, "spectral") and n > MOST_SAMPLES:
-            raise ValueError(
-                f"n_samples={n} is too many for spectral=True, whose memory grows with their "
-                f"square. Use up to {MOST_SAMPLES}, or spectral=False"
+            raise ParameterError(
+                "spectral",
+                "<spectral=True> takes up to {most} samples, and there are {n}.",
+                use("spectral", False),
+                value=True,
+                most=MOST_SAMPLES,
+                n=n,
             )

@@ -6,17 +6,18 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from subspaces._types import Array, Counts, Indices, Seed, StopReason
 from subspaces.core import partition
+from subspaces.core.dimensions import nothing_to_cluster
 from subspaces.estimators._base import SubspaceClusterer
+from subspaces.messages import Advice, ParameterError
+from subspaces.psc.doubts import warn_of_an_early_end, warn_of_empty_clusters
 from subspaces.rivals import sparse_kmeans
 from subspaces.rivals.sparse_kmeans import Rule, WeightedClustering, gap_table
 from subspaces.runtime.parameters import as_count, as_generator, as_real
 from subspaces.runtime.threads import one_blas_thread
-from subspaces.runtime.warning import warn
 
 
 class SparseKMeans(SubspaceClusterer):
@@ -166,25 +167,29 @@ class SparseKMeans(SubspaceClusterer):
 
     def _check_parameters(self, X: Array) -> None:
         n, p = X.shape
-        as_count(self.n_clusters, "n_clusters", low=1, high=n, why=f" for {n} samples")
+        as_count(self.n_clusters, "n_clusters", low=1, high=n, why=" for {n:#sample}", n=n)
         as_count(self.n_init, "n_init", low=1)
         as_count(self.max_iter, "max_iter", low=1)
         as_real(self.tol, "tol")
         if self.bound is not None and self.n_variables is not None:
-            raise ValueError(
-                f"bound={self.bound!r} and n_variables={self.n_variables!r} are two ways to say "
-                "the same. Use one of them"
+            raise ParameterError(
+                "bound",
+                "<bound={value!r}> and <n_variables={n_variables!r}> say the same in two ways.",
+                Advice("use one of them"),
+                value=self.bound,
+                n_variables=self.n_variables,
             )
         if self.n_variables is not None:
-            why = f" for {p} variables"
-            as_count(self.n_variables, "n_variables", low=1, high=p, why=why)
+            as_count(self.n_variables, "n_variables", low=1, high=p, why=" for {p:#variable}", p=p)
             if self.n_clusters == 1:
-                raise ValueError(
-                    f"n_variables={self.n_variables} cannot be chosen for n_clusters=1: one "
-                    "cluster separates no variables. Use 2 or more clusters"
+                raise ParameterError(
+                    "n_variables",
+                    "<n_variables={value}> cannot be chosen for one cluster.",
+                    Advice("use 2 or more clusters", "n_clusters"),
+                    value=self.n_variables,
                 )
         if not np.ptp(X, axis=0).any():
-            raise ValueError("X has nothing to cluster: all rows are equal. Use other data")
+            raise nothing_to_cluster("All samples are equal")
 
     def _rule(self, X: Array, random: np.random.Generator) -> Rule:
         """Return the function from between-cluster sums of squares (p,) to weights (p,)."""
@@ -209,13 +214,8 @@ class SparseKMeans(SubspaceClusterer):
         return table.chosen
 
     def _given_bound(self, X: Array) -> float:
-        bound, largest = as_real(self.bound, "bound", low=1.0), float(np.sqrt(X.shape[1]))
-        if bound > largest * (1.0 + 1e-12):
-            raise ValueError(
-                f"bound={self.bound!r} is out of range for {X.shape[1]} variables. Use 1 to "
-                f"sqrt(p) = {largest:.6g}"
-            )
-        return bound
+        largest = float(np.sqrt(X.shape[1])) * (1.0 + 1e-12)
+        return as_real(self.bound, "bound", low=1.0, high=largest)
 
     def _store(self, X: Array, best: WeightedClustering) -> None:
         labels = partition.canonical(best.labels)
@@ -237,18 +237,8 @@ class SparseKMeans(SubspaceClusterer):
         return np.column_stack([(X[:, used] - centre) ** 2 @ weights for centre in centres])
 
     def _warn_of_a_poor_end(self) -> None:
-        if self.stop_reason_ == "max_iter":
-            warn(
-                f"weights still moved after max_iter={self.max_iter} rounds. Use a larger max_iter "
-                "or tol",
-                ConvergenceWarning,
-            )
-        if len(self.cluster_centers_) < self.n_clusters:
-            warn(
-                f"only {len(self.cluster_centers_)} clusters were found for n_clusters="
-                f"{self.n_clusters}: rows coincide. Use fewer clusters",
-                ConvergenceWarning,
-            )
+        warn_of_an_early_end(self.stop_reason_, self.max_iter, self.n_clusters)
+        warn_of_empty_clusters(len(self.cluster_centers_), self.n_clusters)
 
 
 def _centred(X: Array) -> Array:

@@ -11,6 +11,7 @@ from subspaces.core.problem import Problem
 from subspaces.core.rows import centred_rows
 from subspaces.estimators import _subspaces
 from subspaces.estimators._base import SubspaceClusterer
+from subspaces.messages import Advice, ParameterError, TrustWarning, use
 from subspaces.runtime.parameters import as_choice, as_count, as_flag, as_generator, as_real
 from subspaces.runtime.warning import warn
 from subspaces.starts.self_expression import (
@@ -174,10 +175,13 @@ class SSC(SubspaceClusterer):
             power=2.0 if self.solver == "lsr" else 1.0,
         )
         if self.affinity_matrix_.nnz == 0:
-            raise ValueError(
-                f"no sample of X is expressed by others with solver={self.solver!r}, "
-                f"alpha={self.alpha!r}: all are zero or orthogonal, or alpha is at most 1. Use "
-                "other data or a larger alpha"
+            raise ParameterError(
+                "alpha",
+                "No sample is described by others with <solver={solver!r}> and <alpha={value!r}>.",
+                Advice("use a larger <alpha>", "alpha", command=""),
+                Advice("use other data"),
+                value=self.alpha,
+                solver=self.solver,
             )
         self._warn_of_pieces(len(dimensions), max(dimensions))
         parts = cut(self.affinity_matrix_, len(dimensions), random)
@@ -191,17 +195,25 @@ class SSC(SubspaceClusterer):
         if n_pieces <= n_clusters:
             return
         share = self._share()
-        advice = [f"share above {share:g}"] if share < 1 else []
+        larger = {"share": share} if share < 1 else {}
         if self.solver in ("omp", "lsr"):
-            advice.append(f"n_nonzero above {self._n_nonzero(largest_dimension)}")
+            larger["n_nonzero"] = self._n_nonzero(largest_dimension)
         else:
-            advice.append(f"alpha above {self._alpha(self._default_alpha):g}")
+            larger["alpha"] = self._alpha(self._default_alpha)
+        advice = [
+            Advice(f"use <{name}> above {value:g}", name, command="use another <method>")
+            for name, value in larger.items()
+        ]
         if self.solver == "omp":
-            advice.append("solver='elastic_net'")
+            advice.append(use("solver", "elastic_net", command=""))
         warn(
-            f"the graph of solver={self.solver!r} falls into {n_pieces} pieces for "
-            f"n_clusters={n_clusters}, so it does not tell which of them belong together. Use "
-            f"{' or '.join(advice)}",
+            TrustWarning(
+                "pieces",
+                "The graph falls into {pieces} pieces, more than <n_clusters={n_clusters}>.",
+                *advice,
+                pieces=n_pieces,
+                n_clusters=n_clusters,
+            )
         )
 
     def _numbers_held(self, n: int, p: int) -> int:

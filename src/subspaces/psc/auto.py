@@ -18,6 +18,7 @@ from subspaces.core.row_order import neighbours_depend
 from subspaces.core.search import first_partition
 from subspaces.core.words_on_components import doubts_about_components
 from subspaces.data.in_view import RowsInView, RowsOfUnknownDimension
+from subspaces.messages import Advice, ChoiceWarning, TrustWarning, use
 from subspaces.progress import Step
 from subspaces.psc.best_partition import seeded_starts
 from subspaces.psc.dense import fit_dense
@@ -40,7 +41,7 @@ from subspaces.subspace import (
 MAX_ROUNDS = 4
 # Excess kurtosis around the clusters. Clear unions with Gaussian noise stay below .3; where noise
 # with heavy tails was taken for clusters it is .6 and more (benchmarks/noise_families.py).
-HEAVY = 0.5
+HEAVY = 0.6
 # Different values of most columns up to which they can look like clusters, if some are rare.
 FEW_VALUES = 4
 
@@ -68,9 +69,13 @@ def fit_automatic(X: Array, settings: Settings) -> Fit:
     tried = best.selection["n_clusters"]
     if len(tried) > 1 and len(best.subspaces) == tried[-1]:
         warn(
-            f"{tried[-1]} clusters were chosen, the most that were tried: more may suit "
-            f"better, or other dimensions. Use a max_clusters above {tried[-1]}, or "
-            "n_components='auto', and diagnostics.stability to see which hold",
+            ChoiceWarning(
+                "most_clusters",
+                "{n_clusters} clusters were chosen, the most that were tried.",
+                Advice("use a larger <max_clusters>", "max_clusters"),
+                *([] if is_auto(settings.n_components) else [use("n_components", "auto")]),
+                n_clusters=tried[-1],
+            )
         )
     if len(tried) > 1:
         warn_of_what_passes_for_clusters(best.clusters, X)
@@ -429,11 +434,15 @@ def warn_of_largest_dimension(clusters: Clusters, X: Array, max_components: int)
     reached = np.flatnonzero((dimensions >= max_components) & (most > max_components))
     if not len(reached) or is_exact(clusters, X):
         return
-    which = f"cluster{'s' if len(reached) > 1 else ''} {', '.join(map(str, reached))}"
     warn(
-        f"{which} reached max_components={max_components}, the largest dimension tried, so that "
-        f"more may suit better. Use a max_components above {max_components}",
-        above=3,
+        ChoiceWarning(
+            "most_components",
+            "Cluster {clusters} reached <max_components={max_components}>, the largest dimension "
+            "tried.",
+            Advice("use a larger <max_components>", "max_components"),
+            clusters=reached.tolist(),
+            max_components=max_components,
+        )
     )
 
 
@@ -453,13 +462,16 @@ def warn_of_one_subspace(
         return
     if found.count == 0 and not sparse and not affine:
         warn(
-            "no component was found, and 1 is the smallest dimension of a subspace through the "
-            "origin. Use affine=True, where 0 is possible",
-            above=3,
+            ChoiceWarning(
+                "no_component",
+                "No component was found, but a subspace through the origin has at least one "
+                "dimension.",
+                use("affine", True),
+            )
         )
     # Of the largest dimension `warn_of_largest_dimension` warns.
     for doubt in doubts_about_components(found, 0, names, principal_axes(rows)):
-        warn(doubt, above=3)
+        warn(doubt)
 
 
 def warn_of_what_passes_for_clusters(clusters: Clusters, X: Array) -> None:
@@ -474,22 +486,36 @@ def warn_of_what_passes_for_clusters(clusters: Clusters, X: Array) -> None:
     kurtosis = choosing.excess_kurtosis(residuals)
     if neighbours_depend(residuals):
         warn(
-            "neighbouring samples depend on each other, as in a time series, and stretches of "
-            f"such a series can look like {n_clusters} clusters. Use the differences between "
-            "neighbours, or one sample out of several, to see whether they stay",
-            above=3,
+            TrustWarning(
+                "neighbours_depend",
+                "Neighbouring samples are alike, as in a time series, so the {n_clusters} "
+                "clusters may be stretches of it.",
+                Advice("fit every third sample, say, and see whether they stay"),
+                n_clusters=n_clusters,
+            )
         )
     elif choosing.values_of_columns(X) <= FEW_VALUES:
         warn(
-            f"most variables have {FEW_VALUES} different values or fewer, and such a table can "
-            "look like clusters where there are none. Use diagnostics.stability to see whether "
-            f"the {n_clusters} clusters hold",
-            above=3,
+            TrustWarning(
+                "few_levels",
+                "Most variables have {levels} different values or fewer, which can look like "
+                "clusters.",
+                Advice("check <diagnostics.stability>", command="check the stability"),
+                levels=FEW_VALUES,
+                n_clusters=n_clusters,
+            )
         )
     elif kurtosis > HEAVY:
         warn(
-            f"the values have heavy tails or are skewed (excess kurtosis {kurtosis:.1f} around the "
-            f"{n_clusters} clusters), and such a table can look like clusters where "
-            "there are none. Use margins='normal' in select_n_clusters to see whether they stay",
-            above=3,
+            TrustWarning(
+                "heavy_tails",
+                "The values are skewed or lie further out than a Gaussian's (excess kurtosis "
+                "{kurtosis:.1f}), which can look like clusters.",
+                Advice(
+                    "try <margins='normal'> in <selection.select_n_clusters>",
+                    command="try subspaces select --normal-scores",
+                ),
+                kurtosis=kurtosis,
+                n_clusters=n_clusters,
+            )
         )

@@ -13,7 +13,14 @@ from subspaces.core.problem import Problem
 from subspaces.core.search import Plan, search
 from subspaces.core.which_run import AGREEING, Run, Start, best_run
 from subspaces.data.in_view import RowsInView
-from subspaces.messages import Advice, ChoiceWarning, NotConvergedWarning
+from subspaces.messages import (
+    FEWER_CLUSTERS,
+    SMALLER_DIMENSION,
+    Advice,
+    ChoiceWarning,
+    NotConvergedWarning,
+    ParameterError,
+)
 from subspaces.psc.doubts import warn_of_an_early_end
 from subspaces.psc.settings import Settings
 from subspaces.runtime.parameters import as_count, as_generator, as_jobs
@@ -106,17 +113,30 @@ def given_labels(settings: Settings, labels: Any, n_samples: int) -> Labels:
     given = to_host(labels)
     if given.ndim == 0:
         names = ", ".join(registry.STARTS)
-        raise ValueError(
-            f"init={labels!r} is unknown. Use one of {names}, an array of labels, or a function"
+        raise ParameterError(
+            "init",
+            "<init={value!r}> is unknown.",
+            Advice(f"use one of {names}, an array of labels, or a function", "init"),
+            value=labels,
         )
     if given.shape != (n_samples,):
-        raise ValueError(
-            f"init has shape {given.shape} for {n_samples} samples. Use one label each"
+        raise ParameterError(
+            "init",
+            "<init> has shape {shape} for {n_samples:#sample}.",
+            Advice("use one label each"),
+            shape=str(given.shape),
+            n_samples=n_samples,
         )
     last = int(settings.n_clusters) - 1
     outside = given[~np.isin(given, np.arange(last + 1))]
     if len(outside):
-        raise ValueError(f"init has the label {outside[0]!r}. Use labels from 0 to {last}")
+        raise ParameterError(
+            "init",
+            "<init> has the label {label}.",
+            Advice("use labels from 0 to {last}"),
+            label=outside[0].item(),
+            last=last,
+        )
     return given.astype(np.intp)
 
 
@@ -146,8 +166,8 @@ def warn_of_a_poor_end(
                 "refilled",
                 "In {refilled} of {starts} starts a cluster became too small for its dimension, so "
                 "<n_clusters={n_clusters}> may be too many.",
-                Advice("use fewer clusters", "n_clusters"),
-                Advice("use a smaller dimension", "n_components"),
+                FEWER_CLUSTERS,
+                SMALLER_DIMENSION,
                 refilled=refilled,
                 starts=len(swept),
                 n_clusters=settings.n_clusters,

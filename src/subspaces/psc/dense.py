@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from subspaces._types import Array, Counts, Indices, Labels
 from subspaces.core import influence, partition
@@ -20,12 +19,12 @@ from subspaces.core.problem import Problem, view_clusters
 from subspaces.core.rows import ClusterView, DenseRows
 from subspaces.core.sparse_view import SparseView, loadings_of, seen_through, union_of_supports
 from subspaces.core.which_run import Run
+from subspaces.messages import SMALLER_DIMENSION
 from subspaces.psc.best_partition import best_partition, warn_of_a_poor_end
-from subspaces.psc.doubts import warn_of_repulsion
+from subspaces.psc.doubts import warn_of_empty_clusters, warn_of_repulsion
 from subspaces.psc.result import Fit, course_of, criterion_of_new
 from subspaces.psc.settings import Settings, pose
 from subspaces.runtime.threads import one_blas_thread
-from subspaces.runtime.warning import warn
 from subspaces.starts.screening import screened_rows
 from subspaces.subspace import (
     PrincipalAxes,
@@ -137,13 +136,7 @@ def with_labels_of_new(fit: Fit, labels: Any, sizes: Array, objective: float) ->
 
     Warn of empty clusters.
     """
-    empty = int(np.count_nonzero(sizes == 0))
-    if empty:
-        warn(
-            f"{empty} of n_clusters={len(sizes)} clusters are empty: another subspace is "
-            "as near to all of their samples. Use fewer clusters or a smaller dimension",
-            ConvergenceWarning,
-        )
+    warn_of_empty_clusters(int(np.count_nonzero(sizes)), len(sizes), SMALLER_DIMENSION)
     if fit.course is not None and fit.course.stop_reason == "converged":
         objective = fit.objective
     freedom = float((sizes - fit.affine) @ (len(fit.subspaces[0].centre) - fit.dimensions))

@@ -6,9 +6,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from subspaces._types import Array, Codes
+from subspaces._types import Array, Codes, Counts
 from subspaces.core.criteria import attraction
-from subspaces.messages import Advice, DataWarning, NotConvergedWarning, use
+from subspaces.messages import (
+    FEWER_CLUSTERS,
+    MORE_ITERATIONS,
+    SMALLER_DIMENSION,
+    Advice,
+    DataWarning,
+    NotConvergedWarning,
+    TrustWarning,
+    use,
+)
 from subspaces.runtime.warning import warn
 from subspaces.subspace import Subspace
 
@@ -44,8 +53,8 @@ def warn_of_far_mean(mean: Array, mean_square: float) -> None:
         warn(
             DataWarning(
                 "far_mean",
-                "The samples lie far from the origin: their mean holds {share:%} of the sum of "
-                "squares, and each subspace spends an axis on it.",
+                "The mean of the samples holds {share:%} of the sum of squares, so each subspace "
+                "spends an axis on it.",
                 use("affine", True),
                 Advice("centre the variables", command=""),
                 share=share,
@@ -62,13 +71,16 @@ def warn_of_constant_columns(X: Array, names: NDArray[Any] | None) -> None:
         share = len(X) * float(np.sum(X[0, constant] ** 2)) / float(np.einsum("ij,ij->", X, X))
     if not share >= TELLING:
         return
-    shown = constant[:SHOWN].tolist()
-    listed = [f"column {j}" if names is None else repr(str(names[j])) for j in shown]
-    listed += ["..."] * (len(constant) > SHOWN)
-    are, it = ("is", "it") if len(constant) == 1 else ("are", "them")
+    called = [f"column {j}" if names is None else repr(str(names[j])) for j in constant.tolist()]
     warn(
-        f"{', '.join(listed)} {are} constant and not 0, which moves all samples off the origin, "
-        f"and subspaces pass through it. Use affine=True, or leave {it} out"
+        DataWarning(
+            "constant_variables",
+            "Some variables are constant but not 0, which moves all samples off the origin: "
+            "{variables}.",
+            use("affine", True),
+            Advice("leave them out"),
+            variables=called,
+        )
     )
 
 
@@ -104,36 +116,47 @@ def warn_of_repulsion(
     if min(pulls) < REPULSIVE:
         k = int(np.argmin(pulls))
         warn(
-            f"cluster {k} has {sizes[k]:.0f} samples, and its weakest axis holds so little "
-            f"beside what lies off its axes ({pulls[k]:.1f} times the mean squared residual, "
-            "below 4) that the influence repels samples that fit. Use "
-            "criterion='loo_projection', fewer components or fewer clusters",
+            TrustWarning(
+                "repulsion",
+                "The weakest axis of cluster {cluster} is only {ratio:.1f} times as strong as the "
+                "noise, so the influence repels samples that fit.",
+                use("criterion", "loo_projection"),
+                SMALLER_DIMENSION,
+                FEWER_CLUSTERS,
+                cluster=k,
+                size=int(sizes[k]),
+                ratio=float(pulls[k]),
+            )
         )
 
 
 def warn_of_single_samples(
-    labels: Codes, sizes: Array, names: NDArray[Any] | None, instead: str
+    labels: Codes,
+    sizes: Array | Counts,
+    names: NDArray[Any] | None,
+    *advice: Advice,
+    above: int = 1,
 ) -> bool:
     """Warn of clusters with one sample each, and return whether there are any.
 
-    sizes (K,): of the clusters; names (n,): of the samples, None for none; instead: a criterion
-    that makes no such clusters.
+    sizes (K,): of the clusters; names (n,): of the samples, None for none; advice: what else to do.
     """
     single = np.flatnonzero(sizes == 1).tolist()
     if not single:
         return False
-    rows = [int(np.argmax(labels == k)) for k in single[:SHOWN]]
-    listed = [f"row {i}" if names is None else str(names[i]) for i in rows]
-    listed += ["..."] * (len(single) > SHOWN)
-    hold = (
-        f"cluster {single[0]} holds"
-        if len(single) == 1
-        else f"clusters {', '.join(map(str, single))} hold"
-    )
+    rows = [int(np.argmax(labels == k)) for k in single]
+    called = [f"row {i}" if names is None else str(names[i]) for i in rows]
     warn(
-        f"{hold} one sample{' each' if len(single) > 1 else ''} ({', '.join(listed)}), which "
-        f"sets it apart and tells nothing of a group. Leave it out, or use fewer clusters, "
-        f"or criterion={instead!r}, which cuts no sample off"
+        TrustWarning(
+            "single_samples",
+            "{clusters:#cluster has|clusters have} only one sample: {samples}.",
+            Advice("leave it out" if len(single) == 1 else "leave them out"),
+            FEWER_CLUSTERS,
+            *advice,
+            clusters=len(single),
+            samples=called,
+        ),
+        above=above + 1,
     )
     return True
 
@@ -144,8 +167,8 @@ def warn_of_an_early_end(reason: str, max_iter: int, n_clusters: int) -> None:
         warn(
             NotConvergedWarning(
                 "max_iter",
-                "Labels still changed after <max_iter={max_iter}> iterations.",
-                Advice("use a larger <max_iter>", "max_iter", command="use another <random_state>"),
+                "The fit reached <max_iter={max_iter}> before it converged.",
+                MORE_ITERATIONS,
                 max_iter=max_iter,
             )
         )
@@ -154,8 +177,24 @@ def warn_of_an_early_end(reason: str, max_iter: int, n_clusters: int) -> None:
             NotConvergedWarning(
                 "infeasible",
                 "One of <n_clusters={n_clusters}> clusters kept losing its samples.",
-                Advice("use fewer clusters", "n_clusters"),
-                Advice("use a smaller <n_components>", "n_components"),
+                FEWER_CLUSTERS,
+                SMALLER_DIMENSION,
                 n_clusters=n_clusters,
             )
+        )
+
+
+def warn_of_empty_clusters(found: int, n_clusters: int, *advice: Advice, above: int = 1) -> None:
+    """Warn if fewer clusters than ``n_clusters`` have samples; advice: beyond fewer clusters."""
+    if found < n_clusters:
+        warn(
+            NotConvergedWarning(
+                "empty_clusters",
+                "Only {found} of <n_clusters={n_clusters}> clusters have samples.",
+                FEWER_CLUSTERS,
+                *advice,
+                found=found,
+                n_clusters=n_clusters,
+            ),
+            above=above + 1,
         )

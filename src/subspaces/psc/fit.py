@@ -7,6 +7,7 @@ import numpy as np
 from subspaces._types import Array
 from subspaces.data.kinds import FEW_ROWS, SurveyedBlocks
 from subspaces.data.validation import has_holes
+from subspaces.messages import Advice, ParameterError, use
 from subspaces.psc.auto import fit_automatic
 from subspaces.psc.blocks import fit_blocks
 from subspaces.psc.dense import fit_dense
@@ -27,15 +28,21 @@ def fit(X: Array | SurveyedBlocks, weights: Array | None, settings: Settings) ->
     """
     check(settings)
     if weights is not None and np.any(weights != 1):
-        raise ValueError("all samples count alike. Use weights of one, or None")
+        raise ParameterError(
+            "weights", "All samples count alike.", Advice("use None"), value=weights
+        )
     if isinstance(X, SurveyedBlocks):
         with one_blas_thread():
             return fit_blocks(X, settings)
     if settings.refine == "descent" and len(X) > FEW_ROWS:
-        raise ValueError(
-            "refine='descent' fits the clusters anew for every sample, so that its time grows "
-            f"with the square of n_samples={len(X)}. Use refine='ppca' or None, or up to "
-            f"{FEW_ROWS} samples"
+        raise ParameterError(
+            "refine",
+            "<refine='descent'> takes up to {most} samples, and there are {n}.",
+            use("refine", "ppca"),
+            use("refine", None),
+            value="descent",
+            most=FEW_ROWS,
+            n=len(X),
         )
     if has_holes(X):
         with one_blas_thread():

@@ -21,9 +21,10 @@ from subspaces.core.incomplete import Cells, FittedMixture, IncompleteMixture, a
 from subspaces.core.incomplete_pca import IncompletePCA, row_errors, squared_influence
 from subspaces.core.likelihood import as_divisor
 from subspaces.data.kinds import SurveyedBlocks, blocks_of, survey_of
+from subspaces.messages import FILL, SMALLER_DIMENSION, Advice, DataWarning, ParameterError
 from subspaces.psc.blocks import fit_blocks
 from subspaces.psc.dense import fit_dense
-from subspaces.psc.doubts import warn_of_level
+from subspaces.psc.doubts import warn_of_an_early_end, warn_of_level
 from subspaces.psc.result import Fit
 from subspaces.psc.settings import Settings
 from subspaces.runtime.warning import collect_warnings, warn
@@ -54,11 +55,7 @@ def fit_incomplete(X: Array, settings: Settings) -> Fit:
             again.cells, searched.labels, dimensions, affine, again.table, True, most
         )
     if not found.has_converged:
-        warn(
-            f"the likelihood of the observed cells still rose after {most} steps, "
-            f"{STEPS_A_SWEEP} times max_iter. Use a larger max_iter",
-            ConvergenceWarning,
-        )
+        warn_of_an_early_end("max_iter", settings.max_iter, len(dimensions))
     order = np.arange(len(dimensions))
     if len(set(dimensions)) == 1:
         order = partition.order_of_appearance(found.labels, len(dimensions))
@@ -77,20 +74,26 @@ def fit_incomplete(X: Array, settings: Settings) -> Fit:
 def _refuse(settings: Settings) -> None:
     """Raise ValueError for parameters that need every cell."""
     for name in settings.left_open:
-        raise not_through_holes(f"{name}='auto'")
+        raise not_through_holes(name)
     if settings.refine == "descent" or settings.criterion == "loo_projection":
         name = "refine" if settings.refine == "descent" else "criterion"
-        raise ValueError(
-            f"{name}={getattr(settings, name)!r} needs every cell, and X has missing ones. Use "
-            "another, or PSC(...).fit(X).impute(X) first"
-        )
+        value = getattr(settings, name)
+        fact = f"<{name}={{value!r}}> needs a table without missing values."
+        raise ParameterError(name, fact, Advice("use another", name), FILL, value=value)
 
 
-def not_through_holes(name: str) -> ValueError:
-    """Return the ValueError of a number that was to be chosen from a table with missing cells."""
-    return ValueError(
-        f"{name} is not chosen from a table with missing cells, since what fills them passes for "
-        "clusters and dimensions. Use a number; diagnostics.stability compares several"
+def not_through_holes(name: str) -> ParameterError:
+    """Return the error of a number that was to be chosen from a table with missing cells."""
+    return ParameterError(
+        name,
+        f"<{name}> cannot be chosen from a table with missing values.",
+        Advice(
+            "use a number, and compare several by <diagnostics.stability>",
+            name,
+            command="run fit with several numbers and compare their stability",
+        ),
+        FILL,
+        value="auto",
     )
 
 
@@ -174,15 +177,29 @@ def fill(X: Array, dimensions: Sequence[int], affine: bool) -> FilledTable:
     warn_of_low_values(cells, found.image)
     if known is not None:
         warn(
-            f"{int(np.sum(known == 0))} of {p} variables have fewer than {max(dimensions) + 2} "
-            f"values, too few for n_components={max(dimensions)}, and count for nothing. Leave "
-            "them out, or use a smaller n_components"
+            DataWarning(
+                "empty_variables",
+                "{few} of {p} variables have too few values for <n_components={n_components}> and "
+                "are not used.",
+                Advice("leave them out", command="use <drop_missing=0.5>, say, to leave them out"),
+                SMALLER_DIMENSION,
+                few=int(np.sum(known == 0)),
+                p=p,
+                n_components=max(dimensions),
+            )
         )
     few = int(np.count_nonzero(cells.counts <= max(dimensions)))
     if few:
         warn(
-            f"{few} of {n} samples have no more values than their cluster has dimensions, so that "
-            "hardly anything places them. Use smaller n_components, or leave them out"
+            DataWarning(
+                "empty_samples",
+                "{few} of {n} samples have no more values than their cluster has dimensions, so "
+                "their labels mean little.",
+                SMALLER_DIMENSION,
+                Advice("leave them out"),
+                few=few,
+                n=n,
+            )
         )
     return FilledTable(shifted, found.table, origin)
 
@@ -231,8 +248,13 @@ def warn_of_low_values(cells: Cells, image: Array, above: int = 1) -> None:
     """Warn where values seem to be missing because they are low; image (n, p): their fit by PCA."""
     if seems_low(*incomplete.lower_in_holes(cells, image)):
         warn(
-            "values seem to be missing because they are low: those expected in the holes are below "
-            "the others, so that all that follows is biased. Use the variables that few samples "
-            "lack, np.isnan(X).mean(axis=0) <= 0.2, and see whether the answer stays",
+            DataWarning(
+                "missing_low",
+                "Values seem to be missing because they are low, which biases the result.",
+                Advice(
+                    "check that it stays the same for the variables that few samples lack",
+                    command="check that it stays the same with <drop_missing=0.2>",
+                ),
+            ),
             above=above,
         )

@@ -20,6 +20,15 @@ from subspaces.core.dimensions import check_rank, dimensions_of, per_cluster
 from subspaces.core.problem import Problem
 from subspaces.core.rows import Rows, centred_rows
 from subspaces.core.sparse_loadings import Sparsity
+from subspaces.messages import (
+    FEWER_CLUSTERS,
+    SMALLER_DIMENSION,
+    Advice,
+    ChoiceWarning,
+    ParameterError,
+    ParameterTypeError,
+    use,
+)
 from subspaces.progress import Tell, silence
 from subspaces.runtime.parameters import as_choice, as_count, as_flag
 from subspaces.runtime.warning import warn
@@ -98,7 +107,11 @@ def check(settings: Settings) -> None:
     for name in OPEN:
         value = getattr(settings, name)
         if isinstance(value, str) and value != "auto":
-            raise TypeError(f"{name}={value!r} is not an integer. Use one from 1 up, or 'auto'")
+            fact, instead = (
+                f"<{name}={{value!r}}> is not an integer.",
+                "use one from 1 up, or 'auto'",
+            )
+            raise ParameterTypeError(name, fact, Advice(instead, name, "auto"), value=value)
     as_flag(settings.affine, "affine")
     as_count(settings.max_iter, "max_iter", low=1)
     as_choice(settings.criterion, "criterion", ("auto", *criteria.names(public=True)))
@@ -111,15 +124,20 @@ def check(settings: Settings) -> None:
     if settings.n_variables is None:
         return
     if settings.refine == "descent":
-        raise ValueError(
-            "refine='descent' needs an objective that stays the same from sweep to sweep; with "
-            "n_variables it does not. Use refine='ppca' or None"
+        raise ParameterError(
+            "refine",
+            "<refine='descent'> does not work with <n_variables>.",
+            use("refine", "ppca"),
+            use("refine", None),
+            value="descent",
         )
     for_sparse = ("auto", *criteria.names(sparse=True, public=True))
     if settings.criterion not in for_sparse:
-        raise ValueError(
-            f"criterion={settings.criterion!r} is not defined for sparse loadings (n_variables="
-            f"{settings.n_variables!r}). Use one of {', '.join(for_sparse)}"
+        raise ParameterError(
+            "criterion",
+            "<criterion={value!r}> does not work with <n_variables>.",
+            Advice(f"use one of {', '.join(for_sparse)}", "criterion"),
+            value=settings.criterion,
         )
 
 
@@ -130,21 +148,27 @@ def pose(settings: Settings, X: Any, rows: Rows | None = None) -> Problem:
     dimension equals the rank of X, and where "distance" is to compare unequal dimensions.
     """
     if settings.measures and settings.n_clusters == X.shape[0] > 1:
-        raise ValueError(
-            f"n_clusters={settings.n_clusters} for as many samples leaves nothing to predict one "
-            "from. Use fewer clusters"
+        raise ParameterError(
+            "n_clusters",
+            "<n_clusters={value}> for as many samples leaves nothing to predict one from.",
+            FEWER_CLUSTERS,
+            value=settings.n_clusters,
         )
     affine, sparsity = bool(settings.affine), _sparsity(settings, X)
     dimensions = dimensions_of(settings, X, low=0 if affine else 1)
     if rows is None:
         rows = centred_rows(X, affine, len(dimensions), sparse=sparsity is not None)
-    check_rank(rows.rank, max(dimensions), affine)
+    check_rank(rows.rank, max(dimensions), affine, X)
     problem = Problem(rows, dimensions, "loo", affine, sparsity)
     if not problem.identified and problem.n_clusters > 1:
         warn(
-            f"n_components={max(problem.dimensions)} equals the rank of X: such a cluster fits "
-            "every sample without error, so a Gaussian likelihood decides among the partitions "
-            "visited; a smaller dimension would let the score decide",
+            ChoiceWarning(
+                "full_rank",
+                "<n_components={n_components}> equals the rank of the table, so a subspace holds "
+                "every sample without error.",
+                SMALLER_DIMENSION,
+                n_components=max(problem.dimensions),
+            )
         )
     default = default_criterion(settings, problem)
     asked = settings.criterion
@@ -167,9 +191,13 @@ def warn_of_unequal_dimensions(settings: Settings, dimensions: Sequence[int]) ->
     """Warn where "distance" was asked for and the clusters have unequal dimensions."""
     if settings.criterion == "distance" and len(set(dimensions)) > 1:
         warn(
-            "criterion='distance' compares clusters of unequal dimensions badly, since a "
-            "larger one is nearer to every sample. Use criterion='likelihood', the default "
-            "there"
+            ChoiceWarning(
+                "unequal_dimensions",
+                "<criterion='distance'> prefers the clusters of larger dimension, which are "
+                "nearer to every sample.",
+                use("criterion", "likelihood"),
+                dimensions=list(dimensions),
+            )
         )
 
 

@@ -13,6 +13,7 @@ from typing import Protocol
 
 from subspaces.core.problem import Problem
 from subspaces.core.which_run import Start
+from subspaces.messages import Advice, ParameterError
 from subspaces.starts import device, sampled_subspaces
 from subspaces.starts.device import DeviceStart
 from subspaces.starts.graphs import ADMM_MOST_ROWS, Graphs, angular, from_graph
@@ -180,9 +181,12 @@ def device_starts(
     found = entry.device_starts(dimensions)
     if not found:
         others = [name for name, other in STARTS.items() if other.device_starts(dimensions)]
-        raise ValueError(
-            f"init={init!r} knows rows in main memory alone, and X is an array of {library} with "
-            f"too many rows to fetch. Use one of {', '.join(others)}, labels or a function, or X "
-            "as a numpy array"
+        raise ParameterError(
+            "init",
+            "<init={value!r}> does not work for many rows on a device.",
+            Advice(f"use one of {', '.join(others)}, labels or a function", "init"),
+            Advice("use X as a numpy array"),
+            value=init,
+            library=library,
         )
     return found

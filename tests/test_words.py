@@ -1,0 +1,88 @@
+"""Every message in the source is plain: one fact, one sentence of advice, no semicolon."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+import subspaces
+from subspaces import messages
+
+SOURCE = Path(subspaces.__file__).parent
+WARNINGS = {
+    name
+    for name, kind in vars(messages).items()
+    if isinstance(kind, type) and issubclass(kind, messages.SubspacesWarning)
+}
+ERRORS = {"ParameterError", "ParameterTypeError"}
+MOST_WORDS = 25
+# What a sentence begins with if it is not said as a colleague would.
+FRONTED = {"Where", "Of", "With", "Without", "Beside", "Given", "Above"}
+
+
+def text_of(node):
+    """Return the text of a literal, each figure in it as one word; None for anything else."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return re.sub(r"\{[^{}]*#([^{}|]*)[^{}]*\}", r"9 \1", node.value)
+    if isinstance(node, ast.JoinedStr):
+        return "".join(
+            part.value if isinstance(part, ast.Constant) else "{}" for part in node.values
+        )
+    return None
+
+
+def advice_of(node):
+    """Return what an argument advises, as Python and as the command line say it."""
+    if isinstance(node, ast.Name) and isinstance(getattr(messages, node.id, None), messages.Advice):
+        advice = getattr(messages, node.id)
+        return advice.words, advice.words if advice.command is None else advice.command
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
+        return None
+    if node.func.id == "use":
+        return "use <a=b>", "use <a=b>"
+    if node.func.id != "Advice" or (words := text_of(node.args[0])) is None:
+        return None
+    command = next((text_of(k.value) for k in node.keywords if k.arg == "command"), words)
+    return words, words if command is None else command
+
+
+def all_messages():
+    for path in sorted(SOURCE.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
+                continue
+            place = f"{path.relative_to(SOURCE)}:{node.lineno}"
+            if node.func.id in WARNINGS | ERRORS and len(node.args) > 1:
+                fact = text_of(node.args[1])
+                advice = [found for each in node.args[2:] if (found := advice_of(each))]
+                yield place, fact, advice
+            elif node.func.id == "Advice":
+                yield place, None, [found] if (found := advice_of(node)) else []
+
+
+MESSAGES = list(all_messages())
+
+
+def words_of(sentence):
+    return len(re.sub(r"\{[^{}]*\}|<[^<>]*>", "x", sentence).split())
+
+
+def test_there_are_messages():
+    assert sum(fact is not None for _, fact, _ in MESSAGES) > 60
+
+
+@pytest.mark.parametrize(
+    ("fact", "advice"), [m[1:] for m in MESSAGES], ids=[place for place, *_ in MESSAGES]
+)
+def test_a_message_is_plain(fact, advice):
+    sentences = [fact] if fact else []
+    sentences += [", or ".join(filter(None, said)) for said in zip(*advice, strict=True)]
+    for sentence in sentences:
+        assert ";" not in sentence
+        assert words_of(sentence) <= MOST_WORDS, sentence
+        assert not re.search(r"[.!?] [A-Z]", sentence), "more than one sentence"
+        assert sentence.split(" ", 1)[0] not in FRONTED
+    if fact:
+        assert fact.endswith((".", "?"))
+    assert not any(said.endswith(".") for each in advice for said in each)
