@@ -5,7 +5,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from subspaces._types import Array, Labels
 from subspaces.core.array import to_host
@@ -14,6 +13,8 @@ from subspaces.core.problem import Problem
 from subspaces.core.search import Plan, search
 from subspaces.core.which_run import AGREEING, Run, Start, best_run
 from subspaces.data.in_view import RowsInView
+from subspaces.messages import Advice, ChoiceWarning, NotConvergedWarning
+from subspaces.psc.doubts import warn_of_an_early_end
 from subspaces.psc.settings import Settings
 from subspaces.runtime.parameters import as_count, as_generator, as_jobs
 from subspaces.runtime.warning import warn
@@ -124,29 +125,31 @@ def warn_of_a_poor_end(
 ) -> None:
     """Warn where the best run may be poor, and say why; alike: as `Problem.alike`."""
     reason, moving = result.stop_reason, result.moving
-    if reason == "max_iter":
-        warn(
-            f"labels still moved after max_iter={settings.max_iter} sweeps. Use a larger max_iter",
-            ConvergenceWarning,
-        )
-    if reason == "infeasible":
-        warn(
-            f"a cluster kept emptying: the data may not hold n_clusters={settings.n_clusters} "
-            "clusters of these dimensions. Use fewer clusters or dimensions",
-            ConvergenceWarning,
-        )
+    warn_of_an_early_end(reason, settings.max_iter, int(settings.n_clusters))
     if reason == "cycle" and moving > max(1, RESTLESS * n_samples):
         warn(
-            f"{moving} of {n_samples} samples kept moving between clusters, and the best "
-            "partition met was kept. Use another random_state and compare the labels",
-            ConvergenceWarning,
+            NotConvergedWarning(
+                "cycle",
+                "{moving} of {n_samples} samples kept moving between clusters, so their labels are "
+                "uncertain.",
+                Advice("compare the labels for another <random_state>", "random_state"),
+                moving=moving,
+                n_samples=n_samples,
+            )
         )
     # With unequal dimensions a refill may only sort out which cluster has which.
     swept = [run for run in runs if run.swept]
     refilled = sum(run.clustering.repairs > 0 for run in swept)
     if alike and 2 * refilled > len(swept) and reason != "infeasible":
         warn(
-            f"in {refilled} of {len(swept)} starts a cluster became too small for its "
-            f"dimension and was refilled: n_clusters={settings.n_clusters} may be more than the "
-            "data hold. Use fewer clusters or dimensions; diagnostics.stability tells",
+            ChoiceWarning(
+                "refilled",
+                "In {refilled} of {starts} starts a cluster became too small for its dimension, so "
+                "<n_clusters={n_clusters}> may be too many.",
+                Advice("use fewer clusters", "n_clusters"),
+                Advice("use a smaller dimension", "n_components"),
+                refilled=refilled,
+                starts=len(swept),
+                n_clusters=settings.n_clusters,
+            )
         )
