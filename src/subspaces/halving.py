@@ -279,8 +279,8 @@ def verdict_on_numbers(found: Numbers) -> Verdict:
     figures["top"] = top = float(found.stability[measured].max())
     if found.is_doubted:
         fact = (
-            "No number of clusters is stable: halves of the samples agree to {top:.2f} at most, "
-            "where 1 is perfect. {chosen:#cluster is|clusters are} a guess."
+            "No number of clusters is stable: halves of the samples agree to {top:.2f} at most "
+            "(1 is perfect). {chosen:#cluster is|clusters are} a guess."
         )
         return Verdict("unstable", fact, figures, grade=Grade.NO)
     grade = Grade.SURE if round(top, 2) >= SOLID else Grade.DOUBTFUL

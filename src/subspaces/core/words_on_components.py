@@ -46,6 +46,8 @@ def kinds_of_axes(found: Components, explained: Array) -> list[AxisKind]:
 def _kind_of(found: Components, r: int, share: float) -> AxisKind:
     if found.noise == "correlated":
         return AxisKind.COMPONENT if r < found.count else AxisKind.NOT_COUNTED
+    if found.ratio[r] <= 1.0 and share > MOSTLY:
+        return AxisKind.LOUD
     if r >= found.count:
         possible = AxisKind.POSSIBLE if r < (found.high or 0) else AxisKind.NOISE
         return AxisKind.ONE_SAMPLE if found.alone[r] else possible
@@ -89,7 +91,7 @@ def verdict_on_components(
     }
     if kept is not None:
         fact += " <min_components={kept}> keeps {kept:#axis|axes} all the same."
-    elif code == "none_stands" and loudest[1] > MOSTLY:
+    elif code in ("none_stands", "possible") and found.count == 0 and loudest[1] > MOSTLY:
         code, advice = "loud_variable", (use("scale", True), Advice("leave that variable out"))
         fact = "No component stands out: variable {variable} alone holds {share:%} of the variance."
     elif found.noise == "unequal" and found.above < found.count:
@@ -185,7 +187,8 @@ def _count_of(found: Components) -> tuple[str, str]:
         )
     if found.count < (found.high or 0):
         many = "{count:#component}" if found.count else "No component"
-        return "possible", f"{many}, possibly {{high}}: the next {{next}} could be noise."
+        more = "one" if found.high == found.count + 1 else "{next}"
+        return "possible", f"{many}, possibly {{high}}: the next {more} could be noise."
     if found.count == 0:
         return "none_stands", "No component stands out of the noise."
     stand = "{count:#component stands|components stand} out of the noise"

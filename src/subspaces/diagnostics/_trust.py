@@ -55,7 +55,7 @@ MOSTLY_WHOLE = 0.5
 ENOUGH = 2000
 
 HALVES = "two random halves of the samples"
-SCALE = Advice("scale the variables", "scale", True)
+SCALE = Advice("scale variables of different units", "scale", True)
 TRY = Advice("try another number of clusters"), Advice("other dimensions")
 LOOK_AT_SAMPLES = (Advice("try another number of clusters, and plot the samples on their axes"),)
 # How far halves agree: the grade, its word, what they do, and what to try.
@@ -299,7 +299,7 @@ def verdict_on_stability(
     if doubt:
         grade, word = Grade.DOUBTFUL, "Doubtful"
     numbers = "{agreement:.2f} over {splits:#split}"
-    fact = f"{word}: {HALVES} {agree} (mean agreement {numbers}, where 1 is perfect)."
+    fact = f"{word}: {HALVES} {agree} (mean agreement {numbers}, 1 is perfect)."
     steadier = measured["k_means"] > measured["agreement"] + STEADIER
     if steadier and not _finds_means(estimator):
         code, advice = "k_means_agrees_better", _ways_by_means(estimator)
@@ -333,13 +333,11 @@ def _ways_to_see_one(matrix: Array) -> tuple[Advice, ...]:
 
 def _ways_by_means(estimator: Estimator) -> tuple[Advice, ...]:
     """Return what to try if K-means agrees better."""
-    compare = Advice(
-        "compare with K-means before you choose",
-        command="compare with <affine=True> <n_components=0> before you choose",
-    )
-    if getattr(estimator, "affine", False):
-        return (compare,)
-    return Advice("try <affine=True>", "affine", True), compare
+    affine = bool(getattr(estimator, "affine", False))
+    by_means = "<n_components=0>" if affine else "<affine=True> <n_components=0>"
+    before = "before you choose"
+    compare = Advice(f"compare with K-means {before}", command=f"compare with {by_means} {before}")
+    return (compare,) if affine else (Advice("try <affine=True>", "affine", True), compare)
 
 
 def _finds_means(estimator: Estimator) -> bool:
@@ -382,8 +380,8 @@ def means_or_directions(model: FittedClusterer, X: Data) -> MeansOrDirections:
     >>> union = make_subspaces([60, 80, 100], 40, [2, 2, 2], noise=0.1, random_state=0)
     >>> model = PSC(3, n_components=2, random_state=0).fit(union.data)
     >>> means_or_directions(model, union.data).verdict  # doctest: +NORMALIZE_WHITESPACE
-    'K-means does not find these clusters: it gives the same label to 39 % of the samples, and
-    chance to 37 %.'
+    'K-means does not find these clusters: it gives the same label to 39 % of the samples (37 % by
+    chance).'
     """
     if isinstance(model, Pipeline):
         X, model = model[:-1].transform(X) if len(model) > 1 else X, model[-1]
@@ -433,13 +431,13 @@ def verdict_on_directions(agreement: float, by_chance: float) -> Verdict:
     if agreement - by_chance <= NEAR_CHANCE * (1.0 - by_chance):
         fact = (
             "K-means does not find these clusters: it gives the same label to {agreement:%} of the "
-            "samples, and chance to {by_chance:%}."
+            "samples ({by_chance:%} by chance)."
         )
         return Verdict("unlike_k_means", fact, figures, grade=Grade.NO)
     if agreement > BY_MEANS:
         compare = (Advice("compare both before you choose"),)
         return Verdict("near_k_means", f"{same}.", figures, compare, grade=Grade.SURE)
-    fact = f"{same}, and chance to {{by_chance:%}}."
+    fact = f"{same} ({{by_chance:%}} by chance)."
     return Verdict("partly_k_means", fact, figures, grade=Grade.DOUBTFUL)
 
 

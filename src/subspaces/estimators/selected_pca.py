@@ -381,7 +381,7 @@ class SelectedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         verdict = verdict_on_components(
             found, explained, table.shape, loudest=table.loudest, kept=kept
         )
-        self.verdict_, self.grade_ = str(verdict), verdict.grade
+        self.verdict_, self.grade_ = str(verdict), verdict.grade.value
 
 
 def _nothing(rank: int) -> str:

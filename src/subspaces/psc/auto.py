@@ -366,7 +366,7 @@ def selection_table(fits: Sequence[Fit], X: Array) -> dict[str, Any]:
 
 
 def _in_words(verdict: Verdict) -> dict[str, str]:
-    return {"verdict": str(verdict), "grade": verdict.grade}
+    return {"verdict": str(verdict), "grade": verdict.grade.value}
 
 
 def first_guess_of_variables(X: Array, n_clusters: int) -> int:
