@@ -15,7 +15,8 @@ from real import load
 
 from subspaces.core.problem import Problem
 from subspaces.core.rows import choose_rows
-from subspaces.core.search import REACH, Plan, search
+from subspaces.core.search import Plan, search
+from subspaces.core.which_run import REACH
 from subspaces.data.in_view import RowsInView
 from subspaces.metrics import matched_accuracy
 from subspaces.starts.registry import portfolio

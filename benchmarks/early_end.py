@@ -19,7 +19,8 @@ from threadpoolctl import threadpool_limits
 
 from subspaces.core.problem import Problem
 from subspaces.core.rows import choose_rows
-from subspaces.core.search import Plan, best_run, search
+from subspaces.core.search import Plan, search
+from subspaces.core.which_run import best_run
 from subspaces.data.in_view import RowsInView
 from subspaces.datasets import make_scenario, make_subspaces
 from subspaces.metrics import matched_accuracy

@@ -19,7 +19,7 @@ from real import load
 from threadpoolctl import threadpool_limits
 
 from subspaces import PSC
-from subspaces.core.search import JudgingStart
+from subspaces.core.which_run import JudgingStart
 from subspaces.datasets import make_subspaces
 from subspaces.metrics import matched_accuracy
 from subspaces.starts import judges, registry

@@ -25,7 +25,7 @@ from speed import machine
 from threadpoolctl import threadpool_limits
 
 from subspaces import PSC
-from subspaces.core.alternation import alternate
+from subspaces.core.loop import alternate
 from subspaces.data.blocks import ArrayBlocks
 from subspaces.data.in_blocks import BlockProblem, RowsInBlocks, subspaces_of_sample
 from subspaces.data.kinds import FEW_ROWS

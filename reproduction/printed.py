@@ -9,8 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from subspaces.core.alternation import Clustering
-from subspaces.core.descent import objective_of
+from subspaces.core.loop import Clustering, objective_of
 from subspaces.core.problem import Problem
 from subspaces.core.rows import DenseRows, choose_rows
 from subspaces.core.search import Plan, search

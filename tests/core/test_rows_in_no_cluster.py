@@ -5,9 +5,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from subspaces.core import choosing, criteria, incomplete, likelihood, partition, ppca_mixture
-from subspaces.core.alternation import Clustering
 from subspaces.core.contrast import means_and_spread
-from subspaces.core.descent import descend, objective_of
+from subspaces.core.loop import Clustering, descend, objective_of
 from subspaces.core.partition import Partition
 from subspaces.core.problem import Problem, view_clusters
 from subspaces.core.rows import DenseRows, GramRows

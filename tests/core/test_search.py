@@ -9,7 +9,8 @@ from subspaces.core.likelihood import t_likelihood
 from subspaces.core.partition import canonical
 from subspaces.core.problem import Problem, view_clusters
 from subspaces.core.rows import DenseRows
-from subspaces.core.search import Plan, best_run, search, start_margin
+from subspaces.core.search import Plan, search
+from subspaces.core.which_run import best_run, start_margin
 from subspaces.data.in_view import RowsInView
 from subspaces.datasets import make_subspaces
 from subspaces.metrics import rand_score

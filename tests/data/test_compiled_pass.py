@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from subspaces.core.alternation import alternate
 from subspaces.core.criteria import names
+from subspaces.core.loop import alternate
 from subspaces.data import block_pass, pass_kernels
 from subspaces.data.blocks import ArrayBlocks
 from subspaces.data.contrast_sums import sums_from

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from subspaces import PSC, KSubspaces
-from subspaces.core.alternation import alternate
+from subspaces.core.loop import alternate
 from subspaces.core.problem import Problem
 from subspaces.core.rows import DenseRows
 from subspaces.data.blocks import ArrayBlocks

@@ -7,8 +7,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from subspaces import PSC
-from subspaces.core.alternation import alternate
 from subspaces.core.criteria import names
+from subspaces.core.loop import alternate
 from subspaces.core.problem import Problem
 from subspaces.core.rows import GramRows
 from subspaces.data.in_view import RowsInView, RowsOfUnknownDimension

@@ -7,10 +7,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from subspaces import PSC
-from subspaces.core.alternation import Clustering, alternate
+from subspaces.core.loop import Clustering, Fitted, alternate
 from subspaces.core.problem import Problem
 from subspaces.core.rows import DenseRows
-from subspaces.core.samples import Fitted
 from subspaces.core.sparse_loadings import Sparsity
 from subspaces.data.compiled_subspaces import compiled_subspaces
 from subspaces.data.in_view import RowsInView

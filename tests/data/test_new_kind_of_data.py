@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from subspaces.core.alternation import alternate
-from subspaces.core.samples import Assignment, Fitted, Samples
+from subspaces.core.loop import Assignment, Fitted, Samples, alternate
 
 
 class Directions(Samples):

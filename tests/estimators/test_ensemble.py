@@ -4,7 +4,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import ConvergenceWarning
 
 from subspaces import EnsembleKSubspaces
-from subspaces.core.alternation import alternate
+from subspaces.core.loop import alternate
 from subspaces.core.partition import canonical
 from subspaces.core.problem import Problem
 from subspaces.core.rows import choose_rows

@@ -11,7 +11,8 @@ from sklearn.linear_model import ElasticNet
 
 from subspaces.core.problem import Problem
 from subspaces.core.rows import DenseRows
-from subspaces.core.search import JudgingStart, Plan, best_run, search
+from subspaces.core.search import Plan, search
+from subspaces.core.which_run import JudgingStart, best_run
 from subspaces.data.in_view import RowsInView
 from subspaces.datasets import make_subspaces
 from subspaces.metrics import matched_accuracy

@@ -33,7 +33,6 @@ g           weights        (n, K)        responsibilities
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -129,12 +128,6 @@ class FittedMixture:
     def labels(self) -> Labels:
         """The likeliest cluster of each row, (n,)."""
         return np.argmax(self.weights, axis=1)
-
-
-def has_holes(X: Any) -> bool:
-    """Whether an array in memory has a missing cell."""
-    is_real = isinstance(X, np.ndarray) and X.dtype.kind == "f" and X.ndim == 2
-    return bool(is_real and np.isnan(np.sum(X)) and np.isnan(X).any())
 
 
 def observed_cells(matrix: Array) -> Cells:

@@ -1,13 +1,6 @@
-"""Search from many starts: the promising ones are swept to their end, and the best run is chosen.
+"""Search from many starts: the promising ones are swept to their end (`core/which_run.py`)."""
 
-Starts are compared twice. Where clusters overlap, sweeps from a poor start can end with a higher
-likelihood than sweeps from a good one; so the first partitions are compared before any sweep, and
-only those within reach of the best are swept and compared again (`benchmarks/ablation.py` shows
-what that gains).
-"""
-
-import sys
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -17,29 +10,25 @@ import numpy as np
 from joblib import effective_n_jobs
 
 from subspaces._types import Labels
-from subspaces.core.alternation import Clustering, alternate, repair
+from subspaces.core.loop import Clustering, Fitted, Samples, alternate, repair
 from subspaces.core.partition import LazyGenerator, canonical_each
 from subspaces.core.problem import Problem
-from subspaces.core.samples import Fitted, Samples
+from subspaces.core.which_run import (
+    REACH,
+    Charge,
+    ComparedBy,
+    Run,
+    Start,
+    agree,
+    charge_of,
+    not_swept,
+    within_reach,
+)
 from subspaces.progress import Step, Tell, silence
 from subspaces.runtime.threads import one_blas_thread, side_by_side
 
-# A start is a function from the problem and a generator to labels.
-Start = Callable[[Problem, np.random.Generator], Labels]
-
-# What a partition is charged beside its likelihood, in nats.
-Charge = Callable[[Labels], float]
-
-# Starts whose t-likelihood is within so much of the best, in nats per row, are swept.
-REACH = 0.3
-# Where a search may end early: so many starts in the same partition are taken as proof of it. After
-# two that agreed another partition was kept in 17 of 243 sets, after three in 4, and the error was
-# at most .03 points larger (`benchmarks/early_end.py`).
-AGREEING = 3
 # A search that may end early is over, with up to so many numbers, before its threads are of use.
 FEW_NUMBERS = 1 << 18
-# Stop reasons that count as proof: not a cap on sweeps, nor clusters that kept emptying.
-CONCLUSIVE = {"converged", "cycle"}
 
 
 class Searchable(Samples):
@@ -52,53 +41,16 @@ class Searchable(Samples):
         """-log t-likelihood of a first partition; infinite if a cluster is degenerate."""
 
     @abstractmethod
-    def selection_cost(self, clustering: Clustering, choice: str) -> float:
-        """Return the number that finished runs are compared by, lower is better.
-
-        choice: "objective", or "t_likelihood" for the -log t-likelihood of the partition.
-        """
-
-
-class JudgingStart(ABC):
-    """A start that also has a voice in the choice among partitions, its own and all others."""
-
-    @abstractmethod
-    def __call__(self, problem: Problem, random: np.random.Generator) -> Labels:
-        """Return first labels, (n,), as every start does."""
-
-    @abstractmethod
-    def charge(self, labels: Labels) -> float:
-        """Return what is added to the -log likelihood of a partition, in nats."""
-
-
-@dataclass(frozen=True)
-class Run:
-    """One start, its first partition, and the clustering that sweeps from it ended in.
-
-    promise: the -log t-likelihood of the first partition, 0 where first partitions are not
-    compared; selection_cost: `Searchable.selection_cost` of the clustering; the run with the lowest
-    is chosen. A start that was not swept keeps its first partition, and its cost is infinite.
-    """
-
-    start: str
-    first: Labels
-    seed: int
-    promise: float
-    clustering: Clustering
-    selection_cost: float
-
-    @property
-    def swept(self) -> bool:
-        """Whether sweeps were made from this start."""
-        return self.clustering.n_iter > 0
+    def selection_cost(self, clustering: Clustering, compared_by: ComparedBy) -> float:
+        """Return the number that finished runs are compared by, lower is better."""
 
 
 @dataclass(frozen=True)
 class Plan:
     """The settings of a search: which starts are swept, how far, and what runs are compared by.
 
-    in_view: makes the samples of a problem, for the runs of one thread; choice: what finished runs
-    are compared by, "objective" or "t_likelihood"; shortlist: whether first partitions are
+    in_view: makes the samples of a problem, for the runs of one thread; compared_by: what finished
+    runs are compared by; shortlist: whether first partitions are
     compared, too, and only the promising ones swept; max_iter: the cap on sweeps; n_jobs: how many
     threads make starts and sweep them side by side; tell: called with each step that is done;
     enough: no more starts are made once so many, of two kinds at least, have ended in the best
@@ -106,7 +58,7 @@ class Plan:
     """
 
     in_view: Callable[[Problem], Searchable]
-    choice: str
+    compared_by: ComparedBy
     shortlist: bool
     max_iter: int
     n_jobs: int | None = None
@@ -131,7 +83,9 @@ def search(
     if plan.enough is not None and n * problem.rows.rank <= FEW_NUMBERS:
         n_threads = 1
     quiet = plan if n_threads == 1 else replace(plan, tell=silence)
-    worker = Worker(problem, quiet, _charge(starts) if plan.choice == "t_likelihood" else None)
+    worker = Worker(
+        problem, quiet, charge_of(starts) if plan.compared_by == "t_likelihood" else None
+    )
     slack = reach * n
     runs: list[Run] = []
     with one_blas_thread(), side_by_side(n_threads) as each:
@@ -158,8 +112,8 @@ def search(
                 )
             for count in range(wave.start + 1, len(runs) + 1):
                 if plan.enough is not None and agree(runs[:count], plan.enough, slack):
-                    return _within_reach(runs[:count], slack)
-    return _within_reach(runs, slack)
+                    return within_reach(runs[:count], slack)
+    return within_reach(runs, slack)
 
 
 class Worker:
@@ -183,7 +137,7 @@ class Worker:
             if self._charge is not None and self._plan.shortlist and np.isfinite(promise):
                 promise += self._charge(labels)
         seed = int(random.integers(2**31))
-        return Run(start[0], labels, seed, promise, _not_swept(labels), np.inf)
+        return Run(start[0], labels, seed, promise, not_swept(labels), np.inf)
 
     def swept(self, run: Run) -> Run:
         """Return the run after sweeps from its first partition."""
@@ -196,12 +150,6 @@ class Worker:
             )
 
 
-def _charge(starts: Sequence[tuple[str, Start]]) -> Charge | None:
-    """Return the sum of the charges of all starts that judge; None if none does."""
-    judges = {id(start): start for _, start in starts if isinstance(start, JudgingStart)}.values()
-    return (lambda labels: sum(judge.charge(labels) for judge in judges)) if judges else None
-
-
 def _waves(n_starts: int, enough: int | None, n_threads: int) -> list[slice]:
     """Return the starts that are made side by side: all at once if all of them are wanted.
 
@@ -212,69 +160,6 @@ def _waves(n_starts: int, enough: int | None, n_threads: int) -> list[slice]:
     first, step = (1, 1) if n_threads == 1 else (enough + 1, enough)
     ends = [*range(first, n_starts, step), n_starts]
     return [slice(start, end) for start, end in pairwise([0, *ends])]
-
-
-def _within_reach(runs: Sequence[Run], slack: float) -> list[Run]:
-    """Return the runs; one with a promise more than ``slack`` above the best counts as not swept.
-
-    It was swept where the best start came later.
-    """
-    near = min(run.promise for run in runs) + slack
-    return [
-        run
-        if run.promise <= near
-        else replace(run, clustering=_not_swept(run.first), selection_cost=np.inf)
-        for run in runs
-    ]
-
-
-def agree(runs: Sequence[Run], enough: int, slack: float = 0.0) -> bool:
-    """Whether ``enough`` runs, from two kinds of starts at least, ended in the best partition.
-
-    slack: how far the promise of a run may be above the best one, for it to count.
-    """
-    swept = [run for run in _within_reach(runs, slack) if run.swept]
-    if len(swept) < enough:
-        return False
-    ended = canonical_each(np.array([run.clustering.labels for run in [best_run(swept), *swept]]))
-    same = (ended[1:] == ended[0]).all(axis=1).tolist()
-    kinds = [
-        run.start
-        for run, alike in zip(swept, same, strict=True)
-        if alike and run.clustering.stop_reason in CONCLUSIVE
-    ]
-    return len(kinds) >= enough and len(set(kinds)) > 1
-
-
-def _not_swept(labels: Labels) -> Clustering:
-    return Clustering(labels, np.nan, (), "not swept", 0)
-
-
-def best_run(runs: Sequence[Run]) -> Run:
-    """Return the swept run of lowest cost, if finite; of equal costs that of lowest objective."""
-    swept = [run for run in runs if run.swept]
-    alive = [run for run in swept if np.isfinite(run.selection_cost)]
-    return min(alive or swept, key=lambda run: (run.selection_cost, run.clustering.objective))
-
-
-def start_margin(runs: Sequence[Run]) -> float:
-    """Return the least cost among runs that ended in another partition, less the best, relative.
-
-    The difference of their selection costs is divided by the size of the best. Infinite if all
-    swept runs ended in one partition, 0 if no run is finite.
-    """
-    best, swept = best_run(runs), [run for run in runs if run.swept]
-    ended = canonical_each(np.array([run.clustering.labels for run in [best, *swept]]))
-    elsewhere = (ended[1:] != ended[0]).any(axis=1).tolist()
-    others = [run.selection_cost for run, other in zip(swept, elsewhere, strict=True) if other]
-    if not others:
-        return np.inf
-    if not np.isfinite(best.selection_cost):
-        return 0.0
-    # Python's floats become infinite without a warning if the best cost is 0.
-    return float(min(others) - best.selection_cost) / max(
-        float(abs(best.selection_cost)), sys.float_info.min
-    )
 
 
 def story(run: Run) -> str:
@@ -309,5 +194,7 @@ def sweep(samples: Searchable, run: Run, plan: Plan) -> Run:
         samples, run.first, max_iter=plan.max_iter, random=LazyGenerator(run.seed), tell=plan.tell
     )
     return replace(
-        run, clustering=clustering, selection_cost=samples.selection_cost(clustering, plan.choice)
+        run,
+        clustering=clustering,
+        selection_cost=samples.selection_cost(clustering, plan.compared_by),
     )

@@ -1,4 +1,4 @@
-"""Rows in blocks, visited once a sweep, for the loop of alternation.py.
+"""Rows in blocks, visited once a sweep, for the loop of loop.py.
 
 A pass gives every row its next label and sums what the next subspace of each cluster needs of its
 new members. With few variables the sums are scatter matrices, every subspace is exact, and rows
@@ -19,6 +19,7 @@ from subspaces._types import AnyArray, Array, Labels
 from subspaces.core.array import is_foreign, like, namespace
 from subspaces.core.criteria import CRITERIA
 from subspaces.core.likelihood import VARIANCE_FLOOR, Data, as_divisor, capped_variance
+from subspaces.core.loop import Assignment, Fitted, Samples
 from subspaces.core.partition import (
     DEGENERATE,
     Draw,
@@ -27,7 +28,6 @@ from subspaces.core.partition import (
     smallest_size,
 )
 from subspaces.core.rows import CANCELLATION
-from subspaces.core.samples import Assignment, Fitted, Samples
 from subspaces.data import block_pass
 from subspaces.data.blocks import (
     ArrayBlocks,

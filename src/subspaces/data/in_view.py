@@ -7,19 +7,20 @@ another, is looked up; sparse loadings start from those of the last sweep.
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
 from subspaces._types import Array, Labels
-from subspaces.core import partition
-from subspaces.core.alternation import Clustering
+from subspaces.core import partition, which_run
 from subspaces.core.criteria import costs, own_costs
-from subspaces.core.likelihood import classification_likelihood, t_likelihood
+from subspaces.core.likelihood import classification_likelihood
+from subspaces.core.loop import Assignment, Clustering, Fitted
 from subspaces.core.problem import Problem, degenerate, view_clusters
 from subspaces.core.rows import ClusterView
-from subspaces.core.samples import Assignment, Fitted
 from subspaces.core.search import Searchable
 from subspaces.core.sparse_view import energy_on_loadings, loadings_of
+from subspaces.core.which_run import ComparedBy
 from subspaces.data.compiled_subspaces import SparseLoadings, compiled_subspaces
 
 # Views of clusters met before take FEW_BYTES at most, or TIMES_THE_ROWS times what the rows take.
@@ -63,7 +64,7 @@ class RowsInView(Searchable):
         if self._compiled is None:
             views = self._views_of(labels)
             matrix = costs(self.problem.criterion, views, self.problem.data)
-            loadings = loadings_of(views)
+            loadings = None if self.problem.sparsity is None else loadings_of(views)
         else:
             self._follow(labels)
             matrix, loadings = self._compiled.costs(labels), self._compiled.loadings()
@@ -80,32 +81,24 @@ class RowsInView(Searchable):
 
     def promise(self, labels: Labels) -> float:
         """Return the t-likelihood of a first partition; infinite where a cluster is degenerate."""
-        return self._once(labels, self._promise)
+        return self._once(labels, lambda own: which_run.promise(self.problem, self.views(own)))
 
-    def selection_cost(self, clustering: Clustering, choice: str) -> float:
+    def selection_cost(self, clustering: Clustering, compared_by: ComparedBy) -> float:
         """Return the number that finished runs are compared by; lower is better.
 
-        The own objective or the t-likelihood; the classification likelihood of a mixture of
-        probabilistic PCA where the criterion does not identify the clusters. With sparse loadings,
-        the energy along refitted loadings, with its sign changed.
+        With sparse loadings, the energy along refitted loadings, with its sign changed.
         """
+        labels = clustering.labels
         if self.problem.sparsity is not None:
-            return self._once(clustering.labels, self._lacking_energy)
-        if self.problem.identified and choice == "objective":
-            return clustering.objective
-        likelihood = t_likelihood if self.problem.identified else classification_likelihood
-        return likelihood(self.views(clustering.labels), self.problem.data)
+            return self._once(labels, self._lacking_energy)
+        views = partial(self.views, labels)
+        return which_run.selection_cost(self.problem, clustering.objective, views, compared_by)
 
     def _lacking_energy(self, labels: Labels) -> float:
         if isinstance(self._compiled, SparseLoadings):
             self._labels = None
             return -self._compiled.energy(labels)
         return -energy_on_loadings(self.views(labels))
-
-    def _promise(self, labels: Labels) -> float:
-        views = self.views(labels)
-        bad = degenerate(self.problem, views)
-        return np.inf if bad else t_likelihood(views, self.problem.data)
 
     def _once(self, labels: Labels, value: Callable[[Labels], float]) -> float:
         """Return ``value(labels)``, stored by partition so that it is computed once.

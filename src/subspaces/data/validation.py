@@ -284,6 +284,12 @@ def check_survey(found: Survey, dtype: object, name: str = "X") -> None:
     check_magnitude(found.largest, name, "float32" if "float32" in str(dtype) else "float64")
 
 
+def has_holes(X: Any) -> bool:
+    """Whether an array in memory has a missing cell."""
+    is_real = isinstance(X, np.ndarray) and X.dtype.kind == "f" and X.ndim == 2
+    return bool(is_real and np.isnan(np.sum(X)) and np.isnan(X).any())
+
+
 def check_squares(matrix: Array, name: str = "X") -> float:
     """Return `largest_size`; raise ValueError if its square overflows or vanishes."""
     largest = largest_size(matrix)

@@ -675,12 +675,10 @@ class SubspaceClusterer(
         if "cluster_means_" in vars(self):
             return
         holes = np.isnan(rows) if self.missing_share_ else None
-        self.cluster_means_, self.within_std_ = means_and_spread(
-            whole, Partition(self.labels_, self._n_features_out), holes
-        )
+        clusters = Partition(self.labels_, self._n_features_out)
+        self.cluster_means_, self.within_std_ = means_and_spread(whole, clusters, holes)
         if holes is not None:
-            members = np.arange(self._n_features_out)[:, None] == self.labels_
-            self._observed = members @ (~holes).astype(float)
+            self._observed = clusters.indicator.T @ ~holes
 
     @property
     def _knows_differences(self) -> bool:
@@ -700,7 +698,7 @@ class SubspaceClusterer(
                 "partial_fit keep none. Use fit again"
             )
         if isinstance(self.labels_, np.ndarray):
-            sizes = np.bincount(self.labels_, minlength=self._n_features_out).astype(float)
+            sizes = Partition(self.labels_, self._n_features_out).sizes.astype(float)
         else:
             sizes = self.fit_.sizes
         means, within_std = to_host(self.cluster_means_), to_host(self.within_std_)

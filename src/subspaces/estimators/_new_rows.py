@@ -55,7 +55,7 @@ class NewRows:
     def nearest_points(self) -> Any:
         """Return the point of its cluster's subspace that is nearest to each row, (n, p)."""
         labels, rows = self._labels(), self.placed()
-        nearest = np.empty_like(rows)
+        nearest = np.full_like(rows, np.nan)
         for k, subspace in enumerate(self.model.subspaces_):
             nearest[labels == k] = project(rows[labels == k], subspace)
         if hasattr(self.model, "preparation_"):

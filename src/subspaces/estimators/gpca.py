@@ -7,7 +7,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from subspaces._types import Array, Auto, GPCAMethod, Labels, PerCluster, Seed
 from subspaces.core import partition
-from subspaces.core.alternation import alternate
+from subspaces.core.loop import alternate
 from subspaces.core.problem import Problem
 from subspaces.data.in_view import RowsInView
 from subspaces.estimators import _subspaces

@@ -15,6 +15,7 @@ from subspaces.core import em, incomplete, partition, ppca_mixture
 from subspaces.core.dimensions import dimensions_of
 from subspaces.core.incomplete import IncompleteMixture, as_gaussian, as_subspace
 from subspaces.core.partition import Partition, order_of_appearance
+from subspaces.data.validation import has_holes
 from subspaces.estimators._base import SubspaceClusterer
 from subspaces.psc.incomplete import fill, fitted
 from subspaces.rivals import factor_mixture, factor_mixture_em
@@ -145,7 +146,7 @@ class MixtureClusterer(SubspaceClusterer):
         self.labels_ = partition.assign(-joint)
         shares = em.responsibilities(joint)
         self.subspaces_ = []
-        whole = incomplete.imputed(X, self._mixture()) if incomplete.has_holes(X) else X
+        whole = incomplete.imputed(X, self._mixture()) if has_holes(X) else X
         for centre, basis, share in zip(self.means_, bases, shares.T, strict=True):
             subspace = Subspace(centre, basis, np.zeros(basis.shape[1]))
             self.subspaces_.append(Subspace(centre, basis, share @ scores(whole, subspace) ** 2))
@@ -336,7 +337,7 @@ class MPPCA(MixtureClusterer):
         return IncompleteMixture(clusters, model.weights, model.noise, self._known_columns)
 
     def _fit(self, X: Array) -> None:
-        if not incomplete.has_holes(X):
+        if not has_holes(X):
             self._fit_complete(X)
             return
         with one_blas_thread():

@@ -12,8 +12,8 @@ import numpy as np
 
 from subspaces._types import Array, DimensionsCriterion, Indices, Penalty
 from subspaces.core import choosing
-from subspaces.core.alternation import alternate
 from subspaces.core.exact_union import EXACT, exact_union
+from subspaces.core.loop import alternate
 from subspaces.core.row_order import neighbours_depend
 from subspaces.core.search import first_partition
 from subspaces.core.words_on_components import doubts_about_components
@@ -288,7 +288,7 @@ def fit_exact(X: Array, settings: Settings, candidates: Sequence[int]) -> Fit | 
 
 def closed_form_errors(clusters: Clusters, X: Array) -> Array:
     """Return each sample's squared leave-one-out error in its cluster, (n,), as in the paper."""
-    errors = np.empty(len(X))
+    errors = np.zeros(len(X))
     for k, rows in enumerate(clusters.members(X)):
         basis = clusters.subspaces[k].basis
         errors[clusters.labels == k] = choosing.closed_form_errors(rows, basis, clusters.affine)
@@ -316,7 +316,7 @@ def mean_residuals(clusters: Clusters, X: Array) -> float:
 
 def residuals_of(clusters: Clusters, X: Array) -> Array:
     """Return what the subspace of its cluster leaves of each sample, (n, p)."""
-    residuals = np.empty_like(X)
+    residuals = np.zeros_like(X)
     pairs = zip(clusters.members(X), clusters.subspaces, strict=True)
     for k, (rows, subspace) in enumerate(pairs):
         image = rows @ subspace.basis @ np.linalg.pinv(subspace.basis)
@@ -393,7 +393,7 @@ def is_rather_one(clusters: Clusters, X: Array) -> bool:
     False where a cluster is too small to tell.
     """
     dimensions = clusters.dimensions
-    sizes = np.bincount(clusters.labels, minlength=len(dimensions))
+    sizes = clusters.partition.sizes
     if len(dimensions) == 1 or np.any(sizes < np.add(dimensions, 2)):
         return False
     worse, _ = choosing.against_one_subspace(
@@ -410,10 +410,11 @@ def cuts_a_continuum(clusters: Clusters, X: Array) -> bool:
     where clusters have axes, or are too small.
     """
     k = len(clusters.subspaces)
-    sizes = np.bincount(clusters.labels, minlength=k)
+    sizes = clusters.partition.sizes
     if k == 1 or not clusters.affine or any(clusters.dimensions) or np.any(sizes < 2):
         return False
     worse, _ = choosing.against_one_subspace(X, clusters.labels, [0] * k, 0, True, k - 1)
+    worse = worse[clusters.labels >= 0]
     return bool(worse.sum() <= 2.0 * np.sqrt(len(worse)) * worse.std(ddof=1))
 
 
@@ -423,7 +424,7 @@ def cuts_a_continuum(clusters: Clusters, X: Array) -> bool:
 def warn_of_largest_dimension(clusters: Clusters, X: Array, max_components: int) -> None:
     """Warn of clusters of dimension ``max_components`` whose size and p allow for more."""
     dimensions = np.array(clusters.dimensions)
-    sizes = np.bincount(clusters.labels, minlength=len(dimensions))
+    sizes = clusters.partition.sizes
     most = np.minimum(X.shape[1], sizes - 2)
     reached = np.flatnonzero((dimensions >= max_components) & (most > max_components))
     if not len(reached) or is_exact(clusters, X):

@@ -8,10 +8,11 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from subspaces._types import Array, Labels
-from subspaces.core.alternation import Clustering
 from subspaces.core.array import to_host
+from subspaces.core.loop import Clustering
 from subspaces.core.problem import Problem
-from subspaces.core.search import AGREEING, Plan, Run, Start, best_run, search
+from subspaces.core.search import Plan, search
+from subspaces.core.which_run import AGREEING, Run, Start, best_run
 from subspaces.data.in_view import RowsInView
 from subspaces.psc.settings import Settings
 from subspaces.runtime.parameters import as_count, as_generator, as_jobs

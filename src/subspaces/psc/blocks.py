@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 
 from subspaces._types import Array, Indices
-from subspaces.core.alternation import Clustering, alternate
 from subspaces.core.array import is_dask, is_foreign, like, namespace, place, to_host
 from subspaces.core.criteria import CRITERIA
 from subspaces.core.dimensions import dimensions_of
 from subspaces.core.likelihood import Data, as_divisor
+from subspaces.core.loop import Clustering, alternate
 from subspaces.core.low_rank import n_directions
 from subspaces.core.problem import Problem
 from subspaces.core.rows import GramRows, Rows, centred_rows
-from subspaces.core.search import AGREEING, Run, agree
+from subspaces.core.which_run import AGREEING, Run, agree
 from subspaces.data.block_pass import assign_rows
 from subspaces.data.blocks import ArrayBlocks, Blocks, as_held, at_once, rows_of
 from subspaces.data.contrast_sums import from_sums, sums_from

@@ -9,17 +9,17 @@ from sklearn.exceptions import ConvergenceWarning
 
 from subspaces._types import Array, Counts, Indices, Labels
 from subspaces.core import influence, partition
-from subspaces.core.alternation import Clustering
 from subspaces.core.criteria import costs, own_costs
-from subspaces.core.descent import descend, objective_of
 from subspaces.core.leave_one_out import exact_errors
 from subspaces.core.likelihood import as_divisor, capped_variance
+from subspaces.core.loop import Clustering, descend, objective_of
 from subspaces.core.low_rank import Coordinates, in_few_coordinates, n_directions
+from subspaces.core.partition import Partition
 from subspaces.core.ppca_mixture import refine_labels
 from subspaces.core.problem import Problem, view_clusters
 from subspaces.core.rows import ClusterView, DenseRows
-from subspaces.core.search import Run
 from subspaces.core.sparse_view import SparseView, loadings_of, seen_through, union_of_supports
+from subspaces.core.which_run import Run
 from subspaces.psc.best_partition import best_partition, warn_of_a_poor_end
 from subspaces.psc.doubts import warn_of_repulsion
 from subspaces.psc.result import Fit, course_of, criterion_of_new
@@ -223,20 +223,22 @@ def _by_principal_axes(X: Array, found: Found) -> Measured:
     score_variance = None
     if problem.criterion == "distance":
         free = max(data.rank - int(min(widths)), 1)
-        capped = capped_variance(float(np.median(residual)), free, data)
+        capped = capped_variance(float(np.median(residual[labels >= 0])), free, data)
         score_variance = min(as_divisor(noise, data), capped)
     if found.few is not None:
         subspaces = list(map(found.few.among_the_rows, subspaces))
-    return Measured(subspaces, energies, noise, score_variance, pulls, float(errors.mean()))
+    press = float(errors[labels >= 0].mean())
+    return Measured(subspaces, energies, noise, score_variance, pulls, press)
 
 
 def _left_out(
     X: Array, labels: Labels, problem: Problem, all_axes: Sequence[PrincipalAxes]
 ) -> tuple[Array, Array, Array]:
     """Return squared leave-one-out errors, squared influence and squared residuals, each (n,)."""
-    errors, pulls, residual = (np.empty(len(X)) for _ in range(3))
+    errors, pulls, residual = (np.zeros(len(X)) for _ in range(3))
+    clusters = Partition(labels, problem.n_clusters)
     for k, (axes, dimension) in enumerate(zip(all_axes, problem.dimensions, strict=True)):
-        members = labels == k
+        members = clusters.members(k)
         errors[members] = exact_errors(X[members], dimension, axes, affine=problem.affine)
         kept, residual[members], spectrum = axes.split(dimension)
         pulls[members] = influence.squared_influence(kept, residual[members], spectrum)
@@ -300,9 +302,9 @@ def _sparse_views(problem: Problem, labels: Labels, result: Clustering) -> list[
     if result.subspaces is None:  # no partition of the run had clusters that span their axes
         return view_clusters(problem, labels)
     before = np.empty(problem.n_clusters, dtype=np.intp)
-    before[labels] = result.labels
-    members = [np.flatnonzero(labels == k) for k in range(problem.n_clusters)]
+    clusters = Partition(labels, problem.n_clusters)
+    before[labels[clusters.is_counted]] = result.labels[clusters.is_counted]
     return [
-        seen_through(result.subspaces[k], problem.rows, own, problem.affine)
-        for k, own in zip(before, members, strict=True)
+        seen_through(result.subspaces[k], problem.rows, clusters.members(j), problem.affine)
+        for j, k in enumerate(before)
     ]

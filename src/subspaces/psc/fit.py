@@ -5,8 +5,8 @@ from contextlib import nullcontext
 import numpy as np
 
 from subspaces._types import Array
-from subspaces.core.incomplete import has_holes
 from subspaces.data.kinds import FEW_ROWS, SurveyedBlocks
+from subspaces.data.validation import has_holes
 from subspaces.psc.auto import fit_automatic
 from subspaces.psc.blocks import fit_blocks
 from subspaces.psc.dense import fit_dense

@@ -8,14 +8,14 @@ import numpy as np
 
 from subspaces._types import Array, Counts, FittedLabels, Indices, Labels
 from subspaces.core import incomplete, influence, partition
-from subspaces.core.alternation import Clustering
 from subspaces.core.array import in_main_memory
 from subspaces.core.contrast import means_and_spread
 from subspaces.core.criteria import CRITERIA, ClusterStats, ScoreInputs
 from subspaces.core.incomplete import NOTHING, IncompleteMixture, as_gaussian
 from subspaces.core.likelihood import Data, as_divisor
+from subspaces.core.loop import Clustering
 from subspaces.core.partition import Partition
-from subspaces.core.search import Run, best_run, start_margin
+from subspaces.core.which_run import Run, best_run, start_margin
 from subspaces.data.blocks import Blocks, as_held, least_divisor
 from subspaces.data.pass_plan import Pass
 from subspaces.data.subspaces import from_subspaces
@@ -36,6 +36,11 @@ class Clusters:
     def dimensions(self) -> list[int]:
         """The dimension of each subspace, K integers."""
         return dimensions_of(self.subspaces).tolist()
+
+    @property
+    def partition(self) -> Partition:
+        """The labels with their number of clusters."""
+        return Partition(self.labels, len(self.subspaces))
 
     def members(self, X: Array) -> list[Array]:
         """Return each cluster's members less the centre of its subspace: K arrays (n_k, p)."""
@@ -229,13 +234,14 @@ def with_means(X: Array, fit: Fit) -> Fit:
     Rows that span no more directions than the clusters' subspaces were projected before. No
     variable has a deviation of its own then, and ``within_std`` is nan.
     """
-    labels, n_clusters = fit.labels.astype(np.int32), len(fit.subspaces)
+    labels = fit.labels.astype(np.int32)
+    clusters = Partition(labels, len(fit.subspaces))
     whole, holes, observed = X, None, None
     if fit.missing_share:
         holes = np.isnan(X)
         whole = incomplete.imputed(X, fit.mixture)
-        observed = (np.arange(n_clusters)[:, None] == labels) @ (~holes).astype(float)
-    means, within_std = means_and_spread(whole, Partition(labels, n_clusters), holes)
+        observed = clusters.indicator.T @ ~holes
+    means, within_std = means_and_spread(whole, clusters, holes)
     n, p = X.shape
     if fit.data.rank < min(n - 1, p, 1 + sum(r + 1 for r in fit.dimensions.tolist())):
         within_std = np.full(p, np.nan)

@@ -16,7 +16,7 @@ from subspaces._types import Array, Labels
 from subspaces.core.partition import refill, too_small
 from subspaces.core.problem import Problem
 from subspaces.core.rows import choose_rows
-from subspaces.core.search import Start
+from subspaces.core.which_run import Start
 from subspaces.starts.graphs import angular
 from subspaces.starts.landmarks import on_landmarks
 from subspaces.starts.sampled_subspaces import random_labels, sequential, swapped

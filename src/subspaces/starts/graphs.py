@@ -19,7 +19,7 @@ from scipy import sparse
 from subspaces._types import Array, Indices, Labels, Sparse
 from subspaces.core.incomplete import Cells
 from subspaces.core.problem import Problem
-from subspaces.core.search import Start
+from subspaces.core.which_run import Start
 from subspaces.runtime.threads import computed_once
 from subspaces.starts.self_expression import (
     admm_coefficients,

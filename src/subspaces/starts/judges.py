@@ -26,7 +26,7 @@ import numpy as np
 from subspaces._types import Array, Labels, Sparse
 from subspaces.core.partition import Partition
 from subspaces.core.problem import Problem
-from subspaces.core.search import JudgingStart
+from subspaces.core.which_run import JudgingStart
 from subspaces.runtime.threads import computed_once
 from subspaces.starts.graphs import Graphs
 from subspaces.starts.landmarks import extend

@@ -15,7 +15,8 @@ from subspaces.core.array import is_foreign, is_sparse
 from subspaces.core.partition import Partition, assign, smallest_size
 from subspaces.core.problem import Problem
 from subspaces.core.rows import Rows
-from subspaces.core.search import Plan, Run, Start, best_run, search, story, sweep
+from subspaces.core.search import Plan, search, story, sweep
+from subspaces.core.which_run import Run, Start, best_run
 from subspaces.data.blocks import Blocks
 from subspaces.progress import Step
 

@@ -12,7 +12,7 @@ from itertools import cycle, islice
 from typing import Protocol
 
 from subspaces.core.problem import Problem
-from subspaces.core.search import Start
+from subspaces.core.which_run import Start
 from subspaces.starts import device, sampled_subspaces
 from subspaces.starts.device import DeviceStart
 from subspaces.starts.graphs import ADMM_MOST_ROWS, Graphs, angular, from_graph

@@ -15,7 +15,7 @@ import numpy as np
 from subspaces._types import Array, Indices, Labels
 from subspaces.core.partition import assign
 from subspaces.core.problem import Problem
-from subspaces.core.search import Start
+from subspaces.core.which_run import Start
 
 # Subspaces in the pool of `sequential` and of `swapped`.
 CANDIDATES = 30

@@ -7,7 +7,7 @@ import numpy as np
 from subspaces._types import Array, Indices
 from subspaces.core.problem import Problem
 from subspaces.core.rows import DenseRows
-from subspaces.core.search import Start
+from subspaces.core.which_run import Start
 from subspaces.starts.landmarks import on_landmarks
 
 # Standard deviations from the mean beyond which a value is left out of it.

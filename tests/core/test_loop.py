@@ -4,14 +4,12 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from subspaces.core import alternation
-from subspaces.core.alternation import alternate
+from subspaces.core import loop
 from subspaces.core.criteria import costs
-from subspaces.core.descent import descend, objective_of
+from subspaces.core.loop import Fitted, alternate, descend, objective_of
 from subspaces.core.partition import assign, too_small
 from subspaces.core.problem import Problem, view_clusters
 from subspaces.core.rows import DenseRows, GramRows, choose_rows
-from subspaces.core.samples import Fitted
 from subspaces.data.in_view import RowsInView
 from subspaces.datasets import make_scenario, make_subspaces
 
@@ -179,8 +177,8 @@ def test_no_cluster_of_a_first_partition_is_empty():
     labels = np.zeros(60, dtype=np.intp)
     random = np.random.default_rng(0)
     samples, here = RowsInView(problem), Fitted(labels)
-    filled, _ = alternation.repair(samples, here, 0, random, first=True)
+    filled, _ = loop.repair(samples, here, 0, random, first=True)
     assert len(np.unique(filled.labels)) == 20
-    later, repairs = alternation.repair(samples, here, 0, random)
-    assert repairs == alternation.MAX_REPAIRS
-    assert len(np.unique(later.labels)) == 1 + alternation.MAX_REPAIRS
+    later, repairs = loop.repair(samples, here, 0, random)
+    assert repairs == loop.MAX_REPAIRS
+    assert len(np.unique(later.labels)) == 1 + loop.MAX_REPAIRS
