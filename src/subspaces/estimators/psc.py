@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from subspaces._types import (
@@ -25,12 +24,11 @@ from subspaces.core.partition import Partition
 from subspaces.data.validation import warn_of_copies
 from subspaces.estimators._base import SubspaceClusterer
 from subspaces.estimators._subspaces import as_list_name
-from subspaces.psc.doubts import warn_of_single_samples
+from subspaces.psc.doubts import warn_of_infinite_objective, warn_of_single_samples
 from subspaces.psc.fit import fit
 from subspaces.psc.result import attributes, support
 from subspaces.psc.settings import OPEN
 from subspaces.runtime.parameters import as_count
-from subspaces.runtime.warning import warn
 
 
 def with_choices(model: Any) -> Any:
@@ -326,11 +324,7 @@ class PSC(SubspaceClusterer):
             labels, sizes, names, instead
         )
         if not is_told and not np.isfinite(self.objective_):
-            warn(
-                "the objective is infinite: some sample is alone along an axis of its cluster. Use "
-                "fewer clusters or dimensions",
-                ConvergenceWarning,
-            )
+            warn_of_infinite_objective()
 
     def get_variables(self, cluster: int, by: VariableList | None = None) -> NDArray[Any]:
         """Variables of a cluster, the strongest first: what sets it apart, or what varies in it.
