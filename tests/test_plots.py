@@ -392,7 +392,7 @@ def test_clusters_in_three_dimensions():
             plots.clusters_3d(generic(5, 3), labels)
 
 
-@pytest.mark.filterwarnings("ignore:the mean of all samples holds")
+@pytest.mark.filterwarnings("ignore::subspaces.messages.DataWarning")
 def test_basis_images():
     model = PSC(2, n_components=[1, 3], random_state=0).fit(generic(40, 12))
     axes = plots.basis_images(model.subspaces_, (3, 4), n_axes=3)

@@ -27,7 +27,7 @@ def test_noise_free_scenarios_with_default_settings(name):
 
 
 @pytest.mark.filterwarnings("ignore:n_components=3 equals the rank")
-@pytest.mark.filterwarnings("ignore:a cluster kept emptying")
+@pytest.mark.filterwarnings("ignore::subspaces.messages.NotConvergedWarning")
 @pytest.mark.parametrize("name", list("abcde"))
 def test_noise_free_scenarios_with_the_influence(name):
     assert mean_rand(name, criterion="influence") >= 0.97

@@ -20,6 +20,7 @@ from subspaces.core.partition import Partition
 from subspaces.data.validation import as_matrix
 from subspaces.estimators._base import SubspaceClusterer
 from subspaces.estimators._record import own_coordinates
+from subspaces.messages import Message, note
 from subspaces.preparation import Preparation, attach_preparation
 from subspaces.runtime.threads import cached_property
 
@@ -191,7 +192,7 @@ def with_facts(
     variable_names: NDArray[Any] | None = None,
     sample_names: NDArray[Any] | None = None,
     selection: dict[str, Any] | None = None,
-    messages: Sequence[str] | None = None,
+    messages: Sequence[str | Message] | None = None,
     verdicts: Sequence[str] | None = None,
 ) -> Model:
     """Return a copy of a fitted model that knows more; the model stays as it is.
@@ -209,7 +210,7 @@ def with_facts(
         Names that the model was not given with its samples.
     selection : dict, optional
         How the number of clusters was chosen, for ``selection_``.
-    messages, verdicts : sequence of str, optional
+    messages, verdicts : sequence of str (of messages also of `Message`), optional
         For ``record_``: all warnings, and the sentences on how far to trust the clusters.
 
     Returns
@@ -239,7 +240,9 @@ def with_facts(
     record = copied.record_
     copied.record_ = replace(
         record,
-        messages=record.messages if messages is None else tuple(messages),
+        warned=record.warned
+        if messages is None
+        else tuple(note(each) if isinstance(each, str) else each for each in messages),
         verdicts=record.verdicts if verdicts is None else tuple(verdicts),
         sample_names=record.sample_names if sample_names is None else sample_names,
     )

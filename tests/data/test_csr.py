@@ -108,7 +108,7 @@ def test_other_methods_say_what_would_do():
 
 
 @pytest.mark.parametrize("affine", [False, True])
-@pytest.mark.filterwarnings("ignore:labels still moved")
+@pytest.mark.filterwarnings("ignore::subspaces.messages.NotConvergedWarning")
 def test_the_zeros_are_never_written_out(affine):
     random = np.random.default_rng(0)
     columns = (random.integers(100, size=(60_000, 10)) + 100 * np.arange(10)).ravel()

@@ -15,6 +15,7 @@ from scipy import sparse
 from subspaces import GPCA, PSC, KSubspaces, load, progress
 from subspaces.data.dask import as_blocks
 from subspaces.datasets import make_subspaces
+from tests.warned import warns
 
 # More rows than are held in view, so that numpy passes over them, too.
 SIZES = (2400, 3500, 4300)
@@ -161,7 +162,7 @@ def test_the_row_in_the_way_is_named():
     with pytest.raises(ValueError, match=r"nan at row 123456, column 1\. Leave out its row"):
         PSC(2).fit(rows)
     model = PSC(2, init=np.arange(600) % 2, max_iter=1)
-    with pytest.warns(UserWarning, match="labels still moved"):
+    with warns("max_iter"):
         model.fit(union(0, p=3)[0])
     with pytest.raises(ValueError, match=r"nan at row 123456, column 1\. Leave out its row"):
         model.predict(rows).compute()
@@ -212,7 +213,7 @@ def peak():
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="peak memory is in kibibytes on Linux")
-@pytest.mark.filterwarnings("ignore:labels still moved")
+@pytest.mark.filterwarnings("ignore::subspaces.messages.NotConvergedWarning")
 def test_a_worker_holds_less_than_three_chunks(client):
     def rows(n):
         chunks = ((n,) * 8, (40,))

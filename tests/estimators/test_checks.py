@@ -7,12 +7,12 @@ from tests.estimators.checks import CLUSTERERS, check_as_scikit_learn_does
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:n_components=. equals the rank"),
-    pytest.mark.filterwarnings("ignore:a cluster kept emptying"),
-    pytest.mark.filterwarnings("ignore:the mean of all samples holds"),
+    pytest.mark.filterwarnings("ignore::subspaces.messages.NotConvergedWarning"),
+    pytest.mark.filterwarnings("ignore::subspaces.messages.DataWarning"),
     pytest.mark.filterwarnings("ignore:the likelihood still rose"),
     # One of the checks has samples around 100.
-    pytest.mark.filterwarnings("ignore:the mean of all samples holds"),
-    pytest.mark.filterwarnings("ignore:in .* starts a cluster became too small"),
+    pytest.mark.filterwarnings("ignore::subspaces.messages.DataWarning"),
+    pytest.mark.filterwarnings("ignore::subspaces.messages.ChoiceWarning"),
     pytest.mark.filterwarnings("ignore:. of n_clusters=. clusters are the likeliest of no sample"),
 ]
 

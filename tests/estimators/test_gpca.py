@@ -11,6 +11,7 @@ from subspaces.datasets import make_scenario, make_subspaces
 from subspaces.metrics import matched_accuracy, rand_score, subspace_angles
 from subspaces.subspace import squared_residual
 from tests.plain import generic
+from tests.warned import codes_of, warns
 
 NOISY = make_subspaces([60, 60], 6, [1, 2], noise=0.02, shuffle=True, random_state=0)
 PLANES = make_subspaces([60, 60, 60], 3, [2, 2, 2], noise=0.01, shuffle=True, random_state=1)
@@ -216,7 +217,7 @@ def test_a_cluster_that_fills_the_space_is_announced():
 
 def test_too_few_sweeps_are_announced():
     parts = make_subspaces([100, 100], 3, [1, 2], noise=0.05, random_state=1)
-    with pytest.warns(ConvergenceWarning, match="labels still moved after max_iter=1 sweeps"):
+    with warns("max_iter", kind=ConvergenceWarning):
         fitted(parts, max_iter=1)
 
 
@@ -229,7 +230,7 @@ def test_clusters_that_are_not_there_are_filled_up():
     assert (np.bincount(model.labels_, minlength=3) >= 3).all()
     with pytest.warns(ConvergenceWarning) as caught:
         GPCA(3, n_components=1, random_state=0).fit(X)
-    assert any("a cluster kept emptying: the data may" in str(w.message) for w in caught)
+    assert "infeasible" in codes_of(w.message for w in caught)
 
 
 @pytest.mark.parametrize(

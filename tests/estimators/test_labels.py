@@ -141,7 +141,7 @@ def as_kind(rows, kind):
     return pytest.importorskip("torch").asarray(rows) if kind == "torch" else rows
 
 
-@pytest.mark.filterwarnings("ignore:labels still moved")
+@pytest.mark.filterwarnings("ignore::subspaces.messages.NotConvergedWarning")
 @pytest.mark.parametrize("kind", ["array", "many rows", "sparse", "dask", "torch"])
 @pytest.mark.parametrize("max_iter", [1, 2, 50])
 @pytest.mark.parametrize("affine", [False, True])
@@ -162,7 +162,7 @@ def test_k_subspaces_labels_are_predicted_whenever_it_stops(kind, max_iter, affi
 
 
 @pytest.mark.parametrize("max_iter", [2, 50])
-@pytest.mark.filterwarnings("ignore:labels still moved")
+@pytest.mark.filterwarnings("ignore::subspaces.messages.NotConvergedWarning")
 def test_psc_subspaces_are_those_of_its_labels_whenever_it_stops(max_iter):
     few = make_subspaces([300] * 3, 7, [2] * 3, noise=0.6, random_state=5).data
     for kind in ("array", "sparse", "dask"):

@@ -9,16 +9,16 @@ from sklearn.datasets import load_digits
 from subspaces import PSC, KSubspaces
 from subspaces.datasets import make_subspaces
 from subspaces.psc.doubts import clusters_of_levels
+from tests.warned import warns
 
 UNION = make_subspaces([60] * 3, 20, [2] * 3, noise=0.1, random_state=0).data
-FAR = r"the mean of all samples holds .* of the sum of squares.* Use affine=True, or centred"
 
 
 @pytest.mark.parametrize("cls", [PSC, KSubspaces])
 @pytest.mark.parametrize("shift", [1.0, 3.0])
 def test_a_mean_far_from_the_origin_is_told(cls, shift):
     model = cls(3, n_components=2, n_init=3, random_state=0)
-    with pytest.warns(UserWarning, match=FAR):
+    with warns("far_mean"):
         model.fit(UNION + shift)
     model.fit(UNION)
     model.set_params(affine=True).fit(UNION + shift)
@@ -27,7 +27,7 @@ def test_a_mean_far_from_the_origin_is_told(cls, shift):
 def test_it_is_told_of_many_rows():
     rows = make_subspaces([6000] * 2, 6, [1] * 2, noise=0.1, random_state=0).data
     model = PSC(2, n_init=2, random_state=0).fit(rows)
-    with pytest.warns(UserWarning, match=FAR):
+    with warns("far_mean"):
         model.fit(rows + 5)
 
 
@@ -50,7 +50,7 @@ def test_a_constant_column_that_is_not_zero_is_told():
     model.set_params(affine=True).fit(X)
 
 
-@pytest.mark.filterwarnings("ignore:the mean of all samples holds")
+@pytest.mark.filterwarnings("ignore::subspaces.messages.DataWarning")
 def test_an_axis_of_levels_is_known_from_the_model():
     def levels(model):
         return clusters_of_levels(model.subspaces_, model.cluster_means_, model.fit_.sizes)

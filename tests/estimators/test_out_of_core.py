@@ -30,7 +30,7 @@ def test_a_file_gives_the_labels_of_the_array(kind, affine, tmp_path):
     np.testing.assert_array_equal(model.predict(rows), model.predict(np.array(rows)))
 
 
-@pytest.mark.filterwarnings("ignore:labels still moved")
+@pytest.mark.filterwarnings("ignore::subspaces.messages.NotConvergedWarning")
 @pytest.mark.parametrize("kind", [KSubspaces, MiniBatchPSC])
 def test_a_file_is_never_held_whole(kind, tmp_path):
     n, p = 200_000, 100

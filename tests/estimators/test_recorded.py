@@ -106,7 +106,7 @@ def test_a_warning_is_shown_though_the_fit_fails(lines):
         KSubspaces(2, init=doubtful, n_init=1).fit(lines)
 
 
-@pytest.mark.filterwarnings("ignore:labels still moved")
+@pytest.mark.filterwarnings("ignore::subspaces.messages.NotConvergedWarning")
 def test_of_very_many_samples_nothing_is_kept():
     """Five million numbers are kept, two scores and a coordinate a sample."""
     lines = np.random.default_rng(0).normal(size=(1_700_000, 2)) * [9.0, 1.0]

@@ -34,9 +34,8 @@ def fitted(**options):
 
 
 @pytest.mark.filterwarnings("ignore:n_components=. equals the rank")
-@pytest.mark.filterwarnings("ignore:a cluster kept emptying")
-@pytest.mark.filterwarnings("ignore:in .* starts a cluster became too small")
-@pytest.mark.filterwarnings("ignore:labels still moved")
+@pytest.mark.filterwarnings("ignore::subspaces.messages.NotConvergedWarning")
+@pytest.mark.filterwarnings("ignore::subspaces.messages.ChoiceWarning")
 def test_scikit_learns_own_checks():
     check_as_scikit_learn_does(PSC(n_variables=1, affine=True, n_init=1, random_state=0))
 
@@ -248,9 +247,8 @@ def objective_under(model, X):
     return total
 
 
-@pytest.mark.filterwarnings("ignore:labels still moved")
-@pytest.mark.filterwarnings("ignore:a cluster kept emptying")
-@pytest.mark.filterwarnings("ignore:in .* starts a cluster became too small")
+@pytest.mark.filterwarnings("ignore::subspaces.messages.NotConvergedWarning")
+@pytest.mark.filterwarnings("ignore::subspaces.messages.ChoiceWarning")
 @pytest.mark.parametrize(("penalty", "affine"), [("l1", False), ("nonnegative", True)])
 @pytest.mark.parametrize("criterion", ["auto", "residual", "loo_projection"])
 @pytest.mark.parametrize("code", [nullcontext, plain_code], ids=["compiled", "plain"])

@@ -8,6 +8,7 @@ import pandas as pd
 from subspaces import PSC
 from subspaces.datasets import make_subspaces
 from subspaces.diagnostics import stability
+from subspaces.messages import note
 from subspaces.runtime.warning import collect_warnings
 from subspaces.selection import select_n_clusters
 
@@ -36,7 +37,7 @@ def hostile_fit():
     """The data, the fitted model, and all options of its page."""
     X, classes = hostile_frame()
     model = PSC(2, n_components=[2, 3], n_init=5, random_state=0).fit(X)
-    model.record_ = replace(model.record_, messages=(f"{SCRIPT} kept emptying",))
+    model.record_ = replace(model.record_, warned=(note(f"{SCRIPT} kept emptying"),))
     sure = stability(PSC(2, n_components=3, n_init=1, random_state=0), X, n_resamples=2)
     with collect_warnings():  # the largest of so few candidates is chosen, and said to be
         chosen = select_n_clusters(PSC(n_components=2, n_init=1, random_state=0), X, range(1, 4))

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from subspaces import PSC
+from subspaces.messages import note
 from tests.report.browser import chromium, complaints_of
 from tests.report.hostile import NAMES, SCRIPT, TITLE, VARIABLES, hostile_fit
 
@@ -234,7 +235,7 @@ def test_options_and_percentages_stay_on_one_line(browser, tmp_path):
     X = np.random.default_rng(0).normal(size=(40, 6))
     model = PSC(2, random_state=0).fit(X)
     text = "Half of the values, 50 %, are far out; use --drop-missing 0.5 " * 6
-    model.record_ = replace(model.record_, messages=(text,))
+    model.record_ = replace(model.record_, warned=(note(text),))
     path = model.report(X, tmp_path / "report.html")
     with browser.new_page(viewport={"width": 390, "height": 900}) as page:
         page.goto(path.as_uri())

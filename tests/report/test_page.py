@@ -12,6 +12,7 @@ from subspaces.app.report._tables import percent_cell
 from subspaces.datasets import make_subspaces
 from subspaces.diagnostics import means_or_directions, stability
 from subspaces.estimators._record import Record
+from subspaces.messages import note
 from tests.estimators.checks import CLUSTERERS
 from tests.plain import generic
 from tests.report.hostile import SCRIPT, hostile_fit
@@ -214,7 +215,7 @@ def test_what_was_left_open_is_shown_with_its_curve(union):
 def test_warnings_are_shown_as_sentences(union):
     model = KSubspaces(2, n_components=2, random_state=0).fit(union.data)
     said = ("a <b> cluster kept emptying", "n_components=2 equals the rank of X.")
-    model.record_ = Record(61.0, said, None, None, None, None)
+    model.record_ = Record(61.0, tuple(map(note, said)), None, None, None, None)
     page = section(render(model), "warnings")
     assert "<li>A &lt;b&gt; cluster kept emptying.</li>" in page
     assert "<li>n_components=2 equals the rank of X.</li>" in page

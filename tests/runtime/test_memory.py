@@ -97,7 +97,7 @@ def beside(model, X):
 
 
 @needs_kernels
-@pytest.mark.filterwarnings("ignore:labels still moved")
+@pytest.mark.filterwarnings("ignore::subspaces.messages.NotConvergedWarning")
 @pytest.mark.parametrize(
     ("kind", "share", "criterion"), [("float32", 10, "loo"), ("float64", 19, "influence")]
 )
@@ -110,7 +110,7 @@ def test_a_fit_of_many_rows_takes_a_tenth_of_them_at_most(kind, share, criterion
 
 
 @needs_kernels
-@pytest.mark.filterwarnings("ignore:labels still moved")
+@pytest.mark.filterwarnings("ignore::subspaces.messages.NotConvergedWarning")
 def test_the_search_of_a_sample_takes_less_than_the_rows():
     X = long_union("float32")
     assert beside(PSC(10, n_components=5, max_iter=4, random_state=0), X) < X.nbytes

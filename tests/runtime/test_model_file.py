@@ -113,7 +113,7 @@ def test_every_kind_of_psc(parameters, lines, tmp_path):
         np.testing.assert_array_equal(loaded.get_variables(k), model.get_variables(k))
 
 
-@pytest.mark.filterwarnings("ignore:in . of . starts a cluster became too small")
+@pytest.mark.filterwarnings("ignore::subspaces.messages.ChoiceWarning")
 def test_names_are_kept(lines, tmp_path):
     genes = ["TP53", "MYC", "gène", "a,b", "e\x00", ""]
     frame = pd.DataFrame(lines, columns=genes, index=[f"patient {i}" for i in range(45)])

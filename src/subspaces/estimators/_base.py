@@ -51,6 +51,7 @@ from subspaces.data.validation import (
 from subspaces.estimators._fitted_state import fitted_state, with_arrays_in_memory
 from subspaces.estimators._new_rows import NewBlocks, NewRows
 from subspaces.estimators._record import Record, is_too_large, own_coordinates
+from subspaces.messages import message_of
 from subspaces.preparation import (
     Preparation,
     check_present,
@@ -738,16 +739,16 @@ class SubspaceClusterer(
 
         Where X is large or in blocks, the record has no entries per sample.
         """
-        messages = tuple(dict.fromkeys(str(warning) for warning in raised))
+        warned = tuple({str(warning): message_of(warning) for warning in raised}.values())
         subspaces: list[Subspace] = getattr(self, "subspaces_", [])
         widest = max((subspace.basis.shape[1] for subspace in subspaces), default=0)
         in_passes = not isinstance(X, np.ndarray)
         if in_passes or is_too_large(len(X), self._n_features_out, widest):
-            return Record(seconds, messages, None, None, None, None)
+            return Record(seconds, warned, None, None, None, None)
         whole = self._placed(X)
         return Record(
             seconds,
-            messages,
+            warned,
             sample_names=names,
             scores=self._scores(X),
             coordinates=own_coordinates(whole, self.labels_, subspaces) if subspaces else None,

@@ -8,12 +8,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subspaces._types import Array, Labels
+from subspaces.messages import Advice, Message
 from subspaces.runtime.result import InShort
 from subspaces.runtime.serialise import serialisable
 from subspaces.subspace import Subspace, coordinates, project, squared_residual
 
 # Where scores and coordinates, n * (K + R) numbers, are more than this (40 MB), none are kept.
 MOST_NUMBERS = 5_000_000
+
+
+# What the warnings of a record are made of.
+serialisable(Advice)
+serialisable(Message)
 
 
 @serialisable
@@ -28,8 +34,10 @@ class Record(InShort):
     ----------
     seconds : float
         Wall time of the fit.
+    warned : tuple of Message
+        Every warning raised during it, as a value.
     messages : tuple of str
-        The text of every warning raised during it.
+        The same as sentences.
     sample_names : ndarray of shape (n,) or None
         The index of a data frame, if X had one.
     scores : ndarray of shape (n, K) or None
@@ -44,12 +52,17 @@ class Record(InShort):
     """
 
     seconds: float
-    messages: tuple[str, ...]
+    warned: tuple[Message, ...]
     sample_names: NDArray[Any] | None
     scores: Array | None
     coordinates: Array | None
     influence: Array | None
     verdicts: tuple[str, ...] = ()
+
+    @property
+    def messages(self) -> tuple[str, ...]:
+        """Every warning raised during the fit, as Python says it."""
+        return tuple(map(str, self.warned))
 
 
 def is_too_large(n_samples: int, n_clusters: int, n_components: int) -> bool:

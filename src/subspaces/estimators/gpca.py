@@ -12,6 +12,7 @@ from subspaces.core.problem import Problem
 from subspaces.data.in_view import RowsInView
 from subspaces.estimators import _subspaces
 from subspaces.estimators._base import SubspaceClusterer
+from subspaces.psc.doubts import warn_of_an_early_end
 from subspaces.rivals.gpca import (
     homogeneous,
     hyperplane_labels,
@@ -26,13 +27,6 @@ from subspaces.subspace import energy_off_subspaces, principal_axes
 METHODS: tuple[GPCAMethod, ...] = get_args(GPCAMethod)
 # A square matrix of this size takes some ten seconds to decompose.
 MOST_MONOMIALS = 2000
-POOR_ENDS = {
-    "max_iter": "labels still moved after max_iter={max_iter} sweeps. Use a larger max_iter",
-    "infeasible": (
-        "a cluster kept emptying: the data may not hold n_clusters={n_clusters} clusters of these "
-        "dimensions. Use fewer clusters or dimensions"
-    ),
-}
 
 
 class GPCA(SubspaceClusterer):
@@ -278,7 +272,5 @@ class GPCA(SubspaceClusterer):
         if self.n_clusters == 1 or not self.polish or not problem.identified:
             return labels, 0
         result = alternate(RowsInView(problem), labels, max_iter=self.max_iter, random=random)
-        if result.stop_reason in POOR_ENDS:
-            message = POOR_ENDS[result.stop_reason].format(**self.get_params())
-            warn(message, ConvergenceWarning)
+        warn_of_an_early_end(result.stop_reason, self.max_iter, self.n_clusters)
         return result.labels, result.n_iter

@@ -1,19 +1,21 @@
 """The search of a fit: which first partitions ``init`` makes, and the best run from them."""
 
 from collections.abc import Sequence
-from functools import partial
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from subspaces._types import Array, Labels
 from subspaces.core.array import to_host
 from subspaces.core.loop import Clustering
 from subspaces.core.problem import Problem
-from subspaces.core.search import Plan, search
+from subspaces.core.search import Plan, search, story, sweep
 from subspaces.core.which_run import AGREEING, Run, Start, best_run
 from subspaces.data.in_view import RowsInView
+from subspaces.messages import Advice, ChoiceWarning, NotConvergedWarning
+from subspaces.progress import Step
+from subspaces.psc.doubts import warn_of_an_early_end
 from subspaces.psc.settings import Settings
 from subspaces.runtime.parameters import as_count, as_generator, as_jobs
 from subspaces.runtime.warning import warn
@@ -29,7 +31,12 @@ RESTLESS = 0.01
 def best_partition(
     X: Array, problem: Problem, settings: Settings, *, by_likelihood: bool
 ) -> tuple[Run, list[Run]]:
-    """Return the best run and all runs; by_likelihood: compared by that, else by the objective."""
+    """Return the best run on all rows, and all runs.
+
+    by_likelihood: whether runs are compared by that, else by the objective. Of many rows a sample
+    is searched, the landmarks. Its best partition is extended to all rows and swept on, so that the
+    cost is linear in their number, and the runs are those on the sample.
+    """
     random = as_generator(settings.random_state)
     by_portfolio = _names_portfolio(settings) and problem.sparsity is None
     plan = Plan(
@@ -41,13 +48,18 @@ def best_partition(
         tell=settings.tell,
         enough=AGREEING if by_portfolio and settings.n_init == "auto" else None,
     )
-    if by_portfolio:
-        make_starts = partial(starts, X, settings=settings)
-        return landmarks.search_by_landmarks(problem, make_starts, random, plan)
-    chosen = starts(X, problem, settings)
-    seeds = random.integers(2**31, size=len(chosen)).tolist()
-    runs = search(problem, chosen, seeds, plan)
-    return best_run(runs), runs
+    chosen = landmarks.sample_to_search(problem, random) if by_portfolio else None
+    small = problem if chosen is None else problem.subset(chosen)
+    made = starts(X, small, settings)
+    seeds = random.integers(2**31, size=len(made)).tolist()
+    runs = search(small, made, seeds, plan)
+    best = best_run(runs)
+    if chosen is None:
+        return best, runs
+    labels = landmarks.extend(problem, chosen, best.clustering.labels)
+    best = sweep(RowsInView(problem), replace(best, first=labels), plan)
+    settings.tell(Step("run", 1, 1, f"all samples from {story(best)}"))
+    return best, runs
 
 
 def starts(
@@ -124,29 +136,31 @@ def warn_of_a_poor_end(
 ) -> None:
     """Warn where the best run may be poor, and say why; alike: as `Problem.alike`."""
     reason, moving = result.stop_reason, result.moving
-    if reason == "max_iter":
-        warn(
-            f"labels still moved after max_iter={settings.max_iter} sweeps. Use a larger max_iter",
-            ConvergenceWarning,
-        )
-    if reason == "infeasible":
-        warn(
-            f"a cluster kept emptying: the data may not hold n_clusters={settings.n_clusters} "
-            "clusters of these dimensions. Use fewer clusters or dimensions",
-            ConvergenceWarning,
-        )
+    warn_of_an_early_end(reason, settings.max_iter, int(settings.n_clusters))
     if reason == "cycle" and moving > max(1, RESTLESS * n_samples):
         warn(
-            f"{moving} of {n_samples} samples kept moving between clusters, and the best "
-            "partition met was kept. Use another random_state and compare the labels",
-            ConvergenceWarning,
+            NotConvergedWarning(
+                "cycle",
+                "{moving} of {n_samples} samples kept moving between clusters, so their labels are "
+                "uncertain.",
+                Advice("compare the labels for another <random_state>", "random_state"),
+                moving=moving,
+                n_samples=n_samples,
+            )
         )
     # With unequal dimensions a refill may only sort out which cluster has which.
     swept = [run for run in runs if run.swept]
     refilled = sum(run.clustering.repairs > 0 for run in swept)
     if alike and 2 * refilled > len(swept) and reason != "infeasible":
         warn(
-            f"in {refilled} of {len(swept)} starts a cluster became too small for its "
-            f"dimension and was refilled: n_clusters={settings.n_clusters} may be more than the "
-            "data hold. Use fewer clusters or dimensions; diagnostics.stability tells",
+            ChoiceWarning(
+                "refilled",
+                "In {refilled} of {starts} starts a cluster became too small for its dimension, so "
+                "<n_clusters={n_clusters}> may be too many.",
+                Advice("use fewer clusters", "n_clusters"),
+                Advice("use a smaller dimension", "n_components"),
+                refilled=refilled,
+                starts=len(swept),
+                n_clusters=settings.n_clusters,
+            )
         )

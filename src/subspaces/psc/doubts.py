@@ -5,9 +5,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
 
 from subspaces._types import Array, Codes
 from subspaces.core.criteria import attraction
+from subspaces.messages import Advice, DataWarning, NotConvergedWarning, use
 from subspaces.runtime.warning import warn
 from subspaces.subspace import Subspace
 
@@ -41,14 +43,15 @@ def warn_of_far_mean(mean: Array, mean_square: float) -> None:
         share = float(mean @ mean / mean_square)
     if share >= MOSTLY_MEAN:
         warn(
-            f"the mean of all samples holds {_percent(share)} of the sum of squares, so that an "
-            "axis of each subspace through the origin is spent on it. Use affine=True, or centred "
-            "variables"
+            DataWarning(
+                "far_mean",
+                "The samples lie far from the origin: their mean holds {share:%} of the sum of "
+                "squares, and each subspace spends an axis on it.",
+                use("affine", True),
+                Advice("centre the variables", command=""),
+                share=share,
+            )
         )
-
-
-def _percent(share: float) -> str:
-    return "more than 99 %" if share > 0.99 else f"{100 * share:.0f} %"
 
 
 def warn_of_constant_columns(X: Array, names: NDArray[Any] | None) -> None:
@@ -109,6 +112,15 @@ def warn_of_repulsion(
         )
 
 
+def warn_of_infinite_objective() -> None:
+    """Warn that no finite number says how well the clusters fit."""
+    warn(
+        "the objective is infinite: some sample is alone along an axis of its cluster. Use fewer "
+        "clusters or dimensions",
+        ConvergenceWarning,
+    )
+
+
 def warn_of_single_samples(
     labels: Codes, sizes: Array, names: NDArray[Any] | None, instead: str
 ) -> bool:
@@ -134,3 +146,26 @@ def warn_of_single_samples(
         f"or criterion={instead!r}, which cuts no sample off"
     )
     return True
+
+
+def warn_of_an_early_end(reason: str, max_iter: int, n_clusters: int) -> None:
+    """Warn of iterations that ended at ``max_iter``, or with a cluster that cannot be kept."""
+    if reason == "max_iter":
+        warn(
+            NotConvergedWarning(
+                "max_iter",
+                "Labels still changed after <max_iter={max_iter}> iterations.",
+                Advice("use a larger <max_iter>", "max_iter", command="use another <random_state>"),
+                max_iter=max_iter,
+            )
+        )
+    if reason == "infeasible":
+        warn(
+            NotConvergedWarning(
+                "infeasible",
+                "One of <n_clusters={n_clusters}> clusters kept losing its samples.",
+                Advice("use fewer clusters", "n_clusters"),
+                Advice("use a smaller <n_components>", "n_components"),
+                n_clusters=n_clusters,
+            )
+        )

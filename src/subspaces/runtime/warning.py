@@ -25,7 +25,7 @@ def collect_warnings() -> Iterator[list[Warning]]:
         _collected.reset(token)
 
 
-def warn(message: str | Warning, category: type[Warning] = UserWarning, above: int = 1) -> None:
+def warn(message: Warning | str, category: type[Warning] = UserWarning, above: int = 1) -> None:
     """Add a warning to the list of `collect_warnings`; outside such a block, warn the user.
 
     above: how many calls above this one the line of code is that the warning shows.

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
         Margins,
     )
 
+    # One number, one for each cluster, or a choice.
+    Asked = int | Auto | list[int] | None
+
 Name = TypeVar("Name", bound=str)
 
 # Estimators that are not clusterers of a table in memory.
@@ -400,7 +403,7 @@ def per_cluster(text: str | None, option: str) -> "int | Auto | list[int] | None
     return numbers[0] if len(numbers) == 1 else numbers
 
 
-def check_count(numbers: Any, n_clusters: int | str, option: str) -> None:
+def check_count(numbers: "Asked", n_clusters: int | str, option: str) -> None:
     """Raise ValueError if ``numbers`` is a list without exactly one number per cluster."""
     if not isinstance(numbers, list) or len(numbers) == n_clusters:
         return
@@ -410,14 +413,14 @@ def check_count(numbers: Any, n_clusters: int | str, option: str) -> None:
     )
 
 
-def check_least(numbers: Any, least: int, option: str) -> None:
+def check_least(numbers: "Asked", least: int, option: str) -> None:
     """Raise ValueError if ``numbers``, an int or a list of them, has one below ``least``."""
     for number in numbers if isinstance(numbers, list) else [numbers]:
         if isinstance(number, int) and number < least:
             raise ValueError(f"{option} {number} is out of range. Use {least} or more")
 
 
-def check_dims(dims: Any, *, affine: bool) -> None:
+def check_dims(dims: "Asked", *, affine: bool) -> None:
     """Raise ValueError for a dimension of clusters below 1, or below 0 if they have centres."""
     try:
         check_least(dims, 0 if affine else 1, "--dims")
@@ -429,7 +432,7 @@ def check_dims(dims: Any, *, affine: bool) -> None:
         ) from None
 
 
-def check_limit(limit: int | None, asked: Any, option: str) -> None:
+def check_limit(limit: int | None, asked: "Asked", option: str) -> None:
     """Raise ValueError if ``--max-option`` is given although ``--option`` is not "auto"."""
     if limit is not None and asked != "auto":
         raise ValueError(

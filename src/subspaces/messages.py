@@ -1,0 +1,278 @@
+"""What the library warns of and refuses, as values that each reader renders in its own terms.
+
+A text names parameters by tokens in angle brackets, ``<n_components=3>`` or ``<n_components>``.
+Python shows ``n_components=3``, the command line ``--dims 3``. Figures stand in braces and come
+from the parameters of the message, so that a name from a table is never taken for a token.
+
+Users filter by class, and ask a warning for its code:
+
+>>> import warnings
+>>> import numpy as np
+>>> from subspaces import PSC, messages
+>>> X = 9 + np.random.default_rng(0).normal(size=(60, 5))
+>>> with warnings.catch_warnings(action="ignore", category=messages.DataWarning):
+...     model = PSC(2, n_components=1, random_state=0).fit(X)
+>>> [warning.code for warning in model.record_.warned]
+['far_mean']
+>>> print(model.record_.messages[0])
+The samples lie far from the origin: their mean holds 99 % of the sum of squares, and each subspace
+spends an axis on it. Use affine=True, or centre the variables.
+"""
+
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from string import Formatter
+from typing import Any, TypeVar
+
+from sklearn.exceptions import ConvergenceWarning
+
+__all__ = [
+    "Advice",
+    "ChoiceWarning",
+    "DataWarning",
+    "Message",
+    "NotConvergedWarning",
+    "ParameterError",
+    "SubspacesWarning",
+    "TrustWarning",
+]
+
+W = TypeVar("W", bound=Warning)
+# Renders a token: the parameter's name and its value as a Python literal, None for the name alone.
+Say = Callable[[str, str | None], str]
+
+TOKEN = re.compile(r"<([A-Za-z_][\w.]*)(?:=([^<>]*))?>")
+# A message lists at most this many names.
+LISTED = 5
+
+
+@dataclass(frozen=True)
+class Advice:
+    """One thing to do.
+
+    Attributes
+    ----------
+    words : str
+        What Python says: "use <affine=True>".
+    parameter, value
+        The same as a call: which parameter to set, and to what.
+    command : str or None
+        What the command line says, if its words differ; empty if nothing can be done there.
+    """
+
+    words: str
+    parameter: str | None = None
+    value: Any = None
+    command: str | None = None
+
+
+def use(parameter: str, value: Any, command: str | None = None) -> Advice:
+    """Return the advice to set a parameter to a value."""
+    return Advice(f"use <{parameter}={value!r}>", parameter, value, command)
+
+
+@dataclass(frozen=True)
+class Message:
+    """A warning as a value that can be stored.
+
+    Attributes
+    ----------
+    code : str
+        A short stable word, such as "far_mean".
+    fact : str
+        What is the matter: one sentence, with its full stop.
+    parameters : dict
+        The figures and names in it.
+    advice : tuple of Advice
+        What to do.
+    kind : str
+        The class of the warning.
+    """
+
+    code: str
+    fact: str
+    parameters: dict[str, Any] = field(default_factory=dict)
+    advice: tuple[Advice, ...] = ()
+    kind: str = "SubspacesWarning"
+
+    def __str__(self) -> str:
+        return self.in_words()
+
+    def in_words(
+        self, say: Say | None = None, settled: Collection[str] = (), *, command: bool = False
+    ) -> str:
+        """Return the fact, and a sentence of advice.
+
+        say: renders the tokens, by default as Python. settled: parameters that the user has set, on
+        which there is no advice. command: whether to give the advice in the command line's words.
+        """
+        words = [
+            advice.words if advice.command is None or not command else advice.command
+            for advice in self.advice
+            if advice.parameter not in settled
+        ]
+        todo = ", or ".join(filter(None, words))
+        text = f"{self.fact} {todo[0].upper()}{todo[1:]}." if todo else self.fact
+        return rendered(text, say or as_python, self.parameters)
+
+
+def note(text: str) -> Message:
+    """Return a finished text, such as a warning of another library, as a message."""
+    return Message("note", "{text}", {"text": text}, kind="UserWarning")
+
+
+class _Spoken:
+    """What warnings and errors share: they hold a `Message` and print it."""
+
+    message: Message
+
+    @property
+    def code(self) -> str:
+        """A short stable word for what is the matter."""
+        return self.message.code
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The facts and figures."""
+        return self.message.parameters
+
+    @property
+    def advice(self) -> tuple[Advice, ...]:
+        """What to do."""
+        return self.message.advice
+
+    def __str__(self) -> str:
+        return str(self.message)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({str(self)!r})"
+
+
+class SubspacesWarning(_Spoken, UserWarning):
+    """Base of all warnings of this library, with ``code``, ``parameters`` and ``advice``."""
+
+    def __init__(self, code: str, fact: str, *advice: Advice, **parameters: Any) -> None:
+        super().__init__(code, fact, *advice)
+        self.message = Message(code, fact, parameters, advice, type(self).__name__)
+
+
+class DataWarning(SubspacesWarning):
+    """Something in the table: values, missing values, copies, scales."""
+
+
+class NotConvergedWarning(SubspacesWarning, ConvergenceWarning):
+    """A fit ended before it settled, or found fewer clusters than asked for."""
+
+
+class TrustWarning(SubspacesWarning):
+    """Clusters or components may be due to something else than groups or structure."""
+
+
+class ChoiceWarning(SubspacesWarning):
+    """Another parameter may suit better than the one given or chosen."""
+
+
+class ParameterError(_Spoken, ValueError):
+    """A parameter has an impossible value: ``parameter`` is its name, ``value`` what was given."""
+
+    def __init__(
+        self, parameter: str, fact: str, *advice: Advice, value: Any = None, **facts: Any
+    ) -> None:
+        super().__init__(parameter, fact, *advice)
+        self.parameter, self.value = parameter, value
+        self.message = Message("parameter", fact, {"value": value, **facts}, advice, "error")
+
+
+class ParameterTypeError(ParameterError, TypeError):
+    """A parameter is of the wrong type."""
+
+
+def message_of(warning: Warning) -> Message:
+    """Return a warning as a value, those of other libraries as a note."""
+    return warning.message if isinstance(warning, SubspacesWarning) else note(str(warning))
+
+
+# Rendering.
+
+
+class _Words(Formatter):
+    """Formats figures as prose: shares by ``:%``, counted nouns by ``:#sample``, lists by commas.
+
+    ``{n:#sample has|samples have}`` names both forms of an irregular noun.
+    """
+
+    def format_field(self, value: Any, spec: str) -> str:
+        if spec == "%":
+            return percent(value)
+        if spec.startswith("#"):
+            one, _, many = spec[1:].partition("|")
+            return f"{value} {one if value == 1 else many or f'{one}s'}"
+        if isinstance(value, list | tuple):
+            return listed(value)
+        return format(value, spec)
+
+
+def rendered(text: str, say: Say, facts: Mapping[str, Any] | None = None) -> str:
+    """Return a text with its tokens as ``say`` renders them, and its figures filled in."""
+
+    def filled(part: str) -> str:
+        return part if facts is None else _Words().vformat(part, (), facts)
+
+    between, parts = 0, []
+    for token in TOKEN.finditer(text):
+        parts.append(filled(text[between : token.start()]))
+        parts.append(say(token[1], token[2] and filled(token[2])))
+        between = token.end()
+    return "".join([*parts, filled(text[between:])])
+
+
+def as_python(name: str, value: str | None) -> str:
+    """Return a token as Python code: n_components=3."""
+    return name if value is None else f"{name}={value}"
+
+
+def in_python(text: str, facts: Mapping[str, Any] | None = None) -> str:
+    """Return a text with its tokens as Python code."""
+    return rendered(text, as_python, facts)
+
+
+def percent(share: float) -> str:
+    """Return a share from 0 to 1 as text in whole per cent; 0 % and 100 % are exact."""
+    return f"{min(max(round(100 * share), 1), 99) if 0 < share < 1 else round(100 * share)} %"
+
+
+def listed(names: Sequence[Any]) -> str:
+    """Return names as text, the first of them if there are many: a, b, c, d, e and 7 more."""
+    shown = ", ".join(map(str, names[:LISTED]))
+    return f"{shown} and {len(names) - LISTED} more" if len(names) > LISTED else shown
+
+
+# Which doubts are shown.
+
+# The codes in order of weight, the gravest first; others follow in the order they were raised.
+WEIGHTS = (
+    "max_iter",
+    "infeasible",
+    "full_rank",
+    "far_mean",
+)
+# Codes that make others superfluous.
+SILENCES: dict[str, tuple[str, ...]] = {
+    "infeasible": ("refilled",),
+}
+
+
+def shown(warnings: Sequence[W], most: int = 3) -> list[W]:
+    """Return the doubts that users see: the gravest ``most``, none that another makes superfluous.
+
+    Warnings of other libraries are all shown, after ours.
+    """
+    coded: dict[str, W] = {}
+    for warning in warnings:
+        if isinstance(warning, SubspacesWarning):
+            coded.setdefault(warning.code, warning)
+    silent = {other for code in coded for other in SILENCES.get(code, ())}
+    order = sorted(coded, key=lambda c: WEIGHTS.index(c) if c in WEIGHTS else len(WEIGHTS))
+    ours = [coded[code] for code in order if code not in silent]
+    return [*ours[:most], *(w for w in warnings if not isinstance(w, SubspacesWarning))]

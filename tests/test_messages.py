@@ -1,0 +1,85 @@
+"""Warnings and errors as values."""
+
+import pickle
+
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+from subspaces.messages import (
+    Advice,
+    DataWarning,
+    NotConvergedWarning,
+    ParameterError,
+    ParameterTypeError,
+    in_python,
+    message_of,
+    note,
+    shown,
+    use,
+)
+
+
+def doubt(code="far_mean", *advice, **parameters):
+    return DataWarning(
+        code, "{n:#sample has|samples have} <n_components={n}>.", *advice, **parameters
+    )
+
+
+def option(name, value):
+    return f"--{name}" if value in (None, "True") else f"--{name} {value}"
+
+
+def test_each_reader_has_its_own_terms():
+    warning = doubt("far_mean", use("affine", True), Advice("centre X", command=""), n=3)
+    assert str(warning) == "3 samples have n_components=3. Use affine=True, or centre X."
+    spoken = warning.message.in_words(option, command=True)
+    assert spoken == "3 samples have --n_components 3. Use --affine."
+    assert warning.message.in_words(option, {"affine"}, command=True) == (
+        "3 samples have --n_components 3."
+    )
+    assert (warning.code, warning.parameters, warning.advice[0].value) == (
+        "far_mean", {"n": 3}, True,
+    )  # fmt: skip
+
+
+def test_names_from_a_table_are_no_tokens():
+    said = DataWarning(
+        "x",
+        "Sample {name} and {names} of {share:%}.",
+        name="<b=1>{0}",
+        names=list("abcdefg"),
+        share=0.999,
+    )
+    assert str(said) == "Sample <b=1>{0} and a, b, c, d, e and 2 more of 99 %."
+    assert str(note("a <b> {c}")) == "a <b> {c}"
+    assert in_python("a <b> {c}") == "a b {c}"
+
+
+def test_warnings_can_be_pickled():
+    warning = doubt("far_mean", use("affine", True), n=1)
+    again = pickle.loads(pickle.dumps(warning))
+    assert (type(again), again.message) == (DataWarning, warning.message)
+    error = pickle.loads(pickle.dumps(ParameterError("k", "<k={value}> is too many.", value=3)))
+    assert (str(error), error.parameter, error.value) == ("k=3 is too many.", "k", 3)
+
+
+def test_kinds_are_those_that_users_filter_by():
+    assert issubclass(NotConvergedWarning, ConvergenceWarning)
+    assert issubclass(ParameterError, ValueError)
+    assert issubclass(ParameterTypeError, TypeError)
+
+
+def test_at_most_three_doubts_are_shown_the_gravest_first():
+    codes = ["unknown", "far_mean", "refilled", "infeasible", "max_iter", "far_mean"]
+    foreign = UserWarning("from elsewhere")
+    warnings = [foreign, *(doubt(code, n=n) for n, code in enumerate(codes))]
+    seen = shown(warnings)
+    assert [message_of(warning).code for warning in seen] == [
+        "max_iter", "infeasible", "far_mean", "note",
+    ]  # fmt: skip
+    assert seen[-1] is foreign
+
+
+@pytest.mark.parametrize("text", ["<a=1>", "<a>", "<a.b=[1, 2]>"])
+def test_python_shows_tokens_as_code(text):
+    assert in_python(text) == text[1:-1]
