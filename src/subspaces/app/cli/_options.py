@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from difflib import get_close_matches
 from inspect import Parameter, Signature, signature
+from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, overload
 
@@ -205,13 +206,24 @@ class NewSamples:
             panel=TABLE,
         ),
     ] = None
+    sample_names: Annotated[
+        str | None,
+        setting("Column with the names of the samples; the first one if it holds names.", "COLUMN"),
+    ] = None
+    ignore_text: Annotated[bool, flag("--ignore-text", "Leave out all columns of text.")] = False
+    drop_empty: Annotated[bool, flag("--drop-empty", "Leave out samples without any value.")] = (
+        False
+    )
 
     def __post_init__(self) -> None:
-        """Raise ValueError if --labels is given with --classes, or names what is ignored."""
+        """Raise ValueError if --labels is given with --classes, or two options name one column."""
         if self.labels is not None and self.classes is not None:
             raise ValueError("--labels and --classes exclude each other. Use one of the two")
-        if self.labels in self.ignored:
-            raise ValueError(f"--labels and --ignore both name {self.labels}. Use one of the two")
+        asked = [("--labels", self.labels), ("--sample-names", self.sample_names)]
+        asked += [("--ignore", name) for name in self.ignored]
+        for (option, name), (other, same) in combinations(asked, 2):
+            if name is not None and name == same:
+                raise ValueError(f"{option} and {other} both name {name}. Use one of the two")
 
     @property
     def ignored(self) -> tuple[str, ...]:
