@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -108,6 +109,25 @@ def without_missing(table: Table, most: float) -> Table:
         data=table.data[:, ~gone],
         variable_names=tuple(names[~gone]),
         left_out=tuple(names[gone]),
+    )
+
+
+def without_empty(table: Table) -> Table:
+    """Return the table less the samples without any value, which a note names."""
+    kept = np.asarray(~np.isnan(table.data).all(axis=1))
+    if kept.all():
+        return table
+    names, classes = np.array(table.sample_names, dtype=object), table.classes
+    gone = names[~kept].tolist()
+    if not kept.any():
+        raise ValueError("no sample has a value. Use a table of numbers")
+    samples = "1 sample" if len(gone) == 1 else f"{len(gone)} samples"
+    return replace(
+        table,
+        data=table.data[kept],
+        sample_names=tuple(names[kept]),
+        classes=None if classes is None else tuple(compress(classes, kept)),
+        notes=(*table.notes, f"left out {samples} without any value: {listed(gone)}"),
     )
 
 

@@ -105,7 +105,7 @@ def _chosen(X: Array, settings: Settings) -> Fit:
 
 
 def quiet_fit(X: Array, settings: Settings, **changes: Any) -> Fit:
-    """Return the fit with some settings changed; nobody is told or warned."""
+    """Return the fit with some settings changed; its warnings are dropped."""
     with collect_warnings():
         return fit_dense(X, replace(settings, **changes))
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
 
 from subspaces._types import Array, Codes
 from subspaces.core.criteria import attraction
@@ -109,6 +110,15 @@ def warn_of_repulsion(
             "below 4) that the influence repels samples that fit. Use "
             "criterion='loo_projection', fewer components or fewer clusters",
         )
+
+
+def warn_of_infinite_objective() -> None:
+    """Warn that no finite number says how well the clusters fit."""
+    warn(
+        "the objective is infinite: some sample is alone along an axis of its cluster. Use fewer "
+        "clusters or dimensions",
+        ConvergenceWarning,
+    )
 
 
 def warn_of_single_samples(

@@ -73,11 +73,6 @@ class Settings:
         }
         return next((f"{name}={getattr(self, name)!r}" for name in beyond if beyond[name]), None)
 
-    @property
-    def takes_missing(self) -> bool:
-        """Whether NaN is a cell that was not observed; with sparse loadings it is refused."""
-        return self.n_variables is None
-
     def compares_by_likelihood(self, problem: Problem) -> bool:
         """Whether runs are compared by their t-likelihood; otherwise by their objective.
 
@@ -139,16 +134,15 @@ def pose(settings: Settings, X: Any, rows: Rows | None = None) -> Problem:
     if rows is None:
         rows = centred_rows(X, affine, len(dimensions), sparse=sparsity is not None)
     check_rank(rows.rank, max(dimensions), affine)
-    problem = Problem(rows, dimensions, "loo", affine, sparsity)
+    problem = Problem(rows, dimensions, settings.criterion, affine, sparsity)
     if not problem.identified and problem.n_clusters > 1:
         warn(
             f"n_components={max(problem.dimensions)} equals the rank of X: such a cluster fits "
             "every sample without error, so a Gaussian likelihood decides among the partitions "
             "visited; a smaller dimension would let the score decide",
         )
-    default = default_criterion(settings, problem)
-    asked = settings.criterion
-    problem = replace(problem, criterion=default if asked == "auto" else asked)
+    if settings.criterion == "auto":
+        problem = replace(problem, criterion=default_criterion(settings, problem))
     if problem.identified:
         warn_of_unequal_dimensions(settings, dimensions)
     return problem
@@ -183,8 +177,3 @@ def _sparsity(settings: Settings, X: Array) -> Sparsity | None:
     if min(counts) == p and settings.penalty == "l1":
         return None
     return Sparsity(counts, settings.penalty)
-
-
-def without_tell(settings: Settings, **changes: Any) -> Settings:
-    """Return the settings with changes, for a fit within a fit, of which nobody is told."""
-    return replace(settings, tell=silence, **changes)

@@ -23,6 +23,7 @@ OPTIONS = {
     "floor": "--floor",
     "kind": "--kind",
     "missing": "--missing",
+    "sample_names": "--sample-names",
     "level": "--level",
     # The number of axes to take where none is found.
 }
@@ -34,6 +35,8 @@ FLAGS = {
     ("center", "True"): "--center",
     ("center", "False"): "--no-center",
     ("affine", "True"): "--affine",
+    ("ignore_text", "True"): "--ignore-text",
+    ("drop_empty", "True"): "--drop-empty",
 }
 # Names without an option: how to say one with its value, and how to say it alone.
 PLAIN = {
