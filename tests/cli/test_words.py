@@ -8,6 +8,7 @@ import pytest
 
 import subspaces
 from subspaces.app.cli._words import OPTIONS, in_options
+from subspaces.messages import in_python
 
 SOURCE = Path(subspaces.__file__).parent
 # What the command never reaches: arrays of other libraries, streams, figures, the transformer, and
@@ -87,7 +88,8 @@ def test_no_word_of_python_is_left():
         if any(part in text for part in PYTHON_ALONE):
             continue
         checked += 1
-        words = leaks(in_options(re.sub(r"=\{[^}]*!r\}|=\{[^}]*\}", "=3", text)))
+        plain = in_python(re.sub(r"=\{[^}]*!r\}|=\{[^}]*\}", "=3", text))
+        words = leaks(in_options(plain))
         if words:
             found[f"{place} {text[:40]}"] = words
     assert found == {}
