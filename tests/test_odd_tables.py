@@ -74,11 +74,11 @@ def test_a_row_is_left_out_by_its_name(file):
 def test_columns_of_text_are_refused_with_what_leaves_them_out(refused):
     said = refused(GENES, samples="columns")
     assert "line 2, column 2 ('gene_name'): 'TP53' is not a number. " in said
-    assert "Use ignore=['gene_name', 'biotype'] to leave out the columns of text" in said
+    assert "Use ignore_text=True to leave out the 2 columns of text (gene_name, biotype)" in said
     assert "labels" not in said  # classes are a row where samples are columns
-    assert refused(PATIENTS).endswith("['date', 'site'] to leave out the columns of text")
+    assert refused(PATIENTS).endswith("columns of text (date (dates), site)")
     more = PATIENTS + "C,1,2024-05-03,2,Bonn\nD,3,2024-05-04,4,Köln\n"
-    assert "columns of text, or labels='site' if that one holds the known" in refused(more)
+    assert "or labels='site' if that one holds the known" in refused(more)
     said = refused(more, ignore=["date"])
     assert said.endswith(
         "column 5 ('site'): 'Bonn' is not a number. Use ignore=['site'] to leave "
@@ -90,7 +90,7 @@ def test_many_columns_of_text_are_counted(refused):
     top = ",".join(["id", *(f"t{j}" for j in range(30)), "x"])
     rows = "".join(f"\ns{i}," + "word," * 30 + str(i) for i in range(3))
     said = refused(top + rows)
-    assert "Use ignore=[...] to leave out the 30 columns of text (t0, t1, t2, ...)" in said
+    assert "Use ignore_text=True to leave out the 30 columns of text (t0, t1, t2, t3, t4" in said
 
 
 def test_a_table_without_numbers_is_no_table_of_numbers(refused):
@@ -332,7 +332,8 @@ def test_what_stands_around_a_table(file, text, names, notes):
         ("id,a,b\ns1,1,2\ns2,3,4\nØ,2,3\n", "rows",
          "the last sample, 'Ø', is the mean of all others. Use ignore=['Ø'] to leave it out"),
         ("Nr.;Name;a\n1;x;5\n2;y;7\n3;z;1\n4;u;3\n5;v;1\n", "rows",
-         "the first variable, 'Nr.', counts the samples. Use ignore=['Nr.'] to leave it out"),
+         "Nr. seems to number the samples. Use ignore=['Nr.'] to leave it out, or "
+         "sample_names='Nr.' to name the samples so"),
         ("Geneid,Length,a,b\ng1,700,1,2\ng2,900,2,1\n", "columns",
          "the sample 'Length' has a name as annotation of genes has. Use ignore=['Length'] to "
          "leave it out"),
@@ -418,7 +419,7 @@ MESSY = (
 def test_all_cells_that_are_no_numbers_are_told_at_once(refused):
     said = refused(MESSY)
     assert (
-        "line 2, column 2 ('sex'): 'm' is not a number. Use ignore=['sex', 'diagnosis'] to" in said
+        "line 2, column 2 ('sex'): 'm' is not a number. Use ignore_text=True to leave out" in said
     )
     assert (
         "or labels='diagnosis' if that one holds the known classes. Also line 3, column 3" in said
@@ -459,8 +460,8 @@ def test_rows_of_text_are_told_together(refused):
 
 
 def test_samples_without_a_class_are_told_and_kept(file):
-    text = "id,a,b,type\n" + "".join(f"s{i},{i * i},{i},{'xy'[i % 2]}\n" for i in range(8))
-    path = file(text.replace("s3,9,3,y", "s3,9,3,"))
+    text = "id,a,b,type\n" + "".join(f"s{i},{i * i},{i}.5,{'xy'[i % 2]}\n" for i in range(8))
+    path = file(text.replace("s3,9,3.5,y", "s3,9,3.5,"))
     table = read_table(path, labels="type")
     assert table.classes[3] == ""
     said = "sample 's3' has no class and is left out of comparisons with the classes"

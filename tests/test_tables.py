@@ -186,7 +186,7 @@ LONG = "id,a,b\n" + "".join(f"s{i},{i},{i}.5\n" for i in range(80))
         ("id,type\nA,x\nB,y\n", {"labels": "type"}, "data.csv has no variables"),
         (LONG.replace("55.5", "low"), {}, "line 57, column 3 ('b'): 'low' is not a number. Use"),
         (LONG.replace("55.5", "1_000"), {}, "line 57, column 3 ('b'): '1_000' is not a number"),
-        ("x,y\n1,NA\nNA,.\n3,4\n", {}, "line 3: sample 'sample2' has no value. Use ignore="),
+        ("x,y\n1,NA\nNA,.\n3,4\n", {}, "line 3: sample 'sample2' has no value. Use drop_empty="),
         (LONG.replace("55.5", "-inf"), {}, "line 57, column 3 ('b'): an infinite number"),
         (LONG.replace("55.5", "55.5,1"), {}, "line 57: 4 cells where line 1 has 3"),
         (LONG.replace("s55", "s7"), {}, "line 57: the sample name 's7' is at line 9 already"),
@@ -240,7 +240,7 @@ def test_marks_of_missing_values_are_named(file):
         read_table(file(text))
     data = read_table(file(text), missing=["N.D.", "-999"]).data
     assert_array_equal(data, [[1.0, np.nan], [np.nan, 3.0], [3.0, np.nan]])
-    with pytest.raises(ValueError, match="sample 'B' has no value"):
+    with pytest.raises(ValueError, match="samples 'B', 'C' have no value"):
         read_table(file(text), missing=["n.d.", "-999", "3"])
 
 

@@ -278,6 +278,9 @@ def read_expression(
     labels: str | None = None,
     ignore: str | Iterable[str] = (),
     missing: str | Iterable[str] = (),
+    sample_names: str | None = None,
+    ignore_text: bool = False,
+    drop_empty: bool = False,
 ) -> Bunch:
     r"""Read a table of expression values, or of anything else, with its names.
 
@@ -295,6 +298,10 @@ def read_expression(
         Columns and rows to leave out: annotation, say, or a row of totals.
     missing : str or iterable of str, optional
         What marks a missing value besides an empty cell, NA, NaN, ?, - and a dot: -999, say.
+    sample_names : str, optional
+        Column of the file with the names of the samples; not a variable.
+    ignore_text, drop_empty : bool, default False
+        Whether to leave out columns of text, and samples without any value.
 
     Returns
     -------
@@ -319,7 +326,16 @@ def read_expression(
     """
     from subspaces.app.tables import doubts, read_table
 
-    table = read_table(path, samples=samples, labels=labels, ignore=ignore, missing=missing)
+    table = read_table(
+        path,
+        samples=samples,
+        labels=labels,
+        ignore=ignore,
+        missing=missing,
+        sample_names=sample_names,
+        ignore_text=ignore_text,
+        drop_empty=drop_empty,
+    )
     if classes is not None:
         table = with_classes(table, Path(classes))
     for doubt in (*table.notes, *doubts(table, samples)):

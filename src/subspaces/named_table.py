@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -111,6 +112,25 @@ def without_missing(table: Table, most: float) -> Table:
     )
 
 
+def without_empty(table: Table) -> Table:
+    """Return the table less the samples without any value, which a note names."""
+    kept = np.asarray(~np.isnan(table.data).all(axis=1))
+    if kept.all():
+        return table
+    names, classes = np.array(table.sample_names, dtype=object), table.classes
+    gone = names[~kept].tolist()
+    if not kept.any():
+        raise ValueError("no sample has a value. Use a table of numbers")
+    samples = "1 sample" if len(gone) == 1 else f"{len(gone)} samples"
+    return replace(
+        table,
+        data=table.data[kept],
+        sample_names=tuple(names[kept]),
+        classes=None if classes is None else tuple(compress(classes, kept)),
+        notes=(*table.notes, f"left out {samples} without any value: {listed(gone)}"),
+    )
+
+
 def listed(names: Sequence[str]) -> str:
     """Return names as text, the first of them where there are many: a, b, c, d, e and 7 more."""
     shown = ", ".join(names[:LISTED])
@@ -118,5 +138,7 @@ def listed(names: Sequence[str]) -> str:
 
 
 def as_percent(share: float) -> str:
-    """Return a share as text, with two digits: 3.2 %, 45 %."""
-    return f"{100 * share:.2g} %" if share < 0.995 else "100 %"
+    """Return a share as text, with two digits: 3.2 %, 45 %; 100 % is all."""
+    if share < 0.995:
+        return f"{100 * share:.2g} %"
+    return "more than 99 %" if share < 1.0 else "100 %"

@@ -154,9 +154,12 @@ def test_annotation_of_genes(run, fails, tmp_path):
     fit = ["fit", path, "--samples", "columns", "--clusters", 2, "--no-page", "--no-stability"]
     said = fails(*fit, "--out", tmp_path / "r")
     assert said == (
-        f"{path}, line 2, column 2 ('gene_name'): 'G0' is not a number. Use --ignore "
-        "'gene_name,bio type' to leave out the columns of text"
+        f"{path}, line 2, column 2 ('gene_name'): 'G0' is not a number. Use "
+        "--ignore-text to leave out the 2 columns of text (gene_name, bio type)"
     )
+    ended = run(*fit, "--ignore-text", "--out", tmp_path / "all")
+    assert ended.code == 0, ended.err
+    assert "gene_name, bio type" in ended.err
     ended = run(*fit, "--ignore", "gene_name,bio type", "--out", tmp_path / "r")
     assert ended.code == 0, ended.err
     twice = run(*fit, "--ignore", "gene_id", "--ignore", "bio type", "--out", tmp_path / "named")
@@ -285,3 +288,34 @@ def test_the_options_of_a_group_are_those_of_the_command():
     app(["a.csv", "--share", "0.25", "--twice"], standalone_mode=False)
     app(["a.csv"], standalone_mode=False)
     assert found == [(Group(Path("a.csv"), 0.25), True), (Group(Path("a.csv")), False)]
+
+
+MEASURED = "YEAR,site,smoker,price,x,y\n" + "".join(
+    f"{1990 + i},{'Bonn' if i % 3 else 'Ulm'},{'yes' if i % 2 else 'no'},${3 * i % 7}.50,"
+    f"{i % 5 + i / 9:.3f},{-999 if i in (4, 9) else i % 4}\n" for i in range(20)
+)  # fmt: skip
+
+
+def test_all_commands_that_read_tables_read_the_same(run, fails, tmp_path):
+    path = tmp_path / "measured.csv"
+    path.write_text(MEASURED)
+    reading = ["--sample-names", "YEAR", "--ignore-text", "--missing", "-999"]
+    out = tmp_path / "r"
+    fit = run("fit", path, *reading, "--clusters", 2, "--no-page", "--no-stability", "--out", out)
+    assert fit.code == 0, fit.err
+    assert "smoker (yes/no), price ($)" in fit.err
+    assert "(1990, 1991, ...) x 4 variables" in fit.err
+    for command in (
+        ["predict", out / "model.npz", path, "--json"],
+        ["pca", path, "--no-page", "--out", tmp_path / "pca"],
+        ["influence", path],
+        ["select", path, "--max-clusters", 2],
+        ["compare", path, "--clusters", 2, "--methods", "KMeans"],
+    ):
+        ended = run(*command, *reading, "--drop-empty")
+        needs_all = "all are needed here" in ended.err
+        assert (ended.code, needs_all) in ((0, False), (2, True)), ended.err
+        assert "(1990, 1991, ...)" in ended.err
+    asked = run("influence", path, "--sample-names", "YEAR", "--ignore", "site")
+    assert "Use --missing -999" in asked.err
+    assert "both name YEAR" in fails("pca", path, "--sample-names", "YEAR", "--ignore", "YEAR,x")

@@ -160,9 +160,22 @@ def test_empty_samples_and_variables_are_named(fails, tmp_path):
     said = fails("pca", write(path, X), "--labels", "type")
     assert "no sample has a value of 'g1', 'g2', 'g3', 'g4', 'g5' and 2 more. Use" in said
     X = UNION.data.copy()
-    X[5] = np.nan
+    X[[5, 9]] = np.nan
     said = fails("fit", write(path, X), "--labels", "type", "--clusters", 2)
-    assert "sample 's5' has no value. Use --ignore s5 to leave it out" in said
+    assert "samples 's5', 's9' have no value. Use --drop-empty to leave them out" in said
+
+
+def test_empty_samples_are_dropped_together(run, fails, tmp_path):
+    X = UNION.data.copy()
+    X[7, :-1], X[20:, -1] = np.nan, np.nan
+    path, out, few = write(tmp_path / "g.csv", X), tmp_path / "r", ["--drop-missing", "0.5"]
+    said = fails("fit", path, "--labels", "type", "--clusters", 2, *few)
+    assert "'s7'. Use --drop-empty" in said
+    X[[5, 9]] = np.nan
+    ended = fitted(run, write(path, X), out, *few, "--drop-empty")
+    assert "s5, s9" in ended.err
+    names = [row["sample"] for row in rows_of(out / "labels.csv")]
+    assert names == [f"s{i}" for i in range(len(X)) if i not in (5, 7, 9)]
 
 
 def test_variables_that_are_mostly_missing_are_left_out_and_predict_knows(run, gaps, tmp_path):

@@ -2,6 +2,7 @@
 
 import csv
 import io
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -161,27 +162,12 @@ def test_a_saved_copy_keeps_its_preparation(run, wine, tmp_path):
     assert set(again.get_variables(0)) <= set(again.feature_names_in_)
 
 
-def test_a_file_that_knows_fewer_steps_is_read(run, wine, tmp_path):
-    model = fitted(run, wine, tmp_path, *SETTINGS["curved"])
-    path = tmp_path / "r" / "model.npz"
-    saved = model_file.read(path)
-    del saved.state["preparation_"]["n_seen"]
-    model_file.write(path, saved)
-    older = load(path)
-    assert str(older.preparation_) == "values below 20 raised to 20, log2 of the value plus 1"
-    np.testing.assert_array_equal(older.transform(wine), model.transform(wine))
-
-
-@pytest.mark.parametrize("broken", [{"feature_names_in_": None}, {"inputs": ["a", "b"]}])
-def test_a_preparation_that_leads_elsewhere_is_refused(run, wine, tmp_path, broken):
+def test_a_preparation_that_leads_elsewhere_is_refused(run, wine, tmp_path):
     fitted(run, wine, tmp_path, *SETTINGS["curved"])
     path = tmp_path / "r" / "model.npz"
     saved = model_file.read(path)
-    if "inputs" in broken:
-        saved.state["preparation_"].update(broken)
-    else:
-        del saved.state["feature_names_in_"]
-    model_file.write(path, saved)
+    elsewhere = replace(saved.state["preparation_"], inputs=["a", "b"])
+    model_file.write(path, replace(saved, state=saved.state | {"preparation_": elsewhere}))
     with pytest.raises(ValueError, match="preparation_ does not lead to its variables"):
         load(path)
 

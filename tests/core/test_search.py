@@ -14,8 +14,9 @@ from subspaces.core.which_run import best_run, start_margin
 from subspaces.data.in_view import RowsInView
 from subspaces.datasets import make_subspaces
 from subspaces.metrics import rand_score
-from subspaces.starts.landmarks import LANDMARKS, search_by_landmarks
-from subspaces.starts.sampled_subspaces import kmeans_parallel_subspaces
+from subspaces.psc.best_partition import best_partition
+from subspaces.psc.settings import Settings
+from subspaces.starts.landmarks import LANDMARKS
 
 UNION = make_subspaces([40, 50, 60], 12, [2, 2, 2], noise=0.1, shuffle=True, random_state=0)
 PROBLEM = Problem(DenseRows(UNION.data), (2, 2, 2), "loo", False)
@@ -107,12 +108,10 @@ def test_many_rows_are_searched_by_landmarks():
     given = {"noise": 0.05, "shuffle": True, "random_state": 1}
     union = make_subspaces([700, 700, 800], 12, [2, 2, 2], **given)
     problem = Problem(DenseRows(union.data), (2, 2, 2), "loo", False)
+    settings = Settings(3, n_components=2, n_init=4, random_state=0)
 
     def found():
-        def starts(small):
-            return [("k-means++", kmeans_parallel_subspaces)] * 4
-
-        return search_by_landmarks(problem, starts, np.random.default_rng(0), BEFORE)
+        return best_partition(union.data, problem, settings, by_likelihood=True)
 
     best, runs = found()
     assert {len(run.first) for run in runs} == {LANDMARKS}

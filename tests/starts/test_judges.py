@@ -329,7 +329,7 @@ def test_each_judge_is_heard_once_and_all_are_summed():
 
 @pytest.mark.parametrize("shortlist", [False, True])
 def test_runs_compared_by_their_objective_are_not_charged(shortlist):
-    plan = replace(PLAN, choice="objective", shortlist=shortlist)
+    plan = replace(PLAN, compared_by="objective", shortlist=shortlist)
 
     def never(labels):
         raise AssertionError("asked")

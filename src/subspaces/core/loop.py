@@ -125,7 +125,8 @@ class Clustering:
     way to a worse one, where no label moves), "cycle" (a partition returned), "max_iter",
     "infeasible" (a cluster could not be kept alive), "local minimum" (after a descent), "refined"
     (a mixture moved labels at the end) or "not swept"; repairs: how often a cluster was refilled
-    after the first partition; moving: how many rows the next sweep would move to another cluster;
+    after the first sweep, which may have to mend what the start left; moving: how many rows the
+    next sweep would move to another cluster;
     subspaces: those that the objective was computed with: `Subspaces` for rows in passes, a basis
     (p, R) per cluster for sparse loadings, otherwise None, since the labels determine them.
     """
@@ -176,7 +177,7 @@ def alternate(
         if samples.too_small(following):
             reason = "infeasible"
             break
-        # With subspaces that are not exact, a partition that came back may still move on.
+        # With subspaces that are not exact, as in passes, a partition that came back may move on.
         if fitted.is_exact_pca and following.is_exact_pca and samples.key(following) in seen:
             reason = "cycle"
             break

@@ -1,8 +1,8 @@
 """The rows of few samples, and the scores and residuals of all rows under a cluster's PCA.
 
 There are two forms of rows, which give the same answers. `DenseRows` holds the rows themselves.
-`GramRows` holds their inner products only, so that, once they are
-computed, no cost depends on the number of variables.
+`GramRows` holds their inner products only, so that, once they are computed, no cost depends on the
+number of variables.
 
 ==========  ================  ========  ====================================================
 symbol      name              shape     meaning

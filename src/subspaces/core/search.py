@@ -50,11 +50,10 @@ class Plan:
     """The settings of a search: which starts are swept, how far, and what runs are compared by.
 
     in_view: makes the samples of a problem, for the runs of one thread; compared_by: what finished
-    runs are compared by; shortlist: whether first partitions are
-    compared, too, and only the promising ones swept; max_iter: the cap on sweeps; n_jobs: how many
-    threads make starts and sweep them side by side; tell: called with each step that is done;
-    enough: no more starts are made once so many, of two kinds at least, have ended in the best
-    partition; None: all are made.
+    runs are compared by; shortlist: whether first partitions are compared, too, and only the
+    promising ones swept; max_iter: the cap on sweeps; n_jobs: how many threads make starts and
+    sweep them side by side; tell: called with each step that is done; enough: no more starts are
+    made once so many, of two kinds at least, have ended in the best partition; None: all are made.
     """
 
     in_view: Callable[[Problem], Searchable]

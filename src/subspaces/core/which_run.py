@@ -6,9 +6,9 @@
    from a poor start can end with a higher likelihood than sweeps from a good one
    (`benchmarks/ablation.py` shows what that gains).
 2. Finished runs. The one of lowest `selection_cost` wins, of equals that of lowest objective. By
-   default the cost is the -log t-likelihood of the partition, plus the judges' charge; with a
-   criterion that was asked for, and for clusters that are their means alone, it is the objective.
-   Other rules hold where neither tells: see `selection_cost`.
+   default the cost is the -log t-likelihood of the partition, plus the judges' charge. It is the
+   objective with a criterion other than the default (`Settings.compares_by_likelihood`), and for
+   clusters that are their means alone. Other rules hold if neither tells: see `selection_cost`.
 3. An early end. Once AGREEING runs, of two kinds of starts, have ended in the best partition, no
    further start is made.
 4. `start_margin` says how far the winner is ahead of the best that ended elsewhere.
@@ -62,9 +62,9 @@ class JudgingStart(ABC):
 class Run:
     """One start, its first partition, and the clustering that sweeps from it ended in.
 
-    promise: the -log t-likelihood of the first partition, 0 where first partitions are not
-    compared; selection_cost: `selection_cost` of the clustering; the run with the lowest
-    is chosen. A start that was not swept keeps its first partition, and its cost is infinite.
+    promise: the -log t-likelihood of the first partition, plus the judges' charge; 0 if first
+    partitions are not compared. selection_cost: what the clusterings are compared by, the lowest
+    wins. A start that was not swept keeps its first partition, and its cost is infinite.
     """
 
     start: str

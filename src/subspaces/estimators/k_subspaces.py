@@ -28,7 +28,7 @@ class KSubspaces(SubspaceClusterer):
         https://subspaces.readthedocs.io). A callable is called as
         ``init(X, n_clusters, random_state=...)`` and returns labels.
     n_init : int or "auto", default "auto"
-        Number of starts; "auto" is 10, and on a device one start of a name other than
+        Number of starts; "auto" is 12, and on a device one start of a name other than
         "portfolio".
     max_iter : int, default 50
         Most sweeps of one start. With missing cells, EM makes up to ten times as many steps.

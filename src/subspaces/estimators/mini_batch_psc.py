@@ -49,7 +49,7 @@ class MiniBatchPSC(SubspaceClusterer):
     init : {"portfolio", "random", "k-means++", "local"}, default "portfolio"
         First partitions, of a sample of the rows (`fit`) or of the first batch (`partial_fit`).
     n_init : int or "auto", default "auto"
-        Number of starts; "auto" is 10.
+        Number of starts; "auto" is 12.
     batch_size : int, default 10_000
         Rows in a batch of `fit`.
     max_batches : int, default 20

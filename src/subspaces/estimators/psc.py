@@ -24,13 +24,12 @@ from subspaces.core.partition import Partition
 from subspaces.data.validation import warn_of_copies
 from subspaces.estimators._base import SubspaceClusterer
 from subspaces.estimators._subspaces import as_list_name
-from subspaces.messages import FEWER_CLUSTERS, SMALLER_DIMENSION, NotConvergedWarning, use
-from subspaces.psc.doubts import warn_of_single_samples
+from subspaces.messages import use
+from subspaces.psc.doubts import warn_of_infinite_objective, warn_of_single_samples
 from subspaces.psc.fit import fit
 from subspaces.psc.result import attributes, support
 from subspaces.psc.settings import OPEN
 from subspaces.runtime.parameters import as_count
-from subspaces.runtime.warning import warn
 
 
 def with_choices(model: Any) -> Any:
@@ -93,7 +92,7 @@ class PSC(SubspaceClusterer):
         called as ``init(X, n_clusters, random_state=...)`` and returns labels.
     n_init : int or "auto", default "auto"
         Number of starts. "auto": of the portfolio at most 12, and no more once three of them, of
-        two kinds at least, have ended in the best partition so far; otherwise 10, on a device 1,
+        two kinds at least, have ended in the best partition so far; otherwise 12, on a device 1,
         with ``n_variables`` 20. Labels are one start.
     max_iter : int, default 50
         Most sweeps of one start. With missing cells, EM makes up to ten times as many steps.
@@ -183,9 +182,10 @@ class PSC(SubspaceClusterer):
         to an earlier one; the best was kept), "max_iter", "infeasible" (a cluster could not be kept
         alive), "local minimum" (after "descent") or "refined" (by "ppca", with other labels).
     starts_ : list of dict
-        Each start: its kind, its ``promise`` (the leave-one-out t-likelihood of its first
-        partition, where starts are compared as they come), and what it reached. The lowest
-        ``merit`` won. "not swept": its promise was out of reach of the best.
+        Each start: its kind, its ``promise`` (minus the log of the leave-one-out t-likelihood of
+        its first partition, plus what judging starts charge it, if starts are compared as they
+        come), and what it reached. The lowest ``merit`` won. "not swept": its promise was out of
+        reach of the best.
     start_margin_ : float
         How far the best start is ahead of the best that ended in another partition, relative to
         what they are compared by; infinite if all that were swept ended in the same.
@@ -325,15 +325,7 @@ class PSC(SubspaceClusterer):
             labels, sizes, names, use("criterion", instead)
         )
         if not is_told and not np.isfinite(self.objective_):
-            warn(
-                NotConvergedWarning(
-                    "infinite",
-                    "The objective is infinite, because a sample is alone along an axis of its "
-                    "cluster.",
-                    FEWER_CLUSTERS,
-                    SMALLER_DIMENSION,
-                )
-            )
+            warn_of_infinite_objective()
 
     def get_variables(self, cluster: int, by: VariableList | None = None) -> NDArray[Any]:
         """Variables of a cluster, the strongest first: what sets it apart, or what varies in it.

@@ -1,7 +1,7 @@
 """The search of a fit: which first partitions ``init`` makes, and the best run from them."""
 
 from collections.abc import Sequence
-from functools import partial
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ from subspaces._types import Array, Labels
 from subspaces.core.array import to_host
 from subspaces.core.loop import Clustering
 from subspaces.core.problem import Problem
-from subspaces.core.search import Plan, search
+from subspaces.core.search import Plan, search, story, sweep
 from subspaces.core.which_run import AGREEING, Run, Start, best_run
 from subspaces.data.in_view import RowsInView
 from subspaces.messages import (
@@ -21,6 +21,7 @@ from subspaces.messages import (
     NotConvergedWarning,
     ParameterError,
 )
+from subspaces.progress import Step
 from subspaces.psc.doubts import warn_of_an_early_end
 from subspaces.psc.settings import Settings
 from subspaces.runtime.parameters import as_count, as_generator, as_jobs
@@ -37,7 +38,12 @@ RESTLESS = 0.01
 def best_partition(
     X: Array, problem: Problem, settings: Settings, *, by_likelihood: bool
 ) -> tuple[Run, list[Run]]:
-    """Return the best run and all runs; by_likelihood: compared by that, else by the objective."""
+    """Return the best run on all rows, and all runs.
+
+    by_likelihood: whether runs are compared by that, else by the objective. Of many rows a sample
+    is searched, the landmarks. Its best partition is extended to all rows and swept on, so that the
+    cost is linear in their number, and the runs are those on the sample.
+    """
     random = as_generator(settings.random_state)
     by_portfolio = _names_portfolio(settings) and problem.sparsity is None
     plan = Plan(
@@ -49,13 +55,18 @@ def best_partition(
         tell=settings.tell,
         enough=AGREEING if by_portfolio and settings.n_init == "auto" else None,
     )
-    if by_portfolio:
-        make_starts = partial(starts, X, settings=settings)
-        return landmarks.search_by_landmarks(problem, make_starts, random, plan)
-    chosen = starts(X, problem, settings)
-    seeds = random.integers(2**31, size=len(chosen)).tolist()
-    runs = search(problem, chosen, seeds, plan)
-    return best_run(runs), runs
+    chosen = landmarks.sample_to_search(problem, random) if by_portfolio else None
+    small = problem if chosen is None else problem.subset(chosen)
+    made = starts(X, small, settings)
+    seeds = random.integers(2**31, size=len(made)).tolist()
+    runs = search(small, made, seeds, plan)
+    best = best_run(runs)
+    if chosen is None:
+        return best, runs
+    labels = landmarks.extend(problem, chosen, best.clustering.labels)
+    best = sweep(RowsInView(problem), replace(best, first=labels), plan)
+    settings.tell(Step("run", 1, 1, f"all samples from {story(best)}"))
+    return best, runs
 
 
 def starts(

@@ -21,7 +21,11 @@ from subspaces.core.sparse_view import SparseView, loadings_of, seen_through, un
 from subspaces.core.which_run import Run
 from subspaces.messages import SMALLER_DIMENSION
 from subspaces.psc.best_partition import best_partition, warn_of_a_poor_end
-from subspaces.psc.doubts import warn_of_empty_clusters, warn_of_repulsion
+from subspaces.psc.doubts import (
+    warn_of_empty_clusters,
+    warn_of_infinite_objective,
+    warn_of_repulsion,
+)
 from subspaces.psc.result import Fit, course_of, criterion_of_new
 from subspaces.psc.settings import Settings, pose
 from subspaces.runtime.threads import one_blas_thread
@@ -139,6 +143,8 @@ def with_labels_of_new(fit: Fit, labels: Any, sizes: Array, objective: float) ->
     warn_of_empty_clusters(int(np.count_nonzero(sizes)), len(sizes), SMALLER_DIMENSION)
     if fit.course is not None and fit.course.stop_reason == "converged":
         objective = fit.objective
+    if not np.isfinite(objective):
+        warn_of_infinite_objective()
     freedom = float((sizes - fit.affine) @ (len(fit.subspaces[0].centre) - fit.dimensions))
     noise = max(objective / max(freedom, 1.0), np.finfo(float).tiny)
     return replace(fit, labels=labels, sizes=sizes, objective=objective, cell_noise=noise)

@@ -130,6 +130,18 @@ def warn_of_repulsion(
         )
 
 
+def warn_of_infinite_objective() -> None:
+    """Warn that no finite number says how well the clusters fit."""
+    warn(
+        NotConvergedWarning(
+            "infinite",
+            "The objective is infinite, because a sample is alone along an axis of its cluster.",
+            FEWER_CLUSTERS,
+            SMALLER_DIMENSION,
+        )
+    )
+
+
 def warn_of_single_samples(
     labels: Codes,
     sizes: Array | Counts,

@@ -1,10 +1,10 @@
 """Missing cells: NaN is a cell that was not observed.
 
-A fit fills the holes by regularised iterative PCA, clusters the filled table as any other, and then
-fits a mixture of probabilistic PCA to the observed cells from these clusters, and from those of
-angles over common cells: the likelihood of what was observed decides; where what it expects in the
-holes is far from what was filled in, the search is made again on that
-(`core/incomplete.py`). Predictions go by the same likelihood.
+A fit fills the holes by regularised iterative PCA, and clusters the filled table as any other. Then
+it fits a mixture of probabilistic PCA to the observed cells (`core/incomplete.py`), from these
+clusters and from those of angles over common cells. The likelihood of what was observed decides. If
+what it expects in the holes is far from what was filled in, the search is made again on that.
+Predictions go by the same likelihood.
 """
 
 from collections.abc import Sequence

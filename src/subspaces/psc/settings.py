@@ -82,11 +82,6 @@ class Settings:
         }
         return next((f"{name}={getattr(self, name)!r}" for name in beyond if beyond[name]), None)
 
-    @property
-    def takes_missing(self) -> bool:
-        """Whether NaN is a cell that was not observed; with sparse loadings it is refused."""
-        return self.n_variables is None
-
     def compares_by_likelihood(self, problem: Problem) -> bool:
         """Whether runs are compared by their t-likelihood; otherwise by their objective.
 
@@ -159,7 +154,7 @@ def pose(settings: Settings, X: Any, rows: Rows | None = None) -> Problem:
     if rows is None:
         rows = centred_rows(X, affine, len(dimensions), sparse=sparsity is not None)
     check_rank(rows.rank, max(dimensions), affine, X)
-    problem = Problem(rows, dimensions, "loo", affine, sparsity)
+    problem = Problem(rows, dimensions, settings.criterion, affine, sparsity)
     if not problem.identified and problem.n_clusters > 1:
         warn(
             ChoiceWarning(
@@ -170,9 +165,8 @@ def pose(settings: Settings, X: Any, rows: Rows | None = None) -> Problem:
                 n_components=max(problem.dimensions),
             )
         )
-    default = default_criterion(settings, problem)
-    asked = settings.criterion
-    problem = replace(problem, criterion=default if asked == "auto" else asked)
+    if settings.criterion == "auto":
+        problem = replace(problem, criterion=default_criterion(settings, problem))
     if problem.identified:
         warn_of_unequal_dimensions(settings, dimensions)
     return problem
@@ -211,8 +205,3 @@ def _sparsity(settings: Settings, X: Array) -> Sparsity | None:
     if min(counts) == p and settings.penalty == "l1":
         return None
     return Sparsity(counts, settings.penalty)
-
-
-def without_tell(settings: Settings, **changes: Any) -> Settings:
-    """Return the settings with changes, for a fit within a fit, of which nobody is told."""
-    return replace(settings, tell=silence, **changes)

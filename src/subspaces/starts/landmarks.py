@@ -3,8 +3,7 @@
 Also how large the sample is for rows that come in blocks, and the rank of all rows from a sample.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,10 +14,8 @@ from subspaces.core.array import is_foreign, is_sparse
 from subspaces.core.partition import Partition, assign, smallest_size
 from subspaces.core.problem import Problem
 from subspaces.core.rows import Rows
-from subspaces.core.search import Plan, search, story, sweep
-from subspaces.core.which_run import Run, Start, best_run
+from subspaces.core.which_run import Start
 from subspaces.data.blocks import Blocks
-from subspaces.progress import Step
 
 # Of more rows than MOST_SEARCHED the starts see a sample of LANDMARKS, the loop sees all. The
 # sample is larger where a cluster would have fewer than PER_DIMENSION rows for each dimension.
@@ -43,11 +40,18 @@ FEWEST_PER_DIMENSION = 13
 
 
 def landmarks(problem: Problem, random: np.random.Generator) -> Labels | None:
-    """Return the sorted indices of the sampled rows, (m,); None where all rows are few enough."""
+    """Return the sorted indices of the sampled rows, (m,); None if all rows are few enough."""
     n = len(problem.rows.squared_norms)
     enough = n_landmarks(problem.dimensions)
     few = n <= max(enough, MOST_SEARCHED)
     return None if few else np.sort(random.choice(n, enough, replace=False))
+
+
+def sample_to_search(problem: Problem, random: np.random.Generator) -> Labels | None:
+    """Return the `landmarks`; None also if clusters are their means alone, unless rows are many."""
+    n_numbers = len(problem.rows.squared_norms) * problem.rows.rank
+    few = problem.of_means and n_numbers <= MOST_FOR_MEANS
+    return None if few else landmarks(problem, random)
 
 
 def n_landmarks(dimensions: Sequence[int]) -> int:
@@ -92,34 +96,6 @@ def extended(start: Start, small: Problem, chosen: Labels) -> Start:
         return extend(problem, chosen, start(small, random))
 
     return whole
-
-
-def search_by_landmarks(
-    problem: Problem,
-    starts: Callable[[Problem], list[tuple[str, Start]]],
-    random: np.random.Generator,
-    plan: Plan,
-) -> tuple[Run, list[Run]]:
-    """Return the best run on all rows, and the list of all runs.
-
-    With many rows the search runs on a sample, the landmarks: its best partition is extended to all
-    rows and swept on, so that the cost is linear in their number, and the list holds the runs on
-    the sample. With few rows there are no landmarks: the search runs on all rows.
-    """
-    n_numbers = len(problem.rows.squared_norms) * problem.rows.rank
-    few = problem.of_means and n_numbers <= MOST_FOR_MEANS
-    chosen = None if few else landmarks(problem, random)
-    small = problem if chosen is None else problem.subset(chosen)
-    chosen_starts = starts(small)
-    seeds = random.integers(2**31, size=len(chosen_starts)).tolist()
-    runs = search(small, chosen_starts, seeds, plan)
-    best = best_run(runs)
-    if chosen is None:
-        return best, runs
-    labels = extend(problem, chosen, best.clustering.labels)
-    best = sweep(plan.in_view(problem), replace(best, first=labels), plan)
-    plan.tell(Step("run", 1, 1, f"all samples from {story(best)}"))
-    return best, runs
 
 
 def sample_size(blocks: Blocks, dimensions: Sequence[int]) -> int:

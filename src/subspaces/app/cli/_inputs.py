@@ -18,6 +18,7 @@ from subspaces.named_table import (
     first_gap,
     listed,
     missing_values,
+    without_empty,
     without_missing,
 )
 from subspaces.preparation import Preparation, prepare
@@ -42,7 +43,7 @@ def read_input(source: NewSamples, variables: Iterable[str] | None = None) -> Ta
     table, path = _read(source, variables), source.data
     most_missing = source.drop_missing if isinstance(source, Source) else None
     if most_missing is not None:
-        table = _with_enough_values(table, most_missing, path)
+        table = _with_enough_values(table, most_missing, source)
     n, p = table.data.shape
     gaps = missing_values(table.data)
     if variables is None:
@@ -71,6 +72,9 @@ def _read(source: NewSamples, variables: Iterable[str] | None) -> Table:
             ignore=source.ignored,
             variables=variables,
             missing=source.marks,
+            sample_names=source.sample_names,
+            ignore_text=source.ignore_text,
+            drop_empty=source.drop_empty,
         )
         return table if source.classes is None else with_classes(table, source.classes)
     except OSError as error:
@@ -135,27 +139,26 @@ def _mostly_missing(table: Table) -> list[str]:
     ]
 
 
-def _with_enough_values(table: Table, most: float, path: Path) -> Table:
+def _with_enough_values(table: Table, most: float, source: NewSamples) -> Table:
     """Return the table less the variables with more than a share of their values missing.
 
-    Print which they are. Raise ValueError for a sample that is left without any value.
+    Print which they are. Samples that are left without any value go, too, or raise ValueError.
     """
     kept = without_missing(table, most)
     if kept is table:
         return table
     empty = np.flatnonzero(np.isnan(kept.data).all(axis=1))
-    if len(empty):
+    if len(empty) and not source.drop_empty:
         raise ValueError(
-            f"{path}: without {listed(kept.left_out)} no value is left of the samples "
-            f"{_quoted(table.sample_names, empty)}. Use --ignore with such samples, or a larger "
-            "--drop-missing"
+            f"{source.data}: without {listed(kept.left_out)} no value is left of the samples "
+            f"{_quoted(table.sample_names, empty)}. Use --drop-empty, or a larger --drop-missing"
         )
     count = len(kept.left_out)
     note(
         f"Left out {count} variable{'s' * (count != 1)} with more than {as_percent(most)} of "
         f"{'their' if count != 1 else 'its'} values missing: {listed(kept.left_out)}"
     )
-    return kept
+    return without_empty(kept)
 
 
 def with_left_out(preparation: Preparation, table: Table, source: Source) -> Preparation:

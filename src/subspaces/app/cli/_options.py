@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from difflib import get_close_matches
 from inspect import Parameter, Signature, signature
+from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, overload
 
@@ -25,7 +26,14 @@ if TYPE_CHECKING:
         Margins,
     )
 
+    # One number, one for each cluster, or a choice.
+    Asked = int | Auto | list[int] | None
+
 Name = TypeVar("Name", bound=str)
+
+# Parts of the help below the options that most people need.
+TABLE, PREPARE, MODEL = "Your table", "Prepare the values", "The model"
+OUTPUT, EXPERT = "Output", "For experts"
 
 # Estimators that are not clusterers of a table in memory.
 NOT_COMPARED = ("MiniBatchPSC", "SelectedPCA")
@@ -58,14 +66,21 @@ DOCUMENTATION = "https://subspaces.readthedocs.io"
 KINDS: "tuple[ExpressionKind, ...]" = ("intensities", "log", "ratios", "shares", "counts")
 
 
-def setting(text: str, metavar: str, *, shown: bool = False, **more: Any) -> Any:
-    """Return a typer option that takes a value; its help shows the default only if ``shown``."""
-    return typer.Option(help=text, metavar=metavar, show_default=shown, **more)
+def setting(
+    text: str, metavar: str, *, shown: bool = False, panel: str | None = None, **more: Any
+) -> Any:
+    """Return a typer option that takes a value; its help shows the default only if ``shown``.
+
+    panel: the part of the help that it stands in, by default the first.
+    """
+    return typer.Option(
+        help=text, metavar=metavar, show_default=shown, rich_help_panel=panel, **more
+    )
 
 
-def flag(names: str, text: str) -> Any:
+def flag(names: str, text: str, *, panel: str | None = None) -> Any:
     """Return a typer option that takes no value, such as ``--log``."""
-    return typer.Option(names, help=text)
+    return typer.Option(names, help=text, rich_help_panel=panel)
 
 
 def argument(text: str, metavar: str, **more: Any) -> Any:
@@ -140,8 +155,8 @@ Model = Annotated[
     ),
 ]
 Seed = Annotated[int, setting("Seed; the same seed gives the same answer.", "N", shown=True, min=0)]
-Json = Annotated[bool, flag("--json", "Print one JSON document, for scripts.")]
-Force = Annotated[bool, flag("--force", "Overwrite earlier results.")]
+Json = Annotated[bool, flag("--json", "Print one JSON document, for scripts.", panel=OUTPUT)]
+Force = Annotated[bool, flag("--force", "Overwrite earlier results.", panel=OUTPUT)]
 
 
 @dataclass(frozen=True)
@@ -157,13 +172,23 @@ class NewSamples:
             callback=existing_table,
         ),
     ]
-    samples: Annotated[Side, typer.Option(help="Are the samples the rows or the columns?")] = "rows"
+    samples: Annotated[
+        Side, typer.Option(help="Are the samples the rows or the columns?", rich_help_panel=TABLE)
+    ] = "rows"
     labels: Annotated[
-        str | None, setting("Column with known classes, to compare with; not a variable.", "COLUMN")
+        str | None,
+        setting(
+            "Column with known classes, to compare with; not a variable.", "COLUMN", panel=TABLE
+        ),
     ] = None
     classes: Annotated[
         Path | None,
-        setting("CLS file with known classes, to compare with.", "FILE", callback=existing_file),
+        setting(
+            "CLS file with known classes, to compare with.",
+            "FILE",
+            callback=existing_file,
+            panel=TABLE,
+        ),
     ] = None
     ignore: Annotated[
         list[str] | None,
@@ -178,15 +203,27 @@ class NewSamples:
             "Marks of a missing value, several as a,b, besides an empty cell, NA, N/A, NaN, null, "
             "none, ?, - and a dot.",
             "MARK",
+            panel=TABLE,
         ),
     ] = None
+    sample_names: Annotated[
+        str | None,
+        setting("Column with the names of the samples; the first one if it holds names.", "COLUMN"),
+    ] = None
+    ignore_text: Annotated[bool, flag("--ignore-text", "Leave out all columns of text.")] = False
+    drop_empty: Annotated[bool, flag("--drop-empty", "Leave out samples without any value.")] = (
+        False
+    )
 
     def __post_init__(self) -> None:
-        """Raise ValueError if --labels is given with --classes, or names what is ignored."""
+        """Raise ValueError if --labels is given with --classes, or two options name one column."""
         if self.labels is not None and self.classes is not None:
             raise ValueError("--labels and --classes exclude each other. Use one of the two")
-        if self.labels in self.ignored:
-            raise ValueError(f"--labels and --ignore both name {self.labels}. Use one of the two")
+        asked = [("--labels", self.labels), ("--sample-names", self.sample_names)]
+        asked += [("--ignore", name) for name in self.ignored]
+        for (option, name), (other, same) in combinations(asked, 2):
+            if name is not None and name == same:
+                raise ValueError(f"{option} and {other} both name {name}. Use one of the two")
 
     @property
     def ignored(self) -> tuple[str, ...]:
@@ -209,6 +246,7 @@ class Source(NewSamples):
             "Leave out variables with more than this share of their values missing: 0.5, say.",
             "SHARE",
             callback=share,
+            panel=TABLE,
         ),
     ] = None
 
@@ -217,10 +255,13 @@ class Source(NewSamples):
 class Values:
     """The options on what is done to the values first."""
 
-    floor: Annotated[float | None, setting("Raise lower values to this first.", "VALUE")] = None
-    log: Annotated[bool | None, flag("--log", "Take log2(1 + value).")] = False
+    floor: Annotated[
+        float | None, setting("Raise lower values to this first.", "VALUE", panel=PREPARE)
+    ] = None
+    log: Annotated[bool | None, flag("--log", "Take log2(1 + value).", panel=PREPARE)] = False
     top_variables: Annotated[
-        int | None, setting("Keep so many variables, those that vary most.", "N", min=1)
+        int | None,
+        setting("Keep so many variables, those that vary most.", "N", min=1, panel=PREPARE),
     ] = None
     scale: Annotated[
         bool, flag("--scale", "Bring each variable to mean 0 and standard deviation 1.")
@@ -237,6 +278,7 @@ class ValuesOrPreset(Values):
             "--log/--no-log",
             help="Take log2(1 + value), with a preset as the kind of values asks, or take none.",
             show_default=False,
+            rich_help_panel=PREPARE,
         ),
     ] = None
     kind: Annotated[
@@ -245,6 +287,7 @@ class ValuesOrPreset(Values):
             "What the values are, for a --preset: intensities, log, ratios, shares or counts; "
             "found out unless given.",
             "NAME",
+            panel=PREPARE,
         ),
     ] = None
 
@@ -290,13 +333,17 @@ class Search(Clusters):
     """The options on how PSC looks for clusters, whatever their number."""
 
     max_dims: Annotated[
-        int | None, setting("With --dims auto, try dimensions up to N; 5 unless given.", "N", min=1)
+        int | None,
+        setting(
+            "With --dims auto, try dimensions up to N; 5 unless given.", "N", min=1, panel=MODEL
+        ),
     ] = None
     normal_scores: Annotated[
         bool,
         flag(
             "--normal-scores",
             "Choose the number of clusters on normal scores of each variable: for heavy tails.",
+            panel=EXPERT,
         ),
     ] = False
 
@@ -388,7 +435,7 @@ def per_cluster(text: str | None, option: str) -> "int | Auto | list[int] | None
     return numbers[0] if len(numbers) == 1 else numbers
 
 
-def check_count(numbers: Any, n_clusters: int | str, option: str) -> None:
+def check_count(numbers: "Asked", n_clusters: int | str, option: str) -> None:
     """Raise ValueError if ``numbers`` is a list without exactly one number per cluster."""
     if not isinstance(numbers, list) or len(numbers) == n_clusters:
         return
@@ -398,14 +445,14 @@ def check_count(numbers: Any, n_clusters: int | str, option: str) -> None:
     )
 
 
-def check_least(numbers: Any, least: int, option: str) -> None:
+def check_least(numbers: "Asked", least: int, option: str) -> None:
     """Raise ValueError if ``numbers``, an int or a list of them, has one below ``least``."""
     for number in numbers if isinstance(numbers, list) else [numbers]:
         if isinstance(number, int) and number < least:
             raise ValueError(f"{option} {number} is out of range. Use {least} or more")
 
 
-def check_dims(dims: Any, *, affine: bool) -> None:
+def check_dims(dims: "Asked", *, affine: bool) -> None:
     """Raise ValueError for a dimension of clusters below 1, or below 0 if they have centres."""
     try:
         check_least(dims, 0 if affine else 1, "--dims")
@@ -417,7 +464,7 @@ def check_dims(dims: Any, *, affine: bool) -> None:
         ) from None
 
 
-def check_limit(limit: int | None, asked: Any, option: str) -> None:
+def check_limit(limit: int | None, asked: "Asked", option: str) -> None:
     """Raise ValueError if ``--max-option`` is given although ``--option`` is not "auto"."""
     if limit is not None and asked != "auto":
         raise ValueError(

@@ -17,7 +17,7 @@ class Request:
     n_clusters: Any
     n_components: Any
     search: options.Search
-    n_variables: Any = None
+    n_variables: "options.Asked" = None
     method: str = "PSC"
     criterion: str = "auto"
     preset: str | None = None

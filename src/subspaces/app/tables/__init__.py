@@ -1,6 +1,7 @@
 """Readers of files of samples and variables; every reader returns a `Table`, samples in rows."""
 
 from collections.abc import Callable, Iterable
+from itertools import combinations
 from os import PathLike
 from pathlib import Path
 from typing import get_args
@@ -46,6 +47,9 @@ def read_table(
     ignore: str | Iterable[str] = (),
     variables: Iterable[str] | None = None,
     missing: str | Iterable[str] = (),
+    sample_names: str | None = None,
+    ignore_text: bool = False,
+    drop_empty: bool = False,
 ) -> Table:
     """Read a table of numbers with the names of its samples and variables.
 
@@ -69,11 +73,19 @@ def read_table(
     missing : str or iterable of str, optional
         What marks a missing value besides an empty cell, NA, N/A, NaN, null, none, ?, - and a dot:
         "n.d.", say, or -999.
+    sample_names : str, optional
+        Column with the names of the samples (row, array or ``obs`` column as for ``labels``). By
+        default the first column, if it holds text that is there once, or is headed "id", say.
+    ignore_text : bool, default False
+        Leave out all columns in which most entries are text; ``notes`` names them.
+    drop_empty : bool, default False
+        Leave out samples without any value; ``notes`` names them.
 
     Returns
     -------
     Table
-        Samples in rows, whatever the file had; NaN where a value is missing.
+        Samples in rows, whatever the file had; NaN where a value is missing. Columns of yes and
+        no, percentages, money and numbers with one unit become numbers, and ``notes`` names them.
     """
     as_choice(samples, "samples", get_args(SamplesIn))
     path = Path(path)
@@ -83,9 +95,17 @@ def read_table(
         ignore=frozenset((ignore,) if isinstance(ignore, str) else ignore),
         variables=None if variables is None else dict.fromkeys(variables),
         missing=(missing,) if isinstance(missing, str) else tuple(missing),
+        sample_names=sample_names,
+        ignore_text=ignore_text,
+        drop_empty=drop_empty,
     )
-    if labels in wanted.ignore:
-        raise ValueError(f"{path}: {labels!r} is named by labels and by ignore. Use one of the two")
+    asked = [("labels", labels), ("sample_names", sample_names)]
+    asked += [("ignore", name) for name in wanted.ignore]
+    for (option, name), (other, same) in combinations(asked, 2):
+        if name is not None and name == same:
+            raise ValueError(
+                f"{path}: {name!r} is named by {option} and by {other}. Use one of them"
+            )
     *_, inner, last = ["", "", *(suffix.lower() for suffix in path.suffixes)]
     suffix = inner if last == ".gz" and inner in COMPRESSED else last
     if suffix not in READERS:

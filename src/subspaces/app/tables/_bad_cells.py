@@ -6,13 +6,16 @@ from collections.abc import Sequence
 import numpy as np
 
 from subspaces._types import Array, Mask
-from subspaces.app.tables._commas import Notation, is_number
+from subspaces.app.tables._commas import Notation, is_missing, is_number
 from subspaces.app.tables._sheet import CLASSES, Sheet, Wanted
+from subspaces.named_table import listed
 
-# Columns or rows of text that a message names one by one; if there are more it counts them.
+# Rows of text that a message names one by one; if there are more it counts them.
 MOST_NAMED = 10
 # Different texts in place of numbers that a message names, and columns with such cells.
 LISTED = 5
+# The beginning of a date: 2024-05-01, 1.5.2024, 5/1/24, May 1 2024, 1 May 2024.
+DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}|\d{1,2}[. -]*[A-Z][a-z]{2}|[A-Z][a-z]{2,8} \d")
 # Letters that are typed, or read by a scanner, in place of digits.
 DIGITS = str.maketrans("oOlI", "0011")
 
@@ -20,11 +23,13 @@ DIGITS = str.maketrans("oOlI", "0011")
 def bad_cells_in_words(
     sheet: Sheet, is_bad: Mask, values: Array, notation: Notation, wanted: Wanted
 ) -> str:
-    """Return where the bad cells of a sheet, as in its file, are, and what to do about each kind.
+    """Return where the bad cells of a sheet are, and what to do about each kind.
 
     The kinds are columns of text, rows of text, cells here and there, and numbers whose commas may
     mean two things. values: the numbers that were read, NaN elsewhere.
     """
+    if sheet.samples.kind == "column":
+        return bad_cells_in_words(sheet.turned, is_bad.T, values.T, notation, wanted)
     unclear = np.zeros_like(is_bad)
     for i, j in np.argwhere(is_bad):
         unclear[i, j] = notation.remedy(sheet.cells[i, j]) is not None
@@ -56,19 +61,28 @@ def _refused(sheet: Sheet, mask: Mask) -> str:
 def _column_remedy(sheet: Sheet, columns: Mask, wanted: Wanted) -> str:
     """Return the advice for columns of text."""
     names = sheet.variables.names[columns].tolist()
-    if len(names) > MOST_NAMED:
-        shown = ", ".join(names[:3])
-        return f"Use ignore=[...] to leave out the {len(names)} columns of text ({shown}, ...)"
-    what = "this column" if len(names) == 1 else "the columns"
-    remedy = f"Use ignore={names} to leave out {what} of text"
+    cells = [
+        [cell for cell in column if not is_missing(cell)] for column in sheet.cells[:, columns].T
+    ]
+    kinds = [" (dates)" * all(map(DATE.match, column)) for column in cells]
+    if len(names) == 1:
+        remedy = f"Use ignore={names} to leave out this column of {'dates' if kinds[0] else 'text'}"
+    else:
+        shown = listed([name + kind for name, kind in zip(names, kinds, strict=True)])
+        remedy = f"Use ignore_text=True to leave out the {len(names)} columns of text ({shown})"
+    if wanted.samples_in_columns:
+        return remedy
+    counts = [len(set(column)) for column in cells]
+    if sheet.samples.names[0] == "sample1" and max(counts) == len(sheet.cells):
+        name = names[counts.index(max(counts))]
+        remedy += f", or sample_names={name!r} if that one holds the names of the samples"
     # One with a name as classes have, or the one that repeats itself most, may hold the classes.
-    counts = [len(set(column) - {""}) for column in sheet.cells[:, columns].T]
     several = [
         (name.lower() not in CLASSES, count, place, name)
         for place, (name, count) in enumerate(zip(names, counts, strict=True))
         if 1 < count <= len(sheet.cells) / 2
     ]
-    if not several or wanted.samples_in_columns or wanted.labels is not None:
+    if not several or wanted.labels is not None:
         return remedy
     which = "it" if len(names) == 1 else "that one"
     return f"{remedy}, or labels={min(several)[-1]!r} if {which} holds the known classes"

@@ -20,10 +20,11 @@ from subspaces.app.tables._sheet import (
     named,
     offered,
     unmarked,
-    with_classes,
+    with_annotation,
 )
 from subspaces.app.tables._table import to_table
 from subspaces.app.tables._text import from_grid, tidied
+from subspaces.app.tables._units import as_numbers
 from subspaces.named_table import Table
 from subspaces.runtime.extras import install
 
@@ -61,8 +62,9 @@ def from_arrays(
         raise ValueError(
             f"{path}: 'X' has shape {X.shape} and type {X.dtype}. Use numbers of shape (n, p)"
         )
-    if wanted.labels is not None and wanted.labels not in arrays:
-        raise ValueError(f"{path} has no array {wanted.labels!r}{offered(wanted.labels, arrays)}")
+    for name in (wanted.labels, wanted.sample_names):
+        if name is not None and name not in arrays:
+            raise ValueError(f"{path} has no array {name!r}{offered(name, arrays)}")
     with np.errstate(all="ignore"):  # a signalling nan becomes a nan, and is found as one
         data = X.astype(np.float64, copy=False)
     data = data.T if wanted.samples_in_columns else data
@@ -80,7 +82,8 @@ def from_arrays(
 
     n, p = data.shape
     classes = vector((labels,), n)
-    rows = named("row", vector(SAMPLES, n), n, "sample")
+    chosen = SAMPLES if wanted.sample_names is None else (wanted.sample_names,)
+    rows = named("row", vector(chosen, n), n, "sample")
     columns = named("column", vector(VARIABLES, p), p, "v")
     known = [name for name in arrays if name.lower() in CLASSES] if classes is None else []
     use = "Use labels={!r} if it holds the known classes"
@@ -128,36 +131,38 @@ def read_parquet(path: Path, wanted: Wanted) -> Table:
     frame.columns = columns.names
     keep, labels = ~columns.among(wanted.ignore), wanted.labels
     wanted = replace(wanted, ignore=wanted.ignore - set(columns.names))
-    names = frame.index.map(str)
+    names, classes, first, left = frame.index.map(str), None, None, wanted
     if isinstance(frame.index, pd.RangeIndex):
-        first = _column_of_names(frame.loc[:, keep], labels)
-        names = None if first is None else frame[first].map(str)
+        names, first = None, _column_of_names(frame.loc[:, keep], wanted)
+    if not wanted.samples_in_columns:
+        first = wanted.sample_names or first
+        if labels in columns.names[keep]:
+            classes, left = as_texts(frame[labels]), replace(left, labels=None)
+            keep &= columns.names != labels
+    if first in columns.names[keep]:
+        names, left = as_texts(frame[first]), replace(left, sample_names=None)
         keep &= columns.names != first
-    classes = None
-    if not wanted.samples_in_columns and labels in columns.names[keep]:
-        classes = as_texts(frame[labels])
-        keep &= columns.names != labels
     rows = named("row", names, len(frame), "v" if wanted.samples_in_columns else "sample")
     sheet = Sheet(_cells(frame.loc[:, keep], wanted), rows, columns.kept(keep), classes)
     sheet = sheet.turned if wanted.samples_in_columns else sheet
-    sheet = with_classes(path, sheet, labels) if classes is None else sheet
-    return to_table(path, sheet, wanted)
+    return to_table(path, with_annotation(path, sheet, left), wanted)
 
 
-def _column_of_names(frame: "pd.DataFrame", labels: str | None) -> str | None:
-    """Return the name of the first column if it holds no numbers and no classes; else None."""
+def _column_of_names(frame: "pd.DataFrame", wanted: Wanted) -> str | None:
+    """Return the name of the first column if it holds names, each once; else None."""
     if frame.shape[1] < 2 or _are_numeric(frame.iloc[:, :1]):
         return None
-    first = frame.columns[0]
-    is_class = first.lower() in CLASSES and frame[first].duplicated().any()
-    return None if is_class or first == labels else first
+    name, first = frame.columns[0], frame.iloc[:, 0]
+    is_names = not first.duplicated().any() and as_numbers(as_texts(first)) is None
+    if wanted.samples_in_columns:
+        return name
+    return name if is_names and name != wanted.labels else None
 
 
 def _cells(frame: "pd.DataFrame", wanted: Wanted) -> Texts | Array:
     """Return the values of a frame as numbers, or as texts if one of its columns holds text."""
     if _are_numeric(frame):
         return frame.to_numpy(dtype=np.float64, na_value=np.nan)
-    frame = frame.astype(dict.fromkeys(frame.select_dtypes("bool"), np.float64))
     texts = [as_texts(frame[name].to_numpy(dtype=object, na_value="")) for name in frame]
     return unmarked(np.column_stack(texts), wanted)
 

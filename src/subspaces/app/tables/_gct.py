@@ -30,12 +30,14 @@ def read_gct(path: Path, wanted: Wanted) -> Table:
             raise ValueError(f"{begin}; is the file cut short?")
     classes = {row[0]: row[first:] for row in cells[1 : 1 + n_extra]}
     labels, body = wanted.labels, cells[1 + n_extra :]
-    if labels is not None and labels not in classes:
-        known = f"; it has {', '.join(classes)}" if classes else ". Use a CLS file"
-        raise ValueError(f"{path}: version {version[1:]} has no extra row {labels!r}{known}")
+    for name in (labels, wanted.sample_names):
+        if name is not None and name not in classes:
+            known = f"; it has {', '.join(classes)}" if classes else ". Use a CLS file"
+            raise ValueError(f"{path}: version {version[1:]} has no extra row {name!r}{known}")
+    names = classes.get(wanted.sample_names or "", cells[0, first:])
     sheet = Sheet(
         body[:, first:].T,
-        named("column", cells[0, first:], n_columns, "", first + 1),
+        named("column", names, n_columns, "", first + 1),
         Side("line", body[:, 0], np.array(grid.lines[1 + n_extra :])),
         None if labels is None else classes[labels],
     )

@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -32,19 +33,18 @@ def read_h5ad(path: Path, wanted: Wanted) -> Table:
         raise ImportError(f"reading H5AD needs anndata. {install('scverse')}")
     with path.open("rb"), tempfile.TemporaryDirectory() as folder:
         target = Path(folder) / "read.npz"
-        _read_apart(path, target, wanted.labels)
+        _read_apart(path, target, [name for name in (wanted.labels, wanted.sample_names) if name])
         with np.load(target) as read:
             arrays = dict(read)
     return from_arrays(path, arrays, replace(wanted, samples_in_columns=False), wanted.labels)
 
 
-def _read_apart(path: Path, target: Path, labels: str | None) -> None:
+def _read_apart(path: Path, target: Path, columns: list[str]) -> None:
     """Run `main` in another process, which writes the file's arrays to ``target`` as NPZ."""
     limit = PATIENCE + SECONDS_PER_BYTE * path.stat().st_size
-    arguments = filter(None, (str(path), str(target), labels))
     try:
         done = subprocess.run(
-            [sys.executable, "-P", "-c", CODE, *arguments],
+            [sys.executable, "-P", "-c", CODE, str(path), str(target), *columns],
             env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
             capture_output=True,
             encoding="utf-8",
@@ -64,17 +64,17 @@ def _read_apart(path: Path, target: Path, labels: str | None) -> None:
     raise ValueError(f"{path} is not a readable H5AD file: {reason}; is it whole?")
 
 
-def main(path: str, target: str, labels: str | None = None) -> None:
-    """Write the arrays of an H5AD file to ``target`` as NPZ, or exit with what is wrong."""
+def main(path: str, target: str, *columns: str) -> None:
+    """Write an H5AD file's X, names and columns of obs as NPZ, or exit with what is wrong."""
     try:
-        arrays = _arrays(Path(path), labels)
+        arrays = _arrays(Path(path), columns)
     except Exception as error:
         said = (str(error).strip() or type(error).__name__).splitlines()[0]
         sys.exit(said if said.startswith(path) else f"{path} is not a readable H5AD file: {said}")
     np.savez(target, **arrays)
 
 
-def _arrays(path: Path, labels: str | None) -> dict[str, Any]:
+def _arrays(path: Path, columns: Sequence[str]) -> dict[str, Any]:
     import anndata
     import h5py
 
@@ -85,10 +85,11 @@ def _arrays(path: Path, labels: str | None) -> dict[str, Any]:
     read = anndata.read_h5ad(path)
     if read.X is None:
         raise ValueError(f"{path} has no X. Put counts or expression values there")
-    if labels is not None and labels not in read.obs:
-        raise ValueError(f"{path} has no obs column {labels!r}{offered(labels, read.obs)}")
+    for name in columns:
+        if name not in read.obs:
+            raise ValueError(f"{path} has no obs column {name!r}{offered(name, read.obs)}")
     known = [name for name in read.obs if str(name).lower() in CLASSES]
-    texts = {str(name): read.obs[name] for name in ([labels] if labels is not None else known)}
+    texts = {str(name): read.obs[name] for name in (*known, *columns)}
     texts |= {"sample_names": read.obs_names, "variable_names": read.var_names}
     arrays = {name: as_texts(values).astype(str) for name, values in texts.items()}
     return {**arrays, "X": read.X if isinstance(read.X, np.ndarray) else read.X.toarray()}

@@ -22,6 +22,11 @@ IDENTIFIER = re.compile(
 SYMBOL = re.compile(r"[A-Za-z][A-Za-z0-9]{1,9}(-[A-Za-z0-9]{1,4})?")
 # Columns of numbers beside the genes in tables of counts that are not samples.
 ANNOTATION = {"length", "start", "end", "width", "entrezid", "entrez_id", "entrez", "chr", "gc"}
+# Names of variables that hold keys, and the fewest samples whose numbers do not differ by chance.
+KEY = re.compile(r"((?i:(^|[_\W])(id|index|idx|nr|no|number|key|code))|[a-z]ID)$")
+FEWEST_KEYS = 10
+# Numbers that people write for a missing value.
+MARKS = (-99999.0, -9999.0, -999.0, -99.0, 999.0, 9999.0, 99999.0)
 # Names that are looked at, and the shares of gene names that count as most and as few.
 LOOKED_AT = 2000
 MOST, FEW = 0.8, 0.2
@@ -53,7 +58,8 @@ def counts_hint(table: Table) -> str | None:
 def doubts(table: Table, samples: str) -> list[str]:
     """Return warnings, one sentence each: swapped sides, annotation, totals, counts, classes.
 
-    Of classes: numbers that may be such, samples without one, names that differ in capitals.
+    Also of variables that number the samples, of numbers such as -999, and of classes: numbers that
+    may be such, samples without one, names that differ in capitals.
 
     Parameters
     ----------
@@ -67,6 +73,7 @@ def doubts(table: Table, samples: str) -> list[str]:
     found = [f"{turned} Use samples={other!r} if so"] if turned else []
     for name, what in _intruders(table):
         found.append(f"{what}. Use ignore={[name]} to leave it out")
+    found += _identifiers(table) + _marks(table)
     if classes := _classes(table):
         found.append(
             f"the variable {classes!r} has a name and values as known classes have, and counts as "
@@ -114,7 +121,7 @@ def _classes(table: Table) -> str | None:
 
 
 def _intruders(table: Table) -> Iterator[tuple[str, str]]:
-    """Yield (name, reason) of samples or variables that seem to be annotation, totals or counts."""
+    """Yield (name, reason) of samples that seem to be annotation or totals."""
     for name in table.sample_names:
         if name.lower() in ANNOTATION:
             yield name, f"the sample {name!r} has a name as annotation of genes has"
@@ -125,13 +132,49 @@ def _intruders(table: Table) -> Iterator[tuple[str, str]]:
             name = table.sample_names[-1]
             yield name, f"the last sample, {name!r}, is the {what} of all others"
             break
-    first = table.data[:, 0]
-    counts = (
-        np.isfinite(first).all() and first[0] == round(first[0]) and (np.diff(first) == 1).all()
-    )
-    if counts and len(first) >= 5 and table.data.shape[1] > 1:
-        name = table.variable_names[0]
-        yield name, f"the first variable, {name!r}, counts the samples"
+
+
+def _identifiers(table: Table) -> list[str]:
+    """Return a note on variables that number the samples, or are named and differ as keys do."""
+    n, p = table.data.shape
+    spans = np.ptp(table.data, axis=0) == n - 1
+    names = []
+    for j, name in enumerate(table.variable_names):
+        if not spans[j] and not KEY.search(name):
+            continue
+        values = table.data[:, j]
+        is_key = (values == np.rint(values)).all() and len(np.unique(values)) == n
+        if is_key and (n >= FEWEST_KEYS or (n >= 5 and (np.diff(values) == 1).all())):
+            names.append(name)
+    if not names or p == 1:
+        return []
+    are, them = ("seems to number", "it") if len(names) == 1 else ("seem to number", "them")
+    return [
+        f"{listed(names)} {are} the samples. Use ignore={names} to leave {them} out, or "
+        f"sample_names={names[0]!r} to name the samples so"
+    ]
+
+
+def _marks(table: Table) -> list[str]:
+    """Return a note on numbers such as -999 that may mark missing values: far off, and repeated."""
+    ends = np.fmin.reduce(table.data), np.fmax.reduce(table.data)
+    found: dict[str, list[str]] = {}
+    for j in np.flatnonzero(np.isin(ends, MARKS).any(axis=0)):
+        values = table.data[:, j]
+        others = values[np.isfinite(values) & ~np.isin(values, MARKS)]
+        for mark, count in zip(*np.unique(values, return_counts=True), strict=True):
+            if mark in MARKS and count > 1 and len(others):
+                off = max(others.min() - mark, mark - others.max())
+                if off > np.ptp(others):
+                    where = f"{count} values of {table.variable_names[j]}"
+                    found.setdefault(f"{mark:g}", []).append(where)
+    if not found:
+        return []
+    said = ", ".join(f"{mark} ({listed(places)})" for mark, places in found.items())
+    return [
+        f"far from all other values: {said}. Use missing={list(found)} if "
+        f"{'it marks' if len(found) == 1 else 'they mark'} missing values"
+    ]
 
 
 def _gene_like(names: Sequence[str]) -> float:

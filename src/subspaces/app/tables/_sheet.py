@@ -35,6 +35,10 @@ class Wanted:
         The only variables to read, if not all. Columns of text are then left out, too.
     missing : tuple of str
         Further marks of a missing value.
+    sample_names : str or None
+        Column (row if samples are columns) with the names of the samples.
+    ignore_text, drop_empty : bool
+        Whether to leave out columns of text, and samples without any value.
     """
 
     samples_in_columns: bool = False
@@ -42,6 +46,9 @@ class Wanted:
     ignore: frozenset[str] = frozenset()
     variables: dict[str, None] | None = None
     missing: tuple[str, ...] = ()
+    sample_names: str | None = None
+    ignore_text: bool = False
+    drop_empty: bool = False
 
 
 @dataclass(frozen=True)
@@ -93,11 +100,6 @@ class Sheet:
         """The sheet with samples and variables swapped, less the classes."""
         return Sheet(self.cells.T, self.variables, self.samples)
 
-    @property
-    def as_in_file(self) -> "Sheet":
-        """The sheet with the rows of the file in rows."""
-        return self.turned if self.samples.kind == "column" else self
-
     def place(self, i: int, j: int) -> str:
         """Return where cell (i, j) is in the file, as text: "line 3, column 2 ('age')"."""
         if self.samples.kind == "column":
@@ -126,22 +128,31 @@ def unmarked(cells: Texts, wanted: Wanted) -> Texts:
     return np.where([[cell.lower() in known for cell in row] for row in cells], "", cells)
 
 
-def with_classes(path: Path, sheet: Sheet, labels: str | None) -> Sheet:
-    """Return the sheet with its variable ``labels`` taken out as the classes of the samples."""
-    if labels is None:
-        return sheet
+def with_annotation(path: Path, sheet: Sheet, wanted: Wanted) -> Sheet:
+    """Return the sheet with the variables that hold classes and sample names taken out as such."""
+    if wanted.sample_names is not None:
+        sheet, names = _taken(path, sheet, wanted.sample_names)
+        sheet = replace(sheet, samples=replace(sheet.samples, names=names))
+    if wanted.labels is not None:
+        sheet, classes = _taken(path, sheet, wanted.labels)
+        sheet = replace(sheet, classes=classes)
+    return sheet
+
+
+def _taken(path: Path, sheet: Sheet, name: str) -> tuple[Sheet, Texts]:
+    """Return the sheet without one of its variables, and the cells of that as text."""
     names = sheet.variables.names.tolist()
-    if labels not in names:
+    if name not in names:
         side, other = ("column", "row") if sheet.variables.kind == "column" else ("row", "column")
-        if labels in sheet.samples.names:
+        if name in sheet.samples.names:
             raise ValueError(
-                f"{path} has a {other} {labels!r} and no such {side}: its samples are in {side}s. "
+                f"{path} has a {other} {name!r} and no such {side}: its samples are in {side}s. "
                 f"Use samples='{side}s'"
             )
-        raise ValueError(f"{path} has no {side} {labels!r}{offered(labels, names)}")
-    place = names.index(labels)
+        raise ValueError(f"{path} has no {side} {name!r}{offered(name, names)}")
+    place = names.index(name)
     rest = sheet.kept(np.full(len(sheet.cells), True), np.arange(len(names)) != place)
-    return replace(rest, classes=as_texts(sheet.cells[:, place]))
+    return rest, as_texts(sheet.cells[:, place])
 
 
 def offered(wanted: str, names: Iterable[object]) -> str:

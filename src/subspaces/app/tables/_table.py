@@ -1,15 +1,24 @@
 """A table of numbers from the sheet of a file: what is not wanted left out, the rest checked."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from subspaces._types import Array, Mask
 from subspaces.app.tables._bad_cells import bad_cells_in_words
-from subspaces.app.tables._commas import is_figure, is_missing, is_number, is_text, notation_of
+from subspaces.app.tables._commas import (
+    Notation,
+    is_figure,
+    is_missing,
+    is_number,
+    is_text,
+    notation_of,
+)
 from subspaces.app.tables._sheet import Sheet, Side, Texts, Wanted, offered
-from subspaces.named_table import Table
+from subspaces.app.tables._units import as_numbers
+from subspaces.named_table import Table, listed, without_empty
 
 # What people call rows below a table that are no samples.
 TOTALS = {
@@ -25,21 +34,30 @@ def to_table(path: Path, sheet: Sheet, wanted: Wanted, notes: Iterable[str] = ()
 
     notes: sentences from reading the file, which the table keeps.
     """
-    names = [*sheet.variables.names, *sheet.samples.names]
-    for name in sorted(wanted.ignore - set(names)):
-        raise ValueError(f"{path} has no column or row {name!r}{offered(name, names)}")
+    known = [*sheet.variables.names, *sheet.samples.names]
+    for name in sorted(wanted.ignore - set(known)):
+        raise ValueError(f"{path} has no column or row {name!r}{offered(name, known)}")
     ignored = sheet.samples.among(wanted.ignore), sheet.variables.among(wanted.ignore)
     sheet, left_out = _asked_for(path, sheet.kept(~ignored[0], ~ignored[1]), wanted)
-    data, note = _numbers(path, sheet, wanted)
+    sheet, data, found = _numbers(path, sheet, wanted)
     _check(path, sheet, data)
-    return Table(
+    empty = np.flatnonzero(np.isnan(data).all(axis=1))
+    if len(empty) and not wanted.drop_empty:
+        names = listed([repr(name) for name in sheet.samples.names[empty]])
+        samples, them = ("sample {} has", "it") if len(empty) == 1 else ("samples {} have", "them")
+        raise ValueError(
+            f"{path}, {sheet.samples.place(empty[0])}: {samples.format(names)} no value. Use "
+            f"drop_empty=True to leave {them} out"
+        )
+    table = Table(
         data,
         tuple(sheet.samples.names),
         tuple(sheet.variables.names),
         None if sheet.classes is None else tuple(sheet.classes),
         left_out,
-        (*notes, note) if note else tuple(notes),
+        (*notes, *found),
     )
+    return without_empty(table) if len(empty) else table
 
 
 def _asked_for(path: Path, sheet: Sheet, wanted: Wanted) -> tuple[Sheet, tuple[str, ...]]:
@@ -78,14 +96,6 @@ def _check(path: Path, sheet: Sheet, data: Array) -> None:
             f"{path}, {sheet.place(*infinite[0])}: an infinite number{more}. Use a finite one, or "
             "leave the cell empty if the value is not known"
         )
-    empty = np.flatnonzero(np.isnan(data).all(axis=1))
-    if len(empty):
-        name = sheet.samples.names[empty[0]]
-        more = f" (and {len(empty) - 1} more)" if len(empty) > 1 else ""
-        raise ValueError(
-            f"{path}, {sheet.samples.place(empty[0])}: sample {name!r} has no value{more}. Use "
-            f"ignore=[{name!r}] to leave it out"
-        )
 
 
 def _check_names(path: Path, side: Side, what: str) -> None:
@@ -114,20 +124,36 @@ def _check_classes(path: Path, sheet: Sheet) -> None:
         )
 
 
-def _numbers(path: Path, sheet: Sheet, wanted: Wanted) -> tuple[Array, str | None]:
-    """Return the cells as floats, and a note if a cell such as "1,065" is ambiguous.
+def _numbers(path: Path, sheet: Sheet, wanted: Wanted) -> tuple[Sheet, Array, list[str]]:
+    """Return the sheet, less columns of text if that is wanted, its cells as floats, and notes."""
+    data: Array
+    if sheet.cells.dtype == object:
+        sheet, data, notes = _texts_as_numbers(path, sheet, wanted)
+    else:
+        data, notes = np.ascontiguousarray(sheet.cells, dtype=np.float64), []
+    marks = [float(mark) for mark in wanted.missing if is_number(mark)]
+    return sheet, np.where(np.isin(data, marks), np.nan, data) if marks else data, notes
+
+
+def _texts_as_numbers(path: Path, sheet: Sheet, wanted: Wanted) -> tuple[Sheet, Array, list[str]]:
+    """Return what `_numbers` returns, of texts.
 
     Raises ValueError, with remedies, about all cells that are no numbers.
     """
-    note = None
-    if sheet.cells.dtype == object:
-        found = sheet.as_in_file
-        data, note = _read(path, found, wanted)
-        data = data if found is sheet else np.ascontiguousarray(data.T)
-    else:
-        data = np.ascontiguousarray(sheet.cells, dtype=np.float64)
-    marks = [float(mark) for mark in wanted.missing if is_number(mark)]
-    return np.where(np.isin(data, marks), np.nan, data) if marks else data, note
+    cells: Texts = np.ascontiguousarray(sheet.cells, dtype=object)
+    values = _floats(cells.ravel())
+    cells, units = _without_units(cells, values, sheet.variables.names)
+    bad, notation, unclear = _read(cells.ravel(), values)
+    sheet, data = replace(sheet, cells=cells), values.reshape(cells.shape)
+    is_bad = bad.reshape(cells.shape)
+    notes = [*units, *unclear]
+    if is_bad.any() and wanted.ignore_text:
+        kept, texts = _without_text(sheet, data, is_bad)
+        sheet, data, is_bad = sheet.kept(*kept), data[np.ix_(*kept)], is_bad[np.ix_(*kept)]
+        notes += texts
+    if is_bad.any():
+        raise ValueError(f"{path}, {bad_cells_in_words(sheet, is_bad, data, notation, wanted)}")
+    return sheet, data, notes
 
 
 def _text_columns(cells: Texts | Array) -> Mask:
@@ -138,10 +164,37 @@ def _text_columns(cells: Texts | Array) -> Mask:
     return np.array(found, dtype=bool)
 
 
-def _read(path: Path, sheet: Sheet, wanted: Wanted) -> tuple[Array, str | None]:
-    cells: Texts = sheet.cells.ravel().astype(object, copy=False)
-    values = _floats(cells)
-    unread = [k for k in np.flatnonzero(np.isnan(values)).tolist() if not is_missing(cells[k])]
+def _unread(cells: Texts, values: Array) -> list[int]:
+    """Return the places of cells that are neither numbers to Python nor marks of missing values."""
+    return [k for k in np.flatnonzero(np.isnan(values)).tolist() if not is_missing(cells[k])]
+
+
+def _without_units(cells: Texts, values: Array, names: Texts) -> tuple[Texts, list[str]]:
+    """Return the cells (n, p) with plain numbers in columns with a mark such as "%", and a note.
+
+    ``values``, the numbers of the cells one after the other, gets those that are found.
+    """
+    n, p = cells.shape
+    unread = np.array(_unread(cells.ravel(), values)[::-1], dtype=np.intp)
+    first = np.full(p, -1)
+    first[unread % max(p, 1)] = unread // max(p, 1)  # the first sample is set last, and stays
+    marks: list[str] = []
+    for j in np.flatnonzero(first >= 0):
+        read = as_numbers(cells[:, j]) if is_text(cells[first[j], j]) else None
+        if read is not None:
+            cells = cells if marks else cells.copy()
+            marks.append(f"{names[j]} ({read[0]})")
+            cells[:, j] = read[1]
+            values.reshape(n, p)[:, j] = _floats(read[1])
+    return cells, [f"read as numbers: {', '.join(marks)}"] if marks else []
+
+
+def _read(cells: Texts, values: Array) -> tuple[Mask, Notation, list[str]]:
+    """Return which cells are no numbers, the notation of the others, and a note if that is unclear.
+
+    ``values`` gets the numbers with commas.
+    """
+    unread = _unread(cells, values)
     looked_at = cells if unread else cells[:LOOKED_AT]
     notation = notation_of(looked_at, cells[unread])
     is_bad: Mask = np.zeros(len(cells), dtype=bool)
@@ -152,10 +205,23 @@ def _read(path: Path, sheet: Sheet, wanted: Wanted) -> tuple[Array, str | None]:
         plain = notation.plain(cells[k])
         is_bad[k] = not is_number(plain)
         values[k] = np.nan if is_bad[k] else float(plain)
-    values, is_bad = values.reshape(sheet.cells.shape), is_bad.reshape(sheet.cells.shape)
-    if is_bad.any():
-        raise ValueError(f"{path}, {bad_cells_in_words(sheet, is_bad, values, notation, wanted)}")
-    return values, notation.note(looked_at)
+    note = notation.note(looked_at)
+    return is_bad, notation, [note] if note else []
+
+
+def _without_text(sheet: Sheet, data: Array, is_bad: Mask) -> tuple[tuple[Mask, Mask], list[str]]:
+    """Return which samples and variables to keep, in which most entries are numbers, and a note.
+
+    Samples go only if they are the columns of the file: rows of text are values that are wrong.
+    """
+    known = is_bad | ~np.isnan(data)
+    samples: Mask = np.full(len(data), True)
+    if sheet.samples.kind == "column":
+        samples = 2 * is_bad.sum(axis=1) <= known.sum(axis=1)
+    variables: Mask = 2 * is_bad[samples].sum(axis=0) <= known[samples].sum(axis=0)
+    names = [*sheet.samples.names[~samples], *sheet.variables.names[~variables]]
+    are = "column of text is" if len(names) == 1 else "columns of text are"
+    return (samples, variables), [f"{len(names)} {are} left out: {listed(names)}"] * bool(names)
 
 
 def _floats(cells: Texts) -> Array:

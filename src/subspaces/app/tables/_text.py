@@ -12,8 +12,9 @@ import numpy as np
 
 from subspaces.app.tables._commas import is_figure, is_missing, is_number, is_text, notation_of
 from subspaces.app.tables._content import text_of
-from subspaces.app.tables._sheet import CLASSES, Sheet, Texts, Wanted, named, unmarked, with_classes
+from subspaces.app.tables._sheet import Sheet, Texts, Wanted, named, unmarked, with_annotation
 from subspaces.app.tables._table import to_table
+from subspaces.app.tables._units import as_numbers
 from subspaces.named_table import Table
 
 # The order of preference if two cut the lines evenly: 1,5;2,5;3,5 has commas within numbers.
@@ -118,6 +119,10 @@ def from_grid(path: Path, grid: Grid, wanted: Wanted, notes: tuple[str, ...] = (
     notes: sentences from reading the file, which the table keeps.
     """
     cells, lines = unmarked(grid.cells, wanted), np.array(grid.lines)
+    if _are_groups(cells[0], cells[1:]):
+        cells, lines = np.vstack([_with_groups(cells[0], cells[1]), cells[2:]]), lines[1:]
+        both = f"lines {grid.lines[0]} and {lines[0]} are read as one header"
+        notes = (*notes, f"{both}, with names such as {cells[0, -1]!r}")
     is_header = _is_header(cells[0], cells[1:])
     header = cells[0] if is_header or _may_be_header(cells[0], cells[1:]) else None
     if header is not None and not is_header:
@@ -131,8 +136,10 @@ def from_grid(path: Path, grid: Grid, wanted: Wanted, notes: tuple[str, ...] = (
     while header is not None and start < len(header) - 1 and header[start] in wanted.ignore:
         start += 1
     top = None if header is None else header[start]
-    is_labels = top == wanted.labels and not wanted.samples_in_columns and top is not None
-    has_names = starts_with_names(top, cells[:, start:]) and not is_labels
+    has_names = starts_with_names(top, cells[:, start:], wanted)
+    if top == "" and wanted.sample_names is not None and not has_names:
+        notes = (*notes, f"column {grid.first_column + start}, which has no heading, is left out")
+        start += 1
     first = start + has_names
     prefixes = ("v", "sample") if wanted.samples_in_columns else ("sample", "v")
     rows = named("line", cells[:, start] if has_names else None, len(cells), prefixes[0])
@@ -142,7 +149,7 @@ def from_grid(path: Path, grid: Grid, wanted: Wanted, notes: tuple[str, ...] = (
     sheet = sheet.turned if wanted.samples_in_columns else sheet
     dropped = () if header is None else header[:start]
     wanted = replace(wanted, ignore=wanted.ignore - set(dropped))
-    sheet = with_classes(path, sheet, wanted.labels)
+    sheet = with_annotation(path, sheet, wanted)
     return to_table(path, sheet, wanted, (*notes, *grid.notes))
 
 
@@ -151,15 +158,41 @@ def as_whole(cell: str) -> int | None:
     return int(cell) if cell.isascii() and cell.isdigit() and len(cell) <= MOST_DIGITS else None
 
 
-def starts_with_names(top: str | None, cells: Texts) -> bool:
-    """Return whether the first column holds row names: by its heading, or if most of it is text."""
-    if cells.shape[1] < 2:
+def starts_with_names(top: str | None, cells: Texts, wanted: Wanted) -> bool:
+    """Return whether the first column holds row names: by its heading, or if most of it is text.
+
+    Names of samples are there once, are not numbers with a unit, and no other column is chosen.
+    """
+    is_chosen = top is not None and top == wanted.labels
+    is_chosen |= wanted.sample_names is not None
+    if cells.shape[1] < 2 or (is_chosen and not wanted.samples_in_columns):
         return False
     if top is not None and top.lower() in CORNERS:
         return True
-    if top is not None and top.lower() in CLASSES and len(set(cells[:, 0])) < len(cells):
-        return False  # names are there once
-    return 2 * sum(map(is_text, cells[:, 0])) > len(cells)
+    names = cells[:, 0]
+    if 2 * sum(map(is_text, names)) <= len(names):
+        return False
+    is_once = len(set(names)) == len(names)
+    return wanted.samples_in_columns or (is_once and as_numbers(names) is None)
+
+
+def _are_groups(top: Texts, below: Texts) -> bool:
+    """Return whether a row groups the columns that the row below names: Excel's merged cells."""
+    if len(below) < 2 or "" not in top[1:] or sum(map(is_text, top)) < 2:
+        return False
+    numeric = _numeric(below[1:])
+    return bool(numeric) and all(
+        (is_text(name) or (group and not name)) and not is_figure(group)
+        for group, name in zip(top[numeric], below[0][numeric], strict=True)
+    )
+
+
+def _with_groups(groups: Texts, names: Texts) -> Texts:
+    """Return each name behind its group, which is the last one at or before its column."""
+    last = np.maximum.accumulate(np.where(groups != "", np.arange(len(groups)), 0))
+    return np.array(
+        [f"{groups[j]} {name}".strip() for j, name in zip(last, names, strict=True)], object
+    )
 
 
 def _titles(rows: list[list[str]]) -> int:
