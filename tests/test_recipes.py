@@ -169,10 +169,10 @@ def test_samples_and_genes_have_their_names_in_errors():
     for fails in (scaler.transform, ExpressionScaler().fit, recipes.expression(2).fit):
         with pytest.raises(ValueError, match=r"^Sample 's3' has no value of 'gene14', but totals"):
             fails(counts)
-    with pytest.raises(ValueError, match=r"^sample 3 has no value of 'x14', and totals"):
+    with pytest.raises(ValueError, match=r"^Sample 3 has no value of 'x14', but totals"):
         ExpressionScaler().fit(counts.to_numpy())
     counts.iloc[3, 14] = -1.0
-    with pytest.raises(ValueError, match="of sample 's3', variable 'gene14' is below"):
+    with pytest.raises(ValueError, match="sample 's3' has .* in 'gene14'"):
         scaler.transform(counts)
 
 

@@ -87,7 +87,7 @@ def test_cells_of_dask_are_read_chunk_by_chunk(cells, planes, chunk, affine):
     expected = np.hstack([(planes.data - f.centre) @ f.basis for f in model.subspaces_])
     np.testing.assert_allclose(np.abs(lazy.obsm["X_psc"]), np.abs(expected), atol=1e-8)
     assert lazy.uns["psc"]["sizes"].sum() == 200
-    with pytest.raises(ValueError, match="n_variables=5 needs all rows in memory"):
+    with pytest.raises(ValueError, match="n_variables=5 needs all samples in memory"):
         scverse.psc(lazy, 2, n_variables=5)
 
 

@@ -67,5 +67,5 @@ def test_where_it_is_not_defined_it_is_refused(monkeypatch):
     with pytest.raises(ValueError, match="not defined for sparse loadings"):
         fitted(union(90, 6).data, n_variables=3)
     monkeypatch.setitem(CRITERIA, "toy", Criterion(log_residual, log_residual))
-    with pytest.raises(ValueError, match="criterion='toy' needs all rows in memory"):
+    with pytest.raises(ValueError, match="criterion='toy' needs all samples in memory"):
         fitted(sparse.csr_array(union(90, 6).data))

@@ -281,7 +281,7 @@ def test_too_many_monomials():
     ):
         GPCA(6, n_components=3, n_projected=12).fit(X)
     with pytest.raises(
-        ValueError, match=r"n_clusters=6 .* 8008 monomials, more than 2000. Use another"
+        ValueError, match=r"n_clusters=6 .* 8008 terms, more than 2000. Use another"
     ):
         GPCA(6, n_components=10).fit(X)
 

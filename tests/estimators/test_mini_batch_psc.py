@@ -149,7 +149,7 @@ def test_what_cannot_be_is_said(options, message):
 def test_batches_that_do_not_fit():
     X, _ = union(0)
     model = MiniBatchPSC(3, n_components=2, random_state=0)
-    with pytest.raises(ValueError, match="n_samples=5 is too few for n_clusters=3"):
+    with pytest.raises(ValueError, match="5 samples are too few for n_clusters=3"):
         model.partial_fit(X[:5])
     model = MiniBatchPSC(3, n_components=2, random_state=0).partial_fit(X)
     with pytest.raises(ValueError, match="X has 11 features, but MiniBatchPSC is expecting 12"):
