@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from subspaces._types import Array, Mask
-from subspaces.app.tables._bad_cells import bad_cells_in_words
+from subspaces.app.tables._bad_cells import bad_cells_in_words, unclear_cells
 from subspaces.app.tables._commas import (
     Notation,
     is_figure,
@@ -148,7 +148,8 @@ def _texts_as_numbers(path: Path, sheet: Sheet, wanted: Wanted) -> tuple[Sheet, 
     is_bad = bad.reshape(cells.shape)
     notes = [*units, *unclear]
     if is_bad.any() and wanted.ignore_text:
-        kept, texts = _without_text(sheet, data, is_bad)
+        is_text = is_bad & ~unclear_cells(sheet, is_bad, notation)
+        kept, texts = _without_text(sheet, data, is_text)
         sheet, data, is_bad = sheet.kept(*kept), data[np.ix_(*kept)], is_bad[np.ix_(*kept)]
         notes += texts
     if is_bad.any():
@@ -209,16 +210,16 @@ def _read(cells: Texts, values: Array) -> tuple[Mask, Notation, list[str]]:
     return is_bad, notation, [note] if note else []
 
 
-def _without_text(sheet: Sheet, data: Array, is_bad: Mask) -> tuple[tuple[Mask, Mask], list[str]]:
+def _without_text(sheet: Sheet, data: Array, is_text: Mask) -> tuple[tuple[Mask, Mask], list[str]]:
     """Return which samples and variables to keep, in which most entries are numbers, and a note.
 
     Samples go only if they are the columns of the file: rows of text are values that are wrong.
     """
-    known = is_bad | ~np.isnan(data)
+    is_number = ~np.isnan(data)
     samples: Mask = np.full(len(data), True)
     if sheet.samples.kind == "column":
-        samples = 2 * is_bad.sum(axis=1) <= known.sum(axis=1)
-    variables: Mask = 2 * is_bad[samples].sum(axis=0) <= known[samples].sum(axis=0)
+        samples = is_text.sum(axis=1) <= is_number.sum(axis=1)
+    variables: Mask = is_text[samples].sum(axis=0) <= is_number[samples].sum(axis=0)
     names = [*sheet.samples.names[~samples], *sheet.variables.names[~variables]]
     are = "column of text is" if len(names) == 1 else "columns of text are"
     return (samples, variables), [f"{len(names)} {are} left out: {listed(names)}"] * bool(names)
