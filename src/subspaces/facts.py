@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from subspaces._types import Array, Data, Estimator
+from subspaces._types import Array, Data, Estimator, Labels
 from subspaces.core.contrast import Contrast, means_and_spread
 from subspaces.core.incomplete import imputed
 from subspaces.core.partition import Partition
 from subspaces.data.validation import as_matrix
 from subspaces.estimators._base import SubspaceClusterer
-from subspaces.estimators._record import own_coordinates
+from subspaces.estimators._record import own_coordinates, own_distances
 from subspaces.messages import Message, note
 from subspaces.preparation import Preparation, attach_preparation
 from subspaces.runtime.threads import cached_property
@@ -27,6 +27,8 @@ from subspaces.runtime.threads import cached_property
 __all__ = ["Facts", "Samples", "facts_of", "samples_of", "with_facts"]
 
 Model = TypeVar("Model", bound=SubspaceClusterer)
+# Distances below this share of the largest value of a table are rounding errors.
+ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, repr=False)
@@ -125,6 +127,25 @@ class Samples:
         if not hasattr(self.model, "subspaces_"):
             return None
         return own_coordinates(self.placed, self.model.labels_, self.model.subspaces_)
+
+    def distances(self, labels: Labels) -> Array:
+        """Distance of each sample from the cluster of its label, (n,), as ``record_`` has it."""
+        if hasattr(self.model, "subspaces_"):
+            return own_distances(self.rows, self.placed, labels, self.model.subspaces_)
+        return np.sqrt(np.maximum(self.scores[np.arange(len(labels)), labels], 0.0))
+
+    def distance_ratios(self, labels: Labels) -> Array | None:
+        """Return each distance over the median one of the cluster's members, (n,).
+
+        None if the model has no distances of its members. Rounding counts as no distance.
+        """
+        members = self.model.record_.distances
+        if members is None:
+            return None
+        known = np.asarray(self.model.labels_)
+        usual = np.array([np.median(members[known == k]) for k in range(known.max() + 1)])
+        rounding = ROUNDING * max(np.nanmax(np.abs(self.rows)), usual.max())
+        return (self.distances(labels) + rounding) / (usual[labels] + rounding)
 
 
 def facts_of(model: SubspaceClusterer) -> Facts:

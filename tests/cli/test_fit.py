@@ -7,9 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from typer.main import get_command
 
 import subspaces
 from subspaces.app.cli._options import CRITERIA
+from subspaces.app.cli.app import app
 from subspaces.estimators import PSC, _base
 from subspaces.facts import facts_of
 from subspaces.metrics import adjusted_rand_score
@@ -76,8 +78,15 @@ def test_the_summary_says_which_criterion_ran(run, union_file, tmp_path, argumen
     assert (ended.document["criterion"], ended.document["criterion_"]) == (asked, ran)
 
 
+def test_the_help_begins_with_the_options_that_people_need():
+    options = [one for one in get_command(app).commands["fit"].params if one.opts[0][0] == "-"]
+    first = {one.opts[0] for one in options if one.rich_help_panel is None}
+    assert first == {"--clusters", "--dims", "--variables", "--affine", "--scale", "--out",
+                     "--seed", "--preset", "--ignore"}  # fmt: skip
+
+
 def test_the_help_lists_every_criterion(run):
-    said = " ".join(run("fit", "--help").out.split())
+    said = " ".join(run("fit", "--help").out.replace("│", " ").split())
     assert f"{', '.join(CRITERIA[:-1])} or {CRITERIA[-1]}." in said
     assert "distance" in CRITERIA
 

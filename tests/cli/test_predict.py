@@ -2,6 +2,7 @@ import csv
 import io
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from subspaces import PSC, SelectedPCA, load
@@ -137,3 +138,26 @@ def test_a_pca_has_no_clusters_to_predict(fails, union_file, tmp_path):
         ["report", tmp_path / "pca.npz"],
     ):
         assert "pca.npz holds a PCA, which has no clusters" in fails(*command)
+
+
+def ratios_of(text):
+    return np.array([float(row["distance_ratio"]) for row in csv.DictReader(io.StringIO(text))])
+
+
+def test_members_are_as_far_as_members(run, model, union_file):
+    ended = run("predict", model, union_file, "--labels", "type")
+    labels, ratios = load(model).labels_, ratios_of(ended.out)
+    for k in (0, 1):
+        assert np.median(ratios[labels == k]) == pytest.approx(1.0, abs=1e-3)
+    assert "as far from their cluster" not in ended.err
+
+
+def test_a_table_in_other_units_is_not_placed_in_silence(run, model, union_file, tmp_path):
+    frame = pd.read_csv(union_file)
+    numbers = frame.select_dtypes("number").columns
+    frame[numbers] *= 100
+    frame.to_csv(tmp_path / "hundredfold.csv", index=False)
+    usual = ratios_of(run("predict", model, union_file, "--labels", "type").out)
+    ended = run("predict", model, tmp_path / "hundredfold.csv", "--labels", "type")
+    np.testing.assert_allclose(ratios_of(ended.out), 100 * usual, rtol=0.01, atol=0.1)
+    assert "of the fit?" in ended.err

@@ -10,8 +10,10 @@ import time
 
 import numpy as np
 import pytest
+from typer.main import get_command
 
 from subspaces import __main__
+from subspaces.app.cli.app import app
 
 COMMAND = [sys.executable, "-m", "subspaces"]
 
@@ -35,7 +37,8 @@ def test_help_and_version_import_nothing_that_computes():
 def test_every_command_has_examples(run):
     listed = run("--help").out
     assert run().out == listed
-    commands = [line.split()[0] for line in listed[listed.index("Commands:") :].splitlines()[1:]]
+    commands = list(get_command(app).commands)
+    assert all(command in listed for command in commands)
     assert len(commands) >= 7
     for command in commands:
         text = run(command, "--help").out

@@ -82,12 +82,12 @@ def test_variables_in_the_order_of_the_model(union):
         np.testing.assert_array_equal(cluster.loadings.places, model.get_variables(k))
 
 
-def test_what_the_data_add_is_the_distance_and_nothing_else(union):
+def test_the_data_add_nothing_to_a_record(union):
     model = KSubspaces(2, n_components=2, random_state=0).fit(union.data)
     without, with_data = found(model), found(model, union.data)
     for one, other in zip(without.clusters, with_data.clusters, strict=True):
         np.testing.assert_allclose(one.coordinates, other.coordinates)
-        np.testing.assert_allclose(one.height, other.height**2)
+        np.testing.assert_allclose(one.height, other.height)
 
 
 def test_a_record_too_large_to_keep_is_made_again_from_the_data(union):
@@ -99,6 +99,7 @@ def test_a_record_too_large_to_keep_is_made_again_from_the_data(union):
     assert bare.clusters[0].coordinates is None
     made = found(model, union.data)
     np.testing.assert_allclose(made.clusters[0].coordinates, kept.clusters[0].coordinates)
+    np.testing.assert_allclose(made.clusters[0].height, kept.clusters[0].height)
     np.testing.assert_allclose(made.rivalry.closeness, kept.rivalry.closeness)
 
 

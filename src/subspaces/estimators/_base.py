@@ -50,7 +50,7 @@ from subspaces.data.validation import (
 )
 from subspaces.estimators._fitted_state import fitted_state, with_arrays_in_memory
 from subspaces.estimators._new_rows import NewBlocks, NewRows
-from subspaces.estimators._record import Record, is_too_large, own_coordinates
+from subspaces.estimators._record import Record, is_too_large, own_coordinates, own_distances
 from subspaces.messages import message_of
 from subspaces.preparation import (
     Preparation,
@@ -745,12 +745,15 @@ class SubspaceClusterer(
         in_passes = not isinstance(X, np.ndarray)
         if in_passes or is_too_large(len(X), self._n_features_out, widest):
             return Record(seconds, warned, None, None, None, None)
-        whole = self._placed(X)
+        whole, scores = self._placed(X), self._scores(X)
         return Record(
             seconds,
             warned,
             sample_names=names,
-            scores=self._scores(X),
+            scores=scores,
             coordinates=own_coordinates(whole, self.labels_, subspaces) if subspaces else None,
             influence=getattr(self, "influence_", None),
+            distances=own_distances(X, whole, self.labels_, subspaces)
+            if subspaces
+            else np.sqrt(np.maximum(scores[np.arange(len(X)), self.labels_], 0.0)),
         )

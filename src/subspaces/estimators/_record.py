@@ -47,6 +47,9 @@ class Record(InShort):
         where the method has no subspaces.
     influence : ndarray of shape (n,) or None
         ``influence_`` of `PSC`; None for other estimators.
+    distances : ndarray of shape (n,) or None
+        Distance of each sample from the subspace of its label; without subspaces the root of its
+        score.
     verdicts : tuple of str
         Sentences on how far to trust the clusters, from whoever measured that after the fit.
     """
@@ -58,6 +61,7 @@ class Record(InShort):
     coordinates: Array | None
     influence: Array | None
     verdicts: tuple[str, ...] = ()
+    distances: Array | None = None
 
     @property
     def messages(self) -> tuple[str, ...]:
@@ -78,6 +82,17 @@ def own_coordinates(rows: Array, labels: Labels, subspaces: Sequence[Subspace]) 
         members = labels == k
         padded[members, : subspace.basis.shape[1]] = coordinates(rows[members], subspace)
     return padded
+
+
+def own_distances(
+    rows: Array, placed: Array, labels: Labels, subspaces: Sequence[Subspace]
+) -> Array:
+    """Return each row's distance from its label's subspace, (n,); as `squared_distances`."""
+    found = np.full(len(rows), np.nan)
+    for k, subspace in enumerate(subspaces):
+        members = labels == k
+        found[members] = squared_distances(rows[members], placed[members], subspace)
+    return np.sqrt(found)
 
 
 def squared_distances(rows: Array, placed: Array, subspace: Subspace) -> Array:

@@ -53,14 +53,9 @@ def left_by_fit(path: Path, model: SubspaceClusterer) -> Left:
         "markers": _markers(folder / "markers.csv", summary.get("markers")),
         "missing": _missing(summary["missing"], rows, folder / "variables.csv", model),
     }
-    lacking = list(_lacking(folder, summary, options, rows))
-    if any(subspace.basis.shape[1] == 1 for subspace in getattr(model, "subspaces_", ())):
-        lacking.append(
-            "the table is not read again, so that samples of clusters of dimension 1 are drawn by "
-            "their scores, not by their distances from the subspace"
-        )
+    lacking = tuple(_lacking(folder, summary, options, rows))
     known = {name: value for name, value in options.items() if value is not None}
-    return Left(known, tuple(lacking))
+    return Left(known, lacking)
 
 
 def _lacking(folder: Path, summary: Any, options: Any, rows: dict[str, list[str]] | None) -> Any:

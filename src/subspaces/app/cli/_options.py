@@ -31,6 +31,10 @@ if TYPE_CHECKING:
 
 Name = TypeVar("Name", bound=str)
 
+# Parts of the help below the options that most people need.
+TABLE, PREPARE, MODEL = "Your table", "Prepare the values", "The model"
+OUTPUT, EXPERT = "Output", "For experts"
+
 # Estimators that are not clusterers of a table in memory.
 NOT_COMPARED = ("MiniBatchPSC", "SelectedPCA")
 METHOD_NAMES = (
@@ -62,14 +66,21 @@ DOCUMENTATION = "https://subspaces.readthedocs.io"
 KINDS: "tuple[ExpressionKind, ...]" = ("intensities", "log", "ratios", "shares", "counts")
 
 
-def setting(text: str, metavar: str, *, shown: bool = False, **more: Any) -> Any:
-    """Return a typer option that takes a value; its help shows the default only if ``shown``."""
-    return typer.Option(help=text, metavar=metavar, show_default=shown, **more)
+def setting(
+    text: str, metavar: str, *, shown: bool = False, panel: str | None = None, **more: Any
+) -> Any:
+    """Return a typer option that takes a value; its help shows the default only if ``shown``.
+
+    panel: the part of the help that it stands in, by default the first.
+    """
+    return typer.Option(
+        help=text, metavar=metavar, show_default=shown, rich_help_panel=panel, **more
+    )
 
 
-def flag(names: str, text: str) -> Any:
+def flag(names: str, text: str, *, panel: str | None = None) -> Any:
     """Return a typer option that takes no value, such as ``--log``."""
-    return typer.Option(names, help=text)
+    return typer.Option(names, help=text, rich_help_panel=panel)
 
 
 def argument(text: str, metavar: str, **more: Any) -> Any:
@@ -144,8 +155,8 @@ Model = Annotated[
     ),
 ]
 Seed = Annotated[int, setting("Seed; the same seed gives the same answer.", "N", shown=True, min=0)]
-Json = Annotated[bool, flag("--json", "Print one JSON document, for scripts.")]
-Force = Annotated[bool, flag("--force", "Overwrite earlier results.")]
+Json = Annotated[bool, flag("--json", "Print one JSON document, for scripts.", panel=OUTPUT)]
+Force = Annotated[bool, flag("--force", "Overwrite earlier results.", panel=OUTPUT)]
 
 
 @dataclass(frozen=True)
@@ -161,13 +172,23 @@ class NewSamples:
             callback=existing_table,
         ),
     ]
-    samples: Annotated[Side, typer.Option(help="Are the samples the rows or the columns?")] = "rows"
+    samples: Annotated[
+        Side, typer.Option(help="Are the samples the rows or the columns?", rich_help_panel=TABLE)
+    ] = "rows"
     labels: Annotated[
-        str | None, setting("Column with known classes, to compare with; not a variable.", "COLUMN")
+        str | None,
+        setting(
+            "Column with known classes, to compare with; not a variable.", "COLUMN", panel=TABLE
+        ),
     ] = None
     classes: Annotated[
         Path | None,
-        setting("CLS file with known classes, to compare with.", "FILE", callback=existing_file),
+        setting(
+            "CLS file with known classes, to compare with.",
+            "FILE",
+            callback=existing_file,
+            panel=TABLE,
+        ),
     ] = None
     ignore: Annotated[
         list[str] | None,
@@ -182,6 +203,7 @@ class NewSamples:
             "Marks of a missing value, several as a,b, besides an empty cell, NA, N/A, NaN, null, "
             "none, ?, - and a dot.",
             "MARK",
+            panel=TABLE,
         ),
     ] = None
     sample_names: Annotated[
@@ -224,6 +246,7 @@ class Source(NewSamples):
             "Leave out variables with more than this share of their values missing: 0.5, say.",
             "SHARE",
             callback=share,
+            panel=TABLE,
         ),
     ] = None
 
@@ -232,10 +255,13 @@ class Source(NewSamples):
 class Values:
     """The options on what is done to the values first."""
 
-    floor: Annotated[float | None, setting("Raise lower values to this first.", "VALUE")] = None
-    log: Annotated[bool | None, flag("--log", "Take log2(1 + value).")] = False
+    floor: Annotated[
+        float | None, setting("Raise lower values to this first.", "VALUE", panel=PREPARE)
+    ] = None
+    log: Annotated[bool | None, flag("--log", "Take log2(1 + value).", panel=PREPARE)] = False
     top_variables: Annotated[
-        int | None, setting("Keep so many variables, those that vary most.", "N", min=1)
+        int | None,
+        setting("Keep so many variables, those that vary most.", "N", min=1, panel=PREPARE),
     ] = None
     scale: Annotated[
         bool, flag("--scale", "Bring each variable to mean 0 and standard deviation 1.")
@@ -252,6 +278,7 @@ class ValuesOrPreset(Values):
             "--log/--no-log",
             help="Take log2(1 + value), with a preset as the kind of values asks, or take none.",
             show_default=False,
+            rich_help_panel=PREPARE,
         ),
     ] = None
     kind: Annotated[
@@ -260,6 +287,7 @@ class ValuesOrPreset(Values):
             "What the values are, for a --preset: intensities, log, ratios, shares or counts; "
             "found out unless given.",
             "NAME",
+            panel=PREPARE,
         ),
     ] = None
 
@@ -305,13 +333,17 @@ class Search(Clusters):
     """The options on how PSC looks for clusters, whatever their number."""
 
     max_dims: Annotated[
-        int | None, setting("With --dims auto, try dimensions up to N; 5 unless given.", "N", min=1)
+        int | None,
+        setting(
+            "With --dims auto, try dimensions up to N; 5 unless given.", "N", min=1, panel=MODEL
+        ),
     ] = None
     normal_scores: Annotated[
         bool,
         flag(
             "--normal-scores",
             "Choose the number of clusters on normal scores of each variable: for heavy tails.",
+            panel=EXPERT,
         ),
     ] = False
 

@@ -3,13 +3,21 @@
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from subspaces.app.cli._outputs import settle
 from subspaces.app.cli._results import sample_columns
 from subspaces.app.cli._say import warn
 from subspaces.estimators import load
 from subspaces.estimators._base import SubspaceClusterer
+from subspaces.facts import samples_of
 from subspaces.named_table import Table
 from subspaces.preparation import match_variables
+
+# A sample is far if its distance from the cluster is this many times the members' median one, and
+# many are far if they are more than this share of all. Both are a choice: members are rarely 5
+# times as far as their median.
+FAR, MANY = 10.0, 0.1
 
 
 def read_model(path: Path) -> Any:
@@ -25,7 +33,9 @@ def read_model(path: Path) -> Any:
 
 
 def predicted_columns(model: SubspaceClusterer, table: Table) -> dict[str, list[Any]]:
-    """Return columns with each sample's name, predicted cluster, class and ambiguity.
+    """Return columns with each sample's name, predicted cluster, class, ambiguity and distance.
+
+    The distance is that from the cluster, compared with its members' median one.
 
     The table holds raw values: the model prepares them.
     """
@@ -33,7 +43,18 @@ def predicted_columns(model: SubspaceClusterer, table: Table) -> dict[str, list[
     X = table.data if names is None else match_variables(table, names).frame
     if names is not None and table.left_out:
         _warn_of_left_out(table.left_out)
-    return sample_columns(model, table, X, model.predict(X))
+    labels = model.predict(X)
+    columns = sample_columns(model, table, X, labels)
+    ratios = samples_of(model, X).distance_ratios(labels)
+    if ratios is not None:
+        columns["distance_ratio"] = ratios.round(3).tolist()
+        far = int(np.count_nonzero(ratios > FAR))
+        if far > MANY * len(ratios):
+            warn(
+                f"{far} of {len(ratios)} samples are more than {FAR:g} times as far from their "
+                "cluster as its members. Are the units those of the fit?"
+            )
+    return columns
 
 
 def variable_names(model: SubspaceClusterer) -> list[str] | None:

@@ -28,7 +28,7 @@ UNUSABLE = {
     errno.ENAMETOOLONG, errno.ELOOP, errno.EINVAL, errno.EILSEQ,
 }  # fmt: skip
 
-app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+app = typer.Typer(add_completion=False, rich_markup_mode="rich", pretty_exceptions_enable=False)
 for command in (demo, fit, predict, report, select, compare, influence, pca, simulate):
     app.command()(expanded(command))
 

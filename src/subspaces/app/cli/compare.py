@@ -39,7 +39,8 @@ def compare(
 ) -> None:
     """Every method on this table, one row each.
 
-    Without known classes the rows show how far each method agrees with the others.
+    Without known classes the rows show how far each method agrees with the
+    others.
 
     \b
     Examples:

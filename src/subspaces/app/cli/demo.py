@@ -22,8 +22,8 @@ def demo(
 ) -> None:
     """Show the method on a line and two planes, and on digits; then one PCA, of wines.
 
-    Prints how it does beside K-means, and how far to trust the PCA; writes two figures, a page
-    about the first and one about the PCA.
+    Prints how it does beside K-means, and how far to trust the PCA; writes two
+    figures, a page about the first and one about the PCA.
 
     \b
     Example:

@@ -47,10 +47,8 @@ def fit(
             "N|N,N|auto",
         ),
     ] = None,
-    max_clusters: Annotated[
-        int | None,
-        setting("With --clusters auto, try up to N clusters; 8 unless given.", "N", min=1),
-    ] = None,
+    source: options.Source,
+    values: options.ValuesOrPreset,
     out: Annotated[Path, setting("Folder for the results.", "FOLDER", shown=True)] = Path("result"),
     preset: Annotated[
         str | None,
@@ -63,31 +61,40 @@ def fit(
             "expression|cells",
         ),
     ] = None,
+    max_clusters: Annotated[
+        int | None,
+        setting(
+            "With --clusters auto, try up to N clusters; 8 unless given.",
+            "N",
+            min=1,
+            panel=options.MODEL,
+        ),
+    ] = None,
     method: Annotated[
-        str, setting(f"One of {', '.join(options.METHOD_NAMES[:-1])}.", "NAME", shown=True)
-    ] = "PSC",
-    criterion: Annotated[
         str,
         setting(
-            f"What PSC scores a sample by: {', '.join(options.CRITERIA[:-1])} or "
-            f"{options.CRITERIA[-1]}.",
+            f"One of {', '.join(options.METHOD_NAMES[:-1])}.",
             "NAME",
             shown=True,
+            panel=options.MODEL,
         ),
-    ] = "auto",
-    search: options.Search,
-    source: options.Source,
-    values: options.ValuesOrPreset,
+    ] = "PSC",
     stability: Annotated[
         bool,
         flag(
             "--stability/--no-stability",
             "Whether halves of the samples give the same clusters: 10 halvings, fewer (but at "
             "least 3) once 30 seconds are spent.",
+            panel=options.OUTPUT,
         ),
     ] = True,
     imputed: Annotated[
-        bool, flag("--imputed", "Write imputed.csv, the table with missing values filled.")
+        bool,
+        flag(
+            "--imputed",
+            "Write imputed.csv, the table with missing values filled.",
+            panel=options.OUTPUT,
+        ),
     ] = False,
     markers: Annotated[
         bool | None,
@@ -95,19 +102,34 @@ def fit(
             "--markers/--no-markers",
             "Test which variables set each cluster apart, and write markers.csv, markers.gmt and "
             "files .rnk; done with --preset unless refused.",
+            panel=options.OUTPUT,
         ),
     ] = None,
-    page: Annotated[bool, flag("--page/--no-page", "Write report.html.")] = True,
+    page: Annotated[
+        bool, flag("--page/--no-page", "Write report.html.", panel=options.OUTPUT)
+    ] = True,
     force: options.Force = False,
     as_document: options.Json = False,
+    search: options.Search,
+    criterion: Annotated[
+        str,
+        setting(
+            f"What PSC scores a sample by: {', '.join(options.CRITERIA[:-1])} or "
+            f"{options.CRITERIA[-1]}.",
+            "NAME",
+            shown=True,
+            panel=options.EXPERT,
+        ),
+    ] = "auto",
 ) -> None:
     """Find the clusters of a table, and the variables of each.
 
-    Writes labels.csv (the cluster of each sample), variables.csv (what sets each cluster
-    apart from the other samples, and what varies along its axes), model.npz (for subspaces
-    predict), summary.json and report.html (a page about it all). With --markers or a
-    preset also markers.csv (the same with tests of each variable), and markers.gmt and
-    markers_0.rnk, markers_1.rnk and so on for enrichment tools.
+    Writes labels.csv (the cluster of each sample), variables.csv (what sets
+    each cluster apart from the other samples, and what varies along its axes),
+    model.npz (for subspaces predict), summary.json and report.html (a page
+    about it all). With --markers or a preset also markers.csv (the same with
+    tests of each variable), and markers.gmt and markers_0.rnk, markers_1.rnk
+    and so on for enrichment tools.
 
     \b
     Examples:

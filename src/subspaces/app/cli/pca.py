@@ -54,10 +54,11 @@ def pca(
 ) -> None:
     """Find the components of a table, and how far to trust them.
 
-    No clustering: one PCA. How many components there are more than noise, which samples drive
-    them, which do not belong, and what rests on a single sample. Writes scores.csv (the
-    samples on the components), loadings.csv (the variables), samples.csv (each sample's
-    influence and distances), summary.json and report.html (a page about it all).
+    No clustering: one PCA. How many components there are more than noise, which
+    samples drive them, which do not belong, and what rests on a single sample.
+    Writes scores.csv (the samples on the components), loadings.csv (the
+    variables), samples.csv (each sample's influence and distances),
+    summary.json and report.html (a page about it all).
 
     \b
     Examples:

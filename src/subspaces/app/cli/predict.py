@@ -21,9 +21,9 @@ def predict(
 ) -> None:
     """Give new samples to the clusters of a model.
 
-    The columns are matched by name, in any order; those that the model does not know are
-    left out (a column of classes: --labels). What fit did to the values (--log, --scale, ...)
-    is done to these too.
+    The columns are matched by name, in any order; those that the model does not
+    know are left out (a column of classes: --labels). What fit did to the
+    values (--log, --scale, ...) is done to these too.
 
     \b
     Examples:

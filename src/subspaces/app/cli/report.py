@@ -25,8 +25,9 @@ def report(
 ) -> None:
     """Write a page about a model: one HTML file, for any browser, offline.
 
-    Known classes, markers and stability are those that subspaces fit left beside the model
-    (labels.csv, markers.csv, summary.json); the table is not read again.
+    Known classes, markers and stability are those that subspaces fit left
+    beside the model (labels.csv, markers.csv, summary.json); the table is not
+    read again.
 
     \b
     Examples:

@@ -53,9 +53,10 @@ def select(
 ) -> None:
     """Choose the number of clusters.
 
-    Fits every number of clusters and scores each by how well it predicts samples that it has
-    not seen. One cluster is a possible answer. With --preset halves of the samples are
-    compared instead: which numbers of clusters do both find?
+    Fits every number of clusters and scores each by how well it predicts
+    samples that it has not seen. One cluster is a possible answer. With
+    --preset halves of the samples are compared instead: which numbers of
+    clusters do both find?
 
     \b
     Examples:

@@ -51,7 +51,7 @@ def own_subspace(found: Findings, cluster: Cluster, *, three: bool = False) -> A
         return figure([points], height=340, margin={"l": 0, "r": 0, "t": 0, "b": 0}, scene=scene)
     if places.shape[1] == 1:
         upright = narrow(cluster.height)[shown]
-        titles.append("distance from the subspace" if found.has_data else "score (lower is nearer)")
+        titles.append("distance from the subspace")
     else:
         upright = places[:, 1]
     points = marks(found, k, rows, x=places[:, 0], y=upright)

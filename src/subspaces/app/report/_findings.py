@@ -11,7 +11,6 @@ from subspaces.app.report._names import as_text
 from subspaces.core.contrast import Contrast
 from subspaces.data.validation import row_names
 from subspaces.estimators._base import SubspaceClusterer
-from subspaces.estimators._record import squared_distances
 from subspaces.facts import Facts, Samples, facts_of, samples_of
 from subspaces.named_table import MissingValues, missing_values
 from subspaces.subspace import Subspace
@@ -63,8 +62,8 @@ class Cluster:
     apart is how the members differ from all other samples; None where there are no other samples,
     or the model's file is too old to tell. For a method without subspaces the fields below apart
     keep their defaults. coordinates (m, r) are also None where neither the model nor the caller has
-    kept the samples. height (m,) is the distance of the members from the subspace where X is given,
-    else their score. energy (r,) is each axis' share of the sum of the spectrum.
+    kept the samples, and so is height (m,), the distance of the members from the subspace. energy
+    (r,) is each axis' share of the sum of the spectrum.
     """
 
     number: int
@@ -90,7 +89,7 @@ class Findings:
 
     common: the weights that all clusters share, for a method without subspaces, else None;
     influence (n,): None where the model has none; likelihoods: whether scores are minus log
-    densities; has_data: whether X was given; missing: how much of X is missing, None if nothing.
+    densities; missing: how much of X is missing, None if nothing.
     """
 
     model: Any
@@ -103,7 +102,6 @@ class Findings:
     rivalry: Rivalry | None
     influence: Array | None
     likelihoods: bool
-    has_data: bool
     missing: MissingValues | None
 
     @property
@@ -144,7 +142,9 @@ def gather(
     names = [f"sample {i}" for i in range(len(labels))] if names is None else names
     likelihoods = bool(getattr(model, "scores_are_likelihoods_", False))
     scores, places = model.record_.scores, model.record_.coordinates
+    distances = model.record_.distances
     if samples is not None:
+        distances = samples.distances(labels) if distances is None else distances
         scores = samples.scores if scores is None else scores
         places = samples.coordinates if places is None else places
     weights = getattr(model, "weights_", None)
@@ -154,12 +154,11 @@ def gather(
         sample_names=_names(sample_names, "sample_names", names),
         variable_names=_names(variable_names, "variable_names", facts.names),
         classes=own if own and any(own) else None,
-        clusters=list(_clusters(facts, samples, scores, places)),
+        clusters=list(_clusters(facts, places, distances)),
         common=None if weights is None else _ranked(weights, weights[:, None]),
         rivalry=None if scores is None else rivalry(scores, labels, likelihoods=likelihoods),
         influence=getattr(model, "influence_", None),
         likelihoods=likelihoods,
-        has_data=samples is not None,
         missing=None if samples is None else missing_values(samples.rows),
     )
 
@@ -197,9 +196,7 @@ def _ranked(strength: Array, values: Array) -> Loadings:
     return Loadings(order, strength[order] / max(strength.sum(), TINY), values[order])
 
 
-def _clusters(
-    facts: Facts, samples: Samples | None, scores: Array | None, places: Array | None
-) -> Iterator[Cluster]:
+def _clusters(facts: Facts, places: Array | None, distances: Array | None) -> Iterator[Cluster]:
     model = facts.model
     for k in range(facts.n_clusters):
         members = np.flatnonzero(model.labels_ == k)
@@ -209,17 +206,13 @@ def _clusters(
             continue
         subspace = model.subspaces_[k]
         dimension = subspace.basis.shape[1]
-        height = None if scores is None else scores[members, k]
-        if samples is not None:
-            far = squared_distances(samples.rows[members], samples.placed[members], subspace)
-            height = np.sqrt(far)
         yield Cluster(
             number=k,
             members=members,
             apart=apart,
             dimension=dimension,
             coordinates=None if places is None else places[members, :dimension],
-            height=height,
+            height=None if distances is None else distances[members],
             energy=subspace.spectrum / max(subspace.spectrum.sum(), TINY),
             loadings=loadings_of(subspace),
         )
