@@ -51,9 +51,9 @@ def bad_cells_in_words(
 
 def unclear_cells(sheet: Sheet, is_bad: Mask, notation: Notation) -> Mask:
     """Return which of the bad cells are numbers whose commas may mean two things."""
-    unclear = np.zeros_like(is_bad)
-    for i, j in np.argwhere(is_bad):
-        unclear[i, j] = notation.remedy(sheet.cells[i, j]) is not None
+    unclear, bad = np.zeros_like(is_bad), sheet.cells[is_bad].tolist()
+    both = {cell for cell in set(bad) if notation.remedy(cell) is not None}
+    unclear[is_bad] = [cell in both for cell in bad]
     return unclear
 
 

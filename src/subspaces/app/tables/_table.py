@@ -141,7 +141,7 @@ def _texts_as_numbers(path: Path, sheet: Sheet, wanted: Wanted) -> tuple[Sheet, 
     Raises ValueError, with remedies, about all cells that are no numbers.
     """
     cells: Texts = np.ascontiguousarray(sheet.cells, dtype=object)
-    values = _floats(cells.ravel())
+    values = _floats(cells).ravel()
     cells, units = _without_units(cells, values, sheet.variables.names)
     bad, notation, unclear = _read(cells.ravel(), values)
     sheet, data = replace(sheet, cells=cells), values.reshape(cells.shape)
@@ -202,10 +202,10 @@ def _read(cells: Texts, values: Array) -> tuple[Mask, Notation, list[str]]:
     # If commas are decimal, 1.065 is 1065.
     if notation.has_decimal_commas:
         unread = [k for k, cell in enumerate(cells) if not is_missing(cell)]
-    for k in unread:
-        plain = notation.plain(cells[k])
-        is_bad[k] = not is_number(plain)
-        values[k] = np.nan if is_bad[k] else float(plain)
+    found = {cell: notation.plain(cell) for cell in set(cells[unread].tolist())}
+    numbers = {cell: float(plain) for cell, plain in found.items() if is_number(plain)}
+    values[unread] = [numbers.get(cell, np.nan) for cell in cells[unread].tolist()]
+    is_bad[unread] = np.isnan(values[unread])
     note = notation.note(looked_at)
     return is_bad, notation, [note] if note else []
 
@@ -227,12 +227,14 @@ def _without_text(sheet: Sheet, data: Array, is_text: Mask) -> tuple[tuple[Mask,
 
 def _floats(cells: Texts) -> Array:
     """Return the numbers that Python reads, NaN for other cells. It takes 1_000 for a number."""
-    if "_" not in "".join(cells):
+    if "_" not in "".join(cells.ravel()):
         try:
             return cells.astype(np.float64)
         except ValueError:
             pass
-    return np.fromiter(map(_float, cells), np.float64, len(cells))
+    if cells.ndim == 2 and cells.size:  # column by column, since most hold numbers only
+        return np.column_stack([_floats(column) for column in cells.T])
+    return np.fromiter(map(_float, cells), np.float64, len(cells)).reshape(cells.shape)
 
 
 def _float(cell: str) -> float:
