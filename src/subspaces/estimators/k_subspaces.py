@@ -69,6 +69,9 @@ class KSubspaces(SubspaceClusterer):
         Share of the cells of X that were missing. If there are any, the clusters are those of a
         mixture fitted to the observed cells, and ``objective_`` and `transform` are minus log
         densities of these.
+    fit_ : Fit
+        All that was found as one frozen value, which the attributes here are read from; see
+        `psc.result.Fit`.
     record_ : Record
         Seconds, warnings, and the samples as the model sees them; see `estimators._record.Record`.
 
