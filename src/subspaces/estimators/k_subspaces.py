@@ -96,6 +96,7 @@ class KSubspaces(SubspaceClusterer):
     """
 
     _reads_blocks = True
+    _takes_missing = True
 
     def __init__(
         self,
@@ -123,7 +124,3 @@ class KSubspaces(SubspaceClusterer):
     def _fit(self, X: Any) -> None:
         self.fit_ = fit(X, None, self._settings(criterion="residual", measures=False))
         self.__dict__ |= self._attributes_of_fit()
-
-    @property
-    def _takes_missing(self) -> bool:
-        return True

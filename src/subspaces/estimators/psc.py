@@ -299,12 +299,8 @@ class PSC(SubspaceClusterer):
         }
 
     @property
-    def _takes_missing(self) -> bool:
+    def _takes_missing(self) -> bool:  # type: ignore[override]
         return self.n_variables is None
-
-    @property
-    def _needs_memory(self) -> str | None:
-        return self._settings().needs_memory
 
     @property
     def scores_are_likelihoods_(self) -> bool:
