@@ -271,7 +271,7 @@ def _show(summary: dict[str, Any]) -> None:
     if "stability" in chosen:
         say_stability(chosen, len(summary["clusters"]))
     if len(chosen.get("n_clusters", ())) > 1:
-        say(f"Chosen: {chosen['verdict']}.")
+        say(f"Chosen: {chosen['verdict']}")
     for name in ("stability", "means_or_directions", "level", "assumed", "markers"):
         if name in summary:
             say(summary[name]["verdict"])
