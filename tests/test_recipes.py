@@ -172,7 +172,7 @@ def test_samples_and_genes_have_their_names_in_errors():
     with pytest.raises(ValueError, match=r"^Sample 3 has no value of 'x14', but totals"):
         ExpressionScaler().fit(counts.to_numpy())
     counts.iloc[3, 14] = -1.0
-    with pytest.raises(ValueError, match="sample 's3' has .* in 'gene14'"):
+    with pytest.raises(ValueError, match=r"sample 's3' has .* in 'gene14'"):
         scaler.transform(counts)
 
 
