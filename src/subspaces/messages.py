@@ -38,7 +38,7 @@ __all__ = [
     "TrustWarning",
 ]
 
-W = TypeVar("W", bound=Warning)
+W = TypeVar("W", bound="Warning | Message")
 # Renders a token: the parameter's name and its value as a Python literal, None for the name alone.
 Say = Callable[[str, str | None], str]
 
@@ -260,19 +260,27 @@ WEIGHTS = (
 # Codes that make others superfluous.
 SILENCES: dict[str, tuple[str, ...]] = {
     "infeasible": ("refilled",),
+    "holds_most": ("unlike_scales",),
+    "far_mean": ("mean_level",),
 }
 
 
 def shown(warnings: Sequence[W], most: int = 3) -> list[W]:
     """Return the doubts that users see: the gravest ``most``, none that another makes superfluous.
 
-    Warnings of other libraries are all shown, after ours.
+    They may be warnings or `Message` values. Warnings of other libraries are all shown, after ours.
     """
     coded: dict[str, W] = {}
     for warning in warnings:
-        if isinstance(warning, SubspacesWarning):
-            coded.setdefault(warning.code, warning)
+        if (code := code_of(warning)) is not None:
+            coded.setdefault(code, warning)
     silent = {other for code in coded for other in SILENCES.get(code, ())}
     order = sorted(coded, key=lambda c: WEIGHTS.index(c) if c in WEIGHTS else len(WEIGHTS))
     ours = [coded[code] for code in order if code not in silent]
-    return [*ours[:most], *(w for w in warnings if not isinstance(w, SubspacesWarning))]
+    return [*ours[:most], *(w for w in warnings if code_of(w) is None)]
+
+
+def code_of(warning: Warning | Message) -> str | None:
+    """Return the code of a warning; None for a finished text, or one of another library."""
+    code = getattr(warning, "code", None)
+    return None if code == "note" else code

@@ -6,8 +6,7 @@ import typer
 
 from subspaces.app.cli import _options as options
 from subspaces.app.cli._options import setting
-from subspaces.app.cli._say import note, percent, say_json, say_table, working
-from subspaces.app.cli._words import in_options
+from subspaces.app.cli._say import note, percent, say_json, say_table, say_warnings, working
 
 if TYPE_CHECKING:
     from subspaces.comparison import Comparison
@@ -54,13 +53,15 @@ def compare(
     options.check_count(dimensions, clusters, "--dims")
     chosen = list(options.METHOD_NAMES) if methods is None else _methods(methods)
     from subspaces.app.cli import _inputs
+    from subspaces.app.cli._words import in_options
     from subspaces.comparison import compare as compare_methods
 
-    table = _inputs.read_input(source)
+    table, doubts = _inputs.read_input(source)
     _inputs.refuse_gaps(
         table, source.data, "subspaces fit --imputed, which writes the table with its gaps filled"
     )
-    table, _ = _inputs.prepare_values(table, values)
+    table, _, further = _inputs.prepare_values(table, values)
+    say_warnings([*table.notes, *doubts, *further])
     with working("Clustering", total=len(chosen)) as step:
         found = compare_methods(
             table.frame,
@@ -91,6 +92,8 @@ def _methods(text: str) -> list[str]:
 
 def _show(found: "Comparison") -> None:
     """Print a table with one row per method, best agreement first; then errors and warnings."""
+    from subspaces.app.cli._words import in_options
+
     columns = found.columns
     measures = [name for name in MEASURES if name in columns]
     rows = []
