@@ -5,7 +5,8 @@ from scipy import sparse
 from sklearn.base import clone
 
 from subspaces import PSC, halving, recipes
-from subspaces.halving import Numbers, compare_numbers, numbers_in_words, strength_of
+from subspaces.halving import Numbers, compare_numbers, strength_of, verdict_on_numbers
+from subspaces.messages import Grade
 from subspaces.metrics import adjusted_rand_score
 from subspaces.selection import select_n_clusters
 
@@ -31,7 +32,7 @@ def test_the_number_that_both_halves_find_is_chosen(found):
     assert found.criterion == "stability"
     labels = found.best_estimator_["cluster"].labels_
     assert adjusted_rand_score(CLASSES, labels) == 1.0
-    assert found.verdict.startswith("3 clusters, the most stable number: halves agree to 1.00 over")
+    assert (found.grade, found.conclusion.code) == (Grade.SURE, "most_stable")
     columns = found.columns
     assert columns["n_clusters"].tolist() == [1, 2, 3, 4, 5]
     assert np.isnan(columns["stability"][0])
@@ -58,7 +59,7 @@ def test_halves_are_compared_as_by_hand(axes):
 
 def test_noise_has_no_stable_number():
     said = select_n_clusters(recipes.expression(random_state=0), logarithms(0.0), range(2, 5))
-    assert said.verdict.startswith("no number of clusters is stable: halves of the samples agree ")
+    assert said.grade == Grade.NO
     assert said.columns["stability"].max() < 0.3
 
 
@@ -97,42 +98,51 @@ def test_the_strength_of_the_weakest_cluster():
     assert strength_of(alone, alone) == 1.0
 
 
-def words(means, numbers=(2, 3, 4), likeliest=0):
+def verdict(means, numbers=(2, 3, 4)):
     """The verdict on numbers whose halves agree to these means, with little spread."""
     wobble = 0.001 * np.array([1, -1, 1, -1.0])
-    likelihood = np.ones((len(numbers), 5))
-    likelihood[likeliest] = 0.0
     agreement = np.array(means)[:, None] + np.outer(np.arange(1, len(means) + 1), wobble)
-    return numbers_in_words(Numbers(numbers, [], [], agreement, agreement, likelihood))
+    likelihood = np.ones((len(numbers), 5))
+    return verdict_on_numbers(Numbers(numbers, [], [], agreement, agreement, likelihood))
 
 
 SOLID = "the largest number at which both halves find every cluster"
 
 
 @pytest.mark.parametrize(
-    ("means", "expected"),
+    ("means", "code", "grade", "chosen"),
     [
-        ((0.95, 0.94, 0.6), "2 and 3 are equally stable: halves agree to 0.95 over 4 halvings; "
-         f"3 clusters are taken, {SOLID}; "),
-        ((0.91, 0.92, 0.93), "2, 3 and 4 are equally stable: halves agree to 0.93 over 4 halvings; "
-         f"4 clusters are taken, {SOLID}; "),
-        ((0.99, 0.85, 0.6), "2 is the most stable number: halves agree to 0.99 over 4 halvings; "
-         f"3 is stable, too; 3 clusters are taken, {SOLID}; "),
-        ((0.3, 0.95, 0.6), "3 clusters, the most stable number: halves agree to 0.95 over 4 "
-         "halvings; "),
-        ((0.3, 0.7, 0.5), "3 clusters, the most stable number: halves agree to 0.70 over 4 "
-         "halvings, which is doubtful; "),
-        ((0.3, 0.68, 0.7), "3 and 4 are equally stable: halves agree to 0.70 over 4 halvings, "
-         "which is doubtful; 3 clusters are taken, the smallest of these; "),
-        ((0.26, 0.3, 0.2), "no number of clusters is stable: halves of the samples agree to 0.30 "
-         "at most over 4 halvings, where 1 is perfect and 0 is chance, so that 2 clusters are a "
-         "guess; "),
+        ((0.95, 0.94, 0.6), "several", Grade.DOUBTFUL, 3),
+        ((0.91, 0.92, 0.93), "several", Grade.DOUBTFUL, 4),
+        ((0.99, 0.85, 0.6), "several", Grade.DOUBTFUL, 3),
+        ((0.3, 0.95, 0.6), "most_stable", Grade.SURE, 3),
+        ((0.85, 0.95, 0.6), "most_stable", Grade.SURE, 3),
+        ((0.3, 0.7, 0.5), "most_stable", Grade.DOUBTFUL, 3),
+        ((0.3, 0.68, 0.7), "several", Grade.DOUBTFUL, 3),
+        ((0.26, 0.3, 0.2), "unstable", Grade.NO, 2),
+    ],
+)
+def test_the_verdict(means, code, grade, chosen):
+    found = verdict(means)
+    assert (found.code, found.grade, found.parameters["chosen"]) == (code, grade, chosen)
+    assert found.parameters["agreement"] == pytest.approx(dict(zip((2, 3, 4), means, strict=True)))
+
+
+@pytest.mark.parametrize(
+    ("means", "said"),
+    [
+        ((0.95, 0.94, 0.6), "2 (0.95) and 3 (0.94) are about equally stable. 3 clusters are taken, "
+         f"{SOLID}."),
+        ((0.99, 0.85, 0.6), "2 is the most stable number (0.99), and 3 (0.85) is stable, too. "
+         f"3 clusters are taken, {SOLID}."),
+        ((0.3, 0.7, 0.5), "3 clusters, the most stable number, but doubtful: halves agree to 0.70 "
+         "over 4 splits."),
+        ((0.85, 0.95, 0.6), "3 clusters, the most stable number: halves agree to 0.95 over 4 "
+         "splits. 2 (0.85) is also stable."),
     ],
 )  # fmt: skip
-def test_the_verdict(means, expected):
-    assert words(means) == f"{expected}the leave-one-out likelihood is largest for 2"
-    grows = f"{expected}the leave-one-out likelihood grows up to 4, the most that were tried"
-    assert words(means, likeliest=2) == grows
+def test_the_words_of_the_verdict(means, said):
+    assert str(verdict(means)) == said
 
 
 def test_numbers_that_may_be_as_stable_are_named_with_their_agreement():
@@ -143,17 +153,13 @@ def test_numbers_that_may_be_as_stable_are_named_with_their_agreement():
     found = Numbers((2, 3, 4, 5), [], [], agreement, strength, np.ones((4, 5)))
     # 3 is two errors behind, 4 not quite: who reads 0.70 beside 0.72 would not see why.
     assert found.equally_stable == [0, 2]
-    assert numbers_in_words(found).startswith(
-        "2 is the most stable number, but not clearly: halves agree to 0.89 over 10 halvings, so "
-        "unevenly that 3 (0.70) and 4 (0.72) may be as stable; 2 clusters are taken, "
-        f"{SOLID}; "
+    assert str(verdict_on_numbers(found)) == (
+        "2 is the most stable number (0.89), and 3 (0.70) and 4 (0.72) may be as stable. 2 "
+        f"clusters are taken, {SOLID}."
     )
     weak = Numbers((2, 3, 4, 5), [], [], agreement - 0.15, strength - 0.3, np.ones((4, 5)))
-    assert numbers_in_words(weak).startswith(
-        "2 is the most stable number, but not clearly: halves agree to 0.74 over 10 halvings, "
-        "which is doubtful, and so unevenly that 3 (0.55) and 4 (0.57) may be as stable; 2 "
-        "clusters are taken, the smallest of these; "
-    )
+    assert verdict_on_numbers(weak).grade == Grade.DOUBTFUL
+    assert str(verdict_on_numbers(weak)).endswith("2 clusters are taken, the smallest of these.")
 
 
 def test_the_size_alone_decides_how_often_samples_are_halved(monkeypatch):

@@ -1,5 +1,7 @@
 """Components and outliers of one PCA: known answers, limits, laws, words and bad input."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,7 +10,10 @@ from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 
 from subspaces import SelectedPCA, plots
+from subspaces.core.components import Components
+from subspaces.core.words_on_components import AxisKind, kinds_of_axes, verdict_on_components
 from subspaces.diagnostics import pca_components, pca_outliers
+from subspaces.messages import Grade
 from subspaces.runtime.warning import collect_warnings
 from tests.core.test_components import planted
 
@@ -23,9 +28,12 @@ def test_components_their_interval_and_the_words():
     found, doubts = quietly(planted(150, 40, 3, 3.0, 0))
     assert (found.n_components, found.low, found.noise) == (3, 3, "equal")
     assert found.n_predictive == 3
-    assert found.verdict.startswith("3")
-    assert "are not seen." in found.verdict
+    assert (found.grade, found.conclusion.code) == (Grade.DOUBTFUL, "possible")
+    assert found.high == found.conclusion.parameters["high"] > 3
+    assert found.conclusion.parameters["count"] == 3
     assert not doubts
+    assert found.kinds[:4] == ["component"] * 3 + ["perhaps"]
+    assert found.table["kind"].tolist() == found.kinds
     assert len(found.table) == len(found.ratio) == len(found.rests_on)
     assert_allclose(found.table["loco"], found.loco[1 : len(found.ratio) + 1])
     assert found.loco.argmin() == 3
@@ -35,8 +43,42 @@ def test_components_their_interval_and_the_words():
 def test_no_component_is_an_answer():
     found, doubts = quietly(np.random.default_rng(3).normal(size=(120, 30)))
     assert found.n_components == found.n_predictive == 0
-    assert found.verdict.startswith("No component")
+    assert (found.low, found.grade) == (0, Grade.SURE if found.high == 0 else Grade.DOUBTFUL)
     assert not doubts
+
+
+def test_a_loud_variable_is_named_if_no_component_stands_out():
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(100, 12)))
+    X.columns = [*(f"gene {j}" for j in range(11)), "year"]
+    X["year"] = 30.0 * X["year"]
+    found = quietly(X)[0]
+    assert (found.n_components, found.conclusion.code) == (0, "loud_variable")
+    assert found.conclusion.parameters["variable"] == "year"
+    assert found.conclusion.parameters["share"] > 0.98
+    assert found.conclusion.advice[0].parameter == "scale"
+    assert found.kinds[0] is AxisKind.LOUD
+    with collect_warnings():
+        model = SelectedPCA().fit(X)
+    assert (model.verdict_, model.grade_) == (found.verdict, found.grade)
+    assert quietly(X, scale=True)[0].conclusion.code != "loud_variable"
+
+
+def test_axes_weaker_than_noise_or_without_variance_are_no_components():
+    ratio, explained = np.array([9.0, 0.9, 3.0, 2.0, 1.2, 0.8]), np.array([0.9, 0.06, 0.03, 2e-4])
+    explained = np.append(explained, [1e-4, 1e-5])
+    alone = np.array([False, False, False, False, False, True])
+    found = Components(4, 3, 5, 4, "equal", ratio, ratio, ratio, alone, 0.0, 0.0)
+    kinds = kinds_of_axes(found, explained)
+    assert [kind.name for kind in kinds] == [
+        *("COMPONENT", "BELOW", "COMPONENT", "FAINT", "POSSIBLE", "ONE_SAMPLE")
+    ]
+    loud = replace(found, noise="unequal", above=3)
+    assert kinds_of_axes(loud, explained)[1] is AxisKind.LOUD
+    guess = kinds_of_axes(replace(found, noise="correlated", low=None, high=None), explained)
+    assert [kind.name for kind in guess] == ["COMPONENT"] * 4 + ["NOT_COUNTED"] * 2
+    faint = verdict_on_components(replace(found, low=4, high=4), explained, (200, 60))
+    assert faint.parameters["clear"] == 3
+    assert str(faint).endswith("Only the first 3 hold 0.05 % of the variance or more.")
 
 
 def test_a_component_that_nothing_hides_behind_is_told_as_a_share_of_the_variance():
@@ -63,26 +105,25 @@ def _seen(X, share, random):
 def test_some_components_are_there_and_do_not_predict():
     found, _ = quietly(planted(200, 60, 4, 1.35, 1))
     assert found.n_predictive < found.n_components
-    assert f"predicted best with {found.n_predictive} of them: the others" in found.verdict
+    assert f"The first {found.n_predictive} predict a left-out value best" in found.verdict
 
 
 def test_correlated_noise_is_told_in_a_warning_and_in_the_verdict():
     found, doubts = quietly(planted(200, 60, 2, 4.0, 0, "correlated"))
     assert found.noise == "correlated"
     assert found.low is found.high is None
-    assert "a guess: after" in found.verdict
+    assert (found.grade, found.conclusion.code) == (Grade.DOUBTFUL, "guess")
     assert any("correlated beyond a few components (z = " in doubt for doubt in doubts)
-    assert "the variables stay correlated, and there is no test for that" in found.verdict
     smooth, doubts = quietly(planted(200, 60, 0, 1.0, 1, "correlated"))
     assert smooth.n_components == 0
-    assert "no number of components to find" in smooth.verdict
+    assert (smooth.grade, smooth.conclusion.code) == (Grade.NO, "no_number")
     assert any("0 does not mean that all of it is noise" in doubt for doubt in doubts)
 
 
 def test_heavy_tails_are_told():
     found, _ = quietly(planted(200, 60, 2, 3.0, 5, "heavy"))
     assert found.noise == "heavy"
-    assert "most influential sample" in found.verdict
+    assert "without its main sample" in found.verdict
 
 
 @pytest.mark.parametrize("shape", [(60, 20), (150, 12), (40, 80)])
@@ -180,7 +221,7 @@ def test_duplicated_rows_and_tables_without_noise():
     assert (quietly(few)[0].n_components, quietly(few)[0].noise) == (5, "none")
     nothing = quietly(np.full((20, 6), 3.0))[0]
     assert nothing.n_components == 0
-    assert "nothing beyond" in nothing.verdict
+    assert (nothing.grade, nothing.conclusion.code) == (Grade.SURE, "nothing")
     twice = planted(60, 20, 2, 4.0, 1)
     assert quietly(np.vstack([twice, twice]))[0].n_components >= 2
 
@@ -293,8 +334,10 @@ def test_outliers_off_the_axes_and_within_them_are_named():
     assert set(found.outliers) >= {7, 40}
     assert found.q_p_value[7] < 1e-6
     assert found.t2_p_value[40] < 1e-6
-    assert "s7 off the axes" in found.verdict
-    assert "s40 within the axes" in found.verdict
+    assert found.grade == Grade.DOUBTFUL
+    assert "s7" in found.conclusion.parameters["off"]
+    assert "s40" in found.conclusion.parameters["far"]
+    assert all(f"s{i}" in found.verdict for i in found.outliers)
     assert found.table["outlier"].sum() == len(found.outliers)
 
 
@@ -305,7 +348,16 @@ def test_outliers_without_axes_and_with_all_of_them():
     assert np.all(none.t2 == 0)
     assert np.all(none.t2_p_value == 1)
     assert np.all(every.q < 1e-20)
-    assert "belong" in none.verdict
+    assert none.grade == Grade.SURE
+
+
+def test_a_tenth_of_the_samples_is_too_many_for_outliers():
+    random = np.random.default_rng(0)
+    X = 0.1 * random.normal(size=(60, 8)) + random.normal(size=(60, 1)) * np.eye(8)[0]
+    X[:12] += 3.0 * random.normal(size=(12, 8))
+    found = pca_outliers(X, 1)
+    assert (found.grade, found.conclusion.code) == (Grade.NO, "too_many")
+    assert found.conclusion.parameters["count"] == len(found.outliers) > 6
 
 
 @pytest.mark.parametrize(

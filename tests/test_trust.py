@@ -12,6 +12,7 @@ from subspaces import PSC, progress
 from subspaces.app.preparation import learn_preparation
 from subspaces.datasets import make_subspaces
 from subspaces.diagnostics import _trust, means_or_directions, stability
+from subspaces.messages import Grade
 from subspaces.metrics import adjusted_rand_score
 from subspaces.named_table import Table
 from subspaces.preparation import attach_preparation, prepare
@@ -25,15 +26,13 @@ def blobs(n=90, p=6, seed=0):
     return 8.0 * random.normal(size=(3, p))[kinds] + random.normal(size=(n, p)), kinds
 
 
-def test_groups_that_differ_in_their_means_are_said_to():
+def test_groups_that_differ_in_their_means_are_those_of_k_means():
     X, kinds = blobs()
     model = PSC(3, affine=True, random_state=0).fit(X)
     assert adjusted_rand_score(kinds, model.labels_) == 1
     found = means_or_directions(model, X)
     assert found.agreement == 1
-    assert found.verdict == (
-        "K-means agrees with 100 % of these labels: these groups differ mostly in their means."
-    )
+    assert (found.grade, found.conclusion.code) == (Grade.SURE, "same_as_k_means")
     with pytest.raises(AttributeError):
         found.agreement = 0
 
@@ -43,26 +42,46 @@ def test_groups_that_differ_in_their_directions_are_not_said_to_differ_in_their_
     model = PSC(2, random_state=0).fit(lines.data)
     found = means_or_directions(model, lines.data)
     assert found.agreement < 0.7
-    assert found.verdict.startswith(f"K-means agrees with {100 * found.agreement:.0f} % of these")
-    assert "differ mostly in their means" not in found.verdict
+    assert found.grade != Grade.SURE
+
+
+@pytest.mark.parametrize(
+    ("agreement", "code", "grade"),
+    [
+        (0.999, "near_k_means", Grade.SURE),
+        (0.81, "near_k_means", Grade.SURE),
+        (0.79, "partly_k_means", Grade.DOUBTFUL),
+        (0.41, "unlike_k_means", Grade.NO),
+        (0.30, "unlike_k_means", Grade.NO),
+    ],
+)
+def test_the_grade_of_an_agreement_with_k_means(agreement, code, grade):
+    found = _trust.verdict_on_directions(agreement, 0.37)
+    assert (found.code, found.grade) == (code, grade)
+    assert "100 %" not in str(found)
+
+
+def test_both_methods_are_compared_if_k_means_finds_nearly_the_same():
+    assert str(_trust.verdict_on_directions(0.9, 0.37)) == (
+        "K-means gives the same label to 90 % of the samples. Compare both before you choose."
+    )
 
 
 def test_agreement_by_chance_is_called_so():
     planes = make_subspaces([60, 80, 100], 40, [2] * 3, noise=0.1, random_state=0)
     model = PSC(3, n_components=2, random_state=0).fit(planes.data)
-    said = means_or_directions(model, planes.data).verdict
-    assert said.endswith(
-        "% of these labels, hardly more than chance (37 %): these are not groups of means."
-    )
+    found = means_or_directions(model, planes.data)
+    assert found.grade == Grade.NO
+    assert found.by_chance == pytest.approx(0.37, abs=0.01)
 
 
 def test_the_level_of_chance_is_told_between():
     X, _ = blobs()
     model = PSC(3, affine=True, random_state=0).fit(X)
     model.labels_ = np.where(np.arange(90) % 5 < 2, (model.labels_ + 1) % 3, model.labels_)
-    assert means_or_directions(model, X).verdict == (
-        "K-means agrees with 60 % of these labels; by chance it would with 39 %."
-    )
+    found = means_or_directions(model, X)
+    assert (round(found.agreement, 2), round(found.by_chance, 2)) == (0.6, 0.39)
+    assert found.grade == Grade.DOUBTFUL
 
 
 @pytest.mark.parametrize("way", [1.0, 0.6])
@@ -71,12 +90,9 @@ def test_mean_profiles_are_not_told_that_they_differ_in_their_means(way):
     model = PSC(3, n_components=0, affine=True, random_state=0).fit(X)
     if way < 1:
         model.labels_ = np.where(np.arange(90) % 5 < 2, (model.labels_ + 1) % 3, model.labels_)
-    said = means_or_directions(model, X).verdict
-    assert said.startswith(
-        "These clusters are mean profiles, as those of K-means are, which agrees with "
-        f"{100 * way:.0f} % of the labels"
-    )
-    assert ("Try another number" in said) == (way < 1)
+    found = means_or_directions(model, X)
+    assert (found.agreement, found.conclusion.code) == (pytest.approx(way), "means")
+    assert found.grade == (Grade.DOUBTFUL if way < 1 else Grade.SURE)
 
 
 def test_a_recipe_is_compared_with_k_means_on_what_it_clusters():
@@ -84,14 +100,15 @@ def test_a_recipe_is_compared_with_k_means_on_what_it_clusters():
     counts[:30, :10] += 12
     recipe = single_cell(2, random_state=0).fit(counts)
     expected = means_or_directions(recipe[-1], recipe[:-1].transform(counts))
-    assert means_or_directions(recipe, counts) == expected
+    assert means_or_directions(recipe, counts).conclusion == expected.conclusion
     assert np.isfinite(expected.agreement)
 
 
 def test_k_means_sees_the_same_of_many_samples_each_time():
     X, _ = blobs(n=3000)
     model = PSC(3, n_components=0, affine=True, n_init=1, random_state=0).fit(X)
-    assert means_or_directions(model, X) == means_or_directions(model, X)
+    first, again = (means_or_directions(model, X) for _ in range(2))
+    assert (first.agreement, first.conclusion) == (again.agreement, again.conclusion)
 
 
 def test_k_means_sees_what_the_model_sees():
@@ -104,7 +121,7 @@ def test_k_means_sees_what_the_model_sees():
     model = PSC(3, affine=True, random_state=0).fit(pd.DataFrame(scaled, columns=list("abcdef")))
     expected = means_or_directions(model, scaled)
     attach_preparation(model, preparation)
-    assert means_or_directions(model, frame) == expected
+    assert means_or_directions(model, frame).conclusion == expected.conclusion
 
 
 def test_one_cluster_has_nothing_to_compare():
@@ -112,9 +129,9 @@ def test_one_cluster_has_nothing_to_compare():
     model = PSC(1, random_state=0).fit(X)
     found = means_or_directions(model, X)
     assert np.isnan(found.agreement)
-    assert found.verdict.startswith("There is one cluster by its directions; groups may still")
+    assert (found.grade, found.conclusion.code) == (Grade.UNKNOWN, "one_cluster")
     halves = stability(model, X, n_resamples=1, random_state=0)
-    assert halves.verdict.startswith("There is one cluster")
+    assert (halves.grade, halves.conclusion.code) == (Grade.UNKNOWN, "one_cluster")
 
 
 def test_other_samples_and_a_model_without_labels_are_named():
@@ -122,76 +139,98 @@ def test_other_samples_and_a_model_without_labels_are_named():
     model = PSC(3, random_state=0).fit(X)
     with pytest.raises(ValueError, match=r"X has 5 samples, .* fitted to 90. Use the data of fit"):
         means_or_directions(model, X[:5])
-    assert means_or_directions(make_pipeline(model), X) == means_or_directions(model, X)
+    found = means_or_directions(make_pipeline(model), X)
+    assert found.conclusion == means_or_directions(model, X).conclusion
     with pytest.raises(ValueError, match=r"PSC has no labels_. Use a fitted clusterer, or a pipe"):
         means_or_directions(PSC(3), X)
 
 
+def judged(agreement, k_means=0.0, estimator=None, doubt=""):
+    measured = {"agreement": agreement, "splits": 7, "k_means": k_means}
+    return _trust.verdict_on_stability(measured, estimator or PSC(3), np.ones((4, 3)), doubt)
+
+
 @pytest.mark.parametrize(
-    ("value", "k_means", "words"),
+    ("value", "k_means", "doubt", "code", "grade"),
     [
-        (0.8, 0.0, "Solid: "),
-        (0.7951, 0.0, "Solid: "),
-        (0.79, 0.0, "Doubtful: "),
-        (0.5, 0.0, "Doubtful: "),
-        (0.49, 0.0, "Noise-like: "),
-        (0.45, 0.9, "K-means is steadier on the same halves (0.90)"),
+        (0.8, 0.0, "", "solid", Grade.SURE),
+        (0.7951, 0.0, "", "solid", Grade.SURE),
+        (0.79, 0.0, "", "in_part", Grade.DOUBTFUL),
+        (0.5, 0.0, "", "in_part", Grade.DOUBTFUL),
+        (0.49, 0.0, "", "noise_like", Grade.NO),
+        (0.45, 0.9, "", "k_means_agrees_better", Grade.NO),
+        (0.85, 0.97, "", "k_means_agrees_better", Grade.SURE),
+        (0.95, 0.0, "one_subspace", "one_subspace", Grade.DOUBTFUL),
+        (0.95, 0.0, "one_cloud", "one_cloud", Grade.DOUBTFUL),
+        (0.85, 0.97, "one_subspace", "k_means_agrees_better", Grade.DOUBTFUL),
     ],
 )
-def test_the_verdict_on_stability_in_words(value, k_means, words):
-    said = _trust._stability_in_words(value, 7, k_means, 3, "K-means")
-    assert words in said
-    assert f"agreement {value:.2f} over 7 halvings; 1 is perfect, 0 is chance" in said
-    assert ("K-means" in said) == (k_means > value)
-    assert ("Try another number" in said) == (value < 0.795 and k_means < value)
+def test_the_verdict_on_stability(value, k_means, doubt, code, grade):
+    found = judged(value, k_means, doubt=doubt)
+    assert (found.code, found.grade) == (code, grade)
+    assert f"{value:.2f} over 7 splits" in str(found)
+    assert bool(found.advice) == (code != "solid")
+    word = {Grade.SURE: "Solid", Grade.DOUBTFUL: "Doubtful", Grade.NO: "Noise-like"}[grade]
+    assert str(found).startswith(f"{word}: ")
 
 
-@pytest.mark.filterwarnings("ignore:one subspace describes the samples better")
-def test_groups_of_means_are_steadier_under_k_means():
+def test_advice_that_was_followed_is_left_out():
+    found = judged(0.6)
+    assert "scale variables" in str(found)
+    assert "scale variables" not in found.in_words(settled=["scale"])
+    by_means = judged(0.4, 0.9).in_words(command=True)
+    assert by_means.endswith("compare with affine=True n_components=0 before you choose.")
+    assert "try affine" not in judged(0.4, 0.9).in_words(settled=["affine"]).lower()
+
+
+def test_k_means_agrees_better_on_groups_of_means():
     wine = StandardScaler().fit_transform(load_wine().data)
     found = stability(PSC(3, n_init=5, random_state=0), wine, n_resamples=4, random_state=0)
     assert found.k_means > found.stability + 0.2
-    assert "K-means is steadier" in found.verdict
-    assert (
-        "Try K-means or PSC(K, n_components=0, affine=True), PSC(K, affine=True)" in found.verdict
-    )
+    assert found.conclusion.code == "k_means_agrees_better"
+    assert found.grade != Grade.SURE
     lines = make_subspaces([60, 60], 10, [1, 1], noise=0.02, random_state=0)
     found = stability(PSC(2, n_init=5, random_state=0), lines.data, n_resamples=4, random_state=0)
     assert found.stability > 0.9
-    assert "K-means" not in found.verdict
+    assert (found.grade, found.conclusion.code) == (Grade.SURE, "solid")
 
 
-def test_no_number_is_advised_to_be_chosen_from_a_table_with_holes():
-    wine = StandardScaler().fit_transform(load_wine().data)
-    holes = np.random.default_rng(0).random(wine.shape) < 0.03
-    wine[:, :4][holes[:, :4]] = np.nan
-    with pytest.warns(UserWarning, match=r"PSC\('auto'\) on variables without gaps to see"):
-        stability(PSC(3, n_init=3, random_state=0), wine, n_resamples=3, random_state=0)
-    wine[holes] = np.nan  # next to no variable is without gaps
-    with pytest.warns(UserWarning, match=r"and other numbers of clusters to see whether their"):
-        stability(PSC(3, n_init=3, random_state=0), wine, n_resamples=3, random_state=0)
+def test_clusters_that_one_subspace_beats_are_doubtful_though_halves_agree():
+    """Halves agree on where to cut one plane."""
+    random = np.random.default_rng(7)
+    X = 5.0 * random.normal(size=(120, 2)) @ random.normal(size=(2, 15))
+    X += random.normal(size=(120, 15))
+    found = stability(PSC(3, n_init=3, random_state=0), X, n_resamples=4, random_state=0)
+    assert found.stability > 0.8
+    assert (found.grade, found.conclusion.code) == (Grade.DOUBTFUL, "one_subspace")
+    assert [advice.parameter for advice in found.conclusion.advice] == ["scale", "n_clusters"]
+
+
+def test_no_number_is_advised_to_be_chosen_from_a_table_with_missing_values():
+    X = np.ones((10, 4))
+    assert _trust._ways_to_see_one(X)[1].value == "auto"
+    X[0, 0] = np.nan
+    assert _trust._ways_to_see_one(X)[1].words.endswith("on variables without missing values")
+    X[1] = np.nan
+    assert _trust._ways_to_see_one(X)[1].parameter is None
 
 
 @pytest.mark.parametrize(
-    ("estimator", "ways"),
+    ("estimator", "parameters"),
     [
-        (PSC(3), "K-means or PSC(K, n_components=0, affine=True), PSC(K, affine=True) for groups"),
-        (PSC(3, affine=True), "K-means or PSC(K, n_components=0, affine=True)"),
-        (PSC(3, n_components=[0, 1, 1], affine=True), "K-means or PSC(K, n_components=0"),
+        (PSC(3), ["affine", None]),
+        (PSC(3, affine=True), [None]),
+        (PSC(3, n_components=[0, 1, 1], affine=True), [None]),
     ],
 )
-def test_what_was_tried_is_not_advised(estimator, ways):
-    said = _trust._ways_by_means(estimator)
-    assert said.startswith(ways)
-    assert ("centres of their own" in said) == (not estimator.affine)
+def test_what_was_tried_is_not_advised(estimator, parameters):
+    found = judged(0.3, 0.9, estimator)
+    assert [advice.parameter for advice in found.advice] == parameters
 
 
 @pytest.mark.parametrize("estimator", [PSC(3, n_components=0, affine=True), KMeans(3)])
 def test_k_means_is_not_advised_to_those_who_use_it(estimator):
-    assert _trust._ways_by_means(estimator) == ""
-    said = _trust._stability_in_words(0.3, 7, 0.9, 3, "")
-    assert "K-means" not in said
-    assert "Try another number of clusters" in said
+    assert judged(0.3, 0.9, estimator).code == "noise_like"
 
 
 def test_a_budget_ends_the_same_splits_sooner(monkeypatch):
@@ -201,7 +240,7 @@ def test_a_budget_ends_the_same_splits_sooner(monkeypatch):
     assert len(every.per_resample) == 6
     few = stability(model, X, n_resamples=6, budget_s=0, random_state=4)
     np.testing.assert_array_equal(few.per_resample, every.per_resample[:3])
-    assert "over 3 halvings" in few.verdict
+    assert few.conclusion.parameters["splits"] == 3
     clock = iter(np.arange(0.0, 100.0, 10.0))
     monkeypatch.setattr(_trust, "monotonic", lambda: next(clock))
     some = stability(model, X, n_resamples=6, budget_s=25, random_state=4)
@@ -229,8 +268,8 @@ def test_mean_profiles_that_cut_a_range_are_doubtful(apart):
     model = PSC(2, n_components=0, affine=True, criterion="loo", n_init=3, random_state=0)
     found = stability(model, X, n_resamples=4, random_state=0)
     assert found.stability > 0.8
-    assert found.verdict.startswith("Solid: " if apart else "Doubtful: ")
-    assert ("one cloud without gaps" in found.verdict) is not apart
+    assert found.conclusion.code == ("solid" if apart else "one_cloud")
+    assert found.grade == (Grade.SURE if apart else Grade.DOUBTFUL)
 
 
 def test_a_variable_that_a_half_lacks_is_left_out_of_the_split():

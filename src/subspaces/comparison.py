@@ -20,7 +20,7 @@ from subspaces.estimators._all import ESTIMATORS
 from subspaces.estimators._base import SubspaceClusterer
 from subspaces.metrics import adjusted_rand_score, matched_accuracy, rand_score
 from subspaces.runtime.parameters import as_count, as_flag
-from subspaces.runtime.result import as_frame, lined_up
+from subspaces.runtime.result import InNotebook, as_frame, lined_up
 from subspaces.runtime.threads import changed_filters
 from subspaces.runtime.warning import collect_warnings
 
@@ -79,7 +79,7 @@ METHODS: dict[str, Callable[[Setting], Clusterer]] = {
 
 
 @dataclass(frozen=True, repr=False)
-class Comparison:
+class Comparison(InNotebook):
     """The table, labels, models and warnings of the methods that `compare` fitted.
 
     Attributes

@@ -30,6 +30,7 @@ from subspaces import progress
 from subspaces._types import Array, Data, Indices
 from subspaces.core.choosing import left_out_likelihood
 from subspaces.data.validation import as_matrix
+from subspaces.messages import Grade, Verdict, in_a_row
 from subspaces.metrics import adjusted_rand_score
 from subspaces.runtime.warning import collect_warnings
 from subspaces.starts.spectral import k_means_labels
@@ -40,9 +41,9 @@ __all__ = [
     "SOLID",
     "Numbers",
     "compare_numbers",
-    "numbers_in_words",
     "stability_table",
     "strength_of",
+    "verdict_on_numbers",
 ]
 
 
@@ -267,65 +268,54 @@ def stability_table(
     return list(shown), [list(row) for row in zip(*texts, strict=True)]
 
 
-def numbers_in_words(found: Numbers) -> str:
-    """Return which numbers are stable, which is chosen, and what the likelihood says, as text."""
-    chosen, equal = found.numbers[found.best], [found.numbers[i] for i in found.equally_stable]
-    measured = found.stability[~np.isnan(found.stability)]
-    if len(measured) < 2:
-        return f"{_count(chosen)}; there is no other number to compare with"
-    top, halvings = float(measured.max()), found.agreement.shape[1]
+def verdict_on_numbers(found: Numbers) -> Verdict:
+    """Return which numbers are stable, and which is chosen."""
+    chosen, measured = found.numbers[found.best], ~np.isnan(found.stability)
+    known = zip(found.numbers, found.stability.tolist(), strict=True)
+    figures: dict[str, Any] = {"chosen": chosen, "splits": found.agreement.shape[1]}
+    figures |= {"agreement": {k: value for k, value in known if not np.isnan(value)}}
+    if np.count_nonzero(measured) < 2:
+        return Verdict("alone", "{chosen:#cluster}. No other number was compared.", figures)
+    figures["top"] = top = float(found.stability[measured].max())
     if found.is_doubted:
-        words = (
-            f"no number of clusters is stable: halves of the samples agree to {top:.2f} at most "
-            f"over {halvings} halvings, where 1 is perfect and 0 is chance, so that "
-            f"{_count(chosen)} are a guess"
+        fact = (
+            "No number of clusters is stable: halves of the samples agree to {top:.2f} at most "
+            "(1 is perfect). {chosen:#cluster is|clusters are} a guess."
         )
-        return f"{words}; {_likeliest_in_words(found)}"
-    agree = f"halves agree to {top:.2f} over {halvings} halvings"
-    agree += ", which is doubtful" if round(top, 2) < SOLID else ""
-    named = found.equally_stable
-    if equal == [chosen]:
-        words = f"{_count(chosen)}, the most stable number: {agree}"
-    elif top - float(found.stability[named].min()) > EQUAL:
-        named = found.perhaps_as_stable
-        words = _unclear_in_words(found, agree, named)
-    else:
-        are = "are equally stable" if len(equal) > 1 else "is the most stable number"
-        words = f"{_listed(equal)} {are}: {agree}"
-    others = [found.numbers[i] for i in found.solid if i not in named]
+        return Verdict("unstable", fact, figures, grade=Grade.NO)
+    grade = Grade.SURE if round(top, 2) >= SOLID else Grade.DOUBTFUL
+    if found.equally_stable == [found.best]:
+        but = "" if grade is Grade.SURE else ", but doubtful"
+        over = "halves agree to {top:.2f} over {splits:#split}"
+        fact = f"{{chosen:#cluster}}, the most stable number{but}: {over}."
+        also = _named(found, [i for i in found.solid if i != found.best])
+        fact += f" {also} also stable." if also else ""
+        return Verdict("most_stable", fact, figures, grade=grade)
+    why = "the largest number at which both halves find every cluster"
+    why = why if found.solid else "the smallest of these"
+    first = _stable_ones(found, top)
+    fact = f"{first} {{chosen:#cluster is|clusters are}} taken, {why}."
+    return Verdict("several", fact, figures, grade=Grade.DOUBTFUL)
+
+
+def _stable_ones(found: Numbers, top: float) -> str:
+    """Return a sentence on the numbers that are about as stable as the most stable one."""
+    best, equal = int(np.nanargmax(found.stability)), found.equally_stable
+    unclear = top - float(found.stability[equal].min()) > EQUAL
+    near = [i for i in (found.perhaps_as_stable if unclear else equal) if i != best]
+    others = [i for i in found.solid if i not in {best, *near}]
+    parts = [f"{found.numbers[best]} is the most stable number ({top:.2f})"]
+    if near and not unclear:
+        parts = [f"{_named(found, sorted([best, *near]))} about equally stable"]
+    elif near:
+        may = in_a_row([f"{found.numbers[i]} ({found.stability[i]:.2f})" for i in near])
+        parts.append(f"{may} may be as stable")
     if others:
-        words += f"; {_listed(others)} {'are' if len(others) > 1 else 'is'} stable, too"
-    if equal != [chosen]:
-        solid = "the largest number at which both halves find every cluster"
-        words += (
-            f"; {_count(chosen)} are taken, {solid if found.solid else 'the smallest of these'}"
-        )
-    return f"{words}; {_likeliest_in_words(found)}"
+        parts.append(f"{_named(found, others)} stable, too")
+    return f"{', and '.join(parts)}."
 
 
-def _unclear_in_words(found: Numbers, agree: str, named: Sequence[int]) -> str:
-    """Return the most stable number, and those ``named`` that may be as stable, with agreements."""
-    best = int(np.nanargmax(found.stability))
-    rivals = [f"{found.numbers[i]} ({found.stability[i]:.2f})" for i in named if i != best]
-    unevenly = f"{' and' * agree.endswith('doubtful')} so unevenly that {_listed(rivals)}"
-    return (
-        f"{found.numbers[best]} is the most stable number, but not clearly: {agree},{unevenly} "
-        "may be as stable"
-    )
-
-
-def _likeliest_in_words(found: Numbers) -> str:
-    likeliest = found.numbers[int(np.argmin(found.likelihood.sum(axis=1)))]
-    if likeliest == found.numbers[-1]:
-        return f"the leave-one-out likelihood grows up to {likeliest}, the most that were tried"
-    return f"the leave-one-out likelihood is largest for {likeliest}"
-
-
-def _count(number: int) -> str:
-    return "1 cluster" if number == 1 else f"{number} clusters"
-
-
-def _listed(numbers: Sequence[int | str]) -> str:
-    """Return numbers as text: 2, 3 and 4."""
-    *others, last = map(str, numbers)
-    return f"{', '.join(others)} and {last}" if others else last
+def _named(found: Numbers, places: Sequence[int]) -> str:
+    """Return numbers with their agreement, and the verb: "2 (0.95) and 3 (0.94) are"."""
+    names = [f"{found.numbers[i]} ({found.stability[i]:.2f})" for i in places]
+    return f"{in_a_row(names)} {'is' if len(names) == 1 else 'are'}" if names else ""

@@ -22,6 +22,7 @@ spends an axis on it. Use affine=True, or centre the variables.
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from string import Formatter
 from typing import Any, TypeVar
 
@@ -31,11 +32,13 @@ __all__ = [
     "Advice",
     "ChoiceWarning",
     "DataWarning",
+    "Grade",
     "Message",
     "NotConvergedWarning",
     "ParameterError",
     "SubspacesWarning",
     "TrustWarning",
+    "Verdict",
 ]
 
 W = TypeVar("W", bound="Warning | Message")
@@ -115,6 +118,36 @@ class Message:
         todo = ", or ".join(filter(None, words))
         text = f"{self.fact} {todo[0].upper()}{todo[1:]}." if todo else self.fact
         return rendered(text, say or as_python, self.parameters)
+
+
+class Grade(StrEnum):
+    """How sure an answer is; branch on this, never on the words."""
+
+    SURE = "sure"
+    DOUBTFUL = "doubtful"
+    NO = "no"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True)
+class Verdict(Message):
+    """The answer to a question about a result, as a message with a grade.
+
+    Attributes
+    ----------
+    code, fact, parameters, advice, kind
+        As those of a `Message`. A fact without advice may have two sentences.
+    grade : Grade
+        How sure the answer is.
+    """
+
+    kind: str = "Verdict"
+    grade: Grade = Grade.UNKNOWN
+
+
+def worded(text: str, grade: Grade) -> Verdict:
+    """Return a finished text with its grade as a verdict."""
+    return Verdict("kept", "{text}", {"text": text}, grade=grade)
 
 
 def note(text: str) -> Message:
@@ -246,6 +279,12 @@ def listed(names: Sequence[Any]) -> str:
     """Return names as text, the first of them if there are many: a, b, c, d, e and 7 more."""
     shown = ", ".join(map(str, names[:LISTED]))
     return f"{shown} and {len(names) - LISTED} more" if len(names) > LISTED else shown
+
+
+def in_a_row(names: Sequence[Any]) -> str:
+    """Return all of the names as text: 2, 3 and 4."""
+    *others, last = map(str, names)
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 # Which doubts are shown.

@@ -138,5 +138,7 @@ def listed(names: Sequence[str]) -> str:
 
 
 def as_percent(share: float) -> str:
-    """Return a share as text, with two digits: 3.2 %, 45 %."""
-    return f"{100 * share:.2g} %" if share < 0.995 else "100 %"
+    """Return a share as text, with two digits: 3.2 %, 45 %; 100 % is all."""
+    if share < 0.995:
+        return f"{100 * share:.2g} %"
+    return "more than 99 %" if share < 1.0 else "100 %"

@@ -24,12 +24,13 @@ from subspaces.data.validation import as_matrix, row_names
 from subspaces.estimators import PSC
 from subspaces.estimators._base import SubspaceClusterer
 from subspaces.estimators.mixtures import MixtureClusterer
+from subspaces.messages import Verdict
 from subspaces.psc import auto
 from subspaces.psc.incomplete import not_through_holes
 from subspaces.psc.result import Clusters
 from subspaces.psc.settings import is_auto
 from subspaces.runtime.parameters import as_choice, as_count
-from subspaces.runtime.result import as_frame, lined_up
+from subspaces.runtime.result import WithVerdict, as_frame, lined_up
 from subspaces.runtime.warning import collect_warnings, warn
 from subspaces.subspace import principal_axes
 
@@ -50,7 +51,7 @@ HALVES, OFTEN = 20, 0.5
 
 
 @dataclass(frozen=True, repr=False)
-class Selection:
+class Selection(WithVerdict):
     """The candidates tried, the choice and how clear it is; printed as a table and a sentence.
 
     Attributes
@@ -67,8 +68,9 @@ class Selection:
         the best, and ``standard_error`` how well that is known, since it rests on these samples.
     criterion : str
         The column that decided.
-    verdict : str
-        The choice and how clear it is, in one sentence.
+    conclusion : Verdict
+        The choice and how clear it is, as a value. Its ``grade`` is SURE, DOUBTFUL if others are
+        about as good, NO if no number is stable, and UNKNOWN if there was nothing to compare.
     """
 
     best_: Any
@@ -76,7 +78,7 @@ class Selection:
     margin_: float
     columns: dict[str, Array]
     criterion: str
-    verdict: str
+    conclusion: Verdict
 
     def __repr__(self) -> str:
         return f"{_as_text(self)}\n{self.verdict}"
@@ -181,7 +183,7 @@ def select_n_clusters(
     Returns
     -------
     Selection
-        ``.best_``, ``.best_estimator_``, ``.verdict``, ``.margin_``, ``.table``, ``.plot()``. A
+        ``.best_``, ``.best_estimator_``, ``.verdict``, ``.grade``, ``.table``, ``.plot()``. A
         smaller number within two standard errors of the difference is called about as good, and
         simpler; a larger one about as good within one, and no better within two.
 
@@ -195,7 +197,7 @@ def select_n_clusters(
     >>> found.best_
     2
     >>> found.verdict
-    '2 clusters; 3 are no better (difference 13, standard error 6.7)'
+    '2 clusters. 3 are no better (difference 13, standard error 6.7).'
     """
     criterion = as_choice(criterion, "criterion", CLUSTER_CRITERIA)
     margins = as_choice(margins, "margins", get_args(Margins))
@@ -228,7 +230,7 @@ def select_n_clusters(
 
     place, margin = _best(columns[criterion], largest=criterion == "sod")
     columns |= _differences(columns[criterion], shares.get(criterion), place)
-    verdict = choosing.verdict_on_clusters(
+    conclusion = choosing.verdict_on_clusters(
         numbers, columns["difference"], columns["standard_error"], dimension
     )
     best = models[place]
@@ -243,7 +245,7 @@ def select_n_clusters(
         best = fitted(estimator, X, n_clusters=numbers[place])
     elif len(numbers) > 1:
         auto.warn_of_what_passes_for_clusters(best.clusters, matrix)
-    return Selection(numbers[place], best.model, margin, columns, criterion, verdict)
+    return Selection(numbers[place], best.model, margin, columns, criterion, conclusion)
 
 
 def _select_by_stability(
@@ -286,10 +288,10 @@ def _select_by_stability(
         )
     for warning in found.heard[found.best]:
         warn(warning, above=3)
-    columns, verdict = found.columns, halving.numbers_in_words(found)
+    columns, conclusion = found.columns, halving.verdict_on_numbers(found)
     margin = _best(columns["stability"], largest=True)[1]
     model = found.models[found.best]
-    return Selection(numbers[found.best], model, margin, columns, "stability", verdict)
+    return Selection(numbers[found.best], model, margin, columns, "stability", conclusion)
 
 
 def _shares(
@@ -414,10 +416,11 @@ def select_n_components(
     columns = _dimension_columns(found, matrix, max_components, by_press=by_press)
     margin = _dimension_margin(columns) if by_press else float("nan")
     chosen = model.n_components_.tolist()
-    verdict = f"Dimensions of the clusters: {', '.join(map(str, chosen))}"
+    fact = f"Dimensions of the clusters: {', '.join(map(str, chosen))}."
     if chosen == [0]:
-        verdict = "No component was found: the cluster is its mean"
-    return Selection(chosen, model, margin, columns, criterion, verdict)
+        fact = "No component was found, so the cluster is its mean."
+    conclusion = Verdict("dimensions", fact, {"chosen": chosen})
+    return Selection(chosen, model, margin, columns, criterion, conclusion)
 
 
 def _dimension_columns(
@@ -539,8 +542,8 @@ def select_n_variables(
         per_loading = np.maximum(columns["n_variables"] / columns["n_components"], 1)
         best, margin = round(float(np.median(per_loading))), float("nan")
     final = fitted(estimator, X, n_variables=best).model
-    verdict = f"Variables per loading: {best}"
-    return Selection(best, final, margin, columns, criterion, verdict)
+    conclusion = Verdict("variables", "Variables per loading: {chosen}.", {"chosen": best})
+    return Selection(best, final, margin, columns, criterion, conclusion)
 
 
 def _counted_variables(

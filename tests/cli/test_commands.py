@@ -18,10 +18,10 @@ def test_select_prints_the_table_and_the_choice(run, union_file):
     ended = run("select", union_file, "--labels", "type", "--max-clusters", 3)
     assert ended.code == 0, ended.err
     assert re.search(r"^ +2 .* <- chosen", ended.out, re.MULTILINE)
-    assert re.match(r"2 clusters; 3 are .* \(difference .*, standard", ended.out.splitlines()[-1])
+    assert re.match(r"2 clusters\. 3 are .* \(difference .*, standard", ended.out.splitlines()[-1])
     document = run("select", union_file, "--labels", "type", "--max-clusters", 3, "--json").document
     assert document["chosen"] == 2
-    assert ended.out.splitlines()[-1] == document["verdict"] + "."
+    assert ended.out.splitlines()[-1] == document["verdict"]
     assert "Dimension 1 was assumed, since --dims was not given" in document["verdict"]
     assert document["table"]["n_clusters"] == [1, 2, 3]
     assert document["table"]["sod"][0] is None  # not defined at the ends
@@ -65,7 +65,7 @@ def test_normal_scores_are_what_the_warning_advises(run, fails, skewed_file, tmp
     assert ended.code == 0, ended.err
     assert len(ended.document["clusters"]) == 1
     assert ended.document["margins"] == "normal"
-    assert ended.document["selection"]["verdict"].startswith("1 cluster; ")
+    assert ended.document["selection"]["grade"] == "sure"
     refused = fails(*fit, "--clusters", 2, "--normal-scores")
     assert "--normal-scores is for --clusters auto. Use --clusters auto" in refused
 

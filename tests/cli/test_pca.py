@@ -220,7 +220,7 @@ def test_a_component_that_rests_on_one_sample(run, tmp_path, name):
     assert ended.code == 0, ended.err
     doubt = f"component 2 rests on sample {name!r}: without it noise would reach as far"
     assert f"Note: {doubt}" in ended.err
-    assert "a component, but not without that sample" in ended.out
+    assert "component, but not without that sample" in ended.out
     warnings = json.loads((tmp_path / "r" / "summary.json").read_text())["warnings"]
     assert warnings[0].startswith(doubt)
 
@@ -354,7 +354,7 @@ def test_more_components_than_the_samples_span_are_refused(run, fails, tmp_path)
     )
     ended = run("pca", path, "--dims", 2, "--out", tmp_path / "r", "--no-page")
     assert ended.code == 0, ended.err
-    assert ended.out.startswith("The table has rank 2 and nothing beyond")
+    assert ended.out.startswith("The table has rank 2 and no noise")
     assert "no noise" in ended.out.splitlines()[4]
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import subspaces
-from subspaces.app.cli._words import OPTIONS, in_options, to_follow
-from subspaces.diagnostics._trust import _stability_in_words, _ways_by_means
+from subspaces.app.cli._words import OPTIONS, in_options
+from subspaces.messages import in_python
 
 SOURCE = Path(subspaces.__file__).parent
 # What the command never reaches: arrays of other libraries, streams, figures, the transformer, and
@@ -88,7 +88,8 @@ def test_no_word_of_python_is_left():
         if any(part in text for part in PYTHON_ALONE):
             continue
         checked += 1
-        words = leaks(in_options(re.sub(r"=\{[^}]*!r\}|=\{[^}]*\}", "=3", text)))
+        plain = in_python(re.sub(r"=\{[^}]*!r\}|=\{[^}]*\}", "=3", text))
+        words = leaks(in_options(plain))
         if words:
             found[f"{place} {text[:40]}"] = words
     assert found == {}
@@ -117,23 +118,11 @@ def test_no_word_of_python_is_left():
          "Use fewer clusters; the stability of each fit tells"),
         ("belong together. Use share above 0.7 or n_nonzero above 5 or solver='elastic_net'",
          "belong together. Use another --method"),
-        ("Use scaled variables, and PSC('auto') to see",
-         "Use --scale where units differ, and --clusters auto to see"),
-        ("Use scaled variables, and PSC('auto') on variables without gaps to see",
-         "Use --scale where units differ, and --clusters auto with --drop-missing 0 to see"),
         ("there is no number. Use n_predictive, 7, as the number of axes",
          "there is no number. Use --dims 7"),
         ("level=1 is out of range", "--level 1 is out of range"),
         ("Use a larger max_components", "Use a larger --max-dims"),
         ("Use margins='normal' in select_n_clusters to see", "Use --normal-scores to see"),
-        ("Use K-means, or n_components=0 with affine=True, to",
-         "Use --affine --dims 0 to"),
-        ("Try K-means or PSC(K, n_components=0, affine=True), PSC(K, affine=True) for groups with "
-         "centres of their own, and scaled variables where their units differ.",
-         "Try --affine --dims 0 for clusters by their means, --affine for groups with centres of "
-         "their own, and --scale where units differ."),
-        ("Use scaled variables, and other numbers of clusters to see",
-         "Use --scale where units differ, and other numbers of clusters to see"),
         # What users named stays as they named it.
         ("/a/X/n_clusters.csv: 'X', 'n_clusters=3'", "/a/X/n_clusters.csv: 'X', 'n_clusters=3'"),
         ("a=b.csv, line 3 ('floor=1')", "a=b.csv, line 3 ('floor=1')"),
@@ -141,24 +130,6 @@ def test_no_word_of_python_is_left():
 )  # fmt: skip
 def test_messages_speak_of_options(message, said):
     assert in_options(message) == said
-
-
-def test_what_was_given_is_not_advised():
-    ways = _ways_by_means(subspaces.PSC(3))
-    steadier = _stability_in_words(0.4, 7, 0.9, 3, ways)
-    said = to_follow(in_options(steadier), scaled=True, preset=False)
-    assert said.endswith(
-        "may differ in their means. Try --affine --dims 0 for clusters by their means, or "
-        "--affine for groups with centres of their own."
-    )
-    said = to_follow(in_options(steadier), scaled=False, preset=True)
-    assert said.endswith("may differ in their means. Try --dims 0 for clusters by their means.")
-    for mean in (0.4, 0.6):
-        plain = in_options(_stability_in_words(mean, 7, 0.0, 3, ways))
-        assert "scaled variables" in plain
-        assert to_follow(plain, scaled=False, preset=False) == plain
-        said = to_follow(plain, scaled=True, preset=False)
-        assert said.endswith("Try another number of clusters or other dimensions.")
 
 
 def test_the_messages_of_the_command_and_of_tables_say_use():

@@ -6,6 +6,7 @@ from scipy import optimize, stats
 from subspaces.core import choosing as choice
 from subspaces.core.sparse_loadings import sparse_loadings
 from subspaces.datasets import make_subspaces
+from subspaces.messages import Grade
 from tests.plain import downdated_error, generic, leave_one_out_weights
 
 
@@ -37,27 +38,46 @@ def test_differences_have_the_error_of_paired_samples():
 
 
 @pytest.mark.parametrize(
+    ("numbers", "behind", "errors", "code", "grade"),
+    [
+        ([2, 3], [1.1, 0], [4, 0], "as_good", Grade.DOUBTFUL),
+        ([2, 3], [15, 0], [14, 0], "as_good", Grade.DOUBTFUL),
+        ([1, 2], [15, 0], [14, 0], "as_good", Grade.DOUBTFUL),
+        ([2, 3], [0, 15], [0, 14], "no_better", Grade.SURE),
+        ([2, 3], [0, 15], [0, 7], "worse", Grade.SURE),
+        ([2, 3, 4], [0, 10, 12], [0, 3, 13], "as_good", Grade.DOUBTFUL),
+        ([1, 2], [0, 50], [0, 9], "worse", Grade.SURE),
+        ([1, 2], [9, 0], [np.nan, np.nan], "worse", Grade.SURE),
+        ([1, 2, 3], [np.nan, 0, np.nan], [np.nan] * 3, "alone", Grade.UNKNOWN),
+        ([1, 2, 3, 4], [5, 2, 3, 0], [2, 3, 9, 0], "several", Grade.DOUBTFUL),
+        ([1, 2, 3], [0, 2, 3], [0, 3, 9], "several", Grade.DOUBTFUL),
+    ],
+)
+def test_the_verdict_says_how_near_the_next_is(numbers, behind, errors, code, grade):
+    found = choice.verdict_on_clusters(numbers, np.array(behind), np.array(errors))
+    assert (found.code, found.grade) == (code, grade)
+    assert found.parameters["chosen"] == numbers[int(np.nanargmin(behind))]
+    near = found.parameters["near"]
+    assert len(near) == {"several": 2, "as_good": 1}.get(code, 0)
+    assert near == sorted(near)
+    if "rival" in found.parameters:
+        place = numbers.index(found.parameters["rival"])
+        assert found.parameters["difference"] == behind[place]
+
+
+@pytest.mark.parametrize(
     ("numbers", "behind", "errors", "said"),
     [
-        ([2, 3], [1.1, 0], [4, 0], "3 clusters; 2 are about as good (difference 1.1, s"),
-        ([2, 3], [15, 0], [14, 0], "3 clusters; 2 are about as good (difference 15, standard error "
-         "14), and simpler"),
-        ([1, 2], [15, 0], [14, 0], "2 clusters; 1 is about as good (difference 15, standard error "
-         "14), and simpler"),
-        ([2, 3], [0, 15], [0, 14], "2 clusters; 3 are no better (difference 15, standard error 1"),
-        ([2, 3], [0, 15], [0, 7], "2 clusters; 3 are worse (difference 15, standard error 7)"),
-        ([2, 3, 4], [0, 10, 12], [0, 3, 13], "2 clusters; 4 are about as good (difference 12, s"),
-        ([1, 2], [0, 50], [0, 9], "1 cluster; 2 clusters are worse (difference 50, s"),
-        ([1, 2], [9, 0], [np.nan, np.nan], "2 clusters; 1 is worse (difference 9)"),
-        ([1, 2, 3], [np.nan, 0, np.nan], [np.nan] * 3, "2 clusters; there is no other number"),
-        ([1, 2, 3, 4], [5, 2, 3, 0], [2, 3, 9, 0], "4 clusters; 2 and 3 are about as good "
-         "(within two standard errors); 2 are the simplest of these"),
-        ([1, 2, 3], [0, 2, 3], [0, 3, 9], "1 cluster; 2 and 3 clusters are about as go"),
+        ([2, 3], [15, 0], [14, 0], "3 clusters. 2 are about as good (difference 15, standard error "
+         "14), and simpler."),
+        ([1, 2], [0, 50], [0, 9], "1 cluster. 2 clusters are worse (difference 50, standard error "
+         "9)."),
+        ([1, 2, 3, 4], [5, 2, 3, 0], [2, 3, 9, 0], "4 clusters. 2 and 3 are about as good (within "
+         "two standard errors), and 2 is the simplest."),
     ],
 )  # fmt: skip
-def test_the_verdict_says_how_near_the_next_is(numbers, behind, errors, said):
-    found = choice.verdict_on_clusters(numbers, np.array(behind), np.array(errors))
-    assert found.startswith(said)
+def test_the_words_of_the_verdict(numbers, behind, errors, said):
+    assert str(choice.verdict_on_clusters(numbers, np.array(behind), np.array(errors))) == said
 
 
 def test_second_differences():

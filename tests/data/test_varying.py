@@ -33,7 +33,7 @@ def test_equal_values_around_the_origin_are_not_divided_by_nothing():
 def test_a_table_that_does_not_vary_has_no_component():
     found = pca_components(np.full((8, 4), 3.0))
     assert (found.n_components, found.n_predictive, found.noise) == (0, 0, "none")
-    assert found.verdict == "The table has rank 0 and nothing beyond: no component."
+    assert found.conclusion.code == "nothing"
 
 
 def test_no_number_of_components_is_found_among_none():

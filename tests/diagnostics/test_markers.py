@@ -16,6 +16,7 @@ from subspaces.diagnostics._composition import at_one_size
 from subspaces.diagnostics._measured import told_apart
 from subspaces.diagnostics._rank_test import false_discovery_rates, rank_test
 from subspaces.diagnostics._split_half import split_half_p_values
+from subspaces.messages import Grade
 from subspaces.named_table import Table
 from subspaces.preparation import attach_preparation, prepare
 from subspaces.recipes import ExpressionScaler, expression
@@ -594,18 +595,17 @@ def test_verdicts_say_what_the_split_found():
     X, kinds = shifted()
     k_means = KMeans(2, n_init=3, random_state=0)
     plain = diagnostics.markers(X, kinds)
-    assert plain.verdict.startswith("The p-values of markers hold for labels that come from else")
-    assert "are optimistic where the clusters were found in the same values" in plain.verdict
+    assert (plain.grade, plain.conclusion.code) == (Grade.DOUBTFUL, "optimistic")
     assert np.isnan(plain.one_group)
     real = diagnostics.markers(X, kinds, estimator=k_means, random_state=0)
-    assert real.verdict.startswith("The p-values of markers are optimistic: the clusters were")
+    assert (real.grade, real.conclusion.code) == (Grade.SURE, "split_half")
     count = int((real.columns["fdr_split"] <= 0.05).sum())
-    assert f"does not fool, call {count} of 160 differences significant" in real.verdict
+    assert f"finds {count} of 160 differences" in real.verdict
     noise = np.random.default_rng(1).normal(size=(40, 30))
     cut = k_means.fit_predict(noise)
     none = diagnostics.markers(noise, cut, estimator=k_means, random_state=0)
     assert none.one_group > 0.05
-    assert "differences of means do not show that these are clusters" in none.verdict
+    assert (none.grade, none.conclusion.code) == (Grade.NO, "one_group")
 
 
 @pytest.mark.filterwarnings("ignore:Number of distinct clusters")
@@ -701,15 +701,14 @@ def test_a_variable_with_missing_cells_has_the_figures_of_the_samples_that_have_
 
 def test_missing_cells_and_what_they_forbid_are_told():
     X, labels = shifted()
-    complete = diagnostics.markers(X, labels).verdict
-    assert "missing" not in complete
+    assert diagnostics.markers(X, labels).notes == ()
     X[4, 5] = np.nan
-    assert "1 missing cell was left out" in diagnostics.markers(X, labels).verdict
+    (note,) = diagnostics.markers(X, labels).notes
+    assert note.startswith("1 missing value was left out")
     X[labels == 0, 7] = np.nan  # no value at all in one cluster
     X[np.flatnonzero(labels == 1)[2:], 8] = np.nan  # two values are too few
     found = diagnostics.markers(X, labels)
-    assert "59 missing cells were left out: a variable is tested among the" in found.verdict
-    assert "4 differences were not tested: fewer than 3 samples inside or outside" in found.verdict
+    assert [note.split(" ")[0] for note in found.notes] == ["59", "4"]
     table = found.table.set_index(["cluster", "variable"])
     assert (
         table.loc[[(0, "x7"), (1, "x7"), (0, "x8"), (1, "x8")], ["p_value", "fdr"]].isna().all(None)
@@ -765,7 +764,7 @@ def test_what_takes_no_missing_cells_leaves_the_columns_of_halves_empty():
     found = diagnostics.markers(X, kinds, estimator=KMeans(2, random_state=0))
     assert np.isnan(found.columns["fdr_split"]).all()
     assert np.isnan(found.one_group)
-    assert "There are no split-half p-values: what found the clusters does not" in found.verdict
+    assert (found.grade, found.conclusion.code) == (Grade.DOUBTFUL, "no_halves")
     assert np.isfinite(found.columns["fdr"]).all()
 
 
@@ -794,7 +793,7 @@ def test_genes_that_do_not_differ_are_not_called_where_others_take_up_the_total(
         wrong, right = share_called(found.columns, rate)
         assert wrong < 0.02
         assert right > 0.8
-    assert "samples were scaled by the genes that nearly all of them have" in found.verdict
+    assert any("scaled by the genes" in note for note in found.notes)
     scaled = np.log2(1 + X * (recipe[0].total_ / X.sum(axis=1, keepdims=True)))
     assert share_called(diagnostics.markers(scaled, labels, k).columns)[0] > 0.03
 
@@ -806,7 +805,7 @@ def test_a_shift_that_most_genes_of_a_cluster_share_is_told_where_zeros_forbid_t
     said = rf"most genes are lower in cluster {k} than elsewhere, by 0\.\d+ in the median"
     with pytest.warns(UserWarning, match=said):
         found = recipe.markers(X, k)
-    assert "samples were scaled by the genes" not in found.verdict
+    assert found.notes == ()
     assert share_called(found.columns)[0] > 0.02
 
 

@@ -93,7 +93,7 @@ def test_what_is_said_is_what_pca_components_says(X):
     assert (model.low_, model.high_, model.noise_) == (found.low, found.high, found.noise)
     assert_array_equal(model.ratio_, found.ratio)
     assert_array_equal(model.rests_on_, found.rests_on)
-    assert model.verdict_ == found.verdict
+    assert (model.verdict_, model.grade_) == (found.verdict, found.grade)
 
 
 @pytest.mark.parametrize("shape", [(80, 20), (150, 25), (20, 60)])
@@ -122,8 +122,8 @@ def test_one_axis_is_kept_where_it_is_asked_for():
     model = SelectedPCA(min_components=1).fit(NOISE)  # warnings are errors here
     assert (model.n_components_, model.low_) == (1, 0)
     assert_allclose(np.abs(model.transform(NOISE)), np.abs(PCA(1).fit_transform(NOISE)), atol=1e-10)
-    assert model.verdict_.startswith("No component, perhaps 2: ")
-    assert model.verdict_.endswith("With min_components=1 so many axes are kept.")
+    assert model.grade_ == "doubtful"
+    assert model.verdict_.endswith("min_components=1 keeps 1 axis all the same.")
     assert SelectedPCA(min_components=12).fit(NOISE).noise_variance_ == 0.0
 
 

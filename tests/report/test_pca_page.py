@@ -300,7 +300,7 @@ def test_correlated_noise_is_no_test():
     assert "alone" not in sections_of(page)
     assert words_of(page).count("(z = ") == 1
     assert words_of(page).count("the variables stay correlated") <= 1
-    assert words_of(page).count("a left-out cell best") == 1
+    assert words_of(page).count("a left-out value best") == 1
     expected = "as a guess." if found.components.n_components else "can be found."
     assert expected in section(page, "summary")
 

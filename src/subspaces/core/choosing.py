@@ -13,6 +13,7 @@ https://subspaces.readthedocs.io.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from scipy import linalg, stats
@@ -33,6 +34,7 @@ from subspaces.core.problem import Problem, view_clusters
 from subspaces.core.rows import choose_rows
 from subspaces.core.secular import downdate, refit_factor
 from subspaces.core.sparse_loadings import captured_energy, sparse_loadings
+from subspaces.messages import Grade, Verdict, in_a_row
 from subspaces.subspace import centre_of, principal_axes
 
 # Copies with permuted columns that a gap is the mean over.
@@ -109,10 +111,10 @@ def differences(shares: Array) -> tuple[Array, Array]:
 
 def verdict_on_clusters(
     numbers: Sequence[int], behind: Array, errors: Array, dimension: int | None = None
-) -> str:
-    """Return the sentence that names the chosen K and the numbers that come near it.
+) -> Verdict:
+    """Return the chosen K and the numbers that come near it.
 
-    Where several do, all of them are named; otherwise the next best, with its difference.
+    If several do, all of them are named; otherwise the next best, with its difference.
 
     numbers (m,): the candidates for K; behind, errors (m,): what `differences` returns for them; an
     error may be nan. dimension: that of the single subspace which the clusters were compared with,
@@ -120,36 +122,41 @@ def verdict_on_clusters(
     """
     order = [i for i in np.argsort(behind, kind="stable") if np.isfinite(behind[i])]
     chosen = numbers[order[0]]
-    words = "1 cluster" if chosen == 1 else f"{chosen} clusters"
     wide = f" (one subspace of {dimension} dimensions)" if dimension else ""
-    words += wide if chosen == 1 else ""
+    first = f"{{chosen:#cluster}}{wide if chosen == 1 else ''}."
+    figures: dict[str, Any] = {"chosen": chosen, "near": []}
     if len(order) == 1:
-        return f"{words}; there is no other number to compare with"
+        return Verdict("alone", f"{first} No other number was compared.", figures)
     # After the dimensions of one subspace a bare number would pass for dimensions.
     many = "clusters are" if chosen == 1 else "are"
     widths = [TIE if k < chosen else TIE_OF_LARGER for k in numbers]
     ties = [i for i in order[1:] if behind[i] < widths[i] * errors[i]]
-    near = sorted(numbers[i] for i in ties)
+    figures["near"] = near = sorted(numbers[i] for i in ties)
     if len(near) > 1:
-        *first, last = [f"{k}{wide}" if k == 1 else str(k) for k in near]
-        words += (
-            f"; {', '.join(first)} and {last} {many} about as good (within two standard errors)"
-        )
-        simplest = f"{near[0]} {'is' if near[0] == 1 else 'are'}"
-        return f"{words}; {simplest} the simplest of these" if near[0] < chosen else words
+        named = in_a_row([f"{k}{wide}" if k == 1 else k for k in near])
+        simplest = f", and {near[0]} is the simplest" if near[0] < chosen else ""
+        fact = f"{first} {named} {many} about as good (within two standard errors){simplest}."
+        return Verdict("several", fact, figures, grade=Grade.DOUBTFUL)
     other = ties[0] if ties else order[1]
     rival, gap, error = numbers[other], float(behind[other]), float(errors[other])
+    figures |= {"rival": rival, "difference": gap, "standard_error": error}
     verb = f"{wide} is".lstrip() if rival == 1 else many
     known = f", standard error {_short(error)}" if np.isfinite(error) else ""
-    close = "about as good" if ties else "no better" if gap < TIE * error else "worse"
+    code = "as_good" if ties else "no_better" if gap < TIE * error else "worse"
+    close = {"as_good": "about as good", "no_better": "no better", "worse": "worse"}[code]
     simpler = ", and simpler" if ties and rival < chosen else ""
-    return f"{words}; {rival} {verb} {close} (difference {_short(gap)}{known}){simpler}"
+    fact = f"{first} {rival} {verb} {close} (difference {_short(gap)}{known}){simpler}."
+    grade = Grade.DOUBTFUL if ties else Grade.SURE
+    return Verdict(code, fact, figures, grade=grade)
 
 
-def verdict_on_exact(n_clusters: int) -> str:
-    """Return the sentence that says why K was chosen when all samples lie exactly on subspaces."""
-    words = "1 cluster holds" if n_clusters == 1 else f"{n_clusters} clusters hold"
-    return f"{words} every sample without error; no other number was tried"
+def verdict_on_exact(n_clusters: int) -> Verdict:
+    """Return why K was chosen when all samples lie exactly on subspaces."""
+    fact = (
+        "{chosen:#cluster holds|clusters hold} every sample without error. No other number was "
+        "tried."
+    )
+    return Verdict("exact", fact, {"chosen": n_clusters, "near": []}, grade=Grade.SURE)
 
 
 def _short(value: float) -> str:

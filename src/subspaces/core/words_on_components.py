@@ -1,37 +1,106 @@
-"""Sentences about the components of a PCA: how many, how sure, and what is doubtful."""
+"""Verdicts on the components of a PCA: how many, how sure, and what is doubtful."""
 
 from collections.abc import Sequence
+from enum import StrEnum
 
 import numpy as np
 
+from subspaces._types import Array
 from subspaces.core.components import FEW_COLUMNS, FEW_ROWS, Components
 from subspaces.core.row_order import neighbours_depend
+from subspaces.messages import Advice, Grade, Verdict, use
 from subspaces.subspace import PrincipalAxes
 
+# A component with a smaller share of the variance is shown as 0.0 %, and matters to nobody.
+FAINT = 5e-4
+# A variable with a larger share of the variance hides the others.
+MOSTLY = 0.5
+# A component would need this share of the variance to be seen: nothing can be seen.
+HIDES_ALL = 0.995
+# What is said of components that are mostly faint, and if all but one are.
+FEW_HOLD = "Only the first {clear} hold", "Only the first holds"
+COPIED = " If variables are copies or sums of others, some components may be noise."
 
-def verdict_on_components(found: Components, shape: tuple[int, int], predictive: int | None) -> str:
-    """Return how many components there are, how sure that is, and what could hide, in words.
 
-    shape: samples and variables; predictive: how many axes predict a left-out cell best, if known.
+class AxisKind(StrEnum):
+    """What an axis of a PCA is; the value is the word for it."""
+
+    COMPONENT = "component"
+    FAINT = "too faint to matter"
+    BELOW = "weaker than noise"
+    LOUD = "a loud variable"
+    POSSIBLE = "perhaps"
+    ONE_SAMPLE = "one sample's doing"
+    NOISE = "noise"
+    NOT_COUNTED = "not counted"
+
+
+def kinds_of_axes(found: Components, explained: Array) -> list[AxisKind]:
+    """Return what each axis is that was compared with noise.
+
+    explained (m,): the share of the variance along each.
     """
-    sentences = [_count_of(found, predictive)]
-    if found.noise == "heavy":
-        sentences.append(
-            "Some values lie far out (heavy tails), so that only what stays without its most "
-            "influential sample was counted."
-        )
+    return [_kind_of(found, r, float(explained[r])) for r in range(len(found.ratio))]
+
+
+def _kind_of(found: Components, r: int, share: float) -> AxisKind:
     if found.noise == "correlated":
-        return " ".join(sentences)
-    if found.noise == "unequal" and found.above < found.count:
-        sentences.append(
-            "One of them may be a single loud variable. Scale the variables to see the others "
-            "alone."
-        )
-    if found.noise != "none" and shape[0] < FEW_ROWS and shape[1] < FEW_COLUMNS:
-        sentences.append("The table is too small to tell correlated noise from components.")
-    if predictive is not None and predictive < found.count:
-        sentences.append(_on_weak_ones(found.count, predictive))
-    return " ".join(sentences)
+        return AxisKind.COMPONENT if r < found.count else AxisKind.NOT_COUNTED
+    if found.ratio[r] <= 1.0 and share > MOSTLY:
+        return AxisKind.LOUD
+    if r >= found.count:
+        possible = AxisKind.POSSIBLE if r < (found.high or 0) else AxisKind.NOISE
+        return AxisKind.ONE_SAMPLE if found.alone[r] else possible
+    if found.ratio[r] <= 1.0:
+        return AxisKind.LOUD if found.noise == "unequal" else AxisKind.BELOW
+    return AxisKind.COMPONENT if share >= FAINT else AxisKind.FAINT
+
+
+def grade_of_count(found: Components) -> Grade:
+    """Return how sure the number of components is; NO if there is no number to find."""
+    if found.noise == "correlated":
+        return Grade.DOUBTFUL if found.count else Grade.NO
+    return Grade.SURE if found.low == found.high else Grade.DOUBTFUL
+
+
+def verdict_on_components(
+    found: Components,
+    explained: Array,
+    shape: tuple[int, int],
+    predictive: int | None = None,
+    loudest: tuple[str, float] = ("", 0.0),
+    kept: int | None = None,
+) -> Verdict:
+    """Return how many components there are, how sure that is, and the gravest doubt about it.
+
+    explained (m,): the share of the variance along each axis; shape: samples and variables;
+    predictive: how many axes predict a left-out cell best, if known; loudest: the variable with the
+    largest share of the variance, and that share; kept: how many axes are kept if that is more.
+    """
+    code, fact = _count_of(found)
+    advice: tuple[Advice, ...] = ()
+    faint = kinds_of_axes(found, explained).count(AxisKind.FAINT)
+    figures = {
+        **{name: getattr(found, name) for name in ("count", "low", "high", "noise", "hidden")},
+        "next": (found.high or found.count) - found.count,
+        "clear": found.count - faint,
+        "predictive": predictive,
+        "variable": loudest[0],
+        "share": loudest[1],
+        "kept": kept,
+    }
+    if kept is not None:
+        fact += " <min_components={kept}> keeps {kept:#axis|axes} all the same."
+    elif code in ("none_stands", "possible") and found.count == 0 and loudest[1] > MOSTLY:
+        code, advice = "loud_variable", (use("scale", True), Advice("leave that variable out"))
+        fact = "No component stands out: variable {variable} alone holds {share:%} of the variance."
+    elif found.noise == "unequal" and found.above < found.count:
+        fact += " One of them may be a single loud variable: use <scale=True> to see the others."
+    elif faint:
+        fact += f" {FEW_HOLD[figures['clear'] == 1]} 0.05 % of the variance or more."
+    else:
+        fact += _doubt(found, shape, predictive)
+    return Verdict(code, fact, figures, advice, grade=grade_of_count(found))
 
 
 def doubts_about_components(
@@ -81,70 +150,48 @@ def doubts_about_components(
     return doubts
 
 
-def _count_of(found: Components, predictive: int | None) -> str:
-    unseen = f"weaker ones, below {_percent(found.hidden)} of the variance, are not seen."
+def _doubt(found: Components, shape: tuple[int, int], predictive: int | None) -> str:
+    """Return a sentence on what else to know of the count, after a space; "" if nothing."""
     if found.noise == "none":
-        copied = " Where variables are copies or sums of others, some of them may be noise."
-        return (
-            f"The table has rank {found.count} and nothing beyond: {_components(found.count)}."
-            + (copied if found.count else "")
+        return COPIED if found.count else ""
+    if found.noise == "correlated":
+        return " {predictive:#axis predicts|axes predict} a left-out value best." * bool(predictive)
+    if found.noise == "heavy":
+        return " Some values lie far out, so each component had to hold without its main sample."
+    if shape[0] < FEW_ROWS and shape[1] < FEW_COLUMNS:
+        return " The table is too small to tell correlated noise from components."
+    if predictive is not None and predictive < found.count:
+        if predictive == 0:
+            return " None of them helps to predict a left-out value."
+        return " The first {predictive} predict a left-out value best, the others are too weak."
+    if found.hidden > HIDES_ALL:
+        return " In a table this small no component can be seen."
+    return f" A component below {100 * found.hidden:.2g} % of the variance cannot be seen."
+
+
+def _count_of(found: Components) -> tuple[str, str]:
+    """Return a code and a sentence on how many components there are."""
+    if found.noise == "none" and found.count == 0:
+        return "nothing", "No variable varies, so there is no component."
+    if found.noise == "none":
+        return "exact", "The table has rank {count} and no noise: {count:#component}."
+    if found.noise == "correlated" and found.count == 0:
+        return "no_number", (
+            "No number of components can be found: the variables are correlated, and the "
+            "eigenvalues fall without a break."
         )
-    if found.low is None or found.high is None:
-        return _of_correlated(found, predictive)
-    if found.low == found.high:
-        return f"{_stand(found.count)} out of the noise; {unseen}"
-    if found.count == found.high:
-        less = "none" if found.low == 0 else str(found.low)
-        return f"{_stand(found.count)} out of the noise, {less} of them beyond all doubt; {unseen}"
-    count = _components(found.count).capitalize()
-    return (
-        f"{count}, perhaps {found.high}: {_next(found)} only as strong as noise alone is one time "
-        f"in two; {unseen}"
-    )
-
-
-def _of_correlated(found: Components, predictive: int | None) -> str:
-    best = f" {_axes(predictive)} a left-out cell best." if predictive else ""
+    if found.noise == "correlated":
+        return "guess", (
+            "{count:#component}, a guess: there the eigenvalues fall off, but the variables stay "
+            "correlated."
+        )
+    if found.count < (found.high or 0):
+        many = "{count:#component}" if found.count else "No component"
+        more = "one" if found.high == found.count + 1 else "{next}"
+        return "possible", f"{many}, possibly {{high}}: the next {more} could be noise."
     if found.count == 0:
-        return (
-            "There is no number of components to find: the variables are correlated, and the "
-            f"eigenvalues fall without a break.{best}"
-        )
-    last = "it" if found.count == 1 else "them"
-    return (
-        f"{_components(found.count).capitalize()}, a guess: after {last} the eigenvalues fall off, "
-        f"but the variables stay correlated, and there is no test for that.{best}"
-    )
-
-
-def _axes(count: int) -> str:
-    return "1 axis predicts" if count == 1 else f"{count} axes predict"
-
-
-def _next(found: Components) -> str:
-    more = (found.high or 0) - found.count
-    return "the next is" if more == 1 else f"the next {more} are"
-
-
-def _components(count: int) -> str:
-    return "no component" if count == 0 else "1 component" if count == 1 else f"{count} components"
-
-
-def _stand(count: int) -> str:
-    verb = "stands" if count <= 1 else "stand"
-    return f"{_components(count).capitalize()} {verb}"
-
-
-def _on_weak_ones(count: int, predictive: int) -> str:
-    """Return a sentence on components of which ``predictive``, fewer, help to predict a cell."""
-    if predictive == 0:
-        none = "It does not help" if count == 1 else "None of them helps"
-        return f"{none} to predict a left-out cell."
-    return (
-        f"A left-out cell is predicted best with {predictive} of them: the others are there, but "
-        "too weak to help."
-    )
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.2g} %" if share < 0.995 else "all"
+        return "none_stands", "No component stands out of the noise."
+    stand = "{count:#component stands|components stand} out of the noise"
+    if found.low == found.high:
+        return "clear", f"{stand}."
+    return "not_all_clear", f"{stand}, {'{low}' if found.low else 'none'} of them beyond all doubt."

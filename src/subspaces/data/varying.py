@@ -28,7 +28,8 @@ class VaryingTable:
     rows (n, q): the values, with means in the holes; varies (p,): which of all variables these are;
     center: whether the mean was subtracted; mean (p,): what was, zeros if nothing; scale (p,): by
     what variables were then divided, 1 for those that do not vary, or None; names (n,): of the
-    samples; observed (n, q): 1 where a cell was observed, or None where all were.
+    samples; observed (n, q): 1 where a cell was observed, or None where all were; variables (q,):
+    names of the variables that vary.
     """
 
     rows: Array
@@ -38,6 +39,15 @@ class VaryingTable:
     scale: Array | None
     names: list[str]
     observed: Array | None
+    variables: list[str]
+
+    @property
+    def loudest(self) -> tuple[str, float]:
+        """The variable with the largest share of the variance, and that share."""
+        energy = np.einsum("ij,ij->j", self.rows, self.rows)
+        if not energy.any():
+            return "", 0.0
+        return self.variables[int(energy.argmax())], float(energy.max() / energy.sum())
 
     @property
     def cells(self) -> Cells | None:
@@ -105,7 +115,10 @@ def varying_table(X: Data, *, center: bool, scale: bool) -> VaryingTable:
         rows = rows / spread[varies]
     if observed is not None:
         observed = observed[:, varies]
-    return VaryingTable(rows, varies, center, centre_of(matrix, center), spread, names, observed)
+    columns = getattr(X, "columns", [f"x{j}" for j in range(len(varies))])
+    variables = [str(name) for name, kept in zip(columns, varies, strict=True) if kept]
+    mean = centre_of(matrix, center)
+    return VaryingTable(rows, varies, center, mean, spread, names, observed, variables)
 
 
 def _filled_with_means(matrix: Array) -> tuple[Array, Array | None]:

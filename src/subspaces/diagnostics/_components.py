@@ -11,9 +11,15 @@ from subspaces import plots
 from subspaces._types import Array, Axes, Data, FoundNoise, Indices, Mask, NoiseKind, Seed
 from subspaces.core.components import KINDS_OF_NOISE
 from subspaces.core.leave_one_cell_out import cell_errors
-from subspaces.core.words_on_components import doubts_about_components, verdict_on_components
+from subspaces.core.words_on_components import (
+    AxisKind,
+    doubts_about_components,
+    kinds_of_axes,
+    verdict_on_components,
+)
 from subspaces.data.validation import row_names, warn_of_copies
 from subspaces.data.varying import varying_table
+from subspaces.messages import Verdict
 from subspaces.psc.incomplete import warn_of_low_values
 from subspaces.runtime.parameters import as_choice, as_generator
 from subspaces.runtime.result import WithVerdict, as_frame
@@ -61,8 +67,12 @@ class PCAComponents(WithVerdict):
         Share of the variance along each axis.
     loco : ndarray of shape (m + 1,) or more
         Mean squared leave-one-cell-out error with 0, 1, ..., m axes, and beyond while it falls.
-    verdict : str
-        All that in plain words.
+    kinds : list of AxisKind
+        What each axis is, such as "component", "perhaps" or "noise". An axis within the count that
+        is weaker than noise, or has next to no variance, is not called a component.
+    conclusion : Verdict
+        How many components there are and the gravest doubt, as a value. Its ``grade`` says how sure
+        the number is: SURE, DOUBTFUL, or NO if there is no number to find.
     sample_names : ndarray of shape (n,) or None
         The index of the data frame, if X had one.
     """
@@ -80,7 +90,8 @@ class PCAComponents(WithVerdict):
     hidden: float
     explained: Array
     loco: Array
-    verdict: str
+    kinds: list[AxisKind]
+    conclusion: Verdict
     sample_names: NDArray[Any] | None = None
 
     @property
@@ -90,6 +101,7 @@ class PCAComponents(WithVerdict):
         rests_on = self.rests_on if names is None else names[self.rests_on]
         columns = {
             "component": np.arange(1, len(self.ratio) + 1),
+            "kind": self.kinds,
             "explained": self.explained,
             "ratio": self.ratio,
             "ratio_without": self.ratio_without,
@@ -193,7 +205,7 @@ def pca_components(
     >>> found.n_components, found.low, found.high
     (3, 3, 3)
     >>> found.verdict
-    '3 components stand out of the noise; weaker ones, below 0.77 % of the variance, are not seen.'
+    '3 components stand out of the noise. A component below 0.77 % of the variance cannot be seen.'
     """
     table = varying_table(X, center=center, scale=scale)
     warn_of_copies(table.rows, above=2, of_components=True)
@@ -209,7 +221,7 @@ def pca_components(
     for doubt in doubts_about_components(found, table.most_axes, table.names, axes, predictive):
         warn(doubt, above=2)
     explained = axes.eigenvalues[: len(found.ratio)] / max(axes.eigenvalues.sum(), 1e-300)
-    verdict = verdict_on_components(found, table.shape, predictive)
+    conclusion = verdict_on_components(found, explained, table.shape, predictive, table.loudest)
     return PCAComponents(
         n_components=found.count,
         low=found.low,
@@ -224,7 +236,8 @@ def pca_components(
         hidden=found.hidden,
         explained=explained,
         loco=loco,
-        verdict=verdict,
+        kinds=kinds_of_axes(found, explained),
+        conclusion=conclusion,
         sample_names=row_names(X),
     )
 

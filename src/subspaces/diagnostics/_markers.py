@@ -40,30 +40,22 @@ from subspaces.diagnostics._rank_test import (
 from subspaces.diagnostics._split_half import one_group_p_value, split_half_p_values
 from subspaces.estimators._base import SubspaceClusterer
 from subspaces.estimators.psc import with_choices
+from subspaces.messages import Grade, Verdict
 from subspaces.preparation import Preparation
 from subspaces.runtime.parameters import as_count, as_generator
 from subspaces.runtime.result import WithVerdict, as_frame
 from subspaces.runtime.warning import collect_warnings, warn
 
+# How many variables of each cluster a notebook shows first.
+FIRST = 3
 # The rate of false discoveries at which markers are counted in sentences.
 LEVEL = 0.05
 # How many times as large the median total of one cluster may be as that of another without a word.
 # Of simulated genes that do not differ 5 % are called at 1.75 times, 10 % at 2, 29 % at 2.7.
 UNEQUAL = 1.75
-OPTIMISTIC = (
-    "The p-values of markers are optimistic: the clusters were found in the same values that are "
-    "tested, and any cut of one group makes differences."
-)
-NO_HALVES = (
-    "There are no split-half p-values: what found the clusters does not take missing cells, or too "
-    "few are left in a half of the variables."
-)
+OPTIMISTIC = "The p-values are optimistic: the clusters were found in the same values."
 # For labels of which nobody said where they come from.
-OF_LABELS = (
-    "The p-values of markers hold for labels that come from elsewhere. They are optimistic where "
-    "the clusters were found in the same values that are tested: any cut of one group makes "
-    "differences."
-)
+OF_LABELS = "The p-values are optimistic if the clusters were found in the same values."
 
 
 @dataclass(frozen=True, repr=False)
@@ -84,13 +76,21 @@ class Markers(WithVerdict):
     one_group : float
         P-value of the hypothesis that all samples are one group, Gaussian or as skewed as they are;
         nan without a split. No ``p_split`` and no ``fdr_split`` is below it.
-    verdict : str
-        Sentences on how far to trust the p-values.
+    conclusion : Verdict
+        How far to trust the p-values, as a value. Its ``grade`` is SURE if a split finds markers
+        among more than one group, NO if one group gives clusters as far apart, and DOUBTFUL
+        without a split.
+    notes : tuple of str
+        What was done to the table before the tests: samples scaled, missing values left out.
     """
 
     columns: dict[str, NDArray[Any]]
     one_group: float
-    verdict: str
+    conclusion: Verdict
+    notes: tuple[str, ...] = ()
+
+    def _first_rows(self) -> Indices:
+        return np.flatnonzero(self.columns["rank"] <= FIRST)
 
     @property
     def table(self) -> Any:
@@ -162,7 +162,7 @@ def markers(
     Returns
     -------
     Markers
-        ``.table``, ``.columns``, ``.verdict`` and ``.one_group``.
+        ``.table``, ``.columns``, ``.verdict``, ``.grade``, ``.notes`` and ``.one_group``.
 
     Examples
     --------
@@ -250,7 +250,7 @@ def _markers(
     asked = _asked(cluster, clusters)
     _warn_of_small(clusters, codes, asked)
     rows = _statistics(tested, codes, len(clusters))
-    one_group, failed = np.nan, None
+    one_group, failed = np.nan, False
     if cluster_half is not None:
         n_nulls, random = as_count(n_nulls, "n_nulls", low=1), as_generator(random_state)
         try:
@@ -261,14 +261,14 @@ def _markers(
         except ValueError:
             if not tested.n_missing:
                 raise
-            failed, split = NO_HALVES, np.full_like(rows["p_value"], np.nan)
+            failed, split = True, np.full_like(rows["p_value"], np.nan)
         # Adjusted first: thousands of p-values at the least possible one would be adjusted away.
         rows["p_split"] = np.maximum(split, one_group)
         rows["fdr_split"] = np.maximum(false_discovery_rates(split), one_group)
     columns = _long_form(rows, clusters, asked, tested.names)
-    of_split = None if failed else columns.get("fdr_split")
-    said = [worth, _of_halves(one_group, of_split), failed, *_of_table(tested, columns)]
-    return Markers(columns, one_group, " ".join(sentence for sentence in said if sentence))
+    rates = None if failed else columns.get("fdr_split")
+    conclusion = _verdict(worth, one_group, rates, failed=failed)
+    return Markers(columns, one_group, conclusion, tuple(_of_table(tested, columns)))
 
 
 def _split(
@@ -365,22 +365,30 @@ def _long_form(
     }
 
 
-def _of_halves(one_group: float, rates: Array | None) -> str | None:
-    """Return the sentence on what the split-half p-values say, if there are any."""
+def _verdict(worth: str, one_group: float, rates: Array | None, *, failed: bool) -> Verdict:
+    """Return how far to trust the p-values.
+
+    worth: the sentence on those of the rank test; rates: false discovery rates of the split-half
+    test, if there was one; failed: whether it could not be made.
+    """
+    if failed:
+        fact = f"{worth} Missing values leave no split-half test."
+        return Verdict("no_halves", fact, grade=Grade.DOUBTFUL)
     if rates is None:
-        return None
+        return Verdict("optimistic", worth, grade=Grade.DOUBTFUL)
+    found, tested = int(np.count_nonzero(rates <= LEVEL)), int(np.count_nonzero(np.isfinite(rates)))
+    figures = {"one_group": one_group, "found": found, "tested": tested, "level": LEVEL}
     if one_group > LEVEL:
-        return (
-            "K-means cuts one group, Gaussian or as skewed as the samples, into clusters whose "
-            f"means are as far apart (p = {one_group:.2g}), so no split-half p-value is below "
-            "that: differences of means do not show that these are clusters."
+        fact = (
+            "K-means cuts a single group into clusters as far apart as these (p = {one_group:.2g})."
+            " Differences of means do not show that these are clusters."
         )
-    found = int(np.count_nonzero(rates <= LEVEL))
-    return (
-        "The split-half ones, which a cut of one Gaussian group does not fool, call "
-        f"{found:,} of {np.count_nonzero(np.isfinite(rates)):,} differences significant at a false "
-        f"discovery rate of {LEVEL:g}."
+        return Verdict("one_group", fact, figures, grade=Grade.NO)
+    fact = (
+        f"{worth} The split-half test, which allows for that, finds {{found:,}} of {{tested:,}} "
+        "differences (false discovery rate {level:%})."
     )
+    return Verdict("split_half", fact, figures, grade=Grade.SURE)
 
 
 def _of_table(tested: Measured, columns: dict[str, NDArray[Any]]) -> list[str]:
@@ -390,10 +398,10 @@ def _of_table(tested: Measured, columns: dict[str, NDArray[Any]]) -> list[str]:
     """
     said = []
     if tested.sized:
-        said.append("For the tests samples were scaled by the genes that nearly all of them have.")
+        said.append("The samples were scaled by the genes that nearly all of them have.")
     if tested.n_missing:
-        cells = f"{tested.n_missing:,} missing cell{'s were' if tested.n_missing > 1 else ' was'}"
-        said.append(f"{cells} left out: a variable is tested among the samples that have it.")
+        cells = f"{tested.n_missing:,} missing value{'s were' if tested.n_missing > 1 else ' was'}"
+        said.append(f"{cells} left out. A variable is tested among the samples that have it.")
         untested = np.isnan(columns["p_value"])
         clusters = columns["cluster"]
         small = [k for k in np.unique(clusters) if untested[clusters == k].all()]

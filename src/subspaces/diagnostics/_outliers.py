@@ -16,6 +16,7 @@ from subspaces.core.leave_one_out import centred, exact_errors
 from subspaces.core.secular import downdate, refit_factor
 from subspaces.data.validation import as_table_to_fit, check_squares, row_names
 from subspaces.diagnostics._press import incomplete_pca
+from subspaces.messages import Advice, Grade, Verdict
 from subspaces.runtime.parameters import as_count, as_flag, as_real
 from subspaces.runtime.result import WithVerdict, as_frame
 
@@ -23,8 +24,8 @@ from subspaces.runtime.result import WithVerdict, as_frame
 NORMAL_MAD = 1.4826
 # A squared distance below this share of the mean squared length of a sample is 0.
 LEAST_SQUARED_DISTANCE = 1e-20
-# How many samples a verdict names.
-NAMED = 5
+# A larger share of the samples are rather a group, or a component more, than outliers.
+TOO_MANY = 0.1
 
 
 @dataclass(frozen=True, repr=False)
@@ -46,8 +47,9 @@ class PCAOutliers(WithVerdict):
         expected to be a false alarm.
     level : float
         Level of the limits, and false discovery rate of the outliers.
-    verdict : str
-        Who does not belong, in words.
+    conclusion : Verdict
+        Who does not belong, as a value. Its ``grade`` is SURE if all samples belong, DOUBTFUL if
+        some do not, and NO if those are too many to be outliers.
     sample_names : ndarray of shape (n,) or None
         The index of the data frame, if X had one.
     """
@@ -64,7 +66,7 @@ class PCAOutliers(WithVerdict):
     q_p_value: Array
     outliers: Indices
     level: float
-    verdict: str
+    conclusion: Verdict
     sample_names: NDArray[Any] | None = None
 
     @property
@@ -79,6 +81,9 @@ class PCAOutliers(WithVerdict):
         if self.sample_names is None:
             return as_frame(columns)
         return as_frame({"sample": self.sample_names, **columns}, index="sample")
+
+    def _first_rows(self) -> Indices:
+        return self.outliers
 
     def plot(self, names: Sequence[str] | None = None, ax: Axes | None = None) -> Any:
         """Draw the two left-out distances against each other, with limits; outliers are named.
@@ -118,7 +123,7 @@ def pca_outliers(
     -------
     PCAOutliers
         ``.t2`` and ``.q`` with their limits, both left out as well, ``.outliers``, ``.verdict``,
-        ``.table`` and ``.plot()``.
+        ``.grade``, ``.table`` and ``.plot()``.
 
     Notes
     -----
@@ -178,7 +183,7 @@ def pca_outliers(
         q_p_value=q_p,
         outliers=outliers,
         level=level,
-        verdict=_verdict(outliers, t2_p, q_p, level, row_names(X)),
+        conclusion=_verdict(outliers, t2_p, q_p, level, row_names(X)),
         sample_names=row_names(X),
     )
 
@@ -286,30 +291,30 @@ def _judged_outside(
 
 
 def _verdict(
-    outliers: Array, t2_p: Array, q_p: Array, level: float, given: NDArray[Any] | None
-) -> str:
-    n = len(t2_p)
+    outliers: Indices, t2_p: Array, q_p: Array, level: float, given: NDArray[Any] | None
+) -> Verdict:
+    """Return who does not belong, and whether those are too many to be outliers."""
+    n, count = len(t2_p), len(outliers)
     names = [str(name) for name in (range(n) if given is None else given)]
-    if not len(outliers):
-        return (
-            f"All {n} samples belong: none is farther than chance explains, at a false discovery "
-            f"rate of {100 * level:.3g} %."
-        )
-    inside = [i for i in outliers if t2_p[i] < q_p[i]]
-    parts = [
-        _named([names[i] for i in outliers if t2_p[i] >= q_p[i]], "off the axes"),
-        _named([names[i] for i in inside], "within the axes, but far out"),
-    ]
-    verb = "does" if len(outliers) == 1 else "do"
-    return (
-        f"{len(outliers)} of {n} samples {verb} not belong (if the others are one group, "
-        f"{100 * level:.3g} % of samples named like this are false alarms): "
-        f"{'; '.join(filter(None, parts))}."
+    inside = t2_p[outliers] < q_p[outliers]
+    figures = {
+        "samples": n,
+        "count": count,
+        "level": level,
+        "off": [names[i] for i in outliers[~inside]],
+        "far": [names[i] for i in outliers[inside]],
+    }
+    if not count:
+        fact = "All {samples} samples belong: none is farther out than chance explains."
+        return Verdict("none", fact, figures, grade=Grade.SURE)
+    listed = {"off": "{off} off the axes", "far": "{far} within the axes, but far out"}
+    who = " and ".join(words for name, words in listed.items() if figures[name])
+    if count > TOO_MANY * n:
+        fact = f"{{count}} of {{samples}} samples are far from this PCA: {who}."
+        advice = (Advice("try more components"), Advice("look for groups of samples"))
+        return Verdict("too_many", fact, figures, advice, grade=Grade.NO)
+    fact = (
+        f"{{count}} of {{samples}} samples {'does' if count == 1 else 'do'} not belong: {who}. "
+        "About {level:%} of such samples are false alarms."
     )
-
-
-def _named(names: list[str], where: str) -> str:
-    if not names:
-        return ""
-    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    return f"{', '.join(names[:NAMED])}{more} {where}"
+    return Verdict("some", fact, figures, grade=Grade.DOUBTFUL)

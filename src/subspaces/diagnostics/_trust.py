@@ -27,6 +27,7 @@ from subspaces.estimators import PSC, KSubspaces
 from subspaces.estimators._base import SubspaceClusterer
 from subspaces.facts import Samples, samples_of
 from subspaces.halving import DOUBTFUL, SOLID
+from subspaces.messages import Advice, Grade, Verdict
 from subspaces.metrics import adjusted_rand_score, matched_accuracy, matched_labels
 from subspaces.psc.auto import cuts_a_continuum, is_rather_one
 from subspaces.psc.result import Clusters
@@ -45,9 +46,6 @@ MOST_COMPARED = 2000
 STEADIER = 0.1
 # The number of splits that are made however short the budget is: fewer give no mean to speak of.
 FEWEST_SPLITS = 3
-# Halves that agree less than this look like chance: nobody takes them for clusters, and no warning
-# of one subspace is needed.
-CHANCE = 0.2
 # Draws of labels in another order, whose mean agreement is that of chance; and the share of what is
 # left above it up to which an agreement is called hardly more.
 DRAWS, NEAR_CHANCE = 50, 0.1
@@ -55,6 +53,35 @@ DRAWS, NEAR_CHANCE = 50, 0.1
 MOSTLY_WHOLE = 0.5
 # The number of samples that tell whether one subspace describes them better than the clusters do.
 ENOUGH = 2000
+
+HALVES = "two random halves of the samples"
+SCALE = Advice("scale variables of different units", "scale", True)
+TRY = Advice("try another number of clusters"), Advice("other dimensions")
+LOOK_AT_SAMPLES = (Advice("try another number of clusters, and plot the samples on their axes"),)
+# How far halves agree: the grade, its word, what they do, and what to try.
+STABILITY: dict[str, tuple[Grade, str, str, tuple[Advice, ...]]] = {
+    "solid": (Grade.SURE, "Solid", "give nearly the same clusters", ()),
+    "in_part": (Grade.DOUBTFUL, "Doubtful", "give partly the same clusters", (*TRY, SCALE)),
+    "noise_like": (Grade.NO, "Noise-like", "give different clusters", (*TRY, SCALE)),
+}
+# What describes the samples as well as clusters on which halves agree.
+INSTEAD = {
+    "one_cloud": "one cloud without gaps fits the samples about as well",
+    "one_subspace": "a single subspace fits the samples better than the clusters",
+}
+ONE_CLUSTER = Verdict(
+    "one_cluster",
+    "There is one cluster by its directions.",
+    advice=(
+        Advice(
+            "use K-means, or <n_components=0> with <affine=True>, to look for groups that differ "
+            "in their means",
+            "n_components",
+            0,
+            command="use <affine=True> <n_components=0> to look for groups that differ in means",
+        ),
+    ),
+)
 
 
 @dataclass(frozen=True, repr=False)
@@ -71,15 +98,16 @@ class Stability(WithVerdict):
         Share of the splits in which the halves agree on the sample, clusters matched.
     k_means : float
         ``stability`` of K-means on the same halves, with as many clusters.
-    verdict : str
-        A sentence or two: solid, doubtful or noise-like, and what to try.
+    conclusion : Verdict
+        The verdict as a value. Its ``grade`` is SURE for solid clusters, DOUBTFUL, NO for those
+        that look like noise, and UNKNOWN for one cluster.
     """
 
     stability: float
     per_resample: Array
     per_sample: Array
     k_means: float
-    verdict: str
+    conclusion: Verdict
 
 
 @dataclass(frozen=True, repr=False)
@@ -90,13 +118,16 @@ class MeansOrDirections(WithVerdict):
     ----------
     agreement : float
         Share of the labels with which K-means agrees, clusters matched; nan for one cluster.
-    verdict : str
-        The agreement in a sentence, which says where the groups differ mostly in their means, and
-        where it is no more than chance.
+    by_chance : float
+        What the share would be by chance; nan for one cluster, and for clusters that are means.
+    conclusion : Verdict
+        The verdict as a value. Its ``grade`` is SURE if K-means finds mostly the same clusters,
+        DOUBTFUL if it does in part, NO if it agrees as by chance, and UNKNOWN for one cluster.
     """
 
     agreement: float
-    verdict: str
+    by_chance: float
+    conclusion: Verdict
 
 
 def stability(
@@ -111,10 +142,10 @@ def stability(
 
     The samples are split at random into two halves; a model fitted to each half predicts all
     samples, and the two sets of labels are compared. Independent noise does not agree. Correlated
-    variables and columns of unequal scale can make halves agree without any clusters: a warning
-    says so where one subspace describes the samples better than the clusters of either half do
-    (`PSC` and `KSubspaces`). Mean profiles that cut a cloud without gaps agree, too: where one
-    subspace of K - 1 dimensions is about as likely as K means, the verdict is "doubtful".
+    variables and columns of unequal scale can make halves agree without any clusters: if one
+    subspace describes the samples better than the clusters of either half do, the verdict is
+    "doubtful" (`PSC` and `KSubspaces`). Mean profiles that cut a cloud without gaps agree, too: if
+    one subspace of K - 1 dimensions is about as likely as K means, the verdict is "doubtful".
 
     A variable without a value in one of the halves is left out of that split, and a warning counts
     such variables. With missing cells a fit takes several times as long: ten splits of 80 samples
@@ -138,7 +169,7 @@ def stability(
     -------
     Stability
         ``.stability``, the mean adjusted Rand index: 1 is perfect, 0 chance; ``.per_resample``,
-        ``.per_sample`` and ``.k_means``; ``.verdict``, a sentence.
+        ``.per_sample`` and ``.k_means``; ``.grade``, and ``.verdict`` in words.
 
     Examples
     --------
@@ -150,8 +181,8 @@ def stability(
     >>> found = stability(model, planes.data, n_resamples=3, random_state=0)
     >>> bool(found.stability > 0.9)
     True
-    >>> found.verdict.split(":")[0]
-    'Solid'
+    >>> found.grade
+    <Grade.SURE: 'sure'>
     """
     matrix = samples_of(estimator, X, min_samples=4).rows
     warn_of_copies(matrix, above=2)
@@ -185,25 +216,26 @@ def stability(
             above=2,
         )
     mean, k_means = float(np.mean(agreement)), float(np.mean(by_means))
-    has_gaps = True
-    if mean > CHANCE and isinstance(estimator, PSC | KSubspaces):
+    doubt = ""
+    if isinstance(estimator, PSC | KSubspaces) and round(mean, 2) >= DOUBTFUL:
         some = np.concatenate(halves)[:ENOUGH]
         parts = [
             (Clusters(each[some], model.subspaces_, bool(model.affine)), whole[some])
             for model, each in zip(models, labels, strict=True)
         ]
-        _warn_of_one_subspace(parts, matrix)
-        has_gaps = not all(cuts_a_continuum(*part) for part in parts)
+        doubt = _doubt_about(parts)
     held = len(np.unique(getattr(models[0], "labels_", labels[0])))
     distinct = count_distinct_rows(whole, held)
     if distinct < held:
-        verdict = _split_in_words(distinct, held)
-    else:
-        ways = _ways_by_means(_last_step(estimator))
-        verdict = _stability_in_words(
-            mean, len(agreement), k_means, n_clusters, ways, has_gaps=has_gaps
+        conclusion = _verdict_on_copies(distinct, held)
+    elif n_clusters == 1:
+        conclusion = Verdict(
+            "one_cluster", "There is one cluster, so two halves of the samples cannot disagree."
         )
-    return Stability(mean, np.array(agreement), same / len(agreement), k_means, verdict)
+    else:
+        measured = {"agreement": mean, "splits": len(agreement), "k_means": k_means}
+        conclusion = verdict_on_stability(measured, _last_step(estimator), matrix, doubt)
+    return Stability(mean, np.array(agreement), same / len(agreement), k_means, conclusion)
 
 
 def _absent_in_a_half(matrix: Array, halves: Sequence[Indices]) -> Mask:
@@ -224,27 +256,14 @@ def _absent_in_a_half(matrix: Array, halves: Sequence[Indices]) -> Mask:
     return absent
 
 
-def _warn_of_one_subspace(parts: Sequence[tuple[Clusters, Array]], matrix: Array) -> None:
-    """Warn where one subspace describes the samples better than the clusters of either half.
+def _doubt_about(parts: Sequence[tuple[Clusters, Array]]) -> str:
+    """Return what describes the samples as well as the clusters of both halves; "" if nothing does.
 
     parts: of each half its clusters, with the labels that it gives the samples, and these (n, p).
-    matrix: the samples as given; from missing cells no number of clusters is chosen.
     """
-    if all(is_rather_one(*part) for part in parts):
-        warn(
-            "one subspace describes the samples better than these clusters do, so that what agrees "
-            "may be due to variables that are correlated or differ in scale. Use scaled variables, "
-            f"and {_ways_to_see_one(matrix)}",
-            above=3,
-        )
-
-
-def _ways_to_see_one(matrix: Array) -> str:
-    """Return how to see whether samples are one cluster, by a way that their gaps allow."""
-    if not is_mostly_whole(matrix):
-        return "other numbers of clusters to see whether their halves agree as well"
-    whole = " on variables without gaps" if np.isnan(matrix).any() else ""
-    return f"PSC('auto'){whole} to see whether one cluster is chosen"
+    if all(cuts_a_continuum(*part) for part in parts):
+        return "one_cloud"
+    return "one_subspace" if all(is_rather_one(*part) for part in parts) else ""
 
 
 def is_mostly_whole(matrix: Array) -> bool:
@@ -266,54 +285,59 @@ def _k_means_of_halves(matrix: Array, halves: Sequence[Indices], n_clusters: int
     return found
 
 
-def _stability_in_words(
-    mean: float, splits: int, k_means: float, n_clusters: int, ways: str, *, has_gaps: bool = True
-) -> str:
-    """Return the verdict: solid, doubtful or noise-like, the evidence, and what to try.
+def verdict_on_stability(
+    measured: dict[str, Any], estimator: Estimator, matrix: Array, doubt: str = ""
+) -> Verdict:
+    """Return how far two or more clusters can be relied on, and what to try.
 
-    ways: what to try where K-means is steadier; "" for clusters that are means themselves, of which
-    that says nothing.
+    measured: the agreement, the number of splits, and the agreement of K-means; matrix: the samples
+    as given; doubt: what else describes them if halves agree, "one_cloud", "one_subspace" or "".
     """
-    if n_clusters == 1:
-        return "There is one cluster, and two halves of the samples cannot disagree about it."
-    times = "1 halving" if splits == 1 else f"{splits} halvings"
-    measured = f"agreement {mean:.2f} over {times}; 1 is perfect, 0 is chance"
-    halves = "models of two random halves of the samples"
-    shown = round(mean, 2)  # so that what is printed as 0.80 is judged as 0.80
-    if shown >= DOUBTFUL and not has_gaps:
-        words = (
-            f"Doubtful: {halves} agree ({measured}), but one cloud without gaps describes the "
-            "samples about as well, so that the clusters may be the ends of a range."
-        )
-        advice = " Try another number of clusters, and look at the samples on their axes."
-    elif shown >= SOLID:
-        words, advice = f"Solid: {halves} find nearly the same clusters ({measured}).", ""
-    elif shown >= DOUBTFUL:
-        words = f"Doubtful: {halves} agree in part ({measured})."
-        advice = " Try another number of clusters, other dimensions or scaled variables."
-    else:
-        words = f"Noise-like: {halves} agree too little to rely on these clusters ({measured})."
-        advice = (
-            " Try another number of clusters, other dimensions, or other values: logarithms, "
-            "scaled variables."
-        )
-    if ways and k_means > mean + STEADIER:
-        advice = (
-            f" K-means is steadier on the same halves ({k_means:.2f}), so the groups may differ in "
-            f"their means, or the variables in their scales. Try {ways}, and scaled variables "
-            "where their units differ."
-        )
-    return words + advice
+    shown = round(measured["agreement"], 2)  # so that what is printed as 0.80 is judged as 0.80
+    code = "solid" if shown >= SOLID else "in_part" if shown >= DOUBTFUL else "noise_like"
+    grade, word, agree, advice = STABILITY[code]
+    if doubt:
+        grade, word = Grade.DOUBTFUL, "Doubtful"
+    numbers = "{agreement:.2f} over {splits:#split}"
+    fact = f"{word}: {HALVES} {agree} (mean agreement {numbers}, 1 is perfect)."
+    steadier = measured["k_means"] > measured["agreement"] + STEADIER
+    if steadier and not _finds_means(estimator):
+        code, advice = "k_means_agrees_better", _ways_by_means(estimator)
+        better = "K-means on the same halves to {k_means:.2f}"
+        fact = f"{word}: {HALVES} agree to {numbers}, {better}."
+    elif doubt:
+        code = doubt
+        advice = LOOK_AT_SAMPLES if doubt == "one_cloud" else _ways_to_see_one(matrix)
+        fact = f"{word}: {HALVES} agree ({numbers}), but {INSTEAD[doubt]}."
+    return Verdict(code, fact, measured, advice, grade=grade)
 
 
-def _ways_by_means(estimator: Estimator) -> str:
-    """Return what an estimator leaves to try where groups differ in their means; "" if nothing."""
-    if _finds_means(estimator):
-        return ""
-    if not getattr(estimator, "affine", False):
-        centred = "PSC(K, affine=True) for groups with centres of their own"
-        return f"K-means or PSC(K, n_components=0, affine=True), {centred}"
-    return "K-means or PSC(K, n_components=0, affine=True)"
+def _verdict_on_copies(distinct: int, n_clusters: int) -> Verdict:
+    """Return the verdict on clusters that outnumber the distinct samples, however halves agree."""
+    fact = "Doubtful: {n_clusters:#cluster} of {distinct:#distinct sample} split equal samples."
+    fewer = "try one cluster" if distinct == 1 else f"try at most {distinct} clusters"
+    advice = Advice(fewer, "n_clusters", distinct)
+    figures = {"n_clusters": n_clusters, "distinct": distinct}
+    return Verdict("copies", fact, figures, (advice,), grade=Grade.DOUBTFUL)
+
+
+def _ways_to_see_one(matrix: Array) -> tuple[Advice, ...]:
+    """Return how to see whether samples are one cluster, by a way that missing values allow."""
+    auto = "try <n_clusters='auto'>"
+    if not is_mostly_whole(matrix):
+        return SCALE, Advice("compare other numbers of clusters")
+    if np.isnan(matrix).any():
+        auto += " on variables without missing values"
+    return SCALE, Advice(auto, "n_clusters", "auto")
+
+
+def _ways_by_means(estimator: Estimator) -> tuple[Advice, ...]:
+    """Return what to try if K-means agrees better."""
+    affine = bool(getattr(estimator, "affine", False))
+    by_means = "<n_components=0>" if affine else "<affine=True> <n_components=0>"
+    before = "before you choose"
+    compare = Advice(f"compare with K-means {before}", command=f"compare with {by_means} {before}")
+    return (compare,) if affine else (Advice("try <affine=True>", "affine", True), compare)
 
 
 def _finds_means(estimator: Estimator) -> bool:
@@ -326,15 +350,6 @@ def _finds_means(estimator: Estimator) -> bool:
 
 def _last_step(estimator: Estimator) -> Any:
     return estimator[-1] if isinstance(estimator, Pipeline) else estimator
-
-
-def _split_in_words(distinct: int, n_clusters: int) -> str:
-    """Return the verdict on clusters that outnumber the distinct samples, however halves agree."""
-    return (
-        f"Doubtful: {n_clusters} clusters of {distinct} distinct sample{'s' * (distinct > 1)} "
-        "split equal samples, which halves cannot tell. Try "
-        f"{'one cluster' if distinct == 1 else f'at most {distinct} clusters'}."
-    )
 
 
 def means_or_directions(model: FittedClusterer, X: Data) -> MeansOrDirections:
@@ -354,7 +369,8 @@ def means_or_directions(model: FittedClusterer, X: Data) -> MeansOrDirections:
     Returns
     -------
     MeansOrDirections
-        ``.agreement``, the share of labels on which the two agree, and ``.verdict``, a sentence.
+        ``.agreement``, the share of labels on which the two agree, ``.by_chance``, ``.grade``, and
+        ``.verdict`` in words.
 
     Examples
     --------
@@ -364,8 +380,8 @@ def means_or_directions(model: FittedClusterer, X: Data) -> MeansOrDirections:
     >>> union = make_subspaces([60, 80, 100], 40, [2, 2, 2], noise=0.1, random_state=0)
     >>> model = PSC(3, n_components=2, random_state=0).fit(union.data)
     >>> means_or_directions(model, union.data).verdict  # doctest: +NORMALIZE_WHITESPACE
-    'K-means agrees with 39 % of these labels, hardly more than chance (37 %): these are not groups
-    of means.'
+    'K-means does not find these clusters: it gives the same label to 39 % of the samples (37 % by
+    chance).'
     """
     if isinstance(model, Pipeline):
         X, model = model[:-1].transform(X) if len(model) > 1 else X, model[-1]
@@ -388,18 +404,14 @@ def means_or_directions(model: FittedClusterer, X: Data) -> MeansOrDirections:
         matrix, labels = matrix[labels >= 0], labels[labels >= 0]
     n_clusters = len(np.unique(labels))
     if n_clusters == 1:
-        return MeansOrDirections(
-            np.nan,
-            "There is one cluster by its directions; groups may still differ in their means. Use "
-            "K-means, or n_components=0 with affine=True, to look for those.",
-        )
+        return MeansOrDirections(np.nan, np.nan, ONE_CLUSTER)
     k_means = KMeans(n_clusters, n_init=10, random_state=0)
     by_means = k_means_labels(Samples(model, matrix).completed, k_means)
     agreement = matched_accuracy(labels, by_means)
     if _finds_means(model):
-        return MeansOrDirections(agreement, _of_means_in_words(agreement))
+        return MeansOrDirections(agreement, np.nan, _verdict_on_means(agreement))
     by_chance = _agreement_by_chance(labels, by_means)
-    return MeansOrDirections(agreement, _of_directions_in_words(agreement, by_chance))
+    return MeansOrDirections(agreement, by_chance, verdict_on_directions(agreement, by_chance))
 
 
 def _agreement_by_chance(labels: FittedLabels, others: FittedLabels) -> float:
@@ -409,26 +421,36 @@ def _agreement_by_chance(labels: FittedLabels, others: FittedLabels) -> float:
     return float(np.mean(list(draws)))
 
 
-def _of_directions_in_words(agreement: float, by_chance: float) -> str:
-    verdict = f"K-means agrees with {100 * agreement:.0f} % of these labels"
+def verdict_on_directions(agreement: float, by_chance: float) -> Verdict:
+    """Return whether K-means finds the clusters of a model that looks for directions."""
+    same = "K-means gives the same label to {agreement:%} of the samples"
+    figures = {"agreement": agreement, "by_chance": by_chance}
+    if agreement == 1.0:
+        fact = "K-means gives the same label to all samples, so either method will do."
+        return Verdict("same_as_k_means", fact, figures, grade=Grade.SURE)
     if agreement - by_chance <= NEAR_CHANCE * (1.0 - by_chance):
-        more = "hardly more than" if agreement > by_chance else "no more than"
-        return f"{verdict}, {more} chance ({100 * by_chance:.0f} %): these are not groups of means."
+        fact = (
+            "K-means does not find these clusters: it gives the same label to {agreement:%} of the "
+            "samples ({by_chance:%} by chance)."
+        )
+        return Verdict("unlike_k_means", fact, figures, grade=Grade.NO)
     if agreement > BY_MEANS:
-        return f"{verdict}: these groups differ mostly in their means."
-    return f"{verdict}; by chance it would with {100 * by_chance:.0f} %."
+        compare = (Advice("compare both before you choose"),)
+        return Verdict("near_k_means", f"{same}.", figures, compare, grade=Grade.SURE)
+    fact = f"{same} ({{by_chance:%}} by chance)."
+    return Verdict("partly_k_means", fact, figures, grade=Grade.DOUBTFUL)
 
 
-def _of_means_in_words(agreement: float) -> str:
-    verdict = (
-        "These clusters are mean profiles, as those of K-means are, which agrees with "
-        f"{100 * agreement:.0f} % of the labels"
+def _verdict_on_means(agreement: float) -> Verdict:
+    """Return whether K-means finds clusters that are means as its own are."""
+    fact = (
+        "These clusters are mean profiles, as in K-means, which gives the same label to "
+        "{agreement:%} of the samples."
     )
-    if agreement > BY_MEANS:
-        return f"{verdict}."
-    return (
-        f"{verdict}: the samples can be cut in more than one way. Try another number of clusters."
-    )
+    grade = Grade.SURE if agreement > BY_MEANS else Grade.DOUBTFUL
+    another = (Advice("try another number of clusters"),)
+    advice = () if grade is Grade.SURE else another
+    return Verdict("means", fact, {"agreement": agreement}, advice, grade=grade)
 
 
 def ambiguity(model: SubspaceClusterer, X: Data) -> Array:

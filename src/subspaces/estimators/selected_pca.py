@@ -80,8 +80,8 @@ class SelectedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         Eigenvalue of each axis that was tried over the edge of the noise.
     rests_on_ : ndarray of shape (m,)
         Row of the sample that each of these axes rests on most.
-    verdict_ : str
-        All that in plain words.
+    verdict_, grade_ : str
+        All that in plain words, and how sure the number is, a `messages.Grade`.
     missing_share_ : float
         Share of the cells that were missing.
     n_samples_, n_features_in_ : int
@@ -103,7 +103,7 @@ class SelectedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     >>> model.fit_transform(signal + random.normal(size=(100, 30))).shape
     (100, 3)
     >>> model.verdict_
-    '3 components stand out of the noise; weaker ones, below 0.77 % of the variance, are not seen.'
+    '3 components stand out of the noise. A component below 0.77 % of the variance cannot be seen.'
     """
 
     n_components_: Annotated[int, "R"]
@@ -120,6 +120,7 @@ class SelectedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     ratio_: Annotated[Array, "m"]
     rests_on_: Annotated[Indices, "m"]
     verdict_: str
+    grade_: str
     missing_share_: float
     n_samples_: int
     n_features_in_: int
@@ -165,7 +166,7 @@ class SelectedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         found, axes = table.components(most, method)
         fewest = self._fewest(axes.rank)
         self._store_axes(table, axes, max(found.count, fewest))
-        self._store_findings(table, found)
+        self._store_findings(table, found, axes)
         for doubt in doubts_about_components(found, table.most_axes, table.names, axes):
             warn(doubt, above=3)
         if self.n_components_ == 0:
@@ -371,13 +372,16 @@ class SelectedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         self.singular_values_ = np.sqrt(spectrum[:r])
         self.noise_variance_ = others / max(min(n, p) - r, 1)
 
-    def _store_findings(self, table: VaryingTable, found: Components) -> None:
+    def _store_findings(self, table: VaryingTable, found: Components, axes: PrincipalAxes) -> None:
         """Set what the number of components rests on."""
         self.low_, self.high_, self.noise_ = found.low, found.high, found.noise
         self.ratio_, self.rests_on_ = found.ratio, found.rests_on
-        self.verdict_ = verdict_on_components(found, table.shape, None)
-        if self.n_components_ > found.count:
-            self.verdict_ += f" With min_components={self.n_components_} so many axes are kept."
+        explained = axes.eigenvalues[: len(found.ratio)] / max(axes.eigenvalues.sum(), 1e-300)
+        kept = self.n_components_ if self.n_components_ > found.count else None
+        verdict = verdict_on_components(
+            found, explained, table.shape, loudest=table.loudest, kept=kept
+        )
+        self.verdict_, self.grade_ = str(verdict), verdict.grade.value
 
 
 def _nothing(rank: int) -> str:

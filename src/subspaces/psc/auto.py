@@ -18,6 +18,7 @@ from subspaces.core.row_order import neighbours_depend
 from subspaces.core.search import first_partition
 from subspaces.core.words_on_components import doubts_about_components
 from subspaces.data.in_view import RowsInView, RowsOfUnknownDimension
+from subspaces.messages import Verdict
 from subspaces.progress import Step
 from subspaces.psc.best_partition import seeded_starts
 from subspaces.psc.dense import fit_dense
@@ -88,7 +89,7 @@ def _chosen(X: Array, settings: Settings) -> Fit:
         exact = fit_exact(X, settings, candidates)
         if exact is not None:
             table = selection_table([exact], X)
-            table["verdict"] = choosing.verdict_on_exact(len(exact.subspaces))
+            table |= _in_words(choosing.verdict_on_exact(len(exact.subspaces)))
             return replace(exact, selection=table)
     free = len(candidates) > 1 and learns_beside(settings)
     fits: list[Fit] = []
@@ -346,7 +347,7 @@ def compared_likelihoods(candidates: Sequence[Clusters], X: Array) -> tuple[Arra
 
 
 def selection_table(fits: Sequence[Fit], X: Array) -> dict[str, Any]:
-    """Return ``selection_`` of `PSC`, a dict with one list entry per fit, and the verdict.
+    """Return ``selection_`` of `PSC`, a dict with one list entry per fit, verdict and grade.
 
     The lists are K, likelihoods, dimensions, differences from the best and standard errors.
     """
@@ -360,8 +361,12 @@ def selection_table(fits: Sequence[Fit], X: Array) -> dict[str, Any]:
         "n_components": [clusters.dimensions for clusters in candidates],
         "difference": behind.tolist(),
         "standard_error": errors.tolist(),
-        "verdict": choosing.verdict_on_clusters(numbers, behind, errors, dimension),
+        **_in_words(choosing.verdict_on_clusters(numbers, behind, errors, dimension)),
     }
+
+
+def _in_words(verdict: Verdict) -> dict[str, str]:
+    return {"verdict": str(verdict), "grade": verdict.grade.value}
 
 
 def first_guess_of_variables(X: Array, n_clusters: int) -> int:

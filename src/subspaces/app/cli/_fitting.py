@@ -37,7 +37,7 @@ def choose_number(request: Request, table: Table) -> tuple[Selection, list[Warni
 def with_choice(model: SubspaceClusterer, found: Selection, columns: Mapping[str, Array]) -> Any:
     """Return a fitted model that says how its number of clusters was chosen."""
     chosen = {name: column.tolist() for name, column in columns.items()}
-    noted = with_facts(model, selection={**chosen, "verdict": found.verdict})
+    noted = with_facts(model, selection={**chosen, "verdict": found.verdict, "grade": found.grade})
     return noted.set_params(n_clusters="auto")
 
 

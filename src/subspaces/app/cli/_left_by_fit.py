@@ -16,6 +16,7 @@ from subspaces.app.cli._outputs import read_cell
 from subspaces.diagnostics import Markers, Stability
 from subspaces.estimators._base import SubspaceClusterer
 from subspaces.facts import facts_of
+from subspaces.messages import Grade, worded
 from subspaces.named_table import MissingValues
 
 # Columns of markers.csv that hold whole numbers; all others but the names hold real ones.
@@ -106,7 +107,8 @@ def _stability(entry: dict[str, Any], model: SubspaceClusterer) -> Stability | N
         return None
     unknown = np.full(entry["halvings"], np.nan), np.full(len(model.labels_), np.nan)
     k_means = np.nan if entry["k_means"] is None else entry["k_means"]
-    return Stability(entry["stability"], *unknown, k_means, entry["verdict"])
+    conclusion = worded(entry["verdict"], Grade(entry.get("grade", "unknown")))
+    return Stability(entry["stability"], *unknown, k_means, conclusion)
 
 
 def _markers(path: Path, entry: dict[str, Any] | None) -> Markers | None:
@@ -115,7 +117,8 @@ def _markers(path: Path, entry: dict[str, Any] | None) -> Markers | None:
         return None
     columns = {name: _numbers(name, cells) for name, cells in rows.items()}
     one_group = np.nan if entry["one_group"] is None else entry["one_group"]
-    return Markers(columns, one_group, entry["verdict"])
+    conclusion = worded(entry["verdict"], Grade(entry.get("grade", "unknown")))
+    return Markers(columns, one_group, conclusion)
 
 
 def _numbers(name: str, cells: list[str]) -> Any:

@@ -64,7 +64,8 @@ def summary(found: Markers) -> dict[str, Any]:
     clusters = np.unique(found.columns["cluster"]).tolist()
     return {
         "one_group": found.one_group,
-        "verdict": found.verdict,
+        "grade": found.grade,
+        "verdict": " ".join([found.verdict, *found.notes]),
         "clusters": [_strongest(found, cluster) for cluster in clusters],
     }
 

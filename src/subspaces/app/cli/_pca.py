@@ -68,6 +68,7 @@ def summary(found: PCAFindings, table: Table, settings: dict[str, Any]) -> dict[
         "noise": known.noise,
         "hidden": known.hidden,
         "verdict": known.verdict,
+        "grade": known.grade,
         "components": [_axis(found, table, r) for r in range(max(found.n_axes, found.n_shown))],
         "leave_one_cell_out": known.loco,
         "outliers": [
@@ -79,6 +80,7 @@ def summary(found: PCAFindings, table: Table, settings: dict[str, Any]) -> dict[
             for i in found.outliers.outliers
         ],
         "outliers_verdict": found.outliers.verdict,
+        "outliers_grade": found.outliers.grade,
         "influential": [_driver(found, table, i) for i in found.most_influential[:INFLUENTIAL]],
         "warnings": list(found.messages),
     }
@@ -87,8 +89,9 @@ def summary(found: PCAFindings, table: Table, settings: dict[str, Any]) -> dict[
 def _axis(found: PCAFindings, table: Table, r: int) -> dict[str, Any]:
     """Return what is known of axis r, from 0; None for what was not compared with noise."""
     known = found.components
-    entry: dict[str, Any] = dict.fromkeys(("ratio", "ratio_without", "rests_on", "loco"))
+    entry: dict[str, Any] = dict.fromkeys(("kind", "ratio", "ratio_without", "rests_on", "loco"))
     if r < found.n_axes:
+        entry["kind"] = known.kinds[r]
         entry["ratio"], entry["ratio_without"] = known.ratio[r], known.ratio_without[r]
         entry["rests_on"] = table.sample_names[known.rests_on[r]]
     if r + 1 < len(known.loco):

@@ -1,11 +1,11 @@
 """Measures of trust in a fit: whether K-means, or fits to halves, find the same clusters."""
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from subspaces.app.cli._words import in_options, to_follow
+from subspaces.app.cli._words import in_options
 from subspaces.core.partition import smallest_size
 from subspaces.diagnostics import Stability, means_or_directions, stability
 from subspaces.diagnostics._trust import is_mostly_whole
@@ -13,6 +13,7 @@ from subspaces.estimators import PSC
 from subspaces.estimators._base import SubspaceClusterer
 from subspaces.estimators.psc import with_choices
 from subspaces.facts import facts_of
+from subspaces.messages import Grade, worded
 from subspaces.named_table import Table
 from subspaces.psc.doubts import clusters_of_levels
 from subspaces.runtime.warning import collect_warnings
@@ -56,12 +57,13 @@ class Trust:
 def compare_with_k_means(model: SubspaceClusterer, table: Table) -> Trust:
     """Return a Trust that says whether K-means finds the same clusters, stability not measured."""
     found = means_or_directions(model, table.data)
-    verdict = in_options(found.verdict)
-    if not isinstance(model, PSC):
-        verdict = verdict.replace("Try --affine", "Try --method PSC --affine")
-    found = replace(found, verdict=verdict)
     skipped = {"verdict": "Stability was not measured."}
-    return Trust({"stability": skipped, "means_or_directions": asdict(found)}, None)
+    entry = {
+        "agreement": found.agreement,
+        "grade": found.grade,
+        "verdict": in_options(found.conclusion.in_words(command=True)),
+    }
+    return Trust({"stability": skipped, "means_or_directions": entry}, None)
 
 
 def with_stability(
@@ -83,26 +85,33 @@ def with_stability(
         )
         return replace(trust, found={**trust.found, "stability": {"verdict": why}})
     doubts = [f"Note: {in_options(str(warning))}." for warning in caught]
-    verdict = "\n".join([in_options(measured.verdict), *doubts])
-    measured = replace(measured, verdict=to_follow(verdict, scaled=scaled, preset=preset))
+    settled = ["affine"] * preset + ["scale"] * (scaled or preset)
+    verdict = in_options(measured.conclusion.in_words(settled=settled, command=True))
     numbers = {
         "stability": measured.stability,
         "halvings": len(measured.per_resample),
         "k_means": measured.k_means,
-        "verdict": measured.verdict,
+        "grade": measured.grade,
     }
-    return Trust({**trust.found, "stability": numbers}, measured)
+    found = {**trust.found, "stability": numbers}
+    return _with_words(Trust(found, measured), "\n".join([verdict, *doubts]))
+
+
+def _with_words(trust: Trust, text: str) -> Trust:
+    """Return ``trust`` with another text as the verdict on the stability that was measured."""
+    assert trust.measured is not None
+    entry = {**trust.found["stability"], "verdict": text}
+    conclusion = worded(text, trust.measured.grade)
+    measured = replace(trust.measured, conclusion=conclusion)
+    return Trust({**trust.found, "stability": entry}, measured)
 
 
 def with_word_on_batches(trust: Trust) -> Trust:
     """Return ``trust`` with what stable clusters of expression data may be; as it is for others."""
-    if trust.measured is None or not trust.measured.verdict.startswith("Solid"):
+    if trust.measured is None or trust.measured.grade != Grade.SURE:
         return trust
     first, *notes = trust.measured.verdict.splitlines()
-    verdict = "\n".join([f"{first} {BATCHES}", *notes])
-    measured = replace(trust.measured, verdict=verdict)
-    entry = {**trust.found["stability"], "verdict": verdict}
-    return Trust({**trust.found, "stability": entry}, measured)
+    return _with_words(trust, "\n".join([f"{first} {BATCHES}", *notes]))
 
 
 def with_word_on_levels(trust: Trust, model: SubspaceClusterer) -> Trust:

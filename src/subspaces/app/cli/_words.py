@@ -79,14 +79,7 @@ ADVICE = (
         "Use a number; diagnostics.stability compares several",
         "Use a number: run fit with 2, 3, 4, ... and compare the stability that it prints",
     ),
-    (
-        "Try K-means or PSC(K, n_components=0, affine=True)",
-        "Try --affine --dims 0 for clusters by their means",
-    ),
-    ("PSC(K, affine=True) for groups", "--affine for groups"),
     ("; of a recipe by set_params, prepare__log='no'", ""),
-    ("and scaled variables where their units differ", "and --scale where units differ"),
-    ("Use K-means, or n_components=0 with affine=True,", "Use --affine --dims 0"),
     ("use PSC(...).fit(X).impute(X) on a dense table first", "fill it by subspaces fit --imputed"),
     ("PSC(...).fit(X).impute(X) first", "fill the table by subspaces fit --imputed"),
     (
@@ -110,36 +103,7 @@ ADVICE = (
     ("a larger n_runs", "another --seed"),
     ("margins='normal' in select_n_clusters", "--normal-scores"),
     ("a wider range of candidates", "a larger --max-clusters"),
-    (
-        "scaled variables, and other numbers of clusters",
-        "--scale where units differ, and other numbers of clusters",
-    ),
-    (
-        "scaled variables, and PSC('auto') on variables without gaps",
-        "--scale where units differ, and --clusters auto with --drop-missing 0",
-    ),
     ("Use affine=True, or centred variables", "Use --affine"),
-    ("scaled variables, and PSC('auto')", "--scale where units differ, and --clusters auto"),
-)
-# Advice to scale, and what is left of it where --scale was given.
-SCALED = (
-    (
-        ", --affine for groups with centres of their own, and --scale where units differ",
-        ", or --affine for groups with centres of their own",
-    ),
-    (", or the variables in their scales", ""),
-    (", and --scale where units differ", ""),
-    ("--scale where units differ, and --clusters auto", "--clusters auto"),
-    ("--scale where units differ, and other numbers", "other numbers"),
-    (" that are correlated or differ in scale", " that are correlated"),
-    (", other dimensions or scaled variables", " or other dimensions"),
-    (", other dimensions, or other values: logarithms, scaled variables", " or other dimensions"),
-)
-# Advice that a preset excludes, and what is left of it.
-PRESET = (
-    *SCALED,
-    ("Try --affine --dims 0", "Try --dims 0"),
-    (", or --affine for groups with centres of their own", ""),
 )
 # Advice on how a graph is made, which has numbers within it.
 GRAPH = re.compile(r"Use (share|n_nonzero|alpha) above .*")
@@ -180,13 +144,6 @@ def _prose_in_options(message: str) -> str:
         message = message.replace(theirs, ours)
     message = AXES.sub(r"Use --dims \1", message)
     return TOKEN.sub(_translated, GRAPH.sub("Use another --method", message))
-
-
-def to_follow(message: str, *, scaled: bool, preset: bool) -> str:
-    """Return a message in options less the advice that --scale or a preset leaves no use for."""
-    for advice, instead in PRESET if preset else SCALED if scaled else ():
-        message = message.replace(advice, instead)
-    return message
 
 
 def _translated(found: re.Match[str]) -> str:

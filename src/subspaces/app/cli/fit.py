@@ -278,7 +278,7 @@ def _show(summary: dict[str, Any], said: "Said", wrote: str, written: list[str])
     chosen = summary["selection"] or {}
     last = [matched_classes(summary)] if known else []
     if len(chosen.get("n_clusters", ())) > 1:
-        last.append(f"Chosen: {chosen['verdict']}.")
+        last.append(f"Chosen: {chosen['verdict']}")
     last += [summary[name]["verdict"] for name in ("stability", "means_or_directions")]
     room = MOST_LINES - LINES_TO_READ - sum(map(n_lines, [*first, *last, wrote]))
     more = [summary[name]["verdict"] for name in ("assumed", "markers", "level") if name in summary]

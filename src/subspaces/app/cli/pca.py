@@ -128,10 +128,7 @@ def _show(summary: dict[str, Any]) -> None:
     perhaps = summary["high"] or found
     shown = summary["components"][: max(found + BEYOND, perhaps, summary["shown"])]
     headings = ("component", "% of variance", "strength", "rests most on", "without it")
-    other = "not counted" if summary["noise"] == "correlated" else "noise"
-    words = ["a component"] * found + ["perhaps"] * (perhaps - found) + [other] * len(shown)
-    rows = [_row(entry, word) for entry, word in zip(shown, words, strict=False)]
-    say_table([*headings, ""], rows, numbers=(0, 1, 2, 4))
+    say_table([*headings, ""], [_row(entry) for entry in shown], numbers=(0, 1, 2, 4))
     say()
     if summary["shown"]:
         rows = [[str(e["component"]), _strongest(e)] for e in shown[: summary["shown"]]]
@@ -148,14 +145,14 @@ def _show(summary: dict[str, Any]) -> None:
     say_table(heads, rows, numbers=range(len(heads) - 3, len(heads)))
 
 
-def _row(entry: dict[str, Any], word: str) -> list[str]:
-    """Return a row of the table of components; the last cell is ``word``, on what the axis is."""
-    ratio, without = entry["ratio"], entry["ratio_without"]
+def _row(entry: dict[str, Any]) -> list[str]:
+    """Return a row of the table of components; the last cell says what the axis is."""
+    ratio, without, word = entry["ratio"], entry["ratio_without"], entry["kind"]
     cells = [str(entry["component"]), f"{100 * entry['explained']:.3g}"]
     if ratio is None:
         return [*cells, "", "", "", "not compared"]
-    if ratio > 1.0 >= without:
-        word += " without that sample" if word == "noise" else ", but not without that sample"
+    if ratio > 1.0 >= without and word in ("component", "perhaps"):
+        word += ", but not without that sample"
     return [*cells, _strength(ratio), entry["rests_on"], _strength(without), word]
 
 

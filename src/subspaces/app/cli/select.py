@@ -1,6 +1,5 @@
 """The command ``select``, which chooses the number of clusters."""
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 from subspaces.app.cli import _options as options
@@ -109,10 +108,10 @@ def select(
     # The criterion "free" tries learned dimensions beside the one assumed.
     is_open = dims is None and found.criterion != "free"
     is_open = is_open and _trust.can_choose_dimension(max_clusters, table)
-    verdict = f"{found.verdict}. {_trust.ASSUMED}" if is_open else found.verdict
+    verdict = f"{found.verdict} {_trust.ASSUMED}." if is_open else found.verdict
     messages = say_warnings([*table.notes, *doubts, *further, *map(message_of, caught)])
     if as_document:
-        say_json(_document(source, replace(found, verdict=verdict), messages))
+        say_json({**_document(source, found, messages), "verdict": verdict})
         return
     _show(found, verdict)
 
@@ -126,6 +125,7 @@ def _document(
         "criterion": found.criterion,
         "chosen": found.best_,
         "verdict": found.verdict,
+        "grade": found.grade,
         "margin": found.margin_,
         "table": found.columns,
         "warnings": messages,
@@ -147,7 +147,7 @@ def _select_by_stability(request: Request, source: options.Source, *, as_documen
         return
     say(taken_for)
     say_stability(found.columns, found.best_)
-    say(f"{found.verdict[0].upper()}{found.verdict[1:]}.")
+    say(found.verdict)
 
 
 def _show(found: "Selection", verdict: str) -> None:
@@ -161,4 +161,4 @@ def _show(found: "Selection", verdict: str) -> None:
         for k, *values in zip(found.columns["n_clusters"], *columns, strict=True)
     ]
     say_table(("clusters", name, "difference", "standard error", ""), rows, numbers=range(4))
-    say(f"{verdict}.")
+    say(verdict)

@@ -37,7 +37,8 @@ def markers(draft: Draft) -> str | None:
     if found is None:
         return None
     explained = f'<p class="quiet small">{_columns(found)}</p>'
-    return f"<p>{escape(found.verdict)}</p>{_overview(found)}{explained}{_table(found)}"
+    words = escape(" ".join([found.verdict, *found.notes]))
+    return f"<p>{words}</p>{_overview(found)}{explained}{_table(found)}"
 
 
 def _overview(found: Markers) -> str:

@@ -8,6 +8,7 @@ from subspaces.app.report._names import escape, number
 from subspaces.app.report._pca import figures
 from subspaces.app.report._pca.draft import PCADraft, name_of
 from subspaces.app.report._pca.findings import PCAFindings
+from subspaces.core.words_on_components import AxisKind
 
 # How many variables a row of the table of components names, on each side.
 NAMED_VARIABLES = 4
@@ -104,13 +105,11 @@ def _strength(ratio: float) -> str:
 
 
 def _status(found: PCAFindings, r: int) -> str:
-    known = found.components
-    if r < known.n_components:
-        alone = ", by one sample alone" if known.alone[r] else ""
-        return f"{_tables.swatch(0)}component{alone}"
-    if known.noise == "correlated":
-        return "beyond the break" if known.n_components else "cannot be told"
-    return "one sample's doing" if known.alone[r] else "noise"
+    kind = found.components.kinds[r]
+    if kind != AxisKind.COMPONENT:
+        return escape(kind)
+    alone = ", by one sample alone" if found.components.alone[r] else ""
+    return f"{_tables.swatch(0)}{kind}{alone}"
 
 
 def variables(draft: PCADraft) -> str:
