@@ -54,7 +54,7 @@ def read_input(
         _check_variables(table, path)
     missed = "" if gaps is None else f"; {gaps.sentence(table.sample_names, table.variable_names)}"
     note(
-        f"Read {path}: {n:,} sample{'s' * (n != 1)} ({_first(table.sample_names)}) x "
+        f"Read {path.name}: {n:,} sample{'s' * (n != 1)} ({_first(table.sample_names)}) x "
         f"{p:,} variable{'s' * (p != 1)} ({_first(table.variable_names)}){missed}"
     )
     doubted = doubts(table, source.samples)
@@ -203,7 +203,7 @@ def _unlike_scales(table: Table) -> list[Message]:
     if high <= MOST_UNLIKE * low:
         return []
     fact = "Most standard deviations are from {low:.3g} to {high:.3g}, and the largest decide."
-    advice = Advice("use <scale=True> unless all variables have one unit", "scale", True)
+    advice = Advice("use <scale=True> unless all have one unit", "scale", True)
     figures = {"low": float(low), "high": float(high)}
     return [Message("unlike_scales", fact, figures, (advice,), "DataWarning")]
 

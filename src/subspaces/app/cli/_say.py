@@ -127,12 +127,29 @@ def say_table(
         side: Any = "right" if place in numbers else "left"
         table.add_column(heading, justify=side, no_wrap=True)
     most = MOST_ROWS if rest else len(rows)
-    for row in rows[:most]:
-        table.add_row(*map(visible, row))
     width = get_terminal_size((PIPE_WIDTH, 1)).columns
+    cells = [list(map(visible, row)) for row in rows[:most]]
+    widths = _widths([headings, *cells], numbers, width)
+    for row in cells:
+        table.add_row(*(_cut(cell, most) for cell, most in zip(row, widths, strict=True)))
     Console(file=sys.stdout, width=width, markup=False, highlight=False).print(table)
     if len(rows) > most:
         say(f"and {len(rows) - most} more: see {rest}")
+
+
+def _widths(rows: Sequence[Sequence[str]], numbers: Container[int], width: int) -> list[int]:
+    """Return the widths of columns that fit a window: numbers whole, texts of fair shares."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    texts = sorted((k for k in range(len(widths)) if k not in numbers), key=widths.__getitem__)
+    room = width - 3 * len(widths) - sum(widths[k] for k in range(len(widths)) if k in numbers)
+    for left, k in zip(range(len(texts), 0, -1), texts, strict=True):
+        widths[k] = min(widths[k], max(room // left, len("...")))
+        room -= widths[k]
+    return widths
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: max(most - 3, 0)]}..."
 
 
 def say_stability(columns: Mapping[str, Any], chosen: int) -> None:
@@ -179,7 +196,7 @@ def working(text: str, total: int | None = None) -> Iterator[Any]:
             begun.append(str(name))
 
         def follow(step: progress.Step) -> None:
-            bar.update(task, at=f"{step.stage} {step.done} of {step.total}")
+            bar.update(task, at=step.words)
             leading.add(step.stage)
             # Where work is made of many fits the bar counts these, not the starts within each.
             leads = step.stage in OUTER or not leading & OUTER

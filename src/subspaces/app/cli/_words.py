@@ -6,8 +6,10 @@ import io
 import re
 import shlex
 from collections.abc import Collection
+from typing import TYPE_CHECKING, Any
 
-from subspaces.messages import Message
+if TYPE_CHECKING:
+    from subspaces.messages import Message
 
 # The library's parameters, and the options that set them.
 OPTIONS = {
@@ -119,14 +121,15 @@ TOKEN = re.compile(
 )
 
 
-def in_options(said: str | Message | BaseException, settled: Collection[str] = ()) -> str:
+def in_options(said: "str | Message | BaseException", settled: Collection[str] = ()) -> str:
     """Return a message, a warning or an error of the library as one line that names options.
 
     settled: parameters that the user has set, on which there is no advice.
     """
-    message = said if isinstance(said, Message) else getattr(said, "message", None)
-    if isinstance(message, Message) and message.code != "note":
-        return message.in_words(as_option, settled, command=True)
+    # Errors of what was typed are answered before anything heavy is imported, and so not by type.
+    message: Any = getattr(said, "message", said)
+    if hasattr(message, "in_words") and message.code != "note":
+        return str(message.in_words(as_option, settled, command=True))
     return _prose_in_options(str(said))
 
 

@@ -11,6 +11,7 @@ import typer
 
 from subspaces.app.cli._options import expanded
 from subspaces.app.cli._say import say_error
+from subspaces.app.cli._words import in_options
 from subspaces.app.cli.compare import compare
 from subspaces.app.cli.demo import demo
 from subspaces.app.cli.fit import fit
@@ -133,8 +134,6 @@ def _described(error: Exception) -> str:
         done = "; earlier results are as they were, make room and run again" if full else ""
         done = ". Use another path" if _is_bad_input(error) else done
         return f"{error.filename or 'standard output'}: {error.strerror}{done}"
-    from subspaces.app.cli._words import in_options
-
     if isinstance(error, MemoryError):
         return in_options(error) or "not enough memory. Use --top-variables, or fewer samples"
     if isinstance(error, (ImportError, TypeError, ValueError)):

@@ -7,6 +7,7 @@ import typer
 from subspaces.app.cli import _options as options
 from subspaces.app.cli._options import setting
 from subspaces.app.cli._say import note, percent, say_json, say_table, say_warnings, working
+from subspaces.app.cli._words import in_options
 
 if TYPE_CHECKING:
     from subspaces.comparison import Comparison
@@ -53,7 +54,6 @@ def compare(
     options.check_count(dimensions, clusters, "--dims")
     chosen = list(options.METHOD_NAMES) if methods is None else _methods(methods)
     from subspaces.app.cli import _inputs
-    from subspaces.app.cli._words import in_options
     from subspaces.comparison import compare as compare_methods
 
     table, doubts = _inputs.read_input(source)
@@ -92,8 +92,6 @@ def _methods(text: str) -> list[str]:
 
 def _show(found: "Comparison") -> None:
     """Print a table with one row per method, best agreement first; then errors and warnings."""
-    from subspaces.app.cli._words import in_options
-
     columns = found.columns
     measures = [name for name in MEASURES if name in columns]
     rows = []

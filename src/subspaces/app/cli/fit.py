@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 FILES = ("labels.csv", "variables.csv", "imputed.csv", "model.npz", "summary.json", "report.html")
 # How many variables of each list, and how many classes of a cluster, the screen shows.
 SHOWN = 3
-# The most lines of words that a fit prints besides its tables, and those on the file that was read.
+# The most lines of words that a fit prints besides its tables, and those on what it read.
 MOST_LINES, LINES_TO_READ = 12, 2
 LISTS = {"sets_apart": "sets it apart", "varies": "varies within"}
 
@@ -187,14 +187,9 @@ def fit(
         doubts += map(message_of, [*caught, *raised])
         if numbers is not None:
             model = _fitting.with_choice(model, numbers, numbers.columns)
-        trust = _trusted(
-            request,
-            model,
-            prepared,
-            assumed=dims is None,
-            scaled=values.scale,
-            measure=stability,
-        )
+        settled = _settled(request, values)
+        trust = _trusted(request, model, prepared, settled, assumed=dims is None, measure=stability)
+        doubts += trust.doubts
         filled = _fitting.filled(model, prepared) if imputed else None
         model = with_facts(model, preparation=preparation, X=table.frame, verdicts=trust.verdicts)
         marked = None
@@ -202,7 +197,7 @@ def fit(
             with working("Testing variables"):
                 marked, more = _markers.find(model, table, search.seed)
             doubts += more
-        said = Said(table.notes, doubts, _settled(request, values))
+        said = Said(table.notes, doubts, settled)
         model = with_facts(model, messages=said.kept)
         summary = {
             "data": str(source.data),
@@ -222,7 +217,7 @@ def fit(
         say_warnings([*said.notes, *said.doubts], said.settled)
         say_json({**summary, "folder": str(out), "files": written})
         return
-    _show(summary, said, f"Wrote {', '.join(written)} in {out}", written)
+    _show(summary, said, out, written)
 
 
 def _settled(request: Request, values: options.ValuesOrPreset) -> set[str]:
@@ -242,14 +237,14 @@ def _trusted(
     request: Request,
     model: "SubspaceClusterer",
     table: "Table",
+    settled: set[str],
     *,
     assumed: bool,
-    scaled: bool,
     measure: bool,
 ) -> Any:
     """Return the `Trust` in a fit to a prepared table.
 
-    assumed: whether --dims was left out; scaled: whether --scale was given; measure: whether
+    settled: parameters that need no advice; assumed: whether --dims was left out; measure: whether
     halves of the samples are clustered.
     """
     from subspaces.app.cli import _trust
@@ -257,9 +252,7 @@ def _trusted(
     trust = _trust.compare_with_k_means(model, table)
     if measure:
         with working("Clustering halves of the samples"):
-            trust = _trust.with_stability(
-                trust, model, table, request.search.seed, scaled=scaled, preset=bool(request.preset)
-            )
+            trust = _trust.with_stability(trust, model, table, request.search.seed, settled)
         trust = _trust.with_word_on_batches(trust) if request.preset else trust
     trust = _trust.with_word_on_levels(trust, model)
     if request.method == "PSC" and not request.preset and assumed:
@@ -267,23 +260,26 @@ def _trusted(
     return trust
 
 
-def _show(summary: dict[str, Any], said: "Said", wrote: str, written: list[str]) -> None:
+def _show(summary: dict[str, Any], said: "Said", out: Path, written: list[str]) -> None:
     """Print summary.json for people: the gravest doubts, tables of the clusters, and verdicts.
 
     All in all there are MOST_LINES lines of words; what does not fit is on the page.
     """
-    prepared = [f"Prepared: {summary['preparation']}."] if summary["preparation"] else []
-    first = [*filter(None, [summary["taken_for"]]), *prepared]
-    known = "adjusted_rand" in summary
-    chosen = summary["selection"] or {}
+    known, chosen = "adjusted_rand" in summary, summary["selection"] or {}
+    first = [f"Prepared: {summary['preparation']}."] if summary["preparation"] else []
+    first = [*filter(None, [summary["taken_for"]]), *first]
     last = [matched_classes(summary)] if known else []
     if len(chosen.get("n_clusters", ())) > 1:
         last.append(f"Chosen: {chosen['verdict']}")
-    last += [summary[name]["verdict"] for name in ("stability", "means_or_directions")]
-    room = MOST_LINES - LINES_TO_READ - sum(map(n_lines, [*first, *last, wrote]))
-    more = [summary[name]["verdict"] for name in ("assumed", "markers", "level") if name in summary]
+    last.append(summary["stability"]["verdict"])
     doubts = said.shown
-    fitting = _fitting_in([*doubts, *more], room)
+    names = ("means_or_directions", "assumed", "markers")
+    verdicts = [summary[name]["verdict"] for name in names if name in summary]
+    wrote = f"Wrote {written[0]} and {len(written) - 1} more files in {out}"
+    place = "report.html" if "report.html" in written else "summary.json"
+    ending = f"{wrote} (99 more notes in {place})"
+    room = MOST_LINES - LINES_TO_READ - sum(map(n_lines, [*first, *last, ending]))
+    fitting = _fitting_in([*doubts[:1], *verdicts[:1], *doubts[1:], *verdicts[1:]], room)
     for line in doubts:
         if line in fitting:
             warn(line)
@@ -296,22 +292,18 @@ def _show(summary: dict[str, Any], said: "Said", wrote: str, written: list[str])
         say_table(headings, rows, numbers=(0,), rest="variables.csv")
     if "stability" in chosen:
         say_stability(chosen, len(summary["clusters"]))
-    for line in [*last, *(line for line in more if line in fitting)]:
+    for line in [*last, *(line for line in verdicts if line in fitting)]:
         say(line)
-    say(wrote)
-    left = len(said.lines) + len(more) - len(fitting)
-    if left:
-        place = "report.html" if "report.html" in written else "summary.json"
-        say(f"{left} more note{'s' * (left != 1)}: see {place}")
+    left = len(said.lines) + len(verdicts) - len(fitting)
+    more = f" ({left} more note{'s' * (left != 1)} in {place})" if left else ""
+    say(f"{wrote}{more}")
 
 
 def _fitting_in(lines: list[str], room: int) -> list[str]:
-    """Return the lines that fit in a room of so many, in order of weight, less one for the rest."""
-    if sum(map(n_lines, lines)) <= room:
-        return lines
+    """Return the lines of words that fit into so many lines of a window, the first ones first."""
     kept: list[str] = []
     for line in lines:
-        if sum(map(n_lines, [*kept, line])) < room:
+        if sum(map(n_lines, [*kept, line])) <= room:
             kept.append(line)
     return kept
 

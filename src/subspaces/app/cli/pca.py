@@ -128,11 +128,16 @@ def _show(summary: dict[str, Any]) -> None:
     perhaps = summary["high"] or found
     shown = summary["components"][: max(found + BEYOND, perhaps, summary["shown"])]
     headings = ("component", "% of variance", "strength", "rests most on", "without it")
-    say_table([*headings, ""], [_row(entry) for entry in shown], numbers=(0, 1, 2, 4))
+    say_table(
+        [*headings, ""],
+        [_row(entry) for entry in shown],
+        numbers=(0, 1, 2, 4),
+        rest="summary.json",
+    )
     say()
     if summary["shown"]:
         rows = [[str(e["component"]), _strongest(e)] for e in shown[: summary["shown"]]]
-        say_table(("component", "strongest variables"), rows, numbers=(0,))
+        say_table(("component", "strongest variables"), rows, numbers=(0,), rest="loadings.csv")
     elif not found:
         say("No component was found, so none is shown. Use --dims 2 to see two all the same.")
     say()
