@@ -210,7 +210,8 @@ def trusted(folder, name):
         warnings.simplefilter("ignore")
         prepared = recipe[0].fit(X).transform(X)
         found = stability(recipe[-1], prepared, random_state=0, budget_s=30.0)
-    return found.stability, found.verdict.split(":")[0]
+    words = {"sure": "Solid", "doubtful": "Doubtful", "no": "Noise-like"}
+    return found.stability, words[found.grade]
 
 
 def chosen(folder, name):

@@ -95,7 +95,7 @@ def verdict_on_components(
         code, advice = "loud_variable", (use("scale", True), Advice("leave that variable out"))
         fact = "No component stands out: variable {variable} alone holds {share:%} of the variance."
     elif found.noise == "unequal" and found.above < found.count:
-        fact += " One of them may be a single loud variable: use <scale=True> to see the others."
+        fact += " One of the {count} may be a loud variable: use <scale=True> to see the others."
     elif faint:
         fact += f" {FEW_HOLD[figures['clear'] == 1]} 0.05 % of the variance or more."
     else:

@@ -131,6 +131,8 @@ class SubspaceClusterer(
     _has_subspaces = True
     # Whether many rows, sparse matrices, Dask arrays and arrays on devices are read in blocks.
     _reads_blocks = False
+    # Whether NaN is a cell that was not observed; otherwise it is refused.
+    _takes_missing = False
     # An array without rows, of the library, device and type of the data of fit; None for numpy.
     _home: Any = None
     # The share of the cells of fit that were missing.
@@ -175,7 +177,7 @@ class SubspaceClusterer(
         rows = self._validate(X)
         self._fit_with_callbacks(X, rows)
         if isinstance(rows, np.ndarray):
-            whole = NewRows(self, rows).imputed()
+            whole = NewRows(self, rows).imputed() if self.missing_share_ else rows
             self.labels_ = self.labels_.astype(np.int32, copy=False)
             self._store_means(whole, rows)
         else:
@@ -452,7 +454,7 @@ class SubspaceClusterer(
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = self._takes_missing
-        tags.input_tags.sparse = self._reads_blocks and self._needs_memory is None
+        tags.input_tags.sparse = self._reads_blocks and self._settings().needs_memory is None
         tags.array_api_support = self._reads_blocks
         return tags
 
@@ -465,16 +467,6 @@ class SubspaceClusterer(
     def _fit(self, X: Any) -> None:
         """Fit checked data: set ``labels_`` and the other attributes."""
         raise NotImplementedError
-
-    @property
-    def _takes_missing(self) -> bool:
-        """Whether NaN is a cell that was not observed; otherwise it is refused."""
-        return False
-
-    @property
-    def _needs_memory(self) -> str | None:
-        """The first parameter that needs all rows in memory, as ``name=value``; None if none."""
-        return None
 
     def _scores(self, X: Array) -> Array:
         """Return the score of each row under each cluster, (n, K), if a `Fit` has none.
@@ -570,14 +562,15 @@ class SubspaceClusterer(
         """
         if not self._reads_blocks:
             return None
-        if self._needs_memory is None:
+        needs_memory = self._settings().needs_memory
+        if needs_memory is None:
             if is_copied(X):
                 self._refuse_beyond_room(X.shape, X.shape[0] * X.shape[1])
             return blocks_of(X, missing=self._takes_missing)
         if in_blocks_only(X):
             kind, fetch = ("Dask array", "compute") if is_dask(X) else ("sparse matrix", "toarray")
             raise ValueError(
-                f"{self._needs_memory} needs all rows in memory at once, and a {kind} is read in "
+                f"{needs_memory} needs all rows in memory at once, and a {kind} is read in "
                 f"passes. Use X.{fetch}(), or leave it out"
             )
         return None
@@ -744,7 +737,7 @@ class SubspaceClusterer(
         in_passes = not isinstance(X, np.ndarray)
         if in_passes or is_too_large(len(X), self._n_features_out, widest):
             return Record(seconds, warned, None, None, None, None)
-        whole, scores = self._placed(X), self._scores(X)
+        whole, scores = self._placed(X) if self.missing_share_ else X, self._scores(X)
         return Record(
             seconds,
             warned,

@@ -69,6 +69,9 @@ class KSubspaces(SubspaceClusterer):
         Share of the cells of X that were missing. If there are any, the clusters are those of a
         mixture fitted to the observed cells, and ``objective_`` and `transform` are minus log
         densities of these.
+    fit_ : Fit
+        All that was found as one frozen value, which the attributes here are read from; see
+        `psc.result.Fit`.
     record_ : Record
         Seconds, warnings, and the samples as the model sees them; see `estimators._record.Record`.
 
@@ -93,6 +96,7 @@ class KSubspaces(SubspaceClusterer):
     """
 
     _reads_blocks = True
+    _takes_missing = True
 
     def __init__(
         self,
@@ -120,7 +124,3 @@ class KSubspaces(SubspaceClusterer):
     def _fit(self, X: Any) -> None:
         self.fit_ = fit(X, None, self._settings(criterion="residual", measures=False))
         self.__dict__ |= self._attributes_of_fit()
-
-    @property
-    def _takes_missing(self) -> bool:
-        return True

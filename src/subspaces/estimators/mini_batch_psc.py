@@ -83,6 +83,11 @@ class MiniBatchPSC(SubspaceClusterer):
         Sum over the samples of their score under the own cluster.
     n_iter_ : int
         Number of batches seen.
+    fit_ : Fit
+        All that was found as one frozen value, which the attributes here are read from; see
+        `psc.result.Fit`.
+    past_ : Past
+        What the next batch needs of the earlier ones; see `psc.stream.Past`.
     record_ : Record
         Seconds, warnings, and the samples as the model sees them; see `estimators._record.Record`.
 

@@ -269,6 +269,8 @@ class MPPCA(MixtureClusterer):
     array([0.0023, 0.0022])
     """
 
+    _takes_missing = True
+
     noise_variance_: Annotated[Array, "K"]
     explained_variance_: Annotated[list[Annotated[Array, "*"]], "K"]
     _model: ppca_mixture.PPCAMixture
@@ -291,10 +293,6 @@ class MPPCA(MixtureClusterer):
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
-
-    @property
-    def _takes_missing(self) -> bool:
-        return True
 
     def _fit_with_holes(self, X: Array) -> None:
         """Fit the filled table, then the observed cells from its clusters."""

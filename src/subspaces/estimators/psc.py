@@ -188,6 +188,9 @@ class PSC(SubspaceClusterer):
     start_margin_ : float
         How far the best start is ahead of the best that ended in another partition, relative to
         what they are compared by; infinite if all that were swept ended in the same.
+    fit_ : Fit
+        All that was found as one frozen value, which the attributes here are read from; see
+        `psc.result.Fit`.
     record_ : Record
         Seconds, warnings, and the samples as the model sees them; see `estimators._record.Record`.
 
@@ -296,12 +299,8 @@ class PSC(SubspaceClusterer):
         }
 
     @property
-    def _takes_missing(self) -> bool:
+    def _takes_missing(self) -> bool:  # type: ignore[override]
         return self.n_variables is None
-
-    @property
-    def _needs_memory(self) -> str | None:
-        return self._settings().needs_memory
 
     @property
     def scores_are_likelihoods_(self) -> bool:

@@ -132,12 +132,11 @@ def _show(summary: dict[str, Any]) -> None:
         [*headings, ""],
         [_row(entry) for entry in shown],
         numbers=(0, 1, 2, 4),
-        rest="summary.json",
     )
     say()
     if summary["shown"]:
         rows = [[str(e["component"]), _strongest(e)] for e in shown[: summary["shown"]]]
-        say_table(("component", "strongest variables"), rows, numbers=(0,), rest="loadings.csv")
+        say_table(("component", "strongest variables"), rows, numbers=(0,))
     elif not found:
         say("No component was found, so none is shown. Use --dims 2 to see two all the same.")
     say()
