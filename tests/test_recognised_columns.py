@@ -180,6 +180,8 @@ def test_all_columns_of_text_are_left_out_at_once(file):
 def test_a_cell_of_text_among_numbers_is_not_left_out(file):
     with pytest.raises(ValueError, match="'<LOD' is not a number"):
         read_table(file("id,a,b\nA,1,2\nB,<LOD,3\nC,2,2\n"), ignore_text=True)
+    with pytest.raises(ValueError, match="'1,5' has a decimal comma"):
+        read_table(file("id;a;b\nA;1,5;2.5\nB;2,5;3.5\n"), ignore_text=True)
 
 
 def test_text_that_is_there_once_may_name_the_samples(file):
@@ -249,6 +251,16 @@ def test_two_lines_of_headers_are_one_name(file, tmp_path):
         assert table.variable_names == ("A x", "A y", "B x", "B y")
         assert table.sample_names == ("s1", "s2", "s3")
         assert len(table.notes) == 1
+
+
+def test_two_lines_of_headers_as_pandas_writes_them(tmp_path):
+    columns = pd.MultiIndex.from_product([["before", "after"], ["x", "y"]])
+    frame = pd.DataFrame(np.arange(12).reshape(3, 4) % 7 / 2, columns=columns)
+    frame.to_excel(tmp_path / "two.xlsx")
+    table = read_table(tmp_path / "two.xlsx")
+    assert table.variable_names == ("before x", "before y", "after x", "after y")
+    assert table.sample_names == ("0", "1", "2")
+    np.testing.assert_array_equal(table.data, frame)
 
 
 def test_a_line_of_units_below_the_header_is_refused_with_what_leaves_it_out(file):

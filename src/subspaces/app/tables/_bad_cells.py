@@ -10,9 +10,7 @@ from subspaces.app.tables._commas import Notation, is_missing, is_number
 from subspaces.app.tables._sheet import CLASSES, Sheet, Wanted
 from subspaces.named_table import listed
 
-# Rows of text that a message names one by one; if there are more it counts them.
-MOST_NAMED = 10
-# Different texts in place of numbers that a message names, and columns with such cells.
+# Different texts in place of numbers that a message names, columns with such cells, rows of text.
 LISTED = 5
 # The beginning of a date: 2024-05-01, 1.5.2024, 5/1/24, May 1 2024, 1 May 2024.
 DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}|\d{1,2}[. -]*[A-Z][a-z]{2}|[A-Z][a-z]{2,8} \d")
@@ -30,9 +28,7 @@ def bad_cells_in_words(
     """
     if sheet.samples.kind == "column":
         return bad_cells_in_words(sheet.turned, is_bad.T, values.T, notation, wanted)
-    unclear = np.zeros_like(is_bad)
-    for i, j in np.argwhere(is_bad):
-        unclear[i, j] = notation.remedy(sheet.cells[i, j]) is not None
+    unclear = unclear_cells(sheet, is_bad, notation)
     texts = is_bad & ~unclear
     columns = np.asarray(texts.any(axis=0) & (np.isnan(values) & ~unclear).all(axis=0))
     if columns.all():
@@ -51,6 +47,14 @@ def bad_cells_in_words(
         i, j = np.argwhere(unclear)[0]
         said.append(f"{sheet.place(i, j)}: {notation.remedy(sheet.cells[i, j])}")
     return ". Also ".join(said)
+
+
+def unclear_cells(sheet: Sheet, is_bad: Mask, notation: Notation) -> Mask:
+    """Return which of the bad cells are numbers whose commas may mean two things."""
+    unclear, bad = np.zeros_like(is_bad), sheet.cells[is_bad].tolist()
+    both = {cell for cell in set(bad) if notation.remedy(cell) is not None}
+    unclear[is_bad] = [cell in both for cell in bad]
+    return unclear
 
 
 def _refused(sheet: Sheet, mask: Mask) -> str:
@@ -90,7 +94,7 @@ def _column_remedy(sheet: Sheet, columns: Mask, wanted: Wanted) -> str:
 
 def _row_remedy(rows: Sequence[str], wanted: Wanted) -> str:
     """Return the advice for rows of text, by their names."""
-    shown = list(rows) if len(rows) <= MOST_NAMED else "[...]"
+    shown = list(rows) if len(rows) <= LISTED else "[...]"
     remedy = f"ignore={shown} to leave {'it' if len(rows) == 1 else 'them'} out"
     if wanted.labels is not None:
         return f"Use {remedy}"
@@ -114,7 +118,7 @@ def _strays(sheet: Sheet, mask: Mask) -> str:
     if listed:
         said += f", nor {'is' if len(others) == 1 else 'are'} {', '.join(listed)}"
     said += _more(", and", sum(len(found) for _, found in others[LISTED - 1 :]), " other")
-    return f"{said}. {_stray_remedy(int(mask.sum()), list(places)[:LISTED], names)}"
+    return f"{said}. {_stray_remedy(int(mask.sum()), list(places), names)}"
 
 
 def _more(before: str, count: int, which: str) -> str:
@@ -126,13 +130,13 @@ def _stray_remedy(count: int, texts: list[str], columns: list[str]) -> str:
     marks = [text for text in texts if not _meant(text)]
     which = "that marks a missing value" if len(marks) == 1 else "these mark missing values"
     without = f"to do without {'it' if count == 1 else 'them'}"
-    ways = [
-        "a number there" if count == 1 else "numbers there",
-        f"missing={marks} if {which}" if marks else f"missing={texts} {without}",
-    ]
+    ways = ["a number there" if count == 1 else "numbers there"]
+    if len(texts) <= LISTED:  # more are no marks
+        ways.append(f"missing={marks} if {which}" if marks else f"missing={texts} {without}")
     if len(columns) <= LISTED:
         ways.append(f"ignore={columns} to leave the column{'s' * (len(columns) > 1)} out")
-    return f"Use {', '.join(ways[:-1])}, or {ways[-1]}"
+    *first, last = ways
+    return f"Use {', '.join(first)}, or {last}" if first else f"Use {last}"
 
 
 def _asked(text: str) -> str:

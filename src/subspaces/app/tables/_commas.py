@@ -75,7 +75,7 @@ class Notation:
         """
         shown, cells = self.comma or self.point, list(cells)
         marks = "," if self.point else ".," if self.comma else "."
-        doubtful = (c for c in cells if any(mark in c for mark in marks) and _is_of_both(c))
+        doubtful = (c for c in cells if (marks[0] in c or marks[-1] in c) and _is_of_both(c))
         cell = next(doubtful, None)
         if cell is None or (self.point and self.comma):
             return None

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from subspaces._types import Array, Mask
-from subspaces.app.tables._bad_cells import bad_cells_in_words
+from subspaces.app.tables._bad_cells import bad_cells_in_words, unclear_cells
 from subspaces.app.tables._commas import (
     Notation,
     is_figure,
@@ -141,14 +141,15 @@ def _texts_as_numbers(path: Path, sheet: Sheet, wanted: Wanted) -> tuple[Sheet, 
     Raises ValueError, with remedies, about all cells that are no numbers.
     """
     cells: Texts = np.ascontiguousarray(sheet.cells, dtype=object)
-    values = _floats(cells.ravel())
+    values = _floats(cells).ravel()
     cells, units = _without_units(cells, values, sheet.variables.names)
     bad, notation, unclear = _read(cells.ravel(), values)
     sheet, data = replace(sheet, cells=cells), values.reshape(cells.shape)
     is_bad = bad.reshape(cells.shape)
     notes = [*units, *unclear]
     if is_bad.any() and wanted.ignore_text:
-        kept, texts = _without_text(sheet, data, is_bad)
+        is_text = is_bad & ~unclear_cells(sheet, is_bad, notation)
+        kept, texts = _without_text(sheet, data, is_text)
         sheet, data, is_bad = sheet.kept(*kept), data[np.ix_(*kept)], is_bad[np.ix_(*kept)]
         notes += texts
     if is_bad.any():
@@ -201,24 +202,24 @@ def _read(cells: Texts, values: Array) -> tuple[Mask, Notation, list[str]]:
     # If commas are decimal, 1.065 is 1065.
     if notation.has_decimal_commas:
         unread = [k for k, cell in enumerate(cells) if not is_missing(cell)]
-    for k in unread:
-        plain = notation.plain(cells[k])
-        is_bad[k] = not is_number(plain)
-        values[k] = np.nan if is_bad[k] else float(plain)
+    found = {cell: notation.plain(cell) for cell in set(cells[unread].tolist())}
+    numbers = {cell: float(plain) for cell, plain in found.items() if is_number(plain)}
+    values[unread] = [numbers.get(cell, np.nan) for cell in cells[unread].tolist()]
+    is_bad[unread] = np.isnan(values[unread])
     note = notation.note(looked_at)
     return is_bad, notation, [note] if note else []
 
 
-def _without_text(sheet: Sheet, data: Array, is_bad: Mask) -> tuple[tuple[Mask, Mask], list[str]]:
+def _without_text(sheet: Sheet, data: Array, is_text: Mask) -> tuple[tuple[Mask, Mask], list[str]]:
     """Return which samples and variables to keep, in which most entries are numbers, and a note.
 
     Samples go only if they are the columns of the file: rows of text are values that are wrong.
     """
-    known = is_bad | ~np.isnan(data)
+    is_number = ~np.isnan(data)
     samples: Mask = np.full(len(data), True)
     if sheet.samples.kind == "column":
-        samples = 2 * is_bad.sum(axis=1) <= known.sum(axis=1)
-    variables: Mask = 2 * is_bad[samples].sum(axis=0) <= known[samples].sum(axis=0)
+        samples = is_text.sum(axis=1) <= is_number.sum(axis=1)
+    variables: Mask = is_text[samples].sum(axis=0) <= is_number[samples].sum(axis=0)
     names = [*sheet.samples.names[~samples], *sheet.variables.names[~variables]]
     are = "column of text is" if len(names) == 1 else "columns of text are"
     return (samples, variables), [f"{len(names)} {are} left out: {listed(names)}"] * bool(names)
@@ -226,12 +227,14 @@ def _without_text(sheet: Sheet, data: Array, is_bad: Mask) -> tuple[tuple[Mask, 
 
 def _floats(cells: Texts) -> Array:
     """Return the numbers that Python reads, NaN for other cells. It takes 1_000 for a number."""
-    if "_" not in "".join(cells):
+    if "_" not in "".join(cells.ravel()):
         try:
             return cells.astype(np.float64)
         except ValueError:
             pass
-    return np.fromiter(map(_float, cells), np.float64, len(cells))
+    if cells.ndim == 2 and cells.size:  # column by column, since most hold numbers only
+        return np.column_stack([_floats(column) for column in cells.T])
+    return np.fromiter(map(_float, cells), np.float64, len(cells)).reshape(cells.shape)
 
 
 def _float(cell: str) -> float:

@@ -180,7 +180,7 @@ def _are_groups(top: Texts, below: Texts) -> bool:
     """Return whether a row groups the columns that the row below names: Excel's merged cells."""
     if len(below) < 2 or "" not in top[1:] or sum(map(is_text, top)) < 2:
         return False
-    numeric = _numeric(below[1:])
+    numeric = [j for j in _numeric(below[1:]) if top[j] or below[0, j] or j]  # 0: an empty corner
     return bool(numeric) and all(
         (is_text(name) or (group and not name)) and not is_figure(group)
         for group, name in zip(top[numeric], below[0][numeric], strict=True)

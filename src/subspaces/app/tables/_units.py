@@ -25,7 +25,7 @@ def as_numbers(column: Texts) -> tuple[str, Texts] | None:
 
     Every cell needs the same mark, except those that mark a missing value.
     """
-    found = {cell for cell in column.tolist() if not is_missing(cell)}
+    found = {cell for cell in set(column.tolist()) if not is_missing(cell)}
     lowered = {cell.lower() for cell in found}
     for yes, no in WORDS:
         if lowered <= {yes, no}:
