@@ -275,10 +275,10 @@ def percent(share: float) -> str:
     return f"{min(max(round(100 * share), 1), 99) if 0 < share < 1 else round(100 * share)} %"
 
 
-def listed(names: Sequence[Any]) -> str:
+def listed(names: Sequence[Any], most: int = LISTED) -> str:
     """Return names as text, the first of them if there are many: a, b, c, d, e and 7 more."""
-    shown = ", ".join(map(str, names[:LISTED]))
-    return f"{shown} and {len(names) - LISTED} more" if len(names) > LISTED else shown
+    shown = ", ".join(map(str, names[:most]))
+    return f"{shown} and {len(names) - most} more" if len(names) > most else shown
 
 
 def in_a_row(names: Sequence[Any]) -> str:
