@@ -33,8 +33,9 @@ def test_every_start_run_and_sweep_is_told(cls):
     assert [(step.done, step.total) for step in of("start", steps)] == [(i, 4) for i in range(1, 5)]
     assert [step.detail for step in of("start", steps)] == [row["start"] for row in model.starts_]
     runs = of("run", steps)
-    assert [step.done for step in runs] == list(range(1, len(runs) + 1))
-    assert {step.total for step in runs} == {len(runs)}
+    done = [step.done for step in runs]
+    assert done == sorted(set(done))
+    assert {step.total for step in runs} == {4}  # however many are skipped
     assert steps[-1] is runs[-1]
     assert len(of("sweep", steps)) >= model.n_iter_
     values = [float(step.detail.split()[-1]) for step in of("sweep", steps)]

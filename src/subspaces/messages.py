@@ -41,7 +41,7 @@ __all__ = [
     "Verdict",
 ]
 
-W = TypeVar("W", bound=Warning)
+W = TypeVar("W", bound="Warning | Message")
 # Renders a token: the parameter's name and its value as a Python literal, None for the name alone.
 Say = Callable[[str, str | None], str]
 
@@ -285,10 +285,10 @@ def percent(share: float) -> str:
     return f"{min(max(round(100 * share), 1), 99) if 0 < share < 1 else round(100 * share)} %"
 
 
-def listed(names: Sequence[Any]) -> str:
+def listed(names: Sequence[Any], most: int = LISTED) -> str:
     """Return names as text, the first of them if there are many: a, b, c, d, e and 7 more."""
-    shown = ", ".join(map(str, names[:LISTED]))
-    return f"{shown} and {len(names) - LISTED} more" if len(names) > LISTED else shown
+    shown = ", ".join(map(str, names[:most]))
+    return f"{shown} and {len(names) - most} more" if len(names) > most else shown
 
 
 def in_a_row(names: Sequence[Any]) -> str:
@@ -315,7 +315,8 @@ SILENCES = {
     "full_rank": ("repulsion", "most_components", "cycle", "refilled"),
     "empty_clusters": ("infeasible", "single_samples", "most_clusters", "cycle", "refilled"),
     "infeasible": ("most_clusters", "most_components", "cycle", "refilled"),
-    "far_mean": ("constant_variables",),
+    "far_mean": ("constant_variables", "mean_level"),
+    "holds_most": ("unlike_scales",),
     "single_samples": ("infinite", "repulsion", "most_clusters", "refilled"),
     "neighbours_depend": ("few_levels", "heavy_tails", "correlated_noise", "most_components"),
     "few_levels": ("copies",),
@@ -326,13 +327,19 @@ SILENCES = {
 def shown(warnings: Sequence[W], most: int = 3) -> list[W]:
     """Return the doubts that users see: the gravest ``most``, none that another makes superfluous.
 
-    Warnings of other libraries are all shown, after ours.
+    They may be warnings or `Message` values. Warnings of other libraries are all shown, after ours.
     """
     coded: dict[str, W] = {}
     for warning in warnings:
-        if isinstance(warning, SubspacesWarning):
-            coded.setdefault(warning.code, warning)
+        if (code := code_of(warning)) is not None:
+            coded.setdefault(code, warning)
     silent = {other for code in coded for other in SILENCES.get(code, ())}
     order = sorted(coded, key=lambda c: WEIGHTS.index(c) if c in WEIGHTS else len(WEIGHTS))
     ours = [coded[code] for code in order if code not in silent]
-    return [*ours[:most], *(w for w in warnings if not isinstance(w, SubspacesWarning))]
+    return [*ours[:most], *(w for w in warnings if code_of(w) is None)]
+
+
+def code_of(warning: Warning | Message) -> str | None:
+    """Return the code of a warning; None for a finished text, or one of another library."""
+    code = getattr(warning, "code", None)
+    return None if code == "note" else code

@@ -35,6 +35,15 @@ except ImportError:
         return method
 
 
+# What the stages are called on a screen.
+STAGES = {
+    "sweep": "iteration",
+    "candidate": "number of clusters",
+    "halving": "split",
+    "null": "table of one group",
+}
+
+
 @dataclass(frozen=True)
 class Step:
     """A finished step of a fit or a selection, as sent to progress bars.
@@ -55,6 +64,12 @@ class Step:
     done: int
     total: int
     detail: str
+
+    @property
+    def words(self) -> str:
+        """The stage in plain words: "iteration 3 of 50"."""
+        of = f" of {self.total}" if self.total else ""
+        return f"{STAGES.get(self.stage, self.stage)} {self.done}{of}"
 
 
 Tell = Callable[[Step], None]

@@ -71,7 +71,7 @@ def test_the_dimension_that_was_assumed_is_told_with_gaps_too(run, gaps, tmp_pat
     ended = run("fit", gaps, "--labels", "type", "--clusters", 2, "--no-stability", "--no-page",
                 "--out", tmp_path / "r")  # fmt: skip
     assert "Dimension 1 was assumed" in ended.out
-    assert "compare the stability of --dims 1, 2 and 3." in ended.out  # every variable has gaps
+    assert "Compare the stability of --dims 1, 2 and 3." in ended.out  # every variable has gaps
 
 
 def test_variables_without_gaps_are_advised_where_most_have_none(gaps):
@@ -79,7 +79,7 @@ def test_variables_without_gaps_are_advised_where_most_have_none(gaps):
     values = np.where(np.arange(table.data.shape[1]) < 7, 1.0, table.data)
     trust = with_assumed_dimension(Trust({}, None), 2, replace(table, data=values))
     said = trust.found["assumed"]["verdict"]
-    assert said.endswith("or choose by --dims auto on variables without gaps (--drop-missing 0).")
+    assert said.endswith("or use --dims auto --drop-missing 0.")
 
 
 def test_a_model_file_places_samples_with_gaps(run, gaps, tmp_path):
@@ -266,9 +266,9 @@ def test_what_constant_columns_are_left_is_said(run, gaps, tmp_path):
     assert ended.code == 2
     assert "what is left, year, is constant, so there is nothing to find in it. Use" in ended.err
     ended = run(*fit, "--no-stability", "--out", tmp_path / "r")
-    assert ended.err.count("Note: 1 variable is constant: year\n") == 1
+    assert ended.err.count("Note: 1 variable is constant: year.\n") == 1
     summary = json.loads((tmp_path / "r" / "summary.json").read_text())
-    assert "1 variable is constant: year" in summary["warnings"]
+    assert "1 variable is constant: year." in summary["warnings"]
 
 
 def test_a_variable_with_one_value_leaves_stability_measured(run, tmp_path):

@@ -259,7 +259,7 @@ def test_what_the_table_lacks_is_a_note_once(run, tmp_path):
     path = write_frame(tmp_path / "t.csv", frame_of(X))
     ended = run("pca", path, "--no-page", "--json", "--out", tmp_path / "r")
     assert ended.err.count("Use --scale unless all have one unit") == 1
-    assert any("the variables differ in scale" in note for note in ended.document["warnings"])
+    assert any("standard deviations" in note for note in ended.document["warnings"])
 
 
 def test_options_reach_the_pca(run, table, tmp_path):

@@ -65,6 +65,21 @@ class Plan:
     enough: int | None = None
 
 
+# The kinds of starts in plain words.
+KINDS = {
+    "angular": "angles between samples",
+    "near expression": "samples as sums of near ones",
+    "shape interaction": "the shape of the table",
+    "swapped": "clusters that swap samples",
+    "sequential": "one subspace after another",
+    "screened": "variables with signal",
+    "k-means": "K-means",
+    **dict.fromkeys(("LSR + ADMM", "OMP + ADMM", "ADMM", "OMP + LSR"), "samples as sums of others"),
+}
+# What is said of runs that did not settle.
+ENDS = {"max_iter": " (not settled)", "infeasible": " (some cluster is empty)"}
+
+
 def search(
     problem: Problem,
     starts: Sequence[tuple[str, Start]],
@@ -99,11 +114,9 @@ def search(
                 for i in range(wave.start, len(runs))
                 if twins[i] == i and runs[i].promise <= best[i]
             ]
-            done = sum(run.swept for run in runs)
-            most = done + len(due) + len(starts) - len(runs)
             for i, run in zip(due, each(worker.swept, [runs[i] for i in due]), strict=True):
-                runs[i], done = run, done + 1
-                plan.tell(Step("run", done, most, story(run)))
+                runs[i] = run
+                plan.tell(Step("run", i + 1, len(starts), story(run)))
             for i, twin in enumerate(twins):
                 same = runs[twin]
                 runs[i] = replace(
@@ -162,11 +175,12 @@ def _waves(n_starts: int, enough: int | None, n_threads: int) -> list[slice]:
 
 
 def story(run: Run) -> str:
-    """Return one line of text: start, reason why the run stopped, sweeps and objective."""
+    """Return one line of text: what the run started from, iterations and objective."""
     result = run.clustering
+    n, doubt = result.n_iter, ENDS.get(result.stop_reason, "")
     return (
-        f"{run.start}: {result.stop_reason} after {result.n_iter} sweeps, "
-        f"objective {result.objective:.6g}"
+        f"from {KINDS.get(run.start, run.start)}: {n} iteration{'s' * (n != 1)}, "
+        f"objective {result.objective:.6g}{doubt}"
     )
 
 

@@ -60,7 +60,9 @@ def _kind_of(found: Components, r: int, share: float) -> AxisKind:
         possible = AxisKind.POSSIBLE if r < (found.high or 0) else AxisKind.NOISE
         return AxisKind.ONE_SAMPLE if found.alone[r] else possible
     if found.ratio[r] <= 1.0:
-        return AxisKind.LOUD if found.noise == "unequal" else AxisKind.BELOW
+        # Among components that stand out, the one that does not is a loud variable's.
+        one = found.noise == "unequal" and np.count_nonzero(found.ratio[: found.count] <= 1.0) == 1
+        return AxisKind.LOUD if one else AxisKind.BELOW
     return AxisKind.COMPONENT if share >= FAINT else AxisKind.FAINT
 
 
@@ -87,7 +89,8 @@ def verdict_on_components(
     """
     code, fact = _count_of(found)
     advice: tuple[Advice, ...] = ()
-    faint = kinds_of_axes(found, explained).count(AxisKind.FAINT)
+    kinds = kinds_of_axes(found, explained)
+    faint = kinds.count(AxisKind.FAINT)
     figures = {
         **{name: getattr(found, name) for name in ("count", "low", "high", "noise", "hidden")},
         "next": (found.high or found.count) - found.count,
@@ -99,9 +102,11 @@ def verdict_on_components(
     }
     if kept is not None:
         fact += " <min_components={kept}> keeps {kept:#axis|axes} all the same."
-    elif code in ("none_stands", "possible") and found.count == 0 and loudest[1] > MOSTLY:
+    elif kinds[:1] == [AxisKind.LOUD] and loudest[1] > MOSTLY:
         code, advice = "loud_variable", (use("scale", True), Advice("leave that variable out"))
-        fact = "No component stands out: variable {variable} alone holds {share:%} of the variance."
+        many = "{count:#component}, one of them a loud variable"
+        many = many if found.count else "No component stands out"
+        fact = f"{many}: {{variable}} alone holds {{share:%}} of the variance."
     elif found.noise == "unequal" and found.above < found.count:
         fact += " One of the {count} may be a loud variable: use <scale=True> to see the others."
     elif faint:
@@ -181,7 +186,7 @@ def _doubt(found: Components, shape: tuple[int, int], predictive: int | None) ->
     if found.noise == "correlated":
         return " {predictive:#axis predicts|axes predict} a left-out value best." * bool(predictive)
     if found.noise == "heavy":
-        return " Some values lie far out, so each component had to hold without its main sample."
+        return " Some values lie far out, so a component has to hold without its main sample."
     if shape[0] < FEW_ROWS and shape[1] < FEW_COLUMNS:
         return " The table is too small to tell correlated noise from components."
     if predictive is not None and predictive < found.count:

@@ -16,7 +16,7 @@ from subspaces.core.leave_one_out import centred, exact_errors
 from subspaces.core.secular import downdate, refit_factor
 from subspaces.data.validation import as_table_to_fit, check_squares, row_names
 from subspaces.diagnostics._press import incomplete_pca
-from subspaces.messages import Advice, Grade, Verdict
+from subspaces.messages import Advice, Grade, Verdict, listed
 from subspaces.runtime.parameters import as_count, as_flag, as_real
 from subspaces.runtime.result import WithVerdict, as_frame
 
@@ -24,6 +24,8 @@ from subspaces.runtime.result import WithVerdict, as_frame
 NORMAL_MAD = 1.4826
 # A squared distance below this share of the mean squared length of a sample is 0.
 LEAST_SQUARED_DISTANCE = 1e-20
+# How many samples of each kind a verdict names.
+NAMED = 3
 # A larger share of the samples are rather a group, or a component more, than outliers.
 TOO_MANY = 0.1
 
@@ -297,7 +299,7 @@ def _verdict(
     n, count = len(t2_p), len(outliers)
     names = [str(name) for name in (range(n) if given is None else given)]
     inside = t2_p[outliers] < q_p[outliers]
-    figures = {
+    figures: dict[str, Any] = {
         "samples": n,
         "count": count,
         "level": level,
@@ -307,12 +309,14 @@ def _verdict(
     if not count:
         fact = "All {samples} samples belong: none is farther out than chance explains."
         return Verdict("none", fact, figures, grade=Grade.SURE)
-    listed = {"off": "{off} off the axes", "far": "{far} within the axes, but far out"}
-    who = " and ".join(words for name, words in listed.items() if figures[name])
+    named = {f"named_{kind}": listed(figures[kind], NAMED) for kind in ("off", "far")}
+    figures |= {**named, "clearest": [names[i] for i in outliers[:NAMED]]}
     if count > TOO_MANY * n:
-        fact = f"{{count}} of {{samples}} samples are far from this PCA: {who}."
+        fact = "{count} of {samples} samples are far from this PCA, such as {clearest}."
         advice = (Advice("try more components"), Advice("look for groups of samples"))
         return Verdict("too_many", fact, figures, advice, grade=Grade.NO)
+    words = {"off": "{named_off} off the axes", "far": "{named_far} far out"}
+    who = ", ".join(each for kind, each in words.items() if figures[kind])
     fact = (
         f"{{count}} of {{samples}} samples {'does' if count == 1 else 'do'} not belong: {who}. "
         "About {level:%} of such samples are false alarms."

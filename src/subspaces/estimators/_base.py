@@ -513,8 +513,7 @@ class SubspaceClusterer(
         progress.pass_on(self, step)
         progress.tell(step)
         if self._verbosity > 1 or (self._verbosity and step.stage == "run"):
-            count = f"{step.stage} {step.done} of {step.total}"
-            print(f"[{type(self).__name__}] {count}, {step.detail}")  # noqa: T201
+            print(f"[{type(self).__name__}] {step.words}, {step.detail}")  # noqa: T201
 
     @property
     def _known_columns(self) -> Array | None:

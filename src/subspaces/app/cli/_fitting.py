@@ -1,6 +1,6 @@
 """The computations of the command ``fit``: preparing values and fitting the model."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -10,7 +10,6 @@ from subspaces._types import Array
 from subspaces.app import recipes
 from subspaces.app.cli._options import CRITERIA, known_name, without_none
 from subspaces.app.cli._request import Request
-from subspaces.app.cli._words import in_options
 from subspaces.app.expression_scaler import as_preparation
 from subspaces.app.tables import orientation_hint
 from subspaces.comparison import METHODS, Setting
@@ -61,19 +60,15 @@ def _besides_notes(caught: list[Warning], table: Table) -> list[Warning]:
     return [w for w in caught if swapped is None or not str(w).startswith(swapped)]
 
 
-def fit_model(
-    request: Request, table: Table, before: Sequence[Warning] = ()
-) -> tuple[Any, list[str]]:
-    """Return the fitted model, and the warnings of the fit and in ``before`` as messages."""
+def fit_model(request: Request, table: Table) -> tuple[Any, list[Warning]]:
+    """Return the fitted model, and the warnings of the fit."""
     model = _estimator(request, table)
     with collect_warnings() as caught:
         if request.search.normal_scores:
             model = _chosen_on_normal_scores(model, table)
         else:
             model.fit(table.frame)
-    earlier = dict.fromkeys(str(warning) for warning in before)
-    model = with_facts(model, messages=[*earlier, *model.record_.messages])
-    return model, list(dict.fromkeys(in_options(str(warning)) for warning in [*before, *caught]))
+    return model, caught
 
 
 def filled(model: SubspaceClusterer, table: Table) -> Array:

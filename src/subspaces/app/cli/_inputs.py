@@ -7,11 +7,12 @@ from pathlib import Path
 import numpy as np
 
 from subspaces.app.cli._options import NewSamples, Source, Values
-from subspaces.app.cli._say import note, warn
-from subspaces.app.cli._words import in_options
+from subspaces.app.cli._say import note
 from subspaces.app.preparation import learn_preparation
 from subspaces.app.tables import counts_hint, doubts, read_table
 from subspaces.datasets import with_classes
+from subspaces.messages import Advice, Message, use
+from subspaces.messages import note as as_message
 from subspaces.named_table import (
     Table,
     as_percent,
@@ -34,8 +35,10 @@ MOST_ALONE = 0.2
 HALF = 0.5
 
 
-def read_input(source: NewSamples, variables: Iterable[str] | None = None) -> Table:
-    """Return the table in a file; print its size, first names and gaps, and warnings about it.
+def read_input(
+    source: NewSamples, variables: Iterable[str] | None = None
+) -> tuple[Table, list[Message]]:
+    """Return the table in a file and doubts about it; print its size, first names and gaps.
 
     variables: those of a model, for new samples of it; by default the table is one to learn from,
     and has to have differences between samples, and some value of each variable.
@@ -51,16 +54,13 @@ def read_input(source: NewSamples, variables: Iterable[str] | None = None) -> Ta
         _check_variables(table, path)
     missed = "" if gaps is None else f"; {gaps.sentence(table.sample_names, table.variable_names)}"
     note(
-        f"Read {path}: {n:,} sample{'s' * (n != 1)} ({_first(table.sample_names)}) x "
+        f"Read {path.name}: {n:,} sample{'s' * (n != 1)} ({_first(table.sample_names)}) x "
         f"{p:,} variable{'s' * (p != 1)} ({_first(table.variable_names)}){missed}"
     )
     doubted = doubts(table, source.samples)
     if gaps is not None and variables is None and most_missing is None:
         doubted += _mostly_missing(table)
-    table = replace(table, notes=(*table.notes, *doubted))
-    for doubt in table.notes:
-        warn(in_options(doubt))
-    return table
+    return table, list(map(as_message, doubted))
 
 
 def _read(source: NewSamples, variables: Iterable[str] | None) -> Table:
@@ -167,8 +167,8 @@ def with_left_out(preparation: Preparation, table: Table, source: Source) -> Pre
     return replace(preparation, ignored=ignored or None, dropped=dropped or None)
 
 
-def prepare_values(table: Table, values: Values) -> tuple[Table, Preparation]:
-    """Return the prepared table and the preparation; warn of what is doubtful in it."""
+def prepare_values(table: Table, values: Values) -> tuple[Table, Preparation, list[Message]]:
+    """Return the prepared table, the preparation, and what is doubtful in the values."""
     learned = learn_preparation(
         table,
         floor=values.floor,
@@ -179,38 +179,36 @@ def prepare_values(table: Table, values: Values) -> tuple[Table, Preparation]:
     prepared = prepare(table, learned)
     found = _constants(prepared)
     if not values.log and (hint := counts_hint(table)):
-        found.append(f"{hint}. Use --log, or subspaces fit --preset cells or --preset expression")
+        use_log = Advice("use --log, or subspaces fit --preset cells or --preset expression", "log")
+        found.append(Message("counts", "{hint}.", {"hint": hint}, (use_log,)))
     if not values.scale:
         found += _holds_most(prepared) + _unlike_scales(prepared)
-    for message in found:
-        warn(message)
-    return replace(prepared, notes=(*prepared.notes, *found)), learned
+    return prepared, learned, found
 
 
-def _constants(table: Table) -> list[str]:
+def _constants(table: Table) -> list[Message]:
     """Return a note on variables that are constant, if there are any."""
     constant = np.flatnonzero(np.nanmax(table.data, 0) == np.nanmin(table.data, 0))
     if not len(constant):
         return []
-    are = "variable is" if len(constant) == 1 else "variables are"
-    return [
-        f"{len(constant)} {are} constant: {listed([table.variable_names[j] for j in constant])}"
-    ]
+    facts = {"count": len(constant), "names": [table.variable_names[j] for j in constant]}
+    fact = "{count:#variable is|variables are} constant: {names}."
+    return [Message("constant_variables", fact, facts, kind="DataWarning")]
 
 
-def _unlike_scales(table: Table) -> list[str]:
+def _unlike_scales(table: Table) -> list[Message]:
     """Return a note on variables that seem to have different units, if they do."""
     spreads = np.nanstd(table.data, axis=0)
     low, high = np.quantile(spreads[spreads > 0], (0.1, 0.9)) if spreads.any() else (1.0, 1.0)
     if high <= MOST_UNLIKE * low:
         return []
-    return [
-        f"the variables differ in scale (most standard deviations from {low:.3g} to "
-        f"{high:.3g}), and the largest decide. Use --scale unless all have one unit"
-    ]
+    fact = "Most standard deviations are from {low:.3g} to {high:.3g}, and the largest decide."
+    advice = Advice("use <scale=True> unless all have one unit", "scale", True)
+    figures = {"low": float(low), "high": float(high)}
+    return [Message("unlike_scales", fact, figures, (advice,), "DataWarning")]
 
 
-def _holds_most(table: Table) -> list[str]:
+def _holds_most(table: Table) -> list[Message]:
     """Return a note on a variable that holds much of the variance by itself, if one does."""
     variances = np.nanvar(table.data, axis=0)
     usual = np.median(variances[variances > 0]) if variances.any() else 1.0
@@ -219,12 +217,10 @@ def _holds_most(table: Table) -> list[str]:
     if share < MOST_ALONE or variances[largest] < MOST_UNLIKE**2 * usual:
         return []
     name = table.variable_names[largest]
-    leave_out = in_options(f"ignore=[{name!r}]")
-    return [
-        f"{name!r} alone holds {as_percent(share)} of the variance of all variables, and so "
-        f"decides much of what is found. Use --scale, or {leave_out} if it is not measured as the "
-        "others are"
-    ]
+    fact = "Variable {name!r} alone holds {share:%} of the variance, and so decides most."
+    leave_out = Advice("<ignore={names!r}> if it is no measurement", "ignore", [name])
+    facts = {"name": name, "names": [name], "share": float(share)}
+    return [Message("holds_most", fact, facts, (use("scale", True), leave_out), "DataWarning")]
 
 
 def _quoted(names: Sequence[str], places: Iterable[int]) -> str:

@@ -22,6 +22,7 @@ from subspaces.diagnostics import Markers
 from subspaces.diagnostics._beyond_chance import called
 from subspaces.diagnostics._markers import LEVEL
 from subspaces.estimators._base import SubspaceClusterer
+from subspaces.messages import Message, message_of, note
 from subspaces.named_table import Table
 from subspaces.runtime.warning import collect_warnings
 
@@ -40,13 +41,13 @@ def names(folder: Path) -> tuple[str, ...]:
     return ("markers.csv", "markers.gmt", *older)
 
 
-def find(model: SubspaceClusterer, table: Table, seed: int) -> tuple[Markers | None, list[str]]:
+def find(model: SubspaceClusterer, table: Table, seed: int) -> tuple[Markers | None, list[Message]]:
     """Return the markers of all clusters, with split halves where possible, and messages.
 
     There are none of one cluster alone.
     """
     if len(np.unique(model.labels_)) < 2:
-        return None, ["no markers: there is one cluster, and no other samples to differ from"]
+        return None, [note("no markers: there is one cluster, and no other samples to differ from")]
     n_nulls = N_NULLS if len(table.data) <= MANY else N_NULLS_OF_MANY
     with collect_warnings() as caught:
         try:
@@ -54,9 +55,8 @@ def find(model: SubspaceClusterer, table: Table, seed: int) -> tuple[Markers | N
             failed = []
         except ValueError as error:
             found = model.markers(table.frame)
-            failed = [f"no split-half p-values: {error}"]
-    messages = [str(warning) for warning in caught]
-    return found, list(dict.fromkeys(map(in_options, [*messages, *failed])))
+            failed = [note(f"no split-half p-values: {in_options(error)}")]
+    return found, [*map(message_of, caught), *failed]
 
 
 def summary(found: Markers) -> dict[str, Any]:

@@ -208,12 +208,18 @@ class NewSamples:
     ] = None
     sample_names: Annotated[
         str | None,
-        setting("Column with the names of the samples; the first one if it holds names.", "COLUMN"),
+        setting(
+            "Column with the names of the samples; the first one if it holds names.",
+            "COLUMN",
+            panel=TABLE,
+        ),
     ] = None
-    ignore_text: Annotated[bool, flag("--ignore-text", "Leave out all columns of text.")] = False
-    drop_empty: Annotated[bool, flag("--drop-empty", "Leave out samples without any value.")] = (
-        False
-    )
+    ignore_text: Annotated[
+        bool, flag("--ignore-text", "Leave out all columns of text.", panel=TABLE)
+    ] = False
+    drop_empty: Annotated[
+        bool, flag("--drop-empty", "Leave out samples without any value.", panel=TABLE)
+    ] = False
 
     def __post_init__(self) -> None:
         """Raise ValueError if --labels is given with --classes, or two options name one column."""

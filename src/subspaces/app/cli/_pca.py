@@ -12,6 +12,7 @@ from subspaces.app.cli._say import as_json, warn
 from subspaces.app.cli._words import in_options
 from subspaces.app.report import page_of_pca
 from subspaces.app.report._pca.findings import PCAFindings
+from subspaces.messages import Message
 from subspaces.named_table import Table
 from subspaces.preparation import Preparation
 from subspaces.runtime.extras import install
@@ -24,14 +25,14 @@ def with_words_of_options(
     found: PCAFindings,
     table: Table,
     preparation: Preparation,
-    before: Iterable[Warning] = (),
+    doubts: Iterable[Message] = (),
 ) -> PCAFindings:
     """Return the findings with messages that name options, and what was done to the values.
 
-    The notes on the table and the warnings in ``before`` come first among the messages.
+    The notes on the table and the doubts come first among the messages.
     """
     own = (_quoted(message, found) for message in found.messages)
-    messages = [*table.notes, *map(str, before), *own]
+    messages: list[str | Message] = [*table.notes, *doubts, *own]
     return replace(
         found,
         messages=tuple(dict.fromkeys(map(in_options, messages))),

@@ -1,6 +1,6 @@
 """Results of ``fit`` and ``predict`` as columns, as a summary, and as files."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -12,9 +12,9 @@ import numpy as np
 from subspaces._types import Array, Codes, Data, Indices
 from subspaces.app.cli._outputs import as_csv
 from subspaces.app.cli._request import Request
+from subspaces.app.cli._said import Said, in_words_of_options
 from subspaces.app.cli._say import warn
 from subspaces.app.cli._trust import Trust
-from subspaces.app.cli._words import in_options
 from subspaces.diagnostics import Markers, ambiguity
 from subspaces.diagnostics._beyond_chance import beyond_chance
 from subspaces.estimators import PSC, SparseKMeans
@@ -66,7 +66,7 @@ def summary(
     request: Request,
     model: Any,  # of attributes that not every estimator has
     table: Table,
-    messages: list[str],
+    said: Said,
     trust: Trust,
     markers: Markers | None = None,
 ) -> dict[str, Any]:
@@ -91,7 +91,8 @@ def summary(
         "selection": getattr(model, "selection_", None),
         **trust.found,
         "seconds": model.record_.seconds,
-        "warnings": [*map(in_options, table.notes), *messages],
+        "warnings": said.lines,
+        "messages": said.entries,
         **agreement(table, model.labels_),
     }
 
@@ -262,13 +263,14 @@ def write_page(
     table: Table,
     title: str,
     trust: Trust,
-    markers: Markers | None = None,
+    markers: Markers | None,
+    said: Said,
 ) -> None:
     """Write report.html into the folder ``stage``; without plotly, warn and write nothing."""
     if find_spec("plotly") is None:
         warn(f"report.html needs plotly. {install('report')}")
         return
-    with_messages_of_options(model).report(
+    with_messages_of_options(model, said.settled).report(
         table.frame,
         stage / "report.html",
         classes=table.classes,
@@ -278,6 +280,9 @@ def write_page(
     )
 
 
-def with_messages_of_options(model: SubspaceClusterer) -> Any:
-    """Return a copy of the model whose warnings name options, such as --dims, not parameters."""
-    return with_facts(model, messages=list(dict.fromkeys(map(in_options, model.record_.messages))))
+def with_messages_of_options(model: SubspaceClusterer, settled: Collection[str] = ()) -> Any:
+    """Return a copy of the model whose warnings name options, such as --dims, not parameters.
+
+    settled: parameters that the user has set, on which there is no advice.
+    """
+    return with_facts(model, messages=in_words_of_options(model.record_.warned, settled))

@@ -4,14 +4,21 @@ import codecs
 import json
 import math
 import sys
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from shutil import get_terminal_size
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-# Characters to a line of a table in a pipe, where no window cuts it: wide enough not to fold.
-PIPE_WIDTH = 500
+if TYPE_CHECKING:
+    from subspaces.messages import Message
+
+# Characters to a line where there is no window and no COLUMNS, and to a line of words.
+PIPE_WIDTH, WORDS_WIDTH = 120, 80
+# The most rows that a table on the screen has, and the most warnings.
+MOST_ROWS, MOST_WARNINGS = 12, 3
 # Stages of work that is made of many fits.
 OUTER = {"candidate", "halving"}
 
@@ -29,6 +36,24 @@ def note(text: str) -> None:
 def warn(message: str) -> None:
     """Print a warning on stderr, after "Note: "."""
     note(f"Note: {message}")
+
+
+def n_lines(text: str) -> int:
+    """Return how many lines of a narrow window a text takes."""
+    return sum(max(len(wrap(line, WORDS_WIDTH)), 1) for line in text.splitlines())
+
+
+def say_warnings(messages: "Iterable[str | Message]", settled: Collection[str] = ()) -> list[str]:
+    """Print the gravest warnings on stderr, three at most; return all of them in options."""
+    from subspaces.app.cli._words import in_options
+    from subspaces.messages import note as as_message
+    from subspaces.messages import shown
+
+    values = [as_message(each) if isinstance(each, str) else each for each in messages]
+    lines = list(dict.fromkeys(in_options(each, settled) for each in shown(values, MOST_WARNINGS)))
+    for line in lines[:MOST_WARNINGS]:
+        warn(line)
+    return list(dict.fromkeys(in_options(each, settled) for each in values))
 
 
 def say_error(text: str) -> None:
@@ -82,20 +107,49 @@ def _serialisable(value: Any) -> Any:
 
 
 def say_table(
-    headings: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: Container[int]
+    headings: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    numbers: Container[int],
+    rest: str = "",
 ) -> None:
-    """Print a table on stdout; columns whose index is in ``numbers`` are aligned right."""
+    """Print a table on stdout that fits the window; long texts are cut.
+
+    Columns whose index is in ``numbers`` are aligned right. rest: the file with the further rows of
+    a long table, of which only the first are printed.
+    """
     from rich import box
     from rich.console import Console
     from rich.table import Table
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for place, heading in enumerate(headings):
-        table.add_column(heading, justify="right" if place in numbers else "left", overflow="fold")
-    for row in rows:
-        table.add_row(*map(visible, row))
-    width = None if sys.stdout.isatty() else PIPE_WIDTH
+        side: Any = "right" if place in numbers else "left"
+        table.add_column(heading, justify=side, no_wrap=True)
+    most = MOST_ROWS if rest else len(rows)
+    width = get_terminal_size((PIPE_WIDTH, 1)).columns
+    cells = [list(map(visible, row)) for row in rows[:most]]
+    widths = _widths([headings, *cells], numbers, width)
+    for row in cells:
+        table.add_row(*(_cut(cell, most) for cell, most in zip(row, widths, strict=True)))
     Console(file=sys.stdout, width=width, markup=False, highlight=False).print(table)
+    if len(rows) > most:
+        say(f"and {len(rows) - most} more: see {rest}")
+
+
+def _widths(rows: Sequence[Sequence[str]], numbers: Container[int], width: int) -> list[int]:
+    """Return the widths of columns that fit a window: numbers whole, texts of fair shares."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    texts = sorted((k for k in range(len(widths)) if k not in numbers), key=widths.__getitem__)
+    room = width - 3 * len(widths) - sum(widths[k] for k in range(len(widths)) if k in numbers)
+    for left, k in zip(range(len(texts), 0, -1), texts, strict=True):
+        widths[k] = min(widths[k], max(room // left, len("...")))
+        room -= widths[k]
+    return widths
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: max(most - 3, 0)]}..."
 
 
 def say_stability(columns: Mapping[str, Any], chosen: int) -> None:
@@ -142,7 +196,7 @@ def working(text: str, total: int | None = None) -> Iterator[Any]:
             begun.append(str(name))
 
         def follow(step: progress.Step) -> None:
-            bar.update(task, at=f"{step.stage} {step.done} of {step.total}")
+            bar.update(task, at=step.words)
             leading.add(step.stage)
             # Where work is made of many fits the bar counts these, not the starts within each.
             leads = step.stage in OUTER or not leading & OUTER

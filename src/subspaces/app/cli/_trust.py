@@ -1,5 +1,6 @@
 """Measures of trust in a fit: whether K-means, or fits to halves, find the same clusters."""
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,7 +14,7 @@ from subspaces.estimators import PSC
 from subspaces.estimators._base import SubspaceClusterer
 from subspaces.estimators.psc import with_choices
 from subspaces.facts import facts_of
-from subspaces.messages import Grade, worded
+from subspaces.messages import Grade, Message, listed, message_of, use, worded
 from subspaces.named_table import Table
 from subspaces.psc.doubts import clusters_of_levels
 from subspaces.runtime.warning import collect_warnings
@@ -25,15 +26,16 @@ BUDGET = 30.0
 BATCHES = (
     "Batches and tissue are solid, too: compare the clusters with what is known of the samples."
 )
-# What is said where --dims was left out.
-ASSUMED = "Dimension 1 was assumed, since --dims was not given; --dims auto chooses it"
-# The same for a table with gaps, of which --dims auto is refused, and what is added where most of
-# the variables have none.
+AFFINE = use("affine", True)
+# What is said if --dims was left out.
+ASSUMED = "Dimension 1 was assumed, since --dims was not given. Use --dims auto to choose it"
+# The same for a table with missing values, of which --dims auto is not supported, and what is added
+# if most of the variables have none.
 ASSUMED_WITH_GAPS = (
-    "Dimension 1 was assumed, since --dims was not given; compare the stability of --dims 1, 2 "
+    "Dimension 1 was assumed, since --dims was not given. Compare the stability of --dims 1, 2 "
     "and 3"
 )
-BY_WHOLE_VARIABLES = ", or choose by --dims auto on variables without gaps (--drop-missing 0)"
+BY_WHOLE_VARIABLES = ", or use --dims auto --drop-missing 0"
 
 
 @dataclass(frozen=True)
@@ -42,11 +44,12 @@ class Trust:
 
     ``found``: the entries "stability" and "means_or_directions" of summary.json, each with a
     verdict, and "assumed" where the dimension was; ``measured``: the Stability, or None where it
-    was not measured.
+    was not measured; ``doubts``: warnings on the way.
     """
 
     found: dict[str, dict[str, Any]]
     measured: Stability | None
+    doubts: tuple[Message, ...] = ()
 
     @property
     def verdicts(self) -> tuple[str, ...]:
@@ -60,19 +63,19 @@ def compare_with_k_means(model: SubspaceClusterer, table: Table) -> Trust:
     skipped = {"verdict": "Stability was not measured."}
     entry = {
         "agreement": found.agreement,
+        "code": found.conclusion.code,
         "grade": found.grade,
-        "verdict": in_options(found.conclusion.in_words(command=True)),
+        "verdict": in_options(found.conclusion),
     }
     return Trust({"stability": skipped, "means_or_directions": entry}, None)
 
 
 def with_stability(
-    trust: Trust, model: SubspaceClusterer, table: Table, seed: int, *, scaled: bool, preset: bool
+    trust: Trust, model: SubspaceClusterer, table: Table, seed: int, settled: Collection[str]
 ) -> Trust:
     """Return ``trust`` with the stability of the clusters, or why it could not be measured.
 
-    The first line of the verdict is of the stability, and each further one a warning of the halves.
-    scaled, preset: whether --scale or --preset was given, which decide what can be advised.
+    settled: parameters that the user has set, on which there is no advice.
     """
     try:
         with collect_warnings() as caught:
@@ -81,20 +84,19 @@ def with_stability(
     except ValueError as error:
         why = (
             "Stability could not be measured, since halves of the samples cannot be fitted: "
-            f"{in_options(str(error))}."
+            f"{in_options(error).rstrip('.')}."
         )
         return replace(trust, found={**trust.found, "stability": {"verdict": why}})
-    doubts = [f"Note: {in_options(str(warning))}." for warning in caught]
-    settled = ["affine"] * preset + ["scale"] * (scaled or preset)
-    verdict = in_options(measured.conclusion.in_words(settled=settled, command=True))
     numbers = {
         "stability": measured.stability,
         "halvings": len(measured.per_resample),
         "k_means": measured.k_means,
+        "code": measured.conclusion.code,
         "grade": measured.grade,
     }
     found = {**trust.found, "stability": numbers}
-    return _with_words(Trust(found, measured), "\n".join([verdict, *doubts]))
+    doubts = (*trust.doubts, *map(message_of, caught))
+    return _with_words(Trust(found, measured, doubts), in_options(measured.conclusion, settled))
 
 
 def _with_words(trust: Trust, text: str) -> Trust:
@@ -103,35 +105,27 @@ def _with_words(trust: Trust, text: str) -> Trust:
     entry = {**trust.found["stability"], "verdict": text}
     conclusion = worded(text, trust.measured.grade)
     measured = replace(trust.measured, conclusion=conclusion)
-    return Trust({**trust.found, "stability": entry}, measured)
+    return replace(trust, found={**trust.found, "stability": entry}, measured=measured)
 
 
 def with_word_on_batches(trust: Trust) -> Trust:
     """Return ``trust`` with what stable clusters of expression data may be; as it is for others."""
     if trust.measured is None or trust.measured.grade != Grade.SURE:
         return trust
-    first, *notes = trust.measured.verdict.splitlines()
-    return _with_words(trust, "\n".join([f"{first} {BATCHES}", *notes]))
+    return _with_words(trust, f"{trust.measured.verdict} {BATCHES}")
 
 
 def with_word_on_levels(trust: Trust, model: SubspaceClusterer) -> Trust:
-    """Return ``trust`` with a sentence on clusters whose first axis is their mean level."""
+    """Return ``trust`` with a doubt about clusters whose first axis is their mean level."""
     if not isinstance(model, PSC):
         return trust
     levels = clusters_of_levels(model.subspaces_, model.cluster_means_, facts_of(model).sizes)
     if not levels:
         return trust
-    which = "each cluster" if len(levels) == len(model.subspaces_) else _named(levels)
-    verdict = (
-        f"The first axis of {which} is the mean level of its samples, so that what is high in all "
-        "of them stands in the list of what varies within. Use --affine for what varies alone."
-    )
-    return replace(trust, found={**trust.found, "level": {"verdict": verdict}})
-
-
-def _named(clusters: list[int]) -> str:
-    *first, last = map(str, clusters)
-    return f"clusters {', '.join(first)} and {last}" if first else f"cluster {last}"
+    which = "each cluster" if len(levels) == len(model.subspaces_) else f"cluster {listed(levels)}"
+    fact = "The first axis of {which} is the mean level of its samples, not what varies within."
+    level = Message("mean_level", fact, {"which": which, "clusters": levels}, (AFFINE,))
+    return replace(trust, doubts=(*trust.doubts, level))
 
 
 def with_assumed_dimension(trust: Trust, n_clusters: int | str, table: Table) -> Trust:

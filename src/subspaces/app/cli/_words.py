@@ -1,10 +1,15 @@
-"""Translation of the library's messages: Python parameters become command-line options."""
+"""The library's messages in the words of the command line: options instead of parameters."""
 
 import ast
 import csv
 import io
 import re
 import shlex
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from subspaces.messages import Message
 
 # The library's parameters, and the options that set them.
 OPTIONS = {
@@ -25,7 +30,12 @@ OPTIONS = {
     "missing": "--missing",
     "sample_names": "--sample-names",
     "level": "--level",
-    # The number of axes to take where none is found.
+    "drop_missing": "--drop-missing",
+    "method": "--method",
+    "preset": "--preset",
+    "log": "--log",
+    "scale": "--scale",
+    "affine": "--affine",
 }
 # Options without a value.
 FLAGS = {
@@ -35,6 +45,7 @@ FLAGS = {
     ("center", "True"): "--center",
     ("center", "False"): "--no-center",
     ("affine", "True"): "--affine",
+    ("scale", "True"): "--scale",
     ("ignore_text", "True"): "--ignore-text",
     ("drop_empty", "True"): "--drop-empty",
 }
@@ -53,7 +64,6 @@ PLAIN = {
     "power": ("power {}", "power"),
     "solver": ("solver {}", "solver"),
     "spectral": ("spectral {}", "spectral"),
-    "method": ("method {}", "method"),
     "bound": ("bound {}", "bound"),
     "df": ("{} degrees of freedom", "degrees of freedom"),
     "tolerance": ("tolerance {}", "tolerance"),
@@ -111,8 +121,27 @@ TOKEN = re.compile(
 )
 
 
-def in_options(message: str) -> str:
-    """Return a message of the library as one line that names options: --dims for n_components."""
+def in_options(said: "str | Message | BaseException", settled: Collection[str] = ()) -> str:
+    """Return a message, a warning or an error of the library as one line that names options.
+
+    settled: parameters that the user has set, on which there is no advice.
+    """
+    # Errors of what was typed are answered before anything heavy is imported, and so not by type.
+    message: Any = getattr(said, "message", said)
+    if hasattr(message, "in_words") and message.code != "note":
+        return str(message.in_words(as_option, settled, command=True))
+    return _prose_in_options(str(said))
+
+
+def as_option(name: str, value: str | None) -> str:
+    """Return a parameter as an option: --dims 2 for n_components=2, words if it has none."""
+    if value is None:
+        return PLAIN[name][1] if name in PLAIN else OPTIONS.get(name, name)
+    typed = _as_typed(value)
+    return _assigned(name, typed) or f"{name} {typed}"
+
+
+def _prose_in_options(message: str) -> str:
     message = " ".join(message.split())
     for theirs, ours in ADVICE:
         message = message.replace(theirs, ours)

@@ -135,9 +135,9 @@ def _described(error: Exception) -> str:
         done = ". Use another path" if _is_bad_input(error) else done
         return f"{error.filename or 'standard output'}: {error.strerror}{done}"
     if isinstance(error, MemoryError):
-        return in_options(str(error)) or "not enough memory. Use --top-variables, or fewer samples"
+        return in_options(error) or "not enough memory. Use --top-variables, or fewer samples"
     if isinstance(error, (ImportError, TypeError, ValueError)):
-        return in_options(str(error))
+        return in_options(error)
     return (
         f"{type(error).__name__}: {error}; this should not happen, and SUBSPACES_TRACEBACK=1 "
         "shows where it did"

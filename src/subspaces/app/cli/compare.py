@@ -6,7 +6,7 @@ import typer
 
 from subspaces.app.cli import _options as options
 from subspaces.app.cli._options import setting
-from subspaces.app.cli._say import note, percent, say_json, say_table, working
+from subspaces.app.cli._say import note, percent, say_json, say_table, say_warnings, working
 from subspaces.app.cli._words import in_options
 
 if TYPE_CHECKING:
@@ -56,11 +56,12 @@ def compare(
     from subspaces.app.cli import _inputs
     from subspaces.comparison import compare as compare_methods
 
-    table = _inputs.read_input(source)
+    table, doubts = _inputs.read_input(source)
     _inputs.refuse_gaps(
         table, source.data, "subspaces fit --imputed, which writes the table with its gaps filled"
     )
-    table, _ = _inputs.prepare_values(table, values)
+    table, _, further = _inputs.prepare_values(table, values)
+    say_warnings([*table.notes, *doubts, *further])
     with working("Clustering", total=len(chosen)) as step:
         found = compare_methods(
             table.frame,

@@ -11,21 +11,26 @@ from subspaces.app.cli._request import Request
 from subspaces.app.cli._say import (
     as_json,
     matched_classes,
+    n_lines,
     say,
     say_json,
     say_stability,
     say_table,
+    say_warnings,
     warn,
     working,
 )
 
 if TYPE_CHECKING:
+    from subspaces.app.cli._said import Said
     from subspaces.estimators._base import SubspaceClusterer
     from subspaces.named_table import Table
 
 FILES = ("labels.csv", "variables.csv", "imputed.csv", "model.npz", "summary.json", "report.html")
-# How many variables of each list the screen shows.
+# How many variables of each list, and how many classes of a cluster, the screen shows.
 SHOWN = 3
+# The most lines of words that a fit prints besides its tables, and those on what it read.
+MOST_LINES, LINES_TO_READ = 12, 2
 LISTS = {"sets_apart": "sets it apart", "varies": "varies within"}
 
 
@@ -157,53 +162,46 @@ def fit(
     read = (source.data, source.classes)
     _outputs.refuse_folder(out, FILES, force=force, read=read)
     from subspaces.app.cli import _fitting, _inputs, _markers, _results
+    from subspaces.app.cli._said import Said
     from subspaces.facts import with_facts
+    from subspaces.messages import message_of
 
     files = (*FILES, *_markers.names(out))
     with _outputs.staged(out, files, force=force, read=read) as stage:
-        table = _inputs.read_input(source)
+        table, doubts = _inputs.read_input(source)
         caught: list[Warning] = []
         posed, numbers = request, None
         if preset and request.n_clusters == "auto":
             with working("Comparing numbers of clusters"):
-                numbers, noted = _fitting.choose_number(request, table)
+                numbers, caught = _fitting.choose_number(request, table)
             posed = replace(request, n_clusters=numbers.best_)
         if preset:
-            prepared, preparation, caught = _fitting.prepare_by_preset(posed, table)
-            caught = [*caught, *noted] if numbers else caught
+            prepared, preparation, noted = _fitting.prepare_by_preset(posed, table)
+            caught = [*noted, *caught]
         else:
-            prepared, preparation = _inputs.prepare_values(table, values)
-        table = replace(table, notes=prepared.notes)
+            prepared, preparation, further = _inputs.prepare_values(table, values)
+            doubts += further
         preparation = _inputs.with_left_out(preparation, table, source)
         with working(f"{request.method} is clustering"):
-            model, messages = _fitting.fit_model(posed, prepared, caught)
+            model, raised = _fitting.fit_model(posed, prepared)
+        doubts += map(message_of, [*caught, *raised])
         if numbers is not None:
             model = _fitting.with_choice(model, numbers, numbers.columns)
-        trust = _trusted(
-            request,
-            model,
-            prepared,
-            assumed=dims is None,
-            scaled=values.scale,
-            measure=stability,
-        )
+        settled = _settled(request, values)
+        trust = _trusted(request, model, prepared, settled, assumed=dims is None, measure=stability)
+        doubts += trust.doubts
         filled = _fitting.filled(model, prepared) if imputed else None
-        model = with_facts(
-            model,
-            preparation=preparation,
-            X=table.frame,
-            messages=list(dict.fromkeys((*table.notes, *model.record_.messages))),
-            verdicts=trust.verdicts,
-        )
+        model = with_facts(model, preparation=preparation, X=table.frame, verdicts=trust.verdicts)
         marked = None
         if markers or (preset and markers is None):
             with working("Testing variables"):
                 marked, more = _markers.find(model, table, search.seed)
-            messages += more
-            model = with_facts(model, messages=[*model.record_.messages, *more])
+            doubts += more
+        said = Said(table.notes, doubts, settled)
+        model = with_facts(model, messages=said.kept)
         summary = {
             "data": str(source.data),
-            **_results.summary(request, model, table, messages, trust, marked),
+            **_results.summary(request, model, table, said, trust, marked),
         }
         if marked is not None:
             summary["markers"] = _markers.summary(marked)
@@ -212,30 +210,41 @@ def fit(
         if imputed:
             _results.write_imputed(stage, filled, table, preparation, source.labels)
         if page:
-            _results.write_page(stage, model, table, source.data.name, trust, marked)
+            _results.write_page(stage, model, table, source.data.name, trust, marked, said)
         written = [*FILES, *_markers.names(stage)]
         written = [name for name in written if (stage / name).exists()]
-    for message in messages:
-        warn(message)
     if as_document:
+        say_warnings([*said.notes, *said.doubts], said.settled)
         say_json({**summary, "folder": str(out), "files": written})
         return
-    _show(summary)
-    say(f"Wrote {', '.join(written)} in {out}")
+    _show(summary, said, out, written)
+
+
+def _settled(request: Request, values: options.ValuesOrPreset) -> set[str]:
+    """Return the parameters that were typed, or that a preset sets, so that none advises them."""
+    set_here = {
+        "affine": request.search.affine or bool(request.preset),
+        "scale": values.scale or bool(request.preset),
+        "log": bool(values.log) or bool(request.preset),
+        "margins": request.search.normal_scores,
+        "n_clusters": request.n_clusters == "auto",
+        "n_components": request.n_components == "auto",
+    }
+    return {name for name, is_set in set_here.items() if is_set}
 
 
 def _trusted(
     request: Request,
     model: "SubspaceClusterer",
     table: "Table",
+    settled: set[str],
     *,
     assumed: bool,
-    scaled: bool,
     measure: bool,
 ) -> Any:
     """Return the `Trust` in a fit to a prepared table.
 
-    assumed: whether --dims was left out; scaled: whether --scale was given; measure: whether
+    settled: parameters that need no advice; assumed: whether --dims was left out; measure: whether
     halves of the samples are clustered.
     """
     from subspaces.app.cli import _trust
@@ -243,9 +252,7 @@ def _trusted(
     trust = _trust.compare_with_k_means(model, table)
     if measure:
         with working("Clustering halves of the samples"):
-            trust = _trust.with_stability(
-                trust, model, table, request.search.seed, scaled=scaled, preset=bool(request.preset)
-            )
+            trust = _trust.with_stability(trust, model, table, request.search.seed, settled)
         trust = _trust.with_word_on_batches(trust) if request.preset else trust
     trust = _trust.with_word_on_levels(trust, model)
     if request.method == "PSC" and not request.preset and assumed:
@@ -253,39 +260,67 @@ def _trusted(
     return trust
 
 
-def _show(summary: dict[str, Any]) -> None:
-    """Print summary.json for people: a table of the clusters, agreement, choice and verdicts."""
-    if summary["taken_for"]:
-        say(summary["taken_for"])
-    if summary["preparation"]:
-        say(f"Prepared: {summary['preparation']}.")
-    known = "adjusted_rand" in summary
-    say_table(*_sizes(summary["clusters"], known=known), numbers=range(4))
+def _show(summary: dict[str, Any], said: "Said", out: Path, written: list[str]) -> None:
+    """Print summary.json for people: the gravest doubts, tables of the clusters, and verdicts.
+
+    All in all there are MOST_LINES lines of words; what does not fit is on the page.
+    """
+    known, chosen = "adjusted_rand" in summary, summary["selection"] or {}
+    first = [f"Prepared: {summary['preparation']}."] if summary["preparation"] else []
+    first = [*filter(None, [summary["taken_for"]]), *first]
+    last = [matched_classes(summary)] if known else []
+    if len(chosen.get("n_clusters", ())) > 1:
+        last.append(f"Chosen: {chosen['verdict']}")
+    last.append(summary["stability"]["verdict"])
+    doubts = said.shown
+    names = ("means_or_directions", "assumed", "markers")
+    verdicts = [summary[name]["verdict"] for name in names if name in summary]
+    wrote = f"Wrote {written[0]} and {len(written) - 1} more files in {out}"
+    place = "report.html" if "report.html" in written else "summary.json"
+    ending = f"{wrote} (99 more notes in {place})"
+    room = MOST_LINES - LINES_TO_READ - sum(map(n_lines, [*first, *last, ending]))
+    fitting = _fitting_in([*doubts[:1], *verdicts[:1], *doubts[1:], *verdicts[1:]], room)
+    for line in doubts:
+        if line in fitting:
+            warn(line)
+    for line in first:
+        say(line)
+    say_table(*_sizes(summary, known=known), numbers=range(3), rest="labels.csv")
     headings, rows = _lists(summary["clusters"])
     if headings:
         say()
-        say_table(headings, rows, numbers=(0,))
-    if known:
-        say(matched_classes(summary))
-    chosen = summary["selection"] or {}
+        say_table(headings, rows, numbers=(0,), rest="variables.csv")
     if "stability" in chosen:
         say_stability(chosen, len(summary["clusters"]))
-    if len(chosen.get("n_clusters", ())) > 1:
-        say(f"Chosen: {chosen['verdict']}")
-    for name in ("stability", "means_or_directions", "level", "assumed", "markers"):
-        if name in summary:
-            say(summary[name]["verdict"])
+    for line in [*last, *(line for line in verdicts if line in fitting)]:
+        say(line)
+    left = len(said.lines) + len(verdicts) - len(fitting)
+    more = f" ({left} more note{'s' * (left != 1)} in {place})" if left else ""
+    say(f"{wrote}{more}")
 
 
-def _sizes(clusters: list[dict[str, Any]], *, known: bool) -> tuple[list[str], list[list[str]]]:
-    """Return the headings and rows of a table of the clusters; known: whether classes are."""
-    headings = ["cluster", "samples", "dims", "variables", *["classes"] * known]
+def _fitting_in(lines: list[str], room: int) -> list[str]:
+    """Return the lines of words that fit into so many lines of a window, the first ones first."""
+    kept: list[str] = []
+    for line in lines:
+        if sum(map(n_lines, [*kept, line])) <= room:
+            kept.append(line)
+    return kept
+
+
+def _sizes(summary: dict[str, Any], *, known: bool) -> tuple[list[str], list[list[str]]]:
+    """Return the headings and rows of a table of the clusters; known: whether classes are.
+
+    The number of variables is shown only if it was asked for: otherwise all have a loading.
+    """
+    names = ["cluster", "samples", "dims"]
+    names += ["variables"] if summary["n_variables"] is not None else []
     rows = []
-    for cluster in clusters:
-        counts = [str(cluster[name]) for name in headings[:4]]
+    for cluster in summary["clusters"]:
+        counts = [str(cluster[name]) for name in names]
         counts[2] = "mean profile" if cluster["dims"] == 0 else counts[2]
         rows.append([*counts, _counted(cluster["classes"])] if known else counts)
-    return headings, rows
+    return [*names, "known classes"] if known else names, rows
 
 
 def _lists(clusters: list[dict[str, Any]]) -> tuple[list[str], list[list[str]]]:
@@ -319,4 +354,7 @@ def _listed(cluster: dict[str, Any], name: str) -> str:
 
 
 def _counted(classes: dict[str, int]) -> str:
-    return ", ".join(f"{name} ({count})" for name, count in classes.items())
+    """Return the largest classes with their numbers of samples, and how many more there are."""
+    parts = [f"{name} ({count})" for name, count in classes.items()]
+    more = [f"{len(parts) - SHOWN} more"] if len(parts) > SHOWN + 1 else []
+    return ", ".join([*parts[:SHOWN], *more] if more else parts)

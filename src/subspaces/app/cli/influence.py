@@ -9,7 +9,7 @@ import typer
 from subspaces.app.cli import _options as options
 from subspaces.app.cli import _outputs
 from subspaces.app.cli._options import setting
-from subspaces.app.cli._say import note, say, say_json, say_table, warn
+from subspaces.app.cli._say import note, say, say_json, say_table, say_warnings
 
 if TYPE_CHECKING:
     from subspaces.diagnostics import PCAInfluence
@@ -47,16 +47,15 @@ def influence(
     """
     _outputs.refuse_to_overwrite(out, force=force, read=(source.data, source.classes))
     from subspaces.app.cli import _inputs
-    from subspaces.app.cli._words import in_options
     from subspaces.diagnostics import pca_influence
+    from subspaces.messages import message_of
     from subspaces.runtime.warning import collect_warnings
 
-    table = _inputs.read_input(source)
-    table, _ = _inputs.prepare_values(table, values)
+    table, doubts = _inputs.read_input(source)
+    table, _, further = _inputs.prepare_values(table, values)
     with collect_warnings() as caught:
         found = pca_influence(table.data, dims, center=center)
-    for message in caught:
-        warn(in_options(str(message)))
+    say_warnings([*table.notes, *doubts, *further, *map(message_of, caught)])
     rows = _ranked(table, found, by.value)
     press = float(found.loo_error.mean())
     if out is not None:

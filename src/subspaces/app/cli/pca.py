@@ -9,7 +9,7 @@ import typer
 from subspaces.app.cli import _options as options
 from subspaces.app.cli import _outputs
 from subspaces.app.cli._options import flag, setting
-from subspaces.app.cli._say import say, say_json, say_table, visible, warn, working
+from subspaces.app.cli._say import say, say_json, say_table, say_warnings, visible, working
 
 FILES = ("scores.csv", "loadings.csv", "samples.csv", "summary.json", "report.html")
 # How many axes beyond the components the screen shows, and how many variables of each component.
@@ -76,18 +76,19 @@ def pca(
         raise ValueError("--scale and --no-center exclude each other. Use one of the two")
     _outputs.refuse_folder(out, FILES, force=force, read=(source.data, source.classes))
     from subspaces.app.cli import _fitting, _inputs, _pca
-    from subspaces.app.cli._words import in_options
     from subspaces.app.recipes import ExpressionScaler
     from subspaces.app.report._pca.findings import gather_pca
+    from subspaces.messages import message_of
 
     with _outputs.staged(out, FILES, force=force) as stage:
-        table = _inputs.read_input(source)
+        table, doubts = _inputs.read_input(source)
         caught: list[Warning] = []
         if preset:
             scaler = ExpressionScaler(**values.scaler(preset))
             table, preparation, caught = _fitting.prepare_by_scaler(scaler, table)
         else:
-            table, preparation = _inputs.prepare_values(table, values)
+            table, preparation, further = _inputs.prepare_values(table, values)
+            doubts += further
         preparation = _inputs.with_left_out(preparation, table, source)
         with working("Looking for components"):
             found = gather_pca(
@@ -99,17 +100,15 @@ def pca(
                 random_state=seed,
                 classes=_pca.classes_in_words(table),
             )
-        told = {in_options(note) for note in table.notes}
-        found = _pca.with_words_of_options(found, table, preparation, caught)
+        doubts += map(message_of, caught)
+        found = _pca.with_words_of_options(found, table, preparation, doubts)
         settings = {"center": center, "level": level, "seed": seed}
         summary = {"data": str(source.data), **_pca.summary(found, table, settings)}
         _pca.write(stage, found, table, summary)
         if page:
             _pca.write_page(stage, found, source.data.name)
         written = [name for name in FILES if (stage / name).exists()]
-    for message in found.messages:
-        if message not in told:
-            warn(message)
+    say_warnings(found.messages)
     if as_document:
         say_json({**summary, "folder": str(out), "files": written})
         return
@@ -129,7 +128,11 @@ def _show(summary: dict[str, Any]) -> None:
     perhaps = summary["high"] or found
     shown = summary["components"][: max(found + BEYOND, perhaps, summary["shown"])]
     headings = ("component", "% of variance", "strength", "rests most on", "without it")
-    say_table([*headings, ""], [_row(entry) for entry in shown], numbers=(0, 1, 2, 4))
+    say_table(
+        [*headings, ""],
+        [_row(entry) for entry in shown],
+        numbers=(0, 1, 2, 4),
+    )
     say()
     if summary["shown"]:
         rows = [[str(e["component"]), _strongest(e)] for e in shown[: summary["shown"]]]

@@ -6,7 +6,7 @@ from typing import Annotated
 from subspaces.app.cli import _options as options
 from subspaces.app.cli import _outputs
 from subspaces.app.cli._options import setting
-from subspaces.app.cli._say import matched_classes, note, say, say_json
+from subspaces.app.cli._say import matched_classes, note, say, say_json, say_warnings
 
 
 def predict(
@@ -36,7 +36,8 @@ def predict(
 
     fitted = _predicting.read_model(model)
     known = _predicting.variable_names(fitted)
-    table = _inputs.read_input(source, known)
+    table, doubts = _inputs.read_input(source, known)
+    say_warnings([*table.notes, *doubts])
     found = _predicting.predicted_columns(fitted, table)
     agreement = _results.agreement(table, found["cluster"])
     text = _outputs.as_csv(list(found), zip(*found.values(), strict=True))

@@ -1,12 +1,11 @@
 """The command ``select``, which chooses the number of clusters."""
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated, Any
 
 from subspaces.app.cli import _options as options
 from subspaces.app.cli._options import setting
 from subspaces.app.cli._request import Request
-from subspaces.app.cli._say import say, say_json, say_stability, say_table, warn, working
+from subspaces.app.cli._say import say, say_json, say_stability, say_table, say_warnings, working
 
 if TYPE_CHECKING:
     from subspaces.selection import Selection
@@ -93,12 +92,13 @@ def select(
         return
     from subspaces.app.cli import _inputs, _trust
     from subspaces.estimators import PSC
+    from subspaces.messages import message_of
     from subspaces.runtime.warning import collect_warnings
     from subspaces.selection import select_n_clusters
 
-    table = _inputs.read_input(source)
+    table, doubts = _inputs.read_input(source)
     _inputs.refuse_gaps(table, source.data, INSTEAD)
-    table, _ = _inputs.prepare_values(table, values)
+    table, _, further = _inputs.prepare_values(table, values)
     model = PSC(n_components=n_components, n_variables=n_variables, **search.parameters)
     numbers = range(1, max_clusters + 1)
     with working("Clustering"), collect_warnings() as caught:
@@ -109,21 +109,11 @@ def select(
     is_open = dims is None and found.criterion != "free"
     is_open = is_open and _trust.can_choose_dimension(max_clusters, table)
     verdict = f"{found.verdict} {_trust.ASSUMED}." if is_open else found.verdict
-    messages = _warned(caught)
+    messages = say_warnings([*table.notes, *doubts, *further, *map(message_of, caught)])
     if as_document:
         say_json({**_document(source, found, messages), "verdict": verdict})
         return
     _show(found, verdict)
-
-
-def _warned(caught: Iterable[Warning]) -> list[str]:
-    """Print warnings of the library, each once, and return them as messages."""
-    from subspaces.app.cli._words import in_options
-
-    messages = list(dict.fromkeys(in_options(str(warning)) for warning in caught))
-    for message in messages:
-        warn(message)
-    return messages
 
 
 def _document(
@@ -145,11 +135,12 @@ def _document(
 def _select_by_stability(request: Request, source: options.Source, *, as_document: bool) -> None:
     """Compare numbers of clusters of a table by the agreement of halves, and print the answer."""
     from subspaces.app.cli import _fitting, _inputs
+    from subspaces.messages import message_of
 
-    table = _inputs.read_input(source)
+    table, doubts = _inputs.read_input(source)
     with working("Comparing numbers of clusters"):
         found, caught = _fitting.choose_number(request, table)
-    messages = _warned(caught)
+    messages = say_warnings([*table.notes, *doubts, *map(message_of, caught)])
     taken_for = found.best_estimator_["prepare"].verdict_
     if as_document:
         say_json(_document(source, found, messages, taken_for=taken_for))

@@ -79,7 +79,7 @@ def _tiles(draft: Draft) -> list[tuple[str, str]]:
         tiles.append(("Agreement (ARI)", f"{adjusted_rand_score(*found.known):.2f}"))
     if found.missing is not None:
         tiles.append(("Values missing", as_percent(found.missing.share)))
-    warned = len(found.model.record_.messages)
+    warned = sum(each.kind != "note" for each in found.model.record_.warned)
     return [*tiles, ("Warnings", str(warned))] if warned else tiles
 
 
