@@ -242,7 +242,7 @@ def message_of(warning: Warning) -> Message:
 class _Words(Formatter):
     """Formats figures as prose: shares by ``:%``, counted nouns by ``:#sample``, lists by commas.
 
-    ``{n:#sample has|samples have}`` names both forms of an irregular noun.
+    ``{n:#sample has|samples have}`` names both forms of an irregular noun, ``:'`` quotes a list.
     """
 
     def format_field(self, value: Any, spec: str) -> str:
@@ -252,7 +252,7 @@ class _Words(Formatter):
             one, _, many = spec[1:].partition("|")
             return f"{value} {one if value == 1 else many or f'{one}s'}"
         if isinstance(value, list | tuple):
-            return listed(value)
+            return listed(list(map(repr, value)) if spec == "'" else value)
         return format(value, spec)
 
 

@@ -171,7 +171,7 @@ def test_every_method_leaves_its_files(run, union_file, tmp_path, method):
         (["--clusters", 2, "--method", "SSC", "--variables", 2], "--variables is not for"),
         (["--clusters", 2, "--criterion", "x"], "--criterion x is unknown. Use auto, influence"),
         (["--clusters", 2, "--top-variables", 6], "--top-variables 6 is out of range"),
-        (["--clusters", 2, "--log"], "log needs values from 0 up"),
+        (["--clusters", 2, "--log"], "Logarithms need values from 0 up"),
         (["--clusters", 2, "--seed", "-1"], "(see: subspaces fit --help)"),
         ([], "Missing option '--clusters' (see: subspaces fit --help)"),
     ],
@@ -531,7 +531,7 @@ def test_a_cluster_of_one_sample_is_a_note(run, tmp_path):
     ended = run("fit", tmp_path / "t.csv", "--clusters", 3, "--dims", 0, "--affine", "--no-page",
                 "--no-stability", "--criterion", "residual", "--out", tmp_path / "r")  # fmt: skip
     assert ended.code == 0, ended.err
-    assert "Note: cluster 1 holds one sample (s7)" in ended.err
+    assert "Note: 1 cluster has only one sample: s7" in ended.err
     assert "Leave it out, or use fewer clusters, or --criterion loo" in ended.err
     (row,) = (line for line in ended.out.splitlines() if "one sample" in line)
     assert row.split() == ["1", "one", "sample"]
@@ -603,7 +603,7 @@ def test_as_many_clusters_as_samples_are_refused(fails, union_file, tmp_path):
     said = fails("fit", union_file, "--labels", "type", "--clusters", 40, "--dims", 0, "--affine",
                  "--out", tmp_path / "r")  # fmt: skip
     assert said == (
-        "--clusters 40 for as many samples leaves nothing to predict one from. Use fewer clusters"
+        "--clusters 40 for as many samples leaves nothing to predict one from. Use fewer clusters."
     )
 
 
@@ -660,7 +660,7 @@ def test_clusters_that_split_equal_samples_are_not_solid(run, tmp_path):
     assert ended.document["stability"]["grade"] == "doubtful"
     assert "2 distinct samples" in ended.document["stability"]["verdict"]
     warned = [message for message in ended.document["warnings"] if "distinct" in message]
-    assert warned[0].startswith("only 2 distinct samples for --clusters 3: equal samples are split")
+    assert warned[0].startswith("2 samples are distinct, fewer than --clusters 3")
 
 
 def test_stability_is_skipped_on_demand_and_counted_where_time_is_short(

@@ -138,11 +138,17 @@ def test_one_pca_of_a_table_with_gaps(run, gaps, tmp_path):
     [
         (["select"], "all are needed here. Use --drop-missing 0, which leaves out"),
         (["compare", "--clusters", 2], "all are needed here. Use subspaces fit --imputed"),
-        (["fit", "--clusters", 2, "--dims", "auto"], "clusters and dimensions. Use a number: run"),
-        (["fit", "--clusters", "auto"], "run fit with 2, 3, 4, ... and compare the stability"),
-        (["fit", "--clusters", 2, "--preset", "expression"], "Use subspaces fit --log --imputed"),
-        (["fit", "--clusters", 2, "--variables", 3], "fill it by subspaces fit --imputed"),
-        (["fit", "--clusters", 2, "--method", "SSC"], "fill it by subspaces fit --imputed"),
+        (
+            ["fit", "--clusters", 2, "--dims", "auto"],
+            "--dims cannot be chosen from a table with missing values. Run",
+        ),
+        (["fit", "--clusters", "auto"], "Run fit with several numbers and compare their stability"),
+        (
+            ["fit", "--clusters", 2, "--preset", "expression"],
+            "fill them by subspaces fit --log --imputed",
+        ),
+        (["fit", "--clusters", 2, "--variables", 3], "fill them by subspaces fit --imputed"),
+        (["fit", "--clusters", 2, "--method", "SSC"], "fill them by subspaces fit --imputed"),
     ],
 )
 def test_what_needs_every_value_says_the_way_out(fails, gaps, words, message):
@@ -205,7 +211,7 @@ def test_low_values_that_are_missing_are_told_with_a_way_out(run, tmp_path):
     frame.to_csv(tmp_path / "p.csv")
     fit = ["fit", tmp_path / "p.csv", "--clusters", 3, "--dims", 2, "--affine", "--no-stability"]
     ended = run(*fit, "--drop-missing", 0.9, "--out", tmp_path / "r")
-    way_out = "Use --drop-missing 0.2, which leaves out variables that many samples lack, and see"
+    way_out = "Check that it stays the same with --drop-missing 0.2"
     assert way_out in ended.err
     assert way_out in (tmp_path / "r" / "report.html").read_text()
     ended = run(*fit, "--drop-missing", 0.2, "--out", tmp_path / "r2", "--no-page")
@@ -294,7 +300,7 @@ def test_commands_that_need_every_value_can_leave_out_variables_with_gaps(run, f
         assert ended.code == 0, ended.err
         assert "Left out 1 variable with more than 0 % of its values missing: g2" in ended.err
     said = fails("fit", path, "--clusters", 2, "--preset", "expression", "--labels", "type")
-    assert said.endswith("or leave out the genes that have gaps by --drop-missing 0")
+    assert "Use --drop-missing 0 to leave out such genes" in said
     X[:, :] = np.nan
     X[:, 0] = np.arange(len(X)) % 7
     X[::2, 0], X[::2, 1] = np.nan, 1.0
@@ -344,7 +350,7 @@ def test_a_recipe_does_not_place_samples_with_gaps(run, fails, tmp_path):
     whole.iloc[3, 5] = np.nan
     whole.to_csv(tmp_path / "gap.csv")
     said = fails("predict", tmp_path / "r", tmp_path / "gap.csv")
-    assert "sample 's3' has no value of 'g5', and the model was fitted to totals" in said
+    assert "Sample 's3' has no value of 'g5', but the model was fitted to totals" in said
 
 
 def test_a_model_that_prepares_fills_in_the_units_of_its_samples(run, tmp_path):

@@ -218,7 +218,7 @@ def test_a_component_that_rests_on_one_sample(run, tmp_path, name):
     frame.index = [name if i == 3 else f"s{i}" for i in range(50)]
     ended = run("pca", write_frame(tmp_path / "t.csv", frame), "--no-page", "--out", tmp_path / "r")
     assert ended.code == 0, ended.err
-    doubt = f"component 2 rests on sample {name!r}: without it noise would reach as far"
+    doubt = f"1 component rests on one sample: {name!r}."
     assert f"Note: {doubt}" in ended.err
     assert "component, but not without that sample" in ended.out
     warnings = json.loads((tmp_path / "r" / "summary.json").read_text())["warnings"]
@@ -240,7 +240,7 @@ def test_doubts_name_options(run, tmp_path):
     with collect_warnings() as caught:
         found = pca_components(chained())
     assert (found.n_components, len(caught)) == (0, 1)
-    advice = f"0 does not mean that all of it is noise. Use --dims {found.n_predictive}"
+    advice = f"is a guess. Use {found.n_predictive} axes"
     assert ended.err.count(advice) == 1
     assert (ended.out + ended.err).count("without a break") == 1
     assert advice in json.loads((out / "summary.json").read_text())["warnings"][0]
@@ -310,9 +310,9 @@ def test_a_preset_prepares_expression(run, tmp_path):
     ("arguments", "message"),
     [
         (["--dims", 99], "--dims 99 is out of range for 100 samples that span 30 directions"),
-        (["--max-dims", 99], "--max-dims 99 is out of range for 100 samples x 30 variables"),
+        (["--max-dims", 99], "--max-dims 99 is out of range for 100 samples and 30 variables"),
         (["--top-variables", 2], "only 2 of 2 variables vary; at least 3 are needed"),
-        (["--log"], "log needs values from 0 up"),
+        (["--log"], "Logarithms need values from 0 up"),
         (["--labels", "typ"], "data.csv has no column 'typ'. Use 'type'"),
         (["--seed", "-1"], "(see: subspaces pca --help)"),
     ],
@@ -350,7 +350,7 @@ def test_more_components_than_the_samples_span_are_refused(run, fails, tmp_path)
     said = fails("pca", path, "--dims", 5, "--out", tmp_path / "r")
     assert said == (
         "--dims 5 is out of range for 40 samples that span 2 directions, with one sample left out. "
-        "Use 0 to 2"
+        "Use 0 to 2."
     )
     ended = run("pca", path, "--dims", 2, "--out", tmp_path / "r", "--no-page")
     assert ended.code == 0, ended.err

@@ -132,7 +132,7 @@ def test_values_that_have_no_logarithm_are_named(run, wine, tmp_path):
     model = fitted(run, wine, tmp_path, "--clusters", 2, "--log", "--affine")
     wrong = wine.copy()
     wrong.iloc[3, 2] = -5
-    with pytest.raises(ValueError, match=r"-5 of sample '3', variable 'ash' is below"):
+    with pytest.raises(ValueError, match=r"sample '3' has -5 in 'ash'"):
         model.predict(wrong)
 
 

@@ -392,7 +392,7 @@ def as_table(X: Data, min_samples: int = 2) -> Any:
                 "X",
                 "{gap}, but totals, means and the choice of genes need all values.",
                 Advice(
-                    "leave out genes with missing values, X.dropna(axis=1)",
+                    "leave out genes with missing values",
                     command="use <drop_missing=0> to leave out such genes",
                 ),
                 Advice(

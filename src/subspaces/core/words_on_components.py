@@ -169,7 +169,7 @@ def doubts_about_components(
             TrustWarning(
                 "rests_on_one",
                 "{count:#component rests on one sample|components rest on one sample each}: "
-                "{samples}.",
+                "{samples:'}.",
                 Advice("check that sample, and repeat without it"),
                 count=len(alone),
                 components=(alone + 1).tolist(),
