@@ -57,7 +57,7 @@ def test_normal_scores_are_what_the_warning_advises(run, fails, skewed_file, tmp
     asked = ["--affine", "--max-clusters", 3]
     ended = run("select", skewed_file, *asked)
     assert "The values are skewed" in ended.err
-    assert "Use --normal-scores to see whether they stay" in ended.err
+    assert "Try subspaces select --normal-scores" in ended.err
     assert run("select", skewed_file, *asked, "--normal-scores", "--json").document["chosen"] == 1
     fit = ["fit", skewed_file, "--affine", "--no-page", "--out", tmp_path / "r", "--json"]
     fit += ["--no-stability"]

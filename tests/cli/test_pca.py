@@ -250,7 +250,7 @@ def test_doubts_name_options(run, tmp_path):
     plane = random.normal(size=(90, 2)) * [6, 3] @ axes.T + random.normal(0, 0.5, (90, 40))
     path = write_frame(tmp_path / "plane.csv", frame_of(plane))
     ended = run("pca", path, "--max-dims", 2, "--no-page", "--out", out, "--force")
-    assert "2 components were found, the most that were tried" in ended.err
+    assert "2 components stand out, as many as we looked for" in ended.err
     assert "Use a larger --max-dims" in ended.err
 
 

@@ -158,7 +158,8 @@ def doubts_about_components(
         doubts.append(
             ChoiceWarning(
                 "most_components",
-                "All {count:#component} that we looked for stand out, so there may be more.",
+                "{count:#component stands|components stand} out, as many as we looked for, so there "
+                "may be more.",
                 Advice("use a larger <max_components>", "max_components"),
                 count=found.count,
             )
