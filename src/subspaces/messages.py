@@ -121,7 +121,17 @@ class Message:
 
 
 class Grade(StrEnum):
-    """How sure an answer is; branch on this, never on the words."""
+    """How sure an answer is; branch on this, never on the words.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from subspaces.diagnostics import pca_components
+    >>> from subspaces.messages import Grade
+    >>> exact = np.outer(np.arange(20.0), np.arange(1.0, 7.0))
+    >>> pca_components(exact).grade is Grade.SURE
+    True
+    """
 
     SURE = "sure"
     DOUBTFUL = "doubtful"

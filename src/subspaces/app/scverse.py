@@ -200,7 +200,7 @@ def pca_components(
     >>> pca_components(cells)
     3
     >>> cells.uns["pca_components"]["verdict"]
-    '3 components stand out of the noise; weaker ones, below 0.77 % of the variance, are not seen.'
+    '3 components stand out of the noise. A component below 0.77 % of the variance cannot be seen.'
     """
     _check_source(adata, layer, use_rep)
     matrix, name = _chosen_matrix(adata, layer, use_rep)
