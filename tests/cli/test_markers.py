@@ -192,7 +192,7 @@ def test_missing_cells_are_left_out_and_told(run, tmp_path):
     names = [line.split("\t")[0] for line in lines]
     assert sorted(names) == sorted(f"gene{j}" for j in range(29))
     page = (tmp_path / "r" / "report.html").read_text()
-    assert "23 missing cells were left out" in page
+    assert "23 missing values were left out" in page
     assert "nan %" not in page
 
 
