@@ -1,6 +1,7 @@
 """Markers that ``subspaces fit`` writes: for the table, for enrichment tools, on the screen."""
 
 import csv
+import json
 
 import numpy as np
 import pandas as pd
@@ -56,10 +57,10 @@ def test_the_preset_writes_markers_of_all_genes(run, counts, tmp_path):
     own = table[table["cluster"] == 0]
     assert own["variable"].tolist() == found.columns["variable"].tolist()
     np.testing.assert_allclose(own["p_value"], found.columns["p_value"], rtol=1e-5)
-    lines = [line for line in ended.out.splitlines() if "optimistic" in line]
-    assert len(lines) == 1
-    assert "The split-half ones, which a cut of one Gaussian group does not fool, call" in lines[0]
-    assert "markers.csv, markers.gmt, markers_0.rnk, markers_1.rnk, markers_2.rnk" in ended.out
+    summary = json.loads((tmp_path / "r" / "summary.json").read_text())
+    assert summary["markers"]["grade"] == "sure"
+    names = {"markers.csv", "markers.gmt", "markers_0.rnk", "markers_1.rnk", "markers_2.rnk"}
+    assert names <= {path.name for path in (tmp_path / "r").iterdir()}
 
 
 def test_the_summary_names_the_strongest(run, counts, tmp_path):
@@ -180,8 +181,9 @@ def test_missing_cells_are_left_out_and_told(run, tmp_path):
                 "--no-stability", "--markers", "--out", tmp_path / "r")  # fmt: skip
     assert ended.code == 0
     assert "no markers" not in ended.err
-    assert "23 missing cells were left out: a variable is tested among the samples" in ended.out
-    assert "2 differences were not tested" in ended.out
+    said = json.loads((tmp_path / "r" / "summary.json").read_text())["markers"]["verdict"]
+    assert "23 missing values were left out" in said
+    assert "2 differences were not tested" in said
     table = pd.read_csv(tmp_path / "r" / "markers.csv")
     assert set(table["variable"][:6]) == {f"gene{j}" for j in range(6)}
     assert (table["fdr_split"][:6] <= 0.05).all()
@@ -190,7 +192,7 @@ def test_missing_cells_are_left_out_and_told(run, tmp_path):
     names = [line.split("\t")[0] for line in lines]
     assert sorted(names) == sorted(f"gene{j}" for j in range(29))
     page = (tmp_path / "r" / "report.html").read_text()
-    assert "23 missing cells were left out" in page
+    assert "23 missing values were left out" in page
     assert "nan %" not in page
 
 
