@@ -218,7 +218,7 @@ def test_a_component_that_rests_on_one_sample(run, tmp_path, name):
     frame.index = [name if i == 3 else f"s{i}" for i in range(50)]
     ended = run("pca", write_frame(tmp_path / "t.csv", frame), "--no-page", "--out", tmp_path / "r")
     assert ended.code == 0, ended.err
-    doubt = f"1 component rests on one sample: {name!r}."
+    doubt = f"Component 2 rests on sample {name!r} alone."
     assert f"Note: {doubt}" in ended.err
     assert "component, but not without that sample" in ended.out
     warnings = json.loads((tmp_path / "r" / "summary.json").read_text())["warnings"]

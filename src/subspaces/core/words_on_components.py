@@ -158,21 +158,21 @@ def doubts_about_components(
         doubts.append(
             ChoiceWarning(
                 "most_components",
-                "{count:#component stands|components stand} out, as many as we looked for, so there "
-                "may be more.",
+                "{count:#component stands|components stand} out, as many as we looked for, so "
+                "there may be more.",
                 Advice("use a larger <max_components>", "max_components"),
                 count=found.count,
             )
         )
     alone = np.flatnonzero(found.alone[: found.count])
     if len(alone):
+        several = "Components {components} rest on one sample each: {samples:'}."
+        single = "Component {components} rests on sample {samples:'} alone."
         doubts.append(
             TrustWarning(
                 "rests_on_one",
-                "{count:#component rests on one sample|components rest on one sample each}: "
-                "{samples:'}.",
+                single if len(alone) == 1 else several,
                 Advice("check that sample, and repeat without it"),
-                count=len(alone),
                 components=(alone + 1).tolist(),
                 samples=[str(names[i]) for i in found.rests_on[alone]],
             )
