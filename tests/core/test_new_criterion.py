@@ -64,7 +64,7 @@ def test_the_error_lists_its_name():
 
 
 def test_where_it_is_not_defined_it_is_refused(monkeypatch):
-    with pytest.raises(ValueError, match="not defined for sparse loadings"):
+    with pytest.raises(ValueError, match="does not work with n_variables"):
         fitted(union(90, 6).data, n_variables=3)
     monkeypatch.setitem(CRITERIA, "toy", Criterion(log_residual, log_residual))
     with pytest.raises(ValueError, match="criterion='toy' needs all samples in memory"):
