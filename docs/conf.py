@@ -40,7 +40,7 @@ numpydoc_class_members_toctree = False
 # Parameters: each documented, none that is not there, in order.
 numpydoc_validation_checks = {"PR01", "PR02", "PR03"}
 numpydoc_validation_exclude = {  # values, which have attributes, and a Pipeline by another name
-    r"\.(Comparison|Markers|MeansOrDirections|PCA(Components|Influence|Outliers)|Press|Recipe|Record|Selection|Stability|Step|Subspace)$"
+    r"\.(Comparison|Facts|Markers|MeansOrDirections|PCA(Components|Influence|Outliers)|Press|Recipe|Record|Samples|Selection|Stability|Step|Subspace)$"
 }
 
 sphinx_gallery_conf = {

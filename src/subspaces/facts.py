@@ -82,7 +82,18 @@ class Facts:
         return tuple(map(self.contrast, range(self.n_clusters)))
 
     def contrast(self, cluster: int) -> Contrast:
-        """How a cluster differs from all other samples; ValueError if that is not known."""
+        """How a cluster differs from all other samples.
+
+        Parameters
+        ----------
+        cluster : int
+            Number of the cluster.
+
+        Returns
+        -------
+        Contrast
+            ValueError is raised if the means of the clusters are not known.
+        """
         return self.model._contrast(cluster)
 
 

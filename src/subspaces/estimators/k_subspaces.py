@@ -71,7 +71,7 @@ class KSubspaces(SubspaceClusterer):
         densities of these.
     fit_ : Fit
         All that was found as one frozen value, which the attributes here are read from; see
-        `psc.result.Fit`.
+        ``psc.result.Fit``.
     record_ : Record
         Seconds, warnings, and the samples as the model sees them; see `estimators._record.Record`.
 

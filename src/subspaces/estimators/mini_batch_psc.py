@@ -85,9 +85,9 @@ class MiniBatchPSC(SubspaceClusterer):
         Number of batches seen.
     fit_ : Fit
         All that was found as one frozen value, which the attributes here are read from; see
-        `psc.result.Fit`.
+        ``psc.result.Fit``.
     past_ : Past
-        What the next batch needs of the earlier ones; see `psc.stream.Past`.
+        What the next batch needs of the earlier ones; see ``psc.stream.Past``.
     record_ : Record
         Seconds, warnings, and the samples as the model sees them; see `estimators._record.Record`.
 

@@ -191,7 +191,7 @@ class PSC(SubspaceClusterer):
         what they are compared by; infinite if all that were swept ended in the same.
     fit_ : Fit
         All that was found as one frozen value, which the attributes here are read from; see
-        `psc.result.Fit`.
+        ``psc.result.Fit``.
     record_ : Record
         Seconds, warnings, and the samples as the model sees them; see `estimators._record.Record`.
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from subspaces._types import Array, Counts, FittedLabels, Indices, Labels
-from subspaces.core import incomplete, influence, partition
+from subspaces.core import incomplete, influence
 from subspaces.core.array import in_main_memory
 from subspaces.core.contrast import means_and_spread
 from subspaces.core.criteria import CRITERIA, ClusterStats, ScoreInputs
@@ -138,10 +138,6 @@ class Fit:
         if self.criterion == "union_influence":
             return self._union_influence(X)
         return np.column_stack([far for _, far in self._places(X)])
-
-    def assigned(self, X: Array) -> Labels:
-        """Return the cluster under which each row scores least, (n,)."""
-        return partition.assign(self.scores(X))
 
     def pass_over(self, blocks: Blocks) -> Pass:
         """Return the plan by which rows in blocks are scored."""
