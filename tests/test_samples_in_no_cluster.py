@@ -15,8 +15,8 @@ from subspaces.datasets import make_subspaces
 from subspaces.diagnostics import _markers
 from subspaces.diagnostics._composition import common_shift
 from subspaces.diagnostics._rank_test import rank_test
-from subspaces.diagnostics._split_half import null_p_values, separation
 from subspaces.metrics import matched_accuracy, matched_labels
+from subspaces.psc.one_group import null_p_values, separation
 from subspaces.rivals.sparse_kmeans import between_squares, cluster_means
 from subspaces.rivals.subspace_error import mean_squared_distance
 from subspaces.starts.judges import leaving

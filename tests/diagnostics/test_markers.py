@@ -11,7 +11,6 @@ from sklearn.cluster import KMeans
 
 from subspaces import PSC, KSubspaces, SparseKMeans, diagnostics, load
 from subspaces.app.expression_scaler import as_preparation
-from subspaces.diagnostics import _split_half
 from subspaces.diagnostics._composition import at_one_size
 from subspaces.diagnostics._measured import told_apart
 from subspaces.diagnostics._rank_test import false_discovery_rates, rank_test
@@ -19,6 +18,7 @@ from subspaces.diagnostics._split_half import split_half_p_values
 from subspaces.messages import Grade
 from subspaces.named_table import Table
 from subspaces.preparation import attach_preparation, prepare
+from subspaces.psc import one_group
 from subspaces.recipes import ExpressionScaler, expression
 from tests.warned import warns
 
@@ -523,12 +523,12 @@ def test_separation_is_the_sum_of_squares_between_clusters():
     X, labels = tied()
     Z = X - X.mean(axis=0)
     within = sum(((Z[labels == k] - Z[labels == k].mean(0)) ** 2).sum() for k in range(3))
-    assert _split_half.separation(Z, labels) == pytest.approx((Z**2).sum() - within)
+    assert one_group.separation(Z, labels) == pytest.approx((Z**2).sum() - within)
 
 
 def test_drawn_frames_are_orthonormal_of_mean_zero_and_uniform():
     random = np.random.default_rng(0)
-    frames = np.array([_split_half._drawn_frame(6, 2, random) for _ in range(4000)])
+    frames = np.array([one_group._drawn_frame(6, 2, random) for _ in range(4000)])
     np.testing.assert_allclose(frames.sum(axis=1), 0, atol=1e-12)
     np.testing.assert_allclose(np.einsum("bij,bik->bjk", frames, frames)[7], np.eye(2), atol=1e-12)
     # A uniform direction in the five dimensions left has second moments (I - 11'/6) / 5.
@@ -547,7 +547,7 @@ def one_group_p_values(draw, n_tables=12):
         random = np.random.default_rng([seed, 11])
         X = one_factor(draw(random), random)
         labels = KMeans(3, n_init=5, random_state=0).fit_predict(X)
-        found.append(_split_half.one_group_p_value(X, labels, 3, 19, random))
+        found.append(one_group.one_group_p_value(X, labels, 3, 19, random))
     return np.array(found)
 
 
@@ -565,8 +565,8 @@ def test_groups_of_unequal_size_are_no_skewed_factor():
 
 def test_skewed_frames_have_the_skewness_of_the_scores():
     random = np.random.default_rng(0)
-    frame = _split_half._drawn_frame(5000, 3, random)
-    found = _split_half._skewed(frame, np.array([1.5, -0.8, 0.0]))
+    frame = one_group._drawn_frame(5000, 3, random)
+    found = one_group._skewed(frame, np.array([1.5, -0.8, 0.0]))
     np.testing.assert_allclose(found.T @ found, np.eye(3), atol=1e-12)
     np.testing.assert_allclose(found.sum(axis=0), 0.0, atol=1e-11)
     np.testing.assert_allclose(stats.skew(found), [1.5, -0.8, 0.0], atol=0.03)

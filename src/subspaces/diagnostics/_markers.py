@@ -37,11 +37,12 @@ from subspaces.diagnostics._rank_test import (
     false_discovery_rates,
     rank_test,
 )
-from subspaces.diagnostics._split_half import one_group_p_value, split_half_p_values
+from subspaces.diagnostics._split_half import split_half_p_values
 from subspaces.estimators._base import SubspaceClusterer
 from subspaces.estimators.psc import with_choices
 from subspaces.messages import Grade, Verdict
 from subspaces.preparation import Preparation
+from subspaces.psc.one_group import one_group_p_value
 from subspaces.runtime.parameters import as_count, as_generator
 from subspaces.runtime.result import WithVerdict, as_frame
 from subspaces.runtime.warning import collect_warnings, warn

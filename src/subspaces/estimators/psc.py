@@ -103,7 +103,7 @@ class PSC(SubspaceClusterer):
         "descent": single samples are moved while that lowers the objective, so that the result is
         a local minimum. Its time grows with the square of n, to minutes for some thousand samples;
         more than 10,000 are refused.
-    max_clusters : int, default 8
+    max_clusters : int, default 10
         Most clusters that "auto" tries; with n samples it tries no more than n // 4.
     max_components : int, default 5
         Largest dimension that "auto" tries.
@@ -236,6 +236,7 @@ class PSC(SubspaceClusterer):
     _reads_blocks = True
 
     n_clusters_: int
+    affine_: bool
     n_variables_: Any
     criterion_: str
     variables_: list[Indices]
@@ -256,14 +257,14 @@ class PSC(SubspaceClusterer):
         *,
         n_components: PerCluster | Auto = 1,
         n_variables: PerCluster | Auto | None = None,
-        affine: bool = False,
+        affine: bool | Auto = False,
         criterion: CriterionName = "auto",
         penalty: Penalty = "l1",
         init: Init = "portfolio",
         n_init: int | Auto = "auto",
         max_iter: int = 50,
         refine: Refinement | None = None,
-        max_clusters: int = 8,
+        max_clusters: int = 10,
         max_components: int = 5,
         random_state: Seed = None,
         n_jobs: int | None = None,
@@ -293,6 +294,7 @@ class PSC(SubspaceClusterer):
         found = self.fit_
         return attributes(found) | {
             "n_clusters_": len(found.subspaces),
+            "affine_": found.affine,
             "n_variables_": found.n_variables,
             "criterion_": found.criterion,
             "variables_": [np.flatnonzero(each.basis.any(axis=1)) for each in found.subspaces],

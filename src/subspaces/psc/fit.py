@@ -1,18 +1,20 @@
 """`fit`: which of the four ways is gone."""
 
 from contextlib import nullcontext
+from dataclasses import replace
 
 import numpy as np
 
 from subspaces._types import Array
-from subspaces.data.kinds import FEW_ROWS, SurveyedBlocks
+from subspaces.data.kinds import FEW_ROWS, SurveyedBlocks, blocks_of, survey_of
 from subspaces.data.validation import has_holes
 from subspaces.messages import Advice, ParameterError, use
 from subspaces.psc.auto import fit_automatic
 from subspaces.psc.blocks import fit_blocks
+from subspaces.psc.choice import choose
 from subspaces.psc.dense import fit_dense
 from subspaces.psc.doubts import warn_of_level
-from subspaces.psc.incomplete import fit_incomplete
+from subspaces.psc.incomplete import filled_in, fit_incomplete
 from subspaces.psc.result import Fit, with_means
 from subspaces.psc.settings import Settings, check
 from subspaces.runtime.threads import one_blas_thread
@@ -44,11 +46,27 @@ def fit(X: Array | SurveyedBlocks, weights: Array | None, settings: Settings) ->
             most=FEW_ROWS,
             n=len(X),
         )
+    with one_blas_thread() if X.size <= SMALL or has_holes(X) else nullcontext():
+        return with_means(X, _fit_matrix(X, settings))
+
+
+def _fit_matrix(X: Array, settings: Settings) -> Fit:
+    if not settings.left_open:
+        return _fit_given(X, settings)
+    if settings.n_variables is not None:
+        return fit_automatic(X, settings)
+    settings, selection = choose(filled_in(X) if has_holes(X) else X, settings)
+    return replace(_fit_given(X, settings), selection=selection)
+
+
+def _fit_given(X: Array, settings: Settings) -> Fit:
+    """Return the fit of a matrix with all numbers given."""
     if has_holes(X):
-        with one_blas_thread():
-            return with_means(X, fit_incomplete(X, settings))
-    with one_blas_thread() if X.size <= SMALL else nullcontext():
-        found = fit_automatic(X, settings) if settings.left_open else fit_dense(X, settings)
-    if not settings.affine and len(found.subspaces) > 1:
+        return fit_incomplete(X, settings)
+    blocks = blocks_of(X) if settings.needs_memory is None else None
+    if blocks is not None:  # many rows, some of which the numbers were chosen from
+        return fit_blocks(SurveyedBlocks(blocks, survey_of(blocks)), settings)
+    found = fit_dense(X, settings)
+    if not found.affine and len(found.subspaces) > 1:
         warn_of_level(X, settings.variable_names)
-    return with_means(X, found)
+    return found

@@ -159,6 +159,13 @@ class FilledTable:
     origin: Array
 
 
+def filled_in(X: Array) -> Array:
+    """Return the table with its holes filled by a PCA of few axes, for a look at it."""
+    with collect_warnings():
+        filled = fill(X, (2, 2), affine=True)
+    return filled.table + filled.origin
+
+
 def fill(X: Array, dimensions: Sequence[int], affine: bool) -> FilledTable:
     """Return the table with its holes filled by as many axes as all clusters have together.
 

@@ -34,7 +34,7 @@ from subspaces.runtime.parameters import as_choice, as_count, as_flag
 from subspaces.runtime.warning import warn
 
 # Parameters that may be "auto".
-OPEN = ("n_clusters", "n_components", "n_variables")
+OPEN = ("n_clusters", "n_components", "n_variables", "affine")
 
 
 @dataclass(frozen=True)
@@ -49,14 +49,14 @@ class Settings:
     n_clusters: int | Auto = 2
     n_components: PerCluster | Auto = 1
     n_variables: PerCluster | Auto | None = None
-    affine: bool = False
+    affine: bool | Auto = False
     criterion: str = "auto"
     penalty: Penalty = "l1"
     init: Init = "portfolio"
     n_init: int | Auto = "auto"
     max_iter: int = 50
     refine: Refinement | None = None
-    max_clusters: int = 8
+    max_clusters: int = 10
     max_components: int = 5
     random_state: Seed = None
     n_jobs: int | None = None
@@ -76,6 +76,7 @@ class Settings:
         beyond = {
             "n_clusters": is_auto(self.n_clusters),
             "n_components": is_auto(self.n_components),
+            "affine": is_auto(self.affine),
             "n_variables": self.n_variables is not None,
             "refine": self.refine is not None,
             "criterion": self.criterion not in in_passes,
@@ -99,7 +100,7 @@ def is_auto(value: Any) -> bool:
 
 def check(settings: Settings) -> None:
     """Raise TypeError or ValueError for a parameter that no data could go with."""
-    for name in OPEN:
+    for name in OPEN[:3]:
         value = getattr(settings, name)
         if isinstance(value, str) and value != "auto":
             fact, instead = (
@@ -107,7 +108,8 @@ def check(settings: Settings) -> None:
                 "use one from 1 up, or 'auto'",
             )
             raise ParameterTypeError(name, fact, Advice(instead, name, "auto"), value=value)
-    as_flag(settings.affine, "affine")
+    if not is_auto(settings.affine):
+        as_flag(settings.affine, "affine")
     as_count(settings.max_iter, "max_iter", low=1)
     as_choice(settings.criterion, "criterion", ("auto", *criteria.names(public=True)))
     as_choice(settings.penalty, "penalty", get_args(Penalty))

@@ -1,0 +1,245 @@
+"""`choose`: the numbers that a fit was left to choose, and how clear the choice is.
+
+The best candidate of several clusters (`candidates.py`) is kept if one group does not describe the
+samples as well: if they are likelier under it than under one subspace of as many dimensions, each
+left out and with Student tails (`choosing.against_one_subspace`), or if K-means cuts them better
+than any table of one group (`one_group.py`). Otherwise there is one cluster.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sklearn.cluster import KMeans
+
+from subspaces._types import Array, Init
+from subspaces.core import choosing
+from subspaces.core.exact_union import exact_union
+from subspaces.messages import Advice, Grade, Verdict, in_a_row, use
+from subspaces.progress import Step
+from subspaces.psc.candidates import Candidate, leading_axes, of_number, searched
+from subspaces.psc.one_group import one_group_p_value
+from subspaces.psc.settings import Settings, is_auto
+from subspaces.starts.spectral import k_means_labels
+from subspaces.subspace import centre_of, principal_axes
+
+# Rows that the choice is made from; of more a random part.
+MOST_ROWS = 1000
+# Axes in which clusters are compared with one group: skewness shows in more than the leading ten.
+JUDGED_AXES = 15
+# Standard errors by which clusters must be likelier than one subspace.
+CLEARLY = 3.0
+# Tables of one group that are cut by K-means, and the level of the test.
+TABLES, LEVEL = 39, 0.05
+# Answers that are named, and the difference in C up to which they are about as good.
+ANSWERS, TIE = 3, 20.0
+# A column is centred if its mean is at most this share of its spread. Its origin means nothing.
+CENTRED = 1e-8
+
+
+@dataclass(frozen=True)
+class AgainstOne:
+    """How clusters compare with one group: log-likelihood gained, its error, and a p-value.
+
+    p_value: None if the gain is clear, so that nothing was tested.
+    """
+
+    gain: float
+    standard_error: float
+    p_value: float | None = None
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether the samples are clearly likelier under the clusters."""
+        return self.gain > CLEARLY * self.standard_error
+
+    @property
+    def keeps(self) -> bool:
+        """Whether there are clusters."""
+        return self.is_clear or (self.p_value is not None and self.p_value <= LEVEL)
+
+
+def choose(X: Array, settings: Settings) -> tuple[Settings, dict[str, Any]]:
+    """Return the settings with numbers for what they leave open, and the table of candidates.
+
+    X (n, p): without missing cells.
+    """
+    rows = thinned(X)
+    seen = leading_axes(rows)
+    models = replace(settings, affine=True) if _is_centred(settings, rows) else settings
+    numbers = numbers_to_try(rows, settings)
+    exact = exact_candidate(X, models, numbers) if is_auto(settings.n_components) else None
+    if exact is not None:
+        return _with_numbers(settings, exact, exact.labels), _table_of_exact(exact)
+    found: list[Candidate] = []
+    for done, k in enumerate(numbers, start=1):
+        found += of_number(seen, models, k)
+        settings.tell(Step("candidate", done, len(numbers), f"{k} clusters"))
+    found += [searched(seen, models, each) for each in best_of_each_number(found)[:ANSWERS]]
+    best = best_of_each_number(found)
+    against = None
+    if best and is_auto(settings.n_clusters):
+        against = against_one_group(rows, best[0])
+    if not best or (against is not None and not against.keeps):
+        chosen = _one_cluster(rows, settings)
+    else:
+        labels = best[0].labels if len(rows) == len(X) else settings.init
+        chosen = _with_numbers(settings, best[0], labels)
+    return chosen, table_of(found, best, against)
+
+
+def _with_numbers(settings: Settings, candidate: Candidate, init: Init) -> Settings:
+    return replace(
+        settings,
+        n_clusters=candidate.n_clusters,
+        n_components=list(candidate.dimensions),
+        affine=candidate.affine,
+        init=init,
+    )
+
+
+def exact_candidate(X: Array, settings: Settings, numbers: Sequence[int]) -> Candidate | None:
+    """Return the subspaces that hold every sample without error; None if there are none.
+
+    One cluster as large as the rank always does, so that only dimensions below it are tried.
+    """
+    models = (False, True) if is_auto(settings.affine) else (bool(settings.affine),)
+    found = []
+    for affine in models if len(numbers) else ():
+        rank = principal_axes(X - centre_of(X, affine)).rank
+        largest = min(settings.max_components, rank - 1)
+        union = exact_union(X, largest, affine, numbers[-1]) if largest > 0 else None
+        if union is not None and len(union[1]) in numbers:
+            found.append(Candidate(union[0], tuple(union[1]), affine, -np.inf))
+    return min(found, key=lambda each: sum(each.dimensions) + each.affine, default=None)
+
+
+def thinned(X: Array) -> Array:
+    """Return the rows that the choice is made from: at most `MOST_ROWS`, drawn at random."""
+    if len(X) <= MOST_ROWS:
+        return X
+    return X[np.sort(np.random.default_rng(0).choice(len(X), MOST_ROWS, replace=False))]
+
+
+def numbers_to_try(rows: Array, settings: Settings) -> Sequence[int]:
+    """Return the numbers of clusters above one that are tried; none if all samples are equal."""
+    if not is_auto(settings.n_clusters):
+        return [k for k in (int(settings.n_clusters),) if k > 1]
+    most = min(settings.max_clusters, len(rows) // 4)
+    return range(2, most + 1) if np.ptp(rows, axis=0).any() else []
+
+
+def best_of_each_number(found: Sequence[Candidate]) -> list[Candidate]:
+    """Return the best candidate of each number of clusters, the best first."""
+    ordered = sorted(found, key=lambda candidate: candidate.icl)
+    first = {candidate.n_clusters: candidate for candidate in reversed(ordered)}
+    return sorted(first.values(), key=lambda candidate: candidate.icl)
+
+
+def against_one_group(rows: Array, candidate: Candidate) -> AgainstOne:
+    """Compare a candidate with one group of samples."""
+    seen, k = leading_axes(rows, JUDGED_AXES), candidate.n_clusters
+    worse, _ = choosing.against_one_subspace(
+        seen,
+        candidate.labels,
+        candidate.dimensions,
+        0 if candidate.affine else 1,
+        candidate.affine,
+        max(sum(candidate.dimensions), k - 1),
+    )
+    found = AgainstOne(float(worse.sum()), float(np.sqrt(len(rows)) * worse.std(ddof=1)))
+    if found.is_clear:
+        return found
+    seen = leading_axes(rows)
+    cut = k_means_labels(seen, KMeans(k, n_init=5, random_state=0))
+    p_value = one_group_p_value(seen, cut, k, TABLES, np.random.default_rng(0))
+    return replace(found, p_value=p_value)
+
+
+def _one_cluster(rows: Array, settings: Settings) -> Settings:
+    """Return the settings of one cluster, with as many dimensions as stand out of its noise."""
+    affine = True if is_auto(settings.affine) else bool(settings.affine)
+    dimension: Any = settings.n_components
+    if is_auto(dimension):
+        centred = rows - centre_of(rows, affine)
+        most = choosing.largest_dimension(rows, settings.max_components)
+        dimension = max(choosing.dimension_by_noise(centred, most, affine), 1 - affine)
+    return replace(settings, n_clusters=1, n_components=dimension, affine=affine)
+
+
+def _is_centred(settings: Settings, rows: Array) -> bool:
+    """Whether columns were centred, so that no subspace through the origin is to be tried."""
+    level, spread = np.abs(rows.mean(axis=0)), rows.std(axis=0)
+    return is_auto(settings.affine) and bool(np.all(level <= CENTRED * spread))
+
+
+def table_of(
+    found: Sequence[Candidate], best: Sequence[Candidate], against: AgainstOne | None
+) -> dict[str, Any]:
+    """Return ``selection_``: a list entry for each candidate, the answers, verdict and grade."""
+    ordered = sorted(found, key=lambda each: (each.n_clusters, not each.affine, each.dimensions))
+    least = min((each.icl for each in found), default=np.nan)
+    verdict = verdict_on(best, against)
+    return {
+        "n_clusters": [each.n_clusters for each in ordered],
+        "n_components": [list(each.dimensions) for each in ordered],
+        "affine": [each.affine for each in ordered],
+        "icl": [each.icl for each in ordered],
+        "difference": [each.icl - least for each in ordered],
+        "against_one": None if against is None else vars(against),
+        "answers": answers(best, against),
+        "verdict": str(verdict),
+        "grade": verdict.grade.value,
+    }
+
+
+def _table_of_exact(exact: Candidate) -> dict[str, Any]:
+    verdict = choosing.verdict_on_exact(exact.n_clusters)
+    table = table_of([exact], [exact], None)
+    return table | {"verdict": str(verdict), "grade": verdict.grade.value, "difference": [0.0]}
+
+
+def verdict_on(best: Sequence[Candidate], against: AgainstOne | None) -> Verdict:
+    """Return the chosen number of clusters and those that come near it."""
+    if not best:
+        return Verdict("alone", "1 cluster. No other number was tried.", {"chosen": 1})
+    chosen, others = best[0], best[1:ANSWERS]
+    near = [each.n_clusters for each in others if each.icl - chosen.icl < TIE]
+    figures: dict[str, Any] = {"chosen": chosen.n_clusters, "near": sorted(near)}
+    if against is not None and not against.keeps:
+        figures |= {"chosen": 1, "near": [chosen.n_clusters], "rival": chosen.n_clusters}
+        fact = "1 cluster, since one group describes the samples as well as {rival} clusters."
+        advice = (use("n_clusters", chosen.n_clusters),) if against.gain > 0.0 else ()
+        grade = Grade.DOUBTFUL if against.gain > 0.0 else Grade.SURE
+        return Verdict("one_group", fact, figures, advice, grade=grade)
+    several = "{chosen} clusters"
+    if against is not None and not against.is_clear:
+        fact = f"{several}, but one group with long tails or a bend describes the samples as well."
+        return Verdict("as_one_group", fact, figures, grade=Grade.DOUBTFUL)
+    if near:
+        fact = f"{several}. {in_a_row(sorted(near))} clusters describe the samples about as well."
+        look = Advice(f"look at <n_clusters={min(near)}>, too", "n_clusters", min(near))
+        return Verdict("as_good", fact, figures, (look,), grade=Grade.DOUBTFUL)
+    if not others:
+        return Verdict("alone", f"{several}. No other number was tried.", figures)
+    figures |= {"rival": others[0].n_clusters, "difference": others[0].icl - chosen.icl}
+    fact = f"{several}. {{rival}} clusters come next."
+    return Verdict("clear", fact, figures, grade=Grade.SURE)
+
+
+def answers(best: Sequence[Candidate], against: AgainstOne | None) -> list[dict[str, Any]]:
+    """Return at most three answers worth looking at, the simplest first, as parameters of `PSC`.
+
+    With its number of clusters given and the rest left open, a fit finds the same clusters.
+    """
+    one = [] if against is None or against.keeps else [{"n_clusters": 1}]
+    several = [
+        {
+            "n_clusters": each.n_clusters,
+            "n_components": list(each.dimensions),
+            "affine": each.affine,
+        }
+        for each in sorted(best[: ANSWERS - len(one)], key=lambda each: each.n_clusters)
+    ]
+    return one + several
