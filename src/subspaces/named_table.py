@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from subspaces._types import Array
+from subspaces.messages import ParameterError
 
 # How many names a sentence lists; the others are counted.
 LISTED = 5
@@ -87,7 +88,8 @@ def first_gap(table: Table) -> str | None:
         return None
     i, j = holes[0]
     more = f" (one of {len(holes)} missing ones)" if len(holes) > 1 else ""
-    return f"sample {table.sample_names[i]!r} has no value of {table.variable_names[j]!r}{more}"
+    sample, variable = table.sample_names[i], table.variable_names[j]
+    return f"sample {sample!r} has no value (NaN) of {variable!r}{more}"
 
 
 def without_missing(table: Table, most: float) -> Table:
@@ -97,9 +99,10 @@ def without_missing(table: Table, most: float) -> Table:
     """
     gone = np.isnan(table.data).mean(axis=0) > most
     if gone.all():
-        raise ValueError(
-            f"every variable has more than {as_percent(most)} of its values missing. Use a larger "
-            "share"
+        raise ParameterError(
+            "drop_missing",
+            "Every variable has more than {value:%} of its values missing. Use a larger share.",
+            value=most,
         )
     if not gone.any():
         return table
@@ -120,7 +123,7 @@ def without_empty(table: Table) -> Table:
     names, classes = np.array(table.sample_names, dtype=object), table.classes
     gone = names[~kept].tolist()
     if not kept.any():
-        raise ValueError("no sample has a value. Use a table of numbers")
+        raise ParameterError("X", "No sample has a value. Use a table of numbers.")
     samples = "1 sample" if len(gone) == 1 else f"{len(gone)} samples"
     return replace(
         table,
