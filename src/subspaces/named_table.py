@@ -9,10 +9,7 @@ from typing import Any
 import numpy as np
 
 from subspaces._types import Array
-from subspaces.messages import ParameterError
-
-# How many names a sentence lists; the others are counted.
-LISTED = 5
+from subspaces.messages import ParameterError, listed, percent
 
 
 @dataclass(frozen=True)
@@ -61,14 +58,14 @@ class MissingValues:
     def sentence(self, sample_names: Sequence[str], variable_names: Sequence[str]) -> str:
         """Return how much is missing, and where most of it is, in words."""
         sample, variable = (
-            f"{names[int(shares.argmax())]} ({as_percent(float(shares.max()))})"
+            f"{names[int(shares.argmax())]} ({percent(float(shares.max()))})"
             for names, shares in (
                 (sample_names, self.of_samples),
                 (variable_names, self.of_variables),
             )
         )
         return (
-            f"{as_percent(self.share)} of the values are missing, most of sample {sample} and "
+            f"{percent(self.share)} of the values are missing, most of sample {sample} and "
             f"variable {variable}"
         )
 
@@ -132,16 +129,3 @@ def without_empty(table: Table) -> Table:
         classes=None if classes is None else tuple(compress(classes, kept)),
         notes=(*table.notes, f"left out {samples} without any value: {listed(gone)}"),
     )
-
-
-def listed(names: Sequence[str]) -> str:
-    """Return names as text, the first of them where there are many: a, b, c, d, e and 7 more."""
-    shown = ", ".join(names[:LISTED])
-    return f"{shown} and {len(names) - LISTED} more" if len(names) > LISTED else shown
-
-
-def as_percent(share: float) -> str:
-    """Return a share as text, with two digits: 3.2 %, 45 %; 100 % is all."""
-    if share < 0.995:
-        return f"{100 * share:.2g} %"
-    return "more than 99 %" if share < 1.0 else "100 %"

@@ -12,8 +12,8 @@ from typing import Annotated, Any
 import numpy as np
 
 from subspaces._types import Array
-from subspaces.messages import Advice, ParameterError
-from subspaces.named_table import Table, first_gap, listed
+from subspaces.messages import Advice, ParameterError, listed
+from subspaces.named_table import Table, first_gap
 from subspaces.runtime.serialise import serialisable
 
 __all__ = [

@@ -197,8 +197,8 @@ def watched() -> Iterator[None]:
         if client is None or client.status == "running":
             raise
         raise RuntimeError(
-            "the Dask scheduler was lost, and the labels that its workers held. Use a new client "
-            "and another fit"
+            "The Dask scheduler was lost, and with it the labels on its workers. Fit again with a "
+            "new client."
         ) from error
 
 

@@ -193,8 +193,8 @@ class EnsembleKSubspaces(SubspaceClusterer):
             doubt(
                 NotConvergedWarning,
                 "filled_up",
-                "The graph has {missing:#cluster} fewer than <n_clusters={n_clusters}>, which "
-                "were filled with neighbours of random samples.",
+                "The graph lacks {missing} of <n_clusters={n_clusters}> clusters, which were made "
+                "of the neighbours of random samples.",
                 FEWER_CLUSTERS,
                 Advice("use a larger <n_runs>", "n_runs", command=""),
                 missing=missing,

@@ -79,7 +79,7 @@ def _refuse(settings: Settings) -> None:
         name = "refine" if settings.refine == "descent" else "criterion"
         value = getattr(settings, name)
         fact = f"<{name}={{value!r}}> needs a table without missing values."
-        raise ParameterError(name, fact, Advice("use another", name), FILL, value=value)
+        raise ParameterError(name, fact, Advice(f"use another <{name}>", name), FILL, value=value)
 
 
 def not_through_holes(name: str) -> ParameterError:

@@ -145,7 +145,7 @@ def pose(settings: Settings, X: Any, rows: Rows | None = None) -> Problem:
     if settings.measures and settings.n_clusters == X.shape[0] > 1:
         raise ParameterError(
             "n_clusters",
-            "<n_clusters={value}> for as many samples leaves nothing to predict one from.",
+            "<n_clusters={value}> puts every sample alone, so no other can predict it.",
             FEWER_CLUSTERS,
             value=settings.n_clusters,
         )

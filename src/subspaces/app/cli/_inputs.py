@@ -11,13 +11,11 @@ from subspaces.app.cli._say import note
 from subspaces.app.preparation import learn_preparation
 from subspaces.app.tables import counts_hint, doubts, read_table
 from subspaces.datasets import with_classes
-from subspaces.messages import Advice, Message, use
+from subspaces.messages import Advice, Message, listed, percent, use
 from subspaces.messages import note as as_message
 from subspaces.named_table import (
     Table,
-    as_percent,
     first_gap,
-    listed,
     missing_values,
     without_empty,
     without_missing,
@@ -155,7 +153,7 @@ def _with_enough_values(table: Table, most: float, source: NewSamples) -> Table:
         )
     count = len(kept.left_out)
     note(
-        f"Left out {count} variable{'s' * (count != 1)} with more than {as_percent(most)} of "
+        f"Left out {count} variable{'s' * (count != 1)} with more than {percent(most)} of "
         f"{'their' if count != 1 else 'its'} values missing: {listed(kept.left_out)}"
     )
     return without_empty(kept)

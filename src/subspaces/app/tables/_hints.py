@@ -12,7 +12,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from subspaces.app.tables._sheet import CLASSES
-from subspaces.named_table import Table, listed
+from subspaces.messages import listed
+from subspaces.named_table import Table
 
 IDENTIFIER = re.compile(
     r"X?\d+(_[a-z])?_at|AFFX-.+|[A-Z]{1,2}\d{5,6}(_\w+)*_(at|st)|.+_[asxfgir]?_?at|ENS[A-Z]*[GT]\d{6,}(\.\d+)?|"
