@@ -266,11 +266,11 @@ class _Words(Formatter):
         return format(value, spec)
 
 
-def rendered(text: str, say: Say, facts: Mapping[str, Any] | None = None) -> str:
+def rendered(text: str, say: Say, facts: Mapping[str, Any]) -> str:
     """Return a text with its tokens as ``say`` renders them, and its figures filled in."""
 
     def filled(part: str) -> str:
-        return part if facts is None else _Words().vformat(part, (), facts)
+        return _Words().vformat(part, (), facts)
 
     between, parts = 0, []
     for token in TOKEN.finditer(text):
@@ -283,11 +283,6 @@ def rendered(text: str, say: Say, facts: Mapping[str, Any] | None = None) -> str
 def as_python(name: str, value: str | None) -> str:
     """Return a token as Python code: n_components=3."""
     return name if value is None else f"{name}={value}"
-
-
-def in_python(text: str, facts: Mapping[str, Any] | None = None) -> str:
-    """Return a text with its tokens as Python code."""
-    return rendered(text, as_python, facts)
 
 
 def percent(share: float) -> str:
@@ -313,21 +308,12 @@ def in_a_row(names: Sequence[Any]) -> str:
 
 # The codes in order of weight, the gravest first; others follow in the order they were raised.
 WEIGHTS = (
-    *("few_distinct", "rank_one", "full_rank", "infinite", "max_iter", "empty_clusters"),
-    *("infeasible", "swapped", "counts", "batch", "negative_whole", "large_logarithms", "floor"),
-    *(
-        "missing_low",
-        "holds_most",
-        "far_mean",
-        "constant_variables",
-        "copies",
-        "single_samples",
-        "filled_up",
-    ),
-    *("pieces", "empty_variables", "empty_samples", "neighbours_depend", "few_levels"),
-    *("heavy_tails", "rests_on_one", "correlated_noise", "repulsion", "unequal_dimensions"),
-    *("no_component", "most_clusters", "most_components", "cycle", "overlap", "refilled"),
-)
+    "few_distinct rank_one full_rank infinite max_iter empty_clusters infeasible swapped counts "
+    "batch negative_whole large_logarithms floor missing_low holds_most far_mean "
+    "constant_variables copies single_samples filled_up pieces empty_variables empty_samples "
+    "neighbours_depend few_levels heavy_tails rests_on_one correlated_noise repulsion "
+    "unequal_dimensions no_component most_clusters most_components cycle overlap refilled"
+).split()
 # Codes that make others superfluous, or whose advice contradicts theirs.
 SILENCES = {
     "few_distinct": ("empty_clusters", "infeasible", "single_samples", "copies", "refilled"),

@@ -246,6 +246,6 @@ def test_a_scheduler_that_is_lost_is_one_error():
 
         with (
             progress.listen(hear),
-            pytest.raises(RuntimeError, match=r"the Dask scheduler was lost.* another fit"),
+            pytest.raises(RuntimeError, match="The Dask scheduler was lost"),
         ):
             PSC(3, n_components=2, init=start).fit(rows_of(X, 200))
