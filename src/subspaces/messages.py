@@ -308,12 +308,14 @@ def in_a_row(names: Sequence[Any]) -> str:
 
 # The codes in order of weight, the gravest first; others follow in the order they were raised.
 WEIGHTS = (
-    "few_distinct rank_one full_rank infinite max_iter empty_clusters infeasible swapped counts "
-    "batch negative_whole large_logarithms floor missing_low holds_most far_mean "
-    "constant_variables copies single_samples filled_up pieces empty_variables empty_samples "
-    "neighbours_depend few_levels heavy_tails rests_on_one correlated_noise repulsion "
-    "unequal_dimensions no_component most_clusters most_components cycle overlap refilled"
-).split()
+    *("few_distinct", "rank_one", "full_rank", "infinite", "max_iter", "empty_clusters"),
+    *("infeasible", "swapped", "counts", "batch", "negative_whole", "large_logarithms", "floor"),
+    *("missing_low", "holds_most", "far_mean", "constant_variables", "copies", "single_samples"),
+    *("filled_up", "pieces", "empty_variables", "empty_samples", "neighbours_depend"),
+    *("few_levels", "heavy_tails", "rests_on_one", "correlated_noise", "repulsion"),
+    *("unequal_dimensions", "no_component", "most_clusters", "most_components", "cycle"),
+    *("overlap", "refilled"),
+)
 # Codes that make others superfluous, or whose advice contradicts theirs.
 SILENCES = {
     "few_distinct": ("empty_clusters", "infeasible", "single_samples", "copies", "refilled"),
