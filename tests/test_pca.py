@@ -256,7 +256,7 @@ def test_one_row_far_from_all_others_is_told():
         (
             np.random.default_rng(0).normal(size=(30, 2)),
             {},
-            "2 of 2 variables vary",
+            "2 of n_features=2 vary",
         ),
         (np.array([[np.nan, 1.0, 2.0]] * 9), {}, "no value in column 0"),
         (np.ones(9), {}, "2 are needed"),
@@ -264,7 +264,7 @@ def test_one_row_far_from_all_others_is_told():
         (np.eye(9), {"max_components": 8}, "max_components=8"),
         (np.eye(9), {"max_components": -1}, "max_components=-1"),
         (1e200 * np.eye(9), {}, "square"),
-        (np.eye(9)[:, :1], {}, "Only 1 of 1 variables varies"),
+        (np.eye(9)[:, :1], {}, "Only 1 of n_features=1 varies"),
         ([["a"] * 4] * 9, {}, "real numbers"),
     ],
 )

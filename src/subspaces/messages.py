@@ -266,11 +266,11 @@ class _Words(Formatter):
         return format(value, spec)
 
 
-def rendered(text: str, say: Say, facts: Mapping[str, Any]) -> str:
+def rendered(text: str, say: Say, facts: Mapping[str, Any] | None = None) -> str:
     """Return a text with its tokens as ``say`` renders them, and its figures filled in."""
 
     def filled(part: str) -> str:
-        return _Words().vformat(part, (), facts)
+        return part if facts is None else _Words().vformat(part, (), facts)
 
     between, parts = 0, []
     for token in TOKEN.finditer(text):

@@ -46,8 +46,8 @@ def test_no_number_of_components_is_found_among_none():
     ("rows", "message"),
     [
         (X[:4], "X has 4 samples, and at least 5"),
-        (X[:, :2], "Only 2 of 2 variables vary, and at least 3"),
-        (np.insert(X[:, :2], 1, 5.0, axis=1), "Only 2 of 3 variables vary"),
+        (X[:, :2], "Only 2 of n_features=2 vary, and at least 3"),
+        (np.insert(X[:, :2], 1, 5.0, axis=1), "Only 2 of n_features=3 vary"),
     ],
 )
 def test_tables_that_are_too_small(rows, message):

@@ -164,7 +164,7 @@ def test_doubts_are_warned_of(X):
     ("options", "X", "kind", "message"),
     [
         ({}, NOISE[:4], ValueError, "X has 4 samples, and at least 5"),
-        ({}, NOISE[:, :2], ValueError, "Only 2 of 2 variables vary"),
+        ({}, NOISE[:, :2], ValueError, "Only 2 of n_features=2 vary"),
         (
             {},
             np.where(NOISE > 2, np.inf, NOISE),
@@ -260,9 +260,8 @@ class TestScikitLearnsOwnChecks:
         results = check_estimator(SelectedPCA(), expected_failed_checks=expected, on_skip=None)
         failed = {each["check_name"] for each in results if each["status"] == "xfail"}
         assert failed == set(OF_TWO_COLUMNS)
-        assert {str(each["exception"]) for each in results if each["status"] == "xfail"} == {
-            "only 2 of n_features=2 vary; at least 3 are needed to tell a component from noise"
-        }
+        refused = {str(each["exception"]) for each in results if each["status"] == "xfail"}
+        assert all(each.startswith("Only 2 of n_features=2 vary") for each in refused)
 
     def test_nothing_but_the_number_of_columns_fails(self, monkeypatch):
         monkeypatch.setattr(varying, "FEWEST_COLUMNS", 2)
