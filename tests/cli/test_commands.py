@@ -31,8 +31,8 @@ def test_select_says_that_the_most_clusters_tried_were_chosen(run, union_file):
     ended = run("select", union_file, "--labels", "type", "--max-clusters", 2, "--json")
     assert ended.document["chosen"] == 2
     message = (
-        "2 clusters were chosen, the largest candidate, so that more may suit better, or other "
-        "dimensions. Use a larger --max-clusters, or --dims auto"
+        "2 clusters were chosen, the largest candidate, so more may suit better. Use a larger "
+        "--max-clusters, or --dims auto."
     )
     assert f"Note: {message}" in ended.err
     assert ended.document["warnings"] == [message]
@@ -40,8 +40,8 @@ def test_select_says_that_the_most_clusters_tried_were_chosen(run, union_file):
         "select", union_file, "--labels", "type", "--max-clusters", 2, "--dims", "auto", "--json",
     ]  # fmt: skip
     assert run(*learned).document["warnings"] == [
-        "2 clusters were chosen, the largest candidate, so that more may suit better. Use a larger "
-        "--max-clusters"
+        "2 clusters were chosen, the largest candidate, so more may suit better. Use a larger "
+        "--max-clusters."
     ]
 
 
