@@ -310,8 +310,15 @@ def in_a_row(names: Sequence[Any]) -> str:
 WEIGHTS = (
     *("few_distinct", "rank_one", "full_rank", "infinite", "max_iter", "empty_clusters"),
     *("infeasible", "swapped", "counts", "batch", "negative_whole", "large_logarithms", "floor"),
-    *("missing_low", "holds_most", "far_mean", "constant_variables", "copies", "single_samples"),
-    *("filled_up", "pieces", "empty_variables", "empty_samples", "neighbours_depend"),
+    *("missing_low", "identifiers", "holds_most", "far_mean", "constant_variables", "copies"),
+    *(
+        "single_samples",
+        "filled_up",
+        "pieces",
+        "empty_variables",
+        "empty_samples",
+        "neighbours_depend",
+    ),
     *("few_levels", "heavy_tails", "rests_on_one", "correlated_noise", "repulsion"),
     *("unequal_dimensions", "no_component", "most_clusters", "most_components", "cycle"),
     *("overlap", "refilled"),
@@ -325,6 +332,7 @@ SILENCES = {
     "infeasible": ("most_clusters", "most_components", "cycle", "refilled"),
     "far_mean": ("constant_variables", "mean_level"),
     "holds_most": ("unlike_scales",),
+    "identifiers": ("holds_most", "far_mean", "unlike_scales", "mean_level"),  # such as a year
     "single_samples": ("infinite", "repulsion", "most_clusters", "refilled"),
     "neighbours_depend": ("few_levels", "heavy_tails", "correlated_noise", "most_components"),
     "few_levels": ("copies",),
