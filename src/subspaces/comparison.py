@@ -18,7 +18,14 @@ from subspaces._types import Array, Axes, Clusterer, Data, Labels, PerCluster, S
 from subspaces.data.validation import as_matrix, place_of
 from subspaces.estimators._all import ESTIMATORS
 from subspaces.estimators._base import SubspaceClusterer
-from subspaces.messages import FILL, Advice, Message, ParameterError, message_of
+from subspaces.messages import (
+    FILL,
+    Advice,
+    Message,
+    ParameterError,
+    ParameterTypeError,
+    message_of,
+)
 from subspaces.metrics import adjusted_rand_score, matched_accuracy, rand_score
 from subspaces.runtime.parameters import as_count, as_flag
 from subspaces.runtime.result import InNotebook, as_frame, lined_up
@@ -297,17 +304,21 @@ def _chosen_estimators(
         chosen = dict(methods)
     else:
         if isinstance(methods, str):
-            raise TypeError(f"methods={methods!r} is one string. Use a list of names")
+            raise ParameterTypeError(
+                "methods", "<methods={value!r}> is one string. Use a list of names.", value=methods
+            )
         names = list(METHODS if methods is None else methods)
         unknown = [name for name in names if name not in METHODS]
         if unknown:
-            raise ValueError(
-                f"methods has {unknown[0]!r}, which is unknown. Use one of {', '.join(METHODS)}, "
-                "or a mapping of names to estimators"
+            raise ParameterError(
+                "methods",
+                f"<methods> has {{value!r}}, which is unknown. Use one of {', '.join(METHODS)}, "
+                "or a mapping of names to estimators.",
+                value=unknown[0],
             )
         chosen = {name: METHODS[name](setting) for name in names}
     if not chosen:
-        raise ValueError("methods is empty. Use at least one")
+        raise ParameterError("methods", "<methods> is empty. Use at least one.")
     return chosen
 
 
@@ -345,9 +356,11 @@ def _checked_setting(
     given = np.atleast_1d(n_components).tolist()
     given = given * k if np.ndim(n_components) == 0 else given
     if len(given) != k:
-        raise ValueError(
-            f"n_components has {len(given)} entries for n_clusters={k}. Use an int, or one per "
-            "cluster"
+        raise ParameterError(
+            "n_components",
+            f"<n_components> has {len(given)} entries for <n_clusters={k}>. Use an int, or "
+            "one per cluster.",
+            value=n_components,
         )
     why = " for {p:#variable}"
     dimensions = [as_count(r, "n_components", low=1, high=p, why=why, p=p) for r in given]
@@ -360,16 +373,20 @@ def _checked_labels(labels: ArrayLike | None, n_samples: int) -> Labels | None:
         return None
     known = np.asarray(labels)
     if known.shape != (n_samples,):
-        raise ValueError(
-            f"labels has shape {known.shape} for {n_samples} samples. Use one label each"
+        raise ParameterError(
+            "labels",
+            f"<labels> has shape {known.shape} for {n_samples} samples. Use one label each.",
         )
     missing = [i for i, label in enumerate(known.tolist()) if label is None or label != label]
     if missing:
-        raise ValueError(
-            f"labels has no value at row {missing[0]} (and {len(missing) - 1} more). Use one label "
-            "each"
+        raise ParameterError(
+            "labels",
+            f"<labels> has no value at row {missing[0]} (and {len(missing) - 1} more). Use "
+            "one label each.",
         )
     texts = known.astype(str)
     if not (texts != "").any():
-        raise ValueError("labels is empty for every sample. Use labels=None, or known classes")
+        raise ParameterError(
+            "labels", "<labels> is empty for every sample. Use <labels=None>, or known classes."
+        )
     return np.where(texts == "", -1, np.unique(texts, return_inverse=True)[1])

@@ -295,14 +295,11 @@ def as_python(name: str, value: str | None) -> str:
     return name if value is None else f"{name}={value}"
 
 
-def in_python(text: str, facts: Mapping[str, Any] | None = None) -> str:
-    """Return a text with its tokens as Python code."""
-    return rendered(text, as_python, facts)
-
-
 def percent(share: float) -> str:
-    """Return a share from 0 to 1 as text in whole per cent; 0 % and 100 % are exact."""
-    return f"{min(max(round(100 * share), 1), 99) if 0 < share < 1 else round(100 * share)} %"
+    """Return a share as text with two digits, 3.2 % or 45 %; 0 % is none, 100 % is all."""
+    if 0.995 <= share < 1:
+        return "more than 99 %"
+    return "less than 0.1 %" if 0 < share < 5e-4 else f"{float(f'{100 * share:.2g}'):g} %"
 
 
 def listed(names: Sequence[Any], most: int = LISTED) -> str:
@@ -323,12 +320,12 @@ def in_a_row(names: Sequence[Any]) -> str:
 WEIGHTS = (
     *("few_distinct", "rank_one", "full_rank", "infinite", "max_iter", "empty_clusters"),
     *("infeasible", "swapped", "counts", "batch", "negative_whole", "large_logarithms", "floor"),
-    *("marks", "totals", "annotation", "identifiers", "classes_as_variable", "holds_most"),
-    *("missing_low", "mostly_missing", "far_mean", "constant_variables", "copies"),
-    *("single_samples", "filled_up"),
-    *("pieces", "empty_variables", "empty_samples", "neighbours_depend", "few_levels"),
-    *("heavy_tails", "rests_on_one", "correlated_noise", "repulsion", "unequal_dimensions"),
-    *("no_component", "most_clusters", "most_components", "cycle", "overlap", "refilled"),
+    *("marks", "totals", "annotation", "identifiers", "classes_as_variable", "missing_low"),
+    *("holds_most", "mostly_missing", "far_mean", "constant_variables", "copies"),
+    *("single_samples", "filled_up", "pieces", "empty_variables", "empty_samples"),
+    *("neighbours_depend", "few_levels", "heavy_tails", "rests_on_one", "correlated_noise"),
+    *("repulsion", "unequal_dimensions", "no_component", "most_clusters", "most_components"),
+    *("cycle", "overlap", "refilled"),
 )
 # Codes that make others superfluous, or whose advice contradicts theirs.
 SILENCES = {

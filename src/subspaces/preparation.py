@@ -12,8 +12,8 @@ from typing import Annotated, Any
 import numpy as np
 
 from subspaces._types import Array
-from subspaces.messages import Advice, ParameterError
-from subspaces.named_table import Table, first_gap, listed
+from subspaces.messages import Advice, ParameterError, listed
+from subspaces.named_table import Table, first_gap
 from subspaces.runtime.serialise import serialisable
 
 __all__ = [
@@ -225,11 +225,12 @@ def check_present(given: Sequence[str], needed: Sequence[str]) -> None:
     there = set(given)
     missing = [name for name in needed if name not in there]
     if missing:
-        shown = ", ".join(missing[:5]) + (", ..." if len(missing) > 5 else "")
         are = "is" if len(missing) == 1 else "are"
-        raise ValueError(
-            f"{len(missing)} of the {len(needed)} variables that the model needs {are} missing: "
-            f"{shown}. Use a table with these columns"
+        raise ParameterError(
+            "X",
+            f"{len(missing)} of the {len(needed)} variables that the model needs {are} "
+            f"missing: {{names}}. Use a table with these columns.",
+            names=missing,
         )
 
 

@@ -113,7 +113,7 @@ def test_the_answer_goes_to_a_file_or_into_json(run, fails, model, union_file, t
 
 @pytest.mark.parametrize(
     ("content", "message"),
-    [(None, "No such file or directory"), (b"no model", "is no model that can be loaded")],
+    [(None, "No such file or directory"), (b"no model", "cannot be loaded as a model")],
 )
 def test_what_is_no_model(fails, union_file, tmp_path, content, message):
     path = tmp_path / "m.npz"

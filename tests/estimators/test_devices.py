@@ -345,7 +345,7 @@ def test_complex_numbers_and_other_libraries_are_refused_in_words(xp):
     with config_context(array_api_dispatch=True):
         with pytest.raises(ValueError, match="Complex data not supported"):
             PSC(3, n_components=2).fit(xp.asarray(X + 1j))
-        with pytest.raises(TypeError, match=r"X is an array of .*one of numpy is needed here"):
+        with pytest.raises(TypeError, match="X is an array of"):
             SSC(3).fit(xp.asarray(X))
 
 

@@ -231,7 +231,7 @@ def refused(tmp_path, content, match):
     path.write_bytes(content)
     with pytest.raises(ValueError, match=match) as caught:
         load(path)
-    assert str(caught.value).startswith(f"{path} is no model that can be loaded: ")
+    assert str(caught.value).startswith(f"{path} cannot be loaded as a model: ")
     assert "\n" not in str(caught.value)
 
 

@@ -154,7 +154,7 @@ class ExpressionScaler(TransformerMixin, BaseEstimator):
         table = as_table(X)
         validate_data(self, X, skip_check_array=True)
         for hint in _hints(X, table):
-            warn(hint, above=3)
+            warn(hint)
         names = _names(X, table.shape)
         self._decide(table, names)
         values, means = self._log_values(table, names)
@@ -234,7 +234,7 @@ class ExpressionScaler(TransformerMixin, BaseEstimator):
         reading = read_cells(table) if asked == "cells" else read_values(table)
         found_out = asked in ("auto", "cells")
         if found_out and (doubtful := doubt(reading)):
-            warn(doubtful, above=4)
+            warn(doubtful)
         self.kind_ = reading.kind if found_out else asked
         if asked == "log" and reading.largest > LARGEST_LOGARITHM:
             warn(
@@ -244,7 +244,6 @@ class ExpressionScaler(TransformerMixin, BaseEstimator):
                     Advice("use <kind='intensities'> if they are none", "kind", "intensities"),
                     largest=reading.largest,
                 ),
-                above=4,
             )
         is_logged = self.kind_ == "log" or (self.kind_ == "ratios" and reading.negative > 0)
         as_they_are = is_logged or self.kind_ == "shares"
@@ -334,7 +333,6 @@ class ExpressionScaler(TransformerMixin, BaseEstimator):
                 floor=self.floor_,
                 share=share,
             ),
-            above=6,
         )
 
     def _log_values(self, table: Array | Sparse, names: Names) -> tuple[Any, Array]:

@@ -19,7 +19,7 @@ from subspaces.rivals.ensemble import (
     random_subspaces,
 )
 from subspaces.runtime.parameters import as_count, as_generator, as_jobs
-from subspaces.runtime.warning import warn
+from subspaces.runtime.warning import doubt
 from subspaces.subspace import energy_off_subspaces
 
 
@@ -190,14 +190,13 @@ class EnsembleKSubspaces(SubspaceClusterer):
 
     def _warn_of_missing_clusters(self, missing: int) -> None:
         if missing:
-            warn(
-                NotConvergedWarning(
-                    "filled_up",
-                    "The graph has {missing:#cluster} fewer than <n_clusters={n_clusters}>, which "
-                    "were filled with neighbours of random samples.",
-                    FEWER_CLUSTERS,
-                    Advice("use a larger <n_runs>", "n_runs", command=""),
-                    missing=missing,
-                    n_clusters=self.n_clusters,
-                )
+            doubt(
+                NotConvergedWarning,
+                "filled_up",
+                "The graph lacks {missing} of <n_clusters={n_clusters}> clusters, which were made "
+                "of the neighbours of random samples.",
+                FEWER_CLUSTERS,
+                Advice("use a larger <n_runs>", "n_runs", command=""),
+                missing=missing,
+                n_clusters=self.n_clusters,
             )

@@ -29,7 +29,7 @@ from subspaces.rivals.gpca import (
     vote_labels,
 )
 from subspaces.runtime.parameters import as_choice, as_count, as_flag, as_generator, as_real
-from subspaces.runtime.warning import warn
+from subspaces.runtime.warning import doubt
 from subspaces.subspace import energy_off_subspaces, principal_axes
 
 METHODS: tuple[GPCAMethod, ...] = get_args(GPCAMethod)
@@ -192,14 +192,13 @@ class GPCA(SubspaceClusterer):
                 filling=filling,
             )
         if filling and self.n_clusters > 1:
-            warn(
-                ChoiceWarning(
-                    "full_rank",
-                    "<n_components={n_components}> equals the rank of the table, so no polynomial "
-                    "describes such a cluster.",
-                    SMALLER_DIMENSION,
-                    n_components=rank,
-                )
+            doubt(
+                ChoiceWarning,
+                "full_rank",
+                "<n_components={n_components}> equals the rank of the table, so no polynomial "
+                "describes such a cluster.",
+                SMALLER_DIMENSION,
+                n_components=rank,
             )
         return problem
 
@@ -281,16 +280,15 @@ class GPCA(SubspaceClusterer):
         """Return the labels after clusters too small to be fitted were refilled."""
         broken = partition.too_small(labels, problem.dimensions)
         if broken:
-            warn(
-                NotConvergedWarning(
-                    "filled_up",
-                    "{broken} of <n_clusters={n_clusters}> clusters came out too small and got "
-                    "samples of others.",
-                    FEWER_CLUSTERS,
-                    SMALLER_DIMENSION,
-                    broken=len(broken),
-                    n_clusters=self.n_clusters,
-                )
+            doubt(
+                NotConvergedWarning,
+                "filled_up",
+                "{broken} of <n_clusters={n_clusters}> clusters came out too small and got "
+                "samples of others.",
+                FEWER_CLUSTERS,
+                SMALLER_DIMENSION,
+                broken=len(broken),
+                n_clusters=self.n_clusters,
             )
         for k in broken:
             labels = partition.refill(labels, k, problem.dimensions, random, problem.rows.closeness)

@@ -25,7 +25,7 @@ from subspaces.progress import Step
 from subspaces.psc.doubts import warn_of_an_early_end
 from subspaces.psc.settings import Settings
 from subspaces.runtime.parameters import as_count, as_generator, as_jobs
-from subspaces.runtime.warning import warn
+from subspaces.runtime.warning import doubt
 from subspaces.starts import landmarks, registry
 
 # What n_init="auto" stands for; sparse loadings have more local optima.
@@ -158,29 +158,27 @@ def warn_of_a_poor_end(
     reason, moving = result.stop_reason, result.moving
     warn_of_an_early_end(reason, settings.max_iter, int(settings.n_clusters))
     if reason == "cycle" and moving > max(1, RESTLESS * n_samples):
-        warn(
-            NotConvergedWarning(
-                "cycle",
-                "{moving} of {n_samples} samples kept moving between clusters, so their labels are "
-                "uncertain.",
-                Advice("compare the labels for another <random_state>", "random_state"),
-                moving=moving,
-                n_samples=n_samples,
-            )
+        doubt(
+            NotConvergedWarning,
+            "cycle",
+            "{moving} of {n_samples} samples kept moving between clusters, so their labels are "
+            "uncertain.",
+            Advice("compare the labels for another <random_state>", "random_state"),
+            moving=moving,
+            n_samples=n_samples,
         )
     # With unequal dimensions a refill may only sort out which cluster has which.
     swept = [run for run in runs if run.swept]
     refilled = sum(run.clustering.repairs > 0 for run in swept)
     if alike and 2 * refilled > len(swept) and reason != "infeasible":
-        warn(
-            ChoiceWarning(
-                "refilled",
-                "In {refilled} of {starts} starts a cluster became too small for its dimension, so "
-                "<n_clusters={n_clusters}> may be too many.",
-                FEWER_CLUSTERS,
-                SMALLER_DIMENSION,
-                refilled=refilled,
-                starts=len(swept),
-                n_clusters=settings.n_clusters,
-            )
+        doubt(
+            ChoiceWarning,
+            "refilled",
+            "In {refilled} of {starts} starts a cluster became too small for its dimension, so "
+            "<n_clusters={n_clusters}> may be too many.",
+            FEWER_CLUSTERS,
+            SMALLER_DIMENSION,
+            refilled=refilled,
+            starts=len(swept),
+            n_clusters=settings.n_clusters,
         )

@@ -31,6 +31,7 @@ from subspaces.data.in_blocks import (
 )
 from subspaces.data.kinds import SurveyedBlocks
 from subspaces.data.subspaces import Subspaces, take, to_subspaces
+from subspaces.messages import ParameterTypeError
 from subspaces.progress import Step
 from subspaces.psc.best_partition import (
     best_partition,
@@ -303,7 +304,7 @@ def _given_start(blocks: Blocks, settings: Settings) -> Any:
     right = tuple(labels.shape) == (n,) and xp.isdtype(labels.dtype, "integral")
     if not right or int(xp.min(labels)) < 0 or int(xp.max(labels)) >= int(settings.n_clusters):
         given_labels(settings, labels, n)
-        raise TypeError(f"init has the type {labels.dtype}. Use whole numbers")
+        raise ParameterTypeError("init", f"<init> has the type {labels.dtype}. Use whole numbers.")
     return blocks.split(labels)
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from subspaces._types import Array
 from subspaces.data.kinds import FEW_ROWS, SurveyedBlocks
 from subspaces.data.validation import has_holes
-from subspaces.messages import Advice, ParameterError, use
+from subspaces.messages import ParameterError, use
 from subspaces.psc.auto import fit_automatic
 from subspaces.psc.blocks import fit_blocks
 from subspaces.psc.dense import fit_dense
@@ -28,9 +28,8 @@ def fit(X: Array | SurveyedBlocks, weights: Array | None, settings: Settings) ->
     """
     check(settings)
     if weights is not None and np.any(weights != 1):
-        raise ParameterError(
-            "weights", "All samples count alike.", Advice("use None"), value=weights
-        )
+        fact = "<weights> are not supported, because all samples count alike. Use None."
+        raise ParameterError("weights", fact, value=weights)
     if isinstance(X, SurveyedBlocks):
         with one_blas_thread():
             return fit_blocks(X, settings)

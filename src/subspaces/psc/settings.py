@@ -31,7 +31,7 @@ from subspaces.messages import (
 )
 from subspaces.progress import Tell, silence
 from subspaces.runtime.parameters import as_choice, as_count, as_flag
-from subspaces.runtime.warning import warn
+from subspaces.runtime.warning import doubt
 
 # Parameters that may be "auto".
 OPEN = ("n_clusters", "n_components", "n_variables")
@@ -145,7 +145,7 @@ def pose(settings: Settings, X: Any, rows: Rows | None = None) -> Problem:
     if settings.measures and settings.n_clusters == X.shape[0] > 1:
         raise ParameterError(
             "n_clusters",
-            "<n_clusters={value}> for as many samples leaves nothing to predict one from.",
+            "<n_clusters={value}> puts every sample alone, so no other can predict it.",
             FEWER_CLUSTERS,
             value=settings.n_clusters,
         )
@@ -156,14 +156,13 @@ def pose(settings: Settings, X: Any, rows: Rows | None = None) -> Problem:
     check_rank(rows.rank, max(dimensions), affine, X)
     problem = Problem(rows, dimensions, settings.criterion, affine, sparsity)
     if not problem.identified and problem.n_clusters > 1:
-        warn(
-            ChoiceWarning(
-                "full_rank",
-                "<n_components={n_components}> equals the rank of the table, so a subspace holds "
-                "every sample without error.",
-                SMALLER_DIMENSION,
-                n_components=max(problem.dimensions),
-            )
+        doubt(
+            ChoiceWarning,
+            "full_rank",
+            "<n_components={n_components}> equals the rank of the table, so a subspace holds "
+            "every sample without error.",
+            SMALLER_DIMENSION,
+            n_components=max(problem.dimensions),
         )
     if settings.criterion == "auto":
         problem = replace(problem, criterion=default_criterion(settings, problem))
@@ -184,14 +183,13 @@ def default_criterion(settings: Settings, problem: Problem) -> str:
 def warn_of_unequal_dimensions(settings: Settings, dimensions: Sequence[int]) -> None:
     """Warn where "distance" was asked for and the clusters have unequal dimensions."""
     if settings.criterion == "distance" and len(set(dimensions)) > 1:
-        warn(
-            ChoiceWarning(
-                "unequal_dimensions",
-                "<criterion='distance'> prefers the clusters of larger dimension, which are "
-                "nearer to every sample.",
-                use("criterion", "likelihood"),
-                dimensions=list(dimensions),
-            )
+        doubt(
+            ChoiceWarning,
+            "unequal_dimensions",
+            "<criterion='distance'> prefers the clusters of larger dimension, which are "
+            "nearer to every sample.",
+            use("criterion", "likelihood"),
+            dimensions=list(dimensions),
         )
 
 

@@ -11,12 +11,10 @@ from subspaces.app.cli._say import note
 from subspaces.app.preparation import learn_preparation
 from subspaces.app.tables import doubts, hold_counts, read_table
 from subspaces.datasets import with_classes
-from subspaces.messages import Advice, Message, message_of, use
+from subspaces.messages import Advice, Message, listed, message_of, percent, use
 from subspaces.named_table import (
     Table,
-    as_percent,
     first_gap,
-    listed,
     missing_values,
     without_empty,
     without_missing,
@@ -152,7 +150,7 @@ def _with_enough_values(table: Table, most: float, source: NewSamples) -> Table:
         )
     count = len(kept.left_out)
     note(
-        f"Left out {count} variable{'s' * (count != 1)} with more than {as_percent(most)} of "
+        f"Left out {count} variable{'s' * (count != 1)} with more than {percent(most)} of "
         f"{'their' if count != 1 else 'its'} values missing: {listed(kept.left_out)}"
     )
     return without_empty(kept)

@@ -7,9 +7,8 @@ from subspaces.app.report._missing import missing_section
 from subspaces.app.report._names import count, escape, sentence
 from subspaces.diagnostics import means_or_directions
 from subspaces.estimators._base import SubspaceClusterer
-from subspaces.messages import Message
+from subspaces.messages import Message, percent
 from subspaces.metrics import adjusted_rand_score
-from subspaces.named_table import as_percent
 
 UNMEASURED = (
     "Whether other samples would give the same clusters was not measured: "
@@ -69,7 +68,7 @@ def _tiles(draft: Draft) -> list[tuple[str, str]]:
     if found.classes is not None:
         tiles.append(("Agreement (ARI)", f"{adjusted_rand_score(*found.known):.2f}"))
     if found.missing is not None:
-        tiles.append(("Values missing", as_percent(found.missing.share)))
+        tiles.append(("Values missing", percent(found.missing.share)))
     return tiles + tile_of_warnings(found.model.record_.warned)
 
 

@@ -8,8 +8,7 @@ import numpy as np
 from subspaces._types import Array, Mask
 from subspaces.app.tables._commas import Notation, is_missing, is_number
 from subspaces.app.tables._sheet import CLASSES, Sheet, Wanted
-from subspaces.messages import literal
-from subspaces.named_table import listed
+from subspaces.messages import listed, literal
 
 # Different texts in place of numbers that a message names, columns with such cells, rows of text.
 LISTED = 5

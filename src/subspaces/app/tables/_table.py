@@ -18,8 +18,8 @@ from subspaces.app.tables._commas import (
 )
 from subspaces.app.tables._sheet import Sheet, Side, Texts, Wanted, offered
 from subspaces.app.tables._units import as_numbers
-from subspaces.messages import Advice, ParameterError, literal, use
-from subspaces.named_table import Table, listed, without_empty
+from subspaces.messages import Advice, ParameterError, listed, literal, use
+from subspaces.named_table import Table, without_empty
 
 # What people call rows below a table that are no samples.
 TOTALS = {

@@ -5,7 +5,7 @@ from subspaces.app.report._names import count, escape
 from subspaces.app.report._pca.draft import PCADraft, name_of
 from subspaces.app.report._pca.findings import PCAFindings
 from subspaces.app.report._summary import list_of_warnings, tile, tile_of_warnings
-from subspaces.named_table import as_percent
+from subspaces.messages import percent
 
 MEANING = (
     "A component is a direction along which variables change together. Noise makes such "
@@ -71,7 +71,7 @@ def _tiles(found: PCAFindings) -> list[tuple[str, str]]:
         ("Variables", f"{len(found.variable_names):,}"),
     ]
     if found.missing is not None:
-        tiles.append(("Values missing", as_percent(found.missing.share)))
+        tiles.append(("Values missing", percent(found.missing.share)))
     return tiles + tile_of_warnings(found.warned)
 
 
