@@ -50,9 +50,11 @@ def advice_of(node):
 def all_messages():
     for path in sorted(SOURCE.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
+            place = f"{path.relative_to(SOURCE)}:{getattr(node, 'lineno', 0)}"
+            if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "fact":
+                yield place, text_of(node.value), []
             if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
                 continue
-            place = f"{path.relative_to(SOURCE)}:{node.lineno}"
             said = node.args[1:] if node.func.id == "doubt" else node.args
             if node.func.id in WARNINGS | ERRORS | {"doubt"} and len(said) > 1:
                 advice = [found for each in said[2:] if (found := advice_of(each))]

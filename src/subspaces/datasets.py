@@ -342,7 +342,7 @@ def read_expression(
     for note in table.notes:
         warnings.warn(f"{path}: {note}", UserWarning, stacklevel=2)
     for doubt in doubts(table, samples):
-        fact = f"{literal(path)}: {doubt.message.fact}"
+        fact = literal(f"{path}: ") + doubt.message.fact
         named = DataWarning(doubt.code, fact, *doubt.advice, **doubt.parameters)
         warnings.warn(named, stacklevel=2)
     return _as_bunch(table)

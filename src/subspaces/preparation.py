@@ -122,12 +122,9 @@ def prepare(table: Table, preparation: Preparation) -> Table:
     matched = match_variables(table, preparation.inputs or names)
     gap = first_gap(matched) if _rests_on_all_values(preparation) else None
     if gap is not None:
-        raise ParameterError(
-            "X",
-            "{gap}, but the model was fitted to totals or means of samples.",
-            Advice("use samples without missing values"),
-            gap=gap[0].upper() + gap[1:],
-        )
+        fact = "{gap}, but the model was fitted to totals or means of samples."
+        whole = Advice("use samples without missing values")
+        raise ParameterError("X", fact, whole, gap=gap[0].upper() + gap[1:])
     data = scaled_to_total(matched.data, preparation.total, matched.sample_names)
     data = log_above_floor(
         data,
@@ -167,12 +164,8 @@ def filled_in_raw_units(raw: Array, filled: Array, preparation: Preparation) -> 
     Scaling and logarithms are undone. Raise ValueError for other steps that cannot be.
     """
     if _rests_on_all_values(preparation):
-        raise ParameterError(
-            "X",
-            "Values that were centred or scaled by sample cannot be filled in the units of the "
-            "table.",
-            Advice("fill the prepared table"),
-        )
+        fact = "Samples that were centred or scaled cannot be filled in the units of the table."
+        raise ParameterError("X", fact, Advice("fill the prepared table"))
     values = filled if preparation.spread is None else filled * preparation.spread
     values = values if preparation.centre is None else values + preparation.centre
     values = np.exp2(values) - preparation.offset if preparation.log else values

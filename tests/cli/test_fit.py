@@ -588,7 +588,7 @@ def test_an_axis_that_is_the_mean_level_is_told(run, tmp_path):
     path = write_levels(tmp_path / "t.csv")
     fit = ["fit", path, "--clusters", 2, "--no-stability", "--force", "--out", tmp_path / "r"]
     ended = run(*fit, "--no-page")
-    assert "holds 99 % of the sum of squares" in ended.err
+    assert "holds more than 99 % of the sum of squares" in ended.err
     assert "Use --affine" in ended.err
     assert {"far_mean", "mean_level"} <= codes_in(tmp_path / "r")
     assert "mean level" not in ended.err  # the same advice
@@ -599,9 +599,7 @@ def test_an_axis_that_is_the_mean_level_is_told(run, tmp_path):
 def test_as_many_clusters_as_samples_are_refused(fails, union_file, tmp_path):
     said = fails("fit", union_file, "--labels", "type", "--clusters", 40, "--dims", 0, "--affine",
                  "--out", tmp_path / "r")  # fmt: skip
-    assert said == (
-        "--clusters 40 for as many samples leaves nothing to predict one from. Use fewer clusters."
-    )
+    assert said.startswith("--clusters 40 puts every sample alone")
 
 
 def test_how_far_to_trust_the_clusters_is_said_everywhere(run, union_file, tmp_path):

@@ -307,7 +307,7 @@ def test_commands_that_need_every_value_can_leave_out_variables_with_gaps(run, f
     X[::2, 0], X[::2, 1] = np.nan, 1.0
     path = write(path, X)
     said = fails("fit", path, "--clusters", 2, "--labels", "type", "--drop-missing", 0.2)
-    assert said.startswith("every variable has more than 20 % of its values missing. Use a larger")
+    assert said.startswith("Every variable has more than 20 % of its values missing. Use a larger")
     X[1, :2] = 3.0, np.nan
     X[3, 1] = 2.0
     said = fails("fit", write(path, X), "--clusters", 2, "--labels", "type",
@@ -351,7 +351,7 @@ def test_a_recipe_does_not_place_samples_with_gaps(run, fails, tmp_path):
     whole.iloc[3, 5] = np.nan
     whole.to_csv(tmp_path / "gap.csv")
     said = fails("predict", tmp_path / "r", tmp_path / "gap.csv")
-    assert "Sample 's3' has no value of 'g5', but the model was fitted to totals" in said
+    assert "Sample 's3' has no value (NaN) of 'g5', but the model was fitted to totals" in said
 
 
 def test_a_model_that_prepares_fills_in_the_units_of_its_samples(run, tmp_path):

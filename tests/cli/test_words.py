@@ -18,7 +18,7 @@ ELSEWHERE = (
 )  # fmt: skip
 # Parts of messages that only a call in Python provokes, by what the command never passes on.
 PYTHON_ALONE = (
-    "<init", "<refine", "<min_components", "<method", "<consensus", "<cluster=", "<names>",
+    "<init", "<weights", "<refine", "<min_components", "<method", "<consensus", "<cluster=", "<names>",
     "<expressed>", "<y>", "<by=", "<candidates", "adata", "AnnData", "fit_predict", "labels_",
     "pca_press", "pca_components", "recipes.expression", "Row {} of X", "Use X and y",
 )  # fmt: skip

@@ -327,11 +327,11 @@ BAD = [
     ({"n_clusters": None}, TypeError, "n_clusters=None is not an integer"),
     ({"n_init": 0}, ValueError, "n_init=0 is out of range"),
     ({"n_init": "many"}, TypeError, "n_init='many' is not an integer"),
-    ({"random_state": "a"}, ValueError, "random_state='a' is no seed. Use an int"),
+    ({"random_state": "a"}, ValueError, "random_state='a' is not a seed. Use an int"),
     (
         {"random_state": np.random.default_rng(0)},
         ValueError,
-        "random_state=Generator.* is no seed",
+        "random_state=Generator.* is not a seed",
     ),
     ({"max_iter": 0}, ValueError, "max_iter=0 is out of range"),
     ({"n_jobs": 0}, ValueError, "n_jobs=0 is out of range. Use 1 or more"),

@@ -60,17 +60,17 @@ def as_matrix(
     except (TypeError, ValueError) as error:
         reason = str(error).splitlines()[0]
         raise type(error)(
-            f"{name} is not a table of real numbers: {reason}{_where_text_is(X)}"
+            f"<{name}> is not a table of real numbers: {reason}{_where_text_is(X)}"
         ) from error
     if matrix.ndim != 2:
         raise ParameterError(name, _not_two_dimensions(matrix.ndim, name))
     if matrix.shape[1] == 0:
         raise ParameterError(
             name,
-            f"{name} has 0 feature(s) (shape={matrix.shape}) while a minimum of 1 is required.",
+            f"<{name}> has 0 feature(s) (shape={matrix.shape}) while a minimum of 1 is required.",
         )
     if len(matrix) < min_samples:
-        fact = f"{name} has {{n:#sample}}, and at least {min_samples} are needed."
+        fact = f"<{name}> has {{n:#sample}}, and at least {min_samples} are needed."
         raise ParameterError(name, fact, n=len(matrix))
     _check_values(matrix, name, X, missing=missing, empty_columns=empty_columns)
     return matrix
@@ -83,7 +83,7 @@ def _not_two_dimensions(n_dimensions: int, name: str) -> str:
     else:
         use = "Reshape your data: (-1, 1) for one variable, (1, -1) for one sample"
     many = f"{n_dimensions} dimension{'s' * (n_dimensions != 1)}"
-    return f"{name} has {many}, and 2 are needed, samples x variables. {use}."
+    return f"<{name}> has {many}, and 2 are needed, samples x variables. {use}."
 
 
 def as_table_to_fit(X: Data, *, min_samples: int = 2) -> Array:
@@ -95,11 +95,11 @@ def _check_kind(X: Data, name: str) -> None:
     """Raise TypeError for what is no dense table in main memory, with what to use instead."""
     if sparse.issparse(X):
         raise ParameterTypeError(
-            name, f"{name} is a sparse matrix. Use a dense array: {name}.toarray()."
+            name, f"<{name}> is a sparse matrix. Use a dense array: {name}.toarray()."
         )
     if is_dask(X):
         raise ParameterTypeError(
-            name, f"{name} is a Dask array. Use one in memory: {name}.compute()."
+            name, f"<{name}> is a Dask array. Use one in memory: {name}.compute()."
         )
     if X is None or isinstance(X, str | bytes):
         raise ParameterTypeError(
@@ -108,18 +108,18 @@ def _check_kind(X: Data, name: str) -> None:
     if is_anndata(X):
         raise ParameterTypeError(
             name,
-            f"{name} is an AnnData. Use scverse.psc or scverse.pca_components, or the table "
+            f"<{name}> is an AnnData. Use scverse.psc or scverse.pca_components, or the table "
             "in it, adata.to_df().",
         )
     if isinstance(X, BaseEstimator):
         raise ParameterTypeError(
             name,
-            f"{name} is the estimator {type(X).__name__}, not a table. Use the estimator "
+            f"<{name}> is the estimator {type(X).__name__}, not a table. Use the estimator "
             "first and the table after it, as in stability(model, X).",
         )
     if is_foreign(X) and get_config()["array_api_dispatch"]:
         library = type(X).__module__.partition(".")[0]
-        raise ParameterTypeError(name, f"{name} is an array of {library}. Use one of numpy.")
+        raise ParameterTypeError(name, f"<{name}> is an array of {library}. Use one of numpy.")
 
 
 def check_real(X: Data, name: str = "X") -> None:
@@ -129,19 +129,21 @@ def check_real(X: Data, name: str = "X") -> None:
     if kind == "c":
         raise ParameterError(
             name,
-            f"{name} is not a table of real numbers: Complex data not supported. Use "
+            f"<{name}> is not a table of real numbers: Complex data not supported. Use "
             f"{name}.real, or real and imaginary parts as columns of their own.",
         )
     if kind in TIMES:
         raise ParameterTypeError(
-            name, f"{name} is a table of dates or times ({dtype}). {_USE_NUMBERS}."
+            name, f"<{name}> is a table of dates or times ({dtype}). {_USE_NUMBERS}."
         )
     dated = [j for j, kind in enumerate(getattr(X, "dtypes", ())) if _is_time(kind)]
     if dated:
         places = ", ".join(_named(X, 1, j) for j in dated[:NAMED])
         more = f" and {len(dated) - NAMED} more" if len(dated) > NAMED else ""
         raise ParameterTypeError(
-            name, f"{name} has dates or times in {{places}}. {_USE_NUMBERS}.", places=places + more
+            name,
+            f"<{name}> has dates or times in {{places}}. {_USE_NUMBERS}.",
+            places=places + more,
         )
 
 
@@ -183,7 +185,7 @@ def _check_names(X: Data, name: str) -> None:
     where = [place for place, column in enumerate(columns) if column == twice]
     raise ParameterError(
         name,
-        f"{name} has the column name {{twice!r}} more than once (columns {where}). Rename "
+        f"<{name}> has the column name {{twice!r}} more than once (columns {where}). Rename "
         "or drop all but one.",
         twice=twice,
     )
@@ -249,7 +251,7 @@ def _check_some_value(holes: Mask, axis: int, name: str, X: Data) -> None:
         more = f" and {len(empty) - NAMED} more" if len(empty) > NAMED else ""
         raise ParameterError(
             name,
-            f"{name} has no value in {{places}}. {_without_empty(X, axis, name)}.",
+            f"<{name}> has no value in {{places}}. {_without_empty(X, axis, name)}.",
             places=places + more,
         )
 
@@ -287,10 +289,9 @@ def not_finite(
         advice = [Advice("leave out its row or its column"), FILL]
     return ParameterError(
         name,
-        "{name} contains {what}: {value} at {place}{more}.",
+        f"<{name}> contains {{what}}: {{value}} at {{place}}{{more}}.",
         *advice,
         value=value,
-        name=name,
         what="infinity" if missing else "NaN or infinity",
         place=place_of(X, row, column),
         more=more,
@@ -301,7 +302,7 @@ def check_shape(shape: tuple[int, ...], name: str = "X") -> None:
     """Raise ValueError for a shape that is not two positive numbers."""
     if len(shape) != 2 or 0 in shape:
         raise ParameterError(
-            name, f"{name} has shape {shape}. Use samples x variables, some of each."
+            name, f"<{name}> has shape {shape}. Use samples x variables, some of each."
         )
 
 
@@ -341,7 +342,7 @@ def check_magnitude(largest: float, name: str = "X", kind: str = "float64") -> N
         wider = f", or make it float64: {name} is {kind}" if kind != "float64" else ""
         raise ParameterError(
             name,
-            f"{name} has values up to {largest:.3g}, whose square leaves the range of {kind}. "
+            f"<{name}> has values up to {largest:.3g}, whose square leaves the range of {kind}. "
             f"Divide {name} by a constant to bring it within {low:g} to {high:g}{wider}.",
         )
 

@@ -38,13 +38,9 @@ def common_dimension(model: SubspaceClusterer, X: Array) -> int:
     """Return the dimension that all clusters share; raise ValueError if they differ."""
     dimensions = dimensions_of(model, X, points=False)
     if len(set(dimensions)) > 1:
-        raise ParameterError(
-            "n_components",
-            "{method} has one dimension for all clusters.",
-            use("n_components", max(dimensions)),
-            value=list(dimensions),
-            method=type(model).__name__,
-        )
+        fact = f"{type(model).__name__} has one dimension for all clusters."
+        one = use("n_components", max(dimensions))
+        raise ParameterError("n_components", fact, one, value=list(dimensions))
     return dimensions[0]
 
 

@@ -165,27 +165,18 @@ class EnsembleKSubspaces(SubspaceClusterer):
         wanted = problem.dimensions if self.n_base_components is None else self.n_base_components
         wanted = np.atleast_1d(wanted).tolist()
         if self.n_base_components is not None and len(wanted) not in (1, count):
-            raise ParameterError(
-                "n_base_components",
-                "<n_base_components> has {entries} entries for {count:#cluster} in each run.",
-                Advice("use an int, or one per cluster of a run"),
-                entries=len(wanted),
-                count=count,
-            )
+            fact = f"<n_base_components> has {len(wanted)} entries for {{n:#cluster}} in each run."
+            advice = Advice("use an int, or one per cluster of a run")
+            raise ParameterError("n_base_components", fact, advice, n=count)
         dimensions = tuple(
             min(as_count(r, "n_base_components", low=low), max(rank - 1, low))
             for r in np.resize(wanted, count).tolist()
         )
         needed = sum(partition.smallest_size(r) for r in dimensions)
         if n < needed:
-            raise ParameterError(
-                "n_candidates",
-                "<n_candidates={value}> needs {needed} samples of {n}.",
-                Advice("use fewer candidates", "n_candidates"),
-                value=count,
-                needed=needed,
-                n=n,
-            )
+            fact = f"<n_candidates={{value}}> needs {needed} samples, and there are {n}."
+            advice = Advice("use fewer candidates", "n_candidates")
+            raise ParameterError("n_candidates", fact, advice, value=count)
         return Problem(problem.rows, dimensions, "residual", problem.affine)
 
     def _warn_of_missing_clusters(self, missing: int) -> None:

@@ -183,14 +183,8 @@ class GPCA(SubspaceClusterer):
         rank = problem.rows.rank
         filling = sum(r == rank for r in problem.dimensions)
         if filling > 1:
-            raise ParameterError(
-                "n_components",
-                "<n_components={value}> equals the rank of the table in {filling} clusters, which "
-                "no polynomial describes.",
-                SMALLER_DIMENSION,
-                value=rank,
-                filling=filling,
-            )
+            fact = "<n_components={value}> equals the rank of the table in several clusters."
+            raise ParameterError("n_components", fact, SMALLER_DIMENSION, value=rank)
         if filling and self.n_clusters > 1:
             doubt(
                 ChoiceWarning,
@@ -210,15 +204,10 @@ class GPCA(SubspaceClusterer):
         projected = self._projected(lifted, least, space, len(problem.rows.squared_norms))
         hyperplanes = equal and projected == lifted[0] + 1
         if self.method == "codimension_one" and not hyperplanes:
-            raise ParameterError(
-                "method",
-                "<method='codimension_one'> needs clusters of one dimension and "
-                "<n_projected={least}>.",
-                use("method", "voting"),
-                value=self.method,
-                least=least,
-                n_projected=projected,
+            fact = (
+                f"<method={{value!r}}> needs clusters of one dimension and <n_projected={least}>."
             )
+            raise ParameterError("method", fact, use("method", "voting"), value=self.method)
         automatic: GPCAMethod = "codimension_one" if hyperplanes else "voting"
         return projected, automatic if self.method == "auto" else self.method
 
@@ -247,22 +236,12 @@ class GPCA(SubspaceClusterer):
             smaller = Advice("use <n_projected> from {least} up", "n_projected", command="")
             advice = [smaller, *advice]
         if size > MOST_MONOMIALS:
-            raise ParameterError(
-                "n_clusters",
-                "<n_clusters={value}> takes polynomials of {size} terms, more than {most}.",
-                *advice,
-                value=self.n_clusters,
-                most=MOST_MONOMIALS,
-                **facts,
-            )
+            most = f"more than {MOST_MONOMIALS}"
+            fact = f"<n_clusters={{value}}> takes polynomials of {{size}} terms, {most}."
+            raise ParameterError("n_clusters", fact, *advice, value=self.n_clusters, **facts)
         if n < needed:
-            raise ParameterError(
-                "n_clusters",
-                "<n_clusters={value}> needs {needed} samples of {n} for its polynomials.",
-                *advice,
-                value=self.n_clusters,
-                **facts,
-            )
+            fact = "<n_clusters={value}> needs {needed} samples for its polynomials, not {n}."
+            raise ParameterError("n_clusters", fact, *advice, value=self.n_clusters, **facts)
 
     def _segment(self, problem: Problem, random: np.random.Generator) -> Labels:
         """Return the labels (n,) that follow from the polynomials, before the polish."""

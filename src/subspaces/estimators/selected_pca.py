@@ -262,9 +262,8 @@ class SelectedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         least = VARIANCE_FLOOR * float(self.explained_variance_.sum())
         noise = max(self.noise_variance_, least)
         if noise == 0.0:
-            raise ParameterError(
-                "X", "No variable of fit varies, so samples have no density. Use another table."
-            )
+            fact = "No variable of fit varies, so samples have no density. Use another table."
+            raise ParameterError("X", fact)
         spread = np.sqrt(np.maximum(self.explained_variance_ - noise, 0.0))
         whole = Gaussian(self.components_.T * spread, np.zeros(rows.shape[1]))
         density = -incomplete.scored(
@@ -326,13 +325,10 @@ class SelectedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         why = f" for X of rank {rank}"
         fewest = as_count(self.min_components, "min_components", low=0, high=rank, why=why)
         if self.max_components is not None and fewest > self.max_components:
-            raise ParameterError(
-                "min_components",
-                "<min_components={value}> is more than <max_components={most}>.",
-                Advice("use {most} or less", "min_components"),
-                value=fewest,
-                most=self.max_components,
-            )
+            most = self.max_components
+            fact = f"<min_components={{value}}> is more than <max_components={most}>."
+            less = Advice(f"use {most} or less", "min_components")
+            raise ParameterError("min_components", fact, less, value=fewest)
         return fewest
 
     def _prepared(self, X: Data) -> Array:

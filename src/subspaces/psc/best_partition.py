@@ -124,30 +124,16 @@ def given_labels(settings: Settings, labels: Any, n_samples: int) -> Labels:
     given = to_host(labels)
     if given.ndim == 0:
         names = ", ".join(registry.STARTS)
-        raise ParameterError(
-            "init",
-            "<init={value!r}> is unknown.",
-            Advice(f"use one of {names}, an array of labels, or a function", "init"),
-            value=labels,
-        )
+        advice = Advice(f"use one of {names}, an array of labels, or a function", "init")
+        raise ParameterError("init", "<init={value!r}> is unknown.", advice, value=labels)
     if given.shape != (n_samples,):
-        raise ParameterError(
-            "init",
-            "<init> has shape {shape} for {n_samples:#sample}.",
-            Advice("use one label each"),
-            shape=str(given.shape),
-            n_samples=n_samples,
-        )
+        fact = f"<init> has shape {given.shape} for {{n:#sample}}. Use one label each."
+        raise ParameterError("init", fact, n=n_samples)
     last = int(settings.n_clusters) - 1
     outside = given[~np.isin(given, np.arange(last + 1))]
     if len(outside):
-        raise ParameterError(
-            "init",
-            "<init> has the label {label}.",
-            Advice("use labels from 0 to {last}"),
-            label=outside[0].item(),
-            last=last,
-        )
+        fact = f"<init> has the label {{label}}. Use labels from 0 to {last}."
+        raise ParameterError("init", fact, label=outside[0].item())
     return given.astype(np.intp)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from subspaces._types import Array, Indices
-from subspaces.core.array import is_dask, is_foreign, like, namespace, place, to_host
+from subspaces.core.array import is_dask, is_foreign, like, namespace, to_host
 from subspaces.core.criteria import CRITERIA
 from subspaces.core.dimensions import dimensions_of
 from subspaces.core.likelihood import Data, as_divisor
@@ -247,8 +247,7 @@ def _device_kinds(
     """Return the starts for the device of the rows; empty for rows in main memory."""
     if not isinstance(blocks, ArrayBlocks) or not is_foreign(blocks.array):
         return []
-    library = place(blocks.array)[0].split(".")[-1]
-    return device_starts(settings.init, library, dimensions)
+    return device_starts(settings.init, dimensions)
 
 
 def _device_starts(

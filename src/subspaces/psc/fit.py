@@ -34,15 +34,9 @@ def fit(X: Array | SurveyedBlocks, weights: Array | None, settings: Settings) ->
         with one_blas_thread():
             return fit_blocks(X, settings)
     if settings.refine == "descent" and len(X) > FEW_ROWS:
-        raise ParameterError(
-            "refine",
-            "<refine='descent'> takes up to {most} samples, and there are {n}.",
-            use("refine", "ppca"),
-            use("refine", None),
-            value="descent",
-            most=FEW_ROWS,
-            n=len(X),
-        )
+        fact = f"<refine='descent'> takes up to {FEW_ROWS} samples, and there are {len(X)}."
+        others = use("refine", "ppca"), use("refine", None)
+        raise ParameterError("refine", fact, *others, value="descent")
     if has_holes(X):
         with one_blas_thread():
             return with_means(X, fit_incomplete(X, settings))

@@ -119,21 +119,14 @@ def check(settings: Settings) -> None:
     if settings.n_variables is None:
         return
     if settings.refine == "descent":
-        raise ParameterError(
-            "refine",
-            "<refine='descent'> does not work with <n_variables>.",
-            use("refine", "ppca"),
-            use("refine", None),
-            value="descent",
-        )
+        fact = "<refine='descent'> does not work with <n_variables>."
+        others = use("refine", "ppca"), use("refine", None)
+        raise ParameterError("refine", fact, *others, value="descent")
     for_sparse = ("auto", *criteria.names(sparse=True, public=True))
     if settings.criterion not in for_sparse:
-        raise ParameterError(
-            "criterion",
-            "<criterion={value!r}> does not work with <n_variables>.",
-            Advice(f"use one of {', '.join(for_sparse)}", "criterion"),
-            value=settings.criterion,
-        )
+        fact = "<criterion={value!r}> does not work with <n_variables>."
+        advice = Advice(f"use one of {', '.join(for_sparse)}", "criterion")
+        raise ParameterError("criterion", fact, advice, value=settings.criterion)
 
 
 def pose(settings: Settings, X: Any, rows: Rows | None = None) -> Problem:
@@ -143,12 +136,8 @@ def pose(settings: Settings, X: Any, rows: Rows | None = None) -> Problem:
     dimension equals the rank of X, and where "distance" is to compare unequal dimensions.
     """
     if settings.measures and settings.n_clusters == X.shape[0] > 1:
-        raise ParameterError(
-            "n_clusters",
-            "<n_clusters={value}> puts every sample alone, so no other can predict it.",
-            FEWER_CLUSTERS,
-            value=settings.n_clusters,
-        )
+        fact = "<n_clusters={value}> puts every sample alone, so no other can predict it."
+        raise ParameterError("n_clusters", fact, FEWER_CLUSTERS, value=settings.n_clusters)
     affine, sparsity = bool(settings.affine), _sparsity(settings, X)
     dimensions = dimensions_of(settings, X, low=0 if affine else 1)
     if rows is None:

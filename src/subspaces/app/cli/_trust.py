@@ -89,8 +89,8 @@ def with_stability(
             again = with_choices(model)
             measured = stability(again, table.data, budget_s=BUDGET, random_state=seed)
     except ValueError as error:
-        fact = "Stability was not measured, since halves of the samples cannot be fitted: {why}"
-        failed = Verdict("unmeasured", fact, {"why": in_options(error)})
+        fact = "Stability was not measured, since halves of the samples cannot be fitted: {why}."
+        failed = Verdict("unmeasured", fact, {"why": in_options(error).rstrip(".")})
         return replace(trust, found={**trust.found, "stability": _entry(failed)})
     halvings, k_means = len(measured.per_resample), measured.k_means
     figures = {"stability": measured.stability, "halvings": halvings, "k_means": k_means}
