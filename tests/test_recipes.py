@@ -213,7 +213,7 @@ def test_a_sparse_table_is_prepared_as_the_dense_one_is(options, logs):
 
 def test_bad_sparse_tables_are_refused():
     counts = sparse.csr_matrix(molecules())
-    with pytest.raises(ValueError, match="n_samples=1; at least 2 are needed"):
+    with pytest.raises(ValueError, match="X has 1 sample, and at least 2 are needed"):
         ExpressionScaler().fit(counts[:1])
     counts.data[3] = np.nan
     with pytest.raises(ValueError, match="values that are not finite"):
@@ -387,13 +387,13 @@ def test_the_callers_array_is_not_changed():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"floor": 1e9}, "no value of X is above floor=1e"),
+        ({"floor": 1e9}, "No value is above floor=1e"),
         ({"floor": 0.0}, "floor=0 has no logarithm"),
         (
             {"kind": "genes"},
             "kind='genes' is unknown. Use one of auto, cells, intensities, log, ratios, shares",
         ),
-        ({"kind": "ratios", "log": "yes"}, "ratios of 0 or less, down to -.* have no logarithm"),
+        ({"kind": "ratios", "log": "yes"}, "ratios are 0 or less, down to -.* have no logarithm"),
         ({"kind": "counts"}, "kind='counts' needs values from 0 up, and X has -"),
         ({"log": "maybe"}, "log='maybe' is unknown. Use one of auto, yes, no"),
         ({"n_genes": 0}, "n_genes=0 is out of range"),

@@ -205,7 +205,7 @@ def test_samples_without_values_are_named_and_dropped_together(file):
 
 def _doubts(file, columns):
     path = file(pd.DataFrame(columns).to_csv(index=False))
-    return " ".join(doubts(read_table(path), "rows"))
+    return " ".join(map(str, doubts(read_table(path), "rows")))
 
 
 def test_numbers_that_identify_samples_are_asked_about(file):

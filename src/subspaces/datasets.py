@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils import Bunch, check_random_state
 
 from subspaces._types import Array, Mask, SamplesIn, ScenarioName, ScoreDistribution, Seed
-from subspaces.messages import ParameterError
+from subspaces.messages import DataWarning, ParameterError, literal
 from subspaces.named_table import Table
 from subspaces.runtime.parameters import as_choice, as_count, as_real
 from subspaces.subspace import Subspace
@@ -339,8 +339,12 @@ def read_expression(
     )
     if classes is not None:
         table = with_classes(table, Path(classes))
-    for doubt in (*table.notes, *doubts(table, samples)):
-        warnings.warn(f"{path}: {doubt}", UserWarning, stacklevel=2)
+    for note in table.notes:
+        warnings.warn(f"{path}: {note}", UserWarning, stacklevel=2)
+    for doubt in doubts(table, samples):
+        fact = literal(f"{path}: ") + doubt.message.fact
+        named = DataWarning(doubt.code, fact, *doubt.advice, **doubt.parameters)
+        warnings.warn(named, stacklevel=2)
     return _as_bunch(table)
 
 

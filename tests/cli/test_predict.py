@@ -50,7 +50,7 @@ def test_columns_are_matched_by_name(run, model, union_file, tmp_path):
 
 def test_an_option_of_other_commands_is_told_with_them(fails, model, union_file):
     said = fails("predict", model, union_file, "--affine")
-    assert "; subspaces fit, select and compare have it (see: subspaces predict --help)" in said
+    assert "Use it with subspaces fit, select or compare (see: subspaces predict --help)" in said
 
 
 def test_missing_columns_are_named(fails, model, union_file):

@@ -32,7 +32,7 @@ from subspaces.diagnostics._markers import Markers, markers_of_model
 from subspaces.estimators import PSC
 from subspaces.estimators._base import SubspaceClusterer
 from subspaces.facts import with_facts
-from subspaces.messages import ParameterError, ParameterTypeError
+from subspaces.messages import Advice, ParameterError, ParameterTypeError
 from subspaces.preparation import Preparation
 from subspaces.runtime.fitted import draft_of
 from subspaces.runtime.parameters import as_flag
@@ -379,10 +379,9 @@ def _recipe(
     """Return the `Recipe` of a scaler, which gets as many axes as the clusters need, and PSC."""
     for name, value in (("n_clusters", n_clusters), ("n_components", n_components)):
         if isinstance(value, str):
-            raise ValueError(
-                f"{name}={value!r} is not for expression data: the axes kept depend on it. Use a "
-                "number; selection.select_n_clusters compares several"
-            )
+            fact = f"<{name}={{value!r}}> is not for expression data: the axes kept depend on it."
+            advice = Advice("use a number, which selection.select_n_clusters finds", command="")
+            raise ParameterError(name, fact, advice, value=value)
     dense = n_variables is None
     if n_components is None:
         n_components = 0 if dense else 1
