@@ -16,6 +16,7 @@ from subspaces.comparison import METHODS
 from subspaces.datasets import make_scenario, make_subspaces
 from subspaces.messages import ParameterError
 from tests.estimators.checks import CLUSTERERS
+from tests.warned import refuses
 
 UNION = make_subspaces([30, 40], 8, [2, 1], noise=0.02, random_state=0)
 
@@ -100,7 +101,7 @@ def test_plot():
     ax = found.plot()
     assert [text.get_text() for text in ax.get_yticklabels()] == ["PSC", "KMeans"]
     assert found.plot(plt.figure().gca()) is plt.gca()
-    with pytest.raises(ValueError, match="no method came to an end"):
+    with refuses("comparison"):
         compare(UNION.data, methods={"bad": Failing()}).plot()
 
 
@@ -163,10 +164,11 @@ def test_samples_without_a_class_do_not_count():
     found = compare(planes.data, 2, 2, labels=known, **options)
     labels = found.labels["PSC"]
     assert found.columns["ari"] == [adjusted_rand_score(planes.target[5:], labels[5:])]
-    with pytest.raises(ValueError, match="labels is empty for every sample"):
+    with refuses("labels"):
         compare(planes.data, 2, 2, labels=[""] * len(known), **options)
 
 
 def test_one_variable_is_said_as_one():
-    with pytest.raises(ValueError, match=r"n_components=2 is out of range for 1 variable\. Use 1"):
+    with refuses("n_components", 2) as raised:
         compare(np.arange(12.0)[:, None], 2, 2)
+    assert "1 variable." in str(raised.value)

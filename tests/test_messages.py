@@ -8,10 +8,10 @@ from sklearn.exceptions import ConvergenceWarning
 from subspaces.messages import (
     Advice,
     DataWarning,
+    Message,
     NotConvergedWarning,
     ParameterError,
     ParameterTypeError,
-    in_python,
     message_of,
     note,
     shown,
@@ -50,9 +50,8 @@ def test_names_from_a_table_are_no_tokens():
         names=list("abcdefg"),
         share=0.999,
     )
-    assert str(said) == "Sample <b=1>{0} and a, b, c, d, e and 2 more of 99 %."
+    assert str(said) == "Sample <b=1>{0} and a, b, c, d, e and 2 more of more than 99 %."
     assert str(note("a <b> {c}")) == "a <b> {c}"
-    assert in_python("a <b> {c}") == "a b {c}"
 
 
 def test_warnings_can_be_pickled():
@@ -80,6 +79,11 @@ def test_at_most_three_doubts_are_shown_the_gravest_first():
     assert seen[-1] is foreign
 
 
+def test_of_a_year_among_the_variables_one_doubt_is_shown():
+    codes = ["far_mean", "unlike_scales", "holds_most", "identifiers"]
+    assert [each.code for each in shown(list(map(doubt, codes)))] == ["identifiers"]
+
+
 @pytest.mark.parametrize("text", ["<a=1>", "<a>", "<a.b=[1, 2]>"])
 def test_python_shows_tokens_as_code(text):
-    assert in_python(text) == text[1:-1]
+    assert str(Message("a", text)) == text[1:-1]

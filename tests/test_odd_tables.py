@@ -9,6 +9,8 @@ import pytest
 
 from subspaces.app.tables import doubts, read_table
 from subspaces.datasets import read_expression
+from subspaces.messages import DataWarning
+from tests.warned import codes_of, warns
 
 GENES = (
     "gene_id\tgene_name\tbiotype\ts1\ts2\ts3\n"
@@ -76,13 +78,13 @@ def test_columns_of_text_are_refused_with_what_leaves_them_out(refused):
     assert "line 2, column 2 ('gene_name'): 'TP53' is not a number. " in said
     assert "Use ignore_text=True to leave out the 2 columns of text (gene_name, biotype)" in said
     assert "labels" not in said  # classes are a row where samples are columns
-    assert refused(PATIENTS).endswith("columns of text (date (dates), site)")
+    assert refused(PATIENTS).endswith("columns of text (date (dates), site).")
     more = PATIENTS + "C,1,2024-05-03,2,Bonn\nD,3,2024-05-04,4,Köln\n"
     assert "or labels='site' if that one holds the known" in refused(more)
     said = refused(more, ignore=["date"])
     assert said.endswith(
         "column 5 ('site'): 'Bonn' is not a number. Use ignore=['site'] to leave "
-        "out this column of text, or labels='site' if it holds the known classes"
+        "out this column of text, or labels='site' if it holds the known classes."
     )
 
 
@@ -125,10 +127,9 @@ def test_only_the_variables_asked_for_are_read(file):
 
 def test_a_table_with_none_of_the_variables_asked_for(refused):
     said = refused(PATIENTS, variables=["x", "y"])
-    assert said.endswith("none of the variables that are needed (x, y, ...). Use a table with "
-                         "these columns")  # fmt: skip
-    assert refused(PATIENTS, variables=["A", "B"]).endswith("Use samples='columns'")
-    assert refused(GENES, samples="columns", variables=["s1"]).endswith("Use samples='rows'")
+    assert "none of the variables that are needed (x, y, ...)" in said
+    assert "Use samples='columns'" in refused(PATIENTS, variables=["A", "B"])
+    assert refused(GENES, samples="columns", variables=["s1"]).endswith("Use samples='rows'.")
 
 
 @pytest.mark.parametrize("kind", ["npz", "parquet", "h5ad", "gct"])
@@ -324,28 +325,24 @@ def test_what_stands_around_a_table(file, text, names, notes):
 
 
 @pytest.mark.parametrize(
-    ("text", "samples", "said"),
+    ("text", "samples", "code", "name"),
     [
-        ("id,a,b\ns1,1,2\ns2,3,4\ns3,0,1\nTotal,4,7\n", "rows",
-         "the last sample, 'Total', is the sum of all others. Use ignore=['Total'] to leave it "
-         "out"),
-        ("id,a,b\ns1,1,2\ns2,3,4\nØ,2,3\n", "rows",
-         "the last sample, 'Ø', is the mean of all others. Use ignore=['Ø'] to leave it out"),
-        ("Nr.;Name;a\n1;x;5\n2;y;7\n3;z;1\n4;u;3\n5;v;1\n", "rows",
-         "Nr. seems to number the samples. Use ignore=['Nr.'] to leave it out, or "
-         "sample_names='Nr.' to name the samples so"),
-        ("Geneid,Length,a,b\ng1,700,1,2\ng2,900,2,1\n", "columns",
-         "the sample 'Length' has a name as annotation of genes has. Use ignore=['Length'] to "
-         "leave it out"),
+        ("id,a,b\ns1,1,2\ns2,3,4\ns3,0,1\nTotal,4,7\n", "rows", "totals", "Total"),
+        ("id,a,b\ns1,1,2\ns2,3,4\nØ,2,3\n", "rows", "totals", "Ø"),
+        ("Nr.;Name;a\n1;x;5\n2;y;7\n3;z;1\n4;u;3\n5;v;1\n", "rows", "identifiers", "Nr."),
+        ("Geneid,Length,a,b\ng1,700,1,2\ng2,900,2,1\n", "columns", "annotation", "Length"),
     ],
-)  # fmt: skip
-def test_what_may_be_neither_sample_nor_variable_is_a_hint(file, text, samples, said):
+)
+def test_what_may_be_neither_sample_nor_variable_is_a_hint(file, text, samples, code, name):
     more = {"ignore": ["Name"]} if "Name" in text else {}
     path = file(text)
-    assert doubts(read_table(path, samples=samples, **more), samples) == [said]
-    with pytest.warns(UserWarning, match="Use ignore=") as caught:
+    found = doubts(read_table(path, samples=samples, **more), samples)
+    assert [(doubt.code, doubt.parameters["names"]) for doubt in found] == [(code, [name])]
+    with warns(code, kind=DataWarning) as caught:
         read_expression(path, samples=samples, **more)
-    assert str(caught[0].message) == f"{path}: {said}"
+    said = str(caught[0].message)
+    assert said.startswith(f"{path}: ")
+    assert f"Use ignore=['{name}']" in said
 
 
 def test_classes_that_are_not_named_are_told(file, tmp_path):
@@ -359,16 +356,15 @@ def test_classes_that_are_not_named_are_told(file, tmp_path):
     named = read_table(file(once.format(*range(12))))  # each text once: names, as ever
     assert named.sample_names[:2] == ("u0", "v1")
     numbers = read_table(file("\n".join(["class,a", *(f"{g},{x}.5" for g, x, _ in rows)])))
-    assert doubts(numbers, "rows") == [
-        "the variable 'class' has a name and values as known classes have, and counts as a "
-        "variable. Use labels='class' if it holds them"
-    ]
+    (doubt,) = doubts(numbers, "rows")
+    assert doubt.code == "classes_as_variable"
+    assert "Use labels='class'" in str(doubt)
     measured = read_table(file("\n".join(["class,a", *(f"{x},{g}.5" for g, x, _ in rows)])))
-    assert not any("known classes" in doubt for doubt in doubts(measured, "rows"))
+    assert "classes_as_variable" not in codes_of(doubts(measured, "rows"))
     path = tmp_path / "t.npz"
     np.savez(path, X=np.array(rows, dtype=float), group=np.array([g for g, *_ in rows]))
-    said = "'group' is not read. Use labels='group' if it holds the known classes"
-    assert read_table(path).notes == (said,)
+    (note,) = read_table(path).notes
+    assert "'group'" in note
     assert read_table(path, labels="group").notes == ()
 
 
@@ -376,8 +372,8 @@ def test_classes_beside_the_table_of_cells_are_told(tmp_path):
     anndata = pytest.importorskip("anndata")
     cells = anndata.AnnData(np.eye(4), obs={"cell_type": list("uvuv"), "depth": range(4)})
     cells.write_h5ad(tmp_path / "t.h5ad")
-    said = "'cell_type' is not read. Use labels='cell_type' if it holds the known classes"
-    assert read_table(tmp_path / "t.h5ad").notes == (said,)
+    (note,) = read_table(tmp_path / "t.h5ad").notes
+    assert "'cell_type'" in note
     assert read_table(tmp_path / "t.h5ad", labels="cell_type").notes == ()
 
 
@@ -435,7 +431,7 @@ def test_all_cells_that_are_no_numbers_are_told_at_once(refused):
 def test_a_typing_error_is_asked_about(refused):
     assert refused("x,y\n1,21.3o\n2,3\n").endswith(
         "line 2, column 2 ('y'): '21.3o' is not a number (is 21.30 meant?). Use a number there, "
-        "missing=['21.3o'] to do without it, or ignore=['y'] to leave the column out"
+        "missing=['21.3o'] to do without it, or ignore=['y'] to leave the column out."
     )
     for typed, meant in (("2l.5", "21.5"), ("O.5", "0.5"), ("1..5", "1.5"), ("1 .5", "1.5")):
         assert f"{typed!r} is not a number (is {meant} meant?)" in refused(f"x,y\n1,{typed}\n2,3\n")
@@ -449,7 +445,7 @@ def test_many_bad_cells_are_counted(refused):
     assert said.count("'bad") == 5
     assert "missing" not in said  # so many texts are no marks
     assert "'bad4' at line 6, column 2 ('y'), and 7 other cells. Use numbers there" in said
-    assert said.endswith("or ignore=['y'] to leave the column out")
+    assert said.endswith("or ignore=['y'] to leave the column out.")
 
 
 def test_rows_of_text_are_told_together(refused):
@@ -465,23 +461,21 @@ def test_samples_without_a_class_are_told_and_kept(file):
     path = file(text.replace("s3,9,3.5,y", "s3,9,3.5,"))
     table = read_table(path, labels="type")
     assert table.classes[3] == ""
-    said = "sample 's3' has no class and is left out of comparisons with the classes"
-    assert said in doubts(table, "rows")
-    with pytest.warns(UserWarning, match="'s3' has no class"):
+    assert codes_of(doubts(table, "rows")) == ["no_class"]
+    with warns("no_class", kind=DataWarning):
         read = read_expression(path, labels="type")
     assert read.target.tolist() == [0, 1, 0, -1, 0, 1, 0, 1]
     assert read.target_names.tolist() == ["x", "y"]
     two = read_table(file(text.replace(",y\n", ",\n")), labels="type")
-    assert "4 samples have no class (s1, s3, s5, s7) and are left out of" in doubts(two, "rows")[0]
+    assert doubts(two, "rows")[0].parameters["names"] == ["s1", "s3", "s5", "s7"]
 
 
 def test_classes_that_differ_in_capitals_or_spaces_are_told(file):
     path = file("id,a,b,type\nA,1,5,case\nB,3,4,Case\nC,2,2,big  cell\nD,7,1,big cell\nE,1,9,x\n")
-    said = "the classes {} and {} differ only in capitals or spaces, and count as two"
     found = doubts(read_table(path, labels="type"), "rows")
-    assert said.format("'case'", "'Case'") in found
-    assert said.format("'big  cell'", "'big cell'") in found
-    assert len(found) == 2
+    assert codes_of(found) == ["like_classes"]
+    pairs = [tuple(doubt.parameters.values()) for doubt in found]
+    assert pairs == [("case", "Case"), ("big  cell", "big cell")]
 
 
 def test_text_that_is_called_a_workbook(file):

@@ -199,13 +199,13 @@ def test_samples_without_values_are_named_and_dropped_together(file):
     assert table.sample_names == ("B", "D")
     assert table.data.tolist() == [[1, 2], [2, 4]]
     assert any("A, C" in note for note in table.notes)
-    with pytest.raises(ValueError, match="no sample has a value"):
+    with pytest.raises(ValueError, match="No sample has a value"):
         read_table(file("id,a,b\nA,,\nC,NA,\n"), drop_empty=True)
 
 
 def _doubts(file, columns):
     path = file(pd.DataFrame(columns).to_csv(index=False))
-    return " ".join(doubts(read_table(path), "rows"))
+    return " ".join(map(str, doubts(read_table(path), "rows")))
 
 
 def test_numbers_that_identify_samples_are_asked_about(file):

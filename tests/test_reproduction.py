@@ -258,7 +258,7 @@ def test_the_printed_algorithm_is_psc_by_influence_from_the_same_labels():
     assert found["ari"] == agreement(truth, model.labels_)["ari"]
 
 
-@pytest.mark.filterwarnings("ignore:2 clusters were chosen, the largest candidate")
+@pytest.mark.filterwarnings("ignore::subspaces.messages.ChoiceWarning")
 def test_free_is_what_the_library_chooses_by_default(monkeypatch):
     monkeypatch.setattr(selection, "CANDIDATES", range(1, 3))
     monkeypatch.setattr(selection, "N_STARTS", 1)

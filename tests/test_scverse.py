@@ -9,7 +9,7 @@ from subspaces import PSC, recipes, scverse
 from subspaces.datasets import make_subspaces
 from subspaces.diagnostics import pca_components
 from subspaces.metrics import adjusted_rand_score
-from tests.warned import warns
+from tests.warned import refuses, warns
 
 anndata = pytest.importorskip("anndata")
 
@@ -87,7 +87,7 @@ def test_cells_of_dask_are_read_chunk_by_chunk(cells, planes, chunk, affine):
     expected = np.hstack([(planes.data - f.centre) @ f.basis for f in model.subspaces_])
     np.testing.assert_allclose(np.abs(lazy.obsm["X_psc"]), np.abs(expected), atol=1e-8)
     assert lazy.uns["psc"]["sizes"].sum() == 200
-    with pytest.raises(ValueError, match="n_variables=5 needs all samples in memory"):
+    with refuses("n_variables"):
         scverse.psc(lazy, 2, n_variables=5)
 
 
@@ -192,10 +192,10 @@ def test_batches_are_centred_and_a_warning_says_so(source):
 
 
 def test_bad_batches(cells):
-    with pytest.raises(ValueError, match=r"adata.obs has no 'batch'; it is empty"):
+    with pytest.raises(ValueError, match=r"adata.obs has no 'batch'. It is empty"):
         scverse.psc(cells, batch_key="batch")
     cells.obs["batch"] = ["a"] * 199 + [None]
-    with pytest.raises(ValueError, match=r"has missing values\. Use a batch for each cell"):
+    with refuses("batch_key"):
         scverse.psc(cells, batch_key="batch")
     cells.obs["batch"] = "a"
     scverse.psc(cells, batch_key="batch", random_state=0)
@@ -205,10 +205,10 @@ def test_bad_batches(cells):
 def test_what_the_recipe_cannot_prepare(planes):
     dask_array = pytest.importorskip("dask.array")
     lazy = anndata.AnnData(dask_array.from_array(planes.data, chunks=(70, -1)))
-    with pytest.raises(TypeError, match=r"Dask array, which is not prepared .* Use n_components"):
+    with pytest.raises(TypeError, match=r"Dask array, .* n_components"):
         scverse.psc(lazy)
     lazy.obs["batch"] = ["a", "b"] * 100
-    with pytest.raises(TypeError, match="batch_key needs cells in memory"):
+    with refuses("batch_key", kind=TypeError):
         scverse.psc(lazy, n_components=1, batch_key="batch")
 
 
@@ -244,13 +244,13 @@ def test_results_survive_a_file(cells, tmp_path):
 def test_what_cannot_be_clustered(cells, tmp_path):
     with pytest.raises(TypeError, match="adata is a ndarray"):
         scverse.psc(cells.X)
-    with pytest.raises(ValueError, match=r"layers has no 'counts'; it is empty"):
+    with pytest.raises(ValueError, match=r"layers has no 'counts'. It is empty"):
         scverse.psc(cells, layer="counts")
     with pytest.raises(ValueError, match=r"obsm has no 'X_pca'"):
         scverse.psc(cells, use_rep="X_pca")
-    with pytest.raises(ValueError, match="layer='counts' excludes"):
+    with refuses("layer"):
         scverse.psc(cells, use_rep="X_pca", layer="counts")
-    with pytest.raises(TypeError, match="n_neighbours"):
+    with refuses("n_neighbours", kind=TypeError):
         scverse.psc(cells, n_neighbours=3)
     with pytest.raises(ValueError, match="has no X"):
         scverse.psc(anndata.AnnData(obs=cells.obs))
@@ -403,17 +403,17 @@ def test_doubts_name_the_cell(tissue):
 def test_components_that_cannot_be_counted(tissue, tmp_path):
     with pytest.raises(TypeError, match="adata is a ndarray"):
         scverse.pca_components(tissue.X)
-    with pytest.raises(ValueError, match="layer='counts' excludes"):
+    with refuses("layer"):
         scverse.pca_components(tissue, use_rep="X_pca", layer="counts")
-    with pytest.raises(ValueError, match=r"adata.var has no 'some'; it has 'highly_variable'"):
+    with pytest.raises(ValueError, match=r"adata.var has no 'some'. It has 'highly_variable'"):
         scverse.pca_components(tissue, mask_var="some")
     for wrong in ("kind", np.arange(40), [True] * 39):
-        with pytest.raises(ValueError, match=r"does not say of each of the 40 genes"):
+        with refuses("mask_var"):
             scverse.pca_components(tissue, mask_var=wrong)
     tissue.obsm["X_some"] = tissue.X[:, :12]
-    with pytest.raises(ValueError, match="mask_var is for genes, which use_rep='X_some' has not"):
+    with refuses("mask_var"):
         scverse.pca_components(tissue, mask_var="highly_variable", use_rep="X_some")
-    with pytest.raises(ValueError, match="method='loo' is unknown"):
+    with refuses("method", "loo"):
         scverse.pca_components(tissue, method="loo")
     holey = tissue.copy()
     holey.X[3, 5] = np.nan
@@ -448,9 +448,9 @@ def test_the_components_of_scanpys_cells():
 
 
 def test_a_misspelt_parameter_is_told_with_the_right_one(cells):
-    with pytest.raises(TypeError, match=r"psc has no option 'n_dim'\. Use one of layer, "):
+    with refuses("n_dim", kind=TypeError):
         scverse.psc(cells, 2, n_dim=2)
-    with pytest.raises(TypeError, match=r"psc has no option 'n_component'\. Use n_components"):
+    with refuses("n_component", kind=TypeError):
         scverse.psc(cells, 2, n_component=2)
-    with pytest.raises(TypeError, match=r"psc has no option 'random_sate'\. Use random_state"):
+    with refuses("random_sate", kind=TypeError):
         scverse.psc(cells, 2, n_components=2, random_sate=2)

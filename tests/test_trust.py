@@ -17,6 +17,7 @@ from subspaces.metrics import adjusted_rand_score
 from subspaces.named_table import Table
 from subspaces.preparation import attach_preparation, prepare
 from subspaces.recipes import single_cell
+from tests.warned import refuses, warns
 
 
 def blobs(n=90, p=6, seed=0):
@@ -246,7 +247,7 @@ def test_a_budget_ends_the_same_splits_sooner(monkeypatch):
     some = stability(model, X, n_resamples=6, budget_s=25, random_state=4)
     assert 3 < len(some.per_resample) < 6
     np.testing.assert_array_equal(some.per_resample, every.per_resample[: len(some.per_resample)])
-    with pytest.raises(ValueError, match="budget_s=-1 is out of range"):
+    with refuses("budget_s", -1):
         stability(model, X, budget_s=-1)
 
 
@@ -278,11 +279,12 @@ def test_a_variable_that_a_half_lacks_is_left_out_of_the_split():
     X[np.random.default_rng(1).random(X.shape) < 0.05] = np.nan
     rare = np.column_stack([X, np.where(np.arange(60) == 7, 1.0, np.nan)])
     model = PSC(2, n_init=2, random_state=0)
-    with pytest.warns(UserWarning, match="1 of 9 variables had no value in some halves, and was "):
+    with warns("empty_variables") as said:
         found = stability(model, rare, n_resamples=3, random_state=0)
+    assert (said[0].message.parameters["few"], said[0].filename) == (1, __file__)
     plain = stability(model, X, n_resamples=3, random_state=0)
     np.testing.assert_array_equal(found.per_resample, plain.per_resample)
     assert (found.k_means, found.verdict) == (plain.k_means, plain.verdict)
     rare[7, :8] = np.nan
-    with pytest.raises(ValueError, match="samples have values of such variables alone"):
+    with pytest.raises(ValueError, match="one half of the samples lacks"):
         stability(model, rare, n_resamples=3, random_state=0)

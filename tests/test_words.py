@@ -50,18 +50,25 @@ def advice_of(node):
 def all_messages():
     for path in sorted(SOURCE.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
+            place = f"{path.relative_to(SOURCE)}:{getattr(node, 'lineno', 0)}"
+            if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "fact":
+                yield place, text_of(node.value), []
             if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
                 continue
-            place = f"{path.relative_to(SOURCE)}:{node.lineno}"
-            if node.func.id in WARNINGS | ERRORS and len(node.args) > 1:
-                fact = text_of(node.args[1])
-                advice = [found for each in node.args[2:] if (found := advice_of(each))]
-                yield place, fact, advice
+            said = node.args[1:] if node.func.id == "doubt" else node.args
+            if node.func.id in WARNINGS | ERRORS | {"doubt"} and len(said) > 1:
+                advice = [found for each in said[2:] if (found := advice_of(each))]
+                yield place, text_of(said[1]), advice
             elif node.func.id == "Advice":
                 yield place, None, [found] if (found := advice_of(node)) else []
 
 
 MESSAGES = list(all_messages())
+
+
+def sentences_of(text):
+    """Return the sentences of a text, of which one ends before a capital letter."""
+    return re.split(r"(?<=[.!?]) (?=[A-Z])", text)
 
 
 def words_of(sentence):
@@ -76,12 +83,13 @@ def test_there_are_messages():
     ("fact", "advice"), [m[1:] for m in MESSAGES], ids=[place for place, *_ in MESSAGES]
 )
 def test_a_message_is_plain(fact, advice):
-    sentences = [fact] if fact else []
+    sentences = sentences_of(fact) if fact else []
+    assert len(sentences) <= (1 if advice else 2)
     sentences += [", or ".join(filter(None, said)) for said in zip(*advice, strict=True)]
     for sentence in sentences:
         assert ";" not in sentence
         assert words_of(sentence) <= MOST_WORDS, sentence
-        assert not re.search(r"[.!?] [A-Z]", sentence), "more than one sentence"
+        assert len(sentences_of(sentence)) == 1
         assert sentence.split(" ", 1)[0] not in FRONTED
     if fact:
         assert fact.endswith((".", "?"))

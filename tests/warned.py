@@ -1,9 +1,11 @@
-"""Which of the library's warnings a call raises, by their codes."""
+"""Which warnings a call raises, by their codes, and which parameter it refuses."""
 
 import warnings
 from contextlib import contextmanager
 
-from subspaces.messages import SubspacesWarning
+import pytest
+
+from subspaces.messages import ParameterError, SubspacesWarning
 
 
 def codes_of(raised):
@@ -29,3 +31,13 @@ def warns(*codes, kind=SubspacesWarning):
     said = [str(each.message) for each in raised]
     assert set(codes_of(each.message for each in found)) == set(codes), f"{codes} among {said}?"
     assert all(isinstance(each.message, kind) for each in found), f"{kind} among {said}?"
+
+
+@contextmanager
+def refuses(parameter, value=None, kind=ParameterError):
+    """Check that a block raises a `ParameterError` on this parameter, with this value if given."""
+    with pytest.raises(ParameterError) as raised:
+        yield raised
+    assert raised.value.parameter == parameter
+    assert value in (None, raised.value.value)
+    assert isinstance(raised.value, kind)

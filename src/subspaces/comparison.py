@@ -18,7 +18,14 @@ from subspaces._types import Array, Axes, Clusterer, Data, Labels, PerCluster, S
 from subspaces.data.validation import as_matrix, place_of
 from subspaces.estimators._all import ESTIMATORS
 from subspaces.estimators._base import SubspaceClusterer
-from subspaces.messages import FILL, Advice, ParameterError
+from subspaces.messages import (
+    FILL,
+    Advice,
+    Message,
+    ParameterError,
+    ParameterTypeError,
+    message_of,
+)
 from subspaces.metrics import adjusted_rand_score, matched_accuracy, rand_score
 from subspaces.runtime.parameters import as_count, as_flag
 from subspaces.runtime.result import InNotebook, as_frame, lined_up
@@ -94,14 +101,17 @@ class Comparison(InNotebook):
         The partition each method found.
     models : dict of estimators
         The fitted ones.
-    messages : dict of list of str
-        What each method warned of.
+    warned : dict of list of Message
+        What each method warned of, as values; ``messages``: in words.
+    failed : dict of Message
+        Why methods failed, by their names.
     """
 
     columns: dict[str, list[Any]]
     labels: dict[str, Labels]
     models: dict[str, Any]
-    messages: dict[str, list[str]]
+    warned: dict[str, list[Message]]
+    failed: dict[str, Message]
 
     def __repr__(self) -> str:
         columns = {name: column for name, column in self.columns.items() if name != "error"}
@@ -115,6 +125,11 @@ class Comparison(InNotebook):
     def table(self) -> Any:
         """The columns as a pandas DataFrame; ``columns`` itself where pandas is missing."""
         return as_frame(self.columns, index="method")
+
+    @property
+    def messages(self) -> dict[str, list[str]]:
+        """What each method warned of, in words."""
+        return {name: list(map(str, warned)) for name, warned in self.warned.items()}
 
     @property
     def agreement(self) -> Array:
@@ -200,18 +215,24 @@ def compare(
         if progress is not None:
             progress(name)
         runs[name] = _timed_fit(estimator, X)
-    found = {name: run.labels for name, run in runs.items() if not run.error}
+    found = {name: run.labels for name, run in runs.items() if run.error is None}
+    failed = {name: run.error for name, run in runs.items() if run.error is not None}
     columns: dict[str, list[Any]] = {
         "method": list(runs),
         **_agreements(truth, found, list(runs)),
         "objective": [_objective(run.model) for run in runs.values()],
         "seconds": [run.seconds for run in runs.values()],
-        "warnings": [len(run.messages) for run in runs.values()],
-        "error": [run.error for run in runs.values()],
+        "warnings": [len(run.warned) for run in runs.values()],
+        "error": [_first_line(run.error) for run in runs.values()],
     }
     models = {name: runs[name].model for name in found}
-    messages = {name: run.messages for name, run in runs.items()}
-    return Comparison(columns, found, models, messages)
+    warned = {name: run.warned for name, run in runs.items()}
+    reasons = {name: message_of(error) for name, error in failed.items()}
+    return Comparison(columns, found, models, warned, reasons)
+
+
+def _first_line(error: Exception | None) -> str:
+    return "" if error is None else f"{type(error).__name__}: {error}".splitlines()[0]
 
 
 def _as_cell(value: str | float) -> str:
@@ -224,22 +245,23 @@ class _Run(NamedTuple):
     model: Any
     labels: Any
     seconds: float
-    messages: list[str]
-    error: str
+    warned: list[Message]
+    error: Exception | None
 
 
 def _timed_fit(estimator: Clusterer, X: Data) -> _Run:
     start = time.perf_counter()
-    model, labels, error = None, None, ""
+    model, labels, error = None, None, None
     with collect_warnings() as ours, changed_filters(record=True) as others:
         warnings.simplefilter("always")
         try:
             model = clone(estimator)
             labels = np.asarray(model.fit_predict(X))
         except Exception as failure:
-            error = f"{type(failure).__name__}: {failure}".splitlines()[0]
-    messages = list(dict.fromkeys(map(str, [*ours, *(other.message for other in others)])))
-    return _Run(model, labels, time.perf_counter() - start, messages, error)
+            error = failure
+    raised = [*ours, *(other.message for other in others if isinstance(other.message, Warning))]
+    warned = list({str(each): message_of(each) for each in raised}.values())
+    return _Run(model, labels, time.perf_counter() - start, warned, error)
 
 
 def _objective(model: Clusterer | None) -> float:
@@ -282,17 +304,21 @@ def _chosen_estimators(
         chosen = dict(methods)
     else:
         if isinstance(methods, str):
-            raise TypeError(f"methods={methods!r} is one string. Use a list of names")
+            raise ParameterTypeError(
+                "methods", "<methods={value!r}> is one string. Use a list of names.", value=methods
+            )
         names = list(METHODS if methods is None else methods)
         unknown = [name for name in names if name not in METHODS]
         if unknown:
-            raise ValueError(
-                f"methods has {unknown[0]!r}, which is unknown. Use one of {', '.join(METHODS)}, "
-                "or a mapping of names to estimators"
+            raise ParameterError(
+                "methods",
+                f"<methods> has {{value!r}}, which is unknown. Use one of {', '.join(METHODS)}, "
+                "or a mapping of names to estimators.",
+                value=unknown[0],
             )
         chosen = {name: METHODS[name](setting) for name in names}
     if not chosen:
-        raise ValueError("methods is empty. Use at least one")
+        raise ParameterError("methods", "<methods> is empty. Use at least one.")
     return chosen
 
 
@@ -330,9 +356,11 @@ def _checked_setting(
     given = np.atleast_1d(n_components).tolist()
     given = given * k if np.ndim(n_components) == 0 else given
     if len(given) != k:
-        raise ValueError(
-            f"n_components has {len(given)} entries for n_clusters={k}. Use an int, or one per "
-            "cluster"
+        raise ParameterError(
+            "n_components",
+            f"<n_components> has {len(given)} entries for <n_clusters={k}>. Use an int, or "
+            "one per cluster.",
+            value=n_components,
         )
     why = " for {p:#variable}"
     dimensions = [as_count(r, "n_components", low=1, high=p, why=why, p=p) for r in given]
@@ -345,16 +373,20 @@ def _checked_labels(labels: ArrayLike | None, n_samples: int) -> Labels | None:
         return None
     known = np.asarray(labels)
     if known.shape != (n_samples,):
-        raise ValueError(
-            f"labels has shape {known.shape} for {n_samples} samples. Use one label each"
+        raise ParameterError(
+            "labels",
+            f"<labels> has shape {known.shape} for {n_samples} samples. Use one label each.",
         )
     missing = [i for i, label in enumerate(known.tolist()) if label is None or label != label]
     if missing:
-        raise ValueError(
-            f"labels has no value at row {missing[0]} (and {len(missing) - 1} more). Use one label "
-            "each"
+        raise ParameterError(
+            "labels",
+            f"<labels> has no value at row {missing[0]} (and {len(missing) - 1} more). Use "
+            "one label each.",
         )
     texts = known.astype(str)
     if not (texts != "").any():
-        raise ValueError("labels is empty for every sample. Use labels=None, or known classes")
+        raise ParameterError(
+            "labels", "<labels> is empty for every sample. Use <labels=None>, or known classes."
+        )
     return np.where(texts == "", -1, np.unique(texts, return_inverse=True)[1])

@@ -32,7 +32,7 @@ from subspaces.runtime.fitted import fits_a_draft
 from subspaces.runtime.memory import no_room
 from subspaces.runtime.parameters import as_count
 from subspaces.runtime.threads import changed_filters
-from subspaces.runtime.warning import warn
+from subspaces.runtime.warning import doubt
 from subspaces.subspace import leading_axes
 
 __all__ = ["ConsensusProfiles"]
@@ -115,9 +115,9 @@ class ConsensusProfiles(ClusterMixin, BaseEstimator):
         for own in parts:
             mates = together[np.ix_(own, own)].sum(axis=1) - 1.0
             self.support_[own] = mates / max(len(own) - 1, 1)
-        warn_of_empty_clusters(len(parts), k, above=2)
+        warn_of_empty_clusters(len(parts), k)
         if len(parts) < len(self.labels_):
-            warn_of_single_samples(self.labels_, np.bincount(self.labels_), None, above=2)
+            warn_of_single_samples(self.labels_, np.bincount(self.labels_), None)
         return self
 
     def predict(self, X: Data) -> Labels:
@@ -169,15 +169,13 @@ def _together(matrix: Array, k: int, seed: Seed) -> Array:
         together += members @ members.T
         used, unfinished = used + 1, unfinished + (not converged)
     if unfinished:
-        warn(
-            NotConvergedWarning(
-                "overlap",
-                "{unfinished} of {used} mixtures did not converge, because clusters overlap.",
-                FEWER_CLUSTERS,
-                unfinished=unfinished,
-                used=used,
-            ),
-            above=4,
+        doubt(
+            NotConvergedWarning,
+            "overlap",
+            "{unfinished} of {used} mixtures did not converge, because clusters overlap.",
+            FEWER_CLUSTERS,
+            unfinished=unfinished,
+            used=used,
         )
     return together / used
 

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.utils import Bunch, check_random_state
 
 from subspaces._types import Array, Mask, SamplesIn, ScenarioName, ScoreDistribution, Seed
+from subspaces.messages import DataWarning, ParameterError, literal
 from subspaces.named_table import Table
 from subspaces.runtime.parameters import as_choice, as_count, as_real
 from subspaces.subspace import Subspace
@@ -338,8 +339,12 @@ def read_expression(
     )
     if classes is not None:
         table = with_classes(table, Path(classes))
-    for doubt in (*table.notes, *doubts(table, samples)):
-        warnings.warn(f"{path}: {doubt}", UserWarning, stacklevel=2)
+    for note in table.notes:
+        warnings.warn(f"{path}: {note}", UserWarning, stacklevel=2)
+    for doubt in doubts(table, samples):
+        fact = literal(f"{path}: ") + doubt.message.fact
+        named = DataWarning(doubt.code, fact, *doubt.advice, **doubt.parameters)
+        warnings.warn(named, stacklevel=2)
     return _as_bunch(table)
 
 
@@ -374,7 +379,9 @@ def _as_bunch(table: Table) -> Bunch:
 
 def _as_sequence(value: Any, name: str) -> list[Any]:
     if np.ndim(value) != 1 or len(value) == 0:
-        raise ValueError(f"{name}={value!r} is not a list. Use one number per cluster")
+        raise ParameterError(
+            name, f"<{name}={{value!r}}> is not a list. Use one number per cluster.", value=value
+        )
     return list(value)
 
 
@@ -387,9 +394,10 @@ def _cluster_sizes(n_samples: int | Sequence[int], n_clusters: int) -> list[int]
         for k, size in enumerate(_as_sequence(n_samples, "n_samples"))
     ]
     if len(sizes) != n_clusters:
-        raise ValueError(
-            f"n_samples has {len(sizes)} sizes for {n_clusters} clusters (the length of "
-            "n_components). Use one per cluster, or a total"
+        raise ParameterError(
+            "n_samples",
+            f"<n_samples> has {len(sizes)} sizes for {n_clusters} clusters, the length of "
+            "<n_components>. Use one per cluster, or a total.",
         )
     return sizes
 

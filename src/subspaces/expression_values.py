@@ -64,6 +64,11 @@ HIGH = 0.1
 BATCHES = {"batch", "batch_id", "plate", "lane", "donor", "patient", "study", "chip", "array_id"}
 # Most values that are looked at at once.
 BLOCK = 1 << 20
+FROM_0_UP = Advice("use counts from 0 up")
+ROUNDED_RATIOS = Advice("use <kind='ratios'> for rounded log ratios", "kind", "ratios")
+FOR_ARRAYS = Advice(
+    "use <recipes.expression> for arrays", command="use --preset expression for arrays"
+)
 
 
 # The fields of `Reading` that are shares of the values, in the order of `_counts`.
@@ -132,8 +137,8 @@ def doubt(reading: Reading) -> SubspacesWarning | None:
     return DataWarning(
         "negative_whole",
         "Whole numbers, {negative:%} of them negative, were taken for {words}.",
-        Advice("use counts from 0 up"),
-        Advice("use <kind='ratios'> for rounded log ratios", "kind", "ratios"),
+        FROM_0_UP,
+        ROUNDED_RATIOS,
         Advice("use <kind='intensities'> for a scanner's values", "kind", "intensities"),
         negative=reading.negative,
         words=words,
@@ -161,23 +166,11 @@ def read_cells(X: Any) -> Reading:
     found = read_values(X)
     span = _span(found.smallest, found.largest)
     if found.negative > 0 and found.beyond > FEW:
-        raise ParameterError(
-            "X",
-            "Values from {span} are neither counts of cells nor their logarithms.",
-            Advice("use counts"),
-            Advice(
-                "use <recipes.expression> for arrays", command="use --preset expression for arrays"
-            ),
-            span=span,
-        )
+        fact = f"Values from {span} are neither counts of cells nor their logarithms."
+        raise ParameterError("X", fact, Advice("use counts"), FOR_ARRAYS)
     if found.negative > 0 and found.whole >= WHOLE:
-        raise ParameterError(
-            "X",
-            "Whole numbers from {span} are neither counts nor logarithms.",
-            Advice("use counts from 0 up"),
-            Advice("use <kind='ratios'> for rounded log ratios", "kind", "ratios"),
-            span=span,
-        )
+        fact = f"Whole numbers from {span} are neither counts nor logarithms."
+        raise ParameterError("X", fact, FROM_0_UP, ROUNDED_RATIOS)
     if found.negative > 0:
         return found
     if found.whole >= WHOLE:

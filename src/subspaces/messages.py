@@ -48,6 +48,8 @@ Say = Callable[[str, str | None], str]
 TOKEN = re.compile(r"<([A-Za-z_][\w.\[\]]*)(?:=([^<>]*))?>")
 # A message lists at most this many names.
 LISTED = 5
+# Characters of a text that stands for itself, which would otherwise begin a token or a field.
+LITERAL = str.maketrans({"{": "{{", "}": "}}", "<": "{lt}", ">": "{gt}"})
 
 
 @dataclass(frozen=True)
@@ -72,7 +74,7 @@ class Advice:
 
 def use(parameter: str, value: Any, command: str | None = None) -> Advice:
     """Return the advice to set a parameter to a value."""
-    return Advice(f"use <{parameter}={value!r}>", parameter, value, command)
+    return Advice(f"use <{parameter}={literal(repr(value))}>", parameter, value, command)
 
 
 FEWER_CLUSTERS = Advice("use fewer clusters", "n_clusters")
@@ -241,9 +243,9 @@ class ParameterTypeError(ParameterError, TypeError):
     """A parameter is of the wrong type."""
 
 
-def message_of(warning: Warning) -> Message:
-    """Return a warning as a value, those of other libraries as a note."""
-    return warning.message if isinstance(warning, SubspacesWarning) else note(str(warning))
+def message_of(raised: Exception) -> Message:
+    """Return a warning or an error as a value, those of other libraries as a note."""
+    return raised.message if isinstance(raised, _Spoken) else note(str(raised))
 
 
 # Rendering.
@@ -254,6 +256,9 @@ class _Words(Formatter):
 
     ``{n:#sample has|samples have}`` names both forms of an irregular noun, ``:'`` quotes a list.
     """
+
+    def get_value(self, key: int | str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        return {"lt": "<", "gt": ">"}.get(str(key)) or super().get_value(key, args, kwargs)
 
     def format_field(self, value: Any, spec: str) -> str:
         if spec == "%":
@@ -280,19 +285,21 @@ def rendered(text: str, say: Say, facts: Mapping[str, Any] | None = None) -> str
     return "".join([*parts, filled(text[between:])])
 
 
+def literal(value: object) -> str:
+    """Return a value as a part of a message's text that stands for itself, whatever is in it."""
+    return str(value).translate(LITERAL)
+
+
 def as_python(name: str, value: str | None) -> str:
     """Return a token as Python code: n_components=3."""
     return name if value is None else f"{name}={value}"
 
 
-def in_python(text: str, facts: Mapping[str, Any] | None = None) -> str:
-    """Return a text with its tokens as Python code."""
-    return rendered(text, as_python, facts)
-
-
 def percent(share: float) -> str:
-    """Return a share from 0 to 1 as text in whole per cent; 0 % and 100 % are exact."""
-    return f"{min(max(round(100 * share), 1), 99) if 0 < share < 1 else round(100 * share)} %"
+    """Return a share as text with two digits, 3.2 % or 45 %; 0 % is none, 100 % is all."""
+    if 0.995 <= share < 1:
+        return "more than 99 %"
+    return "less than 0.1 %" if 0 < share < 5e-4 else f"{float(f'{100 * share:.2g}'):g} %"
 
 
 def listed(names: Sequence[Any], most: int = LISTED) -> str:
@@ -313,10 +320,12 @@ def in_a_row(names: Sequence[Any]) -> str:
 WEIGHTS = (
     *("few_distinct", "rank_one", "full_rank", "infinite", "max_iter", "empty_clusters"),
     *("infeasible", "swapped", "counts", "batch", "negative_whole", "large_logarithms", "floor"),
-    *("missing_low", "far_mean", "constant_variables", "copies", "single_samples", "filled_up"),
-    *("pieces", "empty_variables", "empty_samples", "neighbours_depend", "few_levels"),
-    *("heavy_tails", "rests_on_one", "correlated_noise", "repulsion", "unequal_dimensions"),
-    *("no_component", "most_clusters", "most_components", "cycle", "overlap", "refilled"),
+    *("marks", "totals", "annotation", "identifiers", "classes_as_variable", "missing_low"),
+    *("holds_most", "mostly_missing", "far_mean", "constant_variables", "copies"),
+    *("single_samples", "filled_up", "pieces", "empty_variables", "empty_samples"),
+    *("neighbours_depend", "few_levels", "heavy_tails", "rests_on_one", "correlated_noise"),
+    *("repulsion", "unequal_dimensions", "no_component", "most_clusters", "most_components"),
+    *("cycle", "overlap", "refilled"),
 )
 # Codes that make others superfluous, or whose advice contradicts theirs.
 SILENCES = {
@@ -327,6 +336,7 @@ SILENCES = {
     "infeasible": ("most_clusters", "most_components", "cycle", "refilled"),
     "far_mean": ("constant_variables", "mean_level"),
     "holds_most": ("unlike_scales",),
+    "identifiers": ("holds_most", "far_mean", "unlike_scales", "mean_level"),  # such as a year
     "single_samples": ("infinite", "repulsion", "most_clusters", "refilled"),
     "neighbours_depend": ("few_levels", "heavy_tails", "correlated_noise", "most_components"),
     "few_levels": ("copies",),

@@ -9,6 +9,7 @@ from sklearn.metrics import adjusted_rand_score, rand_score
 from sklearn.metrics.cluster import contingency_matrix
 
 from subspaces._types import Array, Labels
+from subspaces.messages import ParameterError
 from subspaces.subspace import Subspace, principal_angles
 
 __all__ = [
@@ -43,9 +44,10 @@ def matched_accuracy(labels_true: ArrayLike, labels_pred: ArrayLike) -> float:
     """
     shapes = np.shape(labels_true), np.shape(labels_pred)
     if shapes[0] != shapes[1] or len(shapes[0]) != 1 or shapes[0][0] == 0:
-        raise ValueError(
-            f"labels_true and labels_pred have shapes {shapes[0]} and {shapes[1]}. Use one label "
-            "for each sample in both"
+        raise ParameterError(
+            "labels_pred",
+            f"<labels_true> and <labels_pred> have shapes {shapes[0]} and {shapes[1]}. Use "
+            "one label for each sample in both.",
         )
     true, found = np.asarray(labels_true), np.asarray(labels_pred)
     if found.dtype.kind not in "iuf" or not (found == -1).any():

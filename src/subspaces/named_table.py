@@ -9,9 +9,7 @@ from typing import Any
 import numpy as np
 
 from subspaces._types import Array
-
-# How many names a sentence lists; the others are counted.
-LISTED = 5
+from subspaces.messages import ParameterError, listed, percent
 
 
 @dataclass(frozen=True)
@@ -60,14 +58,14 @@ class MissingValues:
     def sentence(self, sample_names: Sequence[str], variable_names: Sequence[str]) -> str:
         """Return how much is missing, and where most of it is, in words."""
         sample, variable = (
-            f"{names[int(shares.argmax())]} ({as_percent(float(shares.max()))})"
+            f"{names[int(shares.argmax())]} ({percent(float(shares.max()))})"
             for names, shares in (
                 (sample_names, self.of_samples),
                 (variable_names, self.of_variables),
             )
         )
         return (
-            f"{as_percent(self.share)} of the values are missing, most of sample {sample} and "
+            f"{percent(self.share)} of the values are missing, most of sample {sample} and "
             f"variable {variable}"
         )
 
@@ -87,7 +85,8 @@ def first_gap(table: Table) -> str | None:
         return None
     i, j = holes[0]
     more = f" (one of {len(holes)} missing ones)" if len(holes) > 1 else ""
-    return f"sample {table.sample_names[i]!r} has no value of {table.variable_names[j]!r}{more}"
+    sample, variable = table.sample_names[i], table.variable_names[j]
+    return f"sample {sample!r} has no value (NaN) of {variable!r}{more}"
 
 
 def without_missing(table: Table, most: float) -> Table:
@@ -97,9 +96,10 @@ def without_missing(table: Table, most: float) -> Table:
     """
     gone = np.isnan(table.data).mean(axis=0) > most
     if gone.all():
-        raise ValueError(
-            f"every variable has more than {as_percent(most)} of its values missing. Use a larger "
-            "share"
+        raise ParameterError(
+            "drop_missing",
+            "Every variable has more than {value:%} of its values missing. Use a larger share.",
+            value=most,
         )
     if not gone.any():
         return table
@@ -120,7 +120,7 @@ def without_empty(table: Table) -> Table:
     names, classes = np.array(table.sample_names, dtype=object), table.classes
     gone = names[~kept].tolist()
     if not kept.any():
-        raise ValueError("no sample has a value. Use a table of numbers")
+        raise ParameterError("X", "No sample has a value. Use a table of numbers.")
     samples = "1 sample" if len(gone) == 1 else f"{len(gone)} samples"
     return replace(
         table,
@@ -129,16 +129,3 @@ def without_empty(table: Table) -> Table:
         classes=None if classes is None else tuple(compress(classes, kept)),
         notes=(*table.notes, f"left out {samples} without any value: {listed(gone)}"),
     )
-
-
-def listed(names: Sequence[str]) -> str:
-    """Return names as text, the first of them where there are many: a, b, c, d, e and 7 more."""
-    shown = ", ".join(names[:LISTED])
-    return f"{shown} and {len(names) - LISTED} more" if len(names) > LISTED else shown
-
-
-def as_percent(share: float) -> str:
-    """Return a share as text, with two digits: 3.2 %, 45 %; 100 % is all."""
-    if share < 0.995:
-        return f"{100 * share:.2g} %"
-    return "more than 99 %" if share < 1.0 else "100 %"

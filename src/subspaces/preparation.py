@@ -12,8 +12,8 @@ from typing import Annotated, Any
 import numpy as np
 
 from subspaces._types import Array
-from subspaces.messages import Advice, ParameterError
-from subspaces.named_table import Table, first_gap, listed
+from subspaces.messages import Advice, ParameterError, listed
+from subspaces.named_table import Table, first_gap
 from subspaces.runtime.serialise import serialisable
 
 __all__ = [
@@ -122,12 +122,9 @@ def prepare(table: Table, preparation: Preparation) -> Table:
     matched = match_variables(table, preparation.inputs or names)
     gap = first_gap(matched) if _rests_on_all_values(preparation) else None
     if gap is not None:
-        raise ParameterError(
-            "X",
-            "{gap}, but the model was fitted to totals or means of samples.",
-            Advice("use samples without missing values"),
-            gap=gap[0].upper() + gap[1:],
-        )
+        fact = "{gap}, but the model was fitted to totals or means of samples."
+        whole = Advice("use samples without missing values")
+        raise ParameterError("X", fact, whole, gap=gap[0].upper() + gap[1:])
     data = scaled_to_total(matched.data, preparation.total, matched.sample_names)
     data = log_above_floor(
         data,
@@ -167,12 +164,8 @@ def filled_in_raw_units(raw: Array, filled: Array, preparation: Preparation) -> 
     Scaling and logarithms are undone. Raise ValueError for other steps that cannot be.
     """
     if _rests_on_all_values(preparation):
-        raise ParameterError(
-            "X",
-            "Values that were centred or scaled by sample cannot be filled in the units of the "
-            "table.",
-            Advice("fill the prepared table"),
-        )
+        fact = "Samples that were centred or scaled cannot be filled in the units of the table."
+        raise ParameterError("X", fact, Advice("fill the prepared table"))
     values = filled if preparation.spread is None else filled * preparation.spread
     values = values if preparation.centre is None else values + preparation.centre
     values = np.exp2(values) - preparation.offset if preparation.log else values
@@ -225,11 +218,12 @@ def check_present(given: Sequence[str], needed: Sequence[str]) -> None:
     there = set(given)
     missing = [name for name in needed if name not in there]
     if missing:
-        shown = ", ".join(missing[:5]) + (", ..." if len(missing) > 5 else "")
         are = "is" if len(missing) == 1 else "are"
-        raise ValueError(
-            f"{len(missing)} of the {len(needed)} variables that the model needs {are} missing: "
-            f"{shown}. Use a table with these columns"
+        raise ParameterError(
+            "X",
+            f"{len(missing)} of the {len(needed)} variables that the model needs {are} "
+            f"missing: {{names}}. Use a table with these columns.",
+            names=missing,
         )
 
 

@@ -24,14 +24,21 @@ from subspaces.data.validation import as_matrix, row_names
 from subspaces.estimators import PSC
 from subspaces.estimators._base import SubspaceClusterer
 from subspaces.estimators.mixtures import MixtureClusterer
-from subspaces.messages import Verdict
+from subspaces.messages import (
+    Advice,
+    ChoiceWarning,
+    ParameterError,
+    ParameterTypeError,
+    Verdict,
+    use,
+)
 from subspaces.psc import auto
 from subspaces.psc.incomplete import not_through_holes
 from subspaces.psc.result import Clusters
 from subspaces.psc.settings import is_auto
 from subspaces.runtime.parameters import as_choice, as_count
 from subspaces.runtime.result import WithVerdict, as_frame, lined_up
-from subspaces.runtime.warning import collect_warnings, warn
+from subspaces.runtime.warning import collect_warnings, doubt, warn
 from subspaces.subspace import principal_axes
 
 __all__ = ["Selection", "select_n_clusters", "select_n_components", "select_n_variables"]
@@ -206,7 +213,9 @@ def select_n_clusters(
     matrix = _complete(X, "n_clusters")
     numbers = _check_candidates(candidates, len(matrix))
     if criterion == "stability":
-        raise ValueError("criterion='stability' is for recipes. Use recipes.expression, say")
+        raise ParameterError(
+            "criterion", "<criterion='stability'> is for recipes. Use recipes.expression, say."
+        )
     _check_clusterer(estimator)
     _check_one_dimension(estimator)
     if criterion == "auto":
@@ -239,8 +248,8 @@ def select_n_clusters(
         auto.warn_of_largest_dimension(best.clusters, matrix, parameters["max_components"])
     # A cluster of dimension R needs R + 2 samples, which bounds the number of clusters.
     smallest = 1 if learns else int(estimator.n_components)
-    more = "" if learns else ", or n_components='auto'"
-    _warn_of_the_last(numbers, place, "clusters", len(matrix) // (smallest + 2), more)
+    others = [] if learns else [use("n_components", "auto")]
+    _warn_of_the_last(numbers, place, "clusters", len(matrix) // (smallest + 2), *others)
     if margins == "normal":
         best = fitted(estimator, X, n_clusters=numbers[place])
     elif len(numbers) > 1:
@@ -258,36 +267,40 @@ def _select_by_stability(
     """Choose the number of clusters of a recipe by how far halves of the samples agree."""
     steps = dict(recipe.steps)
     if not hasattr(steps.get("prepare"), "project") or "cluster" not in steps:
-        raise TypeError("a Pipeline has to be a recipe. Use recipes.expression, say")
+        raise ParameterTypeError(
+            "estimator", "The Pipeline is not a recipe. Use recipes.expression, say."
+        )
     if criterion not in ("auto", "stability") or margins != "data":
-        raise ValueError(
-            "recipes are compared by their stability, since likelihoods of different axes do not "
-            "compare. Use criterion='stability', and no normal scores"
+        raise ParameterError(
+            "criterion",
+            "Likelihoods of recipes cannot be compared, because each number of clusters has "
+            "other axes. Use <criterion='stability'> without normal scores.",
         )
     if not isinstance(steps["cluster"], PSC):
-        raise ValueError("a consensus has no halves to compare. Use consensus=False")
+        raise ParameterError(
+            "estimator", "A consensus has no halves to compare. Use <consensus=False>."
+        )
     _check_one_dimension(steps["cluster"])
     if steps["cluster"].n_variables is not None:
-        raise ValueError("n_variables is not for the choice of a number. Use n_variables=None")
+        raise ParameterError(
+            "n_variables",
+            "Numbers of clusters are compared for all variables. Use <n_variables=None>.",
+        )
     n = _num_samples(X)
     # Each half needs two samples a cluster.
     most = max(n // 4, 1)
     numbers = [k for k in _check_candidates(candidates, n) if k <= most]
     if not numbers or numbers == [1]:
-        raise ValueError(
-            f"n_samples={n} is too few to compare numbers of clusters by halves, which needs 4 a "
-            f"cluster. Use at least 8 samples, and candidates up to {max(most, 2)}"
+        raise ParameterError(
+            "candidates",
+            f"{n} samples are too few: halves are compared, each with 2 samples per cluster. "
+            f"Use at least 8 samples, and candidates up to {max(most, 2)}.",
         )
     found = halving.compare_numbers(recipe, X, numbers)
-    is_last = len(numbers) > 1 and found.best == len(numbers) - 1
-    if is_last and numbers[-1] < most and not found.is_doubted:
-        warn(
-            f"{numbers[-1]} clusters were chosen, the largest candidate, so that more may be as "
-            "stable. Use a wider range of candidates",
-            above=3,
-        )
+    if not found.is_doubted:
+        _warn_of_the_last(numbers, found.best, "clusters", most)
     for warning in found.heard[found.best]:
-        warn(warning, above=3)
+        warn(warning)
     columns, conclusion = found.columns, halving.verdict_on_numbers(found)
     margin = _best(columns["stability"], largest=True)[1]
     model = found.models[found.best]
@@ -312,9 +325,10 @@ def _shares(
     shares["likelihood"], dimension = _compared(models, matrix)
     if criterion == "free":
         if "max_components" not in estimator.get_params():
-            raise ValueError(
-                f"criterion='free' learns the dimensions, which {type(estimator).__name__} does "
-                "not. Use PSC, or criterion='likelihood'"
+            raise ParameterError(
+                "criterion",
+                f"<criterion='free'> learns the dimensions, which {type(estimator).__name__} does "
+                "not. Use PSC, or <criterion='likelihood'>.",
             )
         most = max(estimator.get_params()["max_components"], int(np.max(estimator.n_components)))
         open_ = {"n_components": "auto", "max_components": most}
@@ -391,9 +405,10 @@ def select_n_components(
     if criterion == "auto":
         criterion = default
     if criterion == "press" and not sparse:
-        raise ValueError(
-            "criterion='press' needs n_variables: with loadings on all variables it takes the "
-            "largest dimension. Use 'noise' or 'parallel'"
+        raise ParameterError(
+            "criterion",
+            "<criterion='press'> takes the largest dimension unless <n_variables> is set. "
+            "Use 'noise' or 'parallel'.",
         )
 
     def fit_with(**changes: Any) -> FittedModel:
@@ -523,7 +538,9 @@ def select_n_variables(
     matrix = as_matrix(X)
     _check_clusterer(estimator, "n_variables")
     if estimator.get_params()["n_variables"] is None:
-        raise ValueError("n_variables=None selects nothing. Use a first guess, such as 10")
+        raise ParameterError(
+            "n_variables", "<n_variables=None> selects nothing. Use a first guess, such as 10."
+        )
     criterion = as_choice(criterion, "criterion", VARIABLE_CRITERIA)
     most = matrix.shape[1]
     numbers = choosing.variable_candidates(most) if candidates is None else candidates
@@ -576,7 +593,9 @@ def _best(values: Array, *, largest: bool) -> tuple[int, float]:
     order = np.argsort(signed, kind="stable")
     finite = signed[order][np.isfinite(signed[order])]
     if not len(finite):
-        raise ValueError("the criterion is not defined for these candidates. Use three or more")
+        raise ParameterError(
+            "candidates", "The criterion is not defined for these candidates. Use three or more."
+        )
     place, spread = int(order[0]), finite[-1] - finite[0]
     if len(finite) < 2:
         return place, float("nan")
@@ -599,29 +618,32 @@ def _as_text(found: Selection) -> str:
     return "\n".join(line + mark for line, mark in zip(lined_up(table), marks, strict=True))
 
 
-def _warn_of_the_last(numbers: list[int], place: int, name: str, most: int, more: str = "") -> None:
-    """Warn that the largest candidate was chosen, unless the data allow no larger one.
-
-    more: what else to use, as the end of the sentence.
-    """
+def _warn_of_the_last(
+    numbers: list[int], place: int, name: str, most: int, *others: Advice
+) -> None:
+    """Warn that the largest candidate was chosen, unless the data allow no larger one."""
     if len(numbers) > 1 and place == len(numbers) - 1 and numbers[-1] < most:
-        warn(
-            f"{numbers[-1]} {name} were chosen, the largest candidate, so that more may suit "
-            f"better{', or other dimensions' * bool(more)}. Use a wider range of candidates{more}",
-            above=3,
-        )
+        fact = "{chosen} {name} were chosen, the largest candidate, so more may suit better."
+        wider = Advice("use a wider range of candidates", command="use a larger <max_clusters>")
+        doubt(ChoiceWarning, f"most_{name}", fact, wider, *others, chosen=numbers[-1], name=name)
 
 
 def _check_candidates(candidates: Iterable[int], most: int) -> list[int]:
     """Return the candidates as a list of integers from 1 to ``most``; raise unless ascending."""
     if not isinstance(candidates, Iterable):
         last = candidates + 1 if isinstance(candidates, int) else 9
-        raise TypeError(f"candidates={candidates!r} is not a list. Use range(1, {last})")
+        raise ParameterTypeError(
+            "candidates",
+            f"<candidates={{value!r}}> is not a list. Use range(1, {last}).",
+            value=candidates,
+        )
     numbers = [as_count(value, "candidates", low=1, high=most) for value in candidates]
     if not numbers:
-        raise ValueError("candidates is empty. Use at least one number")
+        raise ParameterError("candidates", "<candidates> is empty. Use at least one number.")
     if sorted(set(numbers)) != numbers:
-        raise ValueError(f"candidates={numbers} is not ascending. Use each number once, sorted")
+        raise ParameterError(
+            "candidates", f"<candidates={numbers}> is not ascending. Use each number once, sorted."
+        )
     return numbers
 
 
@@ -639,21 +661,29 @@ def _check_clusterer(estimator: SubspaceClusterer, *further: str) -> None:
     further: names of other parameters that it must have.
     """
     if not isinstance(estimator, BaseEstimator):
-        raise TypeError(f"{estimator!r} is not an estimator. Use an instance such as PSC()")
+        raise ParameterTypeError(
+            "estimator",
+            "{value!r} is not an estimator. Use an instance such as PSC().",
+            value=estimator,
+        )
     needed = ["n_clusters", "n_components", "affine", *further]
     missing = [name for name in needed if name not in estimator.get_params()]
     if missing:
-        mixture = "; fits of a mixture compare by their BIC"
-        raise TypeError(
+        instead = "such as PSC" if further else "such as PSC or KSubspaces"
+        if isinstance(estimator, MixtureClusterer):
+            instead = "such as PSC, or compare fits of the mixture by their BIC"
+        raise ParameterTypeError(
+            "estimator",
             f"{type(estimator).__name__} has no {', '.join(missing)}. Use a clusterer with that "
-            f"parameter, such as PSC{'' if further else ' or KSubspaces'}"
-            f"{mixture if isinstance(estimator, MixtureClusterer) else ''}"
+            f"parameter, {instead}.",
         )
 
 
 def _check_one_dimension(estimator: SubspaceClusterer) -> None:
     if np.ndim(estimator.n_components):
-        raise ValueError(
-            f"n_components={estimator.n_components!r} is a list, which fits one number of clusters "
-            "only. Use an int or 'auto'"
+        raise ParameterError(
+            "n_components",
+            "<n_components={value!r}> is a list, which fits one number of clusters only. Use "
+            "an int or 'auto'.",
+            value=estimator.n_components,
         )

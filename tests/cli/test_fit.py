@@ -165,7 +165,7 @@ def test_every_method_leaves_its_files(run, union_file, tmp_path, method):
         (["--clusters", 2, "--dims", -1, "--affine"], "--dims -1 is out of range. Use 0 or more"),
         (
             ["--clusters", 2, "--level", 0.1],
-            "; subspaces pca has it (see: subspaces fit --help)",
+            "Use it with subspaces pca (see: subspaces fit --help)",
         ),
         (["--clusters", "auto", "--method", "SSC"], "--clusters auto is not for --method SSC"),
         (["--clusters", 2, "--method", "SSC", "--variables", 2], "--variables is not for"),
@@ -322,8 +322,8 @@ def test_a_table_on_its_side_is_a_hint(run, tmp_path):
         "fit", path, "--clusters", 2, "--out", tmp_path / "r", "--no-page", "--no-stability"
     )
     assert ended.code == 0
-    assert "Note: the 60 samples have names like genes (0_at, 1_at, 2_at)" in ended.err
-    assert "Use --samples columns if so" in ended.err
+    assert "60 samples have names like genes (0_at, 1_at, 2_at)" in ended.err
+    assert "Use --samples columns" in ended.err
 
 
 def test_the_page_is_written_where_plotly_is(run, fails, monkeypatch, union_file, tmp_path):
@@ -413,7 +413,7 @@ def test_the_expression_preset_prepares_and_predict_repeats_it(run, tmp_path):
         (["--scale"], "--scale and --preset expression exclude each other. Use one of the two"),
         (["--dims", "x"], "not a number"),
         (["--kind", "genes"], "--kind genes is unknown"),
-        (["--floor", "1e9"], "no value of the table is above --floor 1e+09"),
+        (["--floor", "1e9"], "No value is above --floor 1e+09"),
     ):
         refused = run(*fit, "--force", *more)
         assert refused.code == 2
@@ -494,13 +494,10 @@ def test_a_preset_chooses_the_number_by_stability(run, cells_file):
 def test_solid_clusters_of_expression_may_be_batches(run, cells_file):
     fit = ["fit", cells_file, "--labels", "type", "--preset", "cells", "--force", "--json", "--out",
            cells_file.parent / "r", "--clusters"]  # fmt: skip
-    found = run(*fit, 3).document["stability"]
-    assert found["grade"] == "sure"
-    assert found["verdict"].endswith("compare the clusters with what is known of the samples.")
-    assert (
-        "compare the clusters with what is known"
-        in (cells_file.parent / "r" / "report.html").read_text()
-    )
+    found = run(*fit, 3).document
+    assert found["stability"]["grade"] == "sure"
+    (told,) = (each["words"] for each in found["messages"] if each["code"] == "batches")
+    assert told in (cells_file.parent / "r" / "report.html").read_text()
 
 
 def test_options_overrule_the_preset(run, cells_file):
@@ -591,7 +588,7 @@ def test_an_axis_that_is_the_mean_level_is_told(run, tmp_path):
     path = write_levels(tmp_path / "t.csv")
     fit = ["fit", path, "--clusters", 2, "--no-stability", "--force", "--out", tmp_path / "r"]
     ended = run(*fit, "--no-page")
-    assert "holds 99 % of the sum of squares" in ended.err
+    assert "holds more than 99 % of the sum of squares" in ended.err
     assert "Use --affine" in ended.err
     assert {"far_mean", "mean_level"} <= codes_in(tmp_path / "r")
     assert "mean level" not in ended.err  # the same advice
@@ -602,9 +599,7 @@ def test_an_axis_that_is_the_mean_level_is_told(run, tmp_path):
 def test_as_many_clusters_as_samples_are_refused(fails, union_file, tmp_path):
     said = fails("fit", union_file, "--labels", "type", "--clusters", 40, "--dims", 0, "--affine",
                  "--out", tmp_path / "r")  # fmt: skip
-    assert said == (
-        "--clusters 40 for as many samples leaves nothing to predict one from. Use fewer clusters."
-    )
+    assert said.startswith("--clusters 40 puts every sample alone")
 
 
 def test_how_far_to_trust_the_clusters_is_said_everywhere(run, union_file, tmp_path):
@@ -630,7 +625,7 @@ def test_how_far_to_trust_the_clusters_is_said_everywhere(run, union_file, tmp_p
     for page in ((out / "report.html").read_text(), again.read_text()):
         assert means["verdict"] in page
         assert assumed in page
-        assert steady["verdict"].replace("Solid", "<strong>Solid</strong>") in page
+        assert steady["verdict"] in page
 
 
 @pytest.mark.parametrize(
@@ -669,7 +664,7 @@ def test_stability_is_skipped_on_demand_and_counted_where_time_is_short(
     fit = ["fit", union_file, "--labels", "type", "--clusters", 2, "--no-page", "--json", "--force",
            "--out", tmp_path / "r"]  # fmt: skip
     skipped = run(*fit, "--no-stability").document
-    assert skipped["stability"] == {"verdict": "Stability was not measured."}
+    assert skipped["stability"]["code"] == "unmeasured"
     assert skipped["means_or_directions"]["verdict"]
     monkeypatch.setattr("subspaces.app.cli._trust.BUDGET", 0.0)
     hurried = run(*fit).document
@@ -682,9 +677,8 @@ def test_halves_that_are_too_small_are_said_to_be(run, union_file, tmp_path):
     ended = run("fit", union_file, "--labels", "type", "--clusters", 12, "--no-page", "--json",
                 "--out", tmp_path / "r")  # fmt: skip
     assert ended.code == 0, ended.err
-    said = ended.document["stability"]["verdict"]
-    assert said.startswith("Stability could not be measured, since halves of the samples cannot")
-    assert "too few for --clusters 12 of --dims 1" in said
+    assert ended.document["stability"]["code"] == "unmeasured"
+    assert "too few for --clusters 12 of --dims 1" in ended.document["stability"]["verdict"]
 
 
 def test_what_is_doubtful_about_stability_is_said_with_it(run, tmp_path):
@@ -793,7 +787,7 @@ def test_a_sample_without_a_class_is_left_out_of_the_comparison(run, union_file,
     out = tmp_path / "out"
     ended = run("fit", union_file, "--labels", "type", "--clusters", 2, "--out", out)
     assert ended.code == 0
-    assert "Note: sample 'sample 2' has no class and is left out of" in ended.err
+    assert "'sample 2'" in ended.err
     assert "Known classes: 100 % in the right cluster, adjusted Rand 1.000" in ended.out
     summary = json.loads((out / "summary.json").read_text())
     counts = [cluster["classes"] for cluster in summary["clusters"]]

@@ -111,14 +111,14 @@ def test_the_summary_and_the_screen_say_the_verdict_first(done):
     assert [entry["rests_on"] for entry in table] == [f"sample {i}" for i in found.rests_on]
     assert (summary["samples"], summary["variables"]) == (100, 30)
     assert summary["outliers_verdict"] in ended.out
-    heads = "component % of variance strength rests most on without it"
+    heads = "component variance % strength rests most on without it"
     assert heads in " ".join(ended.out.split())
     assert len(summary["influential"]) == 5
     for driver in summary["influential"]:
         assert driver["sample"] in ended.out
     strongest = next(iter(table[0]["strongest"].items()))
     assert f"{strongest[0]} {strongest[1]:+.2f}" in ended.out
-    assert f"Wrote scores.csv, loadings.csv, samples.csv, summary.json in {folder}" in ended.out
+    assert f"Wrote scores.csv and 3 more files in {folder}" in ended.out
 
 
 def test_wines_from_a_file(run, tmp_path):
@@ -218,11 +218,11 @@ def test_a_component_that_rests_on_one_sample(run, tmp_path, name):
     frame.index = [name if i == 3 else f"s{i}" for i in range(50)]
     ended = run("pca", write_frame(tmp_path / "t.csv", frame), "--no-page", "--out", tmp_path / "r")
     assert ended.code == 0, ended.err
-    doubt = f"Component 2 rests on sample {name!r} alone."
-    assert f"Note: {doubt}" in ended.err
+    assert f"Component 2 rests on sample {name!r} alone." in ended.err
     assert "component, but not without that sample" in ended.out
-    warnings = json.loads((tmp_path / "r" / "summary.json").read_text())["warnings"]
-    assert warnings[0].startswith(doubt)
+    (told,) = json.loads((tmp_path / "r" / "summary.json").read_text())["messages"]
+    assert told["code"] == "rests_on_one"
+    assert told["parameters"] == {"components": [2], "samples": [name]}
 
 
 def chained():
@@ -258,8 +258,9 @@ def test_what_the_table_lacks_is_a_note_once(run, tmp_path):
     X = simulated() * np.geomspace(1, 1000, 30)
     path = write_frame(tmp_path / "t.csv", frame_of(X))
     ended = run("pca", path, "--no-page", "--json", "--out", tmp_path / "r")
-    assert ended.err.count("Use --scale unless all have one unit") == 1
-    assert any("standard deviations" in note for note in ended.document["warnings"])
+    assert ended.err.count("--scale") == 1
+    codes = [each["code"] for each in ended.document["messages"]]
+    assert codes.count("unlike_scales") == 1
 
 
 def test_options_reach_the_pca(run, table, tmp_path):
@@ -311,7 +312,7 @@ def test_a_preset_prepares_expression(run, tmp_path):
     [
         (["--dims", 99], "--dims 99 is out of range for 100 samples that span 30 directions"),
         (["--max-dims", 99], "--max-dims 99 is out of range for 100 samples and 30 variables"),
-        (["--top-variables", 2], "only 2 of 2 variables vary; at least 3 are needed"),
+        (["--top-variables", 2], "Only 2 of 2 variables vary, and at least 3 are needed"),
         (["--log"], "Logarithms need values from 0 up"),
         (["--labels", "typ"], "data.csv has no column 'typ'. Use 'type'"),
         (["--seed", "-1"], "(see: subspaces pca --help)"),
@@ -326,7 +327,7 @@ def test_a_bad_request_is_one_line_and_leaves_nothing(fails, table, tmp_path, ar
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda frame: frame[:4], "the table has 4 samples; at least 5 are needed"),
+        (lambda frame: frame[:4], "the table has 4 samples, and at least 5 are needed"),
         (lambda frame: frame.replace(frame.iloc[2, 1], np.inf), "('gene 1'): an infinite number"),
         (
             lambda frame: frame.assign(**{"gene 1": np.nan}),
@@ -415,7 +416,7 @@ def test_the_page_comes_with_the_results(run, table, tmp_path):
     pytest.importorskip("plotly")
     ended = run("pca", table, "--labels", "type", "--scale", "--out", tmp_path / "r")
     assert ended.code == 0, ended.err
-    assert "summary.json, report.html in" in ended.out
+    assert "Wrote scores.csv and 4 more files in" in ended.out
     page = (tmp_path / "r" / "report.html").read_text(encoding="utf-8")
     assert "<title>data.csv</title>" in page
     assert "Prepared before: variables scaled to mean 0 and standard deviation 1." in page

@@ -50,7 +50,7 @@ def test_columns_are_matched_by_name(run, model, union_file, tmp_path):
 
 def test_an_option_of_other_commands_is_told_with_them(fails, model, union_file):
     said = fails("predict", model, union_file, "--affine")
-    assert "; subspaces fit, select and compare have it (see: subspaces predict --help)" in said
+    assert "Use it with subspaces fit, select or compare (see: subspaces predict --help)" in said
 
 
 def test_missing_columns_are_named(fails, model, union_file):
@@ -113,7 +113,7 @@ def test_the_answer_goes_to_a_file_or_into_json(run, fails, model, union_file, t
 
 @pytest.mark.parametrize(
     ("content", "message"),
-    [(None, "No such file or directory"), (b"no model", "is no model that can be loaded")],
+    [(None, "No such file or directory"), (b"no model", "cannot be loaded as a model")],
 )
 def test_what_is_no_model(fails, union_file, tmp_path, content, message):
     path = tmp_path / "m.npz"

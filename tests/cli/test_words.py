@@ -1,71 +1,29 @@
 """What the command prints speaks of options; the library's own words stay in Python."""
 
-import ast
 import re
 from pathlib import Path
 
 import pytest
 
 import subspaces
-from subspaces.app.cli._words import OPTIONS, in_options
-from subspaces.messages import in_python
+from subspaces.app.cli._words import FLAGS, OPTIONS, PLAIN, as_option, in_options
+from subspaces.messages import TOKEN, Message, literal, rendered
+from tests.test_words import MESSAGES
 
 SOURCE = Path(subspaces.__file__).parent
-# What the command never reaches: arrays of other libraries, streams, figures, the transformer, and
-# the names that arrays have within a damaged model file.
+# What the command never reaches: arrays of other libraries, streams, figures, the transformer.
 ELSEWHERE = (
-    "app/scverse.py", "data/", "metrics.py", "core/", "kernels/", "starts/", "plots/",
-    "data/devices.py", "estimators/mini_batch_psc.py", "estimators/_fitted_state.py",
-    "estimators/selected_pca.py",
+    "app/scverse.py", "expression_values.py", "data/", "starts/registry.py", "metrics.py", "plots/",
+    "estimators/mini_batch_psc.py", "estimators/selected_pca.py",
 )  # fmt: skip
-# Sentences of modules that the command reaches, which it cannot provoke itself: what has no option
-# is left as the library sets it, and tables come as arrays of numbers.
+# Parts of messages that only a call in Python provokes, by what the command never passes on.
 PYTHON_ALONE = (
-    "toarray()", ".compute()", "RandomState", "_ is a", "shape=", "X.{", "methods=", "move_to",
-    "partial_fit", "init has ", "init=", "labels_true", "by='axes'", "range(1, ", "refine=",
-    "forgetting=", "n_jobs=", "selects nothing", "n_nonzero above", "is not ascending", "pca_press",
-    "no fit_predict", "cluster={", "consensus=", "as the model was given it",
-    "adata", "scanpy.pp", "markers(X, model.labels_)",
+    "<init", "<weights", "<refine", "<min_components", "<method", "<consensus", "<cluster=",
+    "<names>", "<expressed>", "<y>", "<by=", "<candidates", "adata", "AnnData", "fit_predict", "labels_",
+    "pca_press", "pca_components", "recipes.expression", "Row {} of X", "Use X and y",
 )  # fmt: skip
-CHECKS = {"as_count", "as_choice", "as_real", "as_flag"}
 NAMES_OF_VALUES = {"loo_projection", "press_points", "press_sum", "codimension_one"}
 ENDINGS = r"(csv|tsv|txt|gz|gct|cls|xlsx|xls|npz|parquet|h5ad|html|json)"
-
-
-def template(node):
-    """The text of a message; what is filled in becomes a 3, and a name of a parameter the name."""
-    if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        return node.value
-    if isinstance(node, ast.JoinedStr):
-        return "".join(
-            part.value if isinstance(part, ast.Constant) else _filled(part) for part in node.values
-        )
-    return None
-
-
-def _filled(part):
-    return "{" + ast.unparse(part.value) + "}"
-
-
-def messages():
-    """Every text of more than a word in the modules that the command reaches, with its place."""
-    for path in sorted(SOURCE.rglob("*.py")):
-        place = path.relative_to(SOURCE).as_posix()
-        if place.startswith((*ELSEWHERE, "app/report/", "app/cli/")) or place in ELSEWHERE:
-            continue
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        parts = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr)
-                 for part in node.values}  # fmt: skip
-        docs = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-        skipped = parts | docs
-        for node in ast.walk(tree):
-            text = None if id(node) in skipped else template(node)
-            if text and re.search(r"\w \w", text) and not text.startswith("import "):
-                yield f"{place}:{node.lineno}", text
-            if isinstance(node, ast.Call) and getattr(node.func, "id", "") in CHECKS:
-                name = template(node.args[1]) if len(node.args) > 1 else None
-                if name in OPTIONS:  # no other parameter comes from what is typed
-                    yield f"{place}:{node.lineno}", f"{name}=3 is out of range"
 
 
 def leaks(said):
@@ -82,54 +40,58 @@ def leaks(said):
     return [w for w in (*assigned, *dotted, *snakes, *table) if w not in NAMES_OF_VALUES]
 
 
+def reached():
+    """The facts and the advice of the messages that the command may show, with their places."""
+    for place, fact, advice in MESSAGES:
+        if not place.startswith(ELSEWHERE):
+            texts = [text for text in (fact, *(command for _, command in advice)) if text]
+            if not any(part in text for text in texts for part in PYTHON_ALONE):
+                yield from ((place, text) for text in texts)
+
+
+def test_every_parameter_in_a_message_has_an_option_or_words():
+    known = {*OPTIONS, *PLAIN, *(name for name, _ in FLAGS)}
+    named = {token[1] for _, text in reached() for token in TOKEN.finditer(text)}
+    assert named - known == {"a"}  # where the name is filled in
+    assert len(named) > 12
+
+
 def test_no_word_of_python_is_left():
-    checked, found = 0, {}
-    for place, text in messages():
-        if any(part in text for part in PYTHON_ALONE):
-            continue
-        checked += 1
-        plain = in_python(re.sub(r"=\{[^}]*!r\}|=\{[^}]*\}", "=3", text))
-        words = leaks(in_options(plain))
+    found = {}
+    for place, text in reached():
+        words = leaks(rendered(re.sub(r"=\{[^}]*\}", "=3", text), as_option))
         if words:
             found[f"{place} {text[:40]}"] = words
     assert found == {}
-    assert checked > 150
 
 
 @pytest.mark.parametrize(
     ("message", "said"),
     [
-        ("n_clusters=3 is out of range", "--clusters 3 is out of range"),
-        ("Use samples='columns', labels='my type'", "Use --samples columns, --labels 'my type'"),
-        ("Use ignore=['a', 'b c'] to leave", "Use --ignore 'a,b c' to leave"),
-        ("Use ignore=['a,b', 'c']", "Use --ignore '\"a,b\",c'"),
-        ("Use ignore=[\"it's\"]", "Use --ignore 'it'\"'\"'s'"),
-        ("Use ignore=[...] to leave out", "Use --ignore to leave out"),
-        ("n_components=[1, 2] differ", "--dims 1,2 differ"),
-        ("Use a lower floor, or log='no' where", "Use a lower floor, or --no-log where"),
-        ("n_samples=3 is too few for n_components", "3 samples is too few for --dims"),
-        ("X has n_samples=1; at least 2", "the table has 1 sample; at least 2"),
-        ("labels_ and\na smaller n_components are", "the labels and a smaller --dims are"),
-        ("the rank of X, 5", "the rank of the table, 5"),
-        ("Use another random_state and compare", "Use another --seed and compare"),
-        ("still moved after max_iter=300 sweeps. Use a larger max_iter",
-         "still moved after 300 sweeps. Use another --seed"),
-        ("Use fewer clusters; diagnostics.stability tells",
-         "Use fewer clusters; the stability of each fit tells"),
-        ("belong together. Use share above 0.7 or n_nonzero above 5 or solver='elastic_net'",
-         "belong together. Use another --method"),
-        ("there is no number. Use n_predictive, 7, as the number of axes",
-         "there is no number. Use --dims 7"),
-        ("level=1 is out of range", "--level 1 is out of range"),
-        ("Use a larger max_components", "Use a larger --max-dims"),
-        ("Use margins='normal' in select_n_clusters to see", "Use --normal-scores to see"),
-        # What users named stays as they named it.
-        ("/a/X/n_clusters.csv: 'X', 'n_clusters=3'", "/a/X/n_clusters.csv: 'X', 'n_clusters=3'"),
-        ("a=b.csv, line 3 ('floor=1')", "a=b.csv, line 3 ('floor=1')"),
+        ("<n_clusters=3> is out of range", "--clusters 3 is out of range"),
+        ("<samples='columns'>, <labels='my type'>", "--samples columns, --labels 'my type'"),
+        ("use <ignore=['a', 'b c']> to leave", "use --ignore 'a,b c' to leave"),
+        ("use <ignore=['a,b', 'c']>", "use --ignore '\"a,b\",c'"),
+        ("use <ignore=[\"it's\"]>", "use --ignore 'it'\"'\"'s'"),
+        ("use <ignore=[...]> to leave out", "use --ignore to leave out"),
+        ("<n_components=[1, 2]> differ", "--dims 1,2 differ"),
+        ("a lower floor, or <log='no'>", "a lower floor, or --no-log"),
+        ("the rank of <X>, 5", "the rank of the table, 5"),
+        ("use another <random_state>", "use another --seed"),
+        ("use <margins='normal'>", "use --normal-scores"),
     ],
 )  # fmt: skip
 def test_messages_speak_of_options(message, said):
-    assert in_options(message) == said
+    assert in_options(Message("any", message)) == said
+
+
+def test_what_users_named_stays_as_they_named_it():
+    names = ["<n_clusters=3>", "{floor}", "n_clusters=3"]
+    message = Message("any", f"{literal(names)} {{names}} <ignore={{names!r}}>", {"names": names})
+    assert in_options(message) == (
+        f"{names} <n_clusters=3>, {{floor}}, n_clusters=3 "
+        "--ignore '<n_clusters=3>,{floor},n_clusters=3'"
+    )
 
 
 def test_the_messages_of_the_command_and_of_tables_say_use():

@@ -38,7 +38,6 @@ def test_copies_are_told_where_they_predict_each_other(ask):
     assert copied.filename == __file__
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        warnings.filterwarnings("ignore", message="the error of pca_press keeps falling")
         warnings.filterwarnings("ignore", category=ChoiceWarning)
         ask(two_lines())
 
@@ -152,6 +151,6 @@ def test_zeros_of_either_sign_and_missing_cells_are_equal():
 
 
 def test_weights_are_refused_without_the_advice_to_copy_samples():
-    said = r"PSC\.fit takes no sample_weight: all samples count alike\. Use X and y alone$"
+    said = r"PSC\.fit takes no sample_weight, .*\. Use X and y alone\.$"
     with pytest.raises(TypeError, match=said):
         PSC(2).fit(NOISE, sample_weight=np.ones(30))

@@ -15,6 +15,7 @@ from scipy import sparse
 from subspaces import GPCA, PSC, KSubspaces, load, progress
 from subspaces.data.dask import as_blocks
 from subspaces.datasets import make_subspaces
+from subspaces.messages import ParameterError
 from tests.warned import warns
 
 # More rows than are held in view, so that numpy passes over them, too.
@@ -144,10 +145,11 @@ def test_what_cannot_be_taken_says_what_would_do():
     ],
 )
 def test_what_needs_all_rows_is_refused(options):
-    (name, value), X = *options.items(), union(0)[0]
+    (name,), X = options, union(0)[0]
     for rows, call in ((rows_of(X, 100), "compute"), (sparse.csr_array(X), "toarray")):
-        with pytest.raises(ValueError, match=rf"{name}={value!r} needs all rows.*X.{call}\(\)"):
+        with pytest.raises(ParameterError, match=rf"X.{call}\(\)") as raised:
             PSC(**options).fit(rows)
+        assert raised.value.parameter == name
 
 
 def test_the_row_in_the_way_is_named():
@@ -244,6 +246,6 @@ def test_a_scheduler_that_is_lost_is_one_error():
 
         with (
             progress.listen(hear),
-            pytest.raises(RuntimeError, match=r"the Dask scheduler was lost.* another fit"),
+            pytest.raises(RuntimeError, match="The Dask scheduler was lost"),
         ):
             PSC(3, n_components=2, init=start).fit(rows_of(X, 200))

@@ -6,6 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from subspaces.data.varying import varying_table
 from subspaces.diagnostics import pca_components
+from tests.warned import refuses
 
 X = np.random.default_rng(0).normal(size=(30, 6)) + 1e3
 
@@ -37,16 +38,16 @@ def test_a_table_that_does_not_vary_has_no_component():
 
 
 def test_no_number_of_components_is_found_among_none():
-    with pytest.raises(ValueError, match="max_components=0"):
+    with refuses("max_components", 0):
         pca_components(X, max_components=0)
 
 
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        (X[:4], "X has n_samples=4; at least 5 are needed"),
-        (X[:, :2], "only 2 of n_features=2 vary; at least 3 are needed to tell a component"),
-        (np.insert(X[:, :2], 1, 5.0, axis=1), "only 2 of n_features=[0-9]+ vary"),
+        (X[:4], "X has 4 samples, and at least 5"),
+        (X[:, :2], "Only 2 of n_features=2 vary, and at least 3"),
+        (np.insert(X[:, :2], 1, 5.0, axis=1), "Only 2 of n_features=3 vary"),
     ],
 )
 def test_tables_that_are_too_small(rows, message):

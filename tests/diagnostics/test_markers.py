@@ -20,7 +20,7 @@ from subspaces.named_table import Table
 from subspaces.preparation import attach_preparation, prepare
 from subspaces.psc import one_group
 from subspaces.recipes import ExpressionScaler, expression
-from tests.warned import warns
+from tests.warned import refuses, warns
 
 
 def tied(n=30, p=12, seed=0):
@@ -205,7 +205,7 @@ def test_clusters_may_have_names():
     np.testing.assert_array_equal(
         found.columns["difference"], diagnostics.markers(X, labels, 1).columns["difference"]
     )
-    with pytest.raises(ValueError, match=r"cluster=1 has no samples. Use one of a, b, c"):
+    with refuses("cluster", 1):
         diagnostics.markers(X, named, 1)
 
 
@@ -269,9 +269,9 @@ def test_shares_are_unknown_where_no_value_is_zero_and_can_be_given():
 def test_a_small_cluster_has_differences_but_no_p_values():
     X, _ = tied()
     labels = np.repeat([0, 1, 2], [14, 14, 2])
-    said = r"no p-values for cluster 2 \(2 of 30 samples\): 3 samples inside and outside"
-    with pytest.warns(UserWarning, match=said):
+    with warns("small_clusters") as said:
         found = diagnostics.markers(X, labels)
+    assert said[0].message.parameters["clusters"] == ["2 (2 of 30 samples)"]
     assert np.isnan(found.of(2)["p_value"]).all()
     assert np.isnan(found.of(2)["fdr"]).all()
     assert np.isfinite(found.of(2)["difference"]).all()
@@ -305,13 +305,14 @@ def test_anndata_keeps_its_names_and_has_labels():
     plain = diagnostics.markers(X, labels).columns["p_value"]
     np.testing.assert_array_equal(found.columns["p_value"], plain)
     np.testing.assert_array_equal(diagnostics.markers(data, "type").columns["p_value"], plain)
-    with pytest.raises(ValueError, match=r"cluster=1 has no samples. Use one of '0', '1', '2'"):
+    with refuses("cluster", 1) as raised:
         diagnostics.markers(data, "type", 1)
-    with pytest.raises(ValueError, match=r"adata.obs has no 'kind'; it has 'type'. Use one of"):
+    assert "'0', '1', '2'" in str(raised.value)
+    with refuses("labels", "kind"):
         diagnostics.markers(data, "kind")
-    with pytest.raises(TypeError, match=r"labels='type' is the name of a column, and X is no Ann"):
+    with refuses("labels", "type", kind=TypeError):
         diagnostics.markers(X, "type")
-    with pytest.raises(ValueError, match=r"adata has no X. Use adata.layers"):
+    with pytest.raises(ValueError, match="AnnData has no X"):
         diagnostics.markers(anndata.AnnData(shape=X.shape), labels)
 
 
@@ -390,7 +391,7 @@ def test_a_saved_model_tests_all_genes_on_the_log_scale(tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["counts", "intensities"])
-@pytest.mark.filterwarnings("ignore:the samples of one cluster have")
+@pytest.mark.filterwarnings("ignore::subspaces.messages.TrustWarning")
 def test_genes_that_nobody_expresses_are_no_markers(kind):
     """Their values differ by the means of the samples alone, which are centred."""
     random = np.random.default_rng(0)
@@ -427,7 +428,7 @@ def test_clusters_of_unequal_totals_are_told():
     attach_preparation(model, preparation)
     deep = np.flatnonzero(model.labels_ == model.labels_[-1])
     X[deep] *= 4
-    with pytest.warns(UserWarning, match=r"times the total .* Use large effects alone"):
+    with warns("unequal_totals"):
         model.markers(pd.DataFrame(X, columns=preparation.needed), 0)
 
 
@@ -479,13 +480,13 @@ def test_recipes_and_their_last_steps_refuse_what_they_were_not_fitted_to():
         ):
             recipe[-1].markers(given, 0)
     prepared = recipe[:-1].transform(counts)
-    with pytest.warns(UserWarning, match=r"span few directions.*Use .* the markers of a recipe"):
+    with warns("projected"):
         recipe[-1].markers(prepared, 0)
     for given in (np.log2(1.0 + counts), counts.iloc[::-1]):
         with pytest.raises(ValueError, match="Use the table of fit, neither changed nor sorted"):
             recipe.markers(given, 0)
     unnamed = expression(2, random_state=0).fit(counts.to_numpy())
-    with pytest.raises(ValueError, match="60 samples and 7 variables, the data of fit 60 and 300"):
+    with pytest.raises(ValueError, match=r"60 samples and 7 variables, .* 60 and 300"):
         unnamed.markers(counts.iloc[:, :7], 0)
     assert not hasattr(recipe[:-1], "markers")
 
@@ -638,7 +639,7 @@ def test_a_seed_repeats_the_halves():
         ({"expressed": np.ones((30, 12))}, ValueError, r"Use True and False of shape \(30, 12\)"),
         ({"estimator": object()}, TypeError, "object has no fit_predict. Use the clusterer"),
         ({"X": np.full((30, 12), np.nan)}, ValueError, "X has no value in row 0"),
-        ({"estimator": KMeans(2), "X": tied()[0][:, :1]}, ValueError, "one variable has no halves"),
+        ({"estimator": KMeans(2), "X": tied()[0][:, :1]}, ValueError, "One variable has no halves"),
         ({"estimator": KMeans(2), "n_nulls": 0}, ValueError, "n_nulls=0"),
     ],
 )
@@ -733,12 +734,10 @@ def test_missing_cells_make_no_markers_and_filled_ones_are_refused():
     filled = model.impute(X)
     called = diagnostics.markers(filled, model.labels_, 0).columns
     assert np.count_nonzero(called["fdr"] <= 0.05) > 60
-    with pytest.raises(
-        ValueError, match=r"0 % of the cells are missing, and 39.5 % were. Use X with its"
-    ):
+    with pytest.raises(ValueError, match=r"0 % of the values are missing, not 39.5 %"):
         model.markers(filled, 0)
     complete = PSC(2, n_components=0, affine=True, random_state=0).fit(filled)
-    with pytest.raises(ValueError, match=r"X is not the data of fit.*Use X as the model was"):
+    with pytest.raises(ValueError, match=r"not the data of fit.*missing, not 0 %"):
         complete.markers(X, 0)
 
 
@@ -802,9 +801,11 @@ def test_a_shift_that_most_genes_of_a_cluster_share_is_told_where_zeros_forbid_t
     X = composed(8, n=240, depth=-1.5)  # few genes that nearly all samples express
     recipe = expression(2, random_state=0).fit(X)
     k = int(recipe[-1].labels_[0])
-    said = rf"most genes are lower in cluster {k} than elsewhere, by 0\.\d+ in the median"
-    with pytest.warns(UserWarning, match=said):
+    with warns("shifted") as said:
         found = recipe.markers(X, k)
+    facts = said[0].message.parameters
+    assert (facts["higher"], facts["cluster"]) == ("lower", k)
+    assert 0 < facts["shift"] < 1
     assert found.notes == ()
     assert share_called(found.columns)[0] > 0.02
 
@@ -824,12 +825,12 @@ def test_samples_come_to_one_size_whatever_some_genes_do():
 def test_models_refuse_other_data_and_clusters():
     X, _ = shifted()
     model = PSC(2, n_components=0, affine=True, random_state=0).fit(X)
-    said = "X has 59 samples and 80 variables, the data of fit 60 and 80. Use X as the model was"
+    said = "X has 59 samples and 80 variables"
     with pytest.raises(ValueError, match=said):
         model.markers(X[1:], 0)
-    with pytest.raises(ValueError, match="the data of fit 60 and 80"):
+    with pytest.raises(ValueError, match="data of fit 60 and 80"):
         model.markers(X[:, 1:], 0)
-    with pytest.raises(ValueError, match=r"cluster=2 has no samples. Use one of 0, 1"):
+    with refuses("cluster", 2):
         model.markers(X, 2)
     frame = pd.DataFrame(X, columns=[f"g{j}" for j in range(80)])
     named = PSC(2, n_components=0, affine=True, n_init=1, random_state=0).fit(frame)
@@ -842,9 +843,7 @@ def test_models_refuse_values_that_they_were_not_fitted_to(other):
     X, _ = shifted()
     model = PSC(2, n_components=0, affine=True, random_state=0).fit(X)
     k = int(model.labels_[0])
-    said = (
-        r"X is not the data of fit: the mean of 'x\d+' in cluster \d is .* Use X as the model was"
-    )
+    said = r"X is not the data of fit: the mean of 'x\d+' in cluster \d is"
     with pytest.raises(ValueError, match=said):
         model.markers(other(X), k)
     rounded = model.markers(X.astype(np.float32), k)
@@ -855,5 +854,5 @@ def test_models_refuse_values_that_they_were_not_fitted_to(other):
 def test_samples_without_a_label_are_named(nothing):
     labels = np.array(["a", "b"] * 10, dtype=object)
     labels[3] = nothing
-    with pytest.raises(ValueError, match="labels has none for sample 3"):
+    with refuses("labels"):
         diagnostics.markers(np.random.default_rng(0).normal(size=(20, 4)), labels)

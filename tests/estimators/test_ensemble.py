@@ -15,7 +15,7 @@ from subspaces.rivals import ensemble
 from subspaces.rivals.ensemble import random_subspaces
 from subspaces.subspace import fit_subspace, squared_residual
 from tests.plain import generic
-from tests.warned import warns
+from tests.warned import refuses, warns
 
 UNION = make_subspaces([30, 40], 8, [1, 2], noise=0.02, random_state=0)
 X = UNION.data
@@ -197,7 +197,7 @@ def test_same_seed_same_labels_and_the_data_stay():
         ({"q": 71}, ValueError, "q=71 is out of range for 70 samples. Use 1 to 70"),
         ({"q": "all"}, TypeError, "q='all' is not an integer"),
         ({"affine": 1}, TypeError, "affine=1 is not a bool"),
-        ({"n_candidates": 30}, ValueError, "n_candidates=30 needs 90 samples of 70"),
+        ({"n_candidates": 30}, ValueError, "n_candidates=30 needs 90 samples"),
         ({"n_base_components": [1, 1, 2]}, ValueError, "n_base_components has 3 entries for 2"),
         ({"n_base_components": 0}, ValueError, "n_base_components=0 is out of range"),
         ({"n_components": [1, 1, 2]}, ValueError, "n_components has 3 entries"),
@@ -215,5 +215,5 @@ def test_data_of_too_low_a_rank():
     with pytest.raises(ValueError, match="All samples are equal"):
         EnsembleKSubspaces(2, affine=True).fit(np.ones((10, 3)))
     low_rank = generic(40, 2) @ np.random.default_rng(0).normal(size=(2, 9))
-    with pytest.raises(ValueError, match="n_components=3 is more than the rank of the table, 2"):
+    with refuses("n_components", 3):
         EnsembleKSubspaces(2, n_components=3).fit(low_rank)

@@ -137,7 +137,7 @@ def test_the_number_of_samples_is_bounded():
         ({"power": -1.0}, ValueError, "power=-1.0 is out of range. Use a number above 0"),
         ({"power": np.nan}, ValueError, "power=nan is out of range"),
         ({"power": "high"}, TypeError, "power='high' is not a number. Use a number above 0"),
-        ({"random_state": "x"}, ValueError, "random_state='x' is no seed"),
+        ({"random_state": "x"}, ValueError, "random_state='x' is not a seed"),
     ],
 )
 def test_what_is_refused(options, error, message):

@@ -21,7 +21,7 @@ from subspaces import SelectedPCA, load
 from subspaces.data import varying
 from subspaces.diagnostics import pca_components
 from subspaces.runtime import model_file
-from tests.warned import warns
+from tests.warned import refuses, warns
 
 # Scikit-learn's checks that fit tables of two columns.
 OF_TWO_COLUMNS = (
@@ -163,8 +163,8 @@ def test_doubts_are_warned_of(X):
 @pytest.mark.parametrize(
     ("options", "X", "kind", "message"),
     [
-        ({}, NOISE[:4], ValueError, "X has n_samples=4; at least 5 are needed"),
-        ({}, NOISE[:, :2], ValueError, "only 2 of n_features=2 vary; at least 3 are needed"),
+        ({}, NOISE[:4], ValueError, "X has 4 samples, and at least 5"),
+        ({}, NOISE[:, :2], ValueError, "Only 2 of n_features=2 vary"),
         (
             {},
             np.where(NOISE > 2, np.inf, NOISE),
@@ -193,7 +193,7 @@ def test_arrays_of_other_libraries_are_refused(X):
     torch = pytest.importorskip("torch")
     with config_context(array_api_dispatch=True):
         for call in (SelectedPCA().fit, SelectedPCA().fit(X).transform):
-            with pytest.raises(TypeError, match="X is an array of torch, and one of numpy"):
+            with pytest.raises(TypeError, match="X is an array of torch"):
                 call(torch.asarray(X))
 
 
@@ -260,9 +260,8 @@ class TestScikitLearnsOwnChecks:
         results = check_estimator(SelectedPCA(), expected_failed_checks=expected, on_skip=None)
         failed = {each["check_name"] for each in results if each["status"] == "xfail"}
         assert failed == set(OF_TWO_COLUMNS)
-        assert {str(each["exception"]) for each in results if each["status"] == "xfail"} == {
-            "only 2 of n_features=2 vary; at least 3 are needed to tell a component from noise"
-        }
+        refused = {str(each["exception"]) for each in results if each["status"] == "xfail"}
+        assert all(each.startswith("Only 2 of n_features=2 vary") for each in refused)
 
     def test_nothing_but_the_number_of_columns_fails(self, monkeypatch):
         monkeypatch.setattr(varying, "FEWEST_COLUMNS", 2)
@@ -355,5 +354,5 @@ class TestItsLikelihood:
     def test_a_table_that_does_not_vary_has_no_density(self):
         with warns("no_component"):
             model = SelectedPCA().fit(np.ones((8, 4)))
-        with pytest.raises(ValueError, match="no variable of fit varies, so that samples have"):
+        with refuses("X"):
             model.score(np.ones((8, 4)))

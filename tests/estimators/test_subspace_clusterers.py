@@ -18,7 +18,7 @@ from subspaces.messages import use
 from subspaces.metrics import matched_accuracy, rand_score
 from subspaces.subspace import project, scores
 from tests.plain import generic, influence_vector, leave_one_out_weights, refitted_errors
-from tests.warned import warns
+from tests.warned import refuses, warns
 
 pytestmark = pytest.mark.filterwarnings("ignore::subspaces.messages.TrustWarning")
 
@@ -181,7 +181,7 @@ def test_refinements():
 
 def test_a_descent_of_many_samples_is_refused():
     many = np.random.default_rng(3).normal(size=(10_001, 3))
-    with pytest.raises(ValueError, match=r"there are 10001\. Use refine='ppca', or refine=None"):
+    with refuses("refine", "descent"):
         PSC(2, refine="descent", random_state=0).fit(many)
 
 
@@ -327,11 +327,11 @@ BAD = [
     ({"n_clusters": None}, TypeError, "n_clusters=None is not an integer"),
     ({"n_init": 0}, ValueError, "n_init=0 is out of range"),
     ({"n_init": "many"}, TypeError, "n_init='many' is not an integer"),
-    ({"random_state": "a"}, ValueError, "random_state='a' is no seed. Use an int"),
+    ({"random_state": "a"}, ValueError, "random_state='a' is not a seed. Use an int"),
     (
         {"random_state": np.random.default_rng(0)},
         ValueError,
-        "random_state=Generator.* is no seed",
+        "random_state=Generator.* is not a seed",
     ),
     ({"max_iter": 0}, ValueError, "max_iter=0 is out of range"),
     ({"n_jobs": 0}, ValueError, "n_jobs=0 is out of range. Use 1 or more"),
@@ -362,7 +362,7 @@ def test_unknown_choices(parameters, message):
 @BOTH
 def test_more_dimensions_than_the_rank(cls):
     low_rank = generic(40, 2) @ np.random.default_rng(0).normal(size=(2, 9))
-    with pytest.raises(ValueError, match="n_components=3 is more than the rank of the table, 2"):
+    with refuses("n_components", 3):
         cls(2, n_components=3).fit(low_rank)
     for n_components in (0, 1):
         with pytest.raises(
@@ -411,7 +411,7 @@ def test_as_many_clusters_as_samples(cls):
     few = generic(10, 3)
     model = cls(10, n_components=0, affine=True, n_init=3, random_state=0)
     if cls is PSC:  # no sample is predicted by the others of its cluster
-        with pytest.raises(ValueError, match=r"n_clusters=10 for as many samples .* Use fewer"):
+        with refuses("n_clusters", 10):
             model.fit(few)
     else:
         assert model.fit(few).objective_ == 0.0
@@ -429,8 +429,9 @@ def test_an_emptied_cluster_is_said():
 
 def test_columns_of_very_unlike_scale():
     wild = generic(60, 4) * np.array([1e9, 1, 1, 1])
-    with pytest.raises(ValueError, match="variables of like scale"):
+    with refuses("n_components", 2) as raised:
         PSC(2, n_components=2).fit(wild)
+    assert "like scale" in str(raised.value)
 
 
 def test_rows_too_far_from_the_training_data():

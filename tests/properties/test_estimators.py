@@ -14,6 +14,7 @@ from subspaces import (
     EnsembleKSubspaces,
     SparseKMeans,
 )
+from subspaces.messages import ParameterError
 from tests.estimators.checks import CLUSTERERS, made
 from tests.properties.checks import assert_fits_or_refuses, assert_valid, attempted
 from tests.properties.models import OPTIONS, models
@@ -91,8 +92,9 @@ def test_a_refinement_that_does_not_span_its_axes_is_dropped():
 
 def test_rows_of_full_rank_are_not_divided_by_nothing():
     X = Draw("grid", 3, 30, 0, 139, 0.0, "C").matrix()
-    with pytest.raises(ValueError, match="no sample of X is expressed by others"):
+    with pytest.raises(ParameterError) as raised:
         SSC(1, affine=True, solver="admm").fit(X)
+    assert raised.value.parameter == "alpha"
 
 
 EQUAL = [

@@ -231,7 +231,7 @@ def refused(tmp_path, content, match):
     path.write_bytes(content)
     with pytest.raises(ValueError, match=match) as caught:
         load(path)
-    assert str(caught.value).startswith(f"{path} is no model that can be loaded: ")
+    assert str(caught.value).startswith(f"{path} cannot be loaded as a model: ")
     assert "\n" not in str(caught.value)
 
 
@@ -389,7 +389,7 @@ def test_missing_attributes_that_only_some_samples_need(model, name, lines, tmp_
     saved = model_file.read(path)
     del saved.state[name]
     model_file.write(path, saved)
-    with pytest.raises(ValueError, match="no model that can be loaded"):
+    with pytest.raises(ValueError, match="cannot be loaded as a model"):
         load(path)
 
 

@@ -118,19 +118,19 @@ def test_what_is_heard_is_heard_once_and_by_one_thread():
     def said(i):
         with collect_warnings() as collected:
             for _ in range(2):
-                warn(f"thread {i}")
+                warn(UserWarning(f"thread {i}"))
         return [str(warning) for warning in collected]
 
     assert together(said, 4) == [[f"thread {i}"] for i in range(4)]
     with pytest.warns(UserWarning, match="to the user") as shown:
-        warn("to the user")
+        warn(UserWarning("to the user"))
     assert shown[0].filename == __file__
 
 
 def test_the_inner_hears_and_the_outer_does_not():
     with collect_warnings() as outer:
         with collect_warnings() as inner:
-            warn("within", RuntimeWarning)
+            warn(RuntimeWarning("within"))
         warn(inner[0])
     assert [type(warning) for warning in outer] == [RuntimeWarning]
 

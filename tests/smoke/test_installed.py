@@ -79,7 +79,7 @@ def test_many_rows_go_through_the_block_pass():
     assert matched_accuracy(many.target, sparse.labels_) > 0.95
 
 
-@pytest.mark.filterwarnings("ignore:X is not centred")
+@pytest.mark.filterwarnings("ignore::subspaces.messages.DataWarning")
 def test_leaving_one_out_is_leaving_one_out():
     X = np.random.default_rng(0).standard_normal((15, 6)) + 1.0
     errors = []

@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
 from subspaces._types import Array, AskedKind, Data, Indices, Sparse, TakeLog
-from subspaces.app.tables import orientation_hint
+from subspaces.app.tables import seem_swapped
 from subspaces.data.validation import as_matrix, check_real, check_squares, row_names
 from subspaces.expression_values import (
     ARRAY_FLOOR,
@@ -48,6 +48,7 @@ N_GENES = 2000
 # custom, and the median total above which samples are taken for tissue. The 1 in log2(1 + x) is
 # then about the size of the noise: one to three molecules of a cell, some twenty reads of a tissue.
 PER_CELL, PER_MILLION, DEEPEST_CELL = 1e4, 1e6, 1e5
+LOGGED_ALREADY = Advice("<log='no'> if the values are logged already", "log", "no")
 
 
 class ExpressionScaler(TransformerMixin, BaseEstimator):
@@ -153,7 +154,7 @@ class ExpressionScaler(TransformerMixin, BaseEstimator):
         table = as_table(X)
         validate_data(self, X, skip_check_array=True)
         for hint in _hints(X, table):
-            warn(hint, above=3)
+            warn(hint)
         names = _names(X, table.shape)
         self._decide(table, names)
         values, means = self._log_values(table, names)
@@ -233,7 +234,7 @@ class ExpressionScaler(TransformerMixin, BaseEstimator):
         reading = read_cells(table) if asked == "cells" else read_values(table)
         found_out = asked in ("auto", "cells")
         if found_out and (doubtful := doubt(reading)):
-            warn(doubtful, above=4)
+            warn(doubtful)
         self.kind_ = reading.kind if found_out else asked
         if asked == "log" and reading.largest > LARGEST_LOGARITHM:
             warn(
@@ -243,7 +244,6 @@ class ExpressionScaler(TransformerMixin, BaseEstimator):
                     Advice("use <kind='intensities'> if they are none", "kind", "intensities"),
                     largest=reading.largest,
                 ),
-                above=4,
             )
         is_logged = self.kind_ == "log" or (self.kind_ == "ratios" and reading.negative > 0)
         as_they_are = is_logged or self.kind_ == "shares"
@@ -278,16 +278,24 @@ class ExpressionScaler(TransformerMixin, BaseEstimator):
             floor = as_real(self.floor, "floor")
         if self.logged_ and self.offset_ == 0 and floor <= 0:
             if self.floor is None:
-                raise ValueError(
-                    f"{self.kind_} of 0 or less, down to {reading.smallest:g}, have no "
-                    "logarithm. Use kind='counts' for counts, or log='no' where X is logged already"
+                raise ParameterError(
+                    "kind",
+                    "Some {kind} are 0 or less, down to {smallest:g}, and have no logarithm.",
+                    Advice("use <kind='counts'> for counts", "kind", "counts"),
+                    LOGGED_ALREADY,
+                    kind=self.kind_,
+                    smallest=reading.smallest,
                 )
-            raise ValueError(f"floor={floor:g} has no logarithm. Use a floor above 0")
+            fact = "<floor={value:g}> has no logarithm."
+            raise ParameterError("floor", fact, Advice("use a floor above 0"), value=floor)
         if reading.largest <= floor and self.total_ is None:
-            raise ValueError(
-                f"no value of X is above floor={floor:g} (largest {reading.largest:.3g}). Use a "
-                "lower floor, or log='no' where X is logged already; of a recipe by set_params, "
-                "prepare__log='no'"
+            raise ParameterError(
+                "floor",
+                "No value is above <floor={value:g}>: the largest is {largest:.3g}.",
+                Advice("use a lower floor", "floor"),
+                LOGGED_ALREADY,
+                value=floor,
+                largest=reading.largest,
             )
         return floor
 
@@ -325,7 +333,6 @@ class ExpressionScaler(TransformerMixin, BaseEstimator):
                 floor=self.floor_,
                 share=share,
             ),
-            above=6,
         )
 
     def _log_values(self, table: Array | Sparse, names: Names) -> tuple[Any, Array]:
@@ -406,9 +413,10 @@ def as_table(X: Data, min_samples: int = 2) -> Any:
     check_real(X)
     table = sparse.csr_array(X, dtype=np.float64)
     if table.shape[0] < min_samples:
-        raise ValueError(f"X has n_samples={table.shape[0]}; at least {min_samples} are needed")
+        fact = "<X> has {n:#sample}, and at least {needed} are needed."
+        raise ParameterError("X", fact, n=table.shape[0], needed=min_samples)
     if not np.isfinite(table.data).all():
-        raise ValueError("X has values that are not finite. Use a table without them")
+        raise ParameterError("X", "<X> has values that are not finite.")
     if table.nnz:
         check_squares(table.data[None])
     return table
@@ -427,11 +435,10 @@ def _hints(X: Data, table: Any) -> list[SubspacesWarning]:
     names = list(map(str, getattr(X, "columns", ())))
     rows = row_names(X)
     found = [batch_hint(names)]
-    if rows is not None and names:
-        swapped = orientation_hint(Table(table, tuple(map(str, rows)), tuple(names)))
-        if swapped:
-            transpose = Advice("transpose the table if samples and variables are swapped")
-            found.append(DataWarning("swapped", "The samples have names like genes.", transpose))
+    as_read = Table(table, tuple(map(str, () if rows is None else rows)), tuple(names))
+    if rows is not None and names and seem_swapped(as_read):
+        transpose = Advice("transpose the table if samples and variables are swapped")
+        found.append(DataWarning("swapped", "The samples have names like genes.", transpose))
     return [hint for hint in found if hint]
 
 
@@ -443,9 +450,12 @@ def as_dense(table: Any) -> Any:
 def _common_total(table: Any, reading: Reading) -> float:
     """Return the total to which all samples of counts are scaled: their median, up to a limit."""
     if reading.smallest < 0:
-        raise ValueError(
-            f"kind='counts' needs values from 0 up, and X has {reading.smallest:g}. Use "
-            "kind='log' for logarithms, kind='ratios' for log ratios"
+        raise ParameterError(
+            "kind",
+            "<kind='counts'> needs values from 0 up, and <X> has {smallest:g}.",
+            Advice("use <kind='log'> for logarithms", "kind", "log"),
+            Advice("<kind='ratios'> for log ratios", "kind", "ratios"),
+            smallest=reading.smallest,
         )
     median = float(np.median(table.sum(axis=1)))
     return min(median, PER_CELL if median <= DEEPEST_CELL else PER_MILLION)

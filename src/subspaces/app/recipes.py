@@ -32,6 +32,7 @@ from subspaces.diagnostics._markers import Markers, markers_of_model
 from subspaces.estimators import PSC
 from subspaces.estimators._base import SubspaceClusterer
 from subspaces.facts import with_facts
+from subspaces.messages import Advice, ParameterError, ParameterTypeError
 from subspaces.preparation import Preparation
 from subspaces.runtime.fitted import draft_of
 from subspaces.runtime.parameters import as_flag
@@ -193,9 +194,10 @@ class Recipe(Pipeline):
         model = self[-1]
         check_is_fitted(model)
         if not isinstance(model, SubspaceClusterer):
-            raise TypeError(
-                f"a recipe that ends with {type(model).__name__} has neither a page nor a model "
-                "file. Use consensus=False, or joblib.dump(recipe, path) to keep it"
+            raise ParameterTypeError(
+                "consensus",
+                f"A recipe that ends with {type(model).__name__} has neither a page nor a model "
+                "file. Use <consensus=False>, or keep it by joblib.dump(recipe, path).",
             )
         return with_facts(model, preparation=self._preparation(X), X=X)
 
@@ -315,7 +317,9 @@ def expression(
     """
     if as_flag(consensus, "consensus"):
         if n_components is not None or n_variables is not None:
-            raise ValueError("a consensus is of mean profiles. Use it alone, without n_components")
+            raise ParameterError(
+                "consensus", "A consensus is of mean profiles. Use it without <n_components>."
+            )
         cluster = ConsensusProfiles(n_clusters, random_state=random_state)
         return Recipe([("prepare", ExpressionScaler(n_genes=MOST_GENES)), ("cluster", cluster)])
     return _recipe(ExpressionScaler(), n_clusters, n_components, n_variables, random_state)
@@ -375,10 +379,9 @@ def _recipe(
     """Return the `Recipe` of a scaler, which gets as many axes as the clusters need, and PSC."""
     for name, value in (("n_clusters", n_clusters), ("n_components", n_components)):
         if isinstance(value, str):
-            raise ValueError(
-                f"{name}={value!r} is not for expression data: the axes kept depend on it. Use a "
-                "number; selection.select_n_clusters compares several"
-            )
+            fact = f"<{name}={{value!r}}> is not for expression data: the axes kept depend on it."
+            advice = Advice("use a number, which selection.select_n_clusters finds", command="")
+            raise ParameterError(name, fact, advice, value=value)
     dense = n_variables is None
     if n_components is None:
         n_components = 0 if dense else 1

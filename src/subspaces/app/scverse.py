@@ -24,6 +24,7 @@ from subspaces.diagnostics import PCAComponents
 from subspaces.diagnostics import pca_components as components_of
 from subspaces.estimators import PSC
 from subspaces.expression_values import counts_hint
+from subspaces.messages import ParameterError, ParameterTypeError
 from subspaces.runtime.extras import install
 from subspaces.runtime.parameters import as_count, check_options
 from subspaces.runtime.serialise import is_serialisable
@@ -205,9 +206,11 @@ def pca_components(
     _check_source(adata, layer, use_rep)
     matrix, name = _chosen_matrix(adata, layer, use_rep)
     if is_dask(matrix):
-        raise TypeError(f"{name} is a Dask array. Use adata.to_memory()")
+        raise ParameterTypeError(
+            "adata", "{name} is a Dask array. Use adata.to_memory().", name=name
+        )
     if use_rep is None and (hint := counts_hint(matrix, name)):
-        warn(hint, above=2)
+        warn(hint)
     genes = _chosen_genes(adata, mask_var, use_rep)
     if genes is not None:
         matrix = matrix[:, genes]
@@ -223,7 +226,7 @@ def pca_components(
     with collect_warnings() as raised:
         found = components_of(table, **options)
     for warning in raised:
-        warn(warning, above=2)
+        warn(warning)
     source = {"layer": layer, "use_rep": use_rep, "mask_var": mask_var}
     with _views_may_become_their_own():
         adata.uns[key_added] = _as_plain_values(found, table, {**options, **source})
@@ -242,7 +245,11 @@ def _chosen_genes(adata: AnnData, mask_var: Any, use_rep: str | None) -> Mask | 
     """Return which genes to take, (genes,), or None for all."""
     is_auto = isinstance(mask_var, str) and mask_var == "auto"
     if use_rep is not None and not (is_auto or mask_var is None):
-        raise ValueError(f"mask_var is for genes, which use_rep={use_rep!r} has not. Use one")
+        raise ParameterError(
+            "mask_var",
+            "<mask_var> is for genes, which <use_rep={rep!r}> has not. Use one of them.",
+            rep=use_rep,
+        )
     if mask_var is None or use_rep is not None:
         return None
     if is_auto and "highly_variable" not in adata.var:
@@ -253,9 +260,12 @@ def _chosen_genes(adata: AnnData, mask_var: Any, use_rep: str | None) -> Mask | 
         given, said = _entry(adata.var, name, "var").tolist(), f"adata.var[{name!r}]"
     mask = np.asarray(given)
     if mask.dtype != bool or mask.shape != (adata.n_vars,):
-        raise ValueError(
-            f"{said} does not say of each of the {adata.n_vars} genes whether to take it. Use an "
-            "array of True and False, or the name of such a column of adata.var"
+        raise ParameterError(
+            "mask_var",
+            "{said} must say of each of the {n} genes whether to take it. Use an array of "
+            "True and False, or the name of such a column of adata.var.",
+            said=said,
+            n=adata.n_vars,
         )
     return mask
 
@@ -292,11 +302,16 @@ def _check_source(adata: AnnData, layer: str | None, use_rep: str | None) -> Non
     from anndata import AnnData
 
     if not isinstance(adata, AnnData):
-        raise TypeError(f"adata is a {type(adata).__name__}. Use an AnnData")
+        raise ParameterTypeError("adata", f"<adata> is a {type(adata).__name__}. Use an AnnData.")
     if adata.isbacked:
-        raise ValueError("adata is backed by a file. Use adata.to_memory()")
+        raise ParameterError("adata", "<adata> is backed by a file. Use adata.to_memory().")
     if layer is not None and use_rep is not None:
-        raise ValueError(f"layer={layer!r} excludes use_rep={use_rep!r}. Use one of them")
+        raise ParameterError(
+            "layer",
+            "<layer={layer!r}> excludes <use_rep={use_rep!r}>. Use one of them.",
+            layer=layer,
+            use_rep=use_rep,
+        )
 
 
 def _chosen_matrix(adata: AnnData, layer: str | None, use_rep: str | None) -> tuple[Any, str]:
@@ -306,7 +321,7 @@ def _chosen_matrix(adata: AnnData, layer: str | None, use_rep: str | None) -> tu
     if use_rep is not None:
         return _entry(adata.obsm, use_rep, "obsm"), f"adata.obsm[{use_rep!r}]"
     if adata.X is None:
-        raise ValueError("adata has no X. Use layer or use_rep")
+        raise ParameterError("adata", "<adata> has no X. Use <layer> or <use_rep>.")
     return adata.X, "adata.X"
 
 
@@ -314,8 +329,9 @@ def _entry(entries: Any, name: str, where: str) -> Any:
     if name not in entries:
         # In anndata 0.13 X is the layer None.
         known = ", ".join(repr(entry) for entry in entries if entry is not None)
-        there = f"it has {known}" if known else "it is empty"
-        raise ValueError(f"adata.{where} has no {name!r}; {there}")
+        there = f"has {known}" if known else "is empty"
+        fact = f"adata.{where} has no {{name!r}}. It {{there}}."
+        raise ParameterError("adata", fact, name=name, there=there)
     return entries[name]
 
 
@@ -350,7 +366,11 @@ def _batches(adata: AnnData, batch_key: str | None) -> Codes | None:
         return None
     column = _entry(adata.obs, batch_key, "obs")
     if column.isna().any():
-        raise ValueError(f"adata.obs[{batch_key!r}] has missing values. Use a batch for each cell")
+        raise ParameterError(
+            "batch_key",
+            "adata.obs[{key!r}] has missing values. Use a batch for each cell.",
+            key=batch_key,
+        )
     return np.unique(column.astype(str).to_numpy(), return_inverse=True)[1]
 
 
@@ -359,7 +379,9 @@ def _centred(matrix: Array | Sparse, batches: Codes | None) -> Any:
     if batches is None:
         return matrix
     if not isinstance(matrix, np.ndarray):
-        raise TypeError("batch_key needs cells in memory, dense. Use adata.X.toarray() or use_rep")
+        raise ParameterTypeError(
+            "batch_key", "<batch_key> needs a dense table. Use adata.X.toarray() or <use_rep>."
+        )
     centred = matrix + np.nanmean(matrix, axis=0)
     for batch in range(batches.max() + 1):
         own = batches == batch
@@ -412,9 +434,11 @@ def _recipe_input(
     """
     matrix, name = _chosen_matrix(adata, layer, None)
     if is_dask(matrix):
-        raise TypeError(
-            f"{name} is a Dask array, which is not prepared chunk by chunk. Use n_components to "
-            "cluster it as it is, or adata.to_memory()"
+        raise ParameterTypeError(
+            "adata",
+            "{name} is a Dask array, which cannot be prepared. Use adata.to_memory(), or "
+            "<n_components> to cluster it as it is.",
+            name=name,
         )
     if batches is None:
         table = sparse.csr_matrix(matrix) if sparse.issparse(matrix) else np.asarray(matrix)

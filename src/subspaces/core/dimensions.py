@@ -13,6 +13,7 @@ from subspaces.runtime.parameters import as_count
 # not rounding.
 FAR = 1e6
 TINY = np.finfo(float).tiny
+ONE_EACH = Advice("use an int, or one per cluster")
 
 
 class HasSizes(Protocol):
@@ -38,14 +39,8 @@ def per_cluster(
     given = getattr(asked, name)
     given = [given] * n_clusters if np.ndim(given) == 0 else list(given)
     if len(given) != n_clusters:
-        raise ParameterError(
-            name,
-            f"<{name}> has {{entries}} entries for <n_clusters={{n_clusters}}>.",
-            Advice("use an int, or one per cluster", name),
-            value=given,
-            entries=len(given),
-            n_clusters=n_clusters,
-        )
+        fact = f"<{name}> has {len(given)} entries for <n_clusters={n_clusters}>."
+        raise ParameterError(name, fact, ONE_EACH, value=given)
     why = " for {p:#variable}"
     return tuple(as_count(value, name, low=low, high=high, why=why, p=high) for value in given)
 
@@ -65,28 +60,17 @@ def dimensions_of(asked: HasSizes, X: Any, *, low: int = 1, points: bool = True)
     through_origin = low and points and getattr(asked, "affine", None) is False
     given = asked.n_components
     if through_origin and isinstance(given, Integral) and given <= 0:
-        raise ParameterError(
-            "n_components",
-            "<n_components={value}> is out of range for subspaces through the origin.",
-            Advice("use 1 to {p}", "n_components"),
-            Advice("use <n_components=0> with <affine=True> for mean profiles", "affine", True),
-            value=int(given),
-            p=p,
-        )
+        fact = "<n_components={value}> is out of range for subspaces through the origin."
+        means = Advice("use <n_components=0> with <affine=True> for mean profiles", "affine", True)
+        positive = Advice(f"use 1 to {p}", "n_components")
+        raise ParameterError("n_components", fact, positive, means, value=int(given))
     dimensions = per_cluster(asked, "n_components", n, low=low, high=p)
     needed = sum(partition.smallest_size(r) for r in dimensions)
     if n < needed:
-        raise ParameterError(
-            "n_clusters",
-            "{n:#sample is|samples are} too few for <n_clusters={value}> of "
-            "<n_components={n_components}>, which need {needed}.",
-            FEWER_CLUSTERS,
-            SMALLER_DIMENSION,
-            value=asked.n_clusters,
-            n=n,
-            n_components=max(dimensions),
-            needed=needed,
-        )
+        clusters = f"<n_clusters={{value}}> of <n_components={max(dimensions)}>"
+        fact = f"{{n:#sample is|samples are}} too few for {clusters}, which need {needed}."
+        smaller = FEWER_CLUSTERS, SMALLER_DIMENSION
+        raise ParameterError("n_clusters", fact, *smaller, value=asked.n_clusters, n=n)
     return dimensions
 
 
@@ -101,20 +85,12 @@ def check_rank(rank: int, largest: int, affine: bool, X: Any = None) -> None:
     if largest > rank:
         far = None if X is None else far_row(X)
         if far is not None:
-            raise ParameterError(
-                "X",
-                "Row {row} lies so far from all others that nothing else counts.",
-                Advice("check that sample, or leave it out"),
-                row=far,
-            )
-        raise ParameterError(
-            "n_components",
-            "<n_components={value}> is more than the rank of the table, {rank}.",
-            Advice("use at most {rank}", "n_components", rank),
-            Advice("use variables of like scale", command="use --scale"),
-            value=largest,
-            rank=rank,
-        )
+            fact = "Row {row} lies so far from all others that nothing else counts."
+            raise ParameterError("X", fact, Advice("check that sample, or leave it out"), row=far)
+        fact = f"<n_components={{value}}> is more than the rank of the table, {rank}."
+        lower = Advice(f"use at most {rank}", "n_components", rank)
+        scaled = Advice("use variables of like scale", command="use --scale")
+        raise ParameterError("n_components", fact, lower, scaled, value=largest)
 
 
 def nothing_to_cluster(why: str) -> ParameterError:

@@ -25,6 +25,7 @@ from subspaces.data.blocks import Blocks, Visit, blocks_within
 from subspaces.data.subspaces import MOST_VARIABLES
 from subspaces.data.survey import survey
 from subspaces.data.validation import check_shape, check_survey
+from subspaces.messages import ParameterError, ParameterTypeError
 
 # The sums of so many chunks are added in one task: a tree of few levels with small tasks.
 FAN = 8
@@ -132,19 +133,21 @@ def as_blocks(X: Array) -> DaskBlocks:
 
 def _check(X: Array) -> None:
     if not isinstance(X, Array):
-        raise TypeError(
-            f"X is a Dask {type(X).__name__}. Use a Dask array: "
-            "X.to_dask_array(lengths=True) of a data frame"
+        raise ParameterTypeError(
+            "X",
+            f"<X> is a Dask {type(X).__name__}. Use a Dask array, such as "
+            "X.to_dask_array(lengths=True) of a data frame.",
         )
     check_shape(X.shape)
     if X.dtype.kind not in "fiub":
-        raise TypeError(f"X is of type {X.dtype}. Use real numbers")
+        raise ParameterTypeError("X", f"<X> is of type {X.dtype}. Use real numbers.")
     if np.isnan(X.shape[0]):
-        raise ValueError("X has chunks of unknown length. Use X.compute_chunk_sizes()")
+        raise ParameterError("X", "<X> has chunks of unknown length. Use X.compute_chunk_sizes().")
     if len(X.chunks[1]) != 1:
-        raise ValueError(
-            f"X has {len(X.chunks[1])} chunks along its columns, and a row must be in one piece. "
-            "Use X.rechunk({0: 'auto', 1: -1})"
+        raise ParameterError(
+            "X",
+            f"<X> has {len(X.chunks[1])} chunks along its columns, but a row must be in one "
+            f"piece. Use X.rechunk({{{{0: 'auto', 1: -1}}}}).",
         )
 
 
@@ -194,8 +197,8 @@ def watched() -> Iterator[None]:
         if client is None or client.status == "running":
             raise
         raise RuntimeError(
-            "the Dask scheduler was lost, and the labels that its workers held. Use a new client "
-            "and another fit"
+            "The Dask scheduler was lost, and with it the labels on its workers. Fit again with a "
+            "new client."
         ) from error
 
 

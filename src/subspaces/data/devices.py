@@ -11,6 +11,7 @@ from sklearn import get_config
 
 from subspaces._types import AnyArray, Data
 from subspaces.core.array import compat, is_foreign, like, namespace, place, to_host
+from subspaces.messages import ParameterError, ParameterTypeError
 
 
 def device_of(X: Data) -> AnyArray | None:
@@ -24,9 +25,10 @@ def device_of(X: Data) -> AnyArray | None:
     if get_config()["array_api_dispatch"]:
         return X[:0, ...]
     if _is_cuda(X):
-        raise TypeError(
-            f"X is on the device {compat().device(X)} and array API dispatch is off; "
-            "use sklearn.set_config(array_api_dispatch=True)"
+        raise ParameterTypeError(
+            "X",
+            f"<X> is on the device {compat().device(X)}, and array API dispatch is off. Use "
+            "sklearn.set_config(array_api_dispatch=True).",
         )
     return None
 
@@ -46,9 +48,10 @@ def check_device(X: Data, fitted: AnyArray | None, method: str) -> None:
             "move_to(X)"
         )
     if given is not None and fitted is not None and given.dtype != fitted.dtype:
-        raise ValueError(
-            f"X passed to {method}() has the type {given.dtype}, that of fit() {fitted.dtype}. Use "
-            f"X of type {fitted.dtype}"
+        raise ParameterError(
+            "X",
+            f"<X> passed to {method}() has the type {given.dtype}, that of fit() "
+            f"{fitted.dtype}. Use X of type {fitted.dtype}.",
         )
 
 

@@ -14,8 +14,8 @@ from sklearn.utils import check_array
 from subspaces._types import Array, Data, Frame, Mask
 from subspaces.core.array import is_dask, is_foreign
 from subspaces.data.survey import Survey
-from subspaces.messages import FILL, Advice, DataWarning, ParameterError
-from subspaces.runtime.warning import warn
+from subspaces.messages import FILL, Advice, DataWarning, ParameterError, ParameterTypeError
+from subspaces.runtime.warning import doubt
 
 # numpy's and pandas' letters for dates and for spans of time.
 TIMES = ("m", "M")
@@ -59,17 +59,19 @@ def as_matrix(
         )  # fmt: skip
     except (TypeError, ValueError) as error:
         reason = str(error).splitlines()[0]
-        raise type(error)(
-            f"{name} is not a table of real numbers: {reason}{_where_text_is(X)}"
-        ) from error
+        kind = ParameterTypeError if isinstance(error, TypeError) else ParameterError
+        fact = f"<{name}> is not a table of real numbers: {{reason}}."
+        raise kind(name, fact, reason=f"{reason.rstrip('.')}{_where_text_is(X)}") from error
     if matrix.ndim != 2:
-        raise ValueError(_not_two_dimensions(matrix.ndim, name))
+        raise ParameterError(name, _not_two_dimensions(matrix.ndim, name))
     if matrix.shape[1] == 0:
-        raise ValueError(
-            f"{name} has 0 feature(s) (shape={matrix.shape}) while a minimum of 1 is required."
+        raise ParameterError(
+            name,
+            f"<{name}> has 0 feature(s) (shape={matrix.shape}) while a minimum of 1 is required.",
         )
     if len(matrix) < min_samples:
-        raise ValueError(f"{name} has n_samples={len(matrix)}; at least {min_samples} are needed")
+        fact = f"<{name}> has {{n:#sample}}, and at least {min_samples} are needed."
+        raise ParameterError(name, fact, n=len(matrix))
     _check_values(matrix, name, X, missing=missing, empty_columns=empty_columns)
     return matrix
 
@@ -77,11 +79,11 @@ def as_matrix(
 def _not_two_dimensions(n_dimensions: int, name: str) -> str:
     """Return what is wrong with an array that is no table, and how to make one of it."""
     if n_dimensions > 2:
-        use = f". Use {name}.reshape(len({name}), -1) if each {name}[i] is a sample"
+        use = f"Use {name}.reshape(len({name}), -1) if each {name}[i] is a sample"
     else:
-        use = " (Reshape your data: (-1, 1) for one variable, (1, -1) for one sample)"
+        use = "Reshape your data: (-1, 1) for one variable, (1, -1) for one sample"
     many = f"{n_dimensions} dimension{'s' * (n_dimensions != 1)}"
-    return f"{name} has {many}; 2 are needed, samples x variables{use}"
+    return f"<{name}> has {many}, and 2 are needed, samples x variables. {use}."
 
 
 def as_table_to_fit(X: Data, *, min_samples: int = 2) -> Array:
@@ -92,24 +94,32 @@ def as_table_to_fit(X: Data, *, min_samples: int = 2) -> Array:
 def _check_kind(X: Data, name: str) -> None:
     """Raise TypeError for what is no dense table in main memory, with what to use instead."""
     if sparse.issparse(X):
-        raise TypeError(f"{name} is a sparse matrix. Use a dense array: {name}.toarray()")
+        raise ParameterTypeError(
+            name, f"<{name}> is a sparse matrix. Use a dense array: {name}.toarray()."
+        )
     if is_dask(X):
-        raise TypeError(f"{name} is a Dask array. Use one in memory: {name}.compute()")
+        raise ParameterTypeError(
+            name, f"<{name}> is a Dask array. Use one in memory: {name}.compute()."
+        )
     if X is None or isinstance(X, str | bytes):
-        raise TypeError(f"{name}={X!r} is not a table. Use an array of shape (n, p)")
+        raise ParameterTypeError(
+            name, f"<{name}={{value!r}}> is not a table. Use an array of shape (n, p).", value=X
+        )
     if is_anndata(X):
-        raise TypeError(
-            f"{name} is an AnnData. Use scverse.psc or scverse.pca_components, which take one, or "
-            "the table in it, adata.to_df()"
+        raise ParameterTypeError(
+            name,
+            f"<{name}> is an AnnData. Use scverse.psc or scverse.pca_components, or the table "
+            "in it, adata.to_df().",
         )
     if isinstance(X, BaseEstimator):
-        raise TypeError(
-            f"{name} is the estimator {type(X).__name__}, where a table belongs. Use the estimator "
-            "first and the table after it, as in stability(model, X)"
+        raise ParameterTypeError(
+            name,
+            f"<{name}> is the estimator {type(X).__name__}, not a table. Use the estimator "
+            "first and the table after it, as in stability(model, X).",
         )
     if is_foreign(X) and get_config()["array_api_dispatch"]:
         library = type(X).__module__.partition(".")[0]
-        raise TypeError(f"{name} is an array of {library}, and one of numpy is needed here")
+        raise ParameterTypeError(name, f"<{name}> is an array of {library}. Use one of numpy.")
 
 
 def check_real(X: Data, name: str = "X") -> None:
@@ -117,17 +127,24 @@ def check_real(X: Data, name: str = "X") -> None:
     dtype = getattr(X, "dtype", None)
     kind = getattr(dtype, "kind", "")
     if kind == "c":
-        raise ValueError(
-            f"{name} is not a table of real numbers: Complex data not supported. Use {name}.real, "
-            "or real and imaginary parts as columns of their own"
+        raise ParameterError(
+            name,
+            f"<{name}> is not a table of real numbers: Complex data not supported. Use "
+            f"{name}.real, or real and imaginary parts as columns of their own.",
         )
     if kind in TIMES:
-        raise TypeError(f"{name} is a table of dates or times ({dtype}). {_USE_NUMBERS}")
+        raise ParameterTypeError(
+            name, f"<{name}> is a table of dates or times ({dtype}). {_USE_NUMBERS}."
+        )
     dated = [j for j, kind in enumerate(getattr(X, "dtypes", ())) if _is_time(kind)]
     if dated:
         places = ", ".join(_named(X, 1, j) for j in dated[:NAMED])
         more = f" and {len(dated) - NAMED} more" if len(dated) > NAMED else ""
-        raise TypeError(f"{name} has dates or times in {places}{more}. {_USE_NUMBERS}")
+        raise ParameterTypeError(
+            name,
+            f"<{name}> has dates or times in {{places}}. {_USE_NUMBERS}.",
+            places=places + more,
+        )
 
 
 def _is_time(kind: object) -> bool:
@@ -166,9 +183,11 @@ def _check_names(X: Data, name: str) -> None:
         return
     twice = next(column for column in columns if columns.count(column) > 1)
     where = [place for place, column in enumerate(columns) if column == twice]
-    raise ValueError(
-        f"{name} has the column name {twice!r} more than once (columns {where}); "
-        "rename or drop all but one"
+    raise ParameterError(
+        name,
+        f"<{name}> has the column name {{twice!r}} more than once (columns {where}). Rename "
+        "or drop all but one.",
+        twice=twice,
     )
 
 
@@ -230,7 +249,11 @@ def _check_some_value(holes: Mask, axis: int, name: str, X: Data) -> None:
     if len(empty):
         places = ", ".join(_named(X, axis, int(index)) for index in empty[:NAMED])
         more = f" and {len(empty) - NAMED} more" if len(empty) > NAMED else ""
-        raise ValueError(f"{name} has no value in {places}{more}. {_without_empty(X, axis, name)}")
+        raise ParameterError(
+            name,
+            f"<{name}> has no value in {{places}}. {_without_empty(X, axis, name)}.",
+            places=places + more,
+        )
 
 
 def _without_empty(X: Data, axis: int, name: str) -> str:
@@ -266,10 +289,9 @@ def not_finite(
         advice = [Advice("leave out its row or its column"), FILL]
     return ParameterError(
         name,
-        "{name} contains {what}: {value} at {place}{more}.",
+        f"<{name}> contains {{what}}: {{value}} at {{place}}{{more}}.",
         *advice,
         value=value,
-        name=name,
         what="infinity" if missing else "NaN or infinity",
         place=place_of(X, row, column),
         more=more,
@@ -279,7 +301,9 @@ def not_finite(
 def check_shape(shape: tuple[int, ...], name: str = "X") -> None:
     """Raise ValueError for a shape that is not two positive numbers."""
     if len(shape) != 2 or 0 in shape:
-        raise ValueError(f"{name} has shape {shape}. Use samples x variables, some of each")
+        raise ParameterError(
+            name, f"<{name}> has shape {shape}. Use samples x variables, some of each."
+        )
 
 
 def check_survey(found: Survey, dtype: object, name: str = "X") -> None:
@@ -316,9 +340,11 @@ def check_magnitude(largest: float, name: str = "X", kind: str = "float64") -> N
     low, high = RANGES[kind]
     if largest and not low <= largest <= high:
         wider = f", or make it float64: {name} is {kind}" if kind != "float64" else ""
-        raise ValueError(
-            f"{name} has its largest value at {largest:.3g}, whose square leaves the range of "
-            f"{kind}; divide {name} by a constant to bring it within {low:g} to {high:g}{wider}"
+        raise ParameterError(
+            name,
+            f"<{name}> has {largest:.3g} as its largest value, whose square leaves the range of "
+            f"{kind}. "
+            f"Divide {name} by a constant to bring it within {low:g} to {high:g}{wider}.",
         )
 
 
@@ -332,12 +358,12 @@ def count_distinct_rows(matrix: Array, enough: int) -> int:
     return len(seen)
 
 
-def warn_of_copies(rows: Array, *, above: int = 1, of_components: bool = False) -> None:
+def warn_of_copies(rows: Array, *, of_components: bool = False) -> None:
     """Warn if at least 3 % of the rows (n, p), beyond chance, are exact copies of others.
 
     Leaving one out leaves its copies in.
 
-    above: as of `runtime.warning.warn`, for the caller. of_components: whether components are
+    of_components: whether components are
     counted. Then one row that is there more than ``1 + sqrt(n/p)`` times is enough: the eigenvalue
     that it makes leaves those of noise [Baik, Ben Arous & Peche 2005].
     """
@@ -349,15 +375,13 @@ def warn_of_copies(rows: Array, *, above: int = 1, of_components: bool = False) 
     many = beyond >= FEWEST_COPIES and 100.0 * beyond >= MANY_PERCENT * n
     often = of_components and max(times_each(rows)) > 1.0 + np.sqrt(n / p)
     if many or (often and chance <= NEVER):
-        warn(
-            DataWarning(
-                "copies",
-                "{copies} of {n} samples repeat others exactly, so noise can look like structure.",
-                Advice("keep each sample once"),
-                copies=copies,
-                n=n,
-            ),
-            above=above + 1,
+        doubt(
+            DataWarning,
+            "copies",
+            "{copies} of {n} samples repeat others exactly, so noise can look like structure.",
+            Advice("keep each sample once"),
+            copies=copies,
+            n=n,
         )
 
 

@@ -17,6 +17,7 @@ from subspaces.core.incomplete import Cells
 from subspaces.core.incomplete_pca import count_through_holes
 from subspaces.core.leave_one_out import centred
 from subspaces.data.validation import as_table_to_fit, check_squares, row_names
+from subspaces.messages import ParameterError
 from subspaces.runtime.parameters import as_count, as_flag
 from subspaces.subspace import PrincipalAxes, centre_of
 
@@ -101,9 +102,10 @@ def varying_table(X: Data, *, center: bool, scale: bool) -> VaryingTable:
     rows = rows[:, varies]
     if 0 < rows.shape[1] < FEWEST_COLUMNS:
         vary = "varies" if rows.shape[1] == 1 else "vary"
-        raise ValueError(
-            f"only {rows.shape[1]} of n_features={len(varies)} {vary}; at least {FEWEST_COLUMNS} "
-            "are needed to tell a component from noise"
+        raise ParameterError(
+            "X",
+            f"Only {rows.shape[1]} of <n_features={len(varies)}> {vary}, and at least "
+            f"{FEWEST_COLUMNS} are needed to tell a component from noise.",
         )
     spread = None
     if scale:

@@ -19,11 +19,11 @@ from subspaces.core.words_on_components import (
 )
 from subspaces.data.validation import row_names, warn_of_copies
 from subspaces.data.varying import varying_table
-from subspaces.messages import Verdict
+from subspaces.messages import Verdict, shown
 from subspaces.psc.incomplete import warn_of_low_values
 from subspaces.runtime.parameters import as_choice, as_generator
 from subspaces.runtime.result import WithVerdict, as_frame
-from subspaces.runtime.warning import warn
+from subspaces.runtime.warning import collect_warnings, warn
 from subspaces.subspace import PrincipalAxes
 
 # Cells whose left-out errors are computed: of larger tables those of random rows.
@@ -208,18 +208,19 @@ def pca_components(
     '3 components stand out of the noise. A component below 0.77 % of the variance cannot be seen.'
     """
     table = varying_table(X, center=center, scale=scale)
-    warn_of_copies(table.rows, above=2, of_components=True)
     method = as_choice(method, "method", KINDS_OF_NOISE)
     random = as_generator(random_state)
-    found, axes = table.components(table.checked_maximum(max_components), method)
-    if table.cells is not None:
-        r = max(found.count, 1)
-        image = axes.coordinates[:, :r] @ axes.basis[:, :r].T
-        warn_of_low_values(table.cells, image, above=3)
+    with collect_warnings() as doubts:
+        warn_of_copies(table.rows, of_components=True)
+        found, axes = table.components(table.checked_maximum(max_components), method)
+        if table.cells is not None:
+            r = max(found.count, 1)
+            warn_of_low_values(table.cells, axes.coordinates[:, :r] @ axes.basis[:, :r].T)
     loco = _left_out_cells(axes, len(found.ratio), random, table.observed, center=table.center)
     predictive = int(np.argmin(loco))
-    for doubt in doubts_about_components(found, table.most_axes, table.names, axes, predictive):
-        warn(doubt, above=2)
+    doubts += doubts_about_components(found, table.most_axes, table.names, axes, predictive)
+    for each in shown(doubts):
+        warn(each)
     explained = axes.eigenvalues[: len(found.ratio)] / max(axes.eigenvalues.sum(), 1e-300)
     conclusion = verdict_on_components(found, explained, table.shape, predictive, table.loudest)
     return PCAComponents(

@@ -40,12 +40,20 @@ from subspaces.diagnostics._rank_test import (
 from subspaces.diagnostics._split_half import split_half_p_values
 from subspaces.estimators._base import SubspaceClusterer
 from subspaces.estimators.psc import with_choices
-from subspaces.messages import Grade, Verdict
+from subspaces.messages import (
+    Advice,
+    DataWarning,
+    Grade,
+    ParameterError,
+    ParameterTypeError,
+    TrustWarning,
+    Verdict,
+)
 from subspaces.preparation import Preparation
 from subspaces.psc.one_group import one_group_p_value
 from subspaces.runtime.parameters import as_count, as_generator
 from subspaces.runtime.result import WithVerdict, as_frame
-from subspaces.runtime.warning import collect_warnings, warn
+from subspaces.runtime.warning import collect_warnings, doubt
 
 # How many variables of each cluster a notebook shows first.
 FIRST = 3
@@ -186,9 +194,10 @@ def markers(
     cluster_half = None
     if estimator is not None:
         if not hasattr(estimator, "fit_predict"):
-            raise TypeError(
-                f"{type(estimator).__name__} has no fit_predict. Use the clusterer or the Pipeline "
-                "that found the labels"
+            raise ParameterTypeError(
+                "estimator",
+                f"{type(estimator).__name__} has no fit_predict. Use the clusterer or the "
+                "Pipeline that found the labels.",
             )
 
         def cluster_half(half: Indices) -> Any:
@@ -418,13 +427,17 @@ def _of_table(tested: Measured, columns: dict[str, NDArray[Any]]) -> list[str]:
 def _of_obs(X: Data, name: str) -> Any:
     """Return the column of ``obs`` of an AnnData that has this name."""
     if not hasattr(X, "obs"):
-        raise TypeError(
-            f"labels={name!r} is the name of a column, and X is no AnnData. Use one label for each "
-            "sample"
+        raise ParameterTypeError(
+            "labels",
+            "<labels={value!r}> is the name of a column, and <X> is not an AnnData. Use one "
+            "label for each sample.",
+            value=name,
         )
     if name not in X.obs:
         known = ", ".join(map(repr, X.obs)) or "nothing"
-        raise ValueError(f"adata.obs has no {name!r}; it has {known}. Use one of these")
+        raise ParameterError(
+            "labels", "adata.obs has no {value!r}. Use one of {known}.", value=name, known=known
+        )
     return X.obs[name].to_numpy()
 
 
@@ -432,23 +445,27 @@ def _checked_labels(labels: ArrayLike, n: int) -> tuple[NDArray[Any], Codes, Mas
     """Return the clusters, the place of each sample's among them, and who is in any cluster."""
     given = np.asarray(labels)
     if given.shape != (n,):
-        raise ValueError(
-            f"labels has shape {given.shape}, and X has {n} samples. Use one label for each sample"
+        raise ParameterError(
+            "labels",
+            f"<labels> has shape {given.shape}, and <X> has {n} samples. Use one label for "
+            "each sample.",
         )
     if given.dtype.kind == "f" and not np.array_equal(given, np.rint(given)):
-        raise ValueError("labels has fractions or nan. Use whole numbers or text")
+        raise ParameterError("labels", "<labels> has fractions or NaN. Use whole numbers or text.")
     unknown = [i for i, label in enumerate(given.tolist()) if label is None or label != label]
     if unknown:
-        raise ValueError(
-            f"labels has none for sample {unknown[0]} (one of {len(unknown)}). Use -1 for samples "
-            "in no cluster, or leave them out"
+        raise ParameterError(
+            "labels",
+            f"<labels> has none for sample {unknown[0]} (one of {len(unknown)}). Use -1 for "
+            "samples in no cluster, or leave them out.",
         )
     inside = np.ones(n, dtype=bool) if given.dtype.kind not in "iuf" else given != -1
     clusters = np.unique(given[inside])
     if len(clusters) < 2:
-        raise ValueError(
-            "labels has fewer than two clusters, so there are no other samples to differ from. Use "
-            "more clusters"
+        raise ParameterError(
+            "labels",
+            "<labels> has fewer than two clusters, so there are no other samples to differ "
+            "from. Use more clusters.",
         )
     return clusters, np.searchsorted(clusters, given).astype(np.intp), inside
 
@@ -463,7 +480,12 @@ def _asked(cluster: ClusterName | None, clusters: NDArray[Any]) -> Sequence[int]
         # Clusters named '0' and '1' are shown so to somebody who asks for the number.
         shown = repr if str(cluster) in map(str, clusters.tolist()) else str
         known = ", ".join(map(shown, clusters[:10].tolist())) + ", ..." * (len(clusters) > 10)
-        raise ValueError(f"cluster={cluster!r} has no samples. Use one of {known}")
+        raise ParameterError(
+            "cluster",
+            "<cluster={value!r}> has no samples. Use one of {known}.",
+            value=cluster,
+            known=known,
+        )
     return places
 
 
@@ -472,23 +494,25 @@ def _warn_of_small(clusters: NDArray[Any], codes: Codes, asked: Sequence[int]) -
     sizes = Partition(codes, len(clusters)).sizes
     small = [k for k in asked if min(sizes[k], len(codes) - sizes[k]) < FEWEST]
     if small:
-        counts = ", ".join(f"{clusters[k]} ({sizes[k]} of {len(codes)} samples)" for k in small)
-        some = f"cluster{'s' * (len(small) > 1)} {counts}"
-        warn(
-            f"no p-values for {some}: {FEWEST} samples inside and outside are needed. Use fewer "
-            "clusters, or read the differences alone",
-            above=4,
+        doubt(
+            DataWarning,
+            "small_clusters",
+            "These clusters have no p-values: {clusters}.",
+            Advice("use clusters with {fewest} samples inside and outside"),
+            clusters=[f"{clusters[k]} ({sizes[k]} of {len(codes)} samples)" for k in small],
+            fewest=FEWEST,
         )
 
 
 def _warn_of_few_directions(model: SubspaceClusterer) -> None:
     """Warn where the rows of fit span few directions, so that ``within_std_`` is not known."""
     if np.isnan(to_host(getattr(model, "within_std_", 0.0))).all():
-        warn(
-            "the rows of fit span few directions, as after a projection to some axes, so that no "
-            "variable varies on its own and tests of single ones mislead. Use values from before "
-            "the projection, and the markers of a recipe in place of those of its last step",
-            above=4,
+        doubt(
+            TrustWarning,
+            "projected",
+            "The data of fit span few directions, so tests of single variables mislead.",
+            Advice("use the values from before the projection"),
+            Advice("use the markers of the recipe", command=""),
         )
 
 
@@ -500,22 +524,26 @@ def _warn_of_scaling(counts: Array, tested: Measured, labels: Labels) -> None:
     totals = counts.sum(axis=1)
     medians = [float(np.median(totals[labels == k])) for k in np.unique(labels[labels >= 0])]
     if max(medians) > UNEQUAL * min(medians):
-        warn(
-            f"the samples of one cluster have {max(medians) / min(medians):.1f} times the total of "
-            "those of another, and scaling to one total shifts genes of few counts, so that many "
-            "small differences are due to it. Use large effects alone, or samples of like totals",
-            above=4,
+        doubt(
+            TrustWarning,
+            "unequal_totals",
+            "One cluster has {ratio:.1f} times the total of another, so many small differences "
+            "are due to scaling to one total.",
+            Advice("trust only large effects"),
+            ratio=max(medians) / min(medians),
         )
     elif len(medians) > 1:
         k, (shift, in_errors) = common_shift(tested.values, counts > 0, labels)
         if abs(in_errors) >= SHIFTED:
-            warn(
-                f"most genes are {'higher' if shift > 0 else 'lower'} in cluster {k} than "
-                f"elsewhere, by {abs(shift):.2g} in the median, which is {abs(in_errors):.1f} "
-                "times the error of one gene: where few genes differ, this comes of scaling samples"
-                " to one total, and so do many small differences. Use differences well beyond "
-                f"{abs(shift):.2g} alone",
-                above=4,
+            doubt(
+                TrustWarning,
+                "shifted",
+                "Most genes are {higher} in cluster {cluster} by {shift:.2g}, perhaps because "
+                "samples were scaled to one total.",
+                Advice("trust only differences well beyond {shift:.2g}"),
+                higher="higher" if shift > 0 else "lower",
+                cluster=k,
+                shift=abs(shift),
             )
 
 

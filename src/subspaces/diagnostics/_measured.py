@@ -25,6 +25,7 @@ from subspaces.data.validation import as_table_to_fit, check_squares, is_named
 from subspaces.diagnostics._composition import at_one_size
 from subspaces.estimators._base import SubspaceClusterer
 from subspaces.expression_values import counts_hint
+from subspaces.messages import ParameterError, ParameterTypeError
 from subspaces.preparation import Preparation, check_present, prepare_rows, scaled_to_total
 from subspaces.runtime.warning import warn
 from subspaces.subspace import principal_axes
@@ -34,15 +35,9 @@ from subspaces.subspace import principal_axes
 # even where clusters share one mean, since the means of n_k samples differ by some s / sqrt(n_k).
 ROUNDED = 1e-4
 # What to use in place of data that are not those of fit; the first for a model without preparation.
-USE_PREPARED = (
-    "Use X as the model was given it, prepared alike; recipe.markers(X) for the last step of a "
-    "recipe; or diagnostics.markers(X, labels) for other values"
-)
+USE_PREPARED = "Use the X of fit, recipe.markers(X) for a recipe, or diagnostics.markers(X, labels)"
 USE_RAW = "Use the table of fit, neither changed nor sorted"
-USE_GAPS = (
-    "Use X with its missing cells: filled ones would be tested as if they had been measured, and "
-    "make markers of nothing"
-)
+USE_GAPS = "Use X with its missing values, since filled ones would make markers of nothing"
 
 
 @dataclass(frozen=True)
@@ -82,16 +77,19 @@ def as_tested(X: Data, names: Sequence[str] | None, expressed: ArrayLike | None)
     Counts in an AnnData, which are to be logged first, are told.
     """
     if hasattr(X, "fit") and hasattr(X, "get_params"):
-        raise TypeError(
-            f"X is a {type(X).__name__}. Use the table first, markers(X, model.labels_), or "
-            "model.markers(X)"
+        raise ParameterTypeError(
+            "X",
+            f"<X> is a {type(X).__name__}. Use the table first, markers(X, model.labels_), or "
+            "model.markers(X).",
         )
     if hasattr(X, "var_names") and hasattr(X, "X"):
         if X.X is None:
-            raise ValueError("adata has no X. Use adata.layers[...] with names=adata.var_names")
+            raise ParameterError(
+                "X", "The AnnData has no X. Use adata.layers[...] with names=adata.var_names."
+            )
         hint = counts_hint(X.X, "adata.X")
         if hint:
-            warn(hint, above=3)
+            warn(hint)
         names = X.var_names if names is None else names
         X = X.X.toarray() if sparse.issparse(X.X) else X.X
     matrix = _checked(X)
@@ -99,15 +97,18 @@ def as_tested(X: Data, names: Sequence[str] | None, expressed: ArrayLike | None)
     if names is None:
         names = getattr(X, "columns", [f"x{j}" for j in range(p)])
     if len(names) != p:
-        raise ValueError(f"names has {len(names)} entries for {p} variables. Use one for each")
+        raise ParameterError(
+            "names", f"<names> has {len(names)} entries for {p} variables. Use one for each."
+        )
     if expressed is None:
         expressed = matrix > 0 if np.nanmin(matrix) == 0 else None
     else:
         expressed = np.asarray(expressed)
         if expressed.shape != matrix.shape or expressed.dtype != bool:
-            raise ValueError(
-                f"expressed is {expressed.dtype} of shape {expressed.shape}. Use True and False of "
-                f"shape {matrix.shape}"
+            raise ParameterError(
+                "expressed",
+                f"<expressed> is {expressed.dtype} of shape {expressed.shape}. Use True and False "
+                f"of shape {matrix.shape}.",
             )
     return Measured(matrix, matrix, told_apart([str(name) for name in names]), expressed)
 
@@ -125,9 +126,10 @@ def data_of_fit(
         needed = len(preparation.needed)
         raw = _needed_part(X, preparation)
     if raw.shape != (len(labels), needed):
-        raise ValueError(
-            f"X has {len(raw)} samples and {raw.shape[1]} variables, the data of fit {len(labels)} "
-            f"and {needed}. {USE_PREPARED if preparation is None else USE_RAW}"
+        raise ParameterError(
+            "X",
+            f"<X> has {len(raw)} samples and {raw.shape[1]} variables, but the data of fit "
+            f"{len(labels)} and {needed}. {USE_PREPARED if preparation is None else USE_RAW}.",
         )
     if preparation is not None:
         tested = _on_scale_of(preparation, raw)
@@ -162,9 +164,10 @@ def _check_means(
         rows, names = prepare_rows(raw, names, preparation), list(preparation.variable_names)
     before, now = getattr(model, "missing_share_", 0.0), float(np.isnan(rows).mean())
     if not np.isclose(before, now):
-        raise ValueError(
-            f"X is not the data of fit: {100 * now:.3g} % of the cells are missing, and "
-            f"{100 * before:.3g} % were. {USE_GAPS if before > now else use}"
+        raise ParameterError(
+            "X",
+            f"<X> is not the data of fit: {100 * now:.3g} % of the values are missing, not "
+            f"{100 * before:.3g} %. {USE_GAPS if before > now else use}.",
         )
     known = getattr(model, "cluster_means_", getattr(model, "centres_", None))
     if known is None or before > 0.0:
@@ -177,9 +180,11 @@ def _check_means(
     apart = np.abs(means - known)
     k, j = np.unravel_index(np.argmax(apart), apart.shape)
     if apart[k, j] > ROUNDED * np.abs(rows).max():
-        raise ValueError(
-            f"X is not the data of fit: the mean of {names[j]!r} in cluster {k} is "
-            f"{means[k, j]:.3g}, and was {known[k, j]:.3g}. {use}"
+        raise ParameterError(
+            "X",
+            f"<X> is not the data of fit: the mean of {{name!r}} in cluster {k} is "
+            f"{means[k, j]:.3g}, not {known[k, j]:.3g}. {use}.",
+            name=names[j],
         )
 
 
@@ -224,7 +229,9 @@ def as_clustered(preparation: Preparation, tested: Measured, half: Indices) -> A
     kept = set(preparation.variable_names)
     places = [j for j in half if tested.names[j] in kept]
     if not places:
-        raise ValueError("a half of the variables has none that is clustered. Use more variables")
+        raise ParameterError(
+            "X", "One half of the variables has none that is clustered. Use more variables."
+        )
     rows = tested.clustered[:, places]
     if preparation.centre is not None:
         rows = rows - np.nanmean(rows, axis=0)

@@ -16,7 +16,7 @@ from subspaces.core.leave_one_out import centred, exact_errors
 from subspaces.core.secular import downdate, refit_factor
 from subspaces.data.validation import as_table_to_fit, check_squares, row_names
 from subspaces.diagnostics._press import incomplete_pca
-from subspaces.messages import Advice, Grade, Verdict, listed
+from subspaces.messages import Advice, Grade, ParameterError, Verdict, listed
 from subspaces.runtime.parameters import as_count, as_flag, as_real
 from subspaces.runtime.result import WithVerdict, as_frame
 
@@ -156,7 +156,9 @@ def pca_outliers(
     center = as_flag(center, "center")
     level = as_real(level, "level")
     if not 0.0 < level < 1.0:
-        raise ValueError(f"level={level:g} is out of range. Use a share such as 0.05")
+        raise ParameterError(
+            "level", "<level={value:g}> is out of range. Use a share such as 0.05.", value=level
+        )
     has_holes = bool(np.isnan(matrix).any())
     measured = _by_observed_cells if has_holes else _by_all_cells
     found = measured(matrix, n_components, center=center)

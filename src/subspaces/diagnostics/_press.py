@@ -19,11 +19,12 @@ from subspaces.data.validation import (
     row_names,
     warn_of_copies,
 )
+from subspaces.messages import Advice, ChoiceWarning, DataWarning, ParameterError, use
 from subspaces.psc.incomplete import warn_of_low_values
 from subspaces.runtime.parameters import as_choice, as_count, as_flag
 from subspaces.runtime.result import InShort
 from subspaces.runtime.threads import one_blas_thread, process_lock
-from subspaces.runtime.warning import warn
+from subspaces.runtime.warning import doubt
 from subspaces.subspace import Subspace, centre_of, leading, principal_axes
 
 # The share of the sum of squares from which a mean is told.
@@ -160,16 +161,20 @@ def pca_press(
     method = as_choice(method, "method", get_args(PressMethod))
     X, n_components = _checked(X, n_components, center=center)
     if method != "hat" and np.isnan(X).any():
-        raise ValueError(
-            f"X contains NaN, and method={method!r} needs every cell. Use method='hat', which goes "
-            "by the observed ones"
+        raise ParameterError(
+            "method",
+            "<X> contains NaN, and <method={value!r}> needs every value.",
+            use("method", "hat"),
+            value=method,
         )
     if _SCANS.is_first(X.shape, n_components):
         falls = "keeps falling" if method == "exact" else "can keep falling"
-        warn(
-            f"the error of pca_press {falls} with n_components, even where axes are noise, so that "
-            "it cannot choose the number. Use diagnostics.pca_components",
-            above=2,
+        doubt(
+            ChoiceWarning,
+            "press_falls",
+            "The error of pca_press {falls} with <n_components>, so it cannot choose it.",
+            Advice("use diagnostics.pca_components to choose"),
+            falls=falls,
         )
     errors = _errors(X, n_components, method, center=bool(center))
     return Press(float(errors.mean()), errors)
@@ -249,7 +254,7 @@ def incomplete_pca(X: Array, n_components: int, *, center: bool) -> IncompletePC
     """Return the PCA of a table with holes; warn where low values seem to be missing."""
     with one_blas_thread():
         pca = fit_pca(observed_cells(X), n_components, center)
-    warn_of_low_values(pca.cells, pca.image, above=4)
+    warn_of_low_values(pca.cells, pca.image)
     return pca
 
 
@@ -260,7 +265,7 @@ def _checked(X: Data, n_components: int, *, center: bool) -> tuple[Array, int]:
     """
     matrix = as_table_to_fit(X)
     check_squares(matrix)
-    warn_of_copies(matrix, above=3)
+    warn_of_copies(matrix)
     n, p = matrix.shape
     limit = min(n - 1 - as_flag(center, "center"), p)
     why = f" for {n} samples x {p} variables with one sample left out and center={bool(center)}"
@@ -276,10 +281,12 @@ def _warn_of_mean(X: Array) -> None:
     total = float(np.sum(X**2, where=observed))
     of_mean = float(observed.sum(axis=0) @ np.mean(X, axis=0, where=observed) ** 2)
     if of_mean > MOSTLY * total:
-        warn(
-            f"X is not centred, and its mean holds {100 * of_mean / total:.0f} % of the sum of "
-            "squares, so that the first axis is little else. Use center=True",
-            above=4,
+        doubt(
+            DataWarning,
+            "far_mean",
+            "The mean of <X> holds {share:%} of the sum of squares, so it is the first axis.",
+            use("center", True),
+            share=of_mean / total,
         )
 
 
@@ -321,13 +328,15 @@ def ols_press(X: Data, y: ArrayLike) -> Press:
     """
     X = as_matrix(X)
     if np.ndim(y) != 1:
-        raise ValueError(f"y has {np.ndim(y)} dimensions; one value for each row of X is needed")
+        raise ParameterError(
+            "y", f"<y> has {np.ndim(y)} dimensions. Use one value for each row of X."
+        )
     response = as_matrix(np.reshape(y, (-1, 1)), "y", min_samples=0)[:, 0]
     check_squares(X)
     check_squares(response, "y")
     if len(response) != len(X):
-        raise ValueError(
-            f"y has {len(response)} values for {len(X)} rows of X; one a row is needed"
+        raise ParameterError(
+            "y", f"<y> has {len(response)} values for {len(X)} rows of X. Use one for each."
         )
     axes = principal_axes(X)
     left = axes.coordinates / np.sqrt(axes.eigenvalues)
@@ -350,9 +359,10 @@ def _refitted_regression_error(X: Array, response: Array, i: int, rank: int) -> 
     others = np.delete(X, i, axis=0)
     axes = principal_axes(others)
     if axes.rank < rank:
-        raise ValueError(
-            f"row {i} of X has leverage 1: without it the other {len(others)} rows do not "
-            "determine its prediction. Use more rows or fewer variables"
+        raise ParameterError(
+            "X",
+            f"Row {i} of X has leverage 1, so the other {len(others)} rows do not determine "
+            "its prediction. Use more rows or fewer variables.",
         )
     along = axes.coordinates.T @ np.delete(response, i) / axes.eigenvalues
     return float((response[i] - X[i] @ axes.basis @ along) ** 2)

@@ -16,6 +16,7 @@ import numpy as np
 
 from subspaces._types import Array, Codes, Indices
 from subspaces.diagnostics._rank_test import rank_test
+from subspaces.messages import ParameterError
 from subspaces.metrics import matched_labels
 
 
@@ -34,7 +35,9 @@ def split_half_p_values(
     """
     p = values.shape[1]
     if p < 2:
-        raise ValueError("one variable has no halves. Use two or more for split-half p-values")
+        raise ParameterError(
+            "X", "One variable has no halves. Use two or more for split-half p-values."
+        )
     halves = np.array_split(random.permutation(p), 2)
     p_values = np.ones((n_clusters, p))
     for half, other in (halves, halves[::-1]):

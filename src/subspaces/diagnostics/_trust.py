@@ -27,13 +27,13 @@ from subspaces.estimators import PSC, KSubspaces
 from subspaces.estimators._base import SubspaceClusterer
 from subspaces.facts import Samples, samples_of
 from subspaces.halving import DOUBTFUL, SOLID
-from subspaces.messages import Advice, Grade, Verdict
+from subspaces.messages import Advice, DataWarning, Grade, ParameterError, Verdict
 from subspaces.metrics import adjusted_rand_score, matched_accuracy, matched_labels
 from subspaces.psc.auto import cuts_a_continuum, is_rather_one
 from subspaces.psc.result import Clusters
 from subspaces.runtime.parameters import as_count, as_real
 from subspaces.runtime.result import WithVerdict
-from subspaces.runtime.warning import collect_warnings, warn
+from subspaces.runtime.warning import collect_warnings, doubt
 from subspaces.starts.spectral import k_means_labels
 
 # Where K-means agrees with a larger share of the labels, it has found the same groups by their
@@ -55,6 +55,9 @@ MOSTLY_WHOLE = 0.5
 ENOUGH = 2000
 
 HALVES = "two random halves of the samples"
+FEWER_MISSING = Advice(
+    "use variables that fewer samples lack", command="use <drop_missing=0.5>, say"
+)
 SCALE = Advice("scale variables of different units", "scale", True)
 TRY = Advice("try another number of clusters"), Advice("other dimensions")
 LOOK_AT_SAMPLES = (Advice("try another number of clusters, and plot the samples on their axes"),)
@@ -185,7 +188,7 @@ def stability(
     <Grade.SURE: 'sure'>
     """
     matrix = samples_of(estimator, X, min_samples=4).rows
-    warn_of_copies(matrix, above=2)
+    warn_of_copies(matrix)
     n_resamples = as_count(n_resamples, "n_resamples", low=1)
     budget = np.inf if budget_s is None else as_real(budget_s, "budget_s", low=0.0)
     random, began = check_random_state(random_state), monotonic()
@@ -209,21 +212,23 @@ def stability(
         by_means.append(adjusted_rand_score(*_k_means_of_halves(whole, halves, n_clusters)))
         same += matched_labels(*labels) == labels[0]
     if rare.any():
-        warn(
-            f"{int(rare.sum())} of {len(rare)} variables had no value in some halves, and "
-            f"{'was' if rare.sum() == 1 else 'were'} left out of those. Use variables that fewer "
-            "samples lack",
-            above=2,
+        doubt(
+            DataWarning,
+            "empty_variables",
+            "{few} of {p} variables had no value in some halves and did not count there.",
+            FEWER_MISSING,
+            few=int(rare.sum()),
+            p=len(rare),
         )
     mean, k_means = float(np.mean(agreement)), float(np.mean(by_means))
-    doubt = ""
+    instead = ""
     if isinstance(estimator, PSC | KSubspaces) and round(mean, 2) >= DOUBTFUL:
         some = np.concatenate(halves)[:ENOUGH]
         parts = [
             (Clusters(each[some], model.subspaces_, bool(model.affine)), whole[some])
             for model, each in zip(models, labels, strict=True)
         ]
-        doubt = _doubt_about(parts)
+        instead = _doubt_about(parts)
     held = len(np.unique(getattr(models[0], "labels_", labels[0])))
     distinct = count_distinct_rows(whole, held)
     if distinct < held:
@@ -234,7 +239,7 @@ def stability(
         )
     else:
         measured = {"agreement": mean, "splits": len(agreement), "k_means": k_means}
-        conclusion = verdict_on_stability(measured, _last_step(estimator), matrix, doubt)
+        conclusion = verdict_on_stability(measured, _last_step(estimator), matrix, instead)
     return Stability(mean, np.array(agreement), same / len(agreement), k_means, conclusion)
 
 
@@ -249,9 +254,10 @@ def _absent_in_a_half(matrix: Array, halves: Sequence[Indices]) -> Mask:
         return np.zeros(matrix.shape[1], dtype=bool)
     absent = np.any([holes[half].all(axis=0) for half in halves], axis=0)
     if (holes | absent).all(axis=1).any():
-        raise ValueError(
-            "some samples have values of such variables alone that a half of the samples lacks. "
-            "Use variables that fewer samples lack"
+        raise ParameterError(
+            "X",
+            "Some samples only have values of variables that one half of the samples lacks.",
+            FEWER_MISSING,
         )
     return absent
 
@@ -286,17 +292,17 @@ def _k_means_of_halves(matrix: Array, halves: Sequence[Indices], n_clusters: int
 
 
 def verdict_on_stability(
-    measured: dict[str, Any], estimator: Estimator, matrix: Array, doubt: str = ""
+    measured: dict[str, Any], estimator: Estimator, matrix: Array, instead: str = ""
 ) -> Verdict:
     """Return how far two or more clusters can be relied on, and what to try.
 
     measured: the agreement, the number of splits, and the agreement of K-means; matrix: the samples
-    as given; doubt: what else describes them if halves agree, "one_cloud", "one_subspace" or "".
+    as given; instead: what else describes them if halves agree, "one_cloud", "one_subspace" or "".
     """
     shown = round(measured["agreement"], 2)  # so that what is printed as 0.80 is judged as 0.80
     code = "solid" if shown >= SOLID else "in_part" if shown >= DOUBTFUL else "noise_like"
     grade, word, agree, advice = STABILITY[code]
-    if doubt:
+    if instead:
         grade, word = Grade.DOUBTFUL, "Doubtful"
     numbers = "{agreement:.2f} over {splits:#split}"
     fact = f"{word}: {HALVES} {agree} (mean agreement {numbers}, 1 is perfect)."
@@ -305,10 +311,10 @@ def verdict_on_stability(
         code, advice = "k_means_agrees_better", _ways_by_means(estimator)
         better = "K-means on the same halves to {k_means:.2f}"
         fact = f"{word}: {HALVES} agree to {numbers}, {better}."
-    elif doubt:
-        code = doubt
-        advice = LOOK_AT_SAMPLES if doubt == "one_cloud" else _ways_to_see_one(matrix)
-        fact = f"{word}: {HALVES} agree ({numbers}), but {INSTEAD[doubt]}."
+    elif instead:
+        code = instead
+        advice = LOOK_AT_SAMPLES if instead == "one_cloud" else _ways_to_see_one(matrix)
+        fact = f"{word}: {HALVES} agree ({numbers}), but {INSTEAD[instead]}."
     return Verdict(code, fact, measured, advice, grade=grade)
 
 
@@ -387,15 +393,17 @@ def means_or_directions(model: FittedClusterer, X: Data) -> MeansOrDirections:
         X, model = model[:-1].transform(X) if len(model) > 1 else X, model[-1]
     labels = getattr(model, "labels_", None)
     if labels is None:
-        raise ValueError(
-            f"{type(model).__name__} has no labels_. Use a fitted clusterer, or a pipeline that "
-            "ends in one"
+        raise ParameterError(
+            "model",
+            f"{type(model).__name__} has no labels_. Use a fitted clusterer, or a pipeline "
+            "that ends in one.",
         )
     matrix, labels = samples_of(model, X).rows, np.asarray(labels)
     if len(matrix) != len(labels):
-        raise ValueError(
-            f"X has {len(matrix)} samples, and the model was fitted to {len(labels)}. Use the data "
-            "of fit"
+        raise ParameterError(
+            "X",
+            f"<X> has {len(matrix)} samples, and the model was fitted to {len(labels)}. Use "
+            "the data of fit.",
         )
     if len(labels) > MOST_COMPARED:
         drawn = np.random.default_rng(0).choice(len(labels), MOST_COMPARED, replace=False)
@@ -482,7 +490,9 @@ def ambiguity(model: SubspaceClusterer, X: Data) -> Array:
     """
     scores = np.asarray(model.transform(X))
     if scores.shape[1] < 2:
-        raise ValueError("model has n_clusters=1; two or more are needed to sit between")
+        raise ParameterError(
+            "model", "The model has one cluster, and two or more are needed to sit between."
+        )
     best, second = np.partition(scores, 1, axis=1)[:, :2].T
     if getattr(model, "scores_are_likelihoods_", False):
         return np.exp(best - second)

@@ -54,6 +54,7 @@ from subspaces.messages import (
     ChoiceWarning,
     DataWarning,
     ParameterError,
+    ParameterTypeError,
     message_of,
     shown,
     use,
@@ -73,7 +74,7 @@ from subspaces.runtime.memory import no_room
 from subspaces.runtime.model_file import SavedModel
 from subspaces.runtime.result import as_set_output
 from subspaces.runtime.serialise import is_serialisable
-from subspaces.runtime.warning import collect_warnings, warn
+from subspaces.runtime.warning import collect_warnings, doubt, warn
 from subspaces.starts.landmarks import REFILL_ROWS
 from subspaces.subspace import Subspace, squared_residual
 
@@ -173,7 +174,7 @@ class SubspaceClusterer(
                 draft._fit_and_record(X, raised)
         finally:
             for warning in shown(raised):
-                warn(warning, above=2)
+                warn(warning)
         take_fit(self, draft)
         return self
 
@@ -215,8 +216,10 @@ class SubspaceClusterer(
     def _refuse(self, unknown: Iterable[str]) -> None:
         """Raise TypeError that names an argument of `fit` beyond X and y, if there is one."""
         for name in unknown:
-            alike = "all samples count alike. " if name == "sample_weight" else ""
-            raise TypeError(f"{type(self).__name__}.fit takes no {name}: {alike}Use X and y alone")
+            why = ", because all samples count alike" if name == "sample_weight" else ""
+            raise ParameterTypeError(
+                name, f"{type(self).__name__}.fit takes no {name}{why}. Use X and y alone."
+            )
 
     def predict(self, X: Any) -> Any:
         """Give each row to the cluster under which it scores least.
@@ -434,19 +437,18 @@ class SubspaceClusterer(
         if not type(self).__module__.startswith("subspaces."):
             raise TypeError(
                 f"{type(self).__name__} is not an estimator of this library, so `load` would not "
-                "know it. Use pickle or joblib"
+                "know it. Use pickle or joblib."
             )
         parameters = self.get_params(deep=False)
         for name, value in parameters.items():
             if not is_serialisable(value):
                 parameters[name] = signature(type(self)).parameters[name].default
-                warn(
-                    ChoiceWarning(
-                        "not_saved",
-                        "<{name}> cannot be written to a file, so its default is stored.",
-                        name=name,
-                        default=parameters[name],
-                    )
+                doubt(
+                    ChoiceWarning,
+                    "not_saved",
+                    "<{name}> cannot be written to a file, so its default is stored.",
+                    name=name,
+                    default=parameters[name],
                 )
         saved = SavedModel(type(self).__name__, parameters, fitted_state(self))
         model_file.write(path, saved)
@@ -581,7 +583,7 @@ class SubspaceClusterer(
                 needs_memory.partition("=")[0],
                 f"<{needs_memory}> needs all samples in memory, not a {kind}.",
                 Advice(f"use X.{fetch}()", command="use a dense table"),
-                Advice("leave it out"),
+                Advice(f"leave out <{needs_memory.partition('=')[0]}>"),
             )
         return None
 
@@ -663,15 +665,14 @@ class SubspaceClusterer(
         held = len(np.unique(in_main_memory(self.labels_)))
         distinct = count_distinct_rows(rows, held)
         if distinct < held:
-            warn(
-                DataWarning(
-                    "few_distinct",
-                    "{distinct:#sample is|samples are} distinct, fewer than "
-                    "<n_clusters={n_clusters}>, so equal samples were split.",
-                    use("n_clusters", distinct),
-                    distinct=distinct,
-                    n_clusters=self._n_features_out,
-                )
+            doubt(
+                DataWarning,
+                "few_distinct",
+                "{distinct:#sample is|samples are} distinct, fewer than "
+                "<n_clusters={n_clusters}>, so equal samples were split.",
+                use("n_clusters", distinct),
+                distinct=distinct,
+                n_clusters=self._n_features_out,
             )
 
     def _store_means(self, whole: Array, rows: Array) -> None:
@@ -695,14 +696,16 @@ class SubspaceClusterer(
     def _contrast(self, cluster: int) -> Contrast:
         """Return the `Contrast` of a cluster's mean with the mean of all other samples."""
         if self._n_features_out == 1:
-            raise ValueError(
-                "the model has one cluster, so there are no other samples to differ from. Use "
-                "by='axes', or more clusters"
+            raise ParameterError(
+                "by",
+                "The model has one cluster, so there are no other samples to differ from. Use "
+                "<by='axes'>, or more clusters.",
             )
         if not hasattr(self, "cluster_means_"):
-            raise ValueError(
-                "the model does not know the means of its clusters: files of earlier versions and "
-                "partial_fit keep none. Use fit again"
+            raise ParameterError(
+                "by",
+                "The model does not know the means of its clusters, as after partial_fit. Fit it "
+                "again, or use <by='axes'>.",
             )
         if isinstance(self.labels_, np.ndarray):
             sizes = Partition(self.labels_, self._n_features_out).sizes.astype(float)
@@ -733,9 +736,10 @@ class SubspaceClusterer(
         largest: the largest absolute value of the new rows.
         """
         if largest > FURTHEST * self._scale:
-            raise ValueError(
-                f"X has values up to {largest:.3g}, the data of fit up to {self._scale:.3g}: too "
-                "far apart to score. Use data of like scale"
+            raise ParameterError(
+                "X",
+                f"<X> has values up to {largest:.3g} and the data of fit up to {self._scale:.3g}, "
+                "too far apart to score. Use data of like scale.",
             )
 
     def _recorded(

@@ -19,7 +19,7 @@ from subspaces.messages import (
 )
 from subspaces.psc.doubts import warn_of_empty_clusters
 from subspaces.runtime.parameters import as_choice, as_flag
-from subspaces.runtime.warning import warn
+from subspaces.runtime.warning import doubt
 from subspaces.subspace import Subspace, centre_of, principal_axes, subspaces_of
 from subspaces.subspace import dimensions_of as widths
 
@@ -38,13 +38,9 @@ def common_dimension(model: SubspaceClusterer, X: Array) -> int:
     """Return the dimension that all clusters share; raise ValueError if they differ."""
     dimensions = dimensions_of(model, X, points=False)
     if len(set(dimensions)) > 1:
-        raise ParameterError(
-            "n_components",
-            "{method} has one dimension for all clusters.",
-            use("n_components", max(dimensions)),
-            value=list(dimensions),
-            method=type(model).__name__,
-        )
+        fact = f"{type(model).__name__} has one dimension for all clusters."
+        one = use("n_components", max(dimensions))
+        raise ParameterError("n_components", fact, one, value=list(dimensions))
     return dimensions[0]
 
 
@@ -58,23 +54,21 @@ def identified_dimension(model: SubspaceClusterer, dimension: int, rank: int, af
         return min(dimension, rank)
     most = max(rank - 1, 0 if affine else 1)
     if dimension >= rank > 1:
-        warn(
-            ChoiceWarning(
-                "full_rank",
-                "<n_components={n_components}> reaches the rank of the table, {rank}, so {most} "
-                "is used.",
-                n_components=dimension,
-                rank=rank,
-                most=most,
-            )
+        doubt(
+            ChoiceWarning,
+            "full_rank",
+            "<n_components={n_components}> reaches the rank of the table, {rank}, so {most} "
+            "is used.",
+            n_components=dimension,
+            rank=rank,
+            most=most,
         )
     elif dimension >= rank:
-        warn(
-            DataWarning(
-                "rank_one",
-                "All samples lie on one line, so subspaces cannot tell clusters apart.",
-                Advice("use a table of rank 2 or more"),
-            )
+        doubt(
+            DataWarning,
+            "rank_one",
+            "All samples lie on one line, so subspaces cannot tell clusters apart.",
+            Advice("use a table of rank 2 or more"),
         )
     return min(dimension, most)
 
@@ -82,14 +76,13 @@ def identified_dimension(model: SubspaceClusterer, dimension: int, rank: int, af
 def warn_of_full_rank(model: SubspaceClusterer, largest: int, rank: int) -> None:
     """Warn if the largest dimension is the rank of X: all samples are then predicted alike."""
     if largest >= rank and model.n_clusters > 1:
-        warn(
-            ChoiceWarning(
-                "full_rank",
-                "<n_components={n_components}> equals the rank of the table, so predict gives "
-                "every sample to that cluster.",
-                SMALLER_DIMENSION,
-                n_components=largest,
-            )
+        doubt(
+            ChoiceWarning,
+            "full_rank",
+            "<n_components={n_components}> equals the rank of the table, so predict gives "
+            "every sample to that cluster.",
+            SMALLER_DIMENSION,
+            n_components=largest,
         )
 
 

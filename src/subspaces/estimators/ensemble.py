@@ -19,7 +19,7 @@ from subspaces.rivals.ensemble import (
     random_subspaces,
 )
 from subspaces.runtime.parameters import as_count, as_generator, as_jobs
-from subspaces.runtime.warning import warn
+from subspaces.runtime.warning import doubt
 from subspaces.subspace import energy_off_subspaces
 
 
@@ -165,39 +165,29 @@ class EnsembleKSubspaces(SubspaceClusterer):
         wanted = problem.dimensions if self.n_base_components is None else self.n_base_components
         wanted = np.atleast_1d(wanted).tolist()
         if self.n_base_components is not None and len(wanted) not in (1, count):
-            raise ParameterError(
-                "n_base_components",
-                "<n_base_components> has {entries} entries for {count:#cluster} in each run.",
-                Advice("use an int, or one per cluster of a run"),
-                entries=len(wanted),
-                count=count,
-            )
+            fact = f"<n_base_components> has {len(wanted)} entries for {{n:#cluster}} in each run."
+            advice = Advice("use an int, or one per cluster of a run")
+            raise ParameterError("n_base_components", fact, advice, n=count)
         dimensions = tuple(
             min(as_count(r, "n_base_components", low=low), max(rank - 1, low))
             for r in np.resize(wanted, count).tolist()
         )
         needed = sum(partition.smallest_size(r) for r in dimensions)
         if n < needed:
-            raise ParameterError(
-                "n_candidates",
-                "<n_candidates={value}> needs {needed} samples of {n}.",
-                Advice("use fewer candidates", "n_candidates"),
-                value=count,
-                needed=needed,
-                n=n,
-            )
+            fact = f"<n_candidates={{value}}> needs {needed} samples, and there are {n}."
+            advice = Advice("use fewer candidates", "n_candidates")
+            raise ParameterError("n_candidates", fact, advice, value=count)
         return Problem(problem.rows, dimensions, "residual", problem.affine)
 
     def _warn_of_missing_clusters(self, missing: int) -> None:
         if missing:
-            warn(
-                NotConvergedWarning(
-                    "filled_up",
-                    "The graph has {missing:#cluster} fewer than <n_clusters={n_clusters}>, which "
-                    "were filled with neighbours of random samples.",
-                    FEWER_CLUSTERS,
-                    Advice("use a larger <n_runs>", "n_runs", command=""),
-                    missing=missing,
-                    n_clusters=self.n_clusters,
-                )
+            doubt(
+                NotConvergedWarning,
+                "filled_up",
+                "The graph lacks {missing} of <n_clusters={n_clusters}> clusters, which were made "
+                "of the neighbours of random samples.",
+                FEWER_CLUSTERS,
+                Advice("use a larger <n_runs>", "n_runs", command=""),
+                missing=missing,
+                n_clusters=self.n_clusters,
             )

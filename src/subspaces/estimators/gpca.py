@@ -29,7 +29,7 @@ from subspaces.rivals.gpca import (
     vote_labels,
 )
 from subspaces.runtime.parameters import as_choice, as_count, as_flag, as_generator, as_real
-from subspaces.runtime.warning import warn
+from subspaces.runtime.warning import doubt
 from subspaces.subspace import energy_off_subspaces, principal_axes
 
 METHODS: tuple[GPCAMethod, ...] = get_args(GPCAMethod)
@@ -183,23 +183,16 @@ class GPCA(SubspaceClusterer):
         rank = problem.rows.rank
         filling = sum(r == rank for r in problem.dimensions)
         if filling > 1:
-            raise ParameterError(
-                "n_components",
-                "<n_components={value}> equals the rank of the table in {filling} clusters, which "
-                "no polynomial describes.",
-                SMALLER_DIMENSION,
-                value=rank,
-                filling=filling,
-            )
+            fact = "<n_components={value}> equals the rank of the table in several clusters."
+            raise ParameterError("n_components", fact, SMALLER_DIMENSION, value=rank)
         if filling and self.n_clusters > 1:
-            warn(
-                ChoiceWarning(
-                    "full_rank",
-                    "<n_components={n_components}> equals the rank of the table, so no polynomial "
-                    "describes such a cluster.",
-                    SMALLER_DIMENSION,
-                    n_components=rank,
-                )
+            doubt(
+                ChoiceWarning,
+                "full_rank",
+                "<n_components={n_components}> equals the rank of the table, so no polynomial "
+                "describes such a cluster.",
+                SMALLER_DIMENSION,
+                n_components=rank,
             )
         return problem
 
@@ -211,15 +204,10 @@ class GPCA(SubspaceClusterer):
         projected = self._projected(lifted, least, space, len(problem.rows.squared_norms))
         hyperplanes = equal and projected == lifted[0] + 1
         if self.method == "codimension_one" and not hyperplanes:
-            raise ParameterError(
-                "method",
-                "<method='codimension_one'> needs clusters of one dimension and "
-                "<n_projected={least}>.",
-                use("method", "voting"),
-                value=self.method,
-                least=least,
-                n_projected=projected,
+            fact = (
+                f"<method={{value!r}}> needs clusters of one dimension and <n_projected={least}>."
             )
+            raise ParameterError("method", fact, use("method", "voting"), value=self.method)
         automatic: GPCAMethod = "codimension_one" if hyperplanes else "voting"
         return projected, automatic if self.method == "auto" else self.method
 
@@ -248,22 +236,12 @@ class GPCA(SubspaceClusterer):
             smaller = Advice("use <n_projected> from {least} up", "n_projected", command="")
             advice = [smaller, *advice]
         if size > MOST_MONOMIALS:
-            raise ParameterError(
-                "n_clusters",
-                "<n_clusters={value}> takes polynomials of {size} terms, more than {most}.",
-                *advice,
-                value=self.n_clusters,
-                most=MOST_MONOMIALS,
-                **facts,
-            )
+            most = f"more than {MOST_MONOMIALS}"
+            fact = f"<n_clusters={{value}}> takes polynomials of {{size}} terms, {most}."
+            raise ParameterError("n_clusters", fact, *advice, value=self.n_clusters, **facts)
         if n < needed:
-            raise ParameterError(
-                "n_clusters",
-                "<n_clusters={value}> needs {needed} samples of {n} for its polynomials.",
-                *advice,
-                value=self.n_clusters,
-                **facts,
-            )
+            fact = "<n_clusters={value}> needs {needed} samples for its polynomials, not {n}."
+            raise ParameterError("n_clusters", fact, *advice, value=self.n_clusters, **facts)
 
     def _segment(self, problem: Problem, random: np.random.Generator) -> Labels:
         """Return the labels (n,) that follow from the polynomials, before the polish."""
@@ -281,16 +259,15 @@ class GPCA(SubspaceClusterer):
         """Return the labels after clusters too small to be fitted were refilled."""
         broken = partition.too_small(labels, problem.dimensions)
         if broken:
-            warn(
-                NotConvergedWarning(
-                    "filled_up",
-                    "{broken} of <n_clusters={n_clusters}> clusters came out too small and got "
-                    "samples of others.",
-                    FEWER_CLUSTERS,
-                    SMALLER_DIMENSION,
-                    broken=len(broken),
-                    n_clusters=self.n_clusters,
-                )
+            doubt(
+                NotConvergedWarning,
+                "filled_up",
+                "{broken} of <n_clusters={n_clusters}> clusters came out too small and got "
+                "samples of others.",
+                FEWER_CLUSTERS,
+                SMALLER_DIMENSION,
+                broken=len(broken),
+                n_clusters=self.n_clusters,
             )
         for k in broken:
             labels = partition.refill(labels, k, problem.dimensions, random, problem.rows.closeness)

@@ -651,13 +651,9 @@ def _n_factors(model: MCFA, X: Array) -> int:
     """Return the number of common factors, after checks of it and of ``n_clusters`` against X."""
     n, p = X.shape
     if np.ndim(model.n_components):
-        raise ParameterError(
-            "n_components",
-            "All clusters of {method} share <n_components>, so it is one number.",
-            Advice("use the sum of the clusters' dimensions, say", "n_components"),
-            value=model.n_components,
-            method=type(model).__name__,
-        )
+        fact = f"All clusters of {type(model).__name__} share <n_components>, so it is one number."
+        advice = Advice("use the sum of the clusters' dimensions, say", "n_components")
+        raise ParameterError("n_components", fact, advice, value=model.n_components)
     why, most = " for {n:#sample} of {p:#variable}", min(n - 1, p)
     n_factors = as_count(model.n_components, "n_components", low=1, high=most, why=why, n=n, p=p)
     most = max(n // 3, 1)

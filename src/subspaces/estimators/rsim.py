@@ -136,10 +136,6 @@ class RSIM(SubspaceClusterer):
 
     def _check_size(self, n: int) -> None:
         if n > MOST_SAMPLES:
-            raise ParameterError(
-                "X",
-                "RSIM takes up to {most} samples, and there are {n}.",
-                Advice("use fewer samples", command="use another --method"),
-                most=MOST_SAMPLES,
-                n=n,
-            )
+            fact = f"RSIM takes up to {MOST_SAMPLES} samples, and there are {n}."
+            fewer = Advice("use fewer samples", command="use another --method")
+            raise ParameterError("X", fact, fewer)

@@ -17,7 +17,7 @@ from subspaces.core.words_on_components import doubts_about_components, verdict_
 from subspaces.data.validation import as_matrix, check_squares, warn_of_copies
 from subspaces.data.varying import VaryingTable, varying_table
 from subspaces.estimators._fitted_state import fitted_state
-from subspaces.messages import Advice, ChoiceWarning, ParameterError, use
+from subspaces.messages import Advice, ChoiceWarning, ParameterError, shown, use
 from subspaces.psc.incomplete import warn_of_low_values
 from subspaces.runtime import model_file
 from subspaces.runtime.fitted import fits_a_draft
@@ -25,7 +25,7 @@ from subspaces.runtime.model_file import SavedModel
 from subspaces.runtime.parameters import as_choice, as_count, as_flag
 from subspaces.runtime.result import as_set_output
 from subspaces.runtime.threads import one_blas_thread
-from subspaces.runtime.warning import warn
+from subspaces.runtime.warning import collect_warnings, doubt, warn
 from subspaces.subspace import PrincipalAxes, signs_of_largest
 
 
@@ -161,20 +161,27 @@ class SelectedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         """
         table = varying_table(X, center=self.center, scale=self.scale)
         validate_data(self, X, skip_check_array=True)
-        warn_of_copies(table.rows, above=3, of_components=True)
+        with collect_warnings() as doubts:
+            self._find_components(table)
+        for each in shown(doubts):
+            warn(each)
+        return self
+
+    def _find_components(self, table: VaryingTable) -> None:
+        """Store the components of a table, and warn of what is doubtful about them."""
+        warn_of_copies(table.rows, of_components=True)
         method = as_choice(self.method, "method", KINDS_OF_NOISE)
         most = table.checked_maximum(self.max_components)
         found, axes = table.components(most, method)
         fewest = self._fewest(axes.rank)
         self._store_axes(table, axes, max(found.count, fewest))
         self._store_findings(table, found, axes)
-        for doubt in doubts_about_components(found, table.most_axes, table.names, axes):
-            warn(doubt, above=3)
+        for each in doubts_about_components(found, table.most_axes, table.names, axes):
+            warn(each)
         if self.n_components_ == 0:
             one = [use("min_components", 1)] if axes.rank else []
             none = "No component stands out of the noise, so transform gives no column."
-            warn(ChoiceWarning("no_component", none, *one, rank=axes.rank), above=3)
-        return self
+            doubt(ChoiceWarning, "no_component", none, *one, rank=axes.rank)
 
     def transform(self, X: Data) -> Array:
         """Scores of samples on the components.
@@ -230,7 +237,7 @@ class SelectedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         width = self.n_components_
         given = np.asarray(X).shape
         if len(given) != 2 or given[1] != width:
-            raise ValueError(f"X has shape {given}. Use scores of shape (n, {width})")
+            raise ParameterError("X", f"<X> has shape {given}. Use scores of shape (n, {width}).")
         scores = as_matrix(X, min_samples=1) if width else np.zeros(given)
         rows = scores @ self.components_
         rows = rows if self.scale_ is None else rows * self.scale_
@@ -255,9 +262,8 @@ class SelectedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         least = VARIANCE_FLOOR * float(self.explained_variance_.sum())
         noise = max(self.noise_variance_, least)
         if noise == 0.0:
-            raise ValueError(
-                "no variable of fit varies, so that samples have no density. Use another table"
-            )
+            fact = "No variable of fit varies, so samples have no density. Use another table."
+            raise ParameterError("X", fact)
         spread = np.sqrt(np.maximum(self.explained_variance_ - noise, 0.0))
         whole = Gaussian(self.components_.T * spread, np.zeros(rows.shape[1]))
         density = -incomplete.scored(
@@ -319,13 +325,10 @@ class SelectedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         why = f" for X of rank {rank}"
         fewest = as_count(self.min_components, "min_components", low=0, high=rank, why=why)
         if self.max_components is not None and fewest > self.max_components:
-            raise ParameterError(
-                "min_components",
-                "<min_components={value}> is more than <max_components={most}>.",
-                Advice("use {most} or less", "min_components"),
-                value=fewest,
-                most=self.max_components,
-            )
+            most = self.max_components
+            fact = f"<min_components={{value}}> is more than <max_components={most}>."
+            less = Advice(f"use {most} or less", "min_components")
+            raise ParameterError("min_components", fact, less, value=fewest)
         return fewest
 
     def _prepared(self, X: Data) -> Array:
@@ -363,7 +366,7 @@ class SelectedPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         if table.cells is not None:
             with one_blas_thread():
                 pca = fit_pca(table.cells, r, table.center)
-            warn_of_low_values(table.cells, pca.image, above=5)
+            warn_of_low_values(table.cells, pca.image)
             spectrum, scores, basis = pca.subspace.spectrum, pca.coordinates, pca.subspace.basis
             others = float(pca.noise) * (table.shape[1] - r)
             moved = np.zeros(p)

@@ -122,11 +122,5 @@ class SLBF(SubspaceClusterer):
 
     def _check_size(self, n: int) -> None:
         if as_flag(self.spectral, "spectral") and n > MOST_SAMPLES:
-            raise ParameterError(
-                "spectral",
-                "<spectral=True> takes up to {most} samples, and there are {n}.",
-                use("spectral", False),
-                value=True,
-                most=MOST_SAMPLES,
-                n=n,
-            )
+            fact = f"<spectral=True> takes up to {MOST_SAMPLES} samples, and there are {n}."
+            raise ParameterError("spectral", fact, use("spectral", False), value=True)

@@ -172,22 +172,14 @@ class SparseKMeans(SubspaceClusterer):
         as_count(self.max_iter, "max_iter", low=1)
         as_real(self.tol, "tol")
         if self.bound is not None and self.n_variables is not None:
-            raise ParameterError(
-                "bound",
-                "<bound={value!r}> and <n_variables={n_variables!r}> say the same in two ways.",
-                Advice("use one of them"),
-                value=self.bound,
-                n_variables=self.n_variables,
-            )
+            fact = "<bound> and <n_variables> say the same in two ways. Use one of them."
+            raise ParameterError("bound", fact, value=self.bound)
         if self.n_variables is not None:
             as_count(self.n_variables, "n_variables", low=1, high=p, why=" for {p:#variable}", p=p)
             if self.n_clusters == 1:
-                raise ParameterError(
-                    "n_variables",
-                    "<n_variables={value}> cannot be chosen for one cluster.",
-                    Advice("use 2 or more clusters", "n_clusters"),
-                    value=self.n_variables,
-                )
+                fact = "<n_variables={value}> cannot be chosen for one cluster."
+                more = Advice("use 2 or more clusters", "n_clusters")
+                raise ParameterError("n_variables", fact, more, value=self.n_variables)
         if not np.ptp(X, axis=0).any():
             raise nothing_to_cluster("All samples are equal")
 

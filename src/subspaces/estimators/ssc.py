@@ -13,7 +13,7 @@ from subspaces.estimators import _subspaces
 from subspaces.estimators._base import SubspaceClusterer
 from subspaces.messages import Advice, ParameterError, TrustWarning, use
 from subspaces.runtime.parameters import as_choice, as_count, as_flag, as_generator, as_real
-from subspaces.runtime.warning import warn
+from subspaces.runtime.warning import doubt
 from subspaces.starts.self_expression import (
     admm_coefficients,
     admm_fidelity,
@@ -206,14 +206,13 @@ class SSC(SubspaceClusterer):
         ]
         if self.solver == "omp":
             advice.append(use("solver", "elastic_net", command=""))
-        warn(
-            TrustWarning(
-                "pieces",
-                "The graph falls into {pieces} pieces, more than <n_clusters={n_clusters}>.",
-                *advice,
-                pieces=n_pieces,
-                n_clusters=n_clusters,
-            )
+        doubt(
+            TrustWarning,
+            "pieces",
+            "The graph falls into {pieces} pieces, more than <n_clusters={n_clusters}>.",
+            *advice,
+            pieces=n_pieces,
+            n_clusters=n_clusters,
         )
 
     def _numbers_held(self, n: int, p: int) -> int:

@@ -23,9 +23,8 @@ def compiled(name: str) -> ModuleType | None:
         _missing.append(reason)
         if len(_missing) == 1:
             warnings.warn(
-                f"the compiled kernels of subspaces are not at hand ({reason}), and fits take "
-                "longer. Use pip install again where there is a C compiler, or SUBSPACES_PURE=1 "
-                "in the environment to stop this warning",
+                f"The compiled kernels of subspaces are missing ({reason}), so fits take longer. "
+                "Install it again with a C compiler, or set SUBSPACES_PURE=1 to hide this warning.",
                 RuntimeWarning,
                 stacklevel=2,
             )

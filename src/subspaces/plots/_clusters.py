@@ -16,6 +16,7 @@ from subspaces.estimators._base import SubspaceClusterer
 from subspaces.estimators._record import squared_distances
 from subspaces.estimators._subspaces import as_list_name
 from subspaces.facts import facts_of, samples_of
+from subspaces.messages import ParameterError, ParameterTypeError
 from subspaces.plots import _style as style
 from subspaces.runtime.parameters import as_count
 from subspaces.subspace import Subspace, coordinates, principal_angles
@@ -82,9 +83,10 @@ def scores(
     samples = samples_of(model, X, min_samples=2)
     matrix = samples.rows
     if len(matrix) != len(model.labels_):
-        raise ValueError(
-            f"X has {len(matrix)} samples, the model was fitted to {len(model.labels_)}. Use the "
-            "data of fit"
+        raise ParameterError(
+            "X",
+            f"<X> has {len(matrix)} samples, and the model was fitted to "
+            f"{len(model.labels_)}. Use the data of fit.",
         )
     names = model.record_.sample_names if names is None else names
     names = style.check_names(names, len(matrix), "samples")
@@ -258,9 +260,10 @@ def _from_the_next(
         squared_distances(rows, filled, other) for k, other in enumerate(subspaces) if k != cluster
     ]
     if not others:
-        raise ValueError(
-            "the only cluster is a mean profile, so there is neither an axis nor another "
-            "cluster to draw its samples by. Use n_components=1 or more, or more clusters"
+        raise ParameterError(
+            "model",
+            "The only cluster is a mean profile, so there is no axis to draw its samples by. "
+            "Use <n_components=1> or more, or more clusters.",
         )
     return np.min(others, axis=0)
 
@@ -294,9 +297,10 @@ def angles(model: SubspaceClusterer | Pipeline, *, ax: Axes | None = None) -> An
     model = last_step(model)
     _check_cluster(model, 0)
     if not any(subspace.basis.shape[1] for subspace in model.subspaces_):
-        raise ValueError(
-            "all clusters are mean profiles, and points have no angles between them. Use "
-            "plots.loadings(model, cluster) for what sets a cluster apart"
+        raise ParameterError(
+            "model",
+            "All clusters are mean profiles, and points have no angles between them. Use "
+            "plots.loadings(model, cluster) for what sets a cluster apart.",
         )
     values = np.degrees(_principal_angles(model.subspaces_))
     count = len(values)
@@ -335,7 +339,9 @@ def last_step(model: SubspaceClusterer | Pipeline) -> SubspaceClusterer:
 
 def _check_cluster(model: SubspaceClusterer, cluster: int) -> int:
     if not (isinstance(model, SubspaceClusterer) and hasattr(model, "project")):
-        raise TypeError(f"{type(model).__name__} has no subspaces to draw. Use a model such as PSC")
+        raise ParameterTypeError(
+            "model", f"{type(model).__name__} has no subspaces to draw. Use a model such as PSC."
+        )
     check_is_fitted(model)
     return as_count(cluster, "cluster", low=0, high=len(model.subspaces_) - 1)
 
@@ -346,7 +352,9 @@ def _check_classes(classes: ArrayLike | None, count: int) -> NDArray[np.str_]:
         return np.full(count, "_")  # no legend shows a label that begins so
     known = np.asarray(classes).astype(str)
     if known.shape != (count,):
-        raise ValueError(f"classes has shape {known.shape} for {count} samples. Use one each")
+        raise ParameterError(
+            "classes", f"<classes> has shape {known.shape} for {count} samples. Use one each."
+        )
     return known
 
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from subspaces._types import Array, Axes, FittedLabels, Names
 from subspaces.estimators._base import SubspaceClusterer
+from subspaces.messages import ParameterError
 from subspaces.plots import _style as style
 from subspaces.plots._clusters import last_step
 
@@ -69,8 +70,9 @@ def influence(
 def _of_model(model: SubspaceClusterer, n_named: int, names: Names | None, ax: Axes | None) -> Any:
     values = getattr(model, "influence_", None)
     if values is None:
-        raise ValueError(
-            f"{type(model).__name__} has no influence_. Use a fitted PSC, or `pca_influence`"
+        raise ParameterError(
+            "model",
+            f"{type(model).__name__} has no influence_. Use a fitted PSC, or `pca_influence`.",
         )
     names = model.record_.sample_names if names is None else names
     values, names = _drawable(values, style.check_names(names, len(values), "samples"))

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from subspaces._types import Axes
+from subspaces.messages import ParameterError
 from subspaces.plots import _style as style
 
 CRITERION_NAMES = {
@@ -85,7 +86,7 @@ def comparison(result: Any, *, ax: Axes | None = None) -> Any:
     style.check_result(result, ("labels", "agreement"), "comparison", "compare(X, n_clusters)")
     names, values = list(result.labels), result.agreement
     if not names:
-        raise ValueError("no method came to an end; there is nothing to draw")
+        raise ParameterError("comparison", "No method finished, so there is nothing to draw.")
     side = max(style.COLUMN, 1.3 + 0.33 * len(names))
     with style.canvas(ax, figsize=(side, side - 0.1)) as ax:
         style.heat_map(ax, values, "Blues", 1)

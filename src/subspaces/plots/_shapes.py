@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 from scipy.spatial import ConvexHull
 
 from subspaces._types import Array, Data
+from subspaces.messages import ParameterError
 from subspaces.plots._style import COLUMN, canvas, colour_of
 from subspaces.subspace import Subspace, scores
 
@@ -47,17 +48,21 @@ def clusters_3d(
     """
     X, labels = np.asarray(X, dtype=float), np.asarray(labels)
     if X.ndim != 2 or X.shape[1] != 3:
-        raise ValueError(f"X has shape {X.shape}; (n, 3) is needed to draw it in three dimensions")
+        raise ParameterError(
+            "X", f"<X> has shape {X.shape}, and (n, 3) is needed to draw it in three dimensions."
+        )
     holes = np.count_nonzero(np.isnan(X).any(axis=1))
     if holes:
-        raise ValueError(
-            f"{holes} of {len(X)} samples in X have NaN, and no place in three dimensions. Use "
-            "model.impute(X), or the samples without NaN and their labels"
+        raise ParameterError(
+            "X",
+            f"{holes} of {len(X)} samples in X have NaN, and no place in three dimensions. "
+            "Use model.impute(X), or the samples without NaN and their labels.",
         )
     if labels.shape != X.shape[:1] or labels.dtype.kind not in "iu" or labels.min(initial=0) < 0:
-        raise ValueError(
-            f"labels of shape {labels.shape} and type {labels.dtype} do not name a cluster for "
-            f"each of {len(X)} samples. Use integers from 0 up"
+        raise ParameterError(
+            "labels",
+            f"<labels> of shape {labels.shape} and type {labels.dtype} do not name a cluster "
+            f"for each of {len(X)} samples. Use integers from 0 up.",
         )
     with canvas(ax, figsize=(COLUMN, COLUMN), subplot_kw={"projection": "3d"}) as ax:
         ax.computed_zorder = False

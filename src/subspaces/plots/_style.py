@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from subspaces._types import Array, Axes, Indices, Names
+from subspaces.messages import ParameterError, ParameterTypeError
 from subspaces.runtime.extras import install
 
 # Okabe & Ito's colours: told apart with any colour vision, in print and on a projector.
@@ -82,7 +83,9 @@ def check_names(names: Names | None, count: int, what: str) -> list[str]:
     if names is None:
         return [str(i) for i in range(count)]
     if len(names) != count:
-        raise ValueError(f"{len(names)} names for {count} {what}. Use one each")
+        raise ParameterError(
+            "names", f"<names> has {len(names)} entries for {count} {what}. Use one each."
+        )
     return [short_name(name) for name in names]
 
 
@@ -92,9 +95,10 @@ def check_result(result: Any, attributes: Sequence[str], function: str, source: 
     function: the plot that was called; source: the call that returns what it draws.
     """
     if not all(hasattr(result, name) for name in attributes):
-        raise TypeError(
+        raise ParameterTypeError(
+            "result",
             f"{type(result).__name__} is not what plots.{function} draws. Use "
-            f"plots.{function}({source})"
+            f"plots.{function}({source}).",
         )
 
 

@@ -29,7 +29,7 @@ from subspaces.psc.settings import (
     pose,
     warn_of_unequal_dimensions,
 )
-from subspaces.runtime.warning import collect_warnings, warn
+from subspaces.runtime.warning import collect_warnings, doubt, warn
 from subspaces.starts.screening import screen_variables
 from subspaces.subspace import (
     centre_of,
@@ -68,14 +68,13 @@ def fit_automatic(X: Array, settings: Settings) -> Fit:
     assert best.selection is not None
     tried = best.selection["n_clusters"]
     if len(tried) > 1 and len(best.subspaces) == tried[-1]:
-        warn(
-            ChoiceWarning(
-                "most_clusters",
-                "{n_clusters} clusters were chosen, the most that were tried.",
-                Advice("use a larger <max_clusters>", "max_clusters"),
-                *([] if is_auto(settings.n_components) else [use("n_components", "auto")]),
-                n_clusters=tried[-1],
-            )
+        doubt(
+            ChoiceWarning,
+            "most_clusters",
+            "{n_clusters} clusters were chosen, the most that were tried.",
+            Advice("use a larger <max_clusters>", "max_clusters"),
+            *([] if is_auto(settings.n_components) else [use("n_components", "auto")]),
+            n_clusters=tried[-1],
         )
     if len(tried) > 1:
         warn_of_what_passes_for_clusters(best.clusters, X)
@@ -438,15 +437,14 @@ def warn_of_largest_dimension(clusters: Clusters, X: Array, max_components: int)
     reached = np.flatnonzero((dimensions >= max_components) & (most > max_components))
     if not len(reached) or is_exact(clusters, X):
         return
-    warn(
-        ChoiceWarning(
-            "most_components",
-            "Cluster {clusters} reached <max_components={max_components}>, the largest dimension "
-            "tried.",
-            Advice("use a larger <max_components>", "max_components"),
-            clusters=reached.tolist(),
-            max_components=max_components,
-        )
+    doubt(
+        ChoiceWarning,
+        "most_components",
+        "Cluster {clusters} reached <max_components={max_components}>, the largest dimension "
+        "tried.",
+        Advice("use a larger <max_components>", "max_components"),
+        clusters=reached.tolist(),
+        max_components=max_components,
     )
 
 
@@ -465,17 +463,15 @@ def warn_of_one_subspace(
     if found is None:
         return
     if found.count == 0 and not sparse and not affine:
-        warn(
-            ChoiceWarning(
-                "no_component",
-                "No component was found, but a subspace through the origin has at least one "
-                "dimension.",
-                use("affine", True),
-            )
+        doubt(
+            ChoiceWarning,
+            "no_component",
+            "No component was found, but a subspace through the origin has at least one dimension.",
+            use("affine", True),
         )
     # Of the largest dimension `warn_of_largest_dimension` warns.
-    for doubt in doubts_about_components(found, 0, names, principal_axes(rows)):
-        warn(doubt)
+    for each in doubts_about_components(found, 0, names, principal_axes(rows)):
+        warn(each)
 
 
 def warn_of_what_passes_for_clusters(clusters: Clusters, X: Array) -> None:
@@ -489,37 +485,33 @@ def warn_of_what_passes_for_clusters(clusters: Clusters, X: Array) -> None:
     residuals = residuals_of(clusters, X)
     kurtosis = choosing.excess_kurtosis(residuals)
     if neighbours_depend(residuals):
-        warn(
-            TrustWarning(
-                "neighbours_depend",
-                "Neighbouring samples are alike, as in a time series, so the {n_clusters} "
-                "clusters may be stretches of it.",
-                Advice("fit every third sample, say, and see whether they stay"),
-                n_clusters=n_clusters,
-            )
+        doubt(
+            TrustWarning,
+            "neighbours_depend",
+            "Neighbouring samples are alike, as in a time series, so the {n_clusters} "
+            "clusters may be stretches of it.",
+            Advice("fit every third sample, say, and see whether they stay"),
+            n_clusters=n_clusters,
         )
     elif choosing.values_of_columns(X) <= FEW_VALUES:
-        warn(
-            TrustWarning(
-                "few_levels",
-                "Most variables have {levels} different values or fewer, which can look like "
-                "clusters.",
-                Advice("check <diagnostics.stability>", command="check the stability"),
-                levels=FEW_VALUES,
-                n_clusters=n_clusters,
-            )
+        doubt(
+            TrustWarning,
+            "few_levels",
+            "Most variables have {levels} different values or fewer, which can look like clusters.",
+            Advice("check <diagnostics.stability>", command="check the stability"),
+            levels=FEW_VALUES,
+            n_clusters=n_clusters,
         )
     elif kurtosis > HEAVY:
-        warn(
-            TrustWarning(
-                "heavy_tails",
-                "The values are skewed or lie further out than a Gaussian's (excess kurtosis "
-                "{kurtosis:.1f}), which can look like clusters.",
-                Advice(
-                    "try <margins='normal'> in <selection.select_n_clusters>",
-                    command="try subspaces select --normal-scores",
-                ),
-                kurtosis=kurtosis,
-                n_clusters=n_clusters,
-            )
+        doubt(
+            TrustWarning,
+            "heavy_tails",
+            "The values are skewed or lie further out than a Gaussian's (excess kurtosis "
+            "{kurtosis:.1f}), which can look like clusters.",
+            Advice(
+                "try <margins='normal'> in <selection.select_n_clusters>",
+                command="try subspaces select --normal-scores",
+            ),
+            kurtosis=kurtosis,
+            n_clusters=n_clusters,
         )

@@ -25,7 +25,7 @@ from subspaces.progress import Step
 from subspaces.psc.doubts import warn_of_an_early_end
 from subspaces.psc.settings import Settings
 from subspaces.runtime.parameters import as_count, as_generator, as_jobs
-from subspaces.runtime.warning import warn
+from subspaces.runtime.warning import doubt
 from subspaces.starts import landmarks, registry
 
 # What n_init="auto" stands for; sparse loadings have more local optima.
@@ -124,30 +124,16 @@ def given_labels(settings: Settings, labels: Any, n_samples: int) -> Labels:
     given = to_host(labels)
     if given.ndim == 0:
         names = ", ".join(registry.STARTS)
-        raise ParameterError(
-            "init",
-            "<init={value!r}> is unknown.",
-            Advice(f"use one of {names}, an array of labels, or a function", "init"),
-            value=labels,
-        )
+        advice = Advice(f"use one of {names}, an array of labels, or a function", "init")
+        raise ParameterError("init", "<init={value!r}> is unknown.", advice, value=labels)
     if given.shape != (n_samples,):
-        raise ParameterError(
-            "init",
-            "<init> has shape {shape} for {n_samples:#sample}.",
-            Advice("use one label each"),
-            shape=str(given.shape),
-            n_samples=n_samples,
-        )
+        fact = f"<init> has shape {given.shape} for {{n:#sample}}. Use one label each."
+        raise ParameterError("init", fact, n=n_samples)
     last = int(settings.n_clusters) - 1
     outside = given[~np.isin(given, np.arange(last + 1))]
     if len(outside):
-        raise ParameterError(
-            "init",
-            "<init> has the label {label}.",
-            Advice("use labels from 0 to {last}"),
-            label=outside[0].item(),
-            last=last,
-        )
+        fact = f"<init> has the label {{label}}. Use labels from 0 to {last}."
+        raise ParameterError("init", fact, label=outside[0].item())
     return given.astype(np.intp)
 
 
@@ -158,29 +144,27 @@ def warn_of_a_poor_end(
     reason, moving = result.stop_reason, result.moving
     warn_of_an_early_end(reason, settings.max_iter, int(settings.n_clusters))
     if reason == "cycle" and moving > max(1, RESTLESS * n_samples):
-        warn(
-            NotConvergedWarning(
-                "cycle",
-                "{moving} of {n_samples} samples kept moving between clusters, so their labels are "
-                "uncertain.",
-                Advice("compare the labels for another <random_state>", "random_state"),
-                moving=moving,
-                n_samples=n_samples,
-            )
+        doubt(
+            NotConvergedWarning,
+            "cycle",
+            "{moving} of {n_samples} samples kept moving between clusters, so their labels are "
+            "uncertain.",
+            Advice("compare the labels for another <random_state>", "random_state"),
+            moving=moving,
+            n_samples=n_samples,
         )
     # With unequal dimensions a refill may only sort out which cluster has which.
     swept = [run for run in runs if run.swept]
     refilled = sum(run.clustering.repairs > 0 for run in swept)
     if alike and 2 * refilled > len(swept) and reason != "infeasible":
-        warn(
-            ChoiceWarning(
-                "refilled",
-                "In {refilled} of {starts} starts a cluster became too small for its dimension, so "
-                "<n_clusters={n_clusters}> may be too many.",
-                FEWER_CLUSTERS,
-                SMALLER_DIMENSION,
-                refilled=refilled,
-                starts=len(swept),
-                n_clusters=settings.n_clusters,
-            )
+        doubt(
+            ChoiceWarning,
+            "refilled",
+            "In {refilled} of {starts} starts a cluster became too small for its dimension, so "
+            "<n_clusters={n_clusters}> may be too many.",
+            FEWER_CLUSTERS,
+            SMALLER_DIMENSION,
+            refilled=refilled,
+            starts=len(swept),
+            n_clusters=settings.n_clusters,
         )

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from subspaces._types import Array, Indices
-from subspaces.core.array import is_dask, is_foreign, like, namespace, place, to_host
+from subspaces.core.array import is_dask, is_foreign, like, namespace, to_host
 from subspaces.core.criteria import CRITERIA
 from subspaces.core.dimensions import dimensions_of
 from subspaces.core.likelihood import Data, as_divisor
@@ -31,6 +31,7 @@ from subspaces.data.in_blocks import (
 )
 from subspaces.data.kinds import SurveyedBlocks
 from subspaces.data.subspaces import Subspaces, take, to_subspaces
+from subspaces.messages import ParameterTypeError
 from subspaces.progress import Step
 from subspaces.psc.best_partition import (
     best_partition,
@@ -246,8 +247,7 @@ def _device_kinds(
     """Return the starts for the device of the rows; empty for rows in main memory."""
     if not isinstance(blocks, ArrayBlocks) or not is_foreign(blocks.array):
         return []
-    library = place(blocks.array)[0].split(".")[-1]
-    return device_starts(settings.init, library, dimensions)
+    return device_starts(settings.init, dimensions)
 
 
 def _device_starts(
@@ -303,7 +303,7 @@ def _given_start(blocks: Blocks, settings: Settings) -> Any:
     right = tuple(labels.shape) == (n,) and xp.isdtype(labels.dtype, "integral")
     if not right or int(xp.min(labels)) < 0 or int(xp.max(labels)) >= int(settings.n_clusters):
         given_labels(settings, labels, n)
-        raise TypeError(f"init has the type {labels.dtype}. Use whole numbers")
+        raise ParameterTypeError("init", f"<init> has the type {labels.dtype}. Use whole numbers.")
     return blocks.split(labels)
 
 

@@ -18,7 +18,7 @@ from subspaces.messages import (
     TrustWarning,
     use,
 )
-from subspaces.runtime.warning import warn
+from subspaces.runtime.warning import doubt
 from subspaces.subspace import Subspace
 
 # The share of the sum of squares that the mean of all samples may hold before subspaces through the
@@ -50,15 +50,14 @@ def warn_of_far_mean(mean: Array, mean_square: float) -> None:
     with np.errstate(all="ignore"):
         share = float(mean @ mean / mean_square)
     if share >= MOSTLY_MEAN:
-        warn(
-            DataWarning(
-                "far_mean",
-                "The mean of the samples holds {share:%} of the sum of squares, so each subspace "
-                "spends an axis on it.",
-                use("affine", True),
-                Advice("centre the variables", command=""),
-                share=share,
-            )
+        doubt(
+            DataWarning,
+            "far_mean",
+            "The mean of the samples holds {share:%} of the sum of squares, so each subspace "
+            "spends an axis on it.",
+            use("affine", True),
+            Advice("centre the variables", command=""),
+            share=share,
         )
 
 
@@ -72,15 +71,14 @@ def warn_of_constant_columns(X: Array, names: NDArray[Any] | None) -> None:
     if not share >= TELLING:
         return
     called = [f"column {j}" if names is None else repr(str(names[j])) for j in constant.tolist()]
-    warn(
-        DataWarning(
-            "constant_variables",
-            "Some variables are constant but not 0, which moves all samples off the origin: "
-            "{variables}.",
-            use("affine", True),
-            Advice("leave them out"),
-            variables=called,
-        )
+    doubt(
+        DataWarning,
+        "constant_variables",
+        "Some variables are constant but not 0, which moves all samples off the origin: "
+        "{variables}.",
+        use("affine", True),
+        Advice("leave them out"),
+        variables=called,
     )
 
 
@@ -115,30 +113,28 @@ def warn_of_repulsion(
     pulls = list(map(attraction, sizes, spectra, energies))
     if min(pulls) < REPULSIVE:
         k = int(np.argmin(pulls))
-        warn(
-            TrustWarning(
-                "repulsion",
-                "The weakest axis of cluster {cluster} is only {ratio:.1f} times as strong as the "
-                "noise, so the influence repels samples that fit.",
-                use("criterion", "loo_projection"),
-                SMALLER_DIMENSION,
-                FEWER_CLUSTERS,
-                cluster=k,
-                size=int(sizes[k]),
-                ratio=float(pulls[k]),
-            )
+        doubt(
+            TrustWarning,
+            "repulsion",
+            "The weakest axis of cluster {cluster} is only {ratio:.1f} times as strong as the "
+            "noise, so the influence repels samples that fit.",
+            use("criterion", "loo_projection"),
+            SMALLER_DIMENSION,
+            FEWER_CLUSTERS,
+            cluster=k,
+            size=int(sizes[k]),
+            ratio=float(pulls[k]),
         )
 
 
 def warn_of_infinite_objective() -> None:
     """Warn that no finite number says how well the clusters fit."""
-    warn(
-        NotConvergedWarning(
-            "infinite",
-            "The objective is infinite, because a sample is alone along an axis of its cluster.",
-            FEWER_CLUSTERS,
-            SMALLER_DIMENSION,
-        )
+    doubt(
+        NotConvergedWarning,
+        "infinite",
+        "The objective is infinite, because a sample is alone along an axis of its cluster.",
+        FEWER_CLUSTERS,
+        SMALLER_DIMENSION,
     )
 
 
@@ -147,7 +143,6 @@ def warn_of_single_samples(
     sizes: Array | Counts,
     names: NDArray[Any] | None,
     *advice: Advice,
-    above: int = 1,
 ) -> bool:
     """Warn of clusters with one sample each, and return whether there are any.
 
@@ -158,17 +153,15 @@ def warn_of_single_samples(
         return False
     rows = [int(np.argmax(labels == k)) for k in single]
     called = [f"row {i}" if names is None else str(names[i]) for i in rows]
-    warn(
-        TrustWarning(
-            "single_samples",
-            "{clusters:#cluster has|clusters have} only one sample: {samples}.",
-            Advice("leave it out" if len(single) == 1 else "leave them out"),
-            FEWER_CLUSTERS,
-            *advice,
-            clusters=len(single),
-            samples=called,
-        ),
-        above=above + 1,
+    doubt(
+        TrustWarning,
+        "single_samples",
+        "{clusters:#cluster has|clusters have} only one sample: {samples}.",
+        Advice("leave it out" if len(single) == 1 else "leave them out"),
+        FEWER_CLUSTERS,
+        *advice,
+        clusters=len(single),
+        samples=called,
     )
     return True
 
@@ -176,37 +169,33 @@ def warn_of_single_samples(
 def warn_of_an_early_end(reason: str, max_iter: int, n_clusters: int) -> None:
     """Warn of iterations that ended at ``max_iter``, or with a cluster that cannot be kept."""
     if reason == "max_iter":
-        warn(
-            NotConvergedWarning(
-                "max_iter",
-                "The fit reached <max_iter={max_iter}> before it converged.",
-                MORE_ITERATIONS,
-                max_iter=max_iter,
-            )
+        doubt(
+            NotConvergedWarning,
+            "max_iter",
+            "The fit reached <max_iter={max_iter}> before it converged.",
+            MORE_ITERATIONS,
+            max_iter=max_iter,
         )
     if reason == "infeasible":
-        warn(
-            NotConvergedWarning(
-                "infeasible",
-                "One of <n_clusters={n_clusters}> clusters kept losing its samples.",
-                FEWER_CLUSTERS,
-                SMALLER_DIMENSION,
-                n_clusters=n_clusters,
-            )
+        doubt(
+            NotConvergedWarning,
+            "infeasible",
+            "One of <n_clusters={n_clusters}> clusters kept losing its samples.",
+            FEWER_CLUSTERS,
+            SMALLER_DIMENSION,
+            n_clusters=n_clusters,
         )
 
 
-def warn_of_empty_clusters(found: int, n_clusters: int, *advice: Advice, above: int = 1) -> None:
+def warn_of_empty_clusters(found: int, n_clusters: int, *advice: Advice) -> None:
     """Warn if fewer clusters than ``n_clusters`` have samples; advice: beyond fewer clusters."""
     if found < n_clusters:
-        warn(
-            NotConvergedWarning(
-                "empty_clusters",
-                "Only {found} of <n_clusters={n_clusters}> clusters have samples.",
-                FEWER_CLUSTERS,
-                *advice,
-                found=found,
-                n_clusters=n_clusters,
-            ),
-            above=above + 1,
+        doubt(
+            NotConvergedWarning,
+            "empty_clusters",
+            "Only {found} of <n_clusters={n_clusters}> clusters have samples.",
+            FEWER_CLUSTERS,
+            *advice,
+            found=found,
+            n_clusters=n_clusters,
         )

@@ -8,7 +8,7 @@ import numpy as np
 from subspaces._types import Array
 from subspaces.data.kinds import FEW_ROWS, SurveyedBlocks, blocks_of, survey_of
 from subspaces.data.validation import has_holes
-from subspaces.messages import Advice, ParameterError, use
+from subspaces.messages import ParameterError, use
 from subspaces.psc.auto import fit_automatic
 from subspaces.psc.blocks import fit_blocks
 from subspaces.psc.choice import choose
@@ -30,22 +30,15 @@ def fit(X: Array | SurveyedBlocks, weights: Array | None, settings: Settings) ->
     """
     check(settings)
     if weights is not None and np.any(weights != 1):
-        raise ParameterError(
-            "weights", "All samples count alike.", Advice("use None"), value=weights
-        )
+        fact = "<weights> are not supported, because all samples count alike. Use None."
+        raise ParameterError("weights", fact, value=weights)
     if isinstance(X, SurveyedBlocks):
         with one_blas_thread():
             return fit_blocks(X, settings)
     if settings.refine == "descent" and len(X) > FEW_ROWS:
-        raise ParameterError(
-            "refine",
-            "<refine='descent'> takes up to {most} samples, and there are {n}.",
-            use("refine", "ppca"),
-            use("refine", None),
-            value="descent",
-            most=FEW_ROWS,
-            n=len(X),
-        )
+        fact = f"<refine='descent'> takes up to {FEW_ROWS} samples, and there are {len(X)}."
+        others = use("refine", "ppca"), use("refine", None)
+        raise ParameterError("refine", fact, *others, value="descent")
     with one_blas_thread() if X.size <= SMALL or has_holes(X) else nullcontext():
         return with_means(X, _fit_matrix(X, settings))
 

@@ -27,7 +27,7 @@ from subspaces.psc.dense import fit_dense
 from subspaces.psc.doubts import warn_of_an_early_end, warn_of_level
 from subspaces.psc.result import Fit
 from subspaces.psc.settings import Settings
-from subspaces.runtime.warning import collect_warnings, warn
+from subspaces.runtime.warning import collect_warnings, doubt, warn
 from subspaces.starts.graphs import OBSERVED_MOST_ROWS, observed_pairs
 
 # A step of EM moves less than a sweep: there are up to so many of them for each sweep.
@@ -79,7 +79,7 @@ def _refuse(settings: Settings) -> None:
         name = "refine" if settings.refine == "descent" else "criterion"
         value = getattr(settings, name)
         fact = f"<{name}={{value!r}}> needs a table without missing values."
-        raise ParameterError(name, fact, Advice("use another", name), FILL, value=value)
+        raise ParameterError(name, fact, Advice(f"use another <{name}>", name), FILL, value=value)
 
 
 def not_through_holes(name: str) -> ParameterError:
@@ -183,30 +183,28 @@ def fill(X: Array, dimensions: Sequence[int], affine: bool) -> FilledTable:
     found = incomplete.filled_by_pca(shifted, rank, affine)
     warn_of_low_values(cells, found.image)
     if known is not None:
-        warn(
-            DataWarning(
-                "empty_variables",
-                "{few} of {p} variables have too few values for <n_components={n_components}> and "
-                "are not used.",
-                Advice("leave them out", command="use <drop_missing=0.5>, say, to leave them out"),
-                SMALLER_DIMENSION,
-                few=int(np.sum(known == 0)),
-                p=p,
-                n_components=max(dimensions),
-            )
+        doubt(
+            DataWarning,
+            "empty_variables",
+            "{few} of {p} variables have too few values for <n_components={n_components}> and "
+            "are not used.",
+            Advice("leave them out", command="use <drop_missing=0.5>, say, to leave them out"),
+            SMALLER_DIMENSION,
+            few=int(np.sum(known == 0)),
+            p=p,
+            n_components=max(dimensions),
         )
     few = int(np.count_nonzero(cells.counts <= max(dimensions)))
     if few:
-        warn(
-            DataWarning(
-                "empty_samples",
-                "{few} of {n} samples have no more values than their cluster has dimensions, so "
-                "their labels mean little.",
-                SMALLER_DIMENSION,
-                Advice("leave them out"),
-                few=few,
-                n=n,
-            )
+        doubt(
+            DataWarning,
+            "empty_samples",
+            "{few} of {n} samples have no more values than their cluster has dimensions, so "
+            "their labels mean little.",
+            SMALLER_DIMENSION,
+            Advice("leave them out"),
+            few=few,
+            n=n,
         )
     return FilledTable(shifted, found.table, origin)
 
@@ -251,17 +249,15 @@ def seems_low(lower: float, z: float) -> bool:
     return bool(lower < TOO_LOW and z < SURELY)
 
 
-def warn_of_low_values(cells: Cells, image: Array, above: int = 1) -> None:
+def warn_of_low_values(cells: Cells, image: Array) -> None:
     """Warn where values seem to be missing because they are low; image (n, p): their fit by PCA."""
     if seems_low(*incomplete.lower_in_holes(cells, image)):
-        warn(
-            DataWarning(
-                "missing_low",
-                "Values seem to be missing because they are low, which biases the result.",
-                Advice(
-                    "check that it stays the same for the variables that few samples lack",
-                    command="check that it stays the same with <drop_missing=0.2>",
-                ),
+        doubt(
+            DataWarning,
+            "missing_low",
+            "Values seem to be missing because they are low, which biases the result.",
+            Advice(
+                "check that it stays the same for the variables that few samples lack",
+                command="check that it stays the same with <drop_missing=0.2>",
             ),
-            above=above,
         )

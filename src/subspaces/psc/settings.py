@@ -31,7 +31,7 @@ from subspaces.messages import (
 )
 from subspaces.progress import Tell, silence
 from subspaces.runtime.parameters import as_choice, as_count, as_flag
-from subspaces.runtime.warning import warn
+from subspaces.runtime.warning import doubt
 
 # Parameters that may be "auto".
 OPEN = ("n_clusters", "n_components", "n_variables", "affine")
@@ -121,21 +121,14 @@ def check(settings: Settings) -> None:
     if settings.n_variables is None:
         return
     if settings.refine == "descent":
-        raise ParameterError(
-            "refine",
-            "<refine='descent'> does not work with <n_variables>.",
-            use("refine", "ppca"),
-            use("refine", None),
-            value="descent",
-        )
+        fact = "<refine='descent'> does not work with <n_variables>."
+        others = use("refine", "ppca"), use("refine", None)
+        raise ParameterError("refine", fact, *others, value="descent")
     for_sparse = ("auto", *criteria.names(sparse=True, public=True))
     if settings.criterion not in for_sparse:
-        raise ParameterError(
-            "criterion",
-            "<criterion={value!r}> does not work with <n_variables>.",
-            Advice(f"use one of {', '.join(for_sparse)}", "criterion"),
-            value=settings.criterion,
-        )
+        fact = "<criterion={value!r}> does not work with <n_variables>."
+        advice = Advice(f"use one of {', '.join(for_sparse)}", "criterion")
+        raise ParameterError("criterion", fact, advice, value=settings.criterion)
 
 
 def pose(settings: Settings, X: Any, rows: Rows | None = None) -> Problem:
@@ -145,12 +138,8 @@ def pose(settings: Settings, X: Any, rows: Rows | None = None) -> Problem:
     dimension equals the rank of X, and where "distance" is to compare unequal dimensions.
     """
     if settings.measures and settings.n_clusters == X.shape[0] > 1:
-        raise ParameterError(
-            "n_clusters",
-            "<n_clusters={value}> for as many samples leaves nothing to predict one from.",
-            FEWER_CLUSTERS,
-            value=settings.n_clusters,
-        )
+        fact = "<n_clusters={value}> puts every sample alone, so no other can predict it."
+        raise ParameterError("n_clusters", fact, FEWER_CLUSTERS, value=settings.n_clusters)
     affine, sparsity = bool(settings.affine), _sparsity(settings, X)
     dimensions = dimensions_of(settings, X, low=0 if affine else 1)
     if rows is None:
@@ -158,14 +147,13 @@ def pose(settings: Settings, X: Any, rows: Rows | None = None) -> Problem:
     check_rank(rows.rank, max(dimensions), affine, X)
     problem = Problem(rows, dimensions, settings.criterion, affine, sparsity)
     if not problem.identified and problem.n_clusters > 1:
-        warn(
-            ChoiceWarning(
-                "full_rank",
-                "<n_components={n_components}> equals the rank of the table, so a subspace holds "
-                "every sample without error.",
-                SMALLER_DIMENSION,
-                n_components=max(problem.dimensions),
-            )
+        doubt(
+            ChoiceWarning,
+            "full_rank",
+            "<n_components={n_components}> equals the rank of the table, so a subspace holds "
+            "every sample without error.",
+            SMALLER_DIMENSION,
+            n_components=max(problem.dimensions),
         )
     if settings.criterion == "auto":
         problem = replace(problem, criterion=default_criterion(settings, problem))
@@ -186,14 +174,13 @@ def default_criterion(settings: Settings, problem: Problem) -> str:
 def warn_of_unequal_dimensions(settings: Settings, dimensions: Sequence[int]) -> None:
     """Warn where "distance" was asked for and the clusters have unequal dimensions."""
     if settings.criterion == "distance" and len(set(dimensions)) > 1:
-        warn(
-            ChoiceWarning(
-                "unequal_dimensions",
-                "<criterion='distance'> prefers the clusters of larger dimension, which are "
-                "nearer to every sample.",
-                use("criterion", "likelihood"),
-                dimensions=list(dimensions),
-            )
+        doubt(
+            ChoiceWarning,
+            "unequal_dimensions",
+            "<criterion='distance'> prefers the clusters of larger dimension, which are "
+            "nearer to every sample.",
+            use("criterion", "likelihood"),
+            dimensions=list(dimensions),
         )
 
 

@@ -72,10 +72,10 @@ def read(path: str | os.PathLike[str]) -> SavedModel:
     except Exception as error:  # zipfile, json and numpy raise all sorts on bytes that nobody wrote
         reason = (str(error) or type(error).__name__).strip().splitlines()[0]
         if isinstance(error, zipfile.BadZipFile):
-            reason = f"it is of something else, or damaged ({reason})"
+            reason = f"it is another kind of file, or damaged ({reason})"
         if isinstance(error, zipfile.BadZipFile | ForeignFileError):
             reason += f". Use {_use_instead(Path(path))}"
-        raise ValueError(f"{os.fspath(path)} is no model that can be loaded: {reason}") from error
+        raise ValueError(f"{os.fspath(path)} cannot be loaded as a model: {reason}") from error
 
 
 def _use_instead(path: Path) -> str:

@@ -26,30 +26,31 @@ def as_count(
     if auto is not None and isinstance(value, str) and value == "auto":
         return auto
     if isinstance(value, bool | np.bool_) or not isinstance(value, Integral):
-        raise _wrong_type(name, value, "not an integer", f"use one from {low} up")
+        raise _wrong(name, value, "not an integer", f"one from {low} up", ParameterTypeError)
     count = int(value)
     if count < low or (high is not None and count > high):
         span = f"{low} or more" if high is None else f"{low} to {high}" if high > low else f"{low}"
-        raise _wrong_value(name, count, f"out of range{why}", f"use {span}", **facts)
+        raise _wrong(name, count, f"out of range{why}", span, **facts)
     return count
 
 
-def _wrong_value(name: str, value: object, what: str, instead: str, **facts: Any) -> ParameterError:
+def _wrong(
+    name: str,
+    value: object,
+    what: str,
+    instead: str,
+    kind: type[ParameterError] = ParameterError,
+    **facts: Any,
+) -> ParameterError:
     """Return the error of a parameter that is ``what``, to be used as ``instead``."""
-    advice = Advice(instead, name)
-    return ParameterError(name, f"<{name}={{value!r}}> is {what}.", advice, value=value, **facts)
-
-
-def _wrong_type(name: str, value: object, what: str, instead: str) -> ParameterTypeError:
-    """Return the error of a parameter that is of the wrong type."""
-    fact = f"<{name}={{value!r}}> is {what}."
-    return ParameterTypeError(name, fact, Advice(instead, name), value=value)
+    fact, advice = f"<{name}={{value!r}}> is {what}.", Advice(f"use {instead}", name)
+    return kind(name, fact, advice, value=value, **facts)
 
 
 def as_choice(value: object, name: str, choices: tuple[Choice, ...]) -> Choice:
     """Return ``value`` if it is one of ``choices``; otherwise raise an error."""
     if not isinstance(value, str) or value not in choices:
-        raise _wrong_value(name, value, "unknown", f"use one of {', '.join(choices)}")
+        raise _wrong(name, value, "unknown", f"one of {', '.join(choices)}")
     return value
 
 
@@ -70,7 +71,7 @@ def check_options(given: Iterable[str], known: Collection[str], function: str) -
 def as_flag(value: object, name: str) -> bool:
     """Return ``value`` as a Python bool; raise TypeError if it is anything else."""
     if not isinstance(value, bool | np.bool_):
-        raise _wrong_type(name, value, "not a bool", "use True or False")
+        raise _wrong(name, value, "not a bool", "True or False", ParameterTypeError)
     return bool(value)
 
 
@@ -86,15 +87,15 @@ def as_real(
 
     above: whether ``low`` itself is refused.
     """
-    span = f"use a number above {low:g}" if above else f"use {low:g} or more"
+    span = f"a number above {low:g}" if above else f"{low:g} or more"
     span += "" if np.isinf(high) else f", up to {high:g}"
     try:
         number = float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError):
-        raise _wrong_type(name, value, "not a number", span) from None
+        raise _wrong(name, value, "not a number", span, ParameterTypeError) from None
     too_low = number <= low if above else number < low
     if not np.isfinite(number) or too_low or number > high:
-        raise _wrong_value(name, value, "out of range", span)
+        raise _wrong(name, value, "out of range", span)
     return number
 
 
@@ -102,11 +103,11 @@ def as_jobs(value: int | None) -> int | None:
     """Return ``n_jobs`` as joblib takes it: None, or an int other than 0; otherwise raise."""
     if value is None:
         return None
-    instead = "use 1 or more, -1 for all cores, or None"
+    instead = "1 or more, -1 for all cores, or None"
     if isinstance(value, bool | np.bool_) or not isinstance(value, Integral):
-        raise _wrong_type("n_jobs", value, "not an integer", instead)
+        raise _wrong("n_jobs", value, "not an integer", instead, ParameterTypeError)
     if value == 0:
-        raise _wrong_value("n_jobs", value, "out of range", instead)
+        raise _wrong("n_jobs", value, "out of range", instead)
     return int(value)
 
 
@@ -115,6 +116,6 @@ def as_generator(random_state: Seed) -> np.random.Generator:
     try:
         random = check_random_state(random_state)
     except ValueError:
-        instead = "use an int from 0 up, a numpy.random.RandomState or None"
-        raise _wrong_value("random_state", random_state, "no seed", instead) from None
+        instead = "an int from 0 up, a numpy.random.RandomState or None"
+        raise _wrong("random_state", random_state, "not a seed", instead) from None
     return np.random.default_rng(random.randint(2**31 - 1))

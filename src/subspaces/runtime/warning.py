@@ -6,11 +6,17 @@ innermost `collect_warnings` of the same thread instead. If scikit-learn warns w
 filters are changed by `threads.changed_filters`, one thread at a time.
 """
 
+import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from pathlib import Path
+from typing import Any
 
+from subspaces.messages import Advice, SubspacesWarning
+
+PACKAGE = str(Path(__file__).parents[1])
 _collected: ContextVar[list[Warning] | None] = ContextVar("collected", default=None)
 
 
@@ -25,14 +31,23 @@ def collect_warnings() -> Iterator[list[Warning]]:
         _collected.reset(token)
 
 
-def warn(message: Warning | str, category: type[Warning] = UserWarning, above: int = 1) -> None:
+def warn(warning: Warning) -> None:
     """Add a warning to the list of `collect_warnings`; outside such a block, warn the user.
 
-    above: how many calls above this one the line of code is that the warning shows.
+    It then shows the line of code that called this package.
     """
-    warning = message if isinstance(message, Warning) else category(message)
     collected = _collected.get()
     if collected is None:
-        warnings.warn(warning, stacklevel=above + 1)
+        frame, level = sys._getframe(1), 2
+        while frame.f_back is not None and frame.f_code.co_filename.startswith(PACKAGE):
+            frame, level = frame.f_back, level + 1
+        warnings.warn(warning, stacklevel=level)
     elif (type(warning), str(warning)) not in {(type(other), str(other)) for other in collected}:
         collected.append(warning)
+
+
+def doubt(
+    kind: type[SubspacesWarning], code: str, fact: str, *advice: Advice, **facts: Any
+) -> None:
+    """Warn of one thing, said as by a `SubspacesWarning`."""
+    warn(kind(code, fact, *advice, **facts))

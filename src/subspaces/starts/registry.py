@@ -167,26 +167,19 @@ def find(init: object) -> NamedStart | Portfolio | None:
     return STARTS.get(init) if isinstance(init, str) else None
 
 
-def device_starts(
-    init: object, library: str, dimensions: Sequence[int]
-) -> list[tuple[str, DeviceStart]]:
+def device_starts(init: object, dimensions: Sequence[int]) -> list[tuple[str, DeviceStart]]:
     """Return names and functions of the starts that ``init`` names, for rows on a device.
 
     Empty for labels and functions of the user. Raises ValueError for a start that has no function
-    for devices: no other start replaces it. library: what the rows are an array of.
+    for devices: no other start replaces it.
     """
     entry = find(init)
     if entry is None:
         return []
     found = entry.device_starts(dimensions)
     if not found:
-        others = [name for name, other in STARTS.items() if other.device_starts(dimensions)]
-        raise ParameterError(
-            "init",
-            "<init={value!r}> does not work for many rows on a device.",
-            Advice(f"use one of {', '.join(others)}, labels or a function", "init"),
-            Advice("use X as a numpy array"),
-            value=init,
-            library=library,
-        )
+        names = [name for name, other in STARTS.items() if other.device_starts(dimensions)]
+        fact = "<init={value!r}> does not work for many rows on a device."
+        others = Advice(f"use one of {', '.join(names)}, labels or a function", "init")
+        raise ParameterError("init", fact, others, Advice("use X as a numpy array"), value=init)
     return found

@@ -11,11 +11,11 @@ from subspaces.app import recipes
 from subspaces.app.cli._options import CRITERIA, known_name, without_none
 from subspaces.app.cli._request import Request
 from subspaces.app.expression_scaler import as_preparation
-from subspaces.app.tables import orientation_hint
 from subspaces.comparison import METHODS, Setting
 from subspaces.estimators import PSC
 from subspaces.estimators._base import SubspaceClusterer
 from subspaces.facts import with_facts
+from subspaces.messages import code_of
 from subspaces.named_table import Table
 from subspaces.preparation import Preparation, prepare
 from subspaces.runtime.warning import collect_warnings
@@ -31,7 +31,7 @@ def choose_number(request: Request, table: Table) -> tuple[Selection, list[Warni
     recipe = _recipe(replace(request, n_clusters=2))
     with collect_warnings() as caught:
         found = select_n_clusters(recipe, table.frame, numbers)
-    return found, _besides_notes(caught, table)
+    return found, _besides_reading(caught)
 
 
 def with_choice(model: SubspaceClusterer, found: Selection, columns: Mapping[str, Array]) -> Any:
@@ -51,13 +51,12 @@ def prepare_by_scaler(scaler: Any, table: Table) -> tuple[Table, Preparation, li
     with collect_warnings() as caught:
         scaler.fit(table.frame)
     preparation = as_preparation(scaler, table.variable_names)
-    return prepare(table, preparation), preparation, _besides_notes(caught, table)
+    return prepare(table, preparation), preparation, _besides_reading(caught)
 
 
-def _besides_notes(caught: list[Warning], table: Table) -> list[Warning]:
+def _besides_reading(caught: list[Warning]) -> list[Warning]:
     """Return the warnings of a scaler less what was said, with an option, as the file was read."""
-    swapped = orientation_hint(table)
-    return [w for w in caught if swapped is None or not str(w).startswith(swapped)]
+    return [warning for warning in caught if code_of(warning) != "swapped"]
 
 
 def fit_model(request: Request, table: Table) -> tuple[Any, list[Warning]]:

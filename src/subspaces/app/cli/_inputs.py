@@ -9,15 +9,12 @@ import numpy as np
 from subspaces.app.cli._options import NewSamples, Source, Values
 from subspaces.app.cli._say import note
 from subspaces.app.preparation import learn_preparation
-from subspaces.app.tables import counts_hint, doubts, read_table
+from subspaces.app.tables import doubts, hold_counts, read_table
 from subspaces.datasets import with_classes
-from subspaces.messages import Advice, Message, use
-from subspaces.messages import note as as_message
+from subspaces.messages import Advice, Message, listed, message_of, percent, use
 from subspaces.named_table import (
     Table,
-    as_percent,
     first_gap,
-    listed,
     missing_values,
     without_empty,
     without_missing,
@@ -57,10 +54,10 @@ def read_input(
         f"Read {path.name}: {n:,} sample{'s' * (n != 1)} ({_first(table.sample_names)}) x "
         f"{p:,} variable{'s' * (p != 1)} ({_first(table.variable_names)}){missed}"
     )
-    doubted = doubts(table, source.samples)
+    doubted = list(map(message_of, doubts(table, source.samples)))
     if gaps is not None and variables is None and most_missing is None:
         doubted += _mostly_missing(table)
-    return table, list(map(as_message, doubted))
+    return table, doubted
 
 
 def _read(source: NewSamples, variables: Iterable[str] | None) -> Table:
@@ -125,18 +122,16 @@ def _check_variables(table: Table, path: Path) -> None:
         )
 
 
-def _mostly_missing(table: Table) -> list[str]:
+def _mostly_missing(table: Table) -> list[Message]:
     """Return a note on variables with more than half of their values missing, if there are any."""
     gone = np.flatnonzero(np.isnan(table.data).mean(axis=0) > HALF)
     names = [table.variable_names[j] for j in gone]
     if not 0 < len(names) < len(table.variable_names):
         return []
-    one = len(names) == 1
-    have, them = ("variable has", "it") if one else ("variables have", "them")
-    return [
-        f"{len(names)} {have} more than half of {'its' if one else 'their'} values missing: "
-        f"{listed(names)}. Use --drop-missing {HALF:g} to leave {them} out"
-    ]
+    fact = "{n:#variable lacks|variables lack} more than half of the values: {names}."
+    advice = Advice(f"use <drop_missing={HALF:g}> to leave such variables out", "drop_missing")
+    facts = {"n": len(names), "names": names}
+    return [Message("mostly_missing", fact, facts, (advice,), "DataWarning")]
 
 
 def _with_enough_values(table: Table, most: float, source: NewSamples) -> Table:
@@ -155,7 +150,7 @@ def _with_enough_values(table: Table, most: float, source: NewSamples) -> Table:
         )
     count = len(kept.left_out)
     note(
-        f"Left out {count} variable{'s' * (count != 1)} with more than {as_percent(most)} of "
+        f"Left out {count} variable{'s' * (count != 1)} with more than {percent(most)} of "
         f"{'their' if count != 1 else 'its'} values missing: {listed(kept.left_out)}"
     )
     return without_empty(kept)
@@ -178,9 +173,12 @@ def prepare_values(table: Table, values: Values) -> tuple[Table, Preparation, li
     )
     prepared = prepare(table, learned)
     found = _constants(prepared)
-    if not values.log and (hint := counts_hint(table)):
+    if not values.log and hold_counts(table):
+        fact = (
+            "The values look like counts of genes, of which deep samples and large counts decide."
+        )
         use_log = Advice("use --log, or subspaces fit --preset cells or --preset expression", "log")
-        found.append(Message("counts", "{hint}.", {"hint": hint}, (use_log,)))
+        found.append(Message("counts", fact, {}, (use_log,), "DataWarning"))
     if not values.scale:
         found += _holds_most(prepared) + _unlike_scales(prepared)
     return prepared, learned, found

@@ -22,7 +22,7 @@ from subspaces.diagnostics import Markers
 from subspaces.diagnostics._beyond_chance import called
 from subspaces.diagnostics._markers import LEVEL
 from subspaces.estimators._base import SubspaceClusterer
-from subspaces.messages import Message, message_of, note
+from subspaces.messages import Message, message_of
 from subspaces.named_table import Table
 from subspaces.runtime.warning import collect_warnings
 
@@ -47,7 +47,7 @@ def find(model: SubspaceClusterer, table: Table, seed: int) -> tuple[Markers | N
     There are none of one cluster alone.
     """
     if len(np.unique(model.labels_)) < 2:
-        return None, [note("no markers: there is one cluster, and no other samples to differ from")]
+        return None, [Message("no_markers", "One cluster has no markers.", kind="note")]
     n_nulls = N_NULLS if len(table.data) <= MANY else N_NULLS_OF_MANY
     with collect_warnings() as caught:
         try:
@@ -55,7 +55,10 @@ def find(model: SubspaceClusterer, table: Table, seed: int) -> tuple[Markers | N
             failed = []
         except ValueError as error:
             found = model.markers(table.frame)
-            failed = [note(f"no split-half p-values: {in_options(error)}")]
+            fact = "There are no split-half p-values: {why}."
+            failed = [
+                Message("no_split_half", fact, {"why": in_options(error).rstrip(".")}, kind="note")
+            ]
     return found, [*map(message_of, caught), *failed]
 
 

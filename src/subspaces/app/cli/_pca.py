@@ -1,6 +1,6 @@
 """Results of ``pca`` as columns, as a summary, and as files."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from subspaces.app.cli._outputs import as_csv
+from subspaces.app.cli._said import Said, with_option, with_options
 from subspaces.app.cli._say import as_json, warn
-from subspaces.app.cli._words import in_options
 from subspaces.app.report import page_of_pca
 from subspaces.app.report._pca.findings import PCAFindings
-from subspaces.messages import Message
 from subspaces.named_table import Table
 from subspaces.preparation import Preparation
 from subspaces.runtime.extras import install
@@ -21,35 +20,22 @@ from subspaces.runtime.extras import install
 STRONGEST, INFLUENTIAL = 5, 5
 
 
-def with_words_of_options(
-    found: PCAFindings,
-    table: Table,
-    preparation: Preparation,
-    doubts: Iterable[Message] = (),
-) -> PCAFindings:
-    """Return the findings with messages that name options, and what was done to the values.
-
-    The notes on the table and the doubts come first among the messages.
-    """
-    own = (_quoted(message, found) for message in found.messages)
-    messages: list[str | Message] = [*table.notes, *doubts, *own]
+def with_words_of_options(found: PCAFindings, said: Said, preparation: Preparation) -> PCAFindings:
+    """Return the findings with words that name options, and what was done to the values."""
+    known, outliers = found.components, found.outliers
     return replace(
         found,
-        messages=tuple(dict.fromkeys(map(in_options, messages))),
+        components=replace(known, conclusion=with_option(known.conclusion)),
+        outliers=replace(outliers, conclusion=with_option(outliers.conclusion)),
+        warned=tuple(with_options(said.kept)),
         taken_for=preparation.taken_for or "",
         preparation=str(preparation),
     )
 
 
-def _quoted(message: str, found: PCAFindings) -> str:
-    """Return a message with the name of the sample in quotes, since a name may be a parameter's."""
-    for i in found.components.rests_on:
-        name = found.sample_names[i]
-        message = message.replace(f"rests on sample {name}:", f"rests on sample {name!r}:")
-    return message
-
-
-def summary(found: PCAFindings, table: Table, settings: dict[str, Any]) -> dict[str, Any]:
+def summary(
+    found: PCAFindings, table: Table, said: Said, settings: dict[str, Any]
+) -> dict[str, Any]:
     """Return the contents of summary.json: the verdicts, the components, outliers and warnings."""
     known, names = found.components, table.sample_names
     return {
@@ -68,6 +54,7 @@ def summary(found: PCAFindings, table: Table, settings: dict[str, Any]) -> dict[
         "noise": known.noise,
         "hidden": known.hidden,
         "verdict": known.verdict,
+        "code": known.conclusion.code,
         "grade": known.grade,
         "components": [_axis(found, table, r) for r in range(max(found.n_axes, found.n_shown))],
         "leave_one_cell_out": known.loco,
@@ -82,7 +69,8 @@ def summary(found: PCAFindings, table: Table, settings: dict[str, Any]) -> dict[
         "outliers_verdict": found.outliers.verdict,
         "outliers_grade": found.outliers.grade,
         "influential": [_driver(found, table, i) for i in found.most_influential[:INFLUENTIAL]],
-        "warnings": list(found.messages),
+        "warnings": said.lines,
+        "messages": said.entries,
     }
 
 

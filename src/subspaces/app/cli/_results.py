@@ -12,7 +12,7 @@ import numpy as np
 from subspaces._types import Array, Codes, Data, Indices
 from subspaces.app.cli._outputs import as_csv
 from subspaces.app.cli._request import Request
-from subspaces.app.cli._said import Said, in_words_of_options
+from subspaces.app.cli._said import Said, with_options
 from subspaces.app.cli._say import warn
 from subspaces.app.cli._trust import Trust
 from subspaces.diagnostics import Markers, ambiguity
@@ -285,4 +285,4 @@ def with_messages_of_options(model: SubspaceClusterer, settled: Collection[str] 
 
     settled: parameters that the user has set, on which there is no advice.
     """
-    return with_facts(model, messages=in_words_of_options(model.record_.warned, settled))
+    return with_facts(model, messages=with_options(model.record_.warned, settled))

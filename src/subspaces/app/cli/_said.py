@@ -1,12 +1,14 @@
-"""All that is said of a fit besides its verdicts: notes on the table, and doubts as values."""
+"""All that is said of a table and its results besides verdicts: notes, and doubts as values."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from subspaces.app.cli._say import MOST_WARNINGS
 from subspaces.app.cli._words import in_options
-from subspaces.messages import Message, note, shown
+from subspaces.messages import Message, literal, note, shown
+
+M = TypeVar("M", bound=Message)
 
 
 @dataclass(frozen=True)
@@ -29,15 +31,14 @@ class Said:
     @property
     def lines(self) -> list[str]:
         """All of them in options, each once."""
-        return list(dict.fromkeys(in_options(each, self.settled) for each in self.kept))
+        return [str(each) for each in with_options(self.kept, self.settled)]
 
     @property
     def shown(self) -> list[str]:
         """The gravest of the doubts in options; notes follow if there are few."""
         notes = [each for each in self.kept if each.kind == "note"]
         gravest = [*shown(self.doubts, MOST_WARNINGS), *notes]
-        lines = dict.fromkeys(in_options(each, self.settled) for each in gravest)
-        return list(lines)[:MOST_WARNINGS]
+        return [str(each) for each in with_options(gravest, self.settled)][:MOST_WARNINGS]
 
     @property
     def entries(self) -> list[dict[str, Any]]:
@@ -47,13 +48,18 @@ class Said:
                 "code": each.code,
                 "kind": each.kind,
                 "parameters": {} if each.code == "note" else each.parameters,
-                "words": in_options(each, self.settled),
+                "words": str(each),
             }
-            for each in self.kept
+            for each in with_options(self.kept, self.settled)
         ]
 
 
-def in_words_of_options(messages: Sequence[Message], settled: Collection[str]) -> list[Message]:
-    """Return messages as finished texts that name options, such as --dims, not parameters."""
-    lines = {in_options(each, settled): each.kind for each in messages}
-    return [replace(note(line), kind=kind) for line, kind in lines.items()]
+def with_options(messages: Sequence[M], settled: Collection[str] = ()) -> list[M]:
+    """Return messages whose words name options, such as --dims, not parameters; each once."""
+    lines = {in_options(each, settled): each for each in messages}
+    return [replace(each, fact=literal(line), advice=()) for line, each in lines.items()]
+
+
+def with_option(message: M, settled: Collection[str] = ()) -> M:
+    """Return a message whose words name options."""
+    return with_options([message], settled)[0]

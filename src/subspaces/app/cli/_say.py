@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 PIPE_WIDTH, WORDS_WIDTH = 120, 80
 # The most rows that a table on the screen has, and the most warnings.
 MOST_ROWS, MOST_WARNINGS = 12, 3
+# The most lines of words that a command prints besides its tables, and those on what it read.
+MOST_LINES, LINES_TO_READ = 12, 2
+# Between columns of a table, and in place of what is cut.
+GAP, DOTS = 2, "..."
 # Stages of work that is made of many fits.
 OUTER = {"candidate", "halving"}
 
@@ -38,9 +42,25 @@ def warn(message: str) -> None:
     note(f"Note: {message}")
 
 
-def n_lines(text: str) -> int:
-    """Return how many lines of a narrow window a text takes."""
-    return sum(max(len(wrap(line, WORDS_WIDTH)), 1) for line in text.splitlines())
+def fitting_in(lines: Iterable[str], besides: Iterable[str]) -> list[str]:
+    """Return the lines of words for which a screen has room besides others, in their order."""
+    room = MOST_LINES - LINES_TO_READ - sum(map(_n_lines, besides))
+    kept: list[str] = []
+    for line in lines:
+        if sum(map(_n_lines, [*kept, line])) <= room:
+            kept.append(line)
+    return kept
+
+
+def _n_lines(text: str) -> int:
+    return max(len(wrap(text, WORDS_WIDTH)), 1)
+
+
+def what_was_written(files: Sequence[str], folder: object, left: int = 99) -> str:
+    """Return the last line of a screen; left: how many notes are in the files alone."""
+    place = "report.html" if "report.html" in files else "summary.json"
+    more = f" ({left} more note{'s' * (left != 1)} in {place})" if left else ""
+    return f"Wrote {files[0]} and {len(files) - 1} more files in {folder}{more}"
 
 
 def say_warnings(messages: "Iterable[str | Message]", settled: Collection[str] = ()) -> list[str]:
@@ -113,7 +133,7 @@ def say_table(
     numbers: Container[int],
     rest: str = "",
 ) -> None:
-    """Print a table on stdout that fits the window; long texts are cut.
+    """Print a table on stdout that fits the window; long headings wrap, and long texts are cut.
 
     Columns whose index is in ``numbers`` are aligned right. rest: the file with the further rows of
     a long table, of which only the first are printed.
@@ -122,34 +142,48 @@ def say_table(
     from rich.console import Console
     from rich.table import Table
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    for place, heading in enumerate(headings):
-        side: Any = "right" if place in numbers else "left"
-        table.add_column(heading, justify=side, no_wrap=True)
     most = MOST_ROWS if rest else len(rows)
     width = get_terminal_size((PIPE_WIDTH, 1)).columns
     cells = [list(map(visible, row)) for row in rows[:most]]
-    widths = _widths([headings, *cells], numbers, width)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
+    widths = _widths(headings, cells, numbers, width)
+    for place, heading in enumerate(headings):
+        side: Any = "right" if place in numbers else "left"
+        table.add_column(heading, justify=side, width=widths[place])
     for row in cells:
-        table.add_row(*(_cut(cell, most) for cell, most in zip(row, widths, strict=True)))
+        table.add_row(*map(_cut, row, widths))
     Console(file=sys.stdout, width=width, markup=False, highlight=False).print(table)
     if len(rows) > most:
         say(f"and {len(rows) - most} more: see {rest}")
 
 
-def _widths(rows: Sequence[Sequence[str]], numbers: Container[int], width: int) -> list[int]:
+def _widths(
+    headings: Sequence[str], cells: Sequence[Sequence[str]], numbers: Container[int], width: int
+) -> list[int]:
     """Return the widths of columns that fit a window: numbers whole, texts of fair shares."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    longest = [max(map(len, column), default=0) for column in zip(*cells, strict=True)]
+    longest = longest or [0] * len(headings)
+    widths = [max(len(heading), most) for heading, most in zip(headings, longest, strict=True)]
+    if sum(widths) + GAP * len(widths) <= width:
+        return widths
+    # A heading takes as many lines as it has words.
+    for k, heading in enumerate(headings):
+        widths[k] = max(longest[k], *map(len, heading.split(" ")))
     texts = sorted((k for k in range(len(widths)) if k not in numbers), key=widths.__getitem__)
-    room = width - 3 * len(widths) - sum(widths[k] for k in range(len(widths)) if k in numbers)
+    room = width - GAP * len(widths) - sum(widths[k] for k in range(len(widths)) if k in numbers)
     for left, k in zip(range(len(texts), 0, -1), texts, strict=True):
-        widths[k] = min(widths[k], max(room // left, len("...")))
+        widths[k] = min(widths[k], max(room // left, len(DOTS)))
         room -= widths[k]
     return widths
 
 
 def _cut(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[: max(most - 3, 0)]}..."
+    """Return a text of at most so many characters: a list loses its end, a name its middle."""
+    if len(text) <= most:
+        return text
+    kept = max(most - len(DOTS), 0)
+    end = 0 if ", " in text else kept // 2
+    return f"{text[: kept - end]}{DOTS}{text[len(text) - end :]}"
 
 
 def say_stability(columns: Mapping[str, Any], chosen: int) -> None:
@@ -159,7 +193,7 @@ def say_stability(columns: Mapping[str, Any], chosen: int) -> None:
     headings, rows = stability_table(columns)
     for row, k in zip(rows, columns["n_clusters"], strict=True):
         row.append("<- chosen" if k == chosen else "")
-    say_table((*headings, ""), rows, numbers=range(6))
+    say_table((*headings, ""), rows, numbers=range(7))
 
 
 @contextmanager

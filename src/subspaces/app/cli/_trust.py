@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from subspaces.app.cli._said import with_option
 from subspaces.app.cli._words import in_options
 from subspaces.core.partition import smallest_size
 from subspaces.diagnostics import Stability, means_or_directions, stability
@@ -14,7 +15,7 @@ from subspaces.estimators import PSC
 from subspaces.estimators._base import SubspaceClusterer
 from subspaces.estimators.psc import with_choices
 from subspaces.facts import facts_of
-from subspaces.messages import Grade, Message, listed, message_of, use, worded
+from subspaces.messages import Advice, Grade, Message, Verdict, listed, message_of, use
 from subspaces.named_table import Table
 from subspaces.psc.doubts import clusters_of_levels
 from subspaces.runtime.warning import collect_warnings
@@ -23,19 +24,18 @@ from subspaces.runtime.warning import collect_warnings
 BUDGET = 30.0
 # What is said of solid clusters of expression data: of 29 sets three were split by something else
 # than their classes, again and again (docs/recipes.md).
-BATCHES = (
-    "Batches and tissue are solid, too: compare the clusters with what is known of the samples."
+BATCHES = Message(
+    "batches",
+    "Batches and tissues give stable clusters, too.",
+    advice=(Advice("compare the clusters with what you know of the samples"),),
+    kind="note",
 )
-AFFINE = use("affine", True)
-# What is said if --dims was left out.
-ASSUMED = "Dimension 1 was assumed, since --dims was not given. Use --dims auto to choose it"
-# The same for a table with missing values, of which --dims auto is not supported, and what is added
-# if most of the variables have none.
-ASSUMED_WITH_GAPS = (
-    "Dimension 1 was assumed, since --dims was not given. Compare the stability of --dims 1, 2 "
-    "and 3"
-)
-BY_WHOLE_VARIABLES = ", or use --dims auto --drop-missing 0"
+UNMEASURED = Verdict("unmeasured", "Stability was not measured.")
+DIMENSION_1 = "Dimension 1 was assumed, since --dims was not given."
+CHOOSE = Advice("use --dims auto to choose it")
+# A dimension is not chosen from a table with missing values.
+COMPARE = Advice("compare the stability of --dims 1, 2 and 3")
+BY_WHOLE_VARIABLES = Advice("use --dims auto --drop-missing 0")
 
 
 @dataclass(frozen=True)
@@ -60,59 +60,44 @@ class Trust:
 def compare_with_k_means(model: SubspaceClusterer, table: Table) -> Trust:
     """Return a Trust that says whether K-means finds the same clusters, stability not measured."""
     found = means_or_directions(model, table.data)
-    skipped = {"verdict": "Stability was not measured."}
-    entry = {
-        "agreement": found.agreement,
-        "code": found.conclusion.code,
-        "grade": found.grade,
-        "verdict": in_options(found.conclusion),
-    }
-    return Trust({"stability": skipped, "means_or_directions": entry}, None)
+    entry = _entry(found.conclusion, agreement=found.agreement)
+    return Trust({"stability": _entry(UNMEASURED), "means_or_directions": entry}, None)
+
+
+def _entry(said: Verdict, settled: Collection[str] = (), **figures: Any) -> dict[str, Any]:
+    """Return an entry of summary.json: figures, and the verdict on them."""
+    words = in_options(said, settled)
+    return {**figures, "code": said.code, "grade": said.grade, "verdict": words}
 
 
 def with_stability(
-    trust: Trust, model: SubspaceClusterer, table: Table, seed: int, settled: Collection[str]
+    trust: Trust,
+    model: SubspaceClusterer,
+    table: Table,
+    seed: int,
+    settled: Collection[str],
+    *,
+    of_expression: bool = False,
 ) -> Trust:
     """Return ``trust`` with the stability of the clusters, or why it could not be measured.
 
-    settled: parameters that the user has set, on which there is no advice.
+    settled: parameters that the user has set, on which there is no advice. of_expression: whether
+    the values are of genes, whose stable clusters may be batches.
     """
     try:
         with collect_warnings() as caught:
             again = with_choices(model)
             measured = stability(again, table.data, budget_s=BUDGET, random_state=seed)
     except ValueError as error:
-        why = (
-            "Stability could not be measured, since halves of the samples cannot be fitted: "
-            f"{in_options(error).rstrip('.')}."
-        )
-        return replace(trust, found={**trust.found, "stability": {"verdict": why}})
-    numbers = {
-        "stability": measured.stability,
-        "halvings": len(measured.per_resample),
-        "k_means": measured.k_means,
-        "code": measured.conclusion.code,
-        "grade": measured.grade,
-    }
-    found = {**trust.found, "stability": numbers}
-    doubts = (*trust.doubts, *map(message_of, caught))
-    return _with_words(Trust(found, measured, doubts), in_options(measured.conclusion, settled))
-
-
-def _with_words(trust: Trust, text: str) -> Trust:
-    """Return ``trust`` with another text as the verdict on the stability that was measured."""
-    assert trust.measured is not None
-    entry = {**trust.found["stability"], "verdict": text}
-    conclusion = worded(text, trust.measured.grade)
-    measured = replace(trust.measured, conclusion=conclusion)
-    return replace(trust, found={**trust.found, "stability": entry}, measured=measured)
-
-
-def with_word_on_batches(trust: Trust) -> Trust:
-    """Return ``trust`` with what stable clusters of expression data may be; as it is for others."""
-    if trust.measured is None or trust.measured.grade != Grade.SURE:
-        return trust
-    return _with_words(trust, f"{trust.measured.verdict} {BATCHES}")
+        fact = "Stability was not measured, since halves of the samples cannot be fitted: {why}."
+        failed = Verdict("unmeasured", fact, {"why": in_options(error).rstrip(".")})
+        return replace(trust, found={**trust.found, "stability": _entry(failed)})
+    halvings, k_means = len(measured.per_resample), measured.k_means
+    figures = {"stability": measured.stability, "halvings": halvings, "k_means": k_means}
+    found = {**trust.found, "stability": _entry(measured.conclusion, settled, **figures)}
+    batches = [BATCHES] if of_expression and measured.grade == Grade.SURE else []
+    measured = replace(measured, conclusion=with_option(measured.conclusion, settled))
+    return Trust(found, measured, (*trust.doubts, *map(message_of, caught), *batches))
 
 
 def with_word_on_levels(trust: Trust, model: SubspaceClusterer) -> Trust:
@@ -124,26 +109,27 @@ def with_word_on_levels(trust: Trust, model: SubspaceClusterer) -> Trust:
         return trust
     which = "each cluster" if len(levels) == len(model.subspaces_) else f"cluster {listed(levels)}"
     fact = "The first axis of {which} is the mean level of its samples, not what varies within."
-    level = Message("mean_level", fact, {"which": which, "clusters": levels}, (AFFINE,))
+    facts = {"which": which, "clusters": levels}
+    level = Message("mean_level", fact, facts, (use("affine", True),), "TrustWarning")
     return replace(trust, doubts=(*trust.doubts, level))
 
 
 def with_assumed_dimension(trust: Trust, n_clusters: int | str, table: Table) -> Trust:
     """Return ``trust`` with the sentence that dimension 1 was assumed, where another can be."""
-    if not can_choose_dimension(n_clusters, table):
-        return trust
-    said = ASSUMED
-    if np.isnan(table.data).any():
-        whole = is_mostly_whole(table.data)
-        said = f"{ASSUMED_WITH_GAPS}{BY_WHOLE_VARIABLES if whole else ''}"
-    return replace(trust, found={**trust.found, "assumed": {"verdict": f"{said}."}})
+    said = assumed_dimension(n_clusters, table)
+    return replace(trust, found={**trust.found, "assumed": _entry(said)}) if said else trust
 
 
-def can_choose_dimension(n_clusters: int | str, table: Table) -> bool:
-    """Whether so many clusters of this table can have another dimension than 1.
+def assumed_dimension(n_clusters: int | str, table: Table) -> Verdict | None:
+    """Return that dimension 1 was assumed; None if the clusters cannot have another.
 
     A choice begins with planes, so it needs two variables, and samples for as many planes.
     """
     n, p = table.data.shape
     n_planes = n_clusters if isinstance(n_clusters, int) else 1
-    return p > 1 and n >= n_planes * smallest_size(2)
+    if p == 1 or n < n_planes * smallest_size(2):
+        return None
+    advice = [CHOOSE]
+    if np.isnan(table.data).any():
+        advice = [COMPARE, *[BY_WHOLE_VARIABLES] * is_mostly_whole(table.data)]
+    return Verdict("assumed_dimension", DIMENSION_1, advice=tuple(advice))

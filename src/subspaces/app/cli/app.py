@@ -5,7 +5,7 @@ import os
 import sys
 from collections.abc import Sequence
 from difflib import SequenceMatcher
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -97,29 +97,24 @@ def _discard_output() -> None:
     os.close(nowhere)
 
 
-def _where_it_is(error: typer.TyperException) -> str:
-    """Return which commands have the option that the one typed lacks; "" for other errors."""
-    option, context = getattr(error, "option_name", None), getattr(error, "ctx", None)
+def _commands_with(option: str | None, context: Any) -> list[str]:
+    """Return the commands that have an option."""
     if option is None or context is None or context.parent is None:
-        return ""
+        return []
     commands = context.parent.command.commands.items()
-    having = [
-        name for name, command in commands if any(option in one.opts for one in command.params)
-    ]
-    if not having:
-        return ""
-    *others, last = having
-    named = f"{', '.join(others)} and {last} have" if others else f"{last} has"
-    return f"; subspaces {named} it"
+    return [name for name, command in commands if any(option in one.opts for one in command.params)]
 
 
 def _in_words(error: typer.TyperException) -> str:
-    """Return an error of the command line in one line, with the nearest option for a wrong one."""
-    near = getattr(error, "possibilities", None)
+    """Return an error of the command line in one line, with what to use for a wrong option."""
+    typed, near = getattr(error, "option_name", None), getattr(error, "possibilities", None)
+    if having := _commands_with(typed, getattr(error, "ctx", None)):
+        *others, last = having
+        named = f"{', '.join(others)} or {last}" if others else last
+        return f"{error.message}. Use it with subspaces {named}"
     if not near:
-        return " ".join(error.format_message().split()).replace("Value error, ", "").rstrip(".")
-    typed = getattr(error, "option_name", "")
-    best = max(sorted(near), key=lambda name: SequenceMatcher(None, typed, name).ratio())
+        return " ".join(error.format_message().split()).rstrip(".")
+    best = max(sorted(near), key=lambda name: SequenceMatcher(None, str(typed), name).ratio())
     return f"{error.message}. Use {best}"
 
 
@@ -128,7 +123,7 @@ def _described(error: Exception) -> str:
     if isinstance(error, typer.TyperException):
         context = getattr(error, "ctx", None)
         more = f" (see: {context.command_path} --help)" if context else ""
-        return _in_words(error) + _where_it_is(error) + more
+        return _in_words(error) + more
     if isinstance(error, OSError) and error.strerror:
         full = error.errno == errno.ENOSPC and error.filename is not None
         done = "; earlier results are as they were, make room and run again" if full else ""

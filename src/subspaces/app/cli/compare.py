@@ -74,8 +74,9 @@ def compare(
             progress=step,
         )
     if as_document:
-        columns = {**found.columns, "error": list(map(in_options, found.columns["error"]))}
-        warnings = {name: list(map(in_options, said)) for name, said in found.messages.items()}
+        errors = {name: in_options(said) for name, said in found.failed.items()}
+        columns = {**found.columns, "error": [errors.get(name, "") for name in found.warned]}
+        warnings = {name: list(map(in_options, said)) for name, said in found.warned.items()}
         say_json({"data": str(source.data), "table": columns, "warnings": warnings})
     else:
         _show(found)
@@ -102,10 +103,9 @@ def _show(found: "Comparison") -> None:
         rows.append([columns["method"][i], *values, f"{columns['seconds'][i]:.2f}"])
     headings = ["method", *(MEASURES[name] for name in measures), "seconds"]
     say_table(headings, rows, numbers=range(1, len(headings)))
-    for name, message in zip(columns["method"], columns["error"], strict=True):
-        if message:
-            note(f"{name} failed: {in_options(message.partition(': ')[2])}")
-    for name, messages in found.messages.items():
+    for name, message in found.failed.items():
+        note(f"{name} failed: {in_options(message)}")
+    for name, messages in found.warned.items():
         for message in messages:
             note(f"{name} warns: {in_options(message)}")
 

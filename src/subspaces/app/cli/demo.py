@@ -117,7 +117,7 @@ def _show_pca(path: Path) -> str:
     found = gather_pca(table, scale=True, random_state=0, classes=names)
     say(found.components.verdict)
     say(found.outliers.verdict)
-    say_warnings(found.messages)
+    say_warnings(found.warned)
     if find_spec("plotly") is None:
         return f"needs plotly. {install('report')}"
     return str(write_page(page_of_pca(found, "Three kinds of wine, one PCA"), path))

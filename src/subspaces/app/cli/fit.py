@@ -10,14 +10,15 @@ from subspaces.app.cli._options import flag, setting
 from subspaces.app.cli._request import Request
 from subspaces.app.cli._say import (
     as_json,
+    fitting_in,
     matched_classes,
-    n_lines,
     say,
     say_json,
     say_stability,
     say_table,
     say_warnings,
     warn,
+    what_was_written,
     working,
 )
 
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
 FILES = ("labels.csv", "variables.csv", "imputed.csv", "model.npz", "summary.json", "report.html")
 # How many variables of each list, and how many classes of a cluster, the screen shows.
 SHOWN = 3
-# The most lines of words that a fit prints besides its tables, and those on what it read.
-MOST_LINES, LINES_TO_READ = 12, 2
 LISTS = {"sets_apart": "sets it apart", "varies": "varies within"}
 
 
@@ -252,8 +251,10 @@ def _trusted(
     trust = _trust.compare_with_k_means(model, table)
     if measure:
         with working("Clustering halves of the samples"):
-            trust = _trust.with_stability(trust, model, table, request.search.seed, settled)
-        trust = _trust.with_word_on_batches(trust) if request.preset else trust
+            trust = _trust.with_stability(
+                *(trust, model, table, request.search.seed, settled),
+                of_expression=bool(request.preset),
+            )
     trust = _trust.with_word_on_levels(trust, model)
     if request.method == "PSC" and not request.preset and assumed:
         trust = _trust.with_assumed_dimension(trust, request.n_clusters, table)
@@ -275,11 +276,8 @@ def _show(summary: dict[str, Any], said: "Said", out: Path, written: list[str]) 
     doubts = said.shown
     names = ("means_or_directions", "assumed", "markers")
     verdicts = [summary[name]["verdict"] for name in names if name in summary]
-    wrote = f"Wrote {written[0]} and {len(written) - 1} more files in {out}"
-    place = "report.html" if "report.html" in written else "summary.json"
-    ending = f"{wrote} (99 more notes in {place})"
-    room = MOST_LINES - LINES_TO_READ - sum(map(n_lines, [*first, *last, ending]))
-    fitting = _fitting_in([*doubts[:1], *verdicts[:1], *doubts[1:], *verdicts[1:]], room)
+    candidates = [*doubts[:1], *verdicts[:1], *doubts[1:], *verdicts[1:]]
+    fitting = fitting_in(candidates, [*first, *last, what_was_written(written, out)])
     for line in doubts:
         if line in fitting:
             warn(line)
@@ -294,18 +292,7 @@ def _show(summary: dict[str, Any], said: "Said", out: Path, written: list[str]) 
         say_stability(chosen, len(summary["clusters"]))
     for line in [*last, *(line for line in verdicts if line in fitting)]:
         say(line)
-    left = len(said.lines) + len(verdicts) - len(fitting)
-    more = f" ({left} more note{'s' * (left != 1)} in {place})" if left else ""
-    say(f"{wrote}{more}")
-
-
-def _fitting_in(lines: list[str], room: int) -> list[str]:
-    """Return the lines of words that fit into so many lines of a window, the first ones first."""
-    kept: list[str] = []
-    for line in lines:
-        if sum(map(n_lines, [*kept, line])) <= room:
-            kept.append(line)
-    return kept
+    say(what_was_written(written, out, len(said.lines) + len(verdicts) - len(fitting)))
 
 
 def _sizes(summary: dict[str, Any], *, known: bool) -> tuple[list[str], list[list[str]]]:

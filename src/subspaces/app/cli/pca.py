@@ -2,18 +2,33 @@
 
 import math
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from subspaces.app.cli import _options as options
 from subspaces.app.cli import _outputs
 from subspaces.app.cli._options import flag, setting
-from subspaces.app.cli._say import say, say_json, say_table, say_warnings, visible, working
+from subspaces.app.cli._say import (
+    fitting_in,
+    say,
+    say_json,
+    say_table,
+    say_warnings,
+    visible,
+    warn,
+    what_was_written,
+    working,
+)
+
+if TYPE_CHECKING:
+    from subspaces.app.cli._said import Said
 
 FILES = ("scores.csv", "loadings.csv", "samples.csv", "summary.json", "report.html")
 # How many axes beyond the components the screen shows, and how many variables of each component.
 BEYOND, SHOWN = 2, 4
+NONE_SHOWN = "No component was found, so none is shown. Use --dims 2 to see two all the same."
+HEADS = {"leave_one_out_error": "leave-one-out error"}
 # Variables whose loading is below this share of the strongest are not worth a word.
 FAINT = 0.25
 
@@ -76,6 +91,7 @@ def pca(
         raise ValueError("--scale and --no-center exclude each other. Use one of the two")
     _outputs.refuse_folder(out, FILES, force=force, read=(source.data, source.classes))
     from subspaces.app.cli import _fitting, _inputs, _pca
+    from subspaces.app.cli._said import Said
     from subspaces.app.recipes import ExpressionScaler
     from subspaces.app.report._pca.findings import gather_pca
     from subspaces.messages import message_of
@@ -100,34 +116,38 @@ def pca(
                 random_state=seed,
                 classes=_pca.classes_in_words(table),
             )
-        doubts += map(message_of, caught)
-        found = _pca.with_words_of_options(found, table, preparation, doubts)
+        settled = {"scale"} if values.scale or preset else set()
+        said = Said(table.notes, [*doubts, *map(message_of, caught), *found.warned], settled)
+        found = _pca.with_words_of_options(found, said, preparation)
         settings = {"center": center, "level": level, "seed": seed}
-        summary = {"data": str(source.data), **_pca.summary(found, table, settings)}
+        summary = {"data": str(source.data), **_pca.summary(found, table, said, settings)}
         _pca.write(stage, found, table, summary)
         if page:
             _pca.write_page(stage, found, source.data.name)
         written = [name for name in FILES if (stage / name).exists()]
-    say_warnings(found.messages)
     if as_document:
+        say_warnings(said.kept, settled)
         say_json({**summary, "folder": str(out), "files": written})
         return
-    _show(summary)
-    say(f"Wrote {', '.join(written)} in {out}")
+    _show(summary, said, out, written)
 
 
-def _show(summary: dict[str, Any]) -> None:
+def _show(summary: dict[str, Any], said: "Said", out: Path, written: list[str]) -> None:
     """Print summary.json for people: the verdict, components, outliers, samples and variables."""
-    say(summary["verdict"])
-    if summary["taken_for"]:
-        say(summary["taken_for"])
-    if summary["preparation"]:
-        say(visible(f"Prepared: {summary['preparation']}."))
+    prepared = f"Prepared: {summary['preparation']}." if summary["preparation"] else ""
+    first = [*filter(None, [summary["taken_for"], prepared]), summary["verdict"]]
+    last = [summary["outliers_verdict"], what_was_written(written, out)]
+    none_found = not summary["shown"] and not summary["n_components"]
+    fitting = fitting_in(said.shown, [*first, *[NONE_SHOWN] * none_found, *last])
+    for line in fitting:
+        warn(line)
+    for line in first:
+        say(visible(line))
     say()
     found = summary["n_components"]
     perhaps = summary["high"] or found
     shown = summary["components"][: max(found + BEYOND, perhaps, summary["shown"])]
-    headings = ("component", "% of variance", "strength", "rests most on", "without it")
+    headings = ("component", "variance %", "strength", "rests most on", "without it")
     say_table(
         [*headings, ""],
         [_row(entry) for entry in shown],
@@ -137,16 +157,18 @@ def _show(summary: dict[str, Any]) -> None:
     if summary["shown"]:
         rows = [[str(e["component"]), _strongest(e)] for e in shown[: summary["shown"]]]
         say_table(("component", "strongest variables"), rows, numbers=(0,))
-    elif not found:
-        say("No component was found, so none is shown. Use --dims 2 to see two all the same.")
+    if none_found:
+        say(NONE_SHOWN)
     say()
     say(visible(summary["outliers_verdict"]))
     say()
     say("The most influential samples:")
     drivers = summary["influential"]
     rows = [[_short(value) for value in driver.values()] for driver in drivers]
-    heads = [name.replace("leave_one_out_error", "leave-one-out error") for name in drivers[0]]
+    heads = [HEADS.get(name, name) for name in drivers[0]]
     say_table(heads, rows, numbers=range(len(heads) - 3, len(heads)))
+    say()
+    say(what_was_written(written, out, len(said.lines) - len(fitting)))
 
 
 def _row(entry: dict[str, Any]) -> list[str]:

@@ -6,6 +6,7 @@ from subspaces.app.cli import _options as options
 from subspaces.app.cli._options import setting
 from subspaces.app.cli._request import Request
 from subspaces.app.cli._say import say, say_json, say_stability, say_table, say_warnings, working
+from subspaces.app.cli._words import in_options
 
 if TYPE_CHECKING:
     from subspaces.selection import Selection
@@ -105,15 +106,15 @@ def select(
         found = select_n_clusters(
             model, table.frame, numbers, criterion=decides_by, margins=search.margins
         )
+    doubts += [*further, *map(message_of, caught)]
     # The criterion "free" tries learned dimensions beside the one assumed.
     is_open = dims is None and found.criterion != "free"
-    is_open = is_open and _trust.can_choose_dimension(max_clusters, table)
-    verdict = f"{found.verdict} {_trust.ASSUMED}." if is_open else found.verdict
-    messages = say_warnings([*table.notes, *doubts, *further, *map(message_of, caught)])
+    assumed = _trust.assumed_dimension(max_clusters, table) if is_open else None
+    messages = say_warnings([*table.notes, *doubts, *([assumed] if assumed else [])])
     if as_document:
-        say_json({**_document(source, found, messages), "verdict": verdict})
+        say_json(_document(source, found, messages))
         return
-    _show(found, verdict)
+    _show(found)
 
 
 def _document(
@@ -124,7 +125,7 @@ def _document(
         **more,
         "criterion": found.criterion,
         "chosen": found.best_,
-        "verdict": found.verdict,
+        "verdict": in_options(found.conclusion),
         "grade": found.grade,
         "margin": found.margin_,
         "table": found.columns,
@@ -147,10 +148,10 @@ def _select_by_stability(request: Request, source: options.Source, *, as_documen
         return
     say(taken_for)
     say_stability(found.columns, found.best_)
-    say(found.verdict)
+    say(in_options(found.conclusion))
 
 
-def _show(found: "Selection", verdict: str) -> None:
+def _show(found: "Selection") -> None:
     """Print the criterion for each number of clusters, the choice, and how clear it is."""
     from subspaces.plots import CRITERION_NAMES
 
@@ -160,5 +161,5 @@ def _show(found: "Selection", verdict: str) -> None:
         [str(k), *(f"{value:.5g}" for value in values), "<- chosen" if k == found.best_ else ""]
         for k, *values in zip(found.columns["n_clusters"], *columns, strict=True)
     ]
-    say_table(("clusters", name, "difference", "standard error", ""), rows, numbers=range(4))
-    say(verdict)
+    say_table(("clusters", name, "difference", "standard error", ""), rows, numbers=range(5))
+    say(in_options(found.conclusion))

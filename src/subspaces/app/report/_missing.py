@@ -6,7 +6,8 @@ import numpy as np
 
 from subspaces.app.report._names import escape
 from subspaces.app.report._tables import simple
-from subspaces.named_table import MissingValues, as_percent
+from subspaces.messages import percent
+from subspaces.named_table import MissingValues
 
 # How many samples and variables are listed, those with most missing first.
 LISTED = 5
@@ -37,8 +38,7 @@ def _table(kind: str, names: Sequence[str], shares: np.ndarray) -> str:
     order = np.argsort(-shares, kind="stable")
     listed = order[shares[order] > 0.0][:LISTED]
     rows = [
-        [f'<bdi class="name">{escape(names[i])}</bdi>', as_percent(float(shares[i]))]
-        for i in listed
+        [f'<bdi class="name">{escape(names[i])}</bdi>', percent(float(shares[i]))] for i in listed
     ]
     affected = int(np.count_nonzero(shares))
     caption = f"{kind}s with most missing; {affected:,} of {len(shares):,} have gaps"

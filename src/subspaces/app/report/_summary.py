@@ -1,14 +1,14 @@
 """HTML of the report's sections "In short" and "Warnings"."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from subspaces.app.report._draft import Draft
 from subspaces.app.report._missing import missing_section
 from subspaces.app.report._names import count, escape, sentence
 from subspaces.diagnostics import means_or_directions
 from subspaces.estimators._base import SubspaceClusterer
+from subspaces.messages import Message, percent
 from subspaces.metrics import adjusted_rand_score
-from subspaces.named_table import as_percent
 
 UNMEASURED = (
     "Whether other samples would give the same clusters was not measured: "
@@ -43,8 +43,7 @@ def _verdicts(draft: Draft) -> list[str]:
     """Return sentences, as HTML, on how far to trust the clusters.
 
     They are those of the caller's stability and those kept with the model. If none are kept and X
-    is given, whether K-means finds the same clusters is measured here. Each line of a verdict is a
-    sentence of the page.
+    is given, whether K-means finds the same clusters is measured here.
     """
     model = draft.found.model
     kept = model.record_.verdicts
@@ -53,16 +52,7 @@ def _verdicts(draft: Draft) -> list[str]:
     if not kept and draft.data is not None:
         verdicts.append(means_or_directions(model, draft.data).verdict)
     unmeasured = [] if draft.stability or kept else [UNMEASURED]
-    lines = (line for verdict in dict.fromkeys(verdicts) for line in verdict.splitlines())
-    return unmeasured + [_emphasised(line) for line in lines]
-
-
-def _emphasised(verdict: str) -> str:
-    """Return a verdict as HTML; a single word before a colon, as in "Solid: ...", is bold."""
-    word, colon, rest = verdict.partition(": ")
-    if not colon or " " in word:
-        return escape(verdict)
-    return f"<strong>{escape(word)}</strong>: {escape(rest)}"
+    return unmeasured + [escape(verdict) for verdict in dict.fromkeys(verdicts)]
 
 
 def _tiles(draft: Draft) -> list[tuple[str, str]]:
@@ -78,14 +68,19 @@ def _tiles(draft: Draft) -> list[tuple[str, str]]:
     if found.classes is not None:
         tiles.append(("Agreement (ARI)", f"{adjusted_rand_score(*found.known):.2f}"))
     if found.missing is not None:
-        tiles.append(("Values missing", as_percent(found.missing.share)))
-    warned = sum(each.kind != "note" for each in found.model.record_.warned)
-    return [*tiles, ("Warnings", str(warned))] if warned else tiles
+        tiles.append(("Values missing", percent(found.missing.share)))
+    return tiles + tile_of_warnings(found.model.record_.warned)
+
+
+def tile_of_warnings(warned: Iterable[Message]) -> list[tuple[str, str]]:
+    """Return the tile with the number of warnings, notes aside, in a list; [] if there are none."""
+    doubts = sum(each.kind != "note" for each in warned)
+    return [("Warnings", str(doubts))] if doubts else []
 
 
 def warnings(draft: Draft) -> str | None:
     """Return the HTML list of all warnings of the fit; None if there are none."""
-    return list_of_warnings(draft.found.model.record_.messages)
+    return list_of_warnings(draft.found.model.record_.warned)
 
 
 def missing(draft: Draft) -> str | None:
@@ -98,11 +93,11 @@ def missing(draft: Draft) -> str | None:
     return missing_section(found.missing, found.sample_names, found.variable_names, done)
 
 
-def list_of_warnings(messages: Sequence[str]) -> str | None:
+def list_of_warnings(messages: Sequence[Message]) -> str | None:
     """Return the HTML list of messages as sentences; None if there are none."""
     if not messages:
         return None
-    items = "".join(f"<li>{escape(sentence(message))}</li>" for message in messages)
+    items = "".join(f"<li>{escape(sentence(str(message)))}</li>" for message in messages)
     return f'<ul class="messages">{items}</ul>'
 
 

@@ -11,19 +11,19 @@ from subspaces.app.tables._binary import read_npz, read_parquet, read_xlsx
 from subspaces.app.tables._commas import is_number
 from subspaces.app.tables._gct import read_cls, read_gct
 from subspaces.app.tables._h5ad import read_h5ad
-from subspaces.app.tables._hints import counts_hint, doubts, orientation_hint
+from subspaces.app.tables._hints import doubts, hold_counts, seem_swapped
 from subspaces.app.tables._sheet import Wanted
 from subspaces.app.tables._text import read_text
 from subspaces.named_table import Table
 from subspaces.runtime.parameters import as_choice
 
 __all__ = [
-    "counts_hint",
     "doubts",
+    "hold_counts",
     "is_number",
-    "orientation_hint",
     "read_cls",
     "read_table",
+    "seem_swapped",
 ]
 
 READERS: dict[str, Callable[[Path, Wanted], Table]] = {

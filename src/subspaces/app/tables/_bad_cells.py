@@ -8,7 +8,7 @@ import numpy as np
 from subspaces._types import Array, Mask
 from subspaces.app.tables._commas import Notation, is_missing, is_number
 from subspaces.app.tables._sheet import CLASSES, Sheet, Wanted
-from subspaces.named_table import listed
+from subspaces.messages import listed, literal
 
 # Different texts in place of numbers that a message names, columns with such cells, rows of text.
 LISTED = 5
@@ -21,7 +21,7 @@ DIGITS = str.maketrans("oOlI", "0011")
 def bad_cells_in_words(
     sheet: Sheet, is_bad: Mask, values: Array, notation: Notation, wanted: Wanted
 ) -> str:
-    """Return where the bad cells of a sheet are, and what to do about each kind.
+    """Return where the bad cells of a sheet are, and what to do about each kind, as a message.
 
     The kinds are columns of text, rows of text, cells here and there, and numbers whose commas may
     mean two things. values: the numbers that were read, NaN elsewhere.
@@ -45,7 +45,7 @@ def bad_cells_in_words(
         said.append(_strays(sheet, strays))
     if unclear.any():
         i, j = np.argwhere(unclear)[0]
-        said.append(f"{sheet.place(i, j)}: {notation.remedy(sheet.cells[i, j])}")
+        said.append(literal(f"{sheet.place(i, j)}: {notation.remedy(sheet.cells[i, j])}"))
     return ". Also ".join(said)
 
 
@@ -59,7 +59,7 @@ def unclear_cells(sheet: Sheet, is_bad: Mask, notation: Notation) -> Mask:
 
 def _refused(sheet: Sheet, mask: Mask) -> str:
     i, j = np.argwhere(mask)[0]
-    return f"{sheet.place(i, j)}: {sheet.cells[i, j]!r} is not a number"
+    return literal(f"{sheet.place(i, j)}: {sheet.cells[i, j]!r} is not a number")
 
 
 def _column_remedy(sheet: Sheet, columns: Mask, wanted: Wanted) -> str:
@@ -70,16 +70,17 @@ def _column_remedy(sheet: Sheet, columns: Mask, wanted: Wanted) -> str:
     ]
     kinds = [" (dates)" * all(map(DATE.match, column)) for column in cells]
     if len(names) == 1:
-        remedy = f"Use ignore={names} to leave out this column of {'dates' if kinds[0] else 'text'}"
+        what = "dates" if kinds[0] else "text"
+        remedy = f"Use <ignore={literal(names)}> to leave out this column of {what}"
     else:
-        shown = listed([name + kind for name, kind in zip(names, kinds, strict=True)])
-        remedy = f"Use ignore_text=True to leave out the {len(names)} columns of text ({shown})"
+        shown = literal(listed([name + kind for name, kind in zip(names, kinds, strict=True)]))
+        remedy = f"Use <ignore_text=True> to leave out the {len(names)} columns of text ({shown})"
     if wanted.samples_in_columns:
         return remedy
     counts = [len(set(column)) for column in cells]
     if sheet.samples.names[0] == "sample1" and max(counts) == len(sheet.cells):
-        name = names[counts.index(max(counts))]
-        remedy += f", or sample_names={name!r} if that one holds the names of the samples"
+        name = literal(repr(names[counts.index(max(counts))]))
+        remedy += f", or <sample_names={name}> if that one holds the names of the samples"
     # One with a name as classes have, or the one that repeats itself most, may hold the classes.
     several = [
         (name.lower() not in CLASSES, count, place, name)
@@ -88,18 +89,19 @@ def _column_remedy(sheet: Sheet, columns: Mask, wanted: Wanted) -> str:
     ]
     if not several or wanted.labels is not None:
         return remedy
-    which = "it" if len(names) == 1 else "that one"
-    return f"{remedy}, or labels={min(several)[-1]!r} if {which} holds the known classes"
+    which, name = "it" if len(names) == 1 else "that one", literal(repr(min(several)[-1]))
+    return f"{remedy}, or <labels={name}> if {which} holds the known classes"
 
 
 def _row_remedy(rows: Sequence[str], wanted: Wanted) -> str:
     """Return the advice for rows of text, by their names."""
-    shown = list(rows) if len(rows) <= LISTED else "[...]"
-    remedy = f"ignore={shown} to leave {'it' if len(rows) == 1 else 'them'} out"
+    shown = literal(list(rows)) if len(rows) <= LISTED else "[...]"
+    remedy = f"<ignore={shown}> to leave {'it' if len(rows) == 1 else 'them'} out"
     if wanted.labels is not None:
         return f"Use {remedy}"
-    side = "" if wanted.samples_in_columns else "samples='columns', "
-    return f"Use {side}labels={rows[0]!r} if the row holds the known classes, or {remedy}"
+    side = "" if wanted.samples_in_columns else "<samples='columns'>, "
+    labels = f"<labels={literal(repr(rows[0]))}>"
+    return f"Use {side}{labels} if the row holds the known classes, or {remedy}"
 
 
 def _strays(sheet: Sheet, mask: Mask) -> str:
@@ -118,7 +120,7 @@ def _strays(sheet: Sheet, mask: Mask) -> str:
     if listed:
         said += f", nor {'is' if len(others) == 1 else 'are'} {', '.join(listed)}"
     said += _more(", and", sum(len(found) for _, found in others[LISTED - 1 :]), " other")
-    return f"{said}. {_stray_remedy(int(mask.sum()), list(places), names)}"
+    return f"{literal(said)}. {_stray_remedy(int(mask.sum()), list(places), names)}"
 
 
 def _more(before: str, count: int, which: str) -> str:
@@ -132,9 +134,11 @@ def _stray_remedy(count: int, texts: list[str], columns: list[str]) -> str:
     without = f"to do without {'it' if count == 1 else 'them'}"
     ways = ["a number there" if count == 1 else "numbers there"]
     if len(texts) <= LISTED:  # more are no marks
-        ways.append(f"missing={marks} if {which}" if marks else f"missing={texts} {without}")
+        why = which if marks else without
+        ways.append(f"<missing={literal(marks or texts)}> {'if ' * bool(marks)}{why}")
     if len(columns) <= LISTED:
-        ways.append(f"ignore={columns} to leave the column{'s' * (len(columns) > 1)} out")
+        some = "columns" if len(columns) > 1 else "column"
+        ways.append(f"<ignore={literal(columns)}> to leave the {some} out")
     *first, last = ways
     return f"Use {', '.join(first)}, or {last}" if first else f"Use {last}"
 

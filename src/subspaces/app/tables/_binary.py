@@ -86,8 +86,7 @@ def from_arrays(
     rows = named("row", vector(chosen, n), n, "sample")
     columns = named("column", vector(VARIABLES, p), p, "v")
     known = [name for name in arrays if name.lower() in CLASSES] if classes is None else []
-    use = "Use labels={!r} if it holds the known classes"
-    notes = [f"{name!r} is not read. {use.format(name)}" for name in known[:1]]
+    notes = [f"{name!r} may hold the known classes, but is not read" for name in known[:1]]
     return to_table(path, Sheet(data, rows, columns, classes), wanted, notes)
 
 

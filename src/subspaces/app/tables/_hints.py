@@ -8,11 +8,13 @@ to be clustered.
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
 import numpy as np
 
 from subspaces.app.tables._sheet import CLASSES
-from subspaces.named_table import Table, listed
+from subspaces.messages import Advice, DataWarning
+from subspaces.named_table import Table
 
 IDENTIFIER = re.compile(
     r"X?\d+(_[a-z])?_at|AFFX-.+|[A-Z]{1,2}\d{5,6}(_\w+)*_(at|st)|.+_[asxfgir]?_?at|ENS[A-Z]*[GT]\d{6,}(\.\d+)?|"
@@ -32,31 +34,23 @@ LOOKED_AT = 2000
 MOST, FEW = 0.8, 0.2
 
 
-def orientation_hint(table: Table) -> str | None:
-    """Return a warning if samples and variables seem to be swapped; None otherwise."""
+def seem_swapped(table: Table) -> bool:
+    """Whether samples and variables seem to be swapped, by their names."""
     n, p = table.data.shape
     if n <= p or n < 50 or _gene_like(table.sample_names) < MOST:
-        return None
-    if _gene_like(table.variable_names) > FEW:
-        return None
-    first = ", ".join(table.sample_names[:3])
-    return f"the {n} samples have names like genes ({first}); are samples and variables swapped?"
+        return False
+    return _gene_like(table.variable_names) <= FEW
 
 
-def counts_hint(table: Table) -> str | None:
-    """Return a warning if the table seems to hold raw counts of genes; None otherwise."""
+def hold_counts(table: Table) -> bool:
+    """Whether the table seems to hold raw counts of genes."""
     values = table.data
     are_counts = (values >= 0).all() and (values == np.rint(values)).all() and not values.all()
-    if not are_counts or _gene_like(table.variable_names) < MOST:
-        return None
-    return (
-        f"the values look like counts of genes (whole numbers from 0 to {values.max():.3g}), of "
-        "which deep samples and frequent genes decide all"
-    )
+    return bool(are_counts and _gene_like(table.variable_names) >= MOST)
 
 
-def doubts(table: Table, samples: str) -> list[str]:
-    """Return warnings, one sentence each: swapped sides, annotation, totals, counts, classes.
+def doubts(table: Table, samples: str) -> list[DataWarning]:
+    """Return warnings: swapped sides, annotation, totals, classes.
 
     Also of variables that number the samples, of numbers such as -999, and of classes: numbers that
     may be such, samples without one, names that differ in capitals.
@@ -68,74 +62,70 @@ def doubts(table: Table, samples: str) -> list[str]:
     samples : {"rows", "columns"}
         Where its samples were said to be.
     """
-    turned = orientation_hint(table)
-    other = "rows" if samples == "columns" else "columns"
-    found = [f"{turned} Use samples={other!r} if so"] if turned else []
-    for name, what in _intruders(table):
-        found.append(f"{what}. Use ignore={[name]} to leave it out")
-    found += _identifiers(table) + _marks(table)
-    if classes := _classes(table):
-        found.append(
-            f"the variable {classes!r} has a name and values as known classes have, and counts as "
-            f"a variable. Use labels={classes!r} if it holds them"
+    found = []
+    if seem_swapped(table):
+        fact = (
+            "{n} samples have names like genes ({names}), so samples and variables may be swapped."
         )
-    return [*found, *_without_class(table), *_alike(table.classes or ())]
+        advice = Advice("use <samples={other!r}> if they are", "samples")
+        facts = {"n": len(table.data), "other": "rows" if samples == "columns" else "columns"}
+        found.append(DataWarning("swapped", fact, advice, **facts, names=table.sample_names[:3]))
+    parts = (_intruders, _identifiers, _marks, _columns_of_classes, _without_class, _alike)
+    return [*found, *chain.from_iterable(part(table) for part in parts)]
 
 
-def _without_class(table: Table) -> Iterator[str]:
-    """Yield the sentence on samples that have no class, if others have one."""
-    names = [
-        name for name, own in zip(table.sample_names, table.classes or (), strict=False) if not own
-    ]
-    left_out = "left out of comparisons with the classes"
-    if len(names) == 1:
-        yield f"sample {names[0]!r} has no class and is {left_out}"
-    elif names:
-        yield f"{len(names)} samples have no class ({listed(names)}) and are {left_out}"
+def _without_class(table: Table) -> Iterator[DataWarning]:
+    """Yield a warning on samples that have no class, if others have one."""
+    classes = table.classes or ()
+    names = [name for name, own in zip(table.sample_names, classes, strict=False) if not own]
+    if names:
+        fact = "{n:#sample has|samples have} no class, so comparisons leave {names:'} out."
+        yield DataWarning("no_class", fact, n=len(names), names=names)
 
 
-def _alike(classes: Sequence[str]) -> Iterator[str]:
-    """Yield a sentence on each pair of classes that may be one, such as "case" and "Case"."""
+def _alike(table: Table) -> Iterator[DataWarning]:
+    """Yield a warning on each pair of classes that may be one, such as "case" and "Case"."""
     first: dict[str, str] = {}
-    for name in dict.fromkeys(filter(None, classes)):
+    for name in dict.fromkeys(filter(None, table.classes or ())):
         other = first.setdefault("".join(name.lower().split()), name)
         if other != name:
-            yield (
-                f"the classes {other!r} and {name!r} differ only in capitals or spaces, and count "
-                "as two"
-            )
+            fact = "The classes {one!r} and {other!r} differ only in capitals or spaces."
+            merge = Advice("use one spelling in the file if they are the same")
+            yield DataWarning("like_classes", fact, merge, one=other, other=name)
 
 
-def _classes(table: Table) -> str | None:
-    """Return the first variable that seems to hold known classes: a few whole numbers, each often.
-
-    None where there is none.
-    """
+def _columns_of_classes(table: Table) -> Iterator[DataWarning]:
+    """Yield a warning on the first variable that seems to hold classes: few whole numbers."""
     for j, name in enumerate(table.variable_names):
         if name.lower() in CLASSES:
             values = table.data[:, j]
             often = len(np.unique(values)) <= len(values) / 4
             if often and table.data.shape[1] > 1 and (values == np.rint(values)).all():
-                return name
-    return None
+                fact = "Variable {name!r} looks like a column of known classes."
+                advice = Advice("use <labels={name!r}> if it is", "labels")
+                yield DataWarning("classes_as_variable", fact, advice, name=name)
+                return
 
 
-def _intruders(table: Table) -> Iterator[tuple[str, str]]:
-    """Yield (name, reason) of samples that seem to be annotation or totals."""
+def _intruders(table: Table) -> Iterator[DataWarning]:
+    """Yield warnings on samples that seem to be annotation or totals."""
+    leave_out = Advice("use <ignore={names!r}> to leave it out", "ignore")
     for name in table.sample_names:
         if name.lower() in ANNOTATION:
-            yield name, f"the sample {name!r} has a name as annotation of genes has"
+            fact = "Sample {name!r} has a name that annotation of genes has."
+            yield DataWarning("annotation", fact, leave_out, name=name, names=[name])
     last, others = table.data[-1], table.data[:-1]
     total = others.sum(axis=0)
     for values, what in ((total, "sum"), (total / max(len(others), 1), "mean")):
         if len(others) > 1 and last.any() and np.allclose(last, values, rtol=1e-6, atol=0):
             name = table.sample_names[-1]
-            yield name, f"the last sample, {name!r}, is the {what} of all others"
+            fact = "The last sample, {name!r}, is the {what} of all others."
+            yield DataWarning("totals", fact, leave_out, name=name, names=[name], what=what)
             break
 
 
-def _identifiers(table: Table) -> list[str]:
-    """Return a note on variables that number the samples, or are named and differ as keys do."""
+def _identifiers(table: Table) -> Iterator[DataWarning]:
+    """Yield a warning on variables that number the samples, or are named and differ as keys do."""
     n, p = table.data.shape
     spans = np.ptp(table.data, axis=0) == n - 1
     names = []
@@ -146,17 +136,19 @@ def _identifiers(table: Table) -> list[str]:
         is_key = (values == np.rint(values)).all() and len(np.unique(values)) == n
         if is_key and (n >= FEWEST_KEYS or (n >= 5 and (np.diff(values) == 1).all())):
             names.append(name)
-    if not names or p == 1:
-        return []
-    are, them = ("seems to number", "it") if len(names) == 1 else ("seem to number", "them")
-    return [
-        f"{listed(names)} {are} the samples. Use ignore={names} to leave {them} out, or "
-        f"sample_names={names[0]!r} to name the samples so"
-    ]
+    if names and p > 1:
+        yield DataWarning(
+            "identifiers",
+            "{n:#variable seems|variables seem} to number the samples: {names}.",
+            Advice("use <ignore={names!r}>", "ignore"),
+            Advice("<sample_names={names[0]!r}> to name the samples so", "sample_names"),
+            n=len(names),
+            names=names,
+        )
 
 
-def _marks(table: Table) -> list[str]:
-    """Return a note on numbers such as -999 that may mark missing values: far off, and repeated."""
+def _marks(table: Table) -> Iterator[DataWarning]:
+    """Yield a warning on numbers such as -999 that may mark missing values: far off, repeated."""
     ends = np.fmin.reduce(table.data), np.fmax.reduce(table.data)
     found: dict[str, list[str]] = {}
     for j in np.flatnonzero(np.isin(ends, MARKS).any(axis=0)):
@@ -168,13 +160,11 @@ def _marks(table: Table) -> list[str]:
                 if off > np.ptp(others):
                     where = f"{count} values of {table.variable_names[j]}"
                     found.setdefault(f"{mark:g}", []).append(where)
-    if not found:
-        return []
-    said = ", ".join(f"{mark} ({listed(places)})" for mark, places in found.items())
-    return [
-        f"far from all other values: {said}. Use missing={list(found)} if "
-        f"{'it marks' if len(found) == 1 else 'they mark'} missing values"
-    ]
+    if found:
+        places = [f"{mark} ({where})" for mark, all_of_it in found.items() for where in all_of_it]
+        fact = "Some values are far from all others: {places}."
+        advice = Advice("use <missing={marks!r}> if they mark missing values", "missing")
+        yield DataWarning("marks", fact, advice, places=places, marks=list(found))
 
 
 def _gene_like(names: Sequence[str]) -> float:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subspaces._types import Array, Counts, Mask
+from subspaces.messages import ParameterError, use
 
 Texts = NDArray[np.object_]
 
@@ -145,10 +146,9 @@ def _taken(path: Path, sheet: Sheet, name: str) -> tuple[Sheet, Texts]:
     if name not in names:
         side, other = ("column", "row") if sheet.variables.kind == "column" else ("row", "column")
         if name in sheet.samples.names:
-            raise ValueError(
-                f"{path} has a {other} {name!r} and no such {side}: its samples are in {side}s. "
-                f"Use samples='{side}s'"
-            )
+            fact = "{path} has a {other} {name!r} and no such {side}: its samples are in {side}s."
+            facts = {"path": path, "name": name, "side": side, "other": other}
+            raise ParameterError("samples", fact, use("samples", f"{side}s"), **facts)
         raise ValueError(f"{path} has no {side} {name!r}{offered(name, names)}")
     place = names.index(name)
     rest = sheet.kept(np.full(len(sheet.cells), True), np.arange(len(names)) != place)

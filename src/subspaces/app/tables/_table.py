@@ -18,7 +18,8 @@ from subspaces.app.tables._commas import (
 )
 from subspaces.app.tables._sheet import Sheet, Side, Texts, Wanted, offered
 from subspaces.app.tables._units import as_numbers
-from subspaces.named_table import Table, listed, without_empty
+from subspaces.messages import Advice, ParameterError, listed, literal, use
+from subspaces.named_table import Table, without_empty
 
 # What people call rows below a table that are no samples.
 TOTALS = {
@@ -43,11 +44,14 @@ def to_table(path: Path, sheet: Sheet, wanted: Wanted, notes: Iterable[str] = ()
     _check(path, sheet, data)
     empty = np.flatnonzero(np.isnan(data).all(axis=1))
     if len(empty) and not wanted.drop_empty:
-        names = listed([repr(name) for name in sheet.samples.names[empty]])
-        samples, them = ("sample {} has", "it") if len(empty) == 1 else ("samples {} have", "them")
-        raise ValueError(
-            f"{path}, {sheet.samples.place(empty[0])}: {samples.format(names)} no value. Use "
-            f"drop_empty=True to leave {them} out"
+        raise ParameterError(
+            "drop_empty",
+            "{path}, {place}: {n:#sample has|samples have} no value ({names:'}).",
+            Advice("use <drop_empty=True> to leave them out", "drop_empty", True),
+            path=path,
+            place=sheet.samples.place(empty[0]),
+            n=len(empty),
+            names=sheet.samples.names[empty].tolist(),
         )
     table = Table(
         data,
@@ -72,8 +76,13 @@ def _asked_for(path: Path, sheet: Sheet, wanted: Wanted) -> tuple[Sheet, tuple[s
         first = ", ".join(list(wanted.variables)[:3])
         other = "columns" if sheet.variables.kind == "column" else "rows"
         is_turned = sheet.samples.among(wanted.variables).any()
-        use = f"Use samples={other!r}" if is_turned else "Use a table with these columns"
-        raise ValueError(f"{path} has none of the variables that are needed ({first}, ...). {use}")
+        raise ParameterError(
+            "variables",
+            "{path} has none of the variables that are needed ({first}, ...).",
+            use("samples", other) if is_turned else Advice("use a table with these columns"),
+            path=path,
+            first=first,
+        )
     kept = np.full(len(sheet.cells), True)
     if sheet.samples.kind == "column":
         kept = ~_text_columns(sheet.cells[:, asked].T)
@@ -118,9 +127,13 @@ def _check_classes(path: Path, sheet: Sheet) -> None:
     totals = [i for i in without if sheet.samples.names[i].lower() in TOTALS]
     if totals:
         names = [sheet.samples.names[i] for i in totals]
-        raise ValueError(
-            f"{path}, {sheet.samples.place(totals[0])}: {names[0]!r} has no class and looks like a "
-            f"row of totals. Use ignore={names} to leave {'it' if len(names) == 1 else 'them'} out"
+        raise ParameterError(
+            "ignore",
+            "{path}, {place}: {names[0]!r} has no class and looks like a row of totals.",
+            Advice("use <ignore={names!r}> to leave such rows out", "ignore"),
+            path=path,
+            place=sheet.samples.place(totals[0]),
+            names=names,
         )
 
 
@@ -153,7 +166,8 @@ def _texts_as_numbers(path: Path, sheet: Sheet, wanted: Wanted) -> tuple[Sheet, 
         sheet, data, is_bad = sheet.kept(*kept), data[np.ix_(*kept)], is_bad[np.ix_(*kept)]
         notes += texts
     if is_bad.any():
-        raise ValueError(f"{path}, {bad_cells_in_words(sheet, is_bad, data, notation, wanted)}")
+        said = bad_cells_in_words(sheet, is_bad, data, notation, wanted)
+        raise ParameterError("path", f"{literal(path)}, {said}.", value=path)
     return sheet, data, notes
 
 

@@ -16,6 +16,7 @@ from subspaces.core.incomplete_pca import fit_pca, squared_influence
 from subspaces.core.leave_one_out import centred
 from subspaces.data.validation import as_table_to_fit, row_names
 from subspaces.diagnostics import PCAComponents, PCAOutliers, pca_components, pca_outliers
+from subspaces.messages import Message, message_of
 from subspaces.named_table import MissingValues, missing_values
 from subspaces.runtime.parameters import as_count, as_flag
 from subspaces.runtime.warning import collect_warnings
@@ -32,7 +33,7 @@ class PCAFindings:
     components, outliers: as `diagnostics` finds them; asked: whether the number of components shown
     was given, not found. Of the r components shown: scores (n, r), loadings (p, r), explained (r,),
     their shares of the variance. leverage, influence (n,): of the samples on these components.
-    messages: what is doubtful, a sentence each; taken_for, preparation: what kind of values these
+    warned: what is doubtful; taken_for, preparation: what kind of values these
     were taken for, and what was done to them before, "" if nothing; missing: how much of the table
     is missing, None if nothing is.
     """
@@ -48,7 +49,7 @@ class PCAFindings:
     sample_names: list[str]
     variable_names: list[str]
     classes: list[str] | None
-    messages: tuple[str, ...]
+    warned: tuple[Message, ...]
     taken_for: str = ""
     preparation: str = ""
     missing: MissingValues | None = None
@@ -144,7 +145,7 @@ def gather_pca(
         sample_names=[as_text(name) for name in (range(len(matrix)) if rows is None else rows)],
         variable_names=_variable_names(X, matrix.shape[1]),
         classes=None if classes is None else one_each(classes, len(matrix), "classes"),
-        messages=tuple(str(warning) for warning in caught),
+        warned=tuple(map(message_of, caught)),
         preparation="each variable divided by its standard deviation" if scale else "",
         missing=missing,
     )

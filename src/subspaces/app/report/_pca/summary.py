@@ -4,8 +4,8 @@ from subspaces.app.report._missing import missing_section
 from subspaces.app.report._names import count, escape
 from subspaces.app.report._pca.draft import PCADraft, name_of
 from subspaces.app.report._pca.findings import PCAFindings
-from subspaces.app.report._summary import list_of_warnings, tile
-from subspaces.named_table import as_percent
+from subspaces.app.report._summary import list_of_warnings, tile, tile_of_warnings
+from subspaces.messages import percent
 
 MEANING = (
     "A component is a direction along which variables change together. Noise makes such "
@@ -24,7 +24,7 @@ def summary(draft: PCADraft) -> str:
     prepared = f"<p>{prepared}</p>" if prepared else ""
     reasons = "".join(f"<li>{reason}</li>" for reason in _reasons(found))
     return (
-        f'<p class="verdict">{_headline(found)}</p><p>{MEANING}</p>{shown}'
+        f'<p class="verdict">{escape(found.components.verdict)}</p><p>{MEANING}</p>{shown}'
         f'{prepared}<dl class="tiles">{"".join(tile(*each) for each in _tiles(found))}</dl>'
         f'<h3>How far to trust this</h3><ul class="verdicts">{reasons}</ul>'
     )
@@ -32,7 +32,7 @@ def summary(draft: PCADraft) -> str:
 
 def warnings(draft: PCADraft) -> str | None:
     """Return the HTML list of all that is doubtful; None if nothing is."""
-    return list_of_warnings(draft.found.messages)
+    return list_of_warnings(draft.found.warned)
 
 
 def missing(draft: PCADraft) -> str | None:
@@ -44,27 +44,6 @@ def missing(draft: PCADraft) -> str | None:
         "are approximate."
     )
     return missing_section(found.missing, found.sample_names, found.variable_names, done)
-
-
-def _headline(found: PCAFindings) -> str:
-    """Return the number of components in plain words, with how far off it may be."""
-    known = found.components
-    there, low, high = known.n_components, known.low, known.high
-    number = count(there, "component") if there else "No component"
-    if known.noise == "none" and there == 0:
-        return "All samples are equal: there is nothing to find."
-    if known.noise == "none":
-        return f"The table is made of {number}, without noise."
-    if low is None or high is None:
-        return f"{number}, as a guess." if there else "No number of components can be found."
-    if there == 0:
-        return f"{number} carries more than noise does."
-    sure = f"{low or 'none'} beyond all doubt" if low < there else ""
-    number += f", {sure}," if sure else ""
-    held = f"{100 * known.explained[:there].sum():.1f} % of the variance"
-    if there == 1:
-        return f"{number} carries more than noise. It holds {held}."
-    return f"{number} carry more than noise. Together they hold {held}."
 
 
 def _shown_as_asked(found: PCAFindings) -> str:
@@ -92,16 +71,14 @@ def _tiles(found: PCAFindings) -> list[tuple[str, str]]:
         ("Variables", f"{len(found.variable_names):,}"),
     ]
     if found.missing is not None:
-        tiles.append(("Values missing", as_percent(found.missing.share)))
-    doubts = len(found.messages)
-    return [*tiles, ("Warnings", str(doubts))] if doubts else tiles
+        tiles.append(("Values missing", percent(found.missing.share)))
+    return tiles + tile_of_warnings(found.warned)
 
 
 def _reasons(found: PCAFindings) -> list[str]:
     """Return sentences, as HTML, on what the components rest on, predict, and leave out."""
-    verdicts = [escape(found.components.verdict), escape(found.outliers.verdict)]
-    reasons = [verdicts[0], _on_one_sample(found), _on_prediction(found), verdicts[1]]
-    return [reason for reason in reasons if reason]
+    outliers = escape(found.outliers.verdict)
+    return [*filter(None, [_on_one_sample(found), _on_prediction(found)]), outliers]
 
 
 def _on_one_sample(found: PCAFindings) -> str:
