@@ -79,6 +79,11 @@ def test_at_most_three_doubts_are_shown_the_gravest_first():
     assert seen[-1] is foreign
 
 
+def test_of_a_year_among_the_variables_one_doubt_is_shown():
+    codes = ["far_mean", "unlike_scales", "holds_most", "identifiers"]
+    assert [each.code for each in shown(list(map(doubt, codes)))] == ["identifiers"]
+
+
 @pytest.mark.parametrize("text", ["<a=1>", "<a>", "<a.b=[1, 2]>"])
 def test_python_shows_tokens_as_code(text):
     assert str(Message("a", text)) == text[1:-1]

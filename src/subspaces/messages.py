@@ -338,6 +338,7 @@ SILENCES = {
     "holds_most": ("unlike_scales",),
     "marks": ("holds_most", "unlike_scales"),
     "loud_variable": ("holds_most", "unlike_scales", "most_components"),
+    "identifiers": ("holds_most", "far_mean", "unlike_scales", "mean_level"),  # such as a year
     "single_samples": ("infinite", "repulsion", "most_clusters", "refilled"),
     "neighbours_depend": ("few_levels", "heavy_tails", "correlated_noise", "most_components"),
     "few_levels": ("copies",),

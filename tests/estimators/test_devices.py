@@ -267,7 +267,7 @@ def test_a_device_without_memory_says_what_would_do(xp):
         raise OutOfMemoryError
 
     blocks = ArrayBlocks(xp.asarray(np.ones((4000, 2048))), block_rows=1000)
-    message = r"a block of 1000 rows needs .* Use blocks of 250: .*working_memory=7\)"
+    message = r"a block of 1000 rows\. Use blocks of 250: .*working_memory=7\)"
     with pytest.raises(MemoryError, match=message):
         blocks.fold(visit, None)
 

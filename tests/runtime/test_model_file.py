@@ -389,7 +389,7 @@ def test_missing_attributes_that_only_some_samples_need(model, name, lines, tmp_
     saved = model_file.read(path)
     del saved.state[name]
     model_file.write(path, saved)
-    with pytest.raises(ValueError, match="no model that can be loaded"):
+    with pytest.raises(ValueError, match="cannot be loaded as a model"):
         load(path)
 
 

@@ -59,9 +59,9 @@ def as_matrix(
         )  # fmt: skip
     except (TypeError, ValueError) as error:
         reason = str(error).splitlines()[0]
-        raise type(error)(
-            f"<{name}> is not a table of real numbers: {reason}{_where_text_is(X)}"
-        ) from error
+        kind = ParameterTypeError if isinstance(error, TypeError) else ParameterError
+        fact = f"<{name}> is not a table of real numbers: {{reason}}."
+        raise kind(name, fact, reason=f"{reason.rstrip('.')}{_where_text_is(X)}") from error
     if matrix.ndim != 2:
         raise ParameterError(name, _not_two_dimensions(matrix.ndim, name))
     if matrix.shape[1] == 0:
@@ -342,7 +342,8 @@ def check_magnitude(largest: float, name: str = "X", kind: str = "float64") -> N
         wider = f", or make it float64: {name} is {kind}" if kind != "float64" else ""
         raise ParameterError(
             name,
-            f"<{name}> has values up to {largest:.3g}, whose square leaves the range of {kind}. "
+            f"<{name}> has {largest:.3g} as its largest value, whose square leaves the range of "
+            f"{kind}. "
             f"Divide {name} by a constant to bring it within {low:g} to {high:g}{wider}.",
         )
 
