@@ -96,11 +96,8 @@ def without_missing(table: Table, most: float) -> Table:
     """
     gone = np.isnan(table.data).mean(axis=0) > most
     if gone.all():
-        raise ParameterError(
-            "drop_missing",
-            "Every variable has more than {value:%} of its values missing. Use a larger share.",
-            value=most,
-        )
+        fact = "Every variable has more than {value:%} of its values missing. Use a larger share."
+        raise ParameterError("drop_missing", fact, value=most)
     if not gone.any():
         return table
     names = np.array(table.variable_names, dtype=object)

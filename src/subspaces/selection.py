@@ -632,11 +632,8 @@ def _check_candidates(candidates: Iterable[int], most: int) -> list[int]:
     """Return the candidates as a list of integers from 1 to ``most``; raise unless ascending."""
     if not isinstance(candidates, Iterable):
         last = candidates + 1 if isinstance(candidates, int) else 9
-        raise ParameterTypeError(
-            "candidates",
-            f"<candidates={{value!r}}> is not a list. Use range(1, {last}).",
-            value=candidates,
-        )
+        fact = f"<candidates={{value!r}}> is not a list. Use range(1, {last})."
+        raise ParameterTypeError("candidates", fact, value=candidates)
     numbers = [as_count(value, "candidates", low=1, high=most) for value in candidates]
     if not numbers:
         raise ParameterError("candidates", "<candidates> is empty. Use at least one number.")
@@ -661,11 +658,8 @@ def _check_clusterer(estimator: SubspaceClusterer, *further: str) -> None:
     further: names of other parameters that it must have.
     """
     if not isinstance(estimator, BaseEstimator):
-        raise ParameterTypeError(
-            "estimator",
-            "{value!r} is not an estimator. Use an instance such as PSC().",
-            value=estimator,
-        )
+        fact = "{value!r} is not an estimator. Use an instance such as PSC()."
+        raise ParameterTypeError("estimator", fact, value=estimator)
     needed = ["n_clusters", "n_components", "affine", *further]
     missing = [name for name in needed if name not in estimator.get_params()]
     if missing:

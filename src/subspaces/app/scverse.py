@@ -245,11 +245,8 @@ def _chosen_genes(adata: AnnData, mask_var: Any, use_rep: str | None) -> Mask | 
     """Return which genes to take, (genes,), or None for all."""
     is_auto = isinstance(mask_var, str) and mask_var == "auto"
     if use_rep is not None and not (is_auto or mask_var is None):
-        raise ParameterError(
-            "mask_var",
-            "<mask_var> is for genes, which <use_rep={rep!r}> has not. Use one of them.",
-            rep=use_rep,
-        )
+        fact = "<mask_var> is for genes, which <use_rep={rep!r}> has not. Use one of them."
+        raise ParameterError("mask_var", fact, rep=use_rep)
     if mask_var is None or use_rep is not None:
         return None
     if is_auto and "highly_variable" not in adata.var:
@@ -306,12 +303,8 @@ def _check_source(adata: AnnData, layer: str | None, use_rep: str | None) -> Non
     if adata.isbacked:
         raise ParameterError("adata", "<adata> is backed by a file. Use adata.to_memory().")
     if layer is not None and use_rep is not None:
-        raise ParameterError(
-            "layer",
-            "<layer={layer!r}> excludes <use_rep={use_rep!r}>. Use one of them.",
-            layer=layer,
-            use_rep=use_rep,
-        )
+        fact = "<layer={layer!r}> excludes <use_rep={use_rep!r}>. Use one of them."
+        raise ParameterError("layer", fact, layer=layer, use_rep=use_rep)
 
 
 def _chosen_matrix(adata: AnnData, layer: str | None, use_rep: str | None) -> tuple[Any, str]:
@@ -366,11 +359,8 @@ def _batches(adata: AnnData, batch_key: str | None) -> Codes | None:
         return None
     column = _entry(adata.obs, batch_key, "obs")
     if column.isna().any():
-        raise ParameterError(
-            "batch_key",
-            "adata.obs[{key!r}] has missing values. Use a batch for each cell.",
-            key=batch_key,
-        )
+        fact = "adata.obs[{key!r}] has missing values. Use a batch for each cell."
+        raise ParameterError("batch_key", fact, key=batch_key)
     return np.unique(column.astype(str).to_numpy(), return_inverse=True)[1]
 
 

@@ -140,11 +140,8 @@ def check_real(X: Data, name: str = "X") -> None:
     if dated:
         places = ", ".join(_named(X, 1, j) for j in dated[:NAMED])
         more = f" and {len(dated) - NAMED} more" if len(dated) > NAMED else ""
-        raise ParameterTypeError(
-            name,
-            f"<{name}> has dates or times in {{places}}. {_USE_NUMBERS}.",
-            places=places + more,
-        )
+        fact = f"<{name}> has dates or times in {{places}}. {_USE_NUMBERS}."
+        raise ParameterTypeError(name, fact, places=places + more)
 
 
 def _is_time(kind: object) -> bool:
@@ -249,11 +246,8 @@ def _check_some_value(holes: Mask, axis: int, name: str, X: Data) -> None:
     if len(empty):
         places = ", ".join(_named(X, axis, int(index)) for index in empty[:NAMED])
         more = f" and {len(empty) - NAMED} more" if len(empty) > NAMED else ""
-        raise ParameterError(
-            name,
-            f"<{name}> has no value in {{places}}. {_without_empty(X, axis, name)}.",
-            places=places + more,
-        )
+        fact = f"<{name}> has no value in {{places}}. {_without_empty(X, axis, name)}."
+        raise ParameterError(name, fact, places=places + more)
 
 
 def _without_empty(X: Data, axis: int, name: str) -> str:

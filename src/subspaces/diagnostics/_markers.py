@@ -479,12 +479,8 @@ def _asked(cluster: ClusterName | None, clusters: NDArray[Any]) -> Sequence[int]
         # Clusters named '0' and '1' are shown so to somebody who asks for the number.
         shown = repr if str(cluster) in map(str, clusters.tolist()) else str
         known = ", ".join(map(shown, clusters[:10].tolist())) + ", ..." * (len(clusters) > 10)
-        raise ParameterError(
-            "cluster",
-            "<cluster={value!r}> has no samples. Use one of {known}.",
-            value=cluster,
-            known=known,
-        )
+        fact = "<cluster={value!r}> has no samples. Use one of {known}."
+        raise ParameterError("cluster", fact, value=cluster, known=known)
     return places
 
 

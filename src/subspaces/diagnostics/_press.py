@@ -161,12 +161,8 @@ def pca_press(
     method = as_choice(method, "method", get_args(PressMethod))
     X, n_components = _checked(X, n_components, center=center)
     if method != "hat" and np.isnan(X).any():
-        raise ParameterError(
-            "method",
-            "<X> contains NaN, and <method={value!r}> needs every value.",
-            use("method", "hat"),
-            value=method,
-        )
+        fact = "<X> contains NaN, and <method={value!r}> needs every value."
+        raise ParameterError("method", fact, use("method", "hat"), value=method)
     if _SCANS.is_first(X.shape, n_components):
         falls = "keeps falling" if method == "exact" else "can keep falling"
         doubt(

@@ -254,11 +254,8 @@ def _absent_in_a_half(matrix: Array, halves: Sequence[Indices]) -> Mask:
         return np.zeros(matrix.shape[1], dtype=bool)
     absent = np.any([holes[half].all(axis=0) for half in halves], axis=0)
     if (holes | absent).all(axis=1).any():
-        raise ParameterError(
-            "X",
-            "Some samples only have values of variables that one half of the samples lacks.",
-            FEWER_MISSING,
-        )
+        fact = "Some samples only have values of variables that one half of the samples lacks."
+        raise ParameterError("X", fact, FEWER_MISSING)
     return absent
 
 
